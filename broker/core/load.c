@@ -164,7 +164,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->preemptions = row->preemptions < UINT8_MAX ? (uint8_t)row->preemptions : UINT8_MAX;
     job->migrations = row->migrations < UINT8_MAX ? (uint8_t)row->migrations : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
-    core_job_set_reason(job, helio_arena_string(self->effects->arena, row->reason));
+    core_job_set_why(job, &row->why);
     if (row->site.size)
         core_job_placed_at(job, row->site, row->pool);
     if (helio_job_state_is_live(job->state)) {

@@ -4,6 +4,7 @@
 
 #include "federation/base/record.h"
 #include "federation/policy/choice.h" /* the rejections that rows name */
+#include "federation/reason/detail.h"
 
 /*  One evaluation of a class of equal jobs: many placements may rest on it. */
 #define HELIO_ROW_DECISION_FIELDS(F, R)                                                                      \
@@ -12,7 +13,7 @@
     F(R, U64, class_id, 0, _)                                                                                \
     F(R, TEXT, policy_version, 32, _)                                                                        \
     F(R, TEXT, reason, 64, _)  /* "" = placed; else the dominant reason of waiting */                        \
-    F(R, TEXT, detail, 256, _)                                                                               \
+    F(R, RECORD, details, 0, helio_details)                                                                  \
     F(R, TEXT, chosen_site, 32, _) /* also of a start that is waited for */                                  \
     F(R, TEXT, chosen_pool, 32, _)                                                                           \
     F(R, I64, forecast_ms, 0, _) /* issue of the carbon series that it rests on; 0 = none */
@@ -29,7 +30,7 @@ HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
     F(R, U64, energy_j, 0, _)                                                                                \
     F(R, U64, carbon_mg, 0, _)                                                                               \
     F(R, TEXT, rejected_reason, 64, _) /* "" = feasible */                                                   \
-    F(R, TEXT, detail, 256, _)                                                                               \
+    F(R, RECORD, details, 0, helio_details)                                                                  \
     F(R, I64, carbon_micro_usd, 0, _) /* the score's terms beside the cost */                                \
     F(R, I64, wait_micro_usd, 0, _)                                                                          \
     F(R, I64, risk_micro_usd, 0, _)                                                                          \
@@ -51,7 +52,7 @@ HELIO_RECORD_DECLARE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
     F(R, TEXT, queue, 32, _)                                                                                 \
     F(R, TEXT, summary, 256, _) /* "8×H100 ×2 nodes" */                                                      \
     F(R, TEXT, reason, 64, _)                                                                                \
-    F(R, TEXT, detail, 256, _)                                                                               \
+    F(R, RECORD, details, 0, helio_details)                                                                  \
     F(R, U64, decision_id, 0, _)                                                                             \
     F(R, I64, at_ms, 0, _)                                                                                   \
     F(R, I64, expected_ms, 0, _) /* when the first of them is expected to start; 0 = not foreseen */

@@ -5,6 +5,7 @@
 
 #include "federation/model/attempt.h"
 #include "federation/policy/duration.h"
+#include "federation/reason/detail.h"
 
 /*  Why a job is being stopped. The order is the stored value: append only. */
 typedef enum helio_intent {
@@ -67,7 +68,7 @@ HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
     F(R, U32, site_failures, 0, _) /* attempts that a site could not run or failed within a minute */        \
     F(R, TEXT, site, 32, _)                                                                                  \
     F(R, TEXT, pool, 32, _)                                                                                  \
-    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, RECORD, why, 0, helio_details)                                                                      \
     F(R, I64, started_ms, 0, _)                                                                              \
     F(R, I64, finished_ms, 0, _)                                                                             \
     F(R, I32, exit_code, 0, _) /* -1 = none */                                                               \
@@ -136,7 +137,7 @@ HELIO_RECORD_DECLARE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
     F(R, U32, epoch, 0, _)                                                                                   \
     F(R, U32, from, 0, _)                                                                                    \
     F(R, U32, to, 0, _)                                                                                      \
-    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, RECORD, why, 0, helio_details)                                                                      \
     F(R, TEXT, actor, 96, _) /* broker | site:NAME | user:NAME */
 HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
 
@@ -152,7 +153,7 @@ HELIO_RECORD_DECLARE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
 /*  A job whose gate was closed when it came; upserted when what it waits for changes, and when the gate opens. */
 #define HELIO_ROW_DEPENDENCY_HOLD_FIELDS(F, R)                                                                          \
     F(R, UUID, job, 0, _)                                                                                    \
-    F(R, TEXT, detail, 256, _) /* "waits for 01k9… to succeed" */                                            \
+    F(R, RECORD, details, 0, helio_details) /* "waits for job 01k9… to succeed" */                           \
     F(R, I64, opened_ms, 0, _) /* 0 = closed */
 HELIO_RECORD_DECLARE(helio_row_dependency_hold, HELIO_ROW_DEPENDENCY_HOLD_FIELDS)
 

@@ -204,6 +204,15 @@ static void put_list(helio_columns_t *self, column_t *column, helio_kind_t kind,
     put_item(column, self->scratch.data, (uint32_t)self->scratch.size);
 }
 
+/*  jsonb holds no NUL: U+FFFD stands in for it, which the writer puts where bytes are not UTF-8. */
+static void replace_nuls(helio_buffer_t *json)
+{
+    static const char nul[] = "\\u0000", replacement[] = "\\ufffd";
+    for (char *at = json->data; (at = strchr(at, '\\')); at += 2)
+        if (strncmp(at, nul, sizeof nul - 1) == 0)
+            memcpy(at, replacement, sizeof replacement - 1);
+}
+
 /*  The sentences, and the JSON: null when there are none. */
 static void put_details(helio_columns_t *self, column_t *column, const helio_details_t *details)
 {
@@ -222,6 +231,7 @@ static void put_details(helio_columns_t *self, column_t *column, const helio_det
     helio_buffer_reset(text);
     helio_json_writer_t json = helio_json_into(text);
     helio_details_write(&json, NULL, details);
+    replace_nuls(text);
     put_text(self, column + 1, helio_buffer_view(text));
 }
 

@@ -41,10 +41,10 @@ with ended as (
         is null
 )
 insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool,
-    reason, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at,
+    reason, details, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at,
     evictions, saved_ms, moves)
 select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures, nullif(n.site, ''),
-    nullif(n.pool, ''), nullif(n.reason, ''), helio.ms_time(n.started_ms), helio.ms_time(n.finished_ms),
+    nullif(n.pool, ''), nullif(n.reason, ''), n.details::jsonb, helio.ms_time(n.started_ms), helio.ms_time(n.finished_ms),
     nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg, n.units_done, helio.ms_time(n.at_ms),
     n.evictions, n.saved_ms, n.moves
 from (
@@ -52,16 +52,18 @@ from (
         unnest($4::int4[]) as before, unnest($5::int4[]) as intent, unnest($6::int4[]) as epoch,
         unnest($7::int4[]) as attempts, unnest($8::int4[]) as failures, unnest($9::int4[]) as site_failures,
         unnest($10::text[]) as site, unnest($11::text[]) as pool, unnest($12::text[]) as reason,
-        unnest($13::int8[]) as started_ms, unnest($14::int8[]) as finished_ms, unnest($15::int4[]) as exit_code,
-        unnest($16::int8[]) as gpu_ms, unnest($17::int8[]) as cost_micro_usd, unnest($18::int8[]) as energy_j,
-        unnest($19::int8[]) as carbon_mg, unnest($20::int8[]) as units_done, unnest($21::int8[]) as at_ms,
-        unnest($22::int4[]) as evictions, unnest($23::int8[]) as saved_ms,
-        unnest($24::int4[]) as moves
+        unnest($13::text[]) as details,
+        unnest($14::int8[]) as started_ms, unnest($15::int8[]) as finished_ms, unnest($16::int4[]) as exit_code,
+        unnest($17::int8[]) as gpu_ms, unnest($18::int8[]) as cost_micro_usd, unnest($19::int8[]) as energy_j,
+        unnest($20::int8[]) as carbon_mg, unnest($21::int8[]) as units_done, unnest($22::int8[]) as at_ms,
+        unnest($23::int4[]) as evictions, unnest($24::int8[]) as saved_ms,
+        unnest($25::int4[]) as moves
 ) as n
 on conflict (job_id, task) do update set
     state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
     attempts = excluded.attempts, failures = excluded.failures, site_failures = excluded.site_failures,
-    site = excluded.site, pool = excluded.pool, reason = excluded.reason, started_at = excluded.started_at,
+    site = excluded.site, pool = excluded.pool, reason = excluded.reason, details = excluded.details,
+    started_at = excluded.started_at,
     finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
     cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
     units_done = excluded.units_done, at = excluded.at, evictions = excluded.evictions, saved_ms = excluded.saved_ms,
@@ -122,46 +124,48 @@ where not n.fenced or exists (select from helio.attempts a
 on conflict (job_id, task, epoch, hour, part) do nothing
 
 -- name: put_transition
-insert into helio.transitions (seq, at, job_id, task, epoch, from_state, to_state, reason, actor)
-select n.seq, helio.ms_at(n.at_ms), n.job, n.task, n.epoch, n.from_state, n.to_state, nullif(n.reason, ''),
+insert into helio.transitions (seq, at, job_id, task, epoch, from_state, to_state, reason, details, actor)
+select n.seq, helio.ms_at(n.at_ms), n.job, n.task, n.epoch, n.from_state, n.to_state, nullif(n.reason, ''), n.details::jsonb,
     nullif(n.actor, '')
 from (
     select unnest($1::int8[]) as seq, unnest($2::int8[]) as at_ms, unnest($3::uuid[]) as job, unnest($4::int4[]) as task,
         unnest($5::int4[]) as epoch, unnest($6::int4[]) as from_state, unnest($7::int4[]) as to_state,
-        unnest($8::text[]) as reason, unnest($9::text[]) as actor
+        unnest($8::text[]) as reason, unnest($9::text[]) as details, unnest($10::text[]) as actor
 ) as n
 
 -- name: put_decision
-insert into helio.decisions (decision_id, at, class_id, policy_version, reason, detail, chosen_site, chosen_pool, forecast_at)
+insert into helio.decisions (decision_id, at, class_id, policy_version, reason, detail, details, chosen_site, chosen_pool,
+    forecast_at)
 select n.decision_id, helio.ms_at(n.at_ms), n.class_id, nullif(n.policy_version, ''), nullif(n.reason, ''),
-    nullif(n.detail, ''), nullif(n.chosen_site, ''), nullif(n.chosen_pool, ''), helio.ms_time(n.forecast_ms)
-from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[])
-    as n (decision_id, at_ms, class_id, policy_version, reason, detail, chosen_site, chosen_pool, forecast_ms)
+    nullif(n.detail, ''), n.details::jsonb, nullif(n.chosen_site, ''), nullif(n.chosen_pool, ''), helio.ms_time(n.forecast_ms)
+from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+        $10::int8[])
+    as n (decision_id, at_ms, class_id, policy_version, reason, detail, details, chosen_site, chosen_pool, forecast_ms)
 
 -- name: put_candidate
 insert into helio.candidates (decision_id, rank, site, pool, start_at, score_micro_usd, cost_micro_usd, energy_j, carbon_mg,
-    rejected_reason, detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd,
+    rejected_reason, detail, details, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd,
     transfer_micro_usd, transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg, run_ms, run_high_ms)
 select n.decision_id, n.rank, n.site, nullif(n.pool, ''), helio.ms_time(n.start_ms), n.score_micro_usd, n.cost_micro_usd,
-    n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, ''), n.carbon_micro_usd, n.wait_micro_usd,
+    n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, ''), n.details::jsonb, n.carbon_micro_usd, n.wait_micro_usd,
     n.risk_micro_usd, n.shadow_micro_usd, n.move_micro_usd, n.transfer_micro_usd, n.transfer_ms, n.egress_micro_usd,
     n.transfer_j, n.transfer_carbon_mg, nullif(n.run_ms, 0), nullif(n.run_high_ms, 0)
 from unnest($1::int8[], $2::int4[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[],
-        $10::text[], $11::text[], $12::int8[], $13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[],
-        $18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::int8[], $23::int8[])
+        $10::text[], $11::text[], $12::text[], $13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[],
+        $19::int8[], $20::int8[], $21::int8[], $22::int8[], $23::int8[], $24::int8[])
     as n (decision_id, rank, site, pool, start_ms, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, rejected_reason,
-        detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, transfer_micro_usd,
+        detail, details, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, transfer_micro_usd,
         transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg, run_ms, run_high_ms)
 
 -- name: put_class
-insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, decision_id, at, expected_at)
+insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, details, decision_id, at, expected_at)
 select distinct on (n.class_id) n.class_id, nullif(n.tenant, ''), nullif(n.queue, ''), nullif(n.summary, ''),
-    nullif(n.reason, ''), nullif(n.detail, ''), n.decision_id, helio.ms_time(n.at_ms), helio.ms_time(n.expected_ms)
-from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[])
-    with ordinality as n (class_id, tenant, queue, summary, reason, detail, decision_id, at_ms, expected_ms, place)
+    nullif(n.reason, ''), nullif(n.detail, ''), n.details::jsonb, n.decision_id, helio.ms_time(n.at_ms), helio.ms_time(n.expected_ms)
+from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::int8[], $9::int8[], $10::int8[])
+    with ordinality as n (class_id, tenant, queue, summary, reason, detail, details, decision_id, at_ms, expected_ms, place)
 order by n.class_id, n.place desc
 on conflict (class_id) do update set tenant = excluded.tenant, queue = excluded.queue, summary = excluded.summary,
-    reason = excluded.reason, detail = excluded.detail, decision_id = excluded.decision_id, at = excluded.at,
+    reason = excluded.reason, detail = excluded.detail, details = excluded.details, decision_id = excluded.decision_id, at = excluded.at,
     expected_at = excluded.expected_at
 
 -- name: put_site
@@ -296,11 +300,12 @@ from unnest($1::uuid[], $2::int4[], $3::int4[], $4::uuid[], $5::int4[]) as n (jo
 
 -- name: put_dependency_hold
 -- Once open, always open.
-insert into helio.gates as g (job_id, detail, opened_at)
-select distinct on (n.job) n.job, nullif(n.detail, ''), helio.ms_time(n.opened_ms)
-from unnest($1::uuid[], $2::text[], $3::int8[]) with ordinality as n (job, detail, opened_ms, place)
+insert into helio.gates as g (job_id, detail, details, opened_at)
+select distinct on (n.job) n.job, nullif(n.detail, ''), n.details::jsonb, helio.ms_time(n.opened_ms)
+from unnest($1::uuid[], $2::text[], $3::text[], $4::int8[]) with ordinality as n (job, detail, details, opened_ms, place)
 order by n.job, n.place desc
 on conflict (job_id) do update set detail = case when g.opened_at is null then excluded.detail end,
+    details = case when g.opened_at is null then excluded.details end,
     opened_at = coalesce(g.opened_at, excluded.opened_at)
 
 -- name: put_site_key

@@ -365,10 +365,10 @@ from helio.links l
 
 -- name: read_events
 -- $1 after this seq; $2 tenant; $3 limit (1 to 1000). Ascending (an edit leads from a state to itself): a list of {seq, time, id, tenant, queue, name, epoch,
--- from, to, reason, actor, site}.
+-- from, to, reason, details, actor, site}.
 select coalesce(json_agg(json_build_object('seq', e.seq, 'time', helio.rfc3339(e.at), 'id', helio.job_text(e.job_id, e.task),
     'name', e.name, 'tenant', e.tenant, 'queue', e.queue, 'epoch', e.epoch, 'from', helio.state_word(e.from_state),
-    'to', helio.state_word(e.to_state), 'reason', e.reason, 'actor', e.actor, 'site', e.site) order by e.seq), '[]')::text
+    'to', helio.state_word(e.to_state), 'reason', e.reason, 'details', e.details, 'actor', e.actor, 'site', e.site) order by e.seq), '[]')::text
 from (
     select t.*, j.name, j.tenant, coalesce(d.queue, j.queue) as queue, p.site
     from helio.transitions t

@@ -33,7 +33,11 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
                  then helio.seconds_between(s.started_at, now()) else 0 end
          from helio.attempts a
          where a.job_id = j.job_id and a.task = t.task) end as run_seconds,
-    coalesce(e.priority, 0) as priority, s.before
+    coalesce(e.priority, 0) as priority, s.before,
+    case when coalesce(s.state, 0) <> 0 then s.details
+         when g.job_id is not null and g.opened_at is null then g.details
+         when c.reason is not null then c.details
+         else s.details end as details
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -220,6 +224,7 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'saved_seconds', (t).saved_seconds,
         'reason', (t).reason,
         'detail', (t).detail,
+        'details', (t).details,
         'expected_start', helio.rfc3339((t).expected_at));
 
 -- The submission is not a transition, but is listed first.
@@ -227,12 +232,12 @@ create or replace function helio.history_json(job uuid, of_task integer) returns
     begin atomic
         select json_agg(h.entry order by h.seq)
         from (select 0 as seq, json_build_object('time', helio.rfc3339(j.submitted_at), 'epoch', 0, 'from', null,
-                         'to', 'queued', 'reason', null, 'actor', 'user:' || coalesce(j.user_name, '')) as entry
+                         'to', 'queued', 'reason', null, 'details', null, 'actor', 'user:' || coalesce(j.user_name, '')) as entry
               from helio.jobs j where j.job_id = job
               union all
               select t.seq, json_build_object('time', helio.rfc3339(t.at), 'epoch', t.epoch,
                          'from', helio.state_word(t.from_state), 'to', helio.state_word(t.to_state), 'reason', t.reason,
-                         'actor', t.actor)
+                         'details', t.details, 'actor', t.actor)
               from helio.transitions t
               where t.job_id = job and t.task in (of_task, -1)) h;
     end;
@@ -277,7 +282,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'wait_seconds', helio.seconds_between(a.submitted_at, coalesce(a.started_at, now())),
             'run_seconds', a.run_seconds,
             'saved_seconds', a.saved_seconds,
-            'reason', a.reason, 'detail', a.detail, 'tasks_total', a.total,
+            'reason', a.reason, 'detail', a.detail, 'details', a.details, 'tasks_total', a.total,
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
                       from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
                             group by n.state) s),
@@ -295,7 +300,8 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   sum(t.units_done)::bigint as units_done, sum(t.saved_seconds) as saved_seconds,
                   sum(t.run_seconds) as run_seconds,
                   max(t.reason) filter (where t.state = 0) as reason,
-                  max(t.detail) filter (where t.reason = 'Gated') as detail
+                  max(t.detail) filter (where t.reason = 'Gated') as detail,
+                  (array_agg(t.details) filter (where t.reason = 'Gated'))[1] as details
               from helio.tasks_now t where t.job_id = job
               group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.priority, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
                   t.time_limit_ms, t.submitted_at) a;
@@ -317,7 +323,7 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
     begin atomic
         select json_build_object(
             'id', helio.job_text(t.job_id, t.task), 'name', t.name, 'state', helio.state_word(t.state),
-            'reason', t.reason, 'detail', t.detail, 'site', t.site, 'pool', t.pool, 'epoch', t.epoch,
+            'reason', t.reason, 'detail', t.detail, 'details', t.details, 'site', t.site, 'pool', t.pool, 'epoch', t.epoch,
             'attempts', t.attempts, 'submitted_at', helio.rfc3339(t.submitted_at),
             'expected_start', helio.rfc3339(t.expected_at),
             'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version,
@@ -353,7 +359,7 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                         'move', c.move_micro_usd / 1000000.0::float8,
                         'transfer', c.transfer_micro_usd / 1000000.0::float8),
                     'duration_s', c.run_ms / 1000.0::float8, 'duration_p90_s', c.run_high_ms / 1000.0::float8,
-                    'reason', c.rejected_reason, 'detail', c.detail) order by c.rank)
+                    'reason', c.rejected_reason, 'detail', c.detail, 'details', c.details) order by c.rank)
                 from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
             'edits', helio.edits_json(t.job_id), 'history', helio.history_json(t.job_id, t.task))::text
         from helio.tasks_now t

@@ -25,7 +25,7 @@ create or replace view helio.tasks_in_sight with (security_barrier) as
 select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_name || '' as user_name, t.queue, t.tier, t.kind, t.state,
     t.home_site || '' as home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at, t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh,
-    t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before
+    t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details
 from helio.tasks_now t
 where ((select s.every_tenant from helio.sight s) or t.tenant = any ((select s.tenants from helio.sight s)::text[]))
   and t.task between -1 and 2147483647; -- every task; with it the planner expects one task per job instead of ten

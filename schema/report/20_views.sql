@@ -130,21 +130,22 @@ select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name
          from helio.attempts a
          where a.job_id = t.job_id and a.task = t.task) end as run_seconds,
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
-    t.submitted_at as time
+    t.submitted_at as time, t.details
 from helio.tasks_in_sight t;
 comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- A union at the top of a view would not be a security barrier: PostgreSQL flattens it before it checks for one. Texts as in helio.tasks_in_sight.
 create or replace view helio_report.job_transitions with (security_barrier) as
-select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor
+select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor, u.details
 from (
     select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
-        helio.state_word(t.to_state) as to_state, t.reason || '' as reason, t.actor || '' as actor
+        helio.state_word(t.to_state) as to_state, t.reason || '' as reason, t.actor || '' as actor,
+        t.details || '[]' as details
     from helio.transitions t left join helio.jobs_in_sight o using (job_id)
     where t.from_state <> t.to_state
       and ((select s.every_tenant from helio.sight s) or o.job_id is not null)
     union all
-    select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, 'user:' || coalesce(t.user_name, '')
+    select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, 'user:' || coalesce(t.user_name, ''), null
     from helio.tasks_now t
     where (select s.every_tenant from helio.sight s) or t.tenant = any ((select s.tenants from helio.sight s)::text[])
 ) u;
@@ -182,7 +183,7 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.risk_micro_usd / 1000000.0::float8 as risk_term_usd, c.shadow_micro_usd / 1000000.0::float8 as shadow_term_usd,
     c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd,
     c.egress_micro_usd / 1000000.0::float8 as egress_usd,
-    c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds
+    c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds, c.details
 from helio.placements p join helio.candidates c using (decision_id) left join helio.jobs_in_sight o using (job_id)
 where (select s.every_tenant from helio.sight s) or o.job_id is not null;
 comment on view helio_report.placement_candidates is 'Candidates of each placement, with their scores. Rows of tenants: a tenant''s reader sees only its own.';
@@ -208,7 +209,7 @@ create or replace view helio_report.moves with (security_barrier) as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
     n.site as to_site, n.pool as to_pool, d.decision_id is not null as moved,
     (here.score_micro_usd - there.score_micro_usd) / 1000000.0::float8 as saves_usd,
-    there.move_micro_usd / 1000000.0::float8 as move_term_usd, t.reason
+    there.move_micro_usd / 1000000.0::float8 as move_term_usd, t.reason, t.details || '[]' as details
 from helio.transitions t
 join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
 left join helio.placements n on n.job_id = t.job_id and n.task = t.task and n.epoch = t.epoch + 1
@@ -218,7 +219,7 @@ left join helio.candidates here
 left join helio.candidates there
     on there.decision_id = d.decision_id and there.site = n.site and there.pool = n.pool
 left join helio.jobs_in_sight o on o.job_id = t.job_id
-where helio.state_word(t.to_state) = 'stopping' and t.reason like 'moved from %'
+where helio.state_word(t.to_state) = 'stopping' and (t.details->0->>'code' = 'Migrated' or (t.details is null and t.reason like 'moved from %'))
   and ((select s.every_tenant from helio.sight s) or o.job_id is not null);
 comment on view helio_report.moves is
     'Migrations: running jobs that were told to leave for a better site, and their next placement. Filter on time. Rows of tenants: a tenant''s reader sees only its own.';

@@ -88,6 +88,7 @@ begin
             ('', 'energy_kwh', 'Energy in kWh, including the site''s PUE.'),
             ('', 'carbon_g', 'Grams of CO2e of that energy.'),
             ('', 'reason', 'Reason of the state, or what the job waits for.'),
+            ('', 'details', 'The same as codes and values (docs/reference/reasons.md). Null: none, or the row is of an older release.'),
             ('', 'epoch', 'Number of the attempt: 1 is the first, 0 the time before it.'),
             ('', 'from_state', 'Previous state. Null: the submission.'),
             ('', 'to_state', 'New state.'),

@@ -2,7 +2,6 @@
  *  bounded number of times, and not again within an hour. Watched on the rows that a leader writes. That a job runs at
  *  one place at a time, that no GPU is held twice and that each job ends, running.c and rest.c check of every job. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "federation/policy/migration.h"
 #include "simulator/checks/internal.h"
@@ -29,23 +28,18 @@ static checks_move_t *migrated_of(sim_checks_t *self, helio_job_key_t key)
     return migrated;
 }
 
-static bool begins_with(helio_text_t text, const char *word)
+/*  It was placed where it was told to go. */
+static bool has_arrived(const helio_row_transition_t *row)
 {
-    return text.size >= strlen(word) && memcmp(text.data, word, strlen(word)) == 0;
-}
-
-static bool contains(helio_text_t text, const char *word)
-{
-    for (uint32_t i = 0; i + strlen(word) <= text.size; i++)
-        if (memcmp(text.data + i, word, strlen(word)) == 0)
-            return true;
-    return false;
+    enum { FROM_SITE = 1 }; /* its place among the parameters */
+    const helio_detail_t *placed = helio_details_find(&row->why, HELIO_DETAIL_PLACED_AT);
+    return row->to == HELIO_JOB_OFFERED && placed && helio_detail_value(placed, FROM_SITE).text.size;
 }
 
 void checks_move_transition(sim_checks_t *self, const helio_row_transition_t *row)
 {
-    self->sights.arrivals += row->to == HELIO_JOB_OFFERED && contains(row->reason, ", moved from ");
-    if (row->to != HELIO_JOB_STOPPING || !begins_with(row->reason, "moved from "))
+    self->sights.arrivals += has_arrived(row);
+    if (row->to != HELIO_JOB_STOPPING || !helio_details_find(&row->why, HELIO_DETAIL_MIGRATED))
         return;
     const sim_job_t *job = sim_workload_given(self->workload, row->key.job);
     if (!job)

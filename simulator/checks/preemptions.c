@@ -39,24 +39,13 @@ static checks_eviction_t *preempted_of(sim_checks_t *self, helio_job_key_t key)
     return preempted;
 }
 
-/*  What stands before a character. */
-static helio_text_t cut(helio_text_t *rest, char before)
-{
-    const char *end = memchr(rest->data, before, rest->size);
-    helio_text_t word = {rest->data, end ? (uint32_t)(end - rest->data) : rest->size};
-    uint32_t used = end ? word.size + 1 : word.size;
-    *rest = (helio_text_t){rest->data + used, rest->size - used};
-    return word;
-}
-
 void checks_eviction_transition(sim_checks_t *self, const helio_row_transition_t *row)
 {
-    static const char begin[] = "preempted by ";
-    if (row->to != HELIO_JOB_STOPPING || row->reason.size < sizeof begin ||
-        memcmp(row->reason.data, begin, sizeof begin - 1) != 0)
+    enum { TENANT, QUEUE }; /* their places among the parameters */
+    const helio_detail_t *by = helio_details_find(&row->why, HELIO_DETAIL_PREEMPTED_BY);
+    if (row->to != HELIO_JOB_STOPPING || !by)
         return;
-    helio_text_t rest = {row->reason.data + sizeof begin - 1, row->reason.size - (uint32_t)(sizeof begin - 1)};
-    helio_text_t queue = cut(&rest, '/'), tenant = cut(&rest, ' ');
+    helio_text_t queue = helio_detail_value(by, QUEUE).text, tenant = helio_detail_value(by, TENANT).text;
     const sim_job_t *job = sim_workload_given(self->workload, row->key.job);
     if (!job)
         return;

@@ -62,8 +62,8 @@ def main():
         f.wait_for(lambda: "resume 1 at south" in logs(train), 20, "training does not know that it was here before")
         said = logs(train)
         check("from 0" not in said, f"training began anew:\n{said}")
-        why = f.sql(f"select reason from helio_report.job_transitions where job_id = '{train}' and to_state = 'stopping'")
-        check(len(why) == 1 and why[0][0].startswith("moved from north to south: saves "), f"stopped: {why}")
+        why = f.sql(f"select details->0->>'code', details->0->'params'->>'to' from helio_report.job_transitions where job_id = '{train}' and to_state = 'stopping'")
+        check(len(why) == 1 and tuple(why[0]) == ("Migrated", "south"), f"stopped: {why}")
         terms = f.sql("select site, move_term_usd > 0 from helio_report.placement_candidates "
                       f"where job_id = '{train}' and epoch = 2 order by rank")
         check(terms == [["south", "t"], ["north", "f"]], f"candidates: {terms}")

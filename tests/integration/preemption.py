@@ -74,7 +74,7 @@ class Test:
         urgent = self.submit("blue", name="answer", queue="express", gpu="H100:1", cpus=1, time="10m", run="exec sleep 300")
         took = self.until(lambda: self.state(urgent) == "running", 10, "critical work waits behind experiments")
         print(f"a critical job ran {took:.1f} s after {FLOOD} experiments had filled the sites")
-        self.check(any(r.startswith("preempted by express/blue job " + urgent[-8:]) for r in self.reasons("red")),
+        self.check(any(r.startswith("preempted by blue/express job ") and urgent in r for r in self.reasons("red")),
                    f"nobody was preempted by it: {self.reasons('red')}")
         train = self.submit("blue", name="train", queue="standard", gpu="H100:8", cpus=1, time="1h", run=TRAIN,
                             checkpoint={"signal": "USR1", "grace": "5s"})

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/reason/sentence.h"
+
 enum { CHECKED_STEPS = 8 }; /* one in so many: it walks hundreds of jobs */
 
 enum { LOOK_MS = 10 * FIELD_SECOND, IDLE_MS = 60 * FIELD_SECOND };
@@ -228,6 +230,14 @@ static void on_reply(field_t *self, const helio_fx_reply_t *reply)
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
+static void trace_transition(const field_t *self, const field_job_t *job, const helio_row_transition_t *row)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t why = {0};
+    helio_sentences(&row->why, &why);
+    printf("%9lld  job %u %s -> %s %.*s\n", (long long)self->now_ms, (uint32_t)(job - self->jobs),
+           helio_job_state_name(row->from), helio_job_state_name(row->to), HELIO_TEXT_ARGS(helio_buffer_view(&why)));
+}
+
 static void take(field_t *self, const helio_effect_t *effect)
 {
     if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
@@ -236,8 +246,7 @@ static void take(field_t *self, const helio_effect_t *effect)
         if (job)
             job->state = row->to;
         if (self->trace && job)
-            printf("%9lld  job %u %s -> %s %.*s\n", (long long)self->now_ms, (uint32_t)(job - self->jobs),
-                   helio_job_state_name(row->from), helio_job_state_name(row->to), HELIO_TEXT_ARGS(row->reason));
+            trace_transition(self, job, row);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_PLACEMENT) {
         on_placement(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ORDER) {

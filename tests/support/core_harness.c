@@ -4,6 +4,7 @@
 
 #include "federation/base/clock.h"
 #include "tests/support/core_harness_rows.h"
+#include "federation/reason/sentence.h"
 
 static const char origin[] = "2026-03-01T00:00:00Z";
 
@@ -104,6 +105,31 @@ void harness_end(harness_t **self_p)
 helio_arena_t *harness_arena(harness_t *self)
 {
     return self->arena;
+}
+
+const helio_detail_t *harness_detail(helio_details_t details, helio_detail_code_t code)
+{
+    for (uint32_t i = 0; i < details.items.count; i++)
+        if (details.items.items[i].code == code)
+            return &details.items.items[i];
+    fail_msg("no detail %s", helio_detail_entry(code)->word);
+    return NULL;
+}
+
+void harness_assert_value(const helio_detail_t *detail, const char *param, const char *shown)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const helio_detail_entry_t *entry = helio_detail_entry(detail->code);
+    for (uint32_t i = 0; i < entry->param_count; i++)
+        if (strcmp(entry->params[i].name, param) == 0)
+            helio_value_show(entry->params[i].kind, &detail->values.items[i], &text);
+    helio_buffer_append(&text, "", 1);
+    assert_string_equal(text.data, shown);
+}
+
+helio_text_t harness_said(harness_t *self, helio_details_t details)
+{
+    return helio_text_of(helio_arena_string(self->arena, helio_sentences_text(&details, self->arena)));
 }
 
 int64_t harness_wall_ms(const harness_t *self)

@@ -34,6 +34,11 @@ harness_t *harness_rebuild(const harness_t *self);
 harness_t *harness_rebuild_with(const harness_t *self, const helio_broker_options_t *options);
 
 helio_arena_t *harness_arena(harness_t *self);
+/*  The sentences of the details, with a NUL behind them. */
+/*  The detail of that code; fails when there is none. */
+const helio_detail_t *harness_detail(helio_details_t details, helio_detail_code_t code);
+void harness_assert_value(const helio_detail_t *detail, const char *param, const char *shown); /* as a sentence shows it */
+helio_text_t harness_said(harness_t *self, helio_details_t details);
 int64_t harness_wall_ms(const harness_t *self);
 void harness_advance(harness_t *self, int64_t ms); /* the clocks alone */
 void harness_set_wall(harness_t *self, int64_t ms);    /* somebody set the clock: this far, either way */

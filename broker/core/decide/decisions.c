@@ -1,6 +1,7 @@
 /*  decisions.c -- what is written of an evaluation, and why a class waits, in words. */
 #include "broker/core/decide/decisions.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "broker/core/decide/evaluate.h"
@@ -17,6 +18,7 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 enum { DECISION_REUSE_MS = 60000 }; /* an unchanged evaluation of a class is not written again before */
@@ -139,7 +141,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_name(rejection)),
-        .detail = core_text_cut(detail, 256),
+        .details = core_stated(self, detail),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
@@ -183,7 +185,7 @@ static helio_row_decision_t decision_row(helio_broker_core_t *self, const evalua
         .class_id = e->class->id,
         .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
         .reason = helio_text_of(helio_reason_name(reason)),
-        .detail = core_text_cut(detail, 256),
+        .details = core_stated(self, detail),
         .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
         .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
         .forecast_ms = basis ? core_pool_forecast(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
@@ -227,19 +229,20 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
 void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason,
                       const char *detail, int64_t expected_ms)
 {
-    if (class->reason == reason && class->expected_ms == expected_ms &&
-        strncmp(class->detail, detail, sizeof class->detail - 1) == 0)
+    const helio_details_t details = core_stated(self, detail);
+    if (class->reason == reason && class->expected_ms == expected_ms && core_why_equal(class->why, &details))
         return;
     class->reason = reason;
     class->expected_ms = expected_ms;
-    (void)helio_text_copy(core_text_cut(detail, 256), class->detail, sizeof class->detail);
+    free(class->why);
+    class->why = core_why_keep(&details);
     helio_row_class_t row = {
         .class_id = class->id,
         .tenant = class->want.tenant,
         .queue = class->want.queue,
         .summary = class->summary,
         .reason = helio_text_of(helio_reason_name(reason)),
-        .detail = helio_arena_text(self->effects->arena, helio_text_of(class->detail)),
+        .details = details,
         .decision_id = class->decision_id,
         .at_ms = self->wall_ms,
         .expected_ms = expected_ms,

@@ -17,6 +17,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
+#include "broker/core/state/why.h"
 
 /*  Where whoever looks at waits alone would start the head: what can start now, at home if that can, else by name. Room
  *  only shrinks within a round, so it stands until it is full. */
@@ -66,11 +67,9 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
     job->epoch++;
     job->attempts++;
     uint32_t victims = e->migrated_from ? 0 : core_preempt_class_placed(self, e->class, option->pool);
-    const char *placed = core_printf(self, "placed at %s", option->site->name);
-    if (e->migrated_from)
-        placed = core_printf(self, "%s, moved from %s", placed, e->migrated_from);
-    if (victims)
-        placed = core_printf(self, "%s, on the room of %u preempted job%s", placed, victims, victims == 1 ? "" : "s");
+    const helio_details_t placed =
+        CORE_WHY(self, HELIO_DETAIL_PLACED_AT, helio_value_string(option->site->name),
+                 helio_value_string(e->migrated_from ? e->migrated_from : ""), helio_value_number(victims));
     job->site = option->site;
     job->pool = option->pool;
     job->gpus_per_node = option->c.gpus_per_node;

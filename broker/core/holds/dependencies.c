@@ -22,6 +22,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 struct dependencies {
@@ -199,15 +200,15 @@ static bool hold_is_satisfied(const dependency_hold_t *hold)
     return !hold->waiters && !hold->not_before_ms && hold->failed_after == HELIO_AFTER_COUNT;
 }
 
-static void write_hold(helio_broker_core_t *self, const dependency_hold_t *hold, helio_text_t detail, int64_t opened_ms)
+static void write_hold(helio_broker_core_t *self, const dependency_hold_t *hold, helio_details_t details, int64_t opened_ms)
 {
-    helio_row_dependency_hold_t row = {.job = hold->submission->row.job, .detail = detail, .opened_ms = opened_ms};
+    helio_row_dependency_hold_t row = {.job = hold->submission->row.job, .details = details, .opened_ms = opened_ms};
     core_emit(self, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &row);
 }
 
 static void open_hold(helio_broker_core_t *self, dependency_hold_t *hold)
 {
-    write_hold(self, hold, (helio_text_t){0}, self->wall_ms);
+    write_hold(self, hold, (helio_details_t){0}, self->wall_ms);
     core_dependency_hold_destroy(self, hold->submission);
 }
 
@@ -236,7 +237,7 @@ void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submissio
     while (submission->throttled) {
         job_t *job = submission->throttled;
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, reason, "broker");
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, core_stated(self, reason), "broker");
     }
 }
 
@@ -266,7 +267,7 @@ static void write_dirty(helio_broker_core_t *self)
     while (self->dependencies->dirty_holds) {
         dependency_hold_t *hold = self->dependencies->dirty_holds;
         say_nothing(self, hold);
-        write_hold(self, hold, helio_text_of(hold_text(self, hold)), 0);
+        write_hold(self, hold, core_stated(self, hold_text(self, hold)), 0);
     }
 }
 
@@ -373,18 +374,18 @@ static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t 
                         job = helio_value_number(number);
     if (depend->found == HELIO_FOUND_UNKNOWN || is_foreign(self, event->tenant, depend->on)) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, DEPENDS_UNKNOWN, at, word, job));
+                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_UNKNOWN, at, word, job));
         return false;
     }
     if (depend->found == HELIO_FOUND_AMBIGUOUS) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, DEPENDS_AMBIGUOUS, at, word, job));
+                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job));
         return false;
     }
     if (depend->found == HELIO_FOUND_OPEN && !held(self, depend->on)) {
         helio_details_t ended = {0};
-        helio_details_add(&ended, self->effects->arena, CORE_DETAIL(self, DEPENDS_ENDED, at, word, job));
-        helio_details_add(&ended, self->effects->arena, CORE_DETAIL0(NOTHING_STORED));
+        core_why_add(self, &ended, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
+        core_why_add(self, &ended, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
         core_reply_details(self, event->call, HELIO_BUSY, HELIO_REASON_GATED, ended);
         return false;
     }

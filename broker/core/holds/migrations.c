@@ -11,6 +11,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
+#include "broker/core/state/why.h"
 
 migrations_t *core_migrations_new(void)
 {
@@ -23,12 +24,6 @@ void core_migrations_destroy(migrations_t **self_p)
 {
     free(*self_p);
     *self_p = NULL;
-}
-
-bool core_migration_is_reason(helio_text_t reason)
-{
-    static const char begin[] = CORE_MOVED_FROM;
-    return reason.size >= sizeof begin - 1 && memcmp(reason.data, begin, sizeof begin - 1) == 0;
 }
 
 static bool may_be_migrated(const submission_t *submission)
@@ -180,7 +175,7 @@ void core_migrations_state_changed(helio_broker_core_t *self, job_t *job)
 void core_migrations_load(helio_broker_core_t *self, job_t *job)
 {
     job->migrating = job->state == HELIO_JOB_STOPPING && job->intent == HELIO_INTENT_PREEMPT &&
-                  core_migration_is_reason(helio_text_of(job->reason));
+                  core_why_has(job->why, HELIO_DETAIL_MIGRATED);
     if (!job->migrant && may_be_migrated(job->submission))
         watch(self, job);
 }

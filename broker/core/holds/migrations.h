@@ -43,7 +43,6 @@ typedef struct migrations {
     bool blocked;    /* one of them would have moved, but for something that passes */
 } migrations_t;
 
-#define CORE_MOVED_FROM "moved from " /* how the reason of such a transition begins */
 enum { MIGRATION_OVERDUE_MS = 60000 }; /* past its grace, and it is there yet */
 
 migrations_t *core_migrations_new(void);
@@ -62,7 +61,6 @@ void core_migrations_review(helio_broker_core_t *self); /* begin of a round: giv
 uint64_t core_migrations_held_gpus(const helio_broker_core_t *self, const pool_t *pool, int64_t at_ms);
 uint64_t core_migrations_residence_ms(const helio_broker_core_t *self,
                                       const job_t *job); /* yet, whatever it would gain */
-bool core_migration_is_reason(helio_text_t reason); /* whether a transition's reason is that of a move */
 /*  Takes the capacity at the target off what is free there. */
 void core_migrations_hold(helio_broker_core_t *self, migrant_t *migrant, site_t *site, pool_t *pool,
                           uint32_t gpus_per_node);

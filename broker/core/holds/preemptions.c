@@ -19,6 +19,7 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 struct preemptions {
     preemption_t *first; /* in order of their begin */
@@ -74,7 +75,7 @@ static void count_leaving(job_t *job)
 }
 
 int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
-                       const char *reason)
+                       const helio_details_t *reason)
 {
     bool counts = gainer && gainer != job->submission->tenant;
 #ifdef HELIO_MUTANT_own_preemptions_count
@@ -86,9 +87,8 @@ int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_ca
         job->preemptions++;
     count_leaving(job);
     self->figures.preemptions_total[why]++;
-    core_job_change_state(self, job, HELIO_JOB_STOPPING, reason, "broker");
-    helio_text_t short_reason = core_text_cut(reason, 64);
-    core_stop(self, job, mode, core_printf(self, "%.*s", HELIO_TEXT_ARGS(short_reason)));
+    core_job_change_state(self, job, HELIO_JOB_STOPPING, *reason, "broker");
+    core_stop(self, job, mode, reason);
     return self->wall_ms + (mode == HELIO_STOP_MODE_KILL ? 0 : (int64_t)job->submission->grace_ms);
 }
 

@@ -4,6 +4,7 @@
 
 #include "broker/core/state/nouns.h"
 #include "broker/core/state/pools.h"
+#include "federation/reason/detail.h"
 
 /*  Running jobs that were told to leave, so that one job of a class finds capacity; what they give back is held for it.
  *  Over when that job starts, wherever; when no job is left that it was for; and when it comes to nothing. */
@@ -33,7 +34,7 @@ void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms); /* the wall
  *  left. gainer: whose work it makes room for, NULL = nobody's; reason: of its transition. Returns when it is gone at
  *  the latest, by the wall clock. Only of one that core_preempt_can, or that is moved by its own wish (migrate.h). */
 int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
-                       const char *reason);
+                       const helio_details_t *reason);
 /*  One that has begun: owned from here on. Its jobs are told to leave, and point at it. */
 void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption);
 /*  Drops those of the class whose victims have all gone, and which still found no room. */

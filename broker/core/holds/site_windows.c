@@ -20,6 +20,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/preemptible.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 struct site_windows {
@@ -237,10 +238,9 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
     int64_t longest_ms = 0;
     bool enough, notified = false;
     leaver_t *leavers = find_leavers(self, site, pool, &edge, &count, &longest_ms, &enough);
-    char from[HELIO_RFC3339_SIZE];
-    helio_rfc3339(edge.at_ms, from);
-    const char *reason = core_printf(self, "GPUs of %s/%.*s are reserved from %.16sZ", site->name,
-                                     HELIO_TEXT_ARGS(pool->info.name), from);
+    const helio_details_t reason =
+        CORE_WHY(self, HELIO_DETAIL_PREEMPTED_FOR_RESERVATION, helio_value_string(site->name),
+                 helio_value_text(pool->info.name), helio_value_number(edge.at_ms));
     if ((count || !enough) && edge.at_ms - longest_ms > self->wall_ms) { /* until then some are over, or have begun */
         wake(self, edge.at_ms - longest_ms);
         count = 0;
@@ -253,7 +253,7 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
             wake(self, due_ms);
             continue;
         }
-        (void)core_preempt_job(self, leavers[i].job, HELIO_PREEMPT_CAUSE_WINDOW, NULL, reason);
+        (void)core_preempt_job(self, leavers[i].job, HELIO_PREEMPT_CAUSE_WINDOW, NULL, &reason);
         notified = true;
     }
     if (!enough && edge.at_ms - longest_ms <= self->wall_ms)

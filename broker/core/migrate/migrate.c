@@ -38,16 +38,16 @@ static void begin(helio_broker_core_t *self, migrant_t *migrant, const targets_t
                   const helio_migration_t *migration)
 {
     job_t *job = migrant->job;
-    const char *reason = core_migration_text(self, job, target, migration);
+    const helio_details_t why = core_migration_why(self, job, target, migration);
     (void)helio_text_copy(helio_text_of(core_job_site(job)), migrant->from, sizeof migrant->from);
     migrant->migration = *migration;
     migrant->transfer = target->of.transfer;
-    migrant->decision_id = core_migration_write(self, job, targets, target, reason);
+    migrant->decision_id = core_migration_write(self, job, targets, target, &why);
     core_migrations_hold(self, migrant, target->site, target->pool, target->gpus_per_node);
     job->migrating = migrant->notified = true;
     migrant->notified_ms = self->now_ms;
     job->migrations++;
-    migrant->gone_ms = core_preempt_job(self, job, HELIO_PREEMPT_CAUSE_MIGRATION, NULL, reason);
+    migrant->gone_ms = core_preempt_job(self, job, HELIO_PREEMPT_CAUSE_MIGRATION, NULL, &why);
 }
 
 /*  The best of those that are worth it and have room. True: it was told to leave. */

@@ -12,15 +12,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/text.h"
-
-/*  "1.2 kg", "340 g" */
-static const char *weight_text(helio_broker_core_t *self, int64_t mg)
-{
-    double grams = (double)(mg < 0 ? -mg : mg) / 1000;
-    if (grams < 999.5)
-        return core_printf(self, "%.0f g", grams);
-    return core_printf(self, grams < 99950 ? "%.1f kg" : "%.0f kg", grams / 1000);
-}
+#include "broker/core/state/why.h"
 
 /*  The site alone where that tells the two apart. */
 static const char *place_text(helio_broker_core_t *self, const job_t *job, const site_t *site,
@@ -31,28 +23,29 @@ static const char *place_text(helio_broker_core_t *self, const job_t *job, const
     return core_printf(self, "%s/%.*s", site->name, HELIO_TEXT_ARGS(pool->info.name));
 }
 
-static const char *gain_text(helio_broker_core_t *self, const helio_migration_t *migration)
+static helio_detail_t gain(helio_broker_core_t *self, const helio_migration_t *migration)
 {
-    const char *money = core_money_text(self, migration->saves_money_micro_usd < 0 ? -migration->saves_money_micro_usd
-                                                                              : migration->saves_money_micro_usd);
-    const char *carbon = core_printf(self, "%s CO2e", weight_text(self, migration->saves_mg));
-    bool cheaper = migration->saves_money_micro_usd >= 5000, cleaner = migration->saves_mg >= 500,
-         dearer = migration->saves_money_micro_usd <= -5000, dirtier = migration->saves_mg <= -500;
-    if (cheaper && dirtier)
-        return core_printf(self, "saves %s of what is left, for %s more", money, carbon);
-    if (cleaner && dearer)
-        return core_printf(self, "saves %s of what is left, for %s more", carbon, money);
+    int64_t money = migration->saves_money_micro_usd, mg = migration->saves_mg;
+    bool cheaper = money >= 5000, cleaner = mg >= 500, dearer = money <= -5000, dirtier = mg <= -500;
     if (cheaper && cleaner)
-        return core_printf(self, "saves %s and %s of what is left", money, carbon);
-    return core_printf(self, "saves %s of what is left", cheaper ? money : cleaner ? carbon : "risk");
+        return CORE_DETAIL(self, HELIO_DETAIL_MIGRATION_SAVES, helio_value_number(money), helio_value_number(mg));
+    if (cheaper)
+        return CORE_DETAIL(self, HELIO_DETAIL_MIGRATION_SAVES_USD, helio_value_number(money),
+                           helio_value_number(dirtier ? -mg : 0));
+    if (cleaner)
+        return CORE_DETAIL(self, HELIO_DETAIL_MIGRATION_SAVES_CARBON, helio_value_number(mg),
+                           helio_value_number(dearer ? -money : 0));
+    return HELIO_DETAIL0(HELIO_DETAIL_MIGRATION_SAVES_RISK);
 }
 
-const char *core_migration_text(helio_broker_core_t *self, const job_t *job, const target_t *to,
-                            const helio_migration_t *migration)
+helio_details_t core_migration_why(helio_broker_core_t *self, const job_t *job, const target_t *to,
+                                   const helio_migration_t *migration)
 {
     const char *from = to->site == job->site ? place_text(self, job, job->site, job->pool) : job->site->name;
-    return core_printf(self, "%s%s to %s: %s", CORE_MOVED_FROM, from, place_text(self, job, to->site, to->pool),
-                       gain_text(self, migration));
+    helio_details_t why = CORE_WHY(self, HELIO_DETAIL_MIGRATED, helio_value_string(from),
+                                   helio_value_string(place_text(self, job, to->site, to->pool)));
+    core_why_add(self, &why, gain(self, migration));
+    return why;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
@@ -119,7 +112,7 @@ static void write_candidate(helio_broker_core_t *self, const weighed_target_t *w
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_name(weighed->rejection)),
-        .detail = core_text_cut(weighed->detail, 256),
+        .details = core_stated(self, weighed->detail),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
         .disruption_micro_usd = plan->terms[HELIO_TERM_DISRUPTION],
@@ -130,7 +123,7 @@ static void write_candidate(helio_broker_core_t *self, const weighed_target_t *w
 }
 
 uint64_t core_migration_write(helio_broker_core_t *self, const job_t *job, const targets_t *targets, const target_t *to,
-                          const char *detail)
+                              const helio_details_t *why)
 {
     weighed_target_t *weighed_targets =
         helio_arena_alloc(self->effects->arena, targets->count, sizeof *weighed_targets);
@@ -142,7 +135,7 @@ uint64_t core_migration_write(helio_broker_core_t *self, const job_t *job, const
         .at_ms = self->wall_ms,
         .class_id = job->submission->class->id,
         .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
-        .detail = core_text_cut(detail, 256),
+        .details = *why,
         .chosen_site = helio_text_of(to->site->name),
         .chosen_pool = to->pool->info.name,
         .forecast_ms = to->of.pool_forecast->carbon_from.issued_ms,

@@ -17,6 +17,7 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
+#include "broker/core/state/why.h"
 
 enum {
     EVICTIONS_MAX = 256,         /* under way at once */
@@ -83,12 +84,12 @@ static const job_t *next_of(const job_class_t *class)
     return job;
 }
 
-static const char *reason_of(helio_broker_core_t *self, const job_class_t *class)
+static helio_details_t reason_of(helio_broker_core_t *self, const job_class_t *class)
 {
     char key[HELIO_KEY_SIZE];
     helio_job_key_text(next_of(class)->key, key);
-    return core_printf(self, "preempted by %s/%s job %s", class->queue->name, class->account->tenant->name,
-                       &key[HELIO_ID_SIZE - 1 - 8]);
+    return CORE_WHY(self, HELIO_DETAIL_PREEMPTED_BY, helio_value_string(class->account->tenant->name),
+                    helio_value_string(class->queue->name), helio_value_string(key));
 }
 
 static void begin(victim_search_t *search, const helio_victims_t *set)
@@ -108,11 +109,11 @@ static void begin(victim_search_t *search, const helio_victims_t *set)
         .left = set->count,
         .at_ms = self->wall_ms + (int64_t)grace_of(search, set),
     };
-    const char *reason = reason_of(self, class);
+    const helio_details_t reason = reason_of(self, class);
     for (uint32_t i = 0; i < set->count; i++) {
         job_t *job = search->jobs[set->chosen[i]];
         if (!search->victims[set->chosen[i]].leaves)
-            (void)core_preempt_job(self, job, preemption->why, class->account->tenant, reason);
+            (void)core_preempt_job(self, job, preemption->why, class->account->tenant, &reason);
         job->preemption = preemption;
         core_room_add(&preemption->back, job->submission->class->want.nodes, job->gpus_per_node,
                       &job->submission->class->want);

@@ -5,6 +5,7 @@
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/why.h"
 
 bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, helio_budget_ask_t *ret_asks,
                       uint32_t *ret_count)
@@ -13,13 +14,13 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
         helio_error_t err = {0};
         if (helio_budget_parse(event->budgets.items[i].text, &ret_asks[i], &err) != HELIO_OK) {
             core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                       CORE_DETAIL(self, INPUT_INVALID, helio_value_string(err.text)));
+                       CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
             return false;
         }
         for (uint32_t k = 0; k < i; k++)
             if (ret_asks[k].kind == ret_asks[i].kind && ret_asks[i].kind < HELIO_BUDGET_KINDS) {
                 core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                           CORE_DETAIL(self, BUDGET_TWICE,
+                           CORE_DETAIL(self, HELIO_DETAIL_BUDGET_TWICE,
                                        helio_value_string(helio_budget_kind_name(ret_asks[i].kind))));
                 return false;
             }

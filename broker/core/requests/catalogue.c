@@ -8,6 +8,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 #include "federation/base/char.h"
 
 /* ---- setting data ---------------------------------------------------------------------------------------- */
@@ -24,15 +25,15 @@ static helio_text_t prefix_of(helio_text_t text)
 static helio_detail_t data_fault(helio_broker_core_t *self, helio_text_t prefix, const helio_ev_data_t *event)
 {
     if (!prefix.size || prefix.size > HELIO_DATA_PREFIX_MAX)
-        return CORE_DETAIL(self, DATA_PREFIX_SIZE, helio_value_number(HELIO_DATA_PREFIX_MAX));
+        return CORE_DETAIL(self, HELIO_DETAIL_DATA_PREFIX_SIZE, helio_value_number(HELIO_DATA_PREFIX_MAX));
     for (uint32_t i = 0; i < prefix.size; i++)
         if ((unsigned char)prefix.data[i] <= ' ' || prefix.data[i] == 0x7f)
-            return CORE_DETAIL0(DATA_PREFIX_BLANK);
+            return HELIO_DETAIL0(HELIO_DETAIL_DATA_PREFIX_BLANK);
     if (event->sites.count > HELIO_DATA_SITES_MAX)
-        return CORE_DETAIL(self, DATA_SITES_MANY, helio_value_number(HELIO_DATA_SITES_MAX));
+        return CORE_DETAIL(self, HELIO_DETAIL_DATA_SITES_MANY, helio_value_number(HELIO_DATA_SITES_MAX));
     for (uint32_t i = 0; i < event->sites.count; i++)
         if (!helio_is_name(event->sites.items[i].text, HELIO_SITE_NAME_MAX))
-            return CORE_DETAIL(self, DATA_SITE_NAME,
+            return CORE_DETAIL(self, HELIO_DETAIL_DATA_SITE_NAME,
                                helio_value_text(core_text_cut(
                                    helio_arena_string(self->effects->arena, event->sites.items[i].text), 64)));
     return CORE_NO_DETAIL;
@@ -60,10 +61,10 @@ static helio_details_t data_details(helio_broker_core_t *self, const dataset_t *
     helio_details_t details = {0};
     helio_arena_t *arena = self->effects->arena;
     helio_value_t sites = {.text = sites_text(self, dataset, ","), .number = dataset->site_count};
-    helio_details_add(&details, arena, CORE_DETAIL(self, DATA_SET, sites, helio_value_string(dataset->tenant)));
+    helio_details_add(&details, arena, CORE_DETAIL(self, HELIO_DETAIL_DATA_SET, sites, helio_value_string(dataset->tenant)));
     for (uint32_t i = 0; i < dataset->site_count; i++)
         if (!core_site_find(self, helio_text_of(dataset->sites[i]))) {
-            helio_details_add(&details, arena, CORE_DETAIL(self, WARN_DATA_SITE, helio_value_string(dataset->sites[i])));
+            helio_details_add(&details, arena, CORE_DETAIL(self, HELIO_DETAIL_WARN_DATA_SITE, helio_value_string(dataset->sites[i])));
             break;
         }
     return details;
@@ -74,7 +75,7 @@ static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role,
     if (role >= HELIO_ROLE_OPERATOR)
         return true;
     core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-               CORE_DETAIL(self, NEEDS_OPERATOR, helio_value_string(command)));
+               CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string(command)));
     return false;
 }
 
@@ -94,7 +95,7 @@ static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, 
     if (dataset)
         core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, data_details(self, dataset));
     else
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(REMOVED));
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
 }
 
 /*  Whose it will be. A change of its sites does not show it to others. */
@@ -125,18 +126,18 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
     dataset_t *known = core_dataset_find(self, prefix);
     if (!known && !event->sites.count) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_PREFIX, helio_value_text(prefix)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_PREFIX, helio_value_text(prefix)));
         return;
     }
     if (!known && core_dataset_count(self) >= HELIO_DATA_MAX) {
         core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, DATA_FULL, helio_value_number(HELIO_DATA_MAX)));
+                   CORE_DETAIL(self, HELIO_DETAIL_DATA_FULL, helio_value_number(HELIO_DATA_MAX)));
         return;
     }
     helio_text_t tenant = tenant_of(self, event, known);
     if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_TENANT, helio_value_text(tenant)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(tenant)));
         return;
     }
     dataset_t *dataset = core_dataset_keep(self, prefix, tenant, event->sites.items, event->sites.count);
@@ -155,11 +156,11 @@ static bool is_end(helio_text_t text)
 static helio_detail_t link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)
 {
     if (!is_end(event->from) || !is_end(event->to))
-        return CORE_DETAIL0(LINK_ENDS);
+        return HELIO_DETAIL0(HELIO_DETAIL_LINK_ENDS);
     if (event->removed)
         return CORE_NO_DETAIL;
     if (!event->mbps || event->mbps > HELIO_LINK_MBPS_MAX)
-        return CORE_DETAIL(self, OUT_OF_RANGE, helio_value_string("gbps"), helio_value_number(1),
+        return CORE_DETAIL(self, HELIO_DETAIL_OUT_OF_RANGE, helio_value_string("gbps"), helio_value_number(1),
                            helio_value_number(HELIO_LINK_MBPS_MAX), helio_value_string(""));
     if (event->egress_micro_usd_per_gb < 0 || event->egress_micro_usd_per_gb > HELIO_LINK_EGRESS_MAX_MICRO_USD)
         return core_out_of_range(self, "egress_usd_per_gb", 0, HELIO_LINK_EGRESS_MAX_MICRO_USD / 1000000, "");
@@ -182,7 +183,7 @@ static const char *link_text(helio_broker_core_t *self, const helio_link_t *link
 
 static helio_detail_t link_detail(helio_broker_core_t *self, const helio_link_t *link)
 {
-    return CORE_DETAIL(self, LINK_SET, helio_value_number((int64_t)link->mbps), helio_value_string(egress_text(self, link)),
+    return CORE_DETAIL(self, HELIO_DETAIL_LINK_SET, helio_value_number((int64_t)link->mbps), helio_value_string(egress_text(self, link)),
                        helio_value_number(link->rtt_ms));
 }
 
@@ -198,17 +199,17 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
     link_entry_t *entry = core_link_at(self, event->from, event->to);
     if (!entry && event->removed) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_LINK, helio_value_text(event->from), helio_value_text(event->to)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_LINK, helio_value_text(event->from), helio_value_text(event->to)));
         return;
     }
     if (!entry && core_link_count(self) >= HELIO_LINKS_MAX) {
         core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, LINKS_FULL, helio_value_number(HELIO_LINKS_MAX)));
+                   CORE_DETAIL(self, HELIO_DETAIL_LINKS_FULL, helio_value_number(HELIO_LINKS_MAX)));
         return;
     }
     helio_row_link_t row = {.from = event->from, .to = event->to, .removed = event->removed, .at_ms = self->wall_ms};
     const char *words = "removed";
-    helio_detail_t done = CORE_DETAIL0(REMOVED);
+    helio_detail_t done = HELIO_DETAIL0(HELIO_DETAIL_REMOVED);
     if (event->removed) {
         core_link_drop(self, entry);
     } else {

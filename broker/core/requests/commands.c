@@ -9,6 +9,7 @@
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/tenants.h"
+#include "broker/core/state/why.h"
 
 static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 {
@@ -18,16 +19,18 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 /*  Returns true: whatever its state, the wish is heard. */
 static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
 {
+    helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_CANCELLED);
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
         break;
     case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
         job->intent = HELIO_INTENT_CANCEL;
         job->before = HELIO_JOB_STOPPING;
-        core_job_set_reason(job, "cancelled; waiting for its site to say so");
+        core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_SITE_SILENT));
+        core_job_set_why(job, &why);
         core_job_mark_dirty(self, job);
         break;
     case HELIO_JOB_STOPPING:
@@ -41,8 +44,8 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     case HELIO_JOB_RUNNING:
     case HELIO_JOB_SUSPENDED:
         job->intent = HELIO_INTENT_CANCEL;
-        core_job_change_state(self, job, HELIO_JOB_STOPPING, "cancelled", actor);
-        core_stop(self, job, HELIO_STOP_MODE_GRACE, "cancelled");
+        core_job_change_state(self, job, HELIO_JOB_STOPPING, why, actor);
+        core_stop(self, job, HELIO_STOP_MODE_GRACE, &why);
         break;
     case HELIO_JOB_SUCCEEDED:
     case HELIO_JOB_FAILED:
@@ -79,12 +82,12 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
     helio_job_key_text(event->key, text);
     if (!for_each(self, event, cancel_one)) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, JOB_NOT_ACTIVE, helio_value_string(text)));
+                   CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_ACTIVE, helio_value_string(text)));
         return;
     }
     core_audit(self, event->user, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(CANCELLING));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
 }
 
 static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor)
@@ -92,7 +95,7 @@ static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor
     if (job->state != HELIO_JOB_HELD)
         return false;
     job->site_failures = 0;
-    core_job_change_state(self, job, HELIO_JOB_QUEUED, "released", actor);
+    core_job_change_state(self, job, HELIO_JOB_QUEUED, CORE_WHY0(self, HELIO_DETAIL_RELEASED), actor);
     return true;
 }
 
@@ -102,12 +105,12 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
     helio_job_key_text(event->key, text);
     if (!for_each(self, event, release_one)) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, JOB_NOT_HELD, helio_value_string(text)));
+                   CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_HELD, helio_value_string(text)));
         return;
     }
     core_audit(self, event->user, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(RELEASED));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
 }
 
 /*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
@@ -119,7 +122,7 @@ void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
                event->token.role);
     helio_detail_t missing = {0};
     if (!event->token.revoked_ms && !tenant->home_site[0])
-        missing = CORE_DETAIL(self, TENANT_HOMELESS, helio_value_string(tenant->name));
+        missing = CORE_DETAIL(self, HELIO_DETAIL_TENANT_HOMELESS, helio_value_string(tenant->name));
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, missing);
 }
 
@@ -132,7 +135,7 @@ void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *ev
                helio_text_of(core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(principal->tenant),
                                          HELIO_TEXT_ARGS(principal->user))),
                (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(STORED));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_STORED));
 }
 
 void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)
@@ -141,5 +144,5 @@ void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *even
     core_site_row(self, core_site_get(self, event->key.site));
     core_audit(self, event->actor, event->key.revoked_ms ? "key-revoke" : "key-add", event->key.site,
                event->key.public_key);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(STORED));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_STORED));
 }

@@ -15,6 +15,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 /*  All that can be edited, as it holds. */
@@ -153,7 +154,7 @@ static void reply_not_found(helio_broker_core_t *self, const helio_ev_edit_t *ev
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
     core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-               CORE_DETAIL(self, JOB_NOT_WAITING, helio_value_string(text)));
+               CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_WAITING, helio_value_string(text)));
 }
 
 static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subject_t *ret_subject)
@@ -171,7 +172,7 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     helio_job_key_text((helio_job_key_t){event->key.job, HELIO_NO_TASK}, id);
     if (event->key.task != HELIO_NO_TASK) {
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, EDIT_WHOLE_ARRAY, helio_value_string(id)));
+                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_WHOLE_ARRAY, helio_value_string(id)));
         return false;
     }
     subject_t subject = {.submission = submission};
@@ -185,7 +186,7 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     if (!subject.waiting) {
         job = (job_t *)(uintptr_t)subject.first;
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, EDIT_PLACED, helio_value_string(id),
+                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_PLACED, helio_value_string(id),
                                helio_value_string(helio_job_state_name(job->state)),
                                helio_value_string(core_job_site(job))));
         return false;
@@ -200,13 +201,13 @@ static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, 
     queue_t *queue = core_queue_find(self, event->queue);
     if (!queue) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
         return false;
     }
     if (queue != requested->queue &&
         subject->placed) { /* their GPUs are charged to the queue that they were placed in */
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, EDIT_QUEUE_PLACED, helio_value_number(subject->placed)));
+                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_QUEUE_PLACED, helio_value_number(subject->placed)));
         return false;
     }
     requested->queue = queue;
@@ -246,7 +247,7 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *eve
     helio_detail_t fault = core_deadline_fault(self, &want, requested->queue, hold ? hold->not_before_ms : 0, 0);
     if (!fault.code)
         return true;
-    core_reply_deadline(self, event->call, fault, CORE_DETAIL0(DEADLINE_REMEDY_EDIT), CORE_DETAIL0(NOTHING_CHANGED));
+    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY_EDIT), HELIO_DETAIL0(HELIO_DETAIL_NOTHING_CHANGED));
     return false;
 }
 
@@ -266,7 +267,7 @@ static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const 
         .epoch = one ? subject->first->epoch : 0,
         .from = state,
         .to = state,
-        .reason = core_text_cut(text, 256),
+        .why = core_stated(self, text),
         .actor = actor,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
@@ -320,8 +321,7 @@ static helio_details_t details_of(helio_broker_core_t *self, const change_t *cha
 {
     helio_details_t details = {0};
     for (uint32_t i = 0; i < count; i++)
-        helio_details_add(&details, self->effects->arena,
-                          CORE_DETAIL(self, EDITED, helio_value_string(changes[i].field),
+        core_why_add(self, &details, CORE_DETAIL(self, HELIO_DETAIL_EDITED, helio_value_string(changes[i].field),
                                       helio_value_string(changes[i].before), helio_value_string(changes[i].after)));
     return details;
 }
@@ -337,7 +337,7 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
     change_t changes[CHANGES_MAX];
     uint32_t count = changes_of(self, &before, &requested, changes);
     if (!count) {
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(UNCHANGED));
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_UNCHANGED));
         return;
     }
     if (!check_deadline(self, event, &subject, &before, &requested))
@@ -348,8 +348,7 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
     tell(self, event, &subject, changes, count, text);
     helio_details_t edited = details_of(self, changes, count);
     if (subject.placed)
-        helio_details_add(&edited, self->effects->arena,
-                          CORE_DETAIL(self, EDIT_TASKS_PLACED, helio_value_number(subject.placed)));
+        core_why_add(self, &edited, CORE_DETAIL(self, HELIO_DETAIL_EDIT_TASKS_PLACED, helio_value_number(subject.placed)));
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, edited);
 }
 

@@ -25,6 +25,7 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 
 static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
 {
@@ -213,7 +214,7 @@ void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
     if (!better[0] && (!waits || !may_read(event, job))) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL0(JOB_NOT_PENDING));
+                   HELIO_DETAIL0(HELIO_DETAIL_JOB_NOT_PENDING));
         return;
     }
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK, .start_estimate = {.at_ms = self->wall_ms}};

@@ -7,6 +7,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
+#include "broker/core/state/why.h"
 
 static void groups_changed(helio_broker_core_t *self)
 {
@@ -32,19 +33,19 @@ static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!event->queue.size && !event->tenant.size)
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL0(OVERFLOW_UNBOUND));
+                   HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_UNBOUND));
     else if (event->queue.size && !core_queue_find(self, event->queue))
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
     else if (event->tenant.size && !tenant)
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_TENANT, helio_value_text(event->tenant)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
     else if (rival)
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, OVERFLOW_RIVAL, helio_value_string(rival->name)));
+                   CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_RIVAL, helio_value_string(rival->name)));
     else if (!core_overflow_find(self, event->name) && core_overflow_count(self) >= HELIO_OVERFLOWS_MAX)
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, LIMIT_REACHED, helio_value_number(HELIO_OVERFLOWS_MAX),
+                   CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_OVERFLOWS_MAX),
                                helio_value_string("overflow groups")));
     else
         return true;
@@ -61,8 +62,7 @@ static void write_and_answer(helio_broker_core_t *self, const helio_ev_overflow_
         helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
     const overflow_t *group = core_overflow_find(self, row->name);
     helio_details_t details = {0};
-    helio_details_add(&details, self->effects->arena,
-                      row->removed ? CORE_DETAIL0(REMOVED) : CORE_DETAIL0(OVERFLOW_SET));
+    core_why_add(self, &details, row->removed ? HELIO_DETAIL0(HELIO_DETAIL_REMOVED) : HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_SET));
     if (group)
         core_warn_steps(self, &group->steps, &details);
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
@@ -76,10 +76,10 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
                                 event->steps, self->wall_ms, event->remove};
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                   CORE_DETAIL(self, NEEDS_OPERATOR, helio_value_string("overflow set")));
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("overflow set")));
     } else if (event->remove && !group) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_OVERFLOW, helio_value_text(event->name)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_OVERFLOW, helio_value_text(event->name)));
     } else if (event->remove) {
         core_overflow_drop(self, group);
         write_and_answer(self, event, &row);
@@ -88,6 +88,6 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
             write_and_answer(self, event, &row);
         else
             core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                       CORE_DETAIL(self, INPUT_INVALID, helio_value_string(err.text)));
+                       CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
     }
 }

@@ -23,6 +23,7 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 /*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
 static helio_reason_t held_back(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
@@ -98,7 +99,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     if (event->jobs.count != 1) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, PLAN_ONE_JOB, helio_value_number(event->jobs.count)));
+                   CORE_DETAIL(self, HELIO_DETAIL_PLAN_ONE_JOB, helio_value_number(event->jobs.count)));
         return;
     }
     const helio_submission_t *document = &event->jobs.items[0];
@@ -154,7 +155,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
-    helio_details_add(&reply.details, self->effects->arena, core_submit_note(self, document, 1));
+    core_why_add(self, &reply.details, core_submit_note(self, document, 1));
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

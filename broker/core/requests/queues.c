@@ -10,6 +10,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 static void write_queue(helio_broker_core_t *self, const queue_t *queue)
@@ -24,14 +25,14 @@ static bool may_set(helio_broker_core_t *self, uint64_t call, uint32_t role)
     if (role >= HELIO_ROLE_OPERATOR)
         return true;
     core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-               CORE_DETAIL(self, NEEDS_OPERATOR, helio_value_string("queues set")));
+               CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("queues set")));
     return false;
 }
 
 static void reply_unknown(helio_broker_core_t *self, uint64_t call, helio_text_t queue)
 {
     core_reply(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-               CORE_DETAIL(self, UNKNOWN_QUEUE, helio_value_text(queue), helio_value_number(0)));
+               CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(queue), helio_value_number(0)));
 }
 
 static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *event, queue_t *queue)
@@ -42,7 +43,7 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
     }
     if (queue->open_jobs) {
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, QUEUE_IN_USE, helio_value_string(queue->name),
+                   CORE_DETAIL(self, HELIO_DETAIL_QUEUE_IN_USE, helio_value_string(queue->name),
                                helio_value_number(queue->open_jobs)));
         return;
     }
@@ -51,7 +52,7 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
     queue->removed = true;
     write_queue(self, queue);
     core_audit(self, event->user, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, CORE_DETAIL0(REMOVED));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
 }
 
 /*  Why the queue cannot be set; NONE = it can. */
@@ -59,9 +60,9 @@ static helio_detail_t fault_of(helio_broker_core_t *self, const helio_ev_queue_t
 {
     uint64_t day_ms = UINT64_C(24) * 3600 * 1000;
     if (!queue && !event->priority_given)
-        return CORE_DETAIL(self, QUEUE_NEEDS_PRIORITY, helio_value_text(event->queue));
+        return CORE_DETAIL(self, HELIO_DETAIL_QUEUE_NEEDS_PRIORITY, helio_value_text(event->queue));
     if (!queue && HASH_COUNT(self->queues) >= HELIO_QUEUES_MAX)
-        return CORE_DETAIL(self, LIMIT_REACHED, helio_value_number(HELIO_QUEUES_MAX), helio_value_string("queues"));
+        return CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUES_MAX), helio_value_string("queues"));
     if (event->priority_given && event->priority > HELIO_QUEUE_PRIORITY_MAX)
         return core_out_of_range(self, "priority", 0, HELIO_QUEUE_PRIORITY_MAX, "");
     if (event->time_limit_given &&
@@ -103,7 +104,7 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
                     core_span_text(self, queue->time_limit_ms));
     core_audit(self, event->user, "queue-set", helio_text_of(queue->name), helio_text_of(words));
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE,
-               CORE_DETAIL(self, QUEUE_SET, helio_value_number(queue->priority),
+               CORE_DETAIL(self, HELIO_DETAIL_QUEUE_SET, helio_value_number(queue->priority),
                            helio_value_string(helio_tier_name(queue->tier)),
                            helio_value_number((int64_t)queue->time_limit_ms)));
 }
@@ -147,7 +148,7 @@ static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
     queue_rule_t *rule = find_rule(queue, event, &count);
     if (!rule) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_RULE, helio_value_string(queue->name)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_RULE, helio_value_string(queue->name)));
         return;
     }
     const char *words = rule_words(self, rule);
@@ -174,9 +175,9 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     queue_rule_t *before = find_rule(queue, event, &count), *rule = core_queue_rule_make(&row, &err);
     if (!rule || (!before && count >= HELIO_QUEUE_RULES_MAX)) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   rule ? CORE_DETAIL(self, LIMIT_REACHED, helio_value_number(HELIO_QUEUE_RULES_MAX),
+                   rule ? CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUE_RULES_MAX),
                                       helio_value_string("rules of a queue"))
-                        : CORE_DETAIL(self, INPUT_INVALID, helio_value_string(err.text)));
+                        : CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
         if (rule)
             core_queue_rule_free(rule);
         return;
@@ -193,7 +194,7 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     const char *words = rule_words(self, rule);
     core_audit(self, event->user, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
     helio_details_t details = {0};
-    helio_details_add(&details, self->effects->arena, rule_detail(self, HELIO_DETAIL_RULE_SET, rule));
+    core_why_add(self, &details, rule_detail(self, HELIO_DETAIL_RULE_SET, rule));
     core_warn_region(self, event->region, &details);
     core_warn_zone(self, event->zone, &details);
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
@@ -214,7 +215,7 @@ void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
                    core_out_of_range(self, "priority", 0, HELIO_QUEUE_PRIORITY_MAX, ""));
     else if (!event->schedule.size && (!event->for_ms || event->for_ms > HELIO_QUEUE_RULE_FOR_MAX_D * day_ms))
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, RULE_TOO_LONG, helio_value_number(HELIO_QUEUE_RULE_FOR_MAX_D)));
+                   CORE_DETAIL(self, HELIO_DETAIL_RULE_TOO_LONG, helio_value_number(HELIO_QUEUE_RULE_FOR_MAX_D)));
     else
         set_rule(self, event, queue);
 }

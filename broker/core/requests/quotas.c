@@ -7,10 +7,11 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
+#include "broker/core/state/why.h"
 
 helio_detail_t core_quota_weight_fault(helio_broker_core_t *self)
 {
-    return CORE_DETAIL(self, OUT_OF_RANGE, helio_value_string("weight"), helio_value_number(1),
+    return CORE_DETAIL(self, HELIO_DETAIL_OUT_OF_RANGE, helio_value_string("weight"), helio_value_number(1),
                        helio_value_number(HELIO_QUOTA_WEIGHT_MAX), helio_value_string(""));
 }
 
@@ -18,7 +19,7 @@ helio_detail_t core_quota_weight_fault(helio_broker_core_t *self)
 static helio_detail_t fault_of(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota)
 {
     if (event->queue.size && event->weight_given)
-        return CORE_DETAIL0(QUOTA_WEIGHT_OF_QUEUE);
+        return HELIO_DETAIL0(HELIO_DETAIL_QUOTA_WEIGHT_OF_QUEUE);
     if (quota->guaranteed_gpus > HELIO_QUOTA_GPUS_MAX)
         return core_out_of_range(self, "guaranteed", 0, HELIO_QUOTA_GPUS_MAX, "GPUs");
     if (quota->burst_gpus > HELIO_QUOTA_GPUS_MAX && quota->burst_gpus != HELIO_QUOTA_UNLIMITED)
@@ -26,7 +27,7 @@ static helio_detail_t fault_of(helio_broker_core_t *self, const helio_ev_quota_t
     if (!quota->weight_milli || quota->weight_milli > HELIO_QUOTA_WEIGHT_MAX)
         return core_quota_weight_fault(self);
     if (quota->guaranteed_gpus > quota->burst_gpus)
-        return CORE_DETAIL(self, QUOTA_GUARANTEE_ABOVE_BURST, helio_value_number(quota->guaranteed_gpus),
+        return CORE_DETAIL(self, HELIO_DETAIL_QUOTA_GUARANTEE_ABOVE_BURST, helio_value_number(quota->guaranteed_gpus),
                            helio_value_number(quota->burst_gpus));
     return CORE_NO_DETAIL;
 }
@@ -48,8 +49,8 @@ static helio_detail_t set_detail(helio_broker_core_t *self, const helio_quota_t 
     helio_value_t guaranteed = helio_value_number(quota->guaranteed_gpus),
                   weight = helio_value_number(quota->weight_milli), names = core_budget_names(self, budgets);
     return quota->burst_gpus == HELIO_QUOTA_UNLIMITED
-               ? CORE_DETAIL(self, QUOTA_SET_UNLIMITED, guaranteed, weight, names)
-               : CORE_DETAIL(self, QUOTA_SET, guaranteed, helio_value_number(quota->burst_gpus), weight, names);
+               ? CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET_UNLIMITED, guaranteed, weight, names)
+               : CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET, guaranteed, helio_value_number(quota->burst_gpus), weight, names);
 }
 
 static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t queue, helio_holdings_t *holds,
@@ -96,7 +97,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
     helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
     uint32_t count = 0;
     if (!queue || event->guaranteed_given || event->weight_given || (!event->burst_given && !event->budgets.count)) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, CORE_DETAIL0(QUOTA_OF_EACH));
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, HELIO_DETAIL0(HELIO_DETAIL_QUOTA_OF_EACH));
         return;
     }
     helio_holdings_t holds = {0};
@@ -160,14 +161,14 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                   CORE_DETAIL(self, NEEDS_OPERATOR, helio_value_string("quota set")));
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("quota set")));
         return;
     }
     if ((!tenant && !each) || (event->queue.size && !queue)) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                    tenant || each
-                       ? CORE_DETAIL(self, UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0))
-                       : CORE_DETAIL(self, UNKNOWN_TENANT, helio_value_text(event->tenant)));
+                       ? CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0))
+                       : CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
         return;
     }
     if (each) {

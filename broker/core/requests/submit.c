@@ -15,6 +15,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 
 typedef struct idempotency {
     uint8_t digest[16]; /* of tenant and key */
@@ -131,7 +132,7 @@ void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event,
                       uint32_t number)
 {
     core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-               CORE_DETAIL(self, UNKNOWN_QUEUE, helio_value_text(job->spec.queue), helio_value_number(number)));
+               CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(job->spec.queue), helio_value_number(number)));
 }
 
 /*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
@@ -170,7 +171,7 @@ helio_detail_t core_deadline_fault(helio_broker_core_t *self, const helio_requir
     if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
         !is_too_late(self, want, queue, start_ms, &run_ms))
         return CORE_NO_DETAIL;
-    return CORE_DETAIL(self, DEADLINE_MISSED, helio_value_number(want->deadline_wall_ms),
+    return CORE_DETAIL(self, HELIO_DETAIL_DEADLINE_MISSED, helio_value_number(want->deadline_wall_ms),
                        helio_value_number((int64_t)run_ms), helio_value_number(start_ms + (int64_t)run_ms),
                        helio_value_number(held_back ? not_before_ms : 0), helio_value_number(number));
 }
@@ -183,9 +184,9 @@ void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_
         .rc = HELIO_INFEASIBLE,
         .reason = helio_text_of(helio_rejection_name(HELIO_REJECTION_DEADLINE)),
     };
-    helio_details_add(&reply.details, self->effects->arena, fault);
-    helio_details_add(&reply.details, self->effects->arena, remedy);
-    helio_details_add(&reply.details, self->effects->arena, outcome);
+    core_why_add(self, &reply.details, fault);
+    core_why_add(self, &reply.details, remedy);
+    core_why_add(self, &reply.details, outcome);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }
 
@@ -193,8 +194,8 @@ void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_
 static void refuse(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t fault)
 {
     helio_details_t details = {0};
-    helio_details_add(&details, self->effects->arena, fault);
-    helio_details_add(&details, self->effects->arena, CORE_DETAIL0(NOTHING_STORED));
+    core_why_add(self, &details, fault);
+    core_why_add(self, &details, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
     core_reply_details(self, call, rc, reason, details);
 }
 
@@ -213,7 +214,7 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
         core_deadline_fault(self, &expected, queue, job->spec.not_before_wall_ms, number_of(event, job));
     if (!fault.code)
         return true;
-    core_reply_deadline(self, event->call, fault, CORE_DETAIL0(DEADLINE_REMEDY), CORE_DETAIL0(NOTHING_STORED));
+    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY), HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
     return false;
 }
 
@@ -229,7 +230,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
         if (differs || clashes) {
             refuse(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, KEY_REUSED, helio_value_text(job->idempotency_key),
+                   CORE_DETAIL(self, HELIO_DETAIL_KEY_REUSED, helio_value_text(job->idempotency_key),
                                helio_value_number(number_of(event, job))));
             return false;
         }
@@ -246,10 +247,8 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
     if (!core_is_feasible(self, &want)) {
         helio_details_t why = {0};
-        helio_details_add(&why, self->effects->arena,
-                          CORE_DETAIL(self, NEVER_RUNS, helio_value_number(number_of(event, job))));
-        helio_details_add(&why, self->effects->arena,
-                          CORE_DETAIL(self, INPUT_INVALID, helio_value_string(core_infeasible_text(self, &want))));
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_NEVER_RUNS, helio_value_number(number_of(event, job))));
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(core_infeasible_text(self, &want))));
         core_reply_details(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, why);
         return false;
     }
@@ -269,9 +268,9 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
     bool all = self->open_jobs + tasks > self->options.queued_max;
     if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
         refuse(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
-               all ? CORE_DETAIL(self, BROKER_FULL, helio_value_number(self->open_jobs),
+               all ? CORE_DETAIL(self, HELIO_DETAIL_BROKER_FULL, helio_value_number(self->open_jobs),
                                  helio_value_number(self->options.queued_max))
-                   : CORE_DETAIL(self, TENANT_FULL, helio_value_number(tenant->open_jobs),
+                   : CORE_DETAIL(self, HELIO_DETAIL_TENANT_FULL, helio_value_number(tenant->open_jobs),
                                  helio_value_number(self->options.queued_per_tenant_max)));
         return false;
     }
@@ -373,7 +372,7 @@ tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *eve
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!tenant)
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                   CORE_DETAIL(self, UNKNOWN_TENANT, helio_value_text(event->tenant)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
     return tenant;
 }
 
@@ -387,7 +386,7 @@ helio_detail_t core_submit_note(helio_broker_core_t *self, const helio_submissio
     }
     if (!silent)
         return CORE_NO_DETAIL;
-    return CORE_DETAIL(self, NO_CHECKPOINT, helio_value_number(silent), helio_value_number(count));
+    return CORE_DETAIL(self, HELIO_DETAIL_NO_CHECKPOINT, helio_value_number(silent), helio_value_number(count));
 }
 
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
@@ -405,8 +404,7 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     for (uint32_t i = 0; i < event->jobs.count; i++)
         accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
-    helio_details_add(&reply.details, self->effects->arena,
-                      core_submit_note(self, event->jobs.items, event->jobs.count));
+    core_why_add(self, &reply.details, core_submit_note(self, event->jobs.items, event->jobs.count));
     reply.jobs.items = accepted;
     reply.jobs.count = event->jobs.count;
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

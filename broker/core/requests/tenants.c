@@ -8,6 +8,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/tenants.h"
+#include "broker/core/state/why.h"
 
 static void write_tenant(helio_broker_core_t *self, const tenant_t *tenant)
 {
@@ -28,7 +29,7 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
 {
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                   CORE_DETAIL(self, NEEDS_OPERATOR, helio_value_string("tenants set")));
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("tenants set")));
         return;
     }
     if (event->weight_given && (!event->weight_milli || event->weight_milli > HELIO_QUOTA_WEIGHT_MAX)) {
@@ -55,8 +56,7 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
                                : moved || weighs ? HELIO_DETAIL_TENANT_CHANGED
                                                  : HELIO_DETAIL_TENANT_UNCHANGED;
     helio_details_t details = {0};
-    helio_details_add(&details, self->effects->arena,
-                      HELIO_DETAIL(self->effects->arena, code, helio_value_number(tenant->holds.quota.weight_milli),
+    core_why_add(self, &details, HELIO_DETAIL(self->effects->arena, code, helio_value_number(tenant->holds.quota.weight_milli),
                                    helio_value_string(tenant->home_site)));
     core_warn_site(self, helio_text_of(tenant->home_site), &details);
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);

@@ -7,6 +7,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 #include "federation/base/suggest.h"
 
 static helio_value_t meant(const helio_suggestion_t *suggestion)
@@ -16,7 +17,7 @@ static helio_value_t meant(const helio_suggestion_t *suggestion)
 
 static void add(helio_broker_core_t *self, helio_detail_t detail, helio_details_t *ret_details)
 {
-    helio_details_add(ret_details, self->effects->arena, detail);
+    core_why_add(self, ret_details, detail);
 }
 
 /* ---- regions --------------------------------------------------------------------------------------------- */
@@ -47,7 +48,7 @@ void core_warn_region(helio_broker_core_t *self, helio_text_t region, helio_deta
         offer_region(self, site->profile.region, &suggestion);
     }
     if (region.size && known && !has_site(self, region))
-        add(self, CORE_DETAIL(self, WARN_REGION, helio_value_text(region), meant(&suggestion)), ret_details);
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_REGION, helio_value_text(region), meant(&suggestion)), ret_details);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------------------- */
@@ -59,7 +60,7 @@ void core_warn_site(helio_broker_core_t *self, helio_text_t name, helio_details_
         return;
     for (const site_t *site = self->sites; site; site = site->hh.next)
         helio_suggestion_offer(&suggestion, site->name);
-    add(self, CORE_DETAIL(self, WARN_SITE, helio_value_text(name), meant(&suggestion)), ret_details);
+    add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_SITE, helio_value_text(name), meant(&suggestion)), ret_details);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------------------- */
@@ -80,9 +81,9 @@ void core_warn_zone(helio_broker_core_t *self, helio_text_t zone, helio_details_
     static const char west[] = "Etc/GMT";
     if (zone.size >= sizeof west && memcmp(zone.data, west, sizeof west - 1) == 0 &&
         strchr("+-", zone.data[sizeof west - 1]))
-        add(self, CORE_DETAIL(self, WARN_ZONE_SIGN, helio_value_text(zone)), ret_details);
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_ZONE_SIGN, helio_value_text(zone)), ret_details);
     else if (is_fixed_offset(zone))
-        add(self, CORE_DETAIL(self, WARN_ZONE_FIXED, helio_value_text(zone)), ret_details);
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_ZONE_FIXED, helio_value_text(zone)), ret_details);
 }
 
 /* ---- steps of an overflow group -------------------------------------------------------------------------- */
@@ -107,10 +108,10 @@ static helio_detail_t warning_of_pattern(helio_broker_core_t *self, uint32_t ste
 {
     helio_suggestion_t suggestion = {.written = pattern};
     if (has_site(self, pattern))
-        return CORE_DETAIL(self, WARN_STEP_REGION, helio_value_number(step + 1), helio_value_text(pattern));
+        return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_REGION, helio_value_number(step + 1), helio_value_text(pattern));
     for (const site_t *site = self->sites; site; site = site->hh.next)
         helio_suggestion_offer(&suggestion, site->name);
-    return CORE_DETAIL(self, WARN_STEP_SITE, helio_value_number(step + 1), helio_value_text(pattern),
+    return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_SITE, helio_value_number(step + 1), helio_value_text(pattern),
                        meant(&suggestion));
 }
 
@@ -129,6 +130,6 @@ void core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps, h
             warned = true;
         }
         if (!warned && !has_some(self, steps, i))
-            add(self, CORE_DETAIL(self, WARN_STEP_EMPTY, helio_value_number(i + 1)), ret_details);
+            add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_EMPTY, helio_value_number(i + 1)), ret_details);
     }
 }

@@ -6,23 +6,24 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 /*  Why the site cannot be attested dead now. */
 static helio_detail_t not_silent(helio_broker_core_t *self, const site_t *site)
 {
     int64_t silent_ms = self->now_ms - site->heard_ms, after_ms = (int64_t)self->options.silent_after_ms;
     if (site->state == HELIO_SITE_STATE_READY && site->stale)
-        return CORE_DETAIL(self, ATTEST_TOO_EARLY, helio_value_string(site->name), helio_value_number(silent_ms),
+        return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_TOO_EARLY, helio_value_string(site->name), helio_value_number(silent_ms),
                            helio_value_number(after_ms), helio_value_number(after_ms - silent_ms));
-    return CORE_DETAIL(self, ATTEST_NOT_SILENT, helio_value_string(site->name),
+    return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_NOT_SILENT, helio_value_string(site->name),
                        helio_value_string(helio_site_state_name(site->state)));
 }
 
 static helio_detail_t done(uint32_t kind)
 {
-    return kind == HELIO_BROKER_EV_DRAIN     ? CORE_DETAIL0(SITE_DRAINING)
-           : kind == HELIO_BROKER_EV_UNDRAIN ? CORE_DETAIL0(SITE_UNDRAINED)
-                                             : CORE_DETAIL0(SITE_ATTESTED);
+    return kind == HELIO_BROKER_EV_DRAIN     ? HELIO_DETAIL0(HELIO_DETAIL_SITE_DRAINING)
+           : kind == HELIO_BROKER_EV_UNDRAIN ? HELIO_DETAIL0(HELIO_DETAIL_SITE_UNDRAINED)
+                                             : HELIO_DETAIL0(HELIO_DETAIL_SITE_ATTESTED);
 }
 
 void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event)
@@ -33,12 +34,12 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
                                                            : "attest";
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                   CORE_DETAIL(self, NEEDS_OPERATOR, helio_value_string(action)));
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string(action)));
         return;
     }
     if (!site) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, UNKNOWN_SITE, helio_value_text(event->site)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->site)));
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST && site->state != HELIO_SITE_STATE_SILENT) {
@@ -46,7 +47,7 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST) {
-        core_site_attest(self, site, core_actor(self, event->user));
+        core_site_attest(self, site, event->user, event->reason);
     } else {
         site->draining = kind == HELIO_BROKER_EV_DRAIN;
         (void)helio_text_copy(site->draining ? event->reason : (helio_text_t){0}, site->drain_reason,

@@ -17,6 +17,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 enum {
     SITE_FAILURES_MAX = 2, /* attempts that sites could not run: then HELD, with the evidence */
@@ -261,9 +262,9 @@ static uint32_t outcome_of(job_t *job, const helio_report_t *report)
 static void catch_up(helio_broker_core_t *self, job_t *job, const char *actor)
 {
     if (job->state == HELIO_JOB_OFFERED || job->state == HELIO_JOB_ACCEPTED)
-        core_job_change_state(self, job, HELIO_JOB_STARTING, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_STARTING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
     if (job->state == HELIO_JOB_SUSPENDED)
-        core_job_change_state(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_RUNNING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
 }
 
 /*  The end of the current attempt: its rows, and what the job has used so far. */
@@ -278,6 +279,25 @@ static void account_end(helio_broker_core_t *self, site_t *site, job_t *job, con
         core_baseline_write(self, job, report, &bill);
 }
 
+/*  Why it was told to leave, in full; who told it may be forgotten. */
+static helio_details_t why_preempted(helio_broker_core_t *self, const job_t *job)
+{
+    return job->why ? core_why_kept(self, job->why) : CORE_WHY0(self, HELIO_DETAIL_PREEMPTED);
+}
+
+static helio_details_t why_ended(helio_broker_core_t *self, const job_t *job, uint32_t to, const helio_report_t *report)
+{
+    if (to == HELIO_JOB_TIMEOUT)
+        return CORE_WHY0(self, HELIO_DETAIL_TIME_LIMIT);
+    if (to == HELIO_JOB_QUEUED && job->intent == HELIO_INTENT_PREEMPT)
+        return why_preempted(self, job);
+    helio_value_t exit_code = helio_value_number(report->exit_code);
+    return to == HELIO_JOB_QUEUED ? CORE_WHY(self, HELIO_DETAIL_EXIT_CODE_RETRY, exit_code,
+                                             helio_value_number(job->failures),
+                                             helio_value_number(job->submission->retries))
+                                  : CORE_WHY(self, HELIO_DETAIL_EXIT_CODE, exit_code);
+}
+
 static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                      const char *actor)
 {
@@ -288,17 +308,16 @@ static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const 
     job->finished_ms = report->ended_wall_ms;
     if (job->pool) /* it can run a job to its end */
         job->pool->failures_in_row = 0;
-    const char *reason = to == HELIO_JOB_QUEUED && job->intent == HELIO_INTENT_PREEMPT
-                             ? core_printf(self, "%s", job->reason ? job->reason : "preempted")
-                         : to == HELIO_JOB_TIMEOUT   ? "time limit reached"
-                         : to == HELIO_JOB_SUCCEEDED ? "exit code 0"
-                         : to == HELIO_JOB_QUEUED
-                             ? core_printf(self, "exit code %d; retry %u of %u", report->exit_code, job->failures,
-                                           job->submission->retries)
-                             : core_printf(self, "exit code %d", report->exit_code);
+    helio_details_t why = why_ended(self, job, to, report);
     if (to == HELIO_JOB_QUEUED)
         job->finished_ms = 0;
-    core_job_change_state(self, job, to, reason, actor);
+    core_job_change_state(self, job, to, why, actor);
+}
+
+static helio_details_t why_stopped(helio_broker_core_t *self, const helio_report_t *report)
+{
+    return report->reason.size ? core_stated(self, core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)))
+                               : CORE_WHY0(self, HELIO_DETAIL_STOPPED);
 }
 
 static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
@@ -307,16 +326,14 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
     account_end(self, site, job, report, cancelled);
     if (job->state != HELIO_JOB_STOPPING)
-        core_job_change_state(self, job, HELIO_JOB_STOPPING, "stopped by its site", actor);
-    const char *reason = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)) : "stopped";
-    if (job->intent == HELIO_INTENT_PREEMPT && job->reason) /* by whom, in full */
-        reason = core_printf(self, "%s", job->reason);
+        core_job_change_state(self, job, HELIO_JOB_STOPPING, CORE_WHY0(self, HELIO_DETAIL_STOPPED_BY_SITE), actor);
+    helio_details_t why = job->intent == HELIO_INTENT_PREEMPT ? why_preempted(self, job) : why_stopped(self, report);
     if (cancelled) {
         job->exit_code = 130;
         job->finished_ms = report->ended_wall_ms;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, CORE_WHY0(self, HELIO_DETAIL_CANCELLED), actor);
     } else {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
     }
 }
 
@@ -365,25 +382,24 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
     const char *reason = core_printf(self, "%s: %.*s", site->name, HELIO_TEXT_ARGS(report->reason));
     if (job->state == HELIO_JOB_STOPPING) {
         job->exit_code = cancelled ? 130 : job->exit_code;
-        core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, core_stated(self, reason), actor);
         return;
     }
     if (job->state == HELIO_JOB_OFFERED)
-        core_job_change_state(self, job, HELIO_JOB_ACCEPTED, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_ACCEPTED, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
     if (job->state == HELIO_JOB_SUSPENDED)
-        core_job_change_state(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_RUNNING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
     if (report->run_ms < QUICK_FAILURE_MS) {
         job->site_failures += !was_withdrawn(report->reason);
         doubt(self, job->submission->class, job->pool, report->reason);
     }
     if (job->site_failures < SITE_FAILURES_MAX) {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, core_stated(self, reason), actor);
         return;
     }
-    static const char way_out[] = "; held: `helio release` it once that is mended";
-    helio_text_t evidence = core_text_cut(reason, CORE_REASON_MAX + 1 - sizeof way_out);
-    reason = core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(evidence), way_out);
-    core_job_change_state(self, job, HELIO_JOB_HELD, reason, actor);
+    helio_details_t why = core_stated(self, reason);
+    core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_HELD_AFTER_FAILURES));
+    core_job_change_state(self, job, HELIO_JOB_HELD, why, actor);
 }
 
 /*  The epoch is dead at this site; the offer goes back to the queue and the pool rests until it says what it has. */
@@ -396,9 +412,9 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     const char *reason = core_printf(self, "refused: %.*s", HELIO_TEXT_ARGS(report->reason));
     if (job->state == HELIO_JOB_STOPPING && cancelled) {
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, core_stated(self, reason), actor);
     } else if (job->state == HELIO_JOB_STOPPING || job->state == HELIO_JOB_OFFERED) {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, core_stated(self, reason), actor);
     } else {
         self->figures.illegal_reports_total++; /* it had accepted it: a site that contradicts itself */
     }
@@ -407,10 +423,10 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
 /*  What it waits for in the queue of its site. No transition: sites say it as often as it changes. */
 static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t *report)
 {
-    const char *reason = core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason));
-    if (!reason[0] || (job->reason && strcmp(reason, job->reason) == 0))
+    const helio_details_t why = core_stated(self, core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)));
+    if (!report->reason.size || core_why_equal(job->why, &why))
         return;
-    core_job_set_reason(job, reason);
+    core_job_set_why(job, &why);
     core_job_mark_dirty(self, job);
 }
 
@@ -439,7 +455,7 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     }
     const char *why = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason))
                                           : helio_job_state_edge_why(job->state, to);
-    core_job_change_state(self, job, to, why, actor);
+    core_job_change_state(self, job, to, core_stated(self, why), actor);
     if (to == HELIO_JOB_RUNNING)
         core_budget_started(self, job);
 }
@@ -482,7 +498,7 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
         return;
     }
     if (job->state == HELIO_JOB_SUSPECT)
-        core_job_change_state(self, job, job->before, "the site is back", actor);
+        core_job_change_state(self, job, job->before, CORE_WHY0(self, HELIO_DETAIL_SITE_BACK), actor);
     if (report->kind == HELIO_REPORT_KIND_ENDED)
         on_ended(self, site, job, report, actor);
     else if (report->kind == HELIO_REPORT_KIND_STOPPED)

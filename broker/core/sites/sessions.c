@@ -13,6 +13,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 enum {
     REFUSED_ROW_MS = 10000,  /* a site that is refused for ever other reasons is written so often */
@@ -137,7 +138,7 @@ static void take_holding(helio_broker_core_t *self, site_t *site, const helio_ho
     }
     job->inventory = site->session;
     if (job->state == HELIO_JOB_SUSPECT)
-        core_job_change_state(self, job, job->before, "the site is back", core_printf(self, "site:%s", site->name));
+        core_job_change_state(self, job, job->before, CORE_WHY0(self, HELIO_DETAIL_SITE_BACK), core_printf(self, "site:%s", site->name));
     rule(self, site, holding, HELIO_VERDICT_KEEP);
 }
 
@@ -145,21 +146,23 @@ static void take_holding(helio_broker_core_t *self, site_t *site, const helio_ho
 static void close_inventory(helio_broker_core_t *self, site_t *site)
 {
     const char *actor = core_printf(self, "site:%s", site->name);
+    const helio_details_t forgot = CORE_WHY0(self, HELIO_DETAIL_SITE_FORGOT);
     job_t *job, *next;
     DL_FOREACH_SAFE(site->live, job, next)
     {
         bool held = job->inventory == site->session;
         if (job->state == HELIO_JOB_SUSPECT)
-            core_job_change_state(self, job, job->before, "the site is back", actor);
+            core_job_change_state(self, job, job->before, CORE_WHY0(self, HELIO_DETAIL_SITE_BACK), actor);
         if (job->state == HELIO_JOB_STOPPING) {
-            core_stop(self, job, core_preempt_mode(job), "again");
+            const helio_details_t again = core_why_kept(self, job->why);
+            core_stop(self, job, core_preempt_mode(job), &again);
         } else if (!held && job->state == HELIO_JOB_OFFERED) {
             core_order(self, job);
         } else if (!held) {
             /* its journal lost it, or its end is among the reports that follow: the stop's answer is the proof */
             job->intent = HELIO_INTENT_REQUEUE;
-            core_job_change_state(self, job, HELIO_JOB_STOPPING, "the site does not know it", actor);
-            core_stop(self, job, HELIO_STOP_MODE_KILL, "not in the inventory");
+            core_job_change_state(self, job, HELIO_JOB_STOPPING, forgot, actor);
+            core_stop(self, job, HELIO_STOP_MODE_KILL, &forgot);
         }
     }
 }

@@ -10,6 +10,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 enum {
     LEASE_MARGIN_MS = 10000,
@@ -48,18 +49,18 @@ static void suspect(helio_broker_core_t *self, job_t *job)
     if (job->state == HELIO_JOB_SUSPECT)
         return;
     job->before = job->state;
-    core_job_change_state(self, job, HELIO_JOB_SUSPECT, "the site went silent", "broker");
+    core_job_change_state(self, job, HELIO_JOB_SUSPECT, CORE_WHY0(self, HELIO_DETAIL_SITE_SILENT), "broker");
 }
 
-static void requeue_lost(helio_broker_core_t *self, job_t *job, const char *reason, const char *actor)
+static void requeue_lost(helio_broker_core_t *self, job_t *job, helio_details_t why, const char *actor)
 {
     if (job->intent == HELIO_INTENT_CANCEL) {
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
     } else if (job->attempts >= LOST_ATTEMPTS_MAX) {
-        core_job_change_state(self, job, HELIO_JOB_LOST, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_LOST, why, actor);
     } else {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
     }
 }
 
@@ -88,9 +89,9 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
         suspect(self, job);
         uint32_t policy = job->submission->on_site_loss;
         if (policy == HELIO_SITE_LOSS_EAGER)
-            requeue_lost(self, job, "the site went silent; placed again at once", "broker");
+            requeue_lost(self, job, CORE_WHY0(self, HELIO_DETAIL_EAGER_RETRY), "broker");
         else if (policy == HELIO_SITE_LOSS_LEASE && lease_over)
-            requeue_lost(self, job, "its lease expired", "broker");
+            requeue_lost(self, job, CORE_WHY0(self, HELIO_DETAIL_LEASE_EXPIRED), "broker");
     }
 }
 
@@ -114,13 +115,16 @@ void core_check_silence(helio_broker_core_t *self)
 }
 
 /*  The operator swears that nothing of ours runs there any more. */
-void core_site_attest(helio_broker_core_t *self, site_t *site, const char *actor)
+void core_site_attest(helio_broker_core_t *self, site_t *site, helio_text_t user, helio_text_t explanation)
 {
+    const helio_details_t why =
+        CORE_WHY(self, HELIO_DETAIL_ATTESTED, helio_value_text(user), helio_value_text(explanation));
+    const char *actor = core_actor(self, user);
     job_t *job, *next;
     DL_FOREACH_SAFE(site->live, job, next)
     {
         suspect(self, job);
-        requeue_lost(self, job, "the site was attested dead", actor);
+        requeue_lost(self, job, why, actor);
     }
     site->awaited = false;
     core_site_set_state(self, site, HELIO_SITE_STATE_LOST);

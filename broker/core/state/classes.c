@@ -55,6 +55,7 @@ void core_class_unref(helio_broker_core_t *self, job_class_t *class)
     self->moments->class_gone(self, class);
     free(class->options);
     free(class->targets);
+    free(class->why);
     helio_arena_destroy(&class->arena);
     free(class);
 }

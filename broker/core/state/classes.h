@@ -8,6 +8,7 @@
 #include "federation/base/memory.h"
 #include "federation/policy/choice.h"
 #include "federation/policy/requirement.h"
+#include "federation/reason/detail.h"
 
 /*  The start that a class waits for, though it could go elsewhere or sooner. */
 typedef struct window {
@@ -32,7 +33,7 @@ struct job_class {
     job_t *returned;  /* of waiting: the last that came back from a site; NULL = none */
     uint64_t blocked_at; /* capacity_version at which nothing more fitted; 0 = not blocked */
     helio_reason_t reason;
-    char detail[257];
+    helio_details_t *why; /* its details; NULL = none */
     uint64_t decision_id; /* the last evaluation written, its hash and age */
     uint64_t decision_hash;
     int64_t decision_ms;

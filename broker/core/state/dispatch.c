@@ -4,6 +4,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "federation/reason/sentence.h"
 
 void core_order(helio_broker_core_t *self, job_t *job)
 {
@@ -38,10 +39,13 @@ void core_order(helio_broker_core_t *self, job_t *job)
     core_emit(self, HELIO_BROKER_FX_ORDER, &fx);
 }
 
-void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason)
+enum { STOP_REASON_MAX = 64 }; /* bytes that the message holds; the transition has it in full */
+
+void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const helio_details_t *reason)
 {
     if (!job->site->peer || !job->site->inventory_closed)
         return; /* the close of the next inventory says it again */
-    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, helio_text_of(reason)}};
+    const char *sentences = helio_arena_string(self->effects->arena, helio_sentences_text(reason, self->effects->arena));
+    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, core_text_cut(sentences, STOP_REASON_MAX)}};
     core_emit(self, HELIO_BROKER_FX_STOP, &fx);
 }

@@ -3,8 +3,9 @@
 #define HELIO_BROKER_CORE_STATE_DISPATCH_H
 
 #include "broker/core/state/nouns.h"
+#include "federation/reason/detail.h"
 
 void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the site of an offered job */
-void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
+void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const helio_details_t *reason);
 
 #endif

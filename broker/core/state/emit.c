@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "broker/core/state/core.h"
+#include "broker/core/state/why.h"
 
 void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record)
 {
@@ -51,15 +52,13 @@ void core_reply_details(helio_broker_core_t *self, uint64_t call, helio_rc rc, h
 
 void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t detail)
 {
-    helio_details_t details = {0};
-    helio_details_add(&details, self->effects->arena, detail);
-    core_reply_details(self, call, rc, reason, details);
+    core_reply_details(self, call, rc, reason, core_why(self, detail));
 }
 
 helio_detail_t core_out_of_range(helio_broker_core_t *self, const char *field, int64_t least, int64_t most,
                                  const char *unit)
 {
-    return CORE_DETAIL(self, OUT_OF_RANGE, helio_value_string(field), helio_value_number(least * 1000),
+    return CORE_DETAIL(self, HELIO_DETAIL_OUT_OF_RANGE, helio_value_string(field), helio_value_number(least * 1000),
                        helio_value_number(most * 1000), helio_value_string(unit));
 }
 

@@ -11,11 +11,6 @@
 
 void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record);
 
-/*  A detail in the arena of this step's effects, and one without parameters. */
-#define CORE_DETAIL(self, code, ...) HELIO_DETAIL((self)->effects->arena, HELIO_DETAIL_##code, __VA_ARGS__)
-#define CORE_DETAIL0(code) HELIO_DETAIL0(HELIO_DETAIL_##code)
-#define CORE_NO_DETAIL ((helio_detail_t){.code = HELIO_DETAIL_NONE})
-
 /*  The one reply to a call; a detail of code NONE says nothing. */
 void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t detail);
 void core_reply_details(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason,

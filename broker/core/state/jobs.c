@@ -11,6 +11,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/moments.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 
 /*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the
  *  eighteen bits of a count follow. They get neighbouring buckets too, so that a burst of a thousand goes through
@@ -107,13 +108,11 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
     core_job_feed(self, submission);
 }
 
-/*  The reason that its row shows; at most 256 bytes of it. */
-void core_job_set_reason(job_t *job, const char *reason)
+void core_job_set_why(job_t *job, const helio_details_t *why)
 {
-    free(job->reason);
-    job->reason = reason[0] ? helio_strdup(reason) : NULL;
-    if (job->reason)
-        job->reason[core_text_cut(reason, CORE_REASON_MAX).size] = '\0';
+    helio_details_t *before = job->why; /* which may be what is copied */
+    job->why = core_why_keep(why);
+    free(before);
 }
 
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
@@ -234,7 +233,7 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
     core_capacity_changed(self); /* who goes before whom has changed: everybody is asked again */
 }
 
-static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, const char *reason,
+static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, helio_details_t why,
                              const char *actor)
 {
     helio_row_transition_t row = {
@@ -244,18 +243,18 @@ static void write_transition(helio_broker_core_t *self, const job_t *job, uint32
         .epoch = job->epoch,
         .from = job->state,
         .to = to,
-        .reason = core_text_cut(reason, CORE_REASON_MAX),
+        .why = why,
         .actor = helio_text_of(actor),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
 }
 
-void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor)
+void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, helio_details_t why, const char *actor)
 {
     uint32_t from = job->state;
     assert(helio_job_state_edge(from, to));
-    write_transition(self, job, to, reason, actor);
-    core_job_set_reason(job, reason);
+    write_transition(self, job, to, why, actor);
+    core_job_set_why(job, &why);
     self->figures.jobs[from]--;
     self->figures.jobs[to]++;
     bool live = helio_job_state_is_live(to), terminal = helio_job_state_is_terminal(to);
@@ -305,7 +304,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
                        : (helio_text_t){0},
         .pool = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_pool(job)))
                        : (helio_text_t){0},
-        .reason = helio_arena_text(self->effects->arena, helio_text_of(job->reason)),
+        .why = core_why_kept(self, job->why),
         .started_ms = job->started_ms,
         .finished_ms = helio_job_state_is_terminal(job->state) ? job->finished_ms : 0,
         .exit_code = job->exit_code,
@@ -355,7 +354,7 @@ void core_job_forget(helio_broker_core_t *self, job_t *job)
     if (submission->throttled && !last)
         core_job_feed(self, submission);
     self->moments->job_forgotten(self, job);
-    free(job->reason);
+    free(job->why);
     free(job->last);
     free(job);
     if (last)

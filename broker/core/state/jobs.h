@@ -11,6 +11,7 @@
 #include "federation/energy/account.h"
 #include "federation/policy/requirement.h"
 #include "federation/policy/transfer.h"
+#include "federation/reason/detail.h"
 
 /*  Where a job was placed last, by name: the pool may be gone. Not part of the job, which may wait long
  * before it has one. least: where it could have started first, when it was first placed. */
@@ -58,15 +59,13 @@ struct job {
     migrant_t *migrant;         /* of one that may be moved, from when it first runs; NULL = none */
     uint8_t preemptions;      /* how often it was preempted for other tenants' work */
     preemption_t *preemption;   /* whose room it makes; NULL = nobody's */
-    char *reason; /* of the last move; NULL = none */
+    helio_details_t *why; /* of the last change of state; NULL = none */
     place_name_t *last;           /* of the latest placement; NULL = never placed */
     job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
     job_t *dirty_next;
     job_t *ended_next;
     UT_hash_handle hh;
 };
-
-enum { CORE_REASON_MAX = 256 }; /* of a reason in the rows; more is cut */
 
 /*  Its open tasks, in order: NULL = that was the last. *at begins with 0. */
 job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at);
@@ -81,8 +80,8 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
 void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as many as gate and throttle let through */
 /*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
  *  dirty. A terminal job is freed at the end of the step. */
-void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
-void core_job_set_reason(job_t *job, const char *reason);
+void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, helio_details_t why, const char *actor);
+void core_job_set_why(job_t *job, const helio_details_t *why); /* keeps a copy, which its row shows */
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
 uint32_t core_job_gpus(const job_t *job); /* at the latest placement, on all its nodes */
 const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */

@@ -5,7 +5,7 @@
 #include "federation/base/json.h"
 #include "federation/reason/detail.h"
 
-/*  Two members: the sentences as `text_name` (null when there are no details), and the details as `details_name`. */
+/*  Two members: the sentences as `text_name`, and the details as `details_name`. Both null: there are none. */
 void helio_put_details(helio_json_writer_t *json, const char *text_name, const char *details_name,
                        const helio_details_t *details);
 /*  "note" and "note_details": what is accepted but probably not meant. Nothing is written when there are no details. */

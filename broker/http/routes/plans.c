@@ -8,6 +8,8 @@
 #include "broker/http/routes/submit.h"
 #include "federation/base/clock.h"
 #include "federation/base/duration.h"
+#include "federation/reason/detail_json.h"
+#include "federation/reason/sentence.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
 {
@@ -50,7 +52,7 @@ static void put_candidate(helio_json_writer_t *json, const helio_planned_candida
     put_usd(json, "egress_usd", row->egress_micro_usd);
     put_terms(json, row);
     helio_json_put_text_or_null(json, "reason", row->rejected_reason);
-    helio_json_put_text_or_null(json, "detail", row->detail);
+    helio_put_details(json, "detail", "details", &row->details);
     helio_json_end(json);
 }
 
@@ -165,8 +167,10 @@ static verdict_t verdict_of(const helio_planned_t *plan, const helio_start_estim
     int64_t end_ms;
     uint64_t run_ms;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
-    if (!is_too_late(plan, start_estimate, &end_ms, &run_ms))
-        return (verdict_t){plan->decision.reason, plan->decision.detail};
+    if (!is_too_late(plan, start_estimate, &end_ms, &run_ms)) {
+        helio_sentences(&plan->decision.details, text);
+        return (verdict_t){plan->decision.reason, helio_buffer_view(text)};
+    }
     helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
     helio_rfc3339(end_ms + 999, end);
     helio_duration_text_up(run_ms, run);

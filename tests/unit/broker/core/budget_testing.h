@@ -86,8 +86,8 @@ static inline helio_row_class_t last_class(harness_t *h)
 static inline void assert_detail(harness_t *h, const char *detail)
 {
     helio_row_class_t row = last_class(h);
-    if (!helio_text_is(row.reason, "PolicyCap") || !helio_text_is(row.detail, detail))
-        fail_msg("%.*s: %.*s", HELIO_TEXT_ARGS(row.reason), HELIO_TEXT_ARGS(row.detail));
+    if (!helio_text_is(row.reason, "PolicyCap") || !helio_text_is(harness_said(h, row.details), detail))
+        fail_msg("%.*s: %.*s", HELIO_TEXT_ARGS(row.reason), HELIO_TEXT_ARGS(harness_said(h, row.details)));
 }
 
 static inline bool waits(const harness_t *h, helio_job_key_t key)

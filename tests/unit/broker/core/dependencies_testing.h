@@ -79,7 +79,7 @@ static inline void assert_unsatisfiable(helio_job_key_t key, helio_job_key_t on,
     assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
     assert_false(harness_is_open(h, key));
     const helio_row_state_t *row = harness_row(h, key);
-    assert_true(helio_text_is(row->reason, text));
+    assert_true(helio_text_is(harness_said(h, row->why), text));
     assert_int_equal(row->epoch, 0);
     assert_int_equal(row->exit_code, 130);
 }
@@ -89,7 +89,7 @@ static inline void assert_detail(helio_job_key_t key, helio_job_key_t on, const 
     char text[300], id[HELIO_KEY_SIZE];
     helio_job_key_text(on, id);
     (void)snprintf(text, sizeof text, "waits for %s %s", id, wish);
-    assert_true(helio_text_is(harness_dependency_hold(h, key)->detail, text));
+    assert_true(helio_text_is(harness_said(h, harness_dependency_hold(h, key)->details), text));
 }
 
 static inline void rebuild(void)

@@ -107,7 +107,7 @@ static inline void assert_state(helio_job_key_t key, uint32_t state)
 static inline void assert_reason(helio_job_key_t key, const char *expected)
 {
     char said[300];
-    (void)snprintf(said, sizeof said, "%.*s", HELIO_TEXT_ARGS(harness_row(h, key)->reason));
+    (void)snprintf(said, sizeof said, "%.*s", HELIO_TEXT_ARGS(harness_said(h, harness_row(h, key)->why)));
     assert_string_equal(said, expected);
 }
 

@@ -68,7 +68,7 @@ static void budget__of_money_is_kept_by_what_is_foreseen(void **state)
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
     assert_true(helio_text_is(
-        row.detail, "budget of acme: 16 of 20 USD of March 2026 used or committed, it needs 8; begins again "
+        harness_said(h, row.details), "budget of acme: 16 of 20 USD of March 2026 used or committed, it needs 8; begins again "
                     "2026-04-01T00:00Z; more: `helio quota set acme --budget 'N USD/month'`"));
     /* half of it fits into March from half an hour before its end on */
     assert_int_equal(row.expected_ms, helio_period_next(HELIO_PERIOD_MONTH, harness_wall_ms(h)) - HOUR / 2);
@@ -106,7 +106,7 @@ static void budget__of_gpu_hours_and_of_carbon_are_kept_too(void **state)
         if (cases[i].detail)
             assert_detail(h, cases[i].detail);
         else
-            assert_non_null(strstr(helio_arena_string(harness_arena(h), last_class(h).detail),
+            assert_non_null(strstr(helio_arena_string(harness_arena(h), harness_said(h, last_class(h).details)),
                                    "kg CO2e of the week of 2026-02-23"));
         harness_end(&h);
     }
@@ -161,7 +161,7 @@ static void budget__a_job_beyond_the_whole_is_told_so(void **state)
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
     assert_true(helio_text_is(
-        row.detail, "budget of acme: it needs 16 USD, and a whole month has 10; more: `helio quota set acme "
+        harness_said(h, row.details), "budget of acme: it needs 16 USD, and a whole month has 10; more: `helio quota set acme "
                     "--budget 'N USD/month'`"));
     assert_int_equal(row.expected_ms, 0);
     /* nor does it begin where months meet */

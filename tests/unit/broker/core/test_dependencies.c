@@ -101,7 +101,7 @@ static void depends__it_says_what_it_waits_for(void **state)
         {HELIO_AFTER_ANY, a}, {HELIO_AFTER_ANY, b}, {HELIO_AFTER_ANY, c}, {HELIO_AFTER_ANY, d}};
     helio_submission_t job = harness_dependent(h, &spec, all, 4);
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
-    assert_non_null(strstr(harness_dependency_hold(h, key)->detail.data, " to end and for 1 more"));
+    assert_non_null(strstr(harness_said(h, harness_dependency_hold(h, key)->details).data, " to end and for 1 more"));
     cancel(b);
     cancel(a);
     cancel(d);
@@ -147,7 +147,7 @@ static void depends__a_waiting_job_can_be_cancelled(void **state)
                     last = harness_job_after(h, &spec, HELIO_AFTER_ANY, waiting);
     cancel(waiting);
     assert_int_equal(harness_state(h, waiting), HELIO_JOB_CANCELLED);
-    assert_true(helio_text_is(harness_row(h, waiting)->reason, "cancelled"));
+    assert_true(helio_text_is(harness_said(h, harness_row(h, waiting)->why), "cancelled"));
     assert_placed(last);
     finish(on, SUCCEEDS);
 }

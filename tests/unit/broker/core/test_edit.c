@@ -133,7 +133,7 @@ static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(
     const helio_row_transition_t *event = harness_take(h, HELIO_BROKER_FX_ROW_TRANSITION);
     assert_true(event->from == HELIO_JOB_QUEUED && event->to == HELIO_JOB_QUEUED);
     assert_true(helio_text_is(event->actor, "user:ada"));
-    assert_true(helio_text_is(event->reason, text));
+    assert_true(helio_text_is(harness_said(h, event->why), text));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDITED), 5);
     const helio_row_edited_t *edited = harness_take(h, HELIO_BROKER_FX_ROW_EDITED);
     assert_true(edited->seq == event->seq && edited->place == 0);

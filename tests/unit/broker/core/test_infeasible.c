@@ -73,7 +73,7 @@ static void assert_candidate(const helio_fx_reply_t *reply, const char *site, co
         const helio_row_candidate_t *row = &reply->plan.candidates.items[i].row;
         if (helio_text_is(row->site, site))
             (void)snprintf(text, sizeof text, "%.*s: %.*s", HELIO_TEXT_ARGS(row->rejected_reason),
-                           HELIO_TEXT_ARGS(row->detail));
+                           HELIO_TEXT_ARGS(harness_said(h, row->details)));
     }
     assert_string_equal(text, expected);
 }
@@ -85,7 +85,7 @@ static void infeasible__says_what_each_site_has_the_largest_of_all_and_what_woul
     helio_job_spec_t spec = harness_spec(h, "H100", 16);
     helio_fx_reply_t reply = plan(&spec);
     assert_text(reply.plan.decision.reason, "NeverFits");
-    assert_text(reply.plan.decision.detail,
+    assert_text(harness_said(h, reply.plan.decision.details),
                 "TooSmall at north, south, NoSuchGPU at west: the largest node of them has 8 GPUs; "
                 "`gpu: H100:8`, `nodes: 2` would fit (north)");
     assert_candidate(&reply, "north", "TooSmall: has 4 nodes of 8 GPUs");
@@ -131,7 +131,7 @@ static void infeasible__names_what_is_too_much(void **state)
         spec.nodes = cases[i].nodes;
         spec.cpus = cases[i].cpus;
         spec.memory_bytes = cases[i].memory_gb * 1000000000;
-        assert_text(plan(&spec).plan.decision.detail, cases[i].expected);
+        assert_text(harness_said(h, plan(&spec).plan.decision.details), cases[i].expected);
         const helio_fx_reply_t *refused = harness_submit(h, "acme", &spec);
         char text[600];
         (void)snprintf(text, sizeof text, "no site can ever run this; %s", cases[i].expected);

@@ -199,7 +199,7 @@ static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(voi
     }
     const helio_row_state_t *row = harness_row(h, key);
     assert_int_equal(row->site_failures, 2);
-    assert_true(helio_text_is(row->reason, "south: NodeFailure; held: `helio release` it once that is mended"));
+    assert_true(helio_text_is(harness_said(h, row->why), "south: NodeFailure; held: release it with `helio release` once that is mended"));
     assert_true(harness_is_open(h, key));
     harness_wait(h, 10000);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
@@ -295,7 +295,7 @@ static void starting__said_again_with_a_reason_is_shown_and_is_no_transition(voi
     report.reason = HELIO_TEXT("WaitsInCluster: Resources");
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_STARTING);
-    assert_true(helio_text_is(harness_row(h, key)->reason, "WaitsInCluster: Resources"));
+    assert_true(helio_text_is(harness_said(h, harness_row(h, key)->why), "WaitsInCluster: Resources"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 0);
     uint32_t rows = harness_count(h, HELIO_BROKER_FX_ROW_STATE);
     harness_report(h, NORTH, &report); /* again: nothing is written */
@@ -306,12 +306,12 @@ static void starting__said_again_with_a_reason_is_shown_and_is_no_transition(voi
     report.reason = HELIO_TEXT("WaitsInCluster: Priority"); /* late */
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
-    assert_false(helio_text_is(harness_row(h, key)->reason, "WaitsInCluster: Priority"));
+    assert_false(helio_text_is(harness_said(h, harness_row(h, key)->why), "WaitsInCluster: Priority"));
     report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_SUSPENDED);
     report.reason = HELIO_TEXT("SiteSuspended: suspended at the site");
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPENDED);
-    assert_true(helio_text_is(harness_row(h, key)->reason, "SiteSuspended: suspended at the site"));
+    assert_true(helio_text_is(harness_said(h, harness_row(h, key)->why), "SiteSuspended: suspended at the site"));
     report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);

@@ -24,7 +24,11 @@ static void migrate__a_running_job_saves_and_goes_on_where_the_rest_does_better(
     const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
     assert_non_null(stop);
     assert_int_equal(stop->stop.mode, HELIO_STOP_MODE_GRACE);
-    assert_reason(key, "moved from north to south: saves 47.7 kg CO2e of what is left");
+    const helio_details_t why = harness_row(h, key)->why;
+    const helio_detail_t *migrated = harness_detail(why, HELIO_DETAIL_MIGRATED);
+    harness_assert_value(migrated, "from", "north");
+    harness_assert_value(migrated, "to", "south");
+    harness_assert_value(harness_detail(why, HELIO_DETAIL_MIGRATION_SAVES_CARBON), "saved_carbon_g", "47.7 kg");
     assert_int_equal(migrations(), 1);
     harness_wait(h, 30000);
     harness_clear(h);
@@ -32,7 +36,9 @@ static void migrate__a_running_job_saves_and_goes_on_where_the_rest_does_better(
     harness_tick(h);
     assert_state(key, HELIO_JOB_OFFERED);
     assert_true(helio_text_is(harness_row(h, key)->site, "south"));
-    assert_reason(key, "placed at south, moved from north");
+    const helio_detail_t *placed = harness_detail(harness_row(h, key)->why, HELIO_DETAIL_PLACED_AT);
+    harness_assert_value(placed, "site", "south");
+    harness_assert_value(placed, "from_site", "north");
     const helio_fx_order_t *order = last_order();
     assert_true(order && order->order.resume);
     assert_int_equal(order->order.epoch, 2);
@@ -238,11 +244,11 @@ static void migrate__the_decision_says_what_the_move_costs(void **state)
     assert_non_null(decision);
     assert_true(helio_text_is(decision->reason, ""));
     assert_true(helio_text_is(decision->chosen_site, "south"));
-    assert_true(helio_text_equal(decision->detail, harness_row(h, key)->reason));
+    assert_true(helio_text_equal(harness_said(h, decision->details), harness_said(h, harness_row(h, key)->why)));
     const helio_row_candidate_t *to = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE),
                                 *from = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_true(helio_text_is(to->site, "south") && helio_text_is(from->site, "north"));
-    assert_true(helio_text_is(from->detail, "where it ran: what was left of it"));
+    assert_true(helio_text_is(harness_said(h, from->details), "where it ran: what was left of it"));
     assert_int_equal(from->disruption_micro_usd, 0);
     /* a minute at south and one at north of 8 kW, and of both minutes the wait of 8 GPUs at 0.05 USD */
     int64_t minute_kwh_micro = 8000000 / 60, both = minute_kwh_micro * (900 + 450) * 2 / 1000;

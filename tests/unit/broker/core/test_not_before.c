@@ -17,7 +17,7 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
     char text[64], time[HELIO_RFC3339_SIZE];
     helio_rfc3339(later[0].not_before_wall_ms + 999, time);
     (void)snprintf(text, sizeof text, "waits until %.19sZ", time);
-    assert_true(helio_text_is(harness_dependency_hold(h, keys[0])->detail, text));
+    assert_true(helio_text_is(harness_said(h, harness_dependency_hold(h, keys[0])->details), text));
     static const int order[] = {1, 2, 0};
     for (int i = 0; i < 3; i++) {
         int at = order[i];
@@ -66,10 +66,10 @@ static void not_before__both_a_time_and_a_job_must_have_come(void **state)
     later.not_before_wall_ms = harness_wall_ms(h) + 60000;
     helio_job_key_t first = harness_job_after(h, &later, HELIO_AFTER_ANY, on), other = harness_job(h, &spec),
                     second = harness_job_after(h, &later, HELIO_AFTER_ANY, other);
-    assert_non_null(strstr(harness_dependency_hold(h, first)->detail.data, " to end; not before 2026-"));
+    assert_non_null(strstr(harness_said(h, harness_dependency_hold(h, first)->details).data, " to end; not before 2026-"));
     cancel(on);
     assert_waits(first);
-    assert_null(strstr(harness_dependency_hold(h, first)->detail.data, "to end"));
+    assert_null(strstr(harness_said(h, harness_dependency_hold(h, first)->details).data, "to end"));
     wait_ms(60000);
     assert_int_equal(harness_state(h, first), HELIO_JOB_OFFERED);
     assert_waits(second);

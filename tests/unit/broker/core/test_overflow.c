@@ -86,7 +86,7 @@ static const char *detail(void)
         last = row;
     assert_non_null(last);
     assert_string_equal(last->reason.data, "WaitingForCapacity");
-    return last->detail.data;
+    return harness_said(h, last->details).data;
 }
 
 static void step__opens_when_the_wait_has_grown_and_says_so_before(void **state)
@@ -124,7 +124,7 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
     const char *words[3] = {"", "", ""};
     for (const helio_row_candidate_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE));) {
         int i = helio_text_is(row->site, "home-a") ? 0 : helio_text_is(row->site, "near") ? 1 : 2;
-        words[i] = i ? row->detail.data : row->rejected_reason.size ? "rejected" : "";
+        words[i] = i ? harness_said(h, row->details).data : row->rejected_reason.size ? "rejected" : "";
         if (i)
             assert_string_equal(row->rejected_reason.data, "Overflow");
     }
@@ -193,7 +193,7 @@ static void step__is_closed_above_its_price(void **state)
     const char *says = "";
     for (const helio_row_candidate_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE));)
         if (helio_text_is(row->site, "cloud"))
-            says = row->detail.data;
+            says = harness_said(h, row->details).data;
     assert_string_equal(says, "$2.50 per GPU-hour > $2.40, the most of overflow group out here");
     wait_minutes(10);
     assert_string_equal(placed(), "near");

@@ -98,7 +98,7 @@ static void plan__says_where_and_what_it_costs_and_why_not_elsewhere(void **stat
         const helio_planned_candidate_t *c = &p->candidates.items[i];
         assert_true(helio_text_is(c->row.site, expected[i].site));
         assert_true(helio_text_is(c->row.rejected_reason, expected[i].reason));
-        assert_true(helio_text_is(c->row.detail, expected[i].detail));
+        assert_true(helio_text_is(harness_said(h, c->row.details), expected[i].detail));
         assert_int_equal(c->row.cost_micro_usd, expected[i].cost);
         assert_int_equal(c->row.carbon_micro_usd, 224000); /* 11.2 kWh x 100 g x 200 USD/t */
         assert_int_equal(c->row.score_micro_usd, expected[i].cost + 224000);
@@ -142,7 +142,7 @@ static void plan__what_cannot_go_now_says_until_when(void **state)
     assert_true(helio_text_is(p->decision.chosen_site, ""));
     for (int i = 0; i < 3; i++) {
         assert_true(helio_text_is(p->candidates.items[i].row.rejected_reason, "NoCapacity"));
-        assert_true(helio_text_is(p->candidates.items[i].row.detail, "0 GPUs free"));
+        assert_true(helio_text_is(harness_said(h, p->candidates.items[i].row.details), "0 GPUs free"));
     }
     spec.gpus.items[0].model = HELIO_TEXT("B300");
     p = plan(&spec);
@@ -168,7 +168,7 @@ static void plan__of_a_job_that_may_not_start_yet_is_of_when_it_may(void **state
     assert_true(helio_text_is(p->decision.chosen_site, "south"));
     assert_true(p->expected_ms == at_ms);
     assert_true(p->candidates.items[0].row.start_ms == at_ms);
-    assert_non_null(strstr(p->decision.detail.data, "not before 2026-03-01T05:00Z"));
+    assert_non_null(strstr(harness_said(h, p->decision.details).data, "not before 2026-03-01T05:00Z"));
     spec.not_before_wall_ms = harness_wall_ms(h) - HOUR; /* that has come */
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
 }

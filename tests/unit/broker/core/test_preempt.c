@@ -11,6 +11,16 @@ static const helio_stop_t *stop_of(helio_job_key_t key)
     return NULL;
 }
 
+static bool is_for(helio_job_key_t victim, helio_job_key_t evictor)
+{
+    char key[HELIO_KEY_SIZE];
+    helio_job_key_text(evictor, key);
+    const helio_detail_t *by = harness_detail(harness_row(h, victim)->why, HELIO_DETAIL_PREEMPTED_BY);
+    harness_assert_value(by, "tenant", "other");
+    harness_assert_value(by, "queue", "express");
+    return helio_text_is(helio_detail_value(by, 2).text, key);
+}
+
 static void preempt__critical_work_takes_the_place_of_best_effort_work_at_once(void **state)
 {
     (void)state;
@@ -24,21 +34,21 @@ static void preempt__critical_work_takes_the_place_of_best_effort_work_at_once(v
     const helio_stop_t *stop = stop_of(low);
     assert_non_null(stop);
     assert_int_equal(stop->mode, HELIO_STOP_MODE_KILL);
-    char key[HELIO_KEY_SIZE], expected[128];
-    helio_job_key_text(urgent, key);
-    (void)snprintf(expected, sizeof expected, "preempted by express/other job %s", key + 18);
-    assert_true(helio_text_is(harness_row(h, low)->reason, expected));
+    assert_true(is_for(low, urgent));
     const helio_row_class_t *row, *last = NULL;
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
         last = row;
     assert_non_null(last);
-    assert_true(helio_text_is(last->detail, "preempts 1 job at north/a, expected start 2026-03-01T00:00:05Z"));
+    assert_true(helio_text_is(harness_said(h, last->details), "preempts 1 job at north/a, expected start 2026-03-01T00:00:05Z"));
     stopped(low, 1);
     harness_tick(h);
     assert_state(urgent, HELIO_JOB_OFFERED);
-    assert_true(helio_text_is(harness_row(h, urgent)->reason, "placed at north, on the room of 1 preempted job"));
+    const helio_detail_t *placed = harness_detail(harness_row(h, urgent)->why, HELIO_DETAIL_PLACED_AT);
+    harness_assert_value(placed, "site", "north");
+    harness_assert_value(placed, "from_site", "");
+    harness_assert_value(placed, "victims", "1");
     assert_state(low, HELIO_JOB_QUEUED);
-    assert_true(helio_text_is(harness_row(h, low)->reason, expected));
+    assert_true(is_for(low, urgent)); /* as it was told */
     assert_int_equal(harness_row(h, low)->preemptions, 1);
     assert_int_equal(harness_row(h, low)->failures, 0);
     assert_int_equal(harness_row(h, low)->site_failures, 0);
@@ -62,7 +72,7 @@ static void preempt__standard_work_is_signalled_and_given_its_grace(void **state
     const helio_row_class_t *row, *last = NULL;
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
         last = row;
-    assert_true(last && helio_text_is(last->detail, "preempts 1 job at north/a, expected start 2026-03-01T00:02:30Z"));
+    assert_true(last && helio_text_is(harness_said(h, last->details), "preempts 1 job at north/a, expected start 2026-03-01T00:02:30Z"));
     assert_true(last->expected_ms == harness_wall_ms(h) + 90000);
     stopped(train, 1);
     harness_tick(h);
@@ -269,14 +279,6 @@ static void preempt__best_effort_work_is_never_immune(void **state)
     uint32_t epoch = 0;
     preempt_by("other", low, &epoch, HELIO_PREEMPT_TIMES_MAX + 2);
     assert_int_equal(preemptions(HELIO_PREEMPT_CAUSE_TIER), HELIO_PREEMPT_TIMES_MAX + 2);
-}
-
-static bool is_for(helio_job_key_t victim, helio_job_key_t evictor)
-{
-    char key[HELIO_KEY_SIZE], expected[128];
-    helio_job_key_text(evictor, key);
-    (void)snprintf(expected, sizeof expected, "preempted by express/other job %s", key + 18);
-    return helio_text_is(harness_row(h, victim)->reason, expected);
 }
 
 static void preempt__each_victim_is_told_for_whom(void **state)

@@ -83,11 +83,11 @@ static void plan__says_how_many_of_which_queues_would_leave_and_when_it_starts(v
     helio_job_spec_t urgent = spec_of("express", 8);
     helio_fx_reply_t reply = plan("other", &urgent);
     assert_text(reply.plan.decision.reason, "WaitingForCapacity");
-    assert_text(reply.plan.decision.detail,
+    assert_text(harness_said(h, reply.plan.decision.details),
                 "would preempt 2 jobs of queue batch at north/a, expected start 2026-03-01T00:00:05Z");
     assert_text(reply.plan.decision.chosen_site, "north");
     assert_text(reply.plan.candidates.items[0].row.rejected_reason, "");
-    assert_text(reply.plan.candidates.items[0].row.detail, "would preempt 2 jobs of queue batch");
+    assert_text(harness_said(h, reply.plan.candidates.items[0].row.details), "would preempt 2 jobs of queue batch");
     assert_true(reply.plan.candidates.items[0].row.start_ms == harness_wall_ms(h));
     assert_true(reply.plan.expected_ms == harness_wall_ms(h));
     assert_true(reply.start_estimate.latest_ms == harness_wall_ms(h));
@@ -115,7 +115,7 @@ static void plan__of_those_that_save_first_is_of_when_they_have_left(void **stat
     assert_true(reply.plan.expected_ms == harness_wall_ms(h) + HELIO_PREEMPT_PROTECTION_STANDARD_MS + 90000);
     harness_wait(h, 60000);
     reply = plan("other", &urgent);
-    assert_text(reply.plan.decision.detail,
+    assert_text(harness_said(h, reply.plan.decision.details),
                 "would preempt 1 job of queue standard at north/a, expected start 2026-03-01T00:02:30Z");
     assert_true(reply.plan.expected_ms == harness_wall_ms(h) + 90000);
     assert_true(reply.start_estimate.earliest_ms == harness_wall_ms(h));
@@ -123,7 +123,7 @@ static void plan__of_those_that_save_first_is_of_when_they_have_left(void **stat
     /* who may make nobody leave is told how long the others may run, and which queue may */
     helio_job_spec_t equal = spec_of("standard", 8);
     reply = plan("other", &equal);
-    assert_null(strstr(reply.plan.decision.detail.data, "preempt"));
+    assert_null(strstr(harness_said(h, reply.plan.decision.details).data, "preempt"));
     assert_text(reply.plan.decision.chosen_site, "");
     assert_int_equal(reply.start_estimate.hints.count, 1);
     assert_text(reply.start_estimate.hints.items[0].change, "queue `express`");
@@ -188,7 +188,7 @@ static void property__whom_a_plan_names_leaves_when_the_job_comes(void **state)
             spec_of(queues[1 + helio_rng_below(&rng, 2)], 1 + (uint32_t)helio_rng_below(&rng, 8));
         harness_wait(h, 30000); /* nobody is young any more */
         helio_fx_reply_t reply = plan("other", &spec);
-        uint64_t named = named_in(reply.plan.decision.detail);
+        uint64_t named = named_in(harness_said(h, reply.plan.decision.details));
         int64_t expected_ms = reply.plan.expected_ms;
         uint64_t before = harness_figures(h).preemptions_total[HELIO_PREEMPT_CAUSE_TIER];
         helio_job_key_t key = of("other", &spec);

@@ -110,7 +110,7 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     assert_int_equal(harness_gpus(h, "acme", ""), 12);
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
-    assert_true(helio_text_is(row.detail, "quota of acme: 12 of 12 GPUs in use, it needs 4"));
+    assert_true(helio_text_is(harness_said(h, row.details), "quota of acme: 12 of 12 GPUs in use, it needs 4"));
     const helio_row_candidate_t *candidate, *last = NULL;
     while ((candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE)))
         last = candidate;
@@ -137,7 +137,7 @@ static void quota__beside_a_drained_site_is_named_too(void **state)
     submit(h, "acme", "standard", 4, 1);
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "WaitingForCapacity"));
-    assert_true(helio_text_is(row.detail,
+    assert_true(helio_text_is(harness_said(h, row.details),
                               "north: Draining; besides, quota of acme: 12 of 12 GPUs in use, it needs 4"));
     harness_end(&h);
 }
@@ -151,7 +151,7 @@ static void quota__one_that_needs_more_than_the_limit_is_told_so(void **state)
     submit(h, "acme", "standard", 8, 1);
     assert_int_equal(harness_gpus(h, "acme", ""), 0);
     helio_row_class_t row = last_class(h);
-    assert_true(helio_text_is(row.detail, "quota of acme: at most 6 GPUs at once, it needs 8"));
+    assert_true(helio_text_is(harness_said(h, row.details), "quota of acme: at most 6 GPUs at once, it needs 8"));
     /* raised, it starts */
     (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 8, HARNESS_AS_IS);
     harness_tick(h);
@@ -196,7 +196,7 @@ static void quota__of_a_queue_binds_that_queue_alone(void **state)
     harness_clear(h);
     submit(h, "acme", "batch", 1, 5);
     assert_int_equal(harness_gpus(h, "acme", "batch"), 2);
-    assert_true(helio_text_is(last_class(h).detail, "quota of acme in batch: 2 of 2 GPUs in use, it needs 1"));
+    assert_true(helio_text_is(harness_said(h, last_class(h).details), "quota of acme in batch: 2 of 2 GPUs in use, it needs 1"));
     submit(h, "acme", "standard", 1, 5);
     assert_int_equal(harness_gpus(h, "acme", ""), 7);
     harness_end(&h);

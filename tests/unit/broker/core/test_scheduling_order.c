@@ -187,7 +187,7 @@ static void why__a_class_says_what_it_waits_for_and_when_it_does_not_any_more(vo
     harness_tick(h);
     row = last_class();
     assert_true(helio_text_is(row->reason, "PolicyCap"));
-    assert_true(helio_text_is(row->detail, "north: CostCap"));
+    assert_true(helio_text_is(harness_said(h, row->details), "north: CostCap"));
 }
 
 static void why__a_decision_keeps_every_candidate_in_order_of_preference(void **state)

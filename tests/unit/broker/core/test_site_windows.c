@@ -119,12 +119,12 @@ static void kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_even
     const helio_row_class_t *row = last_class();
     assert_non_null(row);
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
-    assert_true(helio_text_is(row->detail, "6 GPUs of north/a are reserved until 2026-03-01T02:00Z"));
+    assert_true(helio_text_is(harness_said(h, row->details), "6 GPUs of north/a are reserved until 2026-03-01T02:00Z"));
     assert_true(row->expected_ms == from_ms + 2 * HOUR);
     const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_non_null(candidate);
     assert_string_equal(candidate->rejected_reason.data, "NoCapacity");
-    assert_string_equal(candidate->detail.data, "6 GPUs of north/a are reserved until 2026-03-01T02:00Z");
+    assert_string_equal(harness_said(h, candidate->details).data, "6 GPUs of north/a are reserved until 2026-03-01T02:00Z");
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, big)->start_estimate;
     assert_true(p->earliest_ms == from_ms + 2 * HOUR && !p->latest_ms);
@@ -150,7 +150,7 @@ static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **
     harness_wait(h, 1);
     assert_state(train, HELIO_JOB_STOPPING);
     assert_int_equal(stop_of(train)->mode, HELIO_STOP_MODE_GRACE);
-    assert_true(helio_text_is(harness_row(h, train)->reason, "GPUs of north/a are reserved from 2026-03-01T02:00Z"));
+    assert_true(helio_text_is(harness_said(h, harness_row(h, train)->why), "GPUs of north/a are reserved from 2026-03-01T02:00Z"));
     harness_say(h, NORTH, train, 1, HELIO_REPORT_KIND_STOPPED);
     harness_wait(h, 90 * SECOND - 1);
     assert_state(low, HELIO_JOB_RUNNING);
@@ -187,8 +187,8 @@ static void kept__of_a_full_pool_nothing_is_said_to_be_reserved_before_it_is(voi
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_non_null(row);
-    assert_null(strstr(row->detail.data, "reserved"));
-    assert_non_null(strstr(row->detail.data, "no room"));
+    assert_null(strstr(harness_said(h, row->details).data, "reserved"));
+    assert_non_null(strstr(harness_said(h, row->details).data, "no room"));
 }
 
 static uint32_t shown_reserved(void)
@@ -238,7 +238,7 @@ static void kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_
     helio_job_key_t long_one = job_of("standard", 4, 3 * HOUR);
     harness_tick(h);
     assert_state(long_one, HELIO_JOB_QUEUED);
-    assert_true(helio_text_is(last_class()->detail,
+    assert_true(helio_text_is(harness_said(h, last_class()->details),
                               "8 GPUs of north/a are reserved from 2026-03-01T02:00Z until 2026-03-01T03:00Z"));
     helio_job_key_t brief = run(job_of("standard", 4, 2 * HOUR));
     harness_say(h, NORTH, brief, 1, HELIO_REPORT_KIND_ENDED);

@@ -133,8 +133,8 @@ static void data__of_one_tenant_is_unknown_to_all_others(void **state)
     helio_planned_t planned = plan(h, &spec);
     const helio_row_candidate_t *north = candidate(&planned, "north");
     assert_int_equal(north->transfer_ms, 0);
-    assert_non_null(strstr(north->detail.data, "not in the catalogue"));
-    assert_null(strstr(north->detail.data, "south"));
+    assert_non_null(strstr(harness_said(h, north->details).data, "not in the catalogue"));
+    assert_null(strstr(harness_said(h, north->details).data, "south"));
     assert_int_equal(set_for(h, "s3://acme", "south", "*"), HELIO_OK); /* a shorter one that is everybody's counts */
     planned = plan(h, &spec);
     assert_true(candidate(&planned, "north")->transfer_ms > 0);

@@ -87,7 +87,7 @@ static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **s
     assert_true(helio_text_is(row->reason, "WaitingForWindow"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     assert_true(
-        helio_text_is(row->detail, "north/a from 2026-03-01T03:00Z: worth $7.04 more than north/a now"));
+        helio_text_is(harness_said(h, row->details), "north/a from 2026-03-01T03:00Z: worth $7.04 more than north/a now"));
     const helio_row_decision_t *decision = harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     assert_true(helio_text_is(decision->reason, "WaitingForWindow"));
     assert_true(helio_text_is(decision->chosen_site, "north"));
@@ -275,7 +275,7 @@ static void window__a_site_that_comes_back_with_other_pools_leaves_nothing_behin
     harness_pool(h, again, "z", "H100", 4, 8, 0)->base_w = 1000;
     harness_join(h, NORTH, again); /* its series are still the latest that are known */
     harness_tick(h);
-    assert_true(helio_text_is(last_class()->detail,
+    assert_true(helio_text_is(harness_said(h, last_class()->details),
                               "north/z from 2026-03-01T03:00Z: worth $6.24 more than south/a now"));
     harness_wait(h, 3 * HOUR);
     assert_true(helio_text_is(harness_row(h, key)->pool, "z"));
@@ -292,12 +292,12 @@ static void cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then(void *
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "PolicyCap"));
-    assert_true(helio_text_is(row->detail, "north: CarbonCap, not before 2026-03-01T03:00Z"));
+    assert_true(helio_text_is(harness_said(h, row->details), "north: CarbonCap, not before 2026-03-01T03:00Z"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     (void)harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_true(helio_text_is(candidate->rejected_reason, "CarbonCap"));
-    assert_true(helio_text_is(candidate->detail, "500 g/kWh > max_carbon 100 until 2026-03-01T03:00Z"));
+    assert_true(helio_text_is(harness_said(h, candidate->details), "500 g/kWh > max_carbon 100 until 2026-03-01T03:00Z"));
     harness_wait(h, 3 * HOUR);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }

@@ -229,6 +229,8 @@ static inline helio_uuid_t job_id(uint32_t index)
 /*  As if lulea had a window and frankfurt burnt coal. */
 static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_planned_candidate_t candidates[2])
 {
+    static helio_value_t bound[] = {{.number = 412000}, {.number = 100000}, {.number = 0}};
+    static helio_detail_t too_dirty[] = {{.code = HELIO_DETAIL_ABOVE_MAX_CARBON, .values = {bound, 3}}};
     const helio_job_spec_t *spec = &event->jobs.items[0].spec;
     candidates[0] = (helio_planned_candidate_t){.row = {.site = HELIO_TEXT("lulea"),
                                                         .run_ms = 2520000,
@@ -246,7 +248,7 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
                                                         .site = HELIO_TEXT("frankfurt"),
                                                         .pool = HELIO_TEXT("a"),
                                                         .rejected_reason = HELIO_TEXT("CarbonCap"),
-                                                        .detail = HELIO_TEXT("412 g/kWh > max_carbon")}};
+                                                        .details = {{too_dirty, 1}}}};
     if (spec->deadline_wall_ms) /* that nobody can meet */
         candidates[0].row.rejected_reason = candidates[1].row.rejected_reason = HELIO_TEXT("Deadline");
     if (spec->deadline_wall_ms)

@@ -177,8 +177,8 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
         "\"energy_kwh\":71.0,"
         "\"carbon_g\":1900.0,\"score_usd\":312.45,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{"
         "\"money\":312.0,",
-        "\"reason\":null,\"detail\":null},{\"site\":\"frankfurt\"",
-        "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon\"}]",
+        "\"reason\":null,\"detail\":null,\"details\":null},{\"site\":\"frankfurt\"",
+        "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon 100\",\"details\":[{\"code\":\"AboveMaxCarbon\",\"params\":{\"carbon_g_per_kwh\":412",
         "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",
         "\"expected_start\":\"2026-03-01T14:20:00.000Z\",\"policy_version\":\"terms-1\",\"forecast_issued_at\":null,"
         "\"planned_at\":\"2026-03-01T12:00:00.000Z\",",

@@ -56,6 +56,18 @@ static inline helio_row_job_t job_row(uint32_t number)
                              .submitted_ms = INT64_C(1795000000123)};
 }
 
+/*  One detail that holds a text. The value must outlive it. */
+static inline helio_details_t details_of(helio_value_t *value)
+{
+    static helio_detail_t details[16];
+    static uint32_t used;
+    helio_detail_t *detail = &details[used++ % 16];
+    *detail = (helio_detail_t){.code = HELIO_DETAIL_STATE_REPORTED, .values = {value, 1}};
+    return (helio_details_t){{detail, 1}};
+}
+
+static helio_value_t because[] = {{.text = {"because", 7}}};
+
 static inline helio_row_state_t state_row(uint32_t number, int32_t task, uint32_t state)
 {
     return (helio_row_state_t){.key = {job_id(number), task},
@@ -68,7 +80,7 @@ static inline helio_row_state_t state_row(uint32_t number, int32_t task, uint32_
                                .site_failures = 1,
                                .site = HELIO_TEXT("lulea"),
                                .pool = HELIO_TEXT("h100"),
-                               .reason = HELIO_TEXT("because"),
+                               .why = details_of(because),
                                .started_ms = INT64_C(1795000001001),
                                .finished_ms = 0,
                                .exit_code = -1,

@@ -172,7 +172,8 @@ static void store__texts_that_postgresql_refuses_are_mended(void **state)
     enum { COUNT = sizeof texts / sizeof texts[0] };
     for (uint32_t i = 0; i < COUNT; i++) {
         helio_row_state_t row = state_row(i, HELIO_NO_TASK, HELIO_JOB_HELD);
-        row.reason = (helio_text_t){texts[i].given, texts[i].size};
+        helio_value_t value = {.text = {texts[i].given, texts[i].size}};
+        row.why = details_of(&value);
         append(store, HELIO_BROKER_FX_ROW_STATE, &row);
     }
     commit(store);

@@ -308,19 +308,22 @@ static void store__a_gate_that_opened_stays_open(void **state)
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
     helio_uuid_t job = job_row(1).job;
-    helio_row_dependency_hold_t said[] = {{job, HELIO_TEXT("waits for two"), 0}, {job, HELIO_TEXT("waits for one"), 0}};
+    helio_value_t two = {.text = HELIO_TEXT("waits for two")}, one = {.text = HELIO_TEXT("waits for one")};
+    helio_row_dependency_hold_t said[] = {{job, details_of(&two), 0}, {job, details_of(&one), 0}};
     append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &said[0]);
     append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &said[1]);
     commit(store);
     assert_value(conninfo, "select detail || (opened_at is null)::text from helio.gates", "waits for onetrue");
-    helio_row_dependency_hold_t opened_row = {job, {0}, INT64_C(1795000000007)},
-                                again = {job, {0}, INT64_C(1796000000000)};
+    assert_value(conninfo, "select details from helio.gates",
+                 "[{\"code\": \"StateReported\", \"params\": {\"why\": \"waits for one\"}}]");
+    helio_row_dependency_hold_t opened_row = {.job = job, .opened_ms = INT64_C(1795000000007)},
+                                again = {.job = job, .opened_ms = INT64_C(1796000000000)};
     append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &opened_row);
     commit(store);
     append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &again);
     append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &said[0]);
     commit(store);
-    assert_value(conninfo, "select coalesce(detail, '-') || helio.time_ms(opened_at) from helio.gates",
+    assert_value(conninfo, "select coalesce(detail || details, '-') || helio.time_ms(opened_at) from helio.gates",
                  "-1795000000007");
     helio_store_destroy(&store);
 }
