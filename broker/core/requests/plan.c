@@ -27,28 +27,50 @@
 
 /*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
 static helio_reason_t held_back(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
-                            const char **ret_detail, int64_t *ret_expected_ms)
+                            helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
     *ret_expected_ms =
         hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
-    *ret_detail = core_printf(self, "%s%s", hold->text,
-                              hold->latest_ms ? "; shown as of then" : "; shown as if it could start now");
+    *ret_why = hold->why;
+    core_why_add(self, ret_why,
+                 hold->latest_ms ? HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_THEN)
+                                 : HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_NOW));
     return HELIO_REASON_GATED;
 }
 
 /*  Nothing starts now: what it waits for, or whom it would make leave. */
 static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice,
-                                const char **ret_detail, int64_t *ret_expected_ms)
+                                helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
-    if (e->waits || choice->now || !core_preempt_expect(self, e))
-        return core_decision_reason(self, e, ret_detail, ret_expected_ms);
+    if (e->waits || choice->now || !core_preempt_expect(self, e)) {
+        const char *detail = "";
+        helio_reason_t reason = core_decision_reason(self, e, &detail, ret_expected_ms);
+        *ret_why = core_stated(self, detail);
+        return reason;
+    }
     e->chosen = e->preempts;
     *ret_expected_ms = e->preempts_at_ms;
-    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->preempts_text, core_place_text(self, e->preempts),
-                              core_second_text(self, e->preempts_at_ms));
+    *ret_why = core_stated(self, core_printf(self, "%s at %s, expected start %s", e->preempts_text,
+                                             core_place_text(self, e->preempts),
+                                             core_second_text(self, e->preempts_at_ms)));
     return HELIO_REASON_WAITING_FOR_CAPACITY;
+}
+
+/*  A plan that nothing is chosen for says what the submission would be told of its deadline. */
+static void check_deadline(helio_broker_core_t *self, const job_class_t *class, const dependency_eta_t *hold,
+                           helio_planned_t *plan)
+{
+    if (plan->decision.chosen_site.size ||
+        helio_text_is(plan->decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
+        return;
+    helio_detail_t fault = core_deadline_fault(self, &class->want, class->queue, hold->earliest_ms, 0);
+    if (!fault.code)
+        return;
+    plan->decision.reason = helio_text_of(helio_rejection_name(HELIO_REJECTION_DEADLINE));
+    plan->decision.details = core_why(self, fault);
+    core_why_add(self, &plan->decision.details, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY));
 }
 
 /*  As if it were the newest job of all, alone in its class. */
@@ -60,15 +82,15 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     choice_t choice = core_choose(self, &e);
     core_plan_tasks(self, &e, &choice, spec, plan);
     helio_reason_t reason = HELIO_REASON_NONE;
-    const char *detail = "";
+    helio_details_t why = {0};
     plan->expected_ms = core_judged_ms(self, class);
     if (choice.now && !choice.later) {
         e.chosen = choice.now;
     } else {
-        reason = waits_for(self, &e, &choice, &detail, &plan->expected_ms);
+        reason = waits_for(self, &e, &choice, &why, &plan->expected_ms);
     }
-    if (hold->text[0] && reason != HELIO_REASON_NEVER_FITS)
-        reason = held_back(self, &e, hold, &detail, &plan->expected_ms);
+    if (hold->why.items.count && reason != HELIO_REASON_NEVER_FITS)
+        reason = held_back(self, &e, hold, &why, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
     const option_t *shown = e.chosen;
@@ -79,10 +101,11 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         plan->run_high_ms = shown->c.run_high_ms;
     }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
-    core_decision_preview(self, &e, reason, detail, plan);
+    core_decision_preview(self, &e, reason, "", plan);
+    plan->decision.details = why;
     if (reason == HELIO_REASON_GATED) {
         start_estimate->earliest_ms = hold->earliest_ms ? hold->earliest_ms : self->wall_ms;
-        start_estimate->basis = core_text_cut(hold->text, 256);
+        start_estimate->basis = hold->why;
         return;
     }
     core_start_estimate_ahead(self, class, class->waiting, class->want.tenant, start_estimate);
@@ -90,7 +113,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     if (e.preempts_text) {
         start_estimate->earliest_ms = self->wall_ms;
         start_estimate->latest_ms = start_estimate->ahead_jobs ? 0 : e.preempts_at_ms;
-        start_estimate->basis = core_text_cut(detail, 256);
+        start_estimate->basis = why;
     }
     core_hints(self, &e, reason, plan->expected_ms, start_estimate);
 }
@@ -158,5 +181,6 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     core_why_add(self, &reply.details, core_submit_note(self, document, 1));
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
+    check_deadline(self, &class, &hold, &reply.plan);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }

@@ -270,7 +270,8 @@ static const char *better_site(helio_job_key_t key)
     static char text[300];
     const helio_fx_reply_t *reply =
         harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
-    helio_text_t said = reply->rc == HELIO_OK ? reply->start_estimate.better_site : (helio_text_t){0};
+    helio_text_t said =
+        reply->rc == HELIO_OK ? harness_said(h, reply->start_estimate.better_site) : (helio_text_t){0};
     (void)snprintf(text, sizeof text, "%.*s", HELIO_TEXT_ARGS(said));
     return text;
 }

@@ -119,7 +119,7 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, harness_job(h, &spec))->start_estimate;
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_QUOTA);
-    assert_non_null(strstr(p->hints.items[0].change.data, "`helio quota set acme --burst 16`"));
+    assert_non_null(strstr(harness_said(h, p->hints.items[0].change).data, "`helio quota set acme --burst 16`"));
     /* the other tenant is not held up */
     submit(h, "other", "standard", 4, 5);
     assert_int_equal(harness_gpus(h, "other", ""), 20);
