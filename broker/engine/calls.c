@@ -5,17 +5,17 @@
 #include "broker/engine/internal.h"
 #include "federation/base/clock.h"
 
-static void refuse_event(helio_call_t *call, helio_rc rc, const char *text)
+static void refuse_event(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 {
-    helio_fx_reply_t reply = {.call = call->id, .rc = (uint32_t)rc, .text = helio_text_of(text)};
+    helio_fx_reply_t reply = {.call = call->id, .rc = (uint32_t)rc, .details.items = {&detail, 1}};
     call->on_reply(call, &reply);
 }
 
-static void refuse(helio_call_t *call, helio_rc rc, const char *text)
+static void refuse(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 {
     switch (call->kind) {
     case HELIO_CALL_EVENT:
-        refuse_event(call, rc, text);
+        refuse_event(call, rc, detail);
         break;
     case HELIO_CALL_LOG_READ:
         call->on_log(call, rc, NULL);
@@ -69,12 +69,12 @@ static void take_event(helio_engine_t *self, helio_call_t *call)
 {
     assert(may_be_called(call->event) && call->payload);
     if (is_overloaded(self, call->event)) {
-        refuse_event(call, HELIO_BUSY, "the database does not keep up: try again later");
+        refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_DATABASE_BEHIND));
         return;
     }
     uint64_t id = self->last_call + 1;
     if (self->calls[id % HELIO_ENGINE_CALLS_MAX]) {
-        refuse_event(call, HELIO_BUSY, "too many requests wait for the database: try again later");
+        refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_REQUESTS_WAITING));
         return;
     }
     self->last_call = id;
@@ -157,6 +157,14 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
 /* ---- the ring
  * -------------------------------------------------------------------------------------------------- */
 
+/*  It does not lead yet, or cannot reach its database. */
+static void refuse_waiting(helio_engine_t *self, helio_call_t *call)
+{
+    helio_value_t why = helio_value_string(self->waiting.text);
+    helio_detail_t detail = {.code = HELIO_DETAIL_BROKER_WAITING, .values = {&why, 1}};
+    refuse(call, HELIO_UNAVAILABLE, why.text.size ? detail : HELIO_DETAIL0(HELIO_DETAIL_BROKER_STARTING));
+}
+
 static void take(helio_engine_t *self, helio_call_t *call)
 {
     self->calls_total++;
@@ -164,10 +172,9 @@ static void take(helio_engine_t *self, helio_call_t *call)
     if (call->kind == HELIO_CALL_FIGURES)
         take_figures(self, call);
     else if (self->phase == HELIO_ENGINE_STOPPING)
-        refuse(call, HELIO_UNAVAILABLE, "the broker is stopping");
+        refuse(call, HELIO_UNAVAILABLE, HELIO_DETAIL0(HELIO_DETAIL_BROKER_STOPPING));
     else if (self->phase == HELIO_ENGINE_WAITING)
-        refuse(call, HELIO_UNAVAILABLE,
-               self->waiting.text[0] ? self->waiting.text : "the broker is starting");
+        refuse_waiting(self, call);
     else if (call->kind == HELIO_CALL_EVENT)
         take_event(self, call);
     else
@@ -186,7 +193,7 @@ void helio_engine_take_calls(helio_engine_t *self)
     self->more_calls = true; /* the next turn must not wait for a wake-up that was drained */
 }
 
-void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, const char *text)
+void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, helio_detail_code_t code)
 {
     for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_MAX && self->call_count; i++) {
         helio_call_t *call = self->calls[i];
@@ -194,13 +201,13 @@ void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, const char *text)
             continue;
         self->calls[i] = NULL;
         self->call_count--;
-        refuse_event(call, rc, text);
+        refuse_event(call, rc, HELIO_DETAIL0(code));
     }
     for (helio_call_t *call; (call = helio_ring_pop(self->ring));) {
         if (call->kind == HELIO_CALL_FIGURES)
             take_figures(self, call);
         else
-            refuse(call, rc, text);
+            refuse(call, rc, HELIO_DETAIL0(code));
     }
 }
 

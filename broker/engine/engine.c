@@ -112,7 +112,7 @@ void helio_engine_destroy(helio_engine_t **self_p)
     if (!self)
         return;
     atomic_store(&self->closed, true);
-    helio_engine_reply_all(self, HELIO_UNAVAILABLE, "the broker is stopping");
+    helio_engine_reply_all(self, HELIO_UNAVAILABLE, HELIO_DETAIL_BROKER_STOPPING);
     helio_gateway_destroy(&self->gateway);
     helio_source_destroy(&self->store_source);
     helio_source_destroy(&self->ring_source);
@@ -425,9 +425,7 @@ helio_rc helio_engine_run(helio_engine_t *self, helio_error_t *err)
         rc = live(self, err);
     atomic_store(&self->closed, true);
     self->phase = HELIO_ENGINE_STOPPING;
-    helio_engine_reply_all(
-        self, HELIO_UNAVAILABLE,
-        "the broker stopped before the database had answered: ask again, with the same key");
+    helio_engine_reply_all(self, HELIO_UNAVAILABLE, HELIO_DETAIL_BROKER_STOPPED);
     if (rc == HELIO_OK && self->fatal.code != HELIO_OK)
         rc = helio_fail(err, self->fatal.code, "%s", self->fatal.text);
     return rc;

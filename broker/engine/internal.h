@@ -80,7 +80,7 @@ void helio_engine_fail(helio_engine_t *self, const helio_error_t *err); /* run e
 void helio_engine_take_calls(helio_engine_t *self);
 void helio_engine_reply(helio_engine_t *self, const helio_fx_reply_t *reply);
 /*  Everything asked and not answered gets this; the ring too. */
-void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, const char *text);
+void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, helio_detail_code_t code);
 /*  An effect that may leave: answers, frames, listeners. */
 void helio_engine_leave(void *arg, const helio_effect_t *effect);
 

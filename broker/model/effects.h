@@ -4,6 +4,7 @@
 
 #include "broker/model/rows.h"
 #include "federation/base/step.h"
+#include "federation/reason/detail.h"
 
 #define HELIO_PLANNED_CANDIDATE_FIELDS(F, R)                                                                 \
     F(R, RECORD, row, 0, helio_row_candidate)                                                                \
@@ -35,7 +36,7 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, TEXT, expected_of, 64, _)           /* the name, user or kind whose runs they are */                \
     F(R, U32, tasks, HELIO_JOB_ARRAY_MAX, _) /* of an array, else 0; all figures are those of one task */    \
     F(R, U32, tasks_now, HELIO_JOB_ARRAY_MAX, _) /* would start at once, at most */                          \
-    F(R, TEXT, tasks_text, 256, _)               /* and what holds the others */
+    F(R, RECORD, tasks_details, 0, helio_details) /* and what holds the others */
 HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
 /*  Who goes before a job: neighbours in the order of turns, of one tenant and queue. tenant "" = one that the reader
@@ -61,8 +62,8 @@ typedef enum helio_hint_kind {
 const char *helio_hint_kind_name(uint32_t value);
 #define HELIO_HINT_FIELDS(F, R)                                                                              \
     F(R, U32, kind, HELIO_HINT_KIND_COUNT - 1, _)                                                            \
-    F(R, TEXT, change, 160, _)                                                                               \
-    F(R, TEXT, effect, 240, _)
+    F(R, RECORD, change, 0, helio_details)                                                                   \
+    F(R, RECORD, effect, 0, helio_details)
 HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
 
 /*  Of a job that has not started; of one that runs better_site alone. Times are wall clock, 0 = not known;
@@ -70,18 +71,18 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
 #define HELIO_START_ESTIMATE_FIELDS(F, R)                                           \
     F(R, I64, earliest_ms, 0, _)                                              \
     F(R, I64, latest_ms, 0, _)                                                \
-    F(R, TEXT, basis, 256, _)                                                 \
+    F(R, RECORD, basis, 0, helio_details)                                     \
     F(R, U64, ahead_jobs, 0, _)                                               \
     F(R, U64, ahead_gpus, 0, _)        /* by the first alternative of each */ \
     F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */            \
     F(R, LIST, hints, 16, helio_hint)                                         \
     F(R, I64, at_ms, 0, _) /* when it was foreseen */                         \
-    F(R, TEXT, better_site, 256,                                              \
-      _) /* of one that runs: would another site be better, and why is it not moved */
+    F(R, RECORD, better_site, 0,                                              \
+      helio_details) /* of one that runs: would another site be better, and why is it not migrated */
 HELIO_RECORD_DECLARE(helio_start_estimate, HELIO_START_ESTIMATE_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
- *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
+ *  (helio_reason_t, or "" when ok), details say what was done, or what is wrong, where, and the remedy. */
 #define HELIO_ACCEPTED_JOB_FIELDS(F, R)                                                                      \
     F(R, UUID, job, 0, _)                                                                                    \
     F(R, BOOL, existed, 0, _) /* the idempotency key was known with the same document */
@@ -91,7 +92,7 @@ HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
     F(R, U64, call, 0, _)                                                                                    \
     F(R, U32, rc, 0, _) /* helio_rc */                                                                       \
     F(R, TEXT, reason, 64, _)                                                                                \
-    F(R, TEXT, text, 512, _)                                                                                 \
+    F(R, RECORD, details, 0, helio_details)                                                                  \
     F(R, LIST, jobs, 10000, helio_accepted_job)                                                              \
     F(R, RECORD, plan, 0, helio_planned)                                                                     \
     F(R, RECORD, start_estimate, 0, helio_start_estimate) /* of EXPLAIN and PLAN */

@@ -31,5 +31,5 @@ void sim_workload_begin_attests(sim_workload_t *self)
 void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     if (reply->rc != HELIO_OK && reply->rc != HELIO_CONFLICT && reply->rc != HELIO_NOT_FOUND)
-        sim_violate(self->engine, "a true attestation was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a true attestation was refused");
 }

@@ -56,5 +56,5 @@ void workload_budgets_begin(sim_workload_t *self)
 void workload_budgets_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     if (reply->rc != HELIO_OK)
-        sim_violate(self->engine, "a good budget was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a good budget was refused");
 }

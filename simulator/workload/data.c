@@ -89,5 +89,5 @@ void workload_data_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
     if (reply->call == DATA_CALL && reply->rc == HELIO_OK)
         self->linked = true;
     if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND)
-        sim_violate(self->engine, "a good word on data or links was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a good word on data or links was refused");
 }

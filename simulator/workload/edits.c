@@ -54,11 +54,9 @@ void workload_edits_begin(sim_workload_t *self)
 void workload_edits_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     const sim_job_t *job = &self->jobs[sim_draw(self->engine, 21, reply->call - EDITS_CALL) % self->job_count];
-    static const char unchanged[] = "unchanged";
-    bool same =
-        reply->text.size >= sizeof unchanged && memcmp(reply->text.data, unchanged, sizeof unchanged - 1) == 0;
+    bool same = helio_details_find(&reply->details, HELIO_DETAIL_UNCHANGED) != NULL;
     if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND && reply->rc != HELIO_CONFLICT)
-        sim_violate(self->engine, "a good edit was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a good edit was refused");
     if (reply->rc == HELIO_OK && !same && !helio_vdb_edit(self->vdb, job->id))
         sim_violate(self->engine, "an edit was answered before it was durable");
 }

@@ -31,6 +31,9 @@ enum {
     ATTESTS_CALL = 3000 * SIM_JOBS_MAX,
 };
 
+/*  refusal.c: `what` was refused and should not have been. */
+void workload_refused(sim_workload_t *self, const helio_fx_reply_t *reply, const char *what);
+
 /*  jobs.c: draws them. */
 void workload_make_job(sim_workload_t *self, uint32_t index);
 

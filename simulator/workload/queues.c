@@ -98,5 +98,5 @@ void workload_queues_begin(sim_workload_t *self)
 void workload_queues_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND)
-        sim_violate(self->engine, "a good change of a queue was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a good change of a queue was refused");
 }

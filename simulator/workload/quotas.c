@@ -40,5 +40,5 @@ void workload_quotas_begin(sim_workload_t *self)
 void workload_quotas_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     if (reply->rc != HELIO_OK)
-        sim_violate(self->engine, "a good quota was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a good quota was refused");
 }

@@ -109,7 +109,7 @@ void workload_submit_answered(sim_workload_t *self, const helio_fx_reply_t *repl
         return;
     }
     if (reply->rc != HELIO_OK || reply->jobs.count != 1) {
-        sim_violate(self->engine, "a good submission was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        workload_refused(self, reply, "a good submission was refused");
         return;
     }
     helio_uuid_t id = reply->jobs.items[0].job;

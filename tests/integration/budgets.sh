@@ -27,7 +27,7 @@ submit() { file "$1" "$2" | "$helio" submit - -o name; }
 "$helio" quota set demo --budget '150 USD/mnth' 2>"$lab/said"
 says "a wrong word" "did you mean 'month'?" "$(cat "$lab/said")"
 "$helio" quota set demo --budget '150 USD/month' --budget '2 t/month' 2>"$lab/said" || fault "no budget was set"
-same "what it says" "demo: guaranteed 0, burst none, weight 1.000, budget 150 USD/month and 2 t/month" "$(cat "$lab/said")"
+same "what it says" "demo: guaranteed 0, no burst limit, weight 1, budget 150 USD/month, 2 t/month" "$(cat "$lab/said")"
 
 alive
 

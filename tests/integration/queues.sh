@@ -54,7 +54,7 @@ same "what it says" "fresh made: home home, weight 2.000" "$(cat "$lab/tenants")
 "$helio" tenants set fresh --weight 2 2>"$lab/tenants"
 same "the same again" "fresh unchanged: home home, weight 2.000" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --home hoem 2>"$lab/tenants"
-same "a slip" "fresh set: home hoem, weight 2.000; no site that is known is named 'hoem': did you mean 'home'?" "$(cat "$lab/tenants")"
+same "a slip" "fresh set: weight 2, home hoem; no known site is named 'hoem'; did you mean 'home'?" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --home cloud 2>/dev/null
 fresh=$("$helio" token add --tenant fresh --user ada -o json 2>/dev/null | jq -r .token)
 id=$(printf 'cpus: 1\ntime: 10m\nrun: "true"\n' | HELIO_TOKEN=$fresh "$helio" submit - -o name)
@@ -69,7 +69,7 @@ for _ in $(seq 100); do [ "$("$helio" show "$first" -o json | jq -r .state)" = r
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit" || fault "a waiting job was not edited"
 same "what it says" "$third edited: priority 0 → 5, goal balanced → green" "$(cat "$lab/edit")"
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit"
-same "the same again" "$third unchanged: it asks for that already" "$(cat "$lab/edit")"
+same "the same again" "$third unchanged: these values are set already" "$(cat "$lab/edit")"
 "$helio" edit "$fourth" --queue batch --flexible 10m 2>/dev/null || fault "a waiting job was not moved"
 "$helio" edit "$first" --goal green 2>"$lab/edit"
 same "a job that runs is not edited" "6 1" "$? $(grep -c 'has a place and is running at home' "$lab/edit")"

@@ -221,7 +221,7 @@ static void on_reply(field_t *self, const helio_fx_reply_t *reply)
     if (job && job->hopeless && reply->rc == HELIO_OK)
         field_violate(self, "job %u fits nowhere and was taken", self->job_count - 1);
     if (reply->rc != HELIO_OK && !(job && (job->hopeless || may_be_late(self, job))))
-        field_violate(self, "a good request was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+        field_violate(self, "a good request was refused with %d", (int)reply->rc);
     if (job && reply->rc != HELIO_OK)
         job->state = HELIO_JOB_CANCELLED;
     if (reply->rc == HELIO_OK && reply->jobs.count)

@@ -86,6 +86,9 @@ helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec,
                                   helio_job_key_t on);
 const helio_row_dependency_hold_t *harness_dependency_hold(const harness_t *self,
                                                            helio_job_key_t key); /* as written; NULL = none */
+/*  Details as JSON: codes and parameters, as programs read them. Lives as long as the harness' arena. */
+const char *harness_details(harness_t *self, const helio_details_t *details);
+bool harness_says(harness_t *self, const helio_details_t *details, const char *part); /* of that JSON */
 const helio_fx_reply_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
                                             uint32_t count);
 const helio_fx_reply_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/reason/detail_json.h"
+
 #include "tests/support/core_harness_rows.h"
 
 helio_job_spec_t harness_spec(harness_t *self, const char *model, uint32_t gpus)
@@ -92,8 +94,21 @@ const helio_fx_reply_t *harness_reply_of(harness_t *self, uint64_t call)
     const helio_fx_reply_t *reply = harness_take(self, HELIO_BROKER_FX_REPLY);
     assert_non_null(reply);
     assert_true(reply->call == call);
-    assert_true((reply->rc == HELIO_OK) || reply->text.size > 0);
+    assert_true((reply->rc == HELIO_OK) || reply->details.items.count > 0);
     return reply;
+}
+
+const char *harness_details(harness_t *self, const helio_details_t *details)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_details_write(&json, NULL, details);
+    return helio_arena_string(harness_arena(self), helio_buffer_view(&text));
+}
+
+bool harness_says(harness_t *self, const helio_details_t *details, const char *part)
+{
+    return strstr(harness_details(self, details), part) != NULL;
 }
 
 const helio_fx_reply_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,

@@ -368,40 +368,40 @@ static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job
 static const char *const after_names[HELIO_AFTER_COUNT] = {"after_ok", "after_any", "after_not_ok"};
 
 static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t *event,
-                             const helio_dependency_t *depend, const char *where)
+                             const helio_dependency_t *depend, const char *path, uint32_t number)
 {
+    const helio_value_t at = helio_value_string(path), word = helio_value_text(depend->word),
+                        job = helio_value_number(number);
     if (depend->found == HELIO_FOUND_UNKNOWN || is_foreign(self, event->tenant, depend->on)) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "%s: there is no job '%.*s'; `helio ls` lists those there are", where,
-                    HELIO_TEXT_ARGS(depend->word));
+                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_UNKNOWN, at, word, job));
         return false;
     }
     if (depend->found == HELIO_FOUND_AMBIGUOUS) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "%s: several jobs match '%.*s'; write more of the id", where,
-                    HELIO_TEXT_ARGS(depend->word));
+                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job));
         return false;
     }
     if (depend->found == HELIO_FOUND_OPEN && !held(self, depend->on)) {
-        core_reply(self, event->call, HELIO_BUSY, HELIO_REASON_GATED,
-                    "%s: job '%.*s' ended at this moment; nothing was stored. Try again", where,
-                    HELIO_TEXT_ARGS(depend->word));
+        helio_details_t ended = {0};
+        core_why_add(self, &ended, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
+        core_why_add(self, &ended, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
+        core_reply_details(self, event->call, HELIO_BUSY, HELIO_REASON_GATED, ended);
         return false;
     }
     return true;
 }
 
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                     const char *where)
+                     uint32_t number)
 {
     assert(job->depends.count ==
            job->spec.after_ok.count + job->spec.after_any.count + job->spec.after_not_ok.count);
     uint32_t places[HELIO_AFTER_COUNT] = {0};
     for (uint32_t i = 0; i < job->depends.count; i++) {
         const helio_dependency_t *depend = &job->depends.items[i];
-        const char *at =
-            core_printf(self, "%sdepends.%s[%u]", where, after_names[depend->after], places[depend->after]++);
-        if (!check_dependency(self, event, depend, at))
+        const char *path = core_printf(self, "depends.%s[%u]", after_names[depend->after], places[depend->after]++);
+        if (!check_dependency(self, event, depend, path, number))
             return false;
     }
     return true;

@@ -45,9 +45,10 @@ struct hold {
 dependencies_t *core_dependencies_new(void);
 void core_dependencies_destroy(dependencies_t **self_p);
 
-/*  An answer, and false, when the document names something that cannot be waited for. */
+/*  Replies, and returns false, when the document names something that cannot be waited for. number: which of several
+ *  documents it is, from 1; 0 = the only one. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                     const char *where);
+                             uint32_t number);
 /*  Of a checked document: its rows, and its gate unless all that it waits for has come. */
 void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);

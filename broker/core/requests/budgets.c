@@ -5,6 +5,7 @@
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/why.h"
 
 bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, helio_budget_ask_t *ret_asks,
                       uint32_t *ret_count)
@@ -12,14 +13,15 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
     for (uint32_t i = 0; i < event->budgets.count; i++) {
         helio_error_t err = {0};
         if (helio_budget_parse(event->budgets.items[i].text, &ret_asks[i], &err) != HELIO_OK) {
-            core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", err.text);
+            core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                       CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
             return false;
         }
         for (uint32_t k = 0; k < i; k++)
             if (ret_asks[k].kind == ret_asks[i].kind && ret_asks[i].kind < HELIO_BUDGET_KINDS) {
                 core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                            "there is one budget of each kind, and of %s these are two",
-                            helio_budget_kind_name(ret_asks[i].kind));
+                           CORE_DETAIL(self, HELIO_DETAIL_BUDGET_TWICE,
+                                       helio_value_string(helio_budget_kind_name(ret_asks[i].kind))));
                 return false;
             }
     }
@@ -27,17 +29,18 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
     return true;
 }
 
-const char *core_budget_list_text(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+helio_value_t core_budget_names(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS])
 {
-    const char *words = "";
+    const char *names = "";
+    uint32_t count = 0;
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
         char text[HELIO_BUDGET_TEXT_SIZE];
         if (!budgets[kind].period)
             continue;
         helio_budget_text(kind, budgets[kind], text);
-        words = core_printf(self, "%s%s%s", words, words[0] ? " and " : ", budget ", text);
+        names = core_printf(self, "%s%s%s", names, count++ ? "," : "", text);
     }
-    return words;
+    return (helio_value_t){.text = helio_text_of(names), .number = count};
 }
 
 void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant,

@@ -5,6 +5,7 @@
 #include "broker/core/state/nouns.h"
 #include "broker/model/events.h"
 #include "federation/policy/budget.h"
+#include "federation/reason/detail.h"
 
 /*  Parses what the event asks for: false = answered with the fault. */
 bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, helio_budget_ask_t *ret_asks,
@@ -13,7 +14,7 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
  * NULL). */
 void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant,
                      queue_t *queue, const helio_budget_ask_t *asks, uint32_t count);
-/*  ", budget 5000 gpu-h/month and 20000 USD/month"; "" = there is none. */
-const char *core_budget_list_text(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS]);
+/*  As names of a detail: "5000 gpu-h/month,20000 USD/month". */
+helio_value_t core_budget_names(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS]);
 
 #endif

@@ -8,6 +8,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 #include "federation/base/char.h"
 
 /* ---- setting data ---------------------------------------------------------------------------------------- */
@@ -20,20 +21,22 @@ static helio_text_t prefix_of(helio_text_t text)
     return text;
 }
 
-static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, const helio_ev_data_t *event)
+/*  Why the prefix cannot be set so; NONE = it can. */
+static helio_detail_t data_fault(helio_broker_core_t *self, helio_text_t prefix, const helio_ev_data_t *event)
 {
     if (!prefix.size || prefix.size > HELIO_DATA_PREFIX_MAX)
-        return core_printf(self, "prefix: 1 to %d bytes, such as s3://acme-eu/corpus", HELIO_DATA_PREFIX_MAX);
+        return CORE_DETAIL(self, HELIO_DETAIL_DATA_PREFIX_SIZE, helio_value_number(HELIO_DATA_PREFIX_MAX));
     for (uint32_t i = 0; i < prefix.size; i++)
         if ((unsigned char)prefix.data[i] <= ' ' || prefix.data[i] == 0x7f)
-            return "prefix: no blanks or control characters; write them as %20";
+            return HELIO_DETAIL0(HELIO_DETAIL_DATA_PREFIX_BLANK);
     if (event->sites.count > HELIO_DATA_SITES_MAX)
-        return core_printf(self, "sites: at most %d", HELIO_DATA_SITES_MAX);
+        return CORE_DETAIL(self, HELIO_DETAIL_DATA_SITES_MANY, helio_value_number(HELIO_DATA_SITES_MAX));
     for (uint32_t i = 0; i < event->sites.count; i++)
         if (!helio_is_name(event->sites.items[i].text, HELIO_SITE_NAME_MAX))
-            return core_printf(self, "sites: '%.*s' is no name of a site", HELIO_TEXT_ARGS(core_text_cut(
+            return CORE_DETAIL(self, HELIO_DETAIL_DATA_SITE_NAME,
+                               helio_value_text(core_text_cut(
                                    helio_arena_string(self->effects->arena, event->sites.items[i].text), 64)));
-    return NULL;
+    return CORE_NO_DETAIL;
 }
 
 /*  Classes that want data are judged anew, and everybody looks again. */
@@ -51,20 +54,28 @@ static helio_text_t sites_text(helio_broker_core_t *self, const dataset_t *datas
     return text;
 }
 
-/*  A place that is no site is allowed: data lies in clouds, too, and sites join later. Said, since it may be a slip. */
-static const char *strangers_text(helio_broker_core_t *self, const dataset_t *dataset)
+/*  What was set. A place that is no site is allowed, since data lies in clouds too and sites join later; the reply says so,
+ *  since it may be a misspelling. */
+static helio_details_t data_details(helio_broker_core_t *self, const dataset_t *dataset)
 {
+    helio_details_t details = {0};
+    helio_arena_t *arena = self->effects->arena;
+    helio_value_t sites = {.text = sites_text(self, dataset, ","), .number = dataset->site_count};
+    helio_details_add(&details, arena, CORE_DETAIL(self, HELIO_DETAIL_DATA_SET, sites, helio_value_string(dataset->tenant)));
     for (uint32_t i = 0; i < dataset->site_count; i++)
-        if (!core_site_find(self, helio_text_of(dataset->sites[i])))
-            return core_printf(self, "; %s is not a site that has joined", dataset->sites[i]);
-    return "";
+        if (!core_site_find(self, helio_text_of(dataset->sites[i]))) {
+            helio_details_add(&details, arena, CORE_DETAIL(self, HELIO_DETAIL_WARN_DATA_SITE, helio_value_string(dataset->sites[i])));
+            break;
+        }
+    return details;
 }
 
-static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role, const char *what)
+static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role, const char *command)
 {
     if (role >= HELIO_ROLE_OPERATOR)
         return true;
-    core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin", what);
+    core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+               CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string(command)));
     return false;
 }
 
@@ -82,11 +93,9 @@ static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, 
                core_text_cut(helio_arena_string(self->effects->arena, prefix), 96),
                core_text_cut(core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(words), whose), 512));
     if (dataset)
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s%s",
-                    HELIO_TEXT_ARGS(core_text_cut(helio_arena_string(self->effects->arena, words), 400)), whose,
-                    strangers_text(self, dataset));
+        core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, data_details(self, dataset));
     else
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
 }
 
 /*  Whose it will be. A change of its sites does not show it to others. */
@@ -106,29 +115,29 @@ static bool is_tenant(const helio_broker_core_t *self, helio_text_t name)
 
 void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
 {
-    if (!is_operator(self, event->call, event->role, "changing the data catalogue"))
+    if (!is_operator(self, event->call, event->role, "data set"))
         return;
     helio_text_t prefix = prefix_of(event->prefix);
-    const char *fault = data_fault(self, prefix, event);
-    if (fault) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+    helio_detail_t fault = data_fault(self, prefix, event);
+    if (fault.code) {
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
         return;
     }
     dataset_t *known = core_dataset_find(self, prefix);
     if (!known && !event->sites.count) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "the catalogue has no such prefix; `helio data list` shows it");
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_PREFIX, helio_value_text(prefix)));
         return;
     }
     if (!known && core_dataset_count(self) >= HELIO_DATA_MAX) {
         core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
-                    "the catalogue holds %d prefixes and no more: name what they have in common", HELIO_DATA_MAX);
+                   CORE_DETAIL(self, HELIO_DETAIL_DATA_FULL, helio_value_number(HELIO_DATA_MAX)));
         return;
     }
     helio_text_t tenant = tenant_of(self, event, known);
     if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no tenant '%.*s'; `helio tenants set` makes it", HELIO_TEXT_ARGS(tenant));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(tenant)));
         return;
     }
     dataset_t *dataset = core_dataset_keep(self, prefix, tenant, event->sites.items, event->sites.count);
@@ -143,49 +152,64 @@ static bool is_end(helio_text_t text)
     return helio_is_name(text, HELIO_SITE_NAME_MAX) || helio_text_is(text, "*");
 }
 
-static const char *link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)
+/*  Why the link cannot be set so; NONE = it can. */
+static helio_detail_t link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)
 {
     if (!is_end(event->from) || !is_end(event->to))
-        return "from, to: the name of a site, or * for any";
+        return HELIO_DETAIL0(HELIO_DETAIL_LINK_ENDS);
     if (event->removed)
-        return NULL;
+        return CORE_NO_DETAIL;
     if (!event->mbps || event->mbps > HELIO_LINK_MBPS_MAX)
-        return core_printf(self, "gbps: 0.001 to %d", HELIO_LINK_MBPS_MAX / 1000);
+        return CORE_DETAIL(self, HELIO_DETAIL_OUT_OF_RANGE, helio_value_string("gbps"), helio_value_number(1),
+                           helio_value_number(HELIO_LINK_MBPS_MAX), helio_value_string(""));
     if (event->egress_micro_usd_per_gb < 0 || event->egress_micro_usd_per_gb > HELIO_LINK_EGRESS_MAX_MICRO_USD)
-        return "egress_usd_per_gb: 0 to 1000";
+        return core_out_of_range(self, "egress_usd_per_gb", 0, HELIO_LINK_EGRESS_MAX_MICRO_USD / 1000000, "");
     if (event->rtt_ms > HELIO_LINK_RTT_MS_MAX)
-        return core_printf(self, "rtt_ms: at most %d", HELIO_LINK_RTT_MS_MAX);
-    return NULL;
+        return core_out_of_range(self, "rtt_ms", 0, HELIO_LINK_RTT_MS_MAX, "");
+    return CORE_NO_DETAIL;
+}
+
+/*  A text, since cents of a GB would be rounded. */
+static const char *egress_text(helio_broker_core_t *self, const helio_link_t *link)
+{
+    return core_printf(self, "%.10g", (double)link->egress_micro_usd_per_gb / 1e6);
 }
 
 static const char *link_text(helio_broker_core_t *self, const helio_link_t *link)
 {
-    return core_printf(self, "%.10g Gbit/s, %.10g USD/GB, %u ms", (double)link->mbps / 1000,
-                       (double)link->egress_micro_usd_per_gb / 1e6, link->rtt_ms);
+    return core_printf(self, "%.10g Gbit/s, %s USD/GB, %u ms", (double)link->mbps / 1000, egress_text(self, link),
+                       link->rtt_ms);
+}
+
+static helio_detail_t link_detail(helio_broker_core_t *self, const helio_link_t *link)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_LINK_SET, helio_value_number((int64_t)link->mbps), helio_value_string(egress_text(self, link)),
+                       helio_value_number(link->rtt_ms));
 }
 
 void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
 {
-    if (!is_operator(self, event->call, event->role, "changing links"))
+    if (!is_operator(self, event->call, event->role, "links set"))
         return;
-    const char *fault = link_fault(self, event);
-    if (fault) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+    helio_detail_t fault = link_fault(self, event);
+    if (fault.code) {
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
         return;
     }
     link_entry_t *entry = core_link_at(self, event->from, event->to);
     if (!entry && event->removed) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no such link; `helio links list` shows them");
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_LINK, helio_value_text(event->from), helio_value_text(event->to)));
         return;
     }
     if (!entry && core_link_count(self) >= HELIO_LINKS_MAX) {
         core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
-                    "there are %d links, and no more may be: use *", HELIO_LINKS_MAX);
+                   CORE_DETAIL(self, HELIO_DETAIL_LINKS_FULL, helio_value_number(HELIO_LINKS_MAX)));
         return;
     }
     helio_row_link_t row = {.from = event->from, .to = event->to, .removed = event->removed, .at_ms = self->wall_ms};
     const char *words = "removed";
+    helio_detail_t done = HELIO_DETAIL0(HELIO_DETAIL_REMOVED);
     if (event->removed) {
         core_link_drop(self, entry);
     } else {
@@ -195,10 +219,11 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
         row.egress_micro_usd_per_gb = event->egress_micro_usd_per_gb;
         row.rtt_ms = event->rtt_ms;
         words = link_text(self, &entry->link);
+        done = link_detail(self, &entry->link);
     }
     changed(self);
     core_emit(self, HELIO_BROKER_FX_ROW_LINK, &row);
     const char *object = core_printf(self, "%.*s -> %.*s", HELIO_TEXT_ARGS(event->from), HELIO_TEXT_ARGS(event->to));
     core_audit(self, event->user, event->removed ? "link-rm" : "link-set", helio_text_of(object), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done);
 }

@@ -81,12 +81,13 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
     if (!for_each(self, event, cancel_one)) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or running", text);
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_ACTIVE, helio_value_string(text)));
         return;
     }
     core_audit(self, event->user, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "cancelling");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
 }
 
 static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor)
@@ -103,12 +104,13 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
     if (!for_each(self, event, release_one)) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not held", text);
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_HELD, helio_value_string(text)));
         return;
     }
     core_audit(self, event->user, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "released");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
 }
 
 /*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
@@ -118,14 +120,10 @@ void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
     core_emit(self, HELIO_BROKER_FX_ROW_TOKEN, &event->token);
     core_audit(self, event->actor, event->token.revoked_ms ? "token-revoke" : "token-add", event->token.token_id,
                event->token.role);
-    if (!event->token.revoked_ms && !tenant->home_site[0]) {
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE,
-                    "tenant %s has no home site: no job is preferred there or compared with it in `helio report`; "
-                    "`helio tenants set %s --home SITE`, or `home: SITE` in a job file",
-                    tenant->name, tenant->name);
-        return;
-    }
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", "");
+    helio_detail_t missing = {0};
+    if (!event->token.revoked_ms && !tenant->home_site[0])
+        missing = CORE_DETAIL(self, HELIO_DETAIL_TENANT_HOMELESS, helio_value_string(tenant->name));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, missing);
 }
 
 /*  Whom a token stands for is not known here: the shell's table has the tokens, and follows the row. */
@@ -137,7 +135,7 @@ void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *ev
                helio_text_of(core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(principal->tenant),
                                          HELIO_TEXT_ARGS(principal->user))),
                (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_STORED));
 }
 
 void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)
@@ -146,5 +144,5 @@ void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *even
     core_site_row(self, core_site_get(self, event->key.site));
     core_audit(self, event->actor, event->key.revoked_ms ? "key-revoke" : "key-add", event->key.site,
                event->key.public_key);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_STORED));
 }

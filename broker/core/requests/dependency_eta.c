@@ -6,7 +6,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
-#include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 /*  The latest end of a job that is at a site; 0 = it has no such end yet. */
 static int64_t end_of(const helio_broker_core_t *self, const job_t *job)
@@ -56,31 +56,26 @@ static void await(helio_broker_core_t *self, helio_job_key_t on, uint32_t after,
     awaited->jobs++;
 }
 
-static const char *text_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
+static helio_details_t why_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
 {
-    uint32_t jobs = awaited->jobs;
-    const char *text = "";
-    if (jobs)
-        text = core_printf(self, "after %u job%s that it depends on, ", jobs, jobs == 1 ? "" : "s");
-    if (jobs && awaited->known)
-        text = core_printf(self, "%sover by %s at the latest, by %s", text,
-                           core_minute_text(self, awaited->end_ms), jobs == 1 ? "its limit" : "their limits");
-    else if (jobs)
-        text = core_printf(self, "%swhich %s not started%s, so nobody knows when", text,
-                           jobs == 1 ? "has" : "have not all",
-                           awaited->begin_ms ? core_printf(self, " and may not before %s",
-                                                           core_minute_text(self, awaited->begin_ms))
-                                             : "");
+    helio_details_t why = {0};
+    helio_value_t jobs = helio_value_number(awaited->jobs);
+    if (awaited->jobs && awaited->known)
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_START_DEPENDENCIES_END, jobs, helio_value_number(awaited->end_ms)));
+    else if (awaited->jobs)
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_START_DEPENDENCIES_OPEN, jobs,
+                                 helio_value_number(awaited->begin_ms)));
     if (not_before_ms)
-        text = core_printf(self, "%s%snot before %s", text, jobs ? "; " : "",
-                           core_minute_text(self, not_before_ms));
-    return text;
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BEGIN_TIME, helio_value_number(not_before_ms)));
+    return why;
 }
 
 static dependency_eta_t foresight_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
 {
     dependency_eta_t found = {.earliest_ms = awaited->begin_ms > not_before_ms ? awaited->begin_ms : not_before_ms,
-                         .text = text_of(self, awaited, not_before_ms)};
+                         .why = why_of(self, awaited, not_before_ms)};
     if (awaited->known)
         found.latest_ms = awaited->end_ms > not_before_ms ? awaited->end_ms : not_before_ms;
     return found;
@@ -107,5 +102,6 @@ void core_dependencies_expect(helio_broker_core_t *self, const submission_t *sub
         await(self, w->waited->key.on, w->waited->key.after, &awaited);
     dependency_eta_t found = foresight_of(self, &awaited, hold->not_before_ms);
     ret_estimate->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
-    ret_estimate->basis = core_text_cut(core_printf(self, "%s; then when there is room", found.text), 256);
+    ret_estimate->basis = found.why;
+    core_why_add(self, &ret_estimate->basis, HELIO_DETAIL0(HELIO_DETAIL_START_THEN_CAPACITY));
 }

@@ -10,7 +10,7 @@
 typedef struct dependency_eta {
     int64_t earliest_ms; /* 0 = any time */
     int64_t latest_ms;   /* 0 = not known */
-    const char *text;    /* for what it waits; "" = nothing */
+    helio_details_t why; /* what it waits for; empty = nothing */
 } dependency_eta_t;
 
 /*  When its gate opens, as far as that is known. */

@@ -153,7 +153,8 @@ static void reply_not_found(helio_broker_core_t *self, const helio_ev_edit_t *ev
 {
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
-    core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or held", text);
+    core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+               CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_WAITING, helio_value_string(text)));
 }
 
 static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subject_t *ret_subject)
@@ -171,7 +172,7 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     helio_job_key_text((helio_job_key_t){event->key.job, HELIO_NO_TASK}, id);
     if (event->key.task != HELIO_NO_TASK) {
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "the tasks of an array ask for the same and are edited together: `helio edit %s`", id);
+                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_WHOLE_ARRAY, helio_value_string(id)));
         return false;
     }
     subject_t subject = {.submission = submission};
@@ -184,11 +185,10 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     }
     if (!subject.waiting) {
         job = (job_t *)(uintptr_t)subject.first;
-        core_reply(
-            self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-            "job %s has a place and is %s at %s: what it asks for can be edited while it is queued or held. "
-            "`helio cancel %s` and submit it anew, or let it go on",
-            id, helio_job_state_name(job->state), core_job_site(job), id);
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_PLACED, helio_value_string(id),
+                               helio_value_string(helio_job_state_name(job->state)),
+                               helio_value_string(core_job_site(job))));
         return false;
     }
     *ret_subject = subject;
@@ -201,17 +201,13 @@ static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, 
     queue_t *queue = core_queue_find(self, event->queue);
     if (!queue) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "queue: there is no queue '%.*s'; `helio queues` lists them",
-                    HELIO_TEXT_ARGS(event->queue));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
         return false;
     }
     if (queue != requested->queue &&
         subject->placed) { /* their GPUs are charged to the queue that they were placed in */
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "queue: %u task%s of the array ha%s a place, and an array is in one queue. Move it "
-                    "before its first task is "
-                    "placed, or cancel and submit what is left of it",
-                    subject->placed, subject->placed == 1 ? "" : "s", subject->placed == 1 ? "s" : "ve");
+                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_QUEUE_PLACED, helio_value_number(subject->placed)));
         return false;
     }
     requested->queue = queue;
@@ -223,8 +219,8 @@ static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *eve
 {
     if (event->priority_given &&
         (event->priority < -HELIO_EDIT_PRIORITY_MAX || event->priority > HELIO_EDIT_PRIORITY_MAX)) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be -%d to %d",
-                    HELIO_EDIT_PRIORITY_MAX, HELIO_EDIT_PRIORITY_MAX);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                   core_out_of_range(self, "priority", -HELIO_EDIT_PRIORITY_MAX, HELIO_EDIT_PRIORITY_MAX, ""));
         return false;
     }
     if (event->queue_given && !read_queue(self, event, subject, requested))
@@ -240,8 +236,7 @@ static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *eve
     return true;
 }
 
-/*  A deadline is admitted as at the submission. Of what no site can hold at present it is not the deadline
- * that forbids it. */
+/*  A deadline is admitted as at the submission. A job that no site can hold at present is not refused for its deadline. */
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
                            const requested_t *before, const requested_t *requested)
 {
@@ -249,8 +244,11 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *eve
     helio_requirement_t want = requirement_of(subject->submission, requested);
     if (requested->deadline_ms == before->deadline_ms || !core_is_feasible(self, &want))
         return true;
-    return core_deadline_check(self, event->call, "", &want, requested->queue, hold ? hold->not_before_ms : 0,
-                               "Give a later one, or 'none'; nothing was changed");
+    helio_detail_t fault = core_deadline_fault(self, &want, requested->queue, hold ? hold->not_before_ms : 0, 0);
+    if (!fault.code)
+        return true;
+    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY_EDIT), HELIO_DETAIL0(HELIO_DETAIL_NOTHING_CHANGED));
+    return false;
 }
 
 /* ---- doing it ------------------------------------------------------------------------------------------ */
@@ -319,6 +317,15 @@ static const char *text_of(helio_broker_core_t *self, const change_t *changes, u
     return text;
 }
 
+static helio_details_t details_of(helio_broker_core_t *self, const change_t *changes, uint32_t count)
+{
+    helio_details_t details = {0};
+    for (uint32_t i = 0; i < count; i++)
+        core_why_add(self, &details, CORE_DETAIL(self, HELIO_DETAIL_EDITED, helio_value_string(changes[i].field),
+                                      helio_value_string(changes[i].before), helio_value_string(changes[i].after)));
+    return details;
+}
+
 void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
 {
     subject_t subject;
@@ -330,7 +337,7 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
     change_t changes[CHANGES_MAX];
     uint32_t count = changes_of(self, &before, &requested, changes);
     if (!count) {
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "unchanged: it asks for that already");
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_UNCHANGED));
         return;
     }
     if (!check_deadline(self, event, &subject, &before, &requested))
@@ -339,10 +346,10 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
     apply(self, subject.submission, &requested);
     write_edit(self, subject.submission);
     tell(self, event, &subject, changes, count, text);
+    helio_details_t edited = details_of(self, changes, count);
     if (subject.placed)
-        text = core_printf(self, "%s; %u of its open tasks ha%s a place and go%s on", text, subject.placed,
-                           subject.placed == 1 ? "s" : "ve", subject.placed == 1 ? "es" : "");
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", text);
+        core_why_add(self, &edited, CORE_DETAIL(self, HELIO_DETAIL_EDIT_TASKS_PLACED, helio_value_number(subject.placed)));
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, edited);
 }
 
 /*  A queue with open jobs is not removed. */

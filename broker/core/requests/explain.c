@@ -25,12 +25,13 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 
-static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
+static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t latest_ms, helio_details_t basis)
 {
     p->earliest_ms = earliest_ms;
     p->latest_ms = latest_ms && latest_ms < earliest_ms ? earliest_ms : latest_ms;
-    p->basis = core_text_cut(basis, 256);
+    p->basis = basis;
 }
 
 /*  The first time at which some pool is expected to have room for it; 0 = none is foreseen. */
@@ -79,27 +80,28 @@ static int64_t first_unkept(helio_broker_core_t *self, const evaluation_t *e)
     return first_ms;
 }
 
+static helio_details_t reserved(helio_broker_core_t *self, const evaluation_t *e, bool jobs_ahead)
+{
+    return CORE_WHY(self, HELIO_DETAIL_START_RESERVED, helio_value_string(e->reserved->site->name),
+                    helio_value_text(e->reserved->pool->info.name), helio_value_number(jobs_ahead));
+}
+
 static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_start_estimate_t *p)
 {
     int64_t windows_check_ms = e->reserved ? 0 : first_unkept(self, e);
     int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
     if (!e->feasible)
-        expect(p, 0, 0, "no site that could run it takes jobs at present");
+        expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_NO_SITE_OPEN));
     else if (windows_check_ms)
-        expect(p, windows_check_ms, 0, "its site keeps what it needs until then; then as soon as there is room");
+        expect(p, windows_check_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_WINDOW));
     else if (p->ahead_jobs)
-        expect(p, self->wall_ms, 0, "as soon as there is room; how long those before it take is not known");
+        expect(p, self->wall_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_OTHERS));
     else if (at_ms && e->reserved)
-        expect(p, self->wall_ms, at_ms,
-               core_printf(self, "%s/%.*s is kept for it; latest by the time limits of what runs there",
-                           e->reserved->site->name, HELIO_TEXT_ARGS(e->reserved->pool->info.name)));
+        expect(p, self->wall_ms, at_ms, reserved(self, e, false));
     else if (at_ms)
-        expect(p, self->wall_ms, at_ms,
-               "latest by the time limits of what runs at the site that is free first");
+        expect(p, self->wall_ms, at_ms, CORE_WHY0(self, HELIO_DETAIL_START_TIME_LIMITS));
     else
-        expect(p, self->wall_ms, 0,
-               "as soon as there is room; when is not foreseen: no end of the federation's own jobs there makes room: "
-               "other work has it, or its nodes are drained or down");
+        expect(p, self->wall_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_UNKNOWN));
 }
 
 void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
@@ -107,32 +109,28 @@ void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e
 {
     switch ((int)reason) {
     case HELIO_REASON_NONE:
-        expect(p, self->wall_ms, p->ahead_jobs ? 0 : self->wall_ms, "there is room for it");
+        expect(p, self->wall_ms, p->ahead_jobs ? 0 : self->wall_ms, CORE_WHY0(self, HELIO_DETAIL_START_NOW));
         break;
     case HELIO_REASON_WAITING_FOR_WINDOW:
-        expect(p, expected_ms, e->class->want.free_until_ms,
-               "the hour it waits for, as forecast; it may wait for a better one until the latest, then "
-               "takes the first room");
+        expect(p, expected_ms, e->class->want.free_until_ms, CORE_WHY0(self, HELIO_DETAIL_START_FORECAST));
         break;
     case HELIO_REASON_POLICY_CAP:
         if (e->capped_gpus)
-            expect(p, 0, 0, "when jobs under the same quota end, or the quota is raised");
+            expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_QUOTA));
         else if (e->over_budget && !expected_ms)
-            expect(p, 0, 0, "when an operator raises the budget: it needs more than the whole of it");
+            expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_BUDGET_RAISED));
         else if (e->over_budget)
-            expect(p, expected_ms, 0,
-                   "when its budget leaves enough, by what is foreseen of the jobs that run; sooner if they cost less");
+            expect(p, expected_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_BUDGET));
         else if (expected_ms)
-            expect(p, expected_ms, 0,
-                   "the first hour that meets its bounds, as forecast; later if there is no room then");
+            expect(p, expected_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_BOUNDS));
         else
-            expect(p, 0, 0, "no hour that is forecast meets its bounds");
+            expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_NO_HOUR));
         break;
     case HELIO_REASON_WAITING_FOR_CAPACITY:
         expect_room(self, e, p);
         break;
     default:
-        expect(p, 0, 0, "no site can run it as it is");
+        expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_NEVER));
     }
 }
 
@@ -141,17 +139,17 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_st
 {
     const submission_t *submission = job->submission;
     if (job->state == HELIO_JOB_HELD)
-        expect(p, 0, 0, "an operator has to release it");
+        expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_RELEASE));
     else if (job->state == HELIO_JOB_SUSPECT)
-        expect(p, 0, 0, "its site is silent: it may run there");
+        expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_SITE_SILENT));
     else if (job->state != HELIO_JOB_QUEUED)
-        expect(p, self->wall_ms, 0, core_printf(self, "when %s starts it", core_job_site(job)));
+        expect(p, self->wall_ms, 0, 
+               CORE_WHY(self, HELIO_DETAIL_START_AT_SITE, helio_value_string(core_job_site(job))));
     else if (submission->hold)
         core_dependencies_expect(self, submission, p);
     else
-        expect(
-            p, self->wall_ms, 0,
-            core_printf(self, "when another task of its array ends: %u at once", submission->tasks_at_once));
+        expect(p, self->wall_ms, 0,
+               CORE_WHY(self, HELIO_DETAIL_START_THROTTLE, helio_value_number(submission->tasks_at_once)));
 }
 
 /*  Tasks wait in their class's line once their gate is open and their array's throttle lets them through. */
@@ -164,8 +162,7 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
 {
     if (core_sites_awaited(self)) {
         expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
-               "the database was restored: every site says first what it runs, until the latest; then when there is "
-               "room");
+               CORE_WHY0(self, HELIO_DETAIL_START_RESTORED));
         return;
     }
     job_class_t alone;
@@ -184,14 +181,12 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
     core_start_estimate_expect(self, &e, reason, expected_ms, p);
     bool head = job == job->submission->class->waiting;
     if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && head && e.reserved && p->ahead_jobs)
-        expect(p, self->wall_ms, e.reservation.at_ms,
-               core_printf(self, "%s is kept for it; latest by the time limits of what runs there, unless those before "
-                                 "it go there too", core_place_text(self, e.reserved)));
+        expect(p, self->wall_ms, e.reservation.at_ms, reserved(self, &e, true));
     int64_t left_ms = 0;
     const char *leaving = core_preempt_text(self, job->submission->class, &left_ms);
     if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && head) {
         expected_ms = left_ms;
-        expect(p, self->wall_ms, left_ms, leaving);
+        expect(p, self->wall_ms, left_ms, core_stated(self, leaving));
     }
     core_hints(self, &e, reason, expected_ms, p);
 }
@@ -213,13 +208,13 @@ void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
     if (!better[0] && (!waits || !may_read(event, job))) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "the job has started, is over, or is not yours");
+                   HELIO_DETAIL0(HELIO_DETAIL_JOB_NOT_PENDING));
         return;
     }
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK, .start_estimate = {.at_ms = self->wall_ms}};
     helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
     if (better[0])
-        reply.start_estimate.better_site = core_text_cut(better, 256);
+        reply.start_estimate.better_site = core_stated(self, better);
     else if (is_waiting_in_queue(job))
         foresee(self, job, reader, &reply.start_estimate);
     else

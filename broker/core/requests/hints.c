@@ -20,7 +20,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
-#include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 enum { HINTS_MAX = 6, MODELS_MAX = 3, TRIES_MAX = 3, MIN_TIME_MS = 60000, CENT = 10000 };
 
@@ -31,55 +31,58 @@ typedef struct advisor {
     helio_start_estimate_t *start_estimate;
 } advisor_t;
 
-static void add(const advisor_t *self, helio_hint_kind_t kind, const char *change, const char *effect)
+static void add(const advisor_t *self, helio_hint_kind_t kind, helio_details_t change, helio_details_t effect)
 {
     helio_start_estimate_t *p = self->start_estimate;
     if (p->hints.count == HINTS_MAX)
         return;
     if (!p->hints.items)
         p->hints.items = helio_arena_alloc(self->core->effects->arena, HINTS_MAX, sizeof *p->hints.items);
-    p->hints.items[p->hints.count++] = (helio_hint_t){kind, core_text_cut(change, 160), core_text_cut(effect, 240)};
+    p->hints.items[p->hints.count++] = (helio_hint_t){kind, change, effect};
 }
 
-static const char *place_and_cost(helio_broker_core_t *core, const option_t *o, const helio_plan_t *plan)
+/*  A start at a place, and what it costs there. at_ms: 0 = now; code: of STARTS_NOW, STARTS_AT, STARTS_BY. */
+static helio_details_t start_of(helio_broker_core_t *core, helio_detail_code_t code, const option_t *o,
+                                const helio_plan_t *plan, int64_t at_ms)
 {
-    double grams = (double)plan->carbon_mg / 1000;
-    const char *carbon =
-        grams < 999.5 ? core_printf(core, "%.0f g", grams) : core_printf(core, "%.3g kg", grams / 1000);
-    return core_printf(core, "%s/%.*s, %s and %s CO2e", o->site->name, HELIO_TEXT_ARGS(o->pool->info.name),
-                       core_money_text(core, plan->cost_micro_usd), carbon);
+    const helio_value_t values[] = {helio_value_string(o->site->name), helio_value_text(o->pool->info.name),
+                                    helio_value_number(plan->cost_micro_usd), helio_value_number((int64_t)plan->carbon_mg),
+                                    helio_value_number(at_ms)};
+    return core_why(core, helio_detail_make(core->effects->arena, code, values, at_ms ? 5 : 4));
 }
 
-/*  What would become of it; "" = nothing better. */
-static const char *effect_of(const advisor_t *self, const ask_t *changed)
+/*  What would become of it; empty = nothing better. */
+static helio_details_t effect_of(const advisor_t *self, const ask_t *changed)
 {
     helio_broker_core_t *core = self->core;
     job_class_t class;
     evaluation_t e = core_evaluate_ask(core, changed, self->e->class, &class);
     choice_t choice = core_choose(core, &e);
     if (choice.now && !choice.later)
-        return core_printf(core, "starts at once at %s",
-                           place_and_cost(core, choice.now, &choice.now->c.now));
+        return start_of(core, HELIO_DETAIL_STARTS_NOW, choice.now, &choice.now->c.now, 0);
     core_decide(core, &e, &choice);
-    if (e.waits && (!self->expected_ms || e.chosen->c.later.start_ms < self->expected_ms))
-        return core_printf(core, "starts %s at %s", core_minute_text(core, e.chosen->c.later.start_ms),
-                           place_and_cost(core, e.chosen, &e.chosen->c.later));
+    const helio_plan_t *later = e.waits ? &e.chosen->c.later : NULL;
+    if (later && (!self->expected_ms || later->start_ms < self->expected_ms))
+        return start_of(core, HELIO_DETAIL_STARTS_AT, e.chosen, later, later->start_ms);
     if (!e.waits && !choice.now && core_preempt_expect(core, &e) &&
-        (!self->expected_ms || e.preempts_at_ms < self->expected_ms))
-        return core_printf(core, "starts by %s at %s; %s", core_second_text(core, e.preempts_at_ms),
-                           place_and_cost(core, e.preempts, &e.preempts->c.now), e.preempts_text);
+        (!self->expected_ms || e.preempts_at_ms < self->expected_ms)) {
+        helio_details_t effect =
+            start_of(core, HELIO_DETAIL_STARTS_BY, e.preempts, &e.preempts->c.now, e.preempts_at_ms);
+        helio_details_t whom = core_stated(core, e.preempts_text);
+        core_why_join(core, &effect, &whom);
+        return effect;
+    }
     if (e.reserved && (!self->expected_ms || e.reservation.at_ms < self->expected_ms))
-        return core_printf(core, "starts by %s at %s", core_minute_text(core, e.reservation.at_ms),
-                           place_and_cost(core, e.reserved, &e.reserved->c.now));
-    return "";
+        return start_of(core, HELIO_DETAIL_STARTS_BY, e.reserved, &e.reserved->c.now, e.reservation.at_ms);
+    return (helio_details_t){0};
 }
 
-static bool try(const advisor_t *self, const ask_t *changed, helio_hint_kind_t kind, const char *change)
+static bool try(const advisor_t *self, const ask_t *changed, helio_hint_kind_t kind, helio_details_t change)
 {
-    const char *effect = effect_of(self, changed);
-    if (effect[0])
+    helio_details_t effect = effect_of(self, changed);
+    if (effect.items.count)
         add(self, kind, change, effect);
-    return effect[0];
+    return effect.items.count > 0;
 }
 
 static bool is_rejected(const advisor_t *self, helio_rejection_t rejection)
@@ -114,9 +117,8 @@ static void raise_cost(const advisor_t *self)
         ask_t changed = core_ask_of(self->e->class);
         changed.want.max_cost_micro_usd = (bound + CENT - 1) / CENT * CENT;
         if (try(self, &changed, HELIO_HINT_KIND_MAX_COST,
-                core_printf(self->core, "raise `max_cost` to %llu.%02llu USD",
-                            (unsigned long long)(changed.want.max_cost_micro_usd / 1000000),
-                            (unsigned long long)(changed.want.max_cost_micro_usd / CENT % 100))))
+                CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_COST,
+                         helio_value_number((int64_t)changed.want.max_cost_micro_usd))))
             return;
     }
 }
@@ -128,8 +130,8 @@ static void raise_carbon(const advisor_t *self)
         ask_t changed = core_ask_of(self->e->class);
         changed.want.max_carbon_mg_per_kwh = (bound + 999) / 1000 * 1000;
         if (try(self, &changed, HELIO_HINT_KIND_MAX_CARBON,
-                core_printf(self->core, "raise `max_carbon` to %llu g/kWh",
-                            (unsigned long long)(changed.want.max_carbon_mg_per_kwh / 1000))))
+                CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_CARBON,
+                         helio_value_number((int64_t)changed.want.max_carbon_mg_per_kwh))))
             return;
     }
 }
@@ -162,7 +164,7 @@ static void other_gpus(const advisor_t *self)
         changed.want.gpus.items = &ask;
         changed.want.gpus.count = 1;
         (void)try(self, &changed, HELIO_HINT_KIND_GPU,
-                  core_printf(self->core, "allow `%.*s:%u` too in `gpu`", HELIO_TEXT_ARGS(model), ask.count));
+                  CORE_WHY(self->core, HELIO_DETAIL_TRY_GPU, helio_value_text(model), helio_value_number(ask.count)));
     }
 }
 
@@ -173,7 +175,8 @@ static void what_fits(const advisor_t *self)
     ask_t changed = core_ask_of(self->e->class);
     const char *change = core_infeasible_remedy(self->core, &self->e->class->want, &changed.want, &site);
     if (change[0])
-        (void)try(self, &changed, HELIO_HINT_KIND_GPU, change);
+        (void)try(self, &changed, HELIO_HINT_KIND_GPU,
+                  CORE_WHY(self->core, HELIO_DETAIL_TRY_REQUEST, helio_value_string(change)));
 }
 
 static void more_sites(const advisor_t *self)
@@ -181,11 +184,11 @@ static void more_sites(const advisor_t *self)
     ask_t changed = core_ask_of(self->e->class);
     changed.want.sites.count = 0;
     if (is_rejected(self, HELIO_REJECTION_SITE_PATTERN))
-        (void)try(self, &changed, HELIO_HINT_KIND_SITES, "allow more of `placement.sites`");
+        (void)try(self, &changed, HELIO_HINT_KIND_SITES, CORE_WHY0(self->core, HELIO_DETAIL_TRY_SITES));
     changed = core_ask_of(self->e->class);
     changed.want.regions.count = 0;
     if (is_rejected(self, HELIO_REJECTION_RESIDENCY))
-        (void)try(self, &changed, HELIO_HINT_KIND_REGIONS, "allow more of `placement.regions`");
+        (void)try(self, &changed, HELIO_HINT_KIND_REGIONS, CORE_WHY0(self->core, HELIO_DETAIL_TRY_REGIONS));
 }
 
 /*  It has room, but would delay a gang: unless it is over before. */
@@ -207,7 +210,7 @@ static void shorter_time(const advisor_t *self)
         return;
     changed.want.time_limit_ms = (uint64_t)longest_ms;
     (void)try(self, &changed, HELIO_HINT_KIND_TIME,
-              core_printf(core, "a `time` of at most %lldm", (long long)(longest_ms / MIN_TIME_MS)));
+              CORE_WHY(core, HELIO_DETAIL_TRY_TIME, helio_value_number(longest_ms)));
 }
 
 /*  Places that its overflow group closes or rejects: the group that an operator would change. */
@@ -220,9 +223,8 @@ static void through_overflow(const advisor_t *self)
         if (!closed && o->c.rejection != HELIO_REJECTION_OVERFLOW)
             continue;
         add(self, HELIO_HINT_KIND_SITES,
-            core_printf(self->core, "an operator changes overflow group `%s` (`helio overflow set`)",
-                        core_overflow_name(e->class)),
-            core_printf(self->core, "%s: %s", o->site->name, core_overflow_text(self->core, e->class, o)));
+            CORE_WHY(self->core, HELIO_DETAIL_TRY_OVERFLOW, helio_value_string(core_overflow_name(e->class))),
+            core_stated(self->core, core_overflow_text(self->core, e->class, o)));
         return;
     }
 }
@@ -244,6 +246,12 @@ static queue_t *next_queue(const advisor_t *self)
     return next;
 }
 
+static helio_details_t fewer_ahead(const advisor_t *self, const helio_start_estimate_t *there)
+{
+    return CORE_WHY(self->core, HELIO_DETAIL_JOBS_AHEAD, helio_value_number((int64_t)there->ahead_jobs),
+                    helio_value_number((int64_t)self->start_estimate->ahead_jobs));
+}
+
 static void higher_queue(const advisor_t *self)
 {
     helio_broker_core_t *core = self->core;
@@ -260,7 +268,7 @@ static void higher_queue(const advisor_t *self)
     core_budget_each(queue, &none.spends);
     changed.account = account ? account : &none;
     changed.want.queue = helio_text_of(queue->name);
-    const char *change = core_printf(core, "queue `%s`", queue->name);
+    helio_details_t change = CORE_WHY(core, HELIO_DETAIL_TRY_QUEUE, helio_value_string(queue->name));
     if (try(self, &changed, HELIO_HINT_KIND_QUEUE, change))
         return;
     job_class_t class;
@@ -272,9 +280,7 @@ static void higher_queue(const advisor_t *self)
     helio_start_estimate_t there = {0};
     core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->start_estimate->ahead_jobs)
-        add(self, HELIO_HINT_KIND_QUEUE, change,
-            core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
-                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->start_estimate->ahead_jobs));
+        add(self, HELIO_HINT_KIND_QUEUE, change, fewer_ahead(self, &there));
 }
 
 /*  The least priority that puts it before the other jobs of its tenant in its queue. */
@@ -302,10 +308,9 @@ static void higher_priority(const advisor_t *self)
     core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->start_estimate->ahead_jobs)
         add(self, HELIO_HINT_KIND_PRIORITY,
-            core_printf(core, "`priority` %d among %s's own jobs", changed.priority,
-                        changed.account->tenant->name),
-            core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
-                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->start_estimate->ahead_jobs));
+            CORE_WHY(core, HELIO_DETAIL_TRY_PRIORITY, helio_value_number(changed.priority),
+                     helio_value_string(changed.account->tenant->name)),
+            fewer_ahead(self, &there));
 }
 
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
@@ -323,16 +328,15 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     if (reason == HELIO_REASON_WAITING_FOR_WINDOW) {
         ask_t changed = core_ask_of(e->class);
         changed.want.free_until_ms = 0;
-        (void)try(&own, &changed, HELIO_HINT_KIND_FLEXIBLE, "without `flexible`");
+        (void)try(&own, &changed, HELIO_HINT_KIND_FLEXIBLE, CORE_WHY0(self, HELIO_DETAIL_TRY_NO_FLEXIBLE));
     }
     if (e->capped_gpus)
-        add(&own, HELIO_HINT_KIND_QUOTA, core_quota_remedy(self, e->class, e->capped_gpus),
-            core_printf(self, "would leave the %u GPU%s that it needs", e->capped_gpus,
-                        e->capped_gpus == 1 ? "" : "s"));
+        add(&own, HELIO_HINT_KIND_QUOTA, core_stated(self, core_quota_remedy(self, e->class, e->capped_gpus)),
+            CORE_WHY(self, HELIO_DETAIL_QUOTA_WOULD_LEAVE, helio_value_number(e->capped_gpus)));
     through_overflow(&own);
     if (e->over_budget)
-        add(&own, HELIO_HINT_KIND_BUDGET, "a larger budget: an operator sets it with `helio quota set`",
-            core_budget_text(self, e->class, &e->shortage));
+        add(&own, HELIO_HINT_KIND_BUDGET, CORE_WHY0(self, HELIO_DETAIL_TRY_BUDGET),
+            core_stated(self, core_budget_text(self, e->class, &e->shortage)));
     if (reason == HELIO_REASON_NEVER_FITS)
         what_fits(&own);
     raise_cost(&own);
@@ -340,7 +344,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     if (is_rejected(&own, HELIO_REJECTION_DEADLINE)) {
         ask_t changed = core_ask_of(e->class);
         changed.want.deadline_wall_ms = 0;
-        (void)try(&own, &changed, HELIO_HINT_KIND_DEADLINE, "a later `deadline`, or none");
+        (void)try(&own, &changed, HELIO_HINT_KIND_DEADLINE, CORE_WHY0(self, HELIO_DETAIL_TRY_DEADLINE));
     }
     shorter_time(&own);
     other_gpus(&own);

@@ -7,6 +7,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
+#include "broker/core/state/why.h"
 
 static void groups_changed(helio_broker_core_t *self)
 {
@@ -32,22 +33,20 @@ static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!event->queue.size && !event->tenant.size)
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "whose jobs? bind it to a queue, to a tenant, or to a tenant's jobs in a queue");
+                   HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_UNBOUND));
     else if (event->queue.size && !core_queue_find(self, event->queue))
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(event->queue));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
     else if (event->tenant.size && !tenant)
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no tenant '%.*s'; `helio tenants set` makes it",
-                    HELIO_TEXT_ARGS(event->tenant));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
     else if (rival)
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "overflow group %s is bound to the same jobs: change that one, or remove it (`helio "
-                    "overflow rm %s`)",
-                    rival->name, rival->name);
+                   CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_RIVAL, helio_value_string(rival->name)));
     else if (!core_overflow_find(self, event->name) && core_overflow_count(self) >= HELIO_OVERFLOWS_MAX)
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "there are %d overflow groups, and no more can be made", HELIO_OVERFLOWS_MAX);
+                   CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_OVERFLOWS_MAX),
+                               helio_value_string("overflow groups")));
     else
         return true;
     return false;
@@ -62,8 +61,11 @@ static void write_and_answer(helio_broker_core_t *self, const helio_ev_overflow_
         self, event->user, row->removed ? "overflow-rm" : "overflow-set", row->name,
         helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
     const overflow_t *group = core_overflow_find(self, row->name);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s", row->removed ? "removed" : "set",
-                group ? core_warn_steps(self, &group->steps) : "");
+    helio_details_t details = {0};
+    core_why_add(self, &details, row->removed ? HELIO_DETAIL0(HELIO_DETAIL_REMOVED) : HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_SET));
+    if (group)
+        core_warn_steps(self, &group->steps, &details);
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
 }
 
 void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *event)
@@ -74,11 +76,10 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
                                 event->steps, self->wall_ms, event->remove};
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                    "setting overflow groups needs the role operator or admin");
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("overflow set")));
     } else if (event->remove && !group) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no overflow group '%.*s'; `helio overflow list` lists them",
-                    HELIO_TEXT_ARGS(event->name));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_OVERFLOW, helio_value_text(event->name)));
     } else if (event->remove) {
         core_overflow_drop(self, group);
         write_and_answer(self, event, &row);
@@ -86,6 +87,7 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
         if (core_overflow_put(self, &row, &err) == HELIO_OK)
             write_and_answer(self, event, &row);
         else
-            core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", err.text);
+            core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                       CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
     }
 }

@@ -23,31 +23,54 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 /*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
 static helio_reason_t held_back(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
-                            const char **ret_detail, int64_t *ret_expected_ms)
+                            helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
     *ret_expected_ms =
         hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
-    *ret_detail = core_printf(self, "%s%s", hold->text,
-                              hold->latest_ms ? "; shown as of then" : "; shown as if it could start now");
+    *ret_why = hold->why;
+    core_why_add(self, ret_why,
+                 hold->latest_ms ? HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_THEN)
+                                 : HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_NOW));
     return HELIO_REASON_GATED;
 }
 
 /*  Nothing starts now: what it waits for, or whom it would make leave. */
 static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice,
-                                const char **ret_detail, int64_t *ret_expected_ms)
+                                helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
-    if (e->waits || choice->now || !core_preempt_expect(self, e))
-        return core_decision_reason(self, e, ret_detail, ret_expected_ms);
+    if (e->waits || choice->now || !core_preempt_expect(self, e)) {
+        const char *detail = "";
+        helio_reason_t reason = core_decision_reason(self, e, &detail, ret_expected_ms);
+        *ret_why = core_stated(self, detail);
+        return reason;
+    }
     e->chosen = e->preempts;
     *ret_expected_ms = e->preempts_at_ms;
-    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->preempts_text, core_place_text(self, e->preempts),
-                              core_second_text(self, e->preempts_at_ms));
+    *ret_why = core_stated(self, core_printf(self, "%s at %s, expected start %s", e->preempts_text,
+                                             core_place_text(self, e->preempts),
+                                             core_second_text(self, e->preempts_at_ms)));
     return HELIO_REASON_WAITING_FOR_CAPACITY;
+}
+
+/*  A plan that nothing is chosen for says what the submission would be told of its deadline. */
+static void check_deadline(helio_broker_core_t *self, const job_class_t *class, const dependency_eta_t *hold,
+                           helio_planned_t *plan)
+{
+    if (plan->decision.chosen_site.size ||
+        helio_text_is(plan->decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
+        return;
+    helio_detail_t fault = core_deadline_fault(self, &class->want, class->queue, hold->earliest_ms, 0);
+    if (!fault.code)
+        return;
+    plan->decision.reason = helio_text_of(helio_rejection_name(HELIO_REJECTION_DEADLINE));
+    plan->decision.details = core_why(self, fault);
+    core_why_add(self, &plan->decision.details, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY));
 }
 
 /*  As if it were the newest job of all, alone in its class. */
@@ -59,15 +82,15 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     choice_t choice = core_choose(self, &e);
     core_plan_tasks(self, &e, &choice, spec, plan);
     helio_reason_t reason = HELIO_REASON_NONE;
-    const char *detail = "";
+    helio_details_t why = {0};
     plan->expected_ms = core_judged_ms(self, class);
     if (choice.now && !choice.later) {
         e.chosen = choice.now;
     } else {
-        reason = waits_for(self, &e, &choice, &detail, &plan->expected_ms);
+        reason = waits_for(self, &e, &choice, &why, &plan->expected_ms);
     }
-    if (hold->text[0] && reason != HELIO_REASON_NEVER_FITS)
-        reason = held_back(self, &e, hold, &detail, &plan->expected_ms);
+    if (hold->why.items.count && reason != HELIO_REASON_NEVER_FITS)
+        reason = held_back(self, &e, hold, &why, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
     const option_t *shown = e.chosen;
@@ -78,10 +101,11 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         plan->run_high_ms = shown->c.run_high_ms;
     }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
-    core_decision_preview(self, &e, reason, detail, plan);
+    core_decision_preview(self, &e, reason, "", plan);
+    plan->decision.details = why;
     if (reason == HELIO_REASON_GATED) {
         start_estimate->earliest_ms = hold->earliest_ms ? hold->earliest_ms : self->wall_ms;
-        start_estimate->basis = core_text_cut(hold->text, 256);
+        start_estimate->basis = hold->why;
         return;
     }
     core_start_estimate_ahead(self, class, class->waiting, class->want.tenant, start_estimate);
@@ -89,7 +113,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     if (e.preempts_text) {
         start_estimate->earliest_ms = self->wall_ms;
         start_estimate->latest_ms = start_estimate->ahead_jobs ? 0 : e.preempts_at_ms;
-        start_estimate->basis = core_text_cut(detail, 256);
+        start_estimate->basis = why;
     }
     core_hints(self, &e, reason, plan->expected_ms, start_estimate);
 }
@@ -98,21 +122,21 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     if (event->jobs.count != 1) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "a plan is made of one job, and these are %u: plan them one by one", event->jobs.count);
+                   CORE_DETAIL(self, HELIO_DETAIL_PLAN_ONE_JOB, helio_value_number(event->jobs.count)));
         return;
     }
     const helio_submission_t *document = &event->jobs.items[0];
     tenant_t *tenant = core_tenant_of(self, event);
     if (!tenant)
         return;
-    if (!core_dependencies_check(self, event, document, ""))
+    if (!core_dependencies_check(self, event, document, 0))
         return;
     dependency_eta_t hold = core_dependencies_eta(self, document);
     helio_text_t home;
     uint64_t time_limit_ms;
     queue_t *queue = core_resolve(self, tenant, document, &home, &time_limit_ms);
     if (!queue) {
-        core_reply_queue(self, event, document, "");
+        core_reply_queue(self, event, document, 0);
         return;
     }
     submission_t submission = {.tenant = tenant, .queue = queue, .row.time_limit_ms = time_limit_ms};
@@ -154,8 +178,9 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
-    reply.text = helio_text_of(core_submit_note(self, document, 1));
+    core_why_add(self, &reply.details, core_submit_note(self, document, 1));
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
+    check_deadline(self, &class, &hold, &reply.plan);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }

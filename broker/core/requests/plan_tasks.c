@@ -6,9 +6,9 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/core.h"
-#include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
+#include "broker/core/state/why.h"
 
 typedef struct start {
     uint32_t tasks;     /* that find room and quota */
@@ -43,7 +43,7 @@ static start_t start_of(helio_broker_core_t *self, const evaluation_t *e, uint32
 }
 
 /*  Why not all of them; more than one starts. */
-static const char *limit_of(helio_broker_core_t *self, const evaluation_t *e, const option_t *chosen,
+static helio_details_t limit_of(helio_broker_core_t *self, const evaluation_t *e, const option_t *chosen,
                             uint32_t tasks, uint32_t at_once, uint32_t *ret_now)
 {
     uint32_t most = at_once && at_once < tasks ? at_once : tasks;
@@ -52,32 +52,35 @@ static const char *limit_of(helio_broker_core_t *self, const evaluation_t *e, co
     uint64_t gpus = (uint64_t)core_option_gpus(e->class, chosen) * tasks;
     *ret_now = start.tasks;
     if (start.tasks == tasks)
-        return "all may start now";
-    if (start.quota_is_less)
-        return core_printf(self, "%u may start now; %s", start.tasks,
-                           core_quota_text(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX));
+        return CORE_WHY0(self, HELIO_DETAIL_TASKS_ALL);
+    helio_value_t now = helio_value_number(start.tasks);
+    if (start.quota_is_less) {
+        helio_details_t why = CORE_WHY(self, HELIO_DETAIL_TASKS_SOME, now), quota = core_stated(
+            self, core_quota_text(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX));
+        core_why_join(self, &why, &quota);
+        return why;
+    }
     if (start.tasks < paid)
-        return core_printf(self, "%u may start now, the others when there is room", start.tasks);
+        return CORE_WHY(self, HELIO_DETAIL_TASKS_CAPACITY, now);
     if (paid < most)
-        return core_printf(self, "%u may start now; the budgets of %.*s leave no more", start.tasks,
-                           HELIO_TEXT_ARGS(e->class->want.tenant));
-    return core_printf(self, "%u may start now, as `array` allows no more at once", start.tasks);
+        return CORE_WHY(self, HELIO_DETAIL_TASKS_BUDGET, now, helio_value_text(e->class->want.tenant));
+    return CORE_WHY(self, HELIO_DETAIL_TASKS_THROTTLE, now);
 }
 
 void core_plan_tasks(helio_broker_core_t *self, const evaluation_t *e, const choice_t *choice,
                      const helio_job_spec_t *spec, helio_planned_t *plan)
 {
     uint32_t tasks = spec->tasks.count;
-    const char *text = "none starts now";
+    helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_TASKS_NONE);
     plan->tasks = tasks;
     plan->tasks_now = 0;
     if (!tasks || e->class->judged_ms)
-        text = "";
+        why = (helio_details_t){0};
     else if (choice->later && choice->room < tasks)
-        text = core_printf(self, "%u of them may start at the hour that it waits for", choice->room);
+        why = CORE_WHY(self, HELIO_DETAIL_TASKS_SOME_THEN, helio_value_number(choice->room));
     else if (choice->later)
-        text = "all may start at the hour that it waits for";
+        why = CORE_WHY0(self, HELIO_DETAIL_TASKS_ALL_THEN);
     else if (choice->now)
-        text = limit_of(self, e, choice->now, tasks, spec->tasks_at_once, &plan->tasks_now);
-    plan->tasks_text = core_text_cut(text, 256);
+        why = limit_of(self, e, choice->now, tasks, spec->tasks_at_once, &plan->tasks_now);
+    plan->tasks_details = why;
 }

@@ -10,6 +10,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 static void write_queue(helio_broker_core_t *self, const queue_t *queue)
@@ -24,14 +25,14 @@ static bool may_set(helio_broker_core_t *self, uint64_t call, uint32_t role)
     if (role >= HELIO_ROLE_OPERATOR)
         return true;
     core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                "changing queues needs the role operator or admin");
+               CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("queues set")));
     return false;
 }
 
 static void reply_unknown(helio_broker_core_t *self, uint64_t call, helio_text_t queue)
 {
     core_reply(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                "there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(queue));
+               CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(queue), helio_value_number(0)));
 }
 
 static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *event, queue_t *queue)
@@ -42,9 +43,8 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
     }
     if (queue->open_jobs) {
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "queue %s has %u jobs that are not over: wait for them or cancel them first (`helio ls "
-                    "--queue %s`)",
-                    queue->name, queue->open_jobs, queue->name);
+                   CORE_DETAIL(self, HELIO_DETAIL_QUEUE_IN_USE, helio_value_string(queue->name),
+                               helio_value_number(queue->open_jobs)));
         return;
     }
     while (queue->rules)
@@ -52,24 +52,23 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
     queue->removed = true;
     write_queue(self, queue);
     core_audit(self, event->user, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
 }
 
-/*  The reason why not, or NULL. */
-static const char *fault_of(helio_broker_core_t *self, const helio_ev_queue_t *event, const queue_t *queue)
+/*  Why the queue cannot be set; NONE = it can. */
+static helio_detail_t fault_of(helio_broker_core_t *self, const helio_ev_queue_t *event, const queue_t *queue)
 {
     uint64_t day_ms = UINT64_C(24) * 3600 * 1000;
     if (!queue && !event->priority_given)
-        return core_printf(self, "there is no queue '%.*s' yet: give its priority to make it",
-                           HELIO_TEXT_ARGS(event->queue));
+        return CORE_DETAIL(self, HELIO_DETAIL_QUEUE_NEEDS_PRIORITY, helio_value_text(event->queue));
     if (!queue && HASH_COUNT(self->queues) >= HELIO_QUEUES_MAX)
-        return core_printf(self, "there are %d queues, and no more can be made", HELIO_QUEUES_MAX);
+        return CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUES_MAX), helio_value_string("queues"));
     if (event->priority_given && event->priority > HELIO_QUEUE_PRIORITY_MAX)
-        return core_printf(self, "priority: must be 0 to %d", HELIO_QUEUE_PRIORITY_MAX);
+        return core_out_of_range(self, "priority", 0, HELIO_QUEUE_PRIORITY_MAX, "");
     if (event->time_limit_given &&
         (event->time_limit_ms < 1000 || event->time_limit_ms > HELIO_QUEUE_TIME_MAX_D * day_ms))
-        return core_printf(self, "time: must be 1 second to %d days", HELIO_QUEUE_TIME_MAX_D);
-    return NULL;
+        return core_out_of_range(self, "time", 1, (int64_t)(HELIO_QUEUE_TIME_MAX_D * day_ms / 1000), "seconds");
+    return CORE_NO_DETAIL;
 }
 
 void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
@@ -81,9 +80,9 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
         remove_queue(self, event, queue);
         return;
     }
-    const char *fault = fault_of(self, event, queue);
-    if (fault) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+    helio_detail_t fault = fault_of(self, event, queue);
+    if (fault.code) {
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
         return;
     }
     if (!queue) {
@@ -104,7 +103,10 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
         core_printf(self, "priority %u, tier %s, time %s", queue->priority, helio_tier_name(queue->tier),
                     core_span_text(self, queue->time_limit_ms));
     core_audit(self, event->user, "queue-set", helio_text_of(queue->name), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE,
+               CORE_DETAIL(self, HELIO_DETAIL_QUEUE_SET, helio_value_number(queue->priority),
+                           helio_value_string(helio_tier_name(queue->tier)),
+                           helio_value_number((int64_t)queue->time_limit_ms)));
 }
 
 static queue_rule_t *find_rule(queue_t *queue, const helio_ev_queue_rule_t *event, uint32_t *ret_count)
@@ -131,21 +133,30 @@ static const char *rule_words(helio_broker_core_t *self, const queue_rule_t *rul
     return core_printf(self, "priority %u%s until %.16sZ", rule->priority, where, until);
 }
 
+/*  code: of RULE_SET or RULE_REMOVED. */
+static helio_detail_t rule_detail(helio_broker_core_t *self, helio_detail_code_t code, const queue_rule_t *rule)
+{
+    const char *zone = !rule->schedule[0] ? "" : rule->zone[0] ? rule->zone : "UTC";
+    return HELIO_DETAIL(self->effects->arena, code, helio_value_number(rule->priority),
+                        helio_value_string(rule->region), helio_value_string(rule->schedule),
+                        helio_value_string(zone), helio_value_number(rule->schedule[0] ? 0 : rule->until_ms));
+}
+
 static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event, queue_t *queue)
 {
     uint32_t count;
     queue_rule_t *rule = find_rule(queue, event, &count);
     if (!rule) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "queue %s has no such rule; `helio queues schedule %s` lists them", queue->name,
-                    queue->name);
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_RULE, helio_value_string(queue->name)));
         return;
     }
     const char *words = rule_words(self, rule);
+    helio_detail_t removed = rule_detail(self, HELIO_DETAIL_RULE_REMOVED, rule);
     core_queue_rule_drop(self, queue, rule);
     core_queue_order_changed(self);
     core_audit(self, event->user, "queue-unschedule", helio_text_of(queue->name), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed: %s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, removed);
 }
 
 static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event, queue_t *queue)
@@ -164,8 +175,9 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     queue_rule_t *before = find_rule(queue, event, &count), *rule = core_queue_rule_make(&row, &err);
     if (!rule || (!before && count >= HELIO_QUEUE_RULES_MAX)) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    rule ? "queue %s has %u rules: remove one first" : "%s", rule ? queue->name : err.text,
-                    count);
+                   rule ? CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUE_RULES_MAX),
+                                      helio_value_string("rules of a queue"))
+                        : CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
         if (rule)
             core_queue_rule_free(rule);
         return;
@@ -181,8 +193,11 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     core_queue_order_changed(self);
     const char *words = rule_words(self, rule);
     core_audit(self, event->user, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s%s", words,
-                core_warn_region(self, event->region), core_warn_zone(self, event->zone));
+    helio_details_t details = {0};
+    core_why_add(self, &details, rule_detail(self, HELIO_DETAIL_RULE_SET, rule));
+    core_warn_region(self, event->region, &details);
+    core_warn_zone(self, event->zone, &details);
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
 }
 
 void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event)
@@ -196,12 +211,11 @@ void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
     else if (event->remove)
         remove_rule(self, event, queue);
     else if (event->priority > HELIO_QUEUE_PRIORITY_MAX)
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be 0 to %d",
-                    HELIO_QUEUE_PRIORITY_MAX);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                   core_out_of_range(self, "priority", 0, HELIO_QUEUE_PRIORITY_MAX, ""));
     else if (!event->schedule.size && (!event->for_ms || event->for_ms > HELIO_QUEUE_RULE_FOR_MAX_D * day_ms))
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "for: must be more than nothing and at most %d days; what is to last is a schedule",
-                    HELIO_QUEUE_RULE_FOR_MAX_D);
+                   CORE_DETAIL(self, HELIO_DETAIL_RULE_TOO_LONG, helio_value_number(HELIO_QUEUE_RULE_FOR_MAX_D)));
     else
         set_rule(self, event, queue);
 }

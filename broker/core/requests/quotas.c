@@ -7,21 +7,29 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
+#include "broker/core/state/why.h"
 
-/*  The reason why not, or NULL. */
-static const char *fault_of(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota)
+helio_detail_t core_quota_weight_fault(helio_broker_core_t *self)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_OUT_OF_RANGE, helio_value_string("weight"), helio_value_number(1),
+                       helio_value_number(HELIO_QUOTA_WEIGHT_MAX), helio_value_string(""));
+}
+
+/*  Why the quota cannot be set; NONE = it can. */
+static helio_detail_t fault_of(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota)
 {
     if (event->queue.size && event->weight_given)
-        return "weight: it is a tenant's, not that of one of its queues";
-    if (quota->guaranteed_gpus > HELIO_QUOTA_GPUS_MAX ||
-        (quota->burst_gpus > HELIO_QUOTA_GPUS_MAX && quota->burst_gpus != HELIO_QUOTA_UNLIMITED))
-        return core_printf(self, "a quota is at most %d GPUs", HELIO_QUOTA_GPUS_MAX);
+        return HELIO_DETAIL0(HELIO_DETAIL_QUOTA_WEIGHT_OF_QUEUE);
+    if (quota->guaranteed_gpus > HELIO_QUOTA_GPUS_MAX)
+        return core_out_of_range(self, "guaranteed", 0, HELIO_QUOTA_GPUS_MAX, "GPUs");
+    if (quota->burst_gpus > HELIO_QUOTA_GPUS_MAX && quota->burst_gpus != HELIO_QUOTA_UNLIMITED)
+        return core_out_of_range(self, "burst", 0, HELIO_QUOTA_GPUS_MAX, "GPUs");
     if (!quota->weight_milli || quota->weight_milli > HELIO_QUOTA_WEIGHT_MAX)
-        return core_printf(self, "weight: must be 0.001 to %d", HELIO_QUOTA_WEIGHT_MAX / 1000);
+        return core_quota_weight_fault(self);
     if (quota->guaranteed_gpus > quota->burst_gpus)
-        return core_printf(self, "guaranteed: %u GPUs are more than the burst limit of %u",
-                           quota->guaranteed_gpus, quota->burst_gpus);
-    return NULL;
+        return CORE_DETAIL(self, HELIO_DETAIL_QUOTA_GUARANTEE_ABOVE_BURST, helio_value_number(quota->guaranteed_gpus),
+                           helio_value_number(quota->burst_gpus));
+    return CORE_NO_DETAIL;
 }
 
 static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quota,
@@ -29,8 +37,20 @@ static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quot
 {
     const char *burst =
         quota->burst_gpus == HELIO_QUOTA_UNLIMITED ? "none" : core_printf(self, "%u", quota->burst_gpus);
-    return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u%s", quota->guaranteed_gpus, burst,
-                       quota->weight_milli / 1000, quota->weight_milli % 1000, core_budget_list_text(self, budgets));
+    helio_value_t names = core_budget_names(self, budgets);
+    return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u%s%.*s", quota->guaranteed_gpus, burst,
+                       quota->weight_milli / 1000, quota->weight_milli % 1000, names.number ? ", budget " : "",
+                       HELIO_TEXT_ARGS(names.text));
+}
+
+static helio_detail_t set_detail(helio_broker_core_t *self, const helio_quota_t *quota,
+                                 const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+{
+    helio_value_t guaranteed = helio_value_number(quota->guaranteed_gpus),
+                  weight = helio_value_number(quota->weight_milli), names = core_budget_names(self, budgets);
+    return quota->burst_gpus == HELIO_QUOTA_UNLIMITED
+               ? CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET_UNLIMITED, guaranteed, weight, names)
+               : CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET, guaranteed, helio_value_number(quota->burst_gpus), weight, names);
 }
 
 static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t queue, helio_holdings_t *holds,
@@ -64,7 +84,7 @@ static void reply_set(helio_broker_core_t *self, const helio_ev_quota_t *event, 
                                            : core_printf(self, "%.*s", HELIO_TEXT_ARGS(event->tenant));
     const char *words = words_of(self, quota, budgets);
     core_audit(self, event->user, "quota-set", helio_text_of(object), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, set_detail(self, quota, budgets));
 }
 
 static bool gives_quota(const helio_ev_quota_t *event)
@@ -77,9 +97,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
     helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
     uint32_t count = 0;
     if (!queue || event->guaranteed_given || event->weight_given || (!event->burst_given && !event->budgets.count)) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "of each tenant ('*') only the burst limit and budgets in one queue can be set: "
-                    "`helio quota set '*' --queue express --burst 16`");
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, HELIO_DETAIL0(HELIO_DETAIL_QUOTA_OF_EACH));
         return;
     }
     helio_holdings_t holds = {0};
@@ -88,9 +106,9 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
         quota = helio_quota_default();
         quota.burst_gpus = event->burst_gpus;
     }
-    const char *fault = fault_of(self, event, &quota);
-    if (fault) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+    helio_detail_t fault = fault_of(self, event, &quota);
+    if (fault.code) {
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
         return;
     }
     if (!core_budget_read(self, event, asks, &count))
@@ -118,9 +136,9 @@ static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event
         quota.burst_gpus = event->burst_gpus;
     if (event->weight_given)
         quota.weight_milli = event->weight_milli;
-    const char *fault = fault_of(self, event, &quota);
-    if (fault) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+    helio_detail_t fault = fault_of(self, event, &quota);
+    if (fault.code) {
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
         return;
     }
     if (!core_budget_read(self, event, asks, &count))
@@ -143,14 +161,14 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                    "setting quotas needs the role operator or admin");
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("quota set")));
         return;
     }
     if ((!tenant && !each) || (event->queue.size && !queue)) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    tenant || each ? "there is no queue '%.*s'; `helio queues` lists them"
-                           : "there is no tenant '%.*s'; `helio tenants set` makes it",
-                    HELIO_TEXT_ARGS(tenant || each ? event->queue : event->tenant));
+                   tenant || each
+                       ? CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0))
+                       : CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
         return;
     }
     if (each) {

@@ -15,8 +15,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/submissions.h"
-#include "broker/core/state/text.h"
-#include "federation/base/clock.h"
+#include "broker/core/state/why.h"
 
 typedef struct idempotency {
     uint8_t digest[16]; /* of tenant and key */
@@ -130,11 +129,10 @@ static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t 
 }
 
 void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                       const char *where)
+                      uint32_t number)
 {
     core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                "%squeue: there is no queue '%.*s'; `helio queues` lists them", where,
-                HELIO_TEXT_ARGS(job->spec.queue));
+               CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(job->spec.queue), helio_value_number(number)));
 }
 
 /*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
@@ -158,35 +156,47 @@ static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *wa
     return true;
 }
 
-/*  Which of several it is that a refusal speaks of. */
-static const char *where_of(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job)
+/*  Which of several jobs a refusal is about, from 1; 0 = the only one. */
+static uint32_t number_of(const helio_ev_submit_t *event, const helio_submission_t *job)
 {
-    return event->jobs.count > 1 ? core_printf(self, "job %u: ", (uint32_t)(job - event->jobs.items) + 1) : "";
+    return event->jobs.count > 1 ? (uint32_t)(job - event->jobs.items) + 1 : 0;
 }
 
-bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
-                         queue_t *queue, int64_t not_before_ms, const char *remedy)
+helio_detail_t core_deadline_fault(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue,
+                                   int64_t not_before_ms, uint32_t number)
 {
     bool held_back = not_before_ms > self->wall_ms;
     int64_t start_ms = held_back ? not_before_ms : self->wall_ms;
     uint64_t run_ms = want->time_limit_ms;
     if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
         !is_too_late(self, want, queue, start_ms, &run_ms))
-        return true;
+        return CORE_NO_DETAIL;
+    return CORE_DETAIL(self, HELIO_DETAIL_DEADLINE_MISSED, helio_value_number(want->deadline_wall_ms),
+                       helio_value_number((int64_t)run_ms), helio_value_number(start_ms + (int64_t)run_ms),
+                       helio_value_number(held_back ? not_before_ms : 0), helio_value_number(number));
+}
+
+void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, helio_detail_t remedy,
+                         helio_detail_t outcome)
+{
     helio_fx_reply_t reply = {
         .call = call,
         .rc = HELIO_INFEASIBLE,
         .reason = helio_text_of(helio_rejection_name(HELIO_REJECTION_DEADLINE)),
-        .text = helio_text_of(core_printf(
-            self,
-            "%sdeadline: it ends at %s, and the job, which is taken to run up to %s, is over not before %s, "
-            "were there room at once%s. %s",
-            where, core_second_text(self, want->deadline_wall_ms), core_span_text(self, run_ms),
-            core_second_text(self, start_ms + (int64_t)run_ms), held_back ? " at `not_before`" : "",
-            remedy)),
     };
+    core_why_add(self, &reply.details, fault);
+    core_why_add(self, &reply.details, remedy);
+    core_why_add(self, &reply.details, outcome);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
-    return false;
+}
+
+/*  All jobs of the request are refused, so it says that none of them was stored. */
+static void refuse(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t fault)
+{
+    helio_details_t details = {0};
+    core_why_add(self, &details, fault);
+    core_why_add(self, &details, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
+    core_reply_details(self, call, rc, reason, details);
 }
 
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
@@ -200,9 +210,12 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
         return true;
     core_run_expect(self, &row);
     helio_requirement_expect(&expected, row.expected_ms, row.expected_high_ms);
-    return core_deadline_check(self, event->call, where_of(self, event, job), &expected, queue,
-                               job->spec.not_before_wall_ms,
-                               "Give a later `deadline` or a shorter `time`; nothing was stored");
+    helio_detail_t fault =
+        core_deadline_fault(self, &expected, queue, job->spec.not_before_wall_ms, number_of(event, job));
+    if (!fault.code)
+        return true;
+    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY), HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
+    return false;
 }
 
 /*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
@@ -216,10 +229,9 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
         bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
         if (differs || clashes) {
-            core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
-                        "%sidempotency key '%.*s' was used for another document; nothing was stored. "
-                        "Use a new key for a new job",
-                        where_of(self, event, job), HELIO_TEXT_ARGS(job->idempotency_key));
+            refuse(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
+                   CORE_DETAIL(self, HELIO_DETAIL_KEY_REUSED, helio_value_text(job->idempotency_key),
+                               helio_value_number(number_of(event, job))));
             return false;
         }
         if (known)
@@ -227,15 +239,17 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     }
     queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
     if (!queue) {
-        core_reply_queue(self, event, job, where_of(self, event, job));
+        core_reply_queue(self, event, job, number_of(event, job));
         return false;
     }
-    if (!core_dependencies_check(self, event, job, job->depends.count ? where_of(self, event, job) : ""))
+    if (!core_dependencies_check(self, event, job, number_of(event, job)))
         return false;
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
     if (!core_is_feasible(self, &want)) {
-        core_reply(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
-                    where_of(self, event, job), core_infeasible_text(self, &want));
+        helio_details_t why = {0};
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_NEVER_RUNS, helio_value_number(number_of(event, job))));
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(core_infeasible_text(self, &want))));
+        core_reply_details(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, why);
         return false;
     }
     return check_deadline(self, event, job, &want, queue);
@@ -247,16 +261,17 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
     for (uint32_t i = 0; i < event->jobs.count; i++) {
         const helio_submission_t *job = &event->jobs.items[i];
         if (!job->idempotency_key.size || !key_find(self, event->tenant, job->idempotency_key))
-            tasks += task_count(&job->spec); /* who asks again for what is stored takes no room */
+            tasks += task_count(&job->spec); /* a job that is stored already counts once */
     }
     if (!tasks)
         return true;
     bool all = self->open_jobs + tasks > self->options.queued_max;
     if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
-        core_reply(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
-                    "%u jobs of %s are not over yet and %u is the bound; nothing was stored. Try again later",
-                    all ? self->open_jobs : tenant->open_jobs, all ? "all tenants" : "your tenant",
-                    all ? self->options.queued_max : self->options.queued_per_tenant_max);
+        refuse(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
+               all ? CORE_DETAIL(self, HELIO_DETAIL_BROKER_FULL, helio_value_number(self->open_jobs),
+                                 helio_value_number(self->options.queued_max))
+                   : CORE_DETAIL(self, HELIO_DETAIL_TENANT_FULL, helio_value_number(tenant->open_jobs),
+                                 helio_value_number(self->options.queued_per_tenant_max)));
         return false;
     }
     return true;
@@ -357,12 +372,11 @@ tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *eve
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!tenant)
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                    "there is no tenant '%.*s'; an operator makes it with `helio tenants set`",
-                    HELIO_TEXT_ARGS(event->tenant));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
     return tenant;
 }
 
-const char *core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
+helio_detail_t core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
 {
     uint32_t silent = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -371,12 +385,8 @@ const char *core_submit_note(helio_broker_core_t *self, const helio_submission_t
                   !spec->checkpoint_every_ms;
     }
     if (!silent)
-        return "";
-    return core_printf(self,
-                       "on_better_site: %s will not be moved, since nothing tells how %s saves; give "
-                       "`checkpoint.signal` or `checkpoint.every`",
-                       count == 1 ? "the job" : core_printf(self, "%u of the %u jobs", silent, count),
-                       silent == 1 ? "it" : "each");
+        return CORE_NO_DETAIL;
+    return CORE_DETAIL(self, HELIO_DETAIL_NO_CHECKPOINT, helio_value_number(silent), helio_value_number(count));
 }
 
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
@@ -394,7 +404,7 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     for (uint32_t i = 0; i < event->jobs.count; i++)
         accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
-    reply.text = helio_text_of(core_submit_note(self, event->jobs.items, event->jobs.count));
+    core_why_add(self, &reply.details, core_submit_note(self, event->jobs.items, event->jobs.count));
     reply.jobs.items = accepted;
     reply.jobs.count = event->jobs.count;
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

@@ -20,15 +20,19 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event);
 queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
                       helio_text_t *ret_home, uint64_t *ret_time_limit_ms);
 tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event); /* NULL: answered */
+/*  No queue has that name. number: which of several jobs it is, from 1; 0 = the only one. */
 void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                       const char *where); /* there is none of that name */
+                      uint32_t number);
 void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
                   helio_uuid_t job);
-/*  Where it fits, does its deadline forbid a start now (or at not_before_ms) everywhere? Answers, with the remedy,
- *  and is false. want: with what is expected of its run. */
-bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
-                         queue_t *queue, int64_t not_before_ms, const char *remedy);
-/*  What who submits them should know though nothing is wrong; "" = nothing. */
-const char *core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count);
+/*  Why a job cannot meet its deadline: it would end after it even if it started now, or at not_before_ms, in every pool
+ *  that fits. NONE: it can. want: with the expected length of its run; number: as above. */
+helio_detail_t core_deadline_fault(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue,
+                                   int64_t not_before_ms, uint32_t number);
+/*  Refuses for that fault: what to do about it, and what the request has not done. */
+void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, helio_detail_t remedy,
+                         helio_detail_t outcome);
+/*  What is accepted, but probably not meant; NONE = nothing. */
+helio_detail_t core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count);
 
 #endif

@@ -8,6 +8,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/tenants.h"
+#include "broker/core/state/why.h"
 
 static void write_tenant(helio_broker_core_t *self, const tenant_t *tenant)
 {
@@ -28,33 +29,35 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
 {
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                    "making and changing tenants needs the role operator or admin");
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("tenants set")));
         return;
     }
     if (event->weight_given && (!event->weight_milli || event->weight_milli > HELIO_QUOTA_WEIGHT_MAX)) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "weight: must be 0.001 to %d",
-                    HELIO_QUOTA_WEIGHT_MAX / 1000);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, core_quota_weight_fault(self));
         return;
     }
     tenant_t *tenant;
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     bool is_new = !tenant;
     tenant = core_tenant_get(self, event->tenant);
-    bool migrations = event->home_given && !helio_text_is(event->home_site, tenant->home_site);
+    bool moved = event->home_given && !helio_text_is(event->home_site, tenant->home_site);
     bool weighs = event->weight_given && event->weight_milli != tenant->holds.quota.weight_milli;
-    if (migrations)
+    if (moved)
         (void)helio_text_copy(event->home_site, tenant->home_site, sizeof tenant->home_site);
-    if (is_new || migrations)
+    if (is_new || moved)
         write_tenant(self, tenant);
     if (weighs)
         core_quota_weigh(self, tenant, event->weight_milli);
     const char *words = words_of(self, tenant);
-    if (is_new || migrations || weighs)
+    if (is_new || moved || weighs)
         core_audit(self, event->user, is_new ? "tenant-add" : "tenant-set", helio_text_of(tenant->name),
                    helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s: %s%s",
-                is_new              ? "made"
-                : (migrations || weighs) ? "set"
-                                    : "unchanged",
-                words, core_warn_site(self, helio_text_of(tenant->home_site)));
+    helio_detail_code_t code = is_new           ? HELIO_DETAIL_TENANT_ADDED
+                               : moved || weighs ? HELIO_DETAIL_TENANT_CHANGED
+                                                 : HELIO_DETAIL_TENANT_UNCHANGED;
+    helio_details_t details = {0};
+    core_why_add(self, &details, HELIO_DETAIL(self->effects->arena, code, helio_value_number(tenant->holds.quota.weight_milli),
+                                   helio_value_string(tenant->home_site)));
+    core_warn_site(self, helio_text_of(tenant->home_site), &details);
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
 }

@@ -1,5 +1,5 @@
-/*  warnings.c -- input warnings: names that no site has. A warning and no refusal, since sites come
- *  and go, and what is set for them may be set before. */
+/*  warnings.c -- input warnings: names that no site has. They do not refuse the request, since sites come and go, and
+ *  settings for a site can be made before it joins. */
 #include "broker/core/requests/warnings.h"
 
 #include <string.h>
@@ -7,11 +7,17 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 #include "federation/base/suggest.h"
 
-static const char *meant(helio_broker_core_t *self, const helio_suggestion_t *suggestion)
+static helio_value_t meant(const helio_suggestion_t *suggestion)
 {
-    return suggestion->best ? core_printf(self, ": did you mean '%s'?", suggestion->best) : "";
+    return helio_value_string(suggestion->best ? suggestion->best : "");
+}
+
+static void add(helio_broker_core_t *self, helio_detail_t detail, helio_details_t *ret_details)
+{
+    core_why_add(self, ret_details, detail);
 }
 
 /* ---- regions --------------------------------------------------------------------------------------------- */
@@ -33,7 +39,7 @@ static bool has_site(const helio_broker_core_t *self, helio_text_t region)
     return false;
 }
 
-const char *core_warn_region(helio_broker_core_t *self, helio_text_t region)
+void core_warn_region(helio_broker_core_t *self, helio_text_t region, helio_details_t *ret_details)
 {
     helio_suggestion_t suggestion = {.written = region};
     bool known = false;
@@ -41,42 +47,43 @@ const char *core_warn_region(helio_broker_core_t *self, helio_text_t region)
         known = known || site->profile.region.size;
         offer_region(self, site->profile.region, &suggestion);
     }
-    if (!region.size || !known || has_site(self, region))
-        return "";
-    return core_printf(self, "; no site that is known is in region '%.*s'%s", HELIO_TEXT_ARGS(region),
-                       meant(self, &suggestion));
+    if (region.size && known && !has_site(self, region))
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_REGION, helio_value_text(region), meant(&suggestion)), ret_details);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------------------- */
 
-const char *core_warn_site(helio_broker_core_t *self, helio_text_t name)
+void core_warn_site(helio_broker_core_t *self, helio_text_t name, helio_details_t *ret_details)
 {
     helio_suggestion_t suggestion = {.written = name};
     if (!name.size || !self->sites || core_site_find(self, name))
-        return "";
+        return;
     for (const site_t *site = self->sites; site; site = site->hh.next)
         helio_suggestion_offer(&suggestion, site->name);
-    return core_printf(self, "; no site that is known is named '%.*s'%s", HELIO_TEXT_ARGS(name),
-                       meant(self, &suggestion));
+    add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_SITE, helio_value_text(name), meant(&suggestion)), ret_details);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------------------- */
 
-const char *core_warn_zone(helio_broker_core_t *self, helio_text_t zone)
+/*  UTC, GMT and UCT are names of three capital letters, as EST is, and right. */
+static bool is_fixed_offset(helio_text_t zone)
+{
+    if (!zone.size || helio_text_is(zone, "UTC") || helio_text_is(zone, "GMT") || helio_text_is(zone, "UCT"))
+        return false;
+    for (uint32_t i = 0; i < zone.size; i++)
+        if ((zone.data[i] < 'A' || zone.data[i] > 'Z') && (zone.data[i] < '0' || zone.data[i] > '9'))
+            return false;
+    return true;
+}
+
+void core_warn_zone(helio_broker_core_t *self, helio_text_t zone, helio_details_t *ret_details)
 {
     static const char west[] = "Etc/GMT";
     if (zone.size >= sizeof west && memcmp(zone.data, west, sizeof west - 1) == 0 &&
         strchr("+-", zone.data[sizeof west - 1]))
-        return core_printf(self, "; %.*s is POSIX's name, whose + is behind UTC: name a place, as Europe/Berlin",
-                           HELIO_TEXT_ARGS(zone));
-    if (!zone.size || helio_text_is(zone, "GMT") || helio_text_is(zone, "UCT"))
-        return "";
-    for (uint32_t i = 0; i < zone.size; i++)
-        if ((zone.data[i] < 'A' || zone.data[i] > 'Z') && (zone.data[i] < '0' || zone.data[i] > '9'))
-            return "";
-    return core_printf(self, "; %.*s is not the clock of a place, and may not be put forward and back as one is: name "
-                             "a place, as Europe/Berlin",
-                       HELIO_TEXT_ARGS(zone));
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_ZONE_SIGN, helio_value_text(zone)), ret_details);
+    else if (is_fixed_offset(zone))
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_ZONE_FIXED, helio_value_text(zone)), ret_details);
 }
 
 /* ---- steps of an overflow group -------------------------------------------------------------------------- */
@@ -97,38 +104,32 @@ static bool has_some(const helio_broker_core_t *self, const helio_overflow_t *st
     return false;
 }
 
-static const char *warning_of_pattern(helio_broker_core_t *self, uint32_t step, helio_text_t pattern)
+static helio_detail_t warning_of_pattern(helio_broker_core_t *self, uint32_t step, helio_text_t pattern)
 {
     helio_suggestion_t suggestion = {.written = pattern};
     if (has_site(self, pattern))
-        return core_printf(self, "; step %u: '%.*s' is a region, and steps name sites (`helio sites`)", step + 1,
-                           HELIO_TEXT_ARGS(pattern));
+        return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_REGION, helio_value_number(step + 1), helio_value_text(pattern));
     for (const site_t *site = self->sites; site; site = site->hh.next)
         helio_suggestion_offer(&suggestion, site->name);
-    return core_printf(self, "; step %u: no site that is known is named by '%.*s'%s", step + 1,
-                       HELIO_TEXT_ARGS(pattern), meant(self, &suggestion));
+    return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_SITE, helio_value_number(step + 1), helio_value_text(pattern),
+                       meant(&suggestion));
 }
 
-const char *core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps)
+void core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps, helio_details_t *ret_details)
 {
-    const char *said = "";
     for (uint32_t i = 0; self->sites && i < steps->count; i++) {
         const helio_overflow_step_t *step = &steps->steps[i];
-        bool slipped = false;
+        bool warned = false;
         for (uint32_t p = 0; p < step->pattern_count; p++) {
             helio_text_t pattern = step->patterns[p].text;
             bool excludes = pattern.size && pattern.data[0] == '!';
             helio_text_t name = excludes ? (helio_text_t){pattern.data + 1, pattern.size - 1} : pattern;
             if (names_some(self, name))
                 continue;
-            said = core_printf(self, "%s%s", said, warning_of_pattern(self, i, name));
-            slipped = true;
+            add(self, warning_of_pattern(self, i, name), ret_details);
+            warned = true;
         }
-        if (!slipped && !has_some(self, steps, i))
-            said = core_printf(self, "%s; step %u: it has no site that is known: those that it names are of steps "
-                                     "before it, or excluded",
-                               said, i + 1);
+        if (!warned && !has_some(self, steps, i))
+            add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_EMPTY, helio_value_number(i + 1)), ret_details);
     }
-    helio_text_t some = core_text_cut(said, 400);
-    return core_printf(self, "%.*s", HELIO_TEXT_ARGS(some));
 }

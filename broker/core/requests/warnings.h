@@ -5,10 +5,12 @@
 #include "broker/core/state/nouns.h"
 #include "federation/base/memory.h"
 #include "federation/policy/overflow.h"
+#include "federation/reason/detail.h"
 
-const char *core_warn_region(helio_broker_core_t *self, helio_text_t region);
-const char *core_warn_site(helio_broker_core_t *self, helio_text_t site); /* a home */
-const char *core_warn_zone(helio_broker_core_t *self, helio_text_t zone);
-const char *core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps);
+/*  Each adds its warnings to the details, if it has any. */
+void core_warn_region(helio_broker_core_t *self, helio_text_t region, helio_details_t *ret_details);
+void core_warn_site(helio_broker_core_t *self, helio_text_t site, helio_details_t *ret_details); /* a home */
+void core_warn_zone(helio_broker_core_t *self, helio_text_t zone, helio_details_t *ret_details);
+void core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps, helio_details_t *ret_details);
 
 #endif

@@ -6,6 +6,25 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
+
+/*  Why the site cannot be attested dead now. */
+static helio_detail_t not_silent(helio_broker_core_t *self, const site_t *site)
+{
+    int64_t silent_ms = self->now_ms - site->heard_ms, after_ms = (int64_t)self->options.silent_after_ms;
+    if (site->state == HELIO_SITE_STATE_READY && site->stale)
+        return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_TOO_EARLY, helio_value_string(site->name), helio_value_number(silent_ms),
+                           helio_value_number(after_ms), helio_value_number(after_ms - silent_ms));
+    return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_NOT_SILENT, helio_value_string(site->name),
+                       helio_value_string(helio_site_state_name(site->state)));
+}
+
+static helio_detail_t done(uint32_t kind)
+{
+    return kind == HELIO_BROKER_EV_DRAIN     ? HELIO_DETAIL0(HELIO_DETAIL_SITE_DRAINING)
+           : kind == HELIO_BROKER_EV_UNDRAIN ? HELIO_DETAIL0(HELIO_DETAIL_SITE_UNDRAINED)
+                                             : HELIO_DETAIL0(HELIO_DETAIL_SITE_ATTESTED);
+}
 
 void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event)
 {
@@ -14,26 +33,17 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
                          : kind == HELIO_BROKER_EV_UNDRAIN ? "undrain"
                                                            : "attest";
     if (event->role < HELIO_ROLE_OPERATOR) {
-        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin",
-                    action);
+        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+                   CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string(action)));
         return;
     }
     if (!site) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no site '%.*s'; `helio sites` lists them", HELIO_TEXT_ARGS(event->site));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->site)));
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST && site->state != HELIO_SITE_STATE_SILENT) {
-        int64_t quiet_s = (self->now_ms - site->heard_ms) / 1000,
-                after_s = (int64_t)self->options.silent_after_ms / 1000;
-        if (site->state == HELIO_SITE_STATE_READY && site->stale)
-            core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                        "site %s was heard of %lld s ago: it can be attested dead once that is %lld s, in %lld s",
-                        site->name, (long long)quiet_s, (long long)after_s, (long long)(after_s - quiet_s));
-        else
-            core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                        "site %s is %s: only a silent site can be attested dead; drain it or stop its agent first",
-                        site->name, helio_site_state_name(site->state));
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE, not_silent(self, site));
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST) {
@@ -46,5 +56,5 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         core_site_row(self, site);
     }
     core_audit(self, event->user, action, helio_text_of(site->name), event->reason);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s %s", action, site->name);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done(kind));
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "broker/core/state/core.h"
+#include "broker/core/state/why.h"
 
 void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record)
 {
@@ -37,20 +38,28 @@ const char *core_printf(helio_broker_core_t *self, const char *format, ...)
     return helio_arena_string(self->effects->arena, core_text_cut(text, 511));
 }
 
-void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
+void core_reply_details(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason,
+                        helio_details_t details)
 {
-    char text[516];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     helio_fx_reply_t reply = {
         .call = call,
         .rc = rc,
         .reason = helio_text_of(helio_reason_name(reason)),
-        .text = helio_arena_text(self->effects->arena, core_text_cut(text, 511)),
+        .details = details,
     };
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
+}
+
+void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t detail)
+{
+    core_reply_details(self, call, rc, reason, core_why(self, detail));
+}
+
+helio_detail_t core_out_of_range(helio_broker_core_t *self, const char *field, int64_t least, int64_t most,
+                                 const char *unit)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_OUT_OF_RANGE, helio_value_string(field), helio_value_number(least * 1000),
+                       helio_value_number(most * 1000), helio_value_string(unit));
 }
 
 void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,

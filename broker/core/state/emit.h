@@ -7,10 +7,18 @@
 #include "federation/base/error.h"
 #include "federation/base/memory.h"
 #include "federation/policy/choice.h"
+#include "federation/reason/detail.h"
 
 void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record);
-void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
-    HELIO_PRINTF(5, 6);
+
+/*  The one reply to a call; a detail of code NONE says nothing. */
+void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t detail);
+void core_reply_details(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason,
+                        helio_details_t details);
+/*  A value outside its bounds, of a field of the request. unit "": it has none. */
+helio_detail_t core_out_of_range(helio_broker_core_t *self, const char *field, int64_t least, int64_t most,
+                                 const char *unit);
+/*  The audit's detail is the names and values that were set, and no sentence. */
 void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,
                 helio_text_t detail);
 const char *core_printf(helio_broker_core_t *self, const char *format, ...) HELIO_PRINTF(2, 3);

@@ -8,6 +8,7 @@
 /*  A reason of one detail, in the arena of the step's effects. */
 helio_details_t core_why(helio_broker_core_t *self, helio_detail_t detail);
 #define CORE_DETAIL(self, code, ...) HELIO_DETAIL((self)->effects->arena, code, __VA_ARGS__)
+#define CORE_NO_DETAIL ((helio_detail_t){.code = HELIO_DETAIL_NONE})
 #define CORE_WHY(self, code, ...) core_why(self, CORE_DETAIL(self, code, __VA_ARGS__))
 #define CORE_WHY0(self, code) core_why(self, HELIO_DETAIL0(code))
 /*  Appends, in the same arena. */

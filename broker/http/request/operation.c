@@ -17,7 +17,7 @@ static void on_reply(helio_call_t *call, const helio_fx_reply_t *response)
     helio_result_t *result = &operation->result;
     result->rc = (helio_rc)response->rc;
     (void)helio_text_copy(response->reason, result->reason, sizeof result->reason);
-    (void)helio_text_copy(response->text, result->text, sizeof result->text);
+    helio_record_copy(&helio_details_type, operation->arena, &response->details, &result->details);
     if (response->jobs.count) {
         result->jobs = helio_new(response->jobs.count, sizeof *result->jobs);
         memcpy(result->jobs, response->jobs.items, response->jobs.count * sizeof *result->jobs);
@@ -60,11 +60,10 @@ static void on_read(helio_read_t *read, helio_rc rc, helio_text_t json, const he
 {
     helio_operation_t *operation = read->arg;
     operation->result.rc = rc;
-    /* of a bad parameter the text is for the caller; of anything else it may speak of the database's insides
-     */
+    /* Of a bad parameter, the text is for the caller; any other text may tell of the database's insides. */
     if (rc == HELIO_INVALID && err)
-        (void)helio_text_copy(helio_text_of(err->text), operation->result.text,
-                              sizeof operation->result.text);
+        helio_details_add(&operation->result.details, operation->arena,
+                          HELIO_DETAIL(operation->arena, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err->text)));
     if (rc == HELIO_OK)
         helio_buffer_append(&operation->result.data, json.data, json.size);
     back(operation);

@@ -18,8 +18,8 @@ typedef struct helio_operation helio_operation_t;
 /*  Owned by the operation, borrowed for the step. */
 typedef struct helio_result {
     helio_rc rc;
-    char reason[65];            /* of an EVENT's answer */
-    char text[513];             /* for people; "" = nothing to add */
+    char reason[65];            /* of an EVENT's reply */
+    helio_details_t details;    /* what it says; in the operation's arena */
     helio_buffer_t data;        /* READ: JSON; LOG_READ: bytes */
     helio_accepted_job_t *jobs; /* EVENT: SUBMIT */
     uint32_t job_count;

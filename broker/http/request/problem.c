@@ -1,6 +1,8 @@
 #include "broker/http/request/problem.h"
 
 #include "federation/base/json.h"
+#include "federation/reason/detail_json.h"
+#include "federation/reason/sentence.h"
 
 static const struct {
     uint32_t status;
@@ -94,6 +96,16 @@ static void end(helio_json_writer_t *json)
 void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
 {
     helio_json_writer_t json = begin(status, reason, detail, out);
+    end(&json);
+}
+
+void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details,
+                              helio_buffer_t *out)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_sentences(details, &text);
+    helio_json_writer_t json = begin(status, reason, text.data, out);
+    helio_details_write(&json, "details", details);
     end(&json);
 }
 

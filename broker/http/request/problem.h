@@ -1,14 +1,15 @@
 /*  problem.h -- status codes that this room uses, result codes as statuses, and errors as
  * application/problem+json (RFC 9457).
  *
- *  Members: type ("about:blank"), title (the status in words), status, detail, reason (a closed word that
- * programs branch on), and for a rejected document: document, line, column, path, code, hint, diagnostic (the
+ *  Members: type ("about:blank"), title (the status in words), status, reason (a closed word that programs branch on),
+ *  detail, details (what `detail` says, for programs; of a refusal by the core), and for a rejected document: document, line, column, path, code, hint, diagnostic (the
  * whole text with its caret).
  */
 #ifndef HELIO_BROKER_HTTP_REQUEST_PROBLEM_H
 #define HELIO_BROKER_HTTP_REQUEST_PROBLEM_H
 
 #include "federation/base/memory.h"
+#include "federation/reason/detail.h"
 #include "federation/spec/diagnostic.h"
 
 /*  status, title, reason when nothing better is known */
@@ -51,6 +52,9 @@ uint32_t helio_status_retry_after_s(uint32_t status); /* 0 = no such header */
 
 /*  reason NULL or "": the status' own. */
 void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out);
+/*  The same of one detail at least: `detail` is their sentences, and `details` the details themselves. */
+void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details,
+                              helio_buffer_t *out);
 /*  The same with the members of another object, which is JSON already. */
 void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object, helio_buffer_t *out);
 /*  Of one error at least: the first one's place and text are the problem's, all are in `errors` and, as text,

@@ -1,4 +1,5 @@
 #include "broker/http/request/request_context.h"
+#include "broker/http/request/reasons.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -132,15 +133,17 @@ void helio_response_failure(helio_request_context_t *self, const helio_result_t 
 {
     assert(result->rc != HELIO_OK);
     uint32_t status = helio_status_of_rc(result->rc);
-    /* the core's words say why a job is refused; "Invalid" for a conflict would tell programs less than the
-     * code does */
+    /* the core's word says why a job is refused; "Invalid" for a conflict would tell programs less than the
+     * status does */
     const char *reason = strcmp(result->reason, "Invalid") == 0 ? NULL : result->reason;
-    if (result->text[0])
-        helio_response_problem(self, status, reason, "%s", result->text);
-    else if (result->rc == HELIO_NOT_FOUND && what)
+    if (result->details.items.count) {
+        response(self, status, "application/problem+json");
+        helio_problem_of_details(status, reason, &result->details, &self->response);
+    } else if (result->rc == HELIO_NOT_FOUND && what) {
         helio_response_problem(self, status, reason, "there is no %s", what);
-    else
+    } else {
         helio_response_problem(self, status, reason, "%s", failure_text(result->rc));
+    }
 }
 
 void helio_response_read(helio_request_context_t *self, const helio_result_t *result)
@@ -157,9 +160,21 @@ void helio_response_status(helio_request_context_t *self, uint32_t status, const
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
+    helio_json_put_string(&json, key, value);
+    helio_json_put_string(&json, "status", said);
+    helio_json_end(&json);
+    helio_response_json(self, status, helio_buffer_view(&text));
+}
+
+void helio_response_done(helio_request_context_t *self, uint32_t status, const char *key, const char *value,
+                         const helio_details_t *details)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
     if (key)
         helio_json_put_string(&json, key, value);
-    helio_json_put_string(&json, "status", said);
+    helio_put_details(&json, "status", "details", details);
     helio_json_end(&json);
     helio_response_json(self, status, helio_buffer_view(&text));
 }
@@ -170,7 +185,7 @@ void helio_response_set(helio_request_context_t *self, const helio_result_t *res
         helio_response_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
         return;
     }
-    helio_response_status(self, 200, key, self->parameter, result->text);
+    helio_response_done(self, 200, key, self->parameter, &result->details);
 }
 
 bool helio_response_ambiguous(helio_request_context_t *self, helio_text_t json)

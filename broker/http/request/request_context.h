@@ -90,10 +90,13 @@ void helio_response_diagnostics(helio_request_context_t *self, const helio_diagn
 void helio_response_failure(helio_request_context_t *self, const helio_result_t *result, const char *what);
 /*  The JSON that was read, or why not. */
 void helio_response_read(helio_request_context_t *self, const helio_result_t *result);
-/*  {key: value, "status": said}; without the first when key is NULL. */
+/*  {key: value, "status": sentences, "details": […]} of a reply that is OK; without the first when key is NULL. */
+void helio_response_done(helio_request_context_t *self, uint32_t status, const char *key, const char *value,
+                         const helio_details_t *details);
+/*  {key: value, "status": said}. */
 void helio_response_status(helio_request_context_t *self, uint32_t status, const char *key, const char *value,
                            const char *said);
-/*  {key: the path's parameter, "status": what the core said}, or why not; what: of which kind it is, for people. */
+/*  helio_response_done with the path's parameter, or why not; what: of which kind it is, for people. */
 void helio_response_set(helio_request_context_t *self, const helio_result_t *result, const char *what, const char *key);
 /*  {"ambiguous": […]} of the reader: answers 409 and is true. */
 bool helio_response_ambiguous(helio_request_context_t *self, helio_text_t json);

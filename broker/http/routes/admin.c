@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/http/request/reasons.h"
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
@@ -61,8 +62,7 @@ static void on_stored(helio_request_context_t *self, const helio_result_t *resul
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
     helio_json_put_members(&json, helio_text_of(self->parameter));
-    if (result->text[0]) /* what is still missing */
-        helio_json_put_string(&json, "note", result->text);
+    helio_put_note(&json, &result->details); /* what is still missing */
     helio_json_end(&json);
     helio_response_json(self, 201, helio_buffer_view(&text));
     OPENSSL_cleanse(text.data, text.size);

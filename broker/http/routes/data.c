@@ -8,7 +8,7 @@ static void on_changed(helio_request_context_t *self, const helio_result_t *resu
         helio_response_failure(self, result, NULL);
         return;
     }
-    helio_response_status(self, 200, NULL, NULL, result->text);
+    helio_response_done(self, 200, NULL, NULL, &result->details);
 }
 
 void helio_data_list(helio_request_context_t *self)

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "broker/http/request/reasons.h"
 #include "broker/http/routes/job_command.h"
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
@@ -33,8 +34,8 @@ static void put_hints(helio_json_writer_t *json, const helio_start_estimate_t *s
         const helio_hint_t *hint = &start_estimate->hints.items[i];
         helio_json_begin_object(json, NULL);
         helio_json_put_string(json, "kind", helio_hint_kind_name(hint->kind));
-        helio_json_put_text_or_null(json, "change", hint->change);
-        helio_json_put_text_or_null(json, "effect", hint->effect);
+        helio_put_details(json, "change", "change_details", &hint->change);
+        helio_put_details(json, "effect", "effect_details", &hint->effect);
         helio_json_end(json);
     }
     helio_json_end(json);
@@ -42,8 +43,8 @@ static void put_hints(helio_json_writer_t *json, const helio_start_estimate_t *s
 
 void helio_start_estimate_put(helio_json_writer_t *json, const helio_start_estimate_t *start_estimate)
 {
-    if (start_estimate && start_estimate->better_site.size) { /* it runs: no start is before it */
-        helio_json_put_text(json, "better_site", start_estimate->better_site);
+    if (start_estimate && start_estimate->better_site.items.count) { /* it runs: no start is before it */
+        helio_put_details(json, "better_site", "better_site_details", &start_estimate->better_site);
         start_estimate = NULL;
     }
     if (!start_estimate) {
@@ -55,7 +56,7 @@ void helio_start_estimate_put(helio_json_writer_t *json, const helio_start_estim
     helio_json_begin_object(json, "expected");
     helio_json_put_time(json, "earliest", start_estimate->earliest_ms);
     helio_json_put_time(json, "latest", start_estimate->latest_ms);
-    helio_json_put_text_or_null(json, "basis", start_estimate->basis);
+    helio_put_details(json, "basis", "details", &start_estimate->basis);
     helio_json_put_time(json, "at", start_estimate->at_ms);
     helio_json_end(json);
     put_ahead(json, start_estimate);

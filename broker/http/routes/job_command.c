@@ -63,7 +63,7 @@ static void on_commanded(helio_request_context_t *self, const helio_result_t *re
         helio_response_failure(self, result, helio_job_of_path(self));
         return;
     }
-    helio_response_status(self, command_of(self)->verb->status, "id", self->parameter, result->text);
+    helio_response_done(self, command_of(self)->verb->status, "id", self->parameter, &result->details);
 }
 
 static void send(helio_request_context_t *self, helio_job_key_t key)

@@ -1,14 +1,9 @@
 /*  /v1/plans: what would become of a job, asked of the core that would decide. */
-#include <stdio.h>
-
+#include "broker/http/request/reasons.h"
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
 #include "broker/http/routes/submission.h"
 #include "broker/http/routes/submit.h"
-#include "federation/base/clock.h"
-#include "federation/base/duration.h"
-#include "federation/reason/detail_json.h"
-#include "federation/reason/sentence.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
 {
@@ -33,18 +28,6 @@ static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *ro
     helio_json_end(json);
 }
 
-/*  The sentences of the details, and the details themselves; null: none. */
-static void put_detail(helio_json_writer_t *json, const helio_details_t *details)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_sentences(details, &text);
-    helio_json_put_text_or_null(json, "detail", helio_buffer_view(&text));
-    if (details->items.count)
-        helio_details_write(json, "details", details);
-    else
-        helio_json_put_null(json, "details");
-}
-
 static void put_candidate(helio_json_writer_t *json, const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
@@ -63,7 +46,7 @@ static void put_candidate(helio_json_writer_t *json, const helio_planned_candida
     put_usd(json, "egress_usd", row->egress_micro_usd);
     put_terms(json, row);
     helio_json_put_text_or_null(json, "reason", row->rejected_reason);
-    put_detail(json, &row->details);
+    helio_put_details(json, "detail", "details", &row->details);
     helio_json_end(json);
 }
 
@@ -94,7 +77,7 @@ static void put_tasks(helio_json_writer_t *json, const helio_planned_t *plan)
     helio_json_begin_object(json, "tasks");
     helio_json_put_u64(json, "count", plan->tasks);
     helio_json_put_u64(json, "now", plan->tasks_now);
-    helio_json_put_text_or_null(json, "detail", plan->tasks_text);
+    helio_put_details(json, "detail", "details", &plan->tasks_details);
     helio_json_end(json);
 }
 
@@ -118,12 +101,7 @@ static void put_job(helio_json_writer_t *json, const helio_planned_t *plan)
     helio_json_end(json);
 }
 
-/*  Why nothing is chosen, in the words that a submission would get. */
-typedef struct verdict {
-    helio_text_t reason, detail;
-} verdict_t;
-
-static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan, verdict_t verdict)
+static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan)
 {
     const helio_row_decision_t *decision = &plan->decision;
     put_job(json, plan);
@@ -135,61 +113,13 @@ static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan, ver
     helio_json_end(json);
     helio_json_put_text_or_null(json, "chosen", decision->chosen_site);
     helio_json_put_text_or_null(json, "chosen_pool", decision->chosen_pool);
-    helio_json_put_text_or_null(json, "reason", verdict.reason);
-    helio_json_put_text_or_null(json, "detail", verdict.detail);
+    helio_json_put_text_or_null(json, "reason", decision->reason);
+    helio_put_details(json, "detail", "details", &decision->details);
     helio_json_put_time(json, "expected_start", plan->expected_ms);
     helio_json_put_text_or_null(json, "policy_version", decision->policy_version);
     helio_json_put_time(json, "forecast_issued_at", decision->forecast_ms);
     helio_json_put_time(json, "planned_at", decision->at_ms);
     put_tasks(json, plan);
-}
-
-static const char too_late[] = "Deadline"; /* the word of the rejection, and of a submission's refusal */
-
-/*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms: when
- * the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that takes. */
-static bool is_too_late(const helio_planned_t *plan, const helio_start_estimate_t *start_estimate, int64_t *ret_end_ms,
-                        uint64_t *ret_run_ms)
-{
-    bool held_back = helio_text_equal(plan->decision.reason, HELIO_TEXT("Gated"));
-    int64_t start_ms = held_back && start_estimate ? start_estimate->earliest_ms : plan->decision.at_ms;
-    uint64_t run_ms = UINT64_MAX;
-    if (!plan->deadline_wall_ms || plan->decision.chosen_site.size)
-        return false;
-    for (uint32_t i = 0; i < plan->candidates.count; i++) {
-        const helio_row_candidate_t *row = &plan->candidates.items[i].row;
-        if (!row->run_ms)
-            continue; /* it could never run there */
-        if (!helio_text_equal(row->rejected_reason, helio_text_of(too_late)))
-            return false;
-        run_ms = row->run_high_ms && row->run_high_ms < run_ms ? row->run_high_ms : run_ms;
-    }
-    if (run_ms > INT32_MAX * UINT64_C(1000) || start_ms + (int64_t)run_ms <= plan->deadline_wall_ms)
-        return false;
-    *ret_end_ms = start_ms + (int64_t)run_ms;
-    *ret_run_ms = run_ms;
-    return true;
-}
-
-/*  Whoever plans before submitting is told what the submission would be told. The text is in the buffer. */
-static verdict_t verdict_of(const helio_planned_t *plan, const helio_start_estimate_t *start_estimate,
-                            helio_buffer_t *text)
-{
-    int64_t end_ms;
-    uint64_t run_ms;
-    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
-    if (!is_too_late(plan, start_estimate, &end_ms, &run_ms)) {
-        helio_sentences(&plan->decision.details, text);
-        return (verdict_t){plan->decision.reason, helio_buffer_view(text)};
-    }
-    helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
-    helio_rfc3339(end_ms + 999, end);
-    helio_duration_text_up(run_ms, run);
-    helio_buffer_printf(text,
-                        "it ends at %.19sZ, and the job, which is taken to run up to %s, is over not "
-                        "before %.19sZ, were there room at once. Give a later `deadline` or a shorter `time`",
-                        deadline, run, end);
-    return (verdict_t){helio_text_of(too_late), helio_buffer_view(text)};
 }
 
 static void on_planned(helio_request_context_t *self, const helio_result_t *result)
@@ -199,13 +129,11 @@ static void on_planned(helio_request_context_t *self, const helio_result_t *resu
         return;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t detail = {0};
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
-    put_plan(&json, result->plan, verdict_of(result->plan, result->start_estimate, &detail));
+    put_plan(&json, result->plan);
     helio_start_estimate_put(&json, result->start_estimate);
-    if (result->text[0])
-        helio_json_put_string(&json, "note", result->text);
+    helio_put_note(&json, &result->details);
     helio_json_end(&json);
     helio_response_json(self, 200, helio_buffer_view(&text));
 }

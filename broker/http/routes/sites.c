@@ -77,7 +77,7 @@ static void on_commanded(helio_request_context_t *self, const helio_result_t *re
         helio_response_failure(self, result,
                              helio_arena_printf(self->arena, "site %.64s", self->parameter).data);
     else
-        helio_response_status(self, 200, "site", self->parameter, result->text);
+        helio_response_done(self, 200, "site", self->parameter, &result->details);
 }
 
 static void command(helio_request_context_t *self, uint32_t kind, helio_text_t reason)

@@ -1,5 +1,6 @@
 /*  POST /v1/jobs; and what a plan shares with it: the jobs that a document depends on are looked up before the core is
  *  asked. */
+#include "broker/http/request/reasons.h"
 #include "broker/http/routes/submit.h"
 
 #include <stdio.h>
@@ -41,8 +42,7 @@ static void on_submitted(helio_request_context_t *self, const helio_result_t *re
         helio_json_end(&json);
     }
     helio_json_end(&json);
-    if (result->text[0])
-        helio_json_put_string(&json, "note", result->text);
+    helio_put_note(&json, &result->details);
     helio_json_end(&json);
     (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
                                     memory_order_relaxed);

@@ -70,7 +70,7 @@ static inline void set(harness_t *h, const char *tenant, const char *queue, cons
 {
     const helio_fx_reply_t *reply = harness_budget(h, tenant, queue, budget);
     if (reply->rc != HELIO_OK)
-        fail_msg("%s: %.*s", budget, HELIO_TEXT_ARGS(reply->text));
+        fail_msg("%s: %s", budget, harness_details(h, &reply->details));
     harness_tick(h);
 }
 

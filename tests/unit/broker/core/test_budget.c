@@ -8,8 +8,9 @@ static void budget__is_stored_audited_and_answered(void **state)
     (void)state;
     harness_t *h = begin(1);
     const helio_fx_reply_t *reply = harness_budget(h, "acme", "", "5000 gpu-h/month");
-    assert_true(
-        helio_text_is(reply->text, "guaranteed 0, burst none, weight 1.000, budget 5000 gpu-h/month"));
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"QuotaSetUnlimited\",\"params\":{\"guaranteed_gpus\":0,\"weight\":1.0,"
+                        "\"budgets\":[\"5000 gpu-h/month\"],\"budgets_total\":1}}]");
     const helio_row_budget_t *row = harness_take(h, HELIO_BROKER_FX_ROW_BUDGET);
     assert_non_null(row);
     assert_int_equal(row->kind, HELIO_BUDGET_GPU);
@@ -19,15 +20,14 @@ static void budget__is_stored_audited_and_answered(void **state)
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "quota-set") && helio_text_is(audit->object, "acme"));
     reply = harness_budget(h, "acme", "", "20 USD/day");
-    assert_true(helio_text_is(
-        reply->text, "guaranteed 0, burst none, weight 1.000, budget 5000 gpu-h/month and 20 USD/day"));
+    assert_true(harness_says(h, &reply->details, "[\"5000 gpu-h/month\",\"20 USD/day\"]"));
     reply = harness_quota(h, "acme", "", HARNESS_AS_IS, 64, HARNESS_AS_IS); /* what is not given stays */
-    assert_true(helio_text_is(
-        reply->text, "guaranteed 0, burst 64, weight 1.000, budget 5000 gpu-h/month and 20 USD/day"));
+    assert_true(harness_says(h, &reply->details, "\"burst_gpus\":64"));
+    assert_true(harness_says(h, &reply->details, "[\"5000 gpu-h/month\",\"20 USD/day\"]"));
     reply = harness_budget(h, "acme", "", "none gpu-h");
-    assert_true(helio_text_is(reply->text, "guaranteed 0, burst 64, weight 1.000, budget 20 USD/day"));
+    assert_true(harness_says(h, &reply->details, "\"budgets\":[\"20 USD/day\"]"));
     reply = harness_budget(h, "acme", "", "none");
-    assert_true(helio_text_is(reply->text, "guaranteed 0, burst 64, weight 1.000"));
+    assert_true(harness_says(h, &reply->details, "\"budgets\":[]"));
     harness_end(&h);
 }
 

@@ -151,7 +151,7 @@ static void duration__a_deadline_is_met_by_nine_runs_in_ten(void **state)
     spec.deadline_wall_ms = harness_wall_ms(h) + 5 * HOUR;
     spec.time_limit_ms = 6 * (uint64_t)HOUR;
     const helio_planned_t *p = plan(&spec);
-    assert_true(helio_text_is(p->decision.reason, "PolicyCap"));
+    assert_true(helio_text_is(p->decision.reason, "Deadline"));
     assert_true(helio_text_is(candidate(p, "a")->rejected_reason, "Deadline"));
     play_well("nightly", "H100", 10 * MINUTE, 10);
     helio_job_spec_t slow = named("nightly", "H100", 1);

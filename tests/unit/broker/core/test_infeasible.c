@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/reason/sentence.h"
 #include "tests/support/core_harness.h"
 
 enum { NORTH = 1, SOUTH = 2, WEST = 3 };
@@ -91,8 +92,9 @@ static void infeasible__says_what_each_site_has_the_largest_of_all_and_what_woul
     assert_candidate(&reply, "south", "TooSmall: has 2 nodes of 8 GPUs");
     assert_candidate(&reply, "west", "NoSuchGPU: has L40");
     /* what is said to fit is tried, and starts */
-    assert_text(reply.start_estimate.hints.items[0].change, "`gpu: H100:8`, `nodes: 2`");
-    assert_true(strncmp(reply.start_estimate.hints.items[0].effect.data, "starts at once at ", 18) == 0);
+    const helio_hint_t *hint = &reply.start_estimate.hints.items[0];
+    assert_text(harness_said(h, hint->change), "`gpu: H100:8`, `nodes: 2`");
+    assert_non_null(helio_details_find(&hint->effect, HELIO_DETAIL_STARTS_NOW));
     spec.gpus.items[0].count = 8;
     spec.nodes = 2;
     assert_text(plan(&spec).plan.decision.reason, "");
@@ -133,9 +135,9 @@ static void infeasible__names_what_is_too_much(void **state)
         assert_text(harness_said(h, plan(&spec).plan.decision.details), cases[i].expected);
         const helio_fx_reply_t *refused = harness_submit(h, "acme", &spec);
         char text[600];
-        (void)snprintf(text, sizeof text, "no site can ever run this: %s", cases[i].expected);
+        (void)snprintf(text, sizeof text, "no site can ever run this; %s", cases[i].expected);
         assert_int_equal(refused->rc, HELIO_INFEASIBLE);
-        assert_text(refused->text, text);
+        assert_text(helio_sentences_text(&refused->details, harness_arena(h)), text);
     }
 }
 
@@ -159,8 +161,8 @@ static void mapping__a_site_that_has_no_user_for_the_tenant_is_offered_nothing(v
     key = (helio_job_key_t){other->jobs.items[0].job, HELIO_NO_TASK};
     assert_text(harness_row(h, key)->site, "south");
     spec = harness_spec(h, "L40", 1);
-    assert_text(harness_submit(h, "other", &spec)->text,
-                "no site can ever run this: NoUserMapping at west, NoSuchGPU at north, south: no Unix user "
+    assert_text(helio_sentences_text(&harness_submit(h, "other", &spec)->details, harness_arena(h)),
+                "no site can ever run this; NoUserMapping at west, NoSuchGPU at north, south: no Unix user "
                 "for tenant other "
                 "there; a site's operator adds one under `agent.users`; `gpu: H100:1` would fit (north)");
 }

@@ -270,7 +270,8 @@ static const char *better_site(helio_job_key_t key)
     static char text[300];
     const helio_fx_reply_t *reply =
         harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
-    helio_text_t said = reply->rc == HELIO_OK ? reply->start_estimate.better_site : (helio_text_t){0};
+    helio_text_t said =
+        reply->rc == HELIO_OK ? harness_said(h, reply->start_estimate.better_site) : (helio_text_t){0};
     (void)snprintf(text, sizeof text, "%.*s", HELIO_TEXT_ARGS(said));
     return text;
 }
@@ -326,18 +327,16 @@ static void migrate__who_does_not_tell_how_it_saves_is_told_so_at_once(void **st
     helio_job_spec_t silent = movable(1, 1), good = movable(1, 1);
     silent.checkpoint_signal = (helio_text_t){0};
     const helio_fx_reply_t *reply = harness_submit(h, "acme", &silent);
-    assert_true(helio_text_is(
-        reply->text, "on_better_site: the job will not be moved, since nothing tells how it saves; give "
-                      "`checkpoint.signal` or `checkpoint.every`"));
-    assert_int_equal(harness_submit(h, "acme", &good)->text.size, 0);
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"NoCheckpoint\",\"params\":{\"jobs\":1,\"submitted\":1}}]");
+    assert_int_equal(harness_submit(h, "acme", &good)->details.items.count, 0);
     helio_submission_t three[] = {harness_submission(h, &silent, "", "a"),
                                   harness_submission(h, &good, "", "b"),
                                   harness_submission(h, &silent, "", "c")};
     reply = harness_submit_all(h, "acme", three, 3);
     assert_int_equal(reply->rc, HELIO_OK);
-    assert_true(helio_text_is(
-        reply->text, "on_better_site: 2 of the 3 jobs will not be moved, since nothing tells how each "
-                      "saves; give `checkpoint.signal` or `checkpoint.every`"));
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"NoCheckpoint\",\"params\":{\"jobs\":2,\"submitted\":3}}]");
 }
 
 int main(void)

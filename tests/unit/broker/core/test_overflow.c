@@ -135,7 +135,7 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, submit(8))->start_estimate;
     bool named = false;
     for (uint32_t i = 0; i < p->hints.count; i++)
-        named = named || strstr(p->hints.items[i].change.data, "overflow group `out`");
+        named = named || harness_says(h, &p->hints.items[i].change, "\"TryOverflow\",\"params\":{\"group\":\"out\"}");
     assert_true(named);
 }
 
@@ -227,12 +227,12 @@ static void group__nonsense_is_refused_and_changes_nothing(void **state)
         helio_rc rc;
         const char *says;
     } cases[] = {
-        {"a", "", "", "home-*", HELIO_INVALID, "whose jobs"},
-        {"a", "nowhere", "", "home-*", HELIO_NOT_FOUND, "helio queues"},
-        {"a", "", "nobody", "home-*", HELIO_NOT_FOUND, "helio tenants set"},
+        {"a", "", "", "home-*", HELIO_INVALID, "OverflowUnbound"},
+        {"a", "nowhere", "", "home-*", HELIO_NOT_FOUND, "UnknownQueue"},
+        {"a", "", "nobody", "home-*", HELIO_NOT_FOUND, "UnknownTenant"},
         {"a", "batch", "", "home-*; cloud,after=soon", HELIO_INVALID, "step 2: after"},
-        {"a", "standard", "", "home-*", HELIO_CONFLICT, "helio overflow rm out"},
-        {"a", "", "", NULL, HELIO_NOT_FOUND, "helio overflow list"},
+        {"a", "standard", "", "home-*", HELIO_CONFLICT, "\"OverflowRival\",\"params\":{\"group\":\"out\"}"},
+        {"a", "", "", NULL, HELIO_NOT_FOUND, "UnknownOverflow"},
     };
     set("home-*");
     harness_clear(h);
@@ -240,7 +240,7 @@ static void group__nonsense_is_refused_and_changes_nothing(void **state)
         const helio_fx_reply_t *reply =
             harness_overflow(h, cases[i].name, cases[i].queue, cases[i].tenant, cases[i].steps);
         assert_int_equal(reply->rc, cases[i].rc);
-        assert_non_null(strstr(reply->text.data, cases[i].says));
+        assert_true(harness_says(h, &reply->details, cases[i].says));
     }
     helio_ev_overflow_t user = {
         .call = 4711, .name = HELIO_TEXT("a"), .queue = HELIO_TEXT("batch"), .steps = HELIO_TEXT("x")};
@@ -308,20 +308,26 @@ static void input_warning__a_step_that_names_no_site_is_told(void **state)
     static const struct {
         const char *steps, *says;
     } cases[] = {
-        {"home-*; cloud,after=30m", "set"},
-        {"home-*; clod,after=30m", "set; step 2: no site that is known is named by 'clod': did you mean 'cloud'?"},
-        {"home-*; far-*,after=30m", "set; step 2: no site that is known is named by 'far-*'"},
+        {"home-*; cloud,after=30m", ""},
+        {"home-*; clod,after=30m",
+         "{\"code\":\"WarnStepSite\",\"params\":{\"step\":2,\"pattern\":\"clod\",\"suggestion\":\"cloud\"}}"},
+        {"home-*; far-*,after=30m", "{\"code\":\"WarnStepSite\",\"params\":{\"step\":2,\"pattern\":\"far-*\"}}"},
         {"home-*, !hom-b; cloud,after=1m",
-         "set; step 1: no site that is known is named by 'hom-b': did you mean 'home-a'?"},
-        {"EU; cloud,after=1m", "set; step 1: 'EU' is a region, and steps name sites (`helio sites`)"},
-        {"*; cloud,after=1m",
-         "set; step 2: it has no site that is known: those that it names are of steps before it, or excluded"},
+         "{\"code\":\"WarnStepSite\",\"params\":{\"step\":1,\"pattern\":\"hom-b\",\"suggestion\":\"home-a\"}}"},
+        {"EU; cloud,after=1m", "{\"code\":\"WarnStepRegion\",\"params\":{\"step\":1,\"pattern\":\"EU\"}}"},
+        {"*; cloud,after=1m", "{\"code\":\"WarnStepEmpty\",\"params\":{\"step\":2}}"},
     };
-    assert_true(helio_text_is(harness_overflow(h, "out", "standard", "", "nobody")->text,
-                              "set")); /* no site has joined yet */
+    const helio_fx_reply_t *reply = harness_overflow(h, "out", "standard", "", "nobody");
+    assert_int_equal(reply->details.items.count, 1); /* no site has joined yet */
     join();
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(harness_overflow(h, "out", "standard", "", cases[i].steps)->text.data, cases[i].says);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        reply = harness_overflow(h, "out", "standard", "", cases[i].steps);
+        const char *warning = strchr(harness_details(h, &reply->details), ',');
+        char expected[200];
+        (void)snprintf(expected, sizeof expected, ",\"params\":{}}%s%s]", cases[i].says[0] ? "," : "", cases[i].says);
+        assert_int_equal(reply->details.items.items[0].code, HELIO_DETAIL_OVERFLOW_SET);
+        assert_string_equal(warning, expected);
+    }
 }
 
 /*  Coming back from a site where it ran, a job stands in line anew. */

@@ -168,8 +168,27 @@ static void plan__of_a_job_that_may_not_start_yet_is_of_when_it_may(void **state
     assert_true(helio_text_is(p->decision.chosen_site, "south"));
     assert_true(p->expected_ms == at_ms);
     assert_true(p->candidates.items[0].row.start_ms == at_ms);
-    assert_non_null(strstr(harness_said(h, p->decision.details).data, "not before 2026-03-01T05:00Z"));
+    assert_non_null(strstr(harness_said(h, p->decision.details).data, "not before 2026-03-01T05:00:00Z"));
     spec.not_before_wall_ms = harness_wall_ms(h) - HOUR; /* that has come */
+    assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
+}
+
+/*  Word for word, and code for code. */
+static void plan__that_its_deadline_forbids_says_what_a_submission_would(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8); /* an hour */
+    spec.deadline_wall_ms = harness_wall_ms(h) + HOUR - 1000;
+    const helio_planned_t *p = plan(&spec);
+    assert_true(helio_text_is(p->decision.reason, "Deadline"));
+    assert_int_equal(p->decision.chosen_site.size, 0);
+    const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
+    assert_true(helio_text_is(reply->reason, "Deadline"));
+    const helio_detail_t *planned = helio_details_find(&p->decision.details, HELIO_DETAIL_DEADLINE_MISSED),
+                         *refused = helio_details_find(&reply->details, HELIO_DETAIL_DEADLINE_MISSED);
+    assert_true(planned && refused && helio_record_equal(&helio_detail_type, planned, refused));
+    spec.deadline_wall_ms = harness_wall_ms(h) + HOUR; /* it would end in time */
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
 }
 
@@ -187,14 +206,15 @@ static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_mo
     assert_int_equal(reply->rc, HELIO_OK);
     assert_true(helio_text_is(reply->plan.decision.reason, "Gated"));
     assert_true(reply->plan.expected_ms == harness_wall_ms(h) + HOUR);
-    assert_non_null(strstr(reply->start_estimate.basis.data, "1 job that it depends on, over by 2026-03-01T01:00Z"));
+    assert_true(harness_says(h, &reply->start_estimate.basis,
+                             "\"StartDependenciesEnd\",\"params\":{\"jobs\":1,\"end\":\"2026-03-01T01:00:00"));
     helio_job_key_t waits = harness_job_after(h, &spec, HELIO_AFTER_OK, first); /* when that one ends nobody knows */
     after.on = waits;
     job = harness_dependent(h, &spec, &after, 1);
     reply = plan_of("acme", &job, 1);
     assert_true(helio_text_is(reply->plan.decision.reason, "Gated"));
     assert_true(reply->plan.expected_ms == 0);
-    assert_non_null(strstr(reply->start_estimate.basis.data, "nobody knows when"));
+    assert_true(harness_says(h, &reply->start_estimate.basis, "\"StartDependenciesOpen\",\"params\":{\"jobs\":1}"));
     int64_t tomorrow_ms = harness_wall_ms(h) + 24 * HOUR;
     spec.not_before_wall_ms = tomorrow_ms;
     after.on = harness_job(h, &spec); /* that it does not begin before is known */
@@ -202,7 +222,8 @@ static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_mo
     job = harness_dependent(h, &spec, &after, 1);
     reply = plan_of("acme", &job, 1);
     assert_true(reply->start_estimate.earliest_ms == tomorrow_ms);
-    assert_non_null(strstr(reply->start_estimate.basis.data, "may not before 2026-03-02T"));
+    assert_true(harness_says(h, &reply->start_estimate.basis,
+                             "\"StartDependenciesOpen\",\"params\":{\"jobs\":1,\"begin\":\"2026-03-02T"));
     after.after = HELIO_AFTER_ANY; /* a cancel would do */
     job = harness_dependent(h, &spec, &after, 1);
     assert_true(plan_of("acme", &job, 1)->start_estimate.earliest_ms < tomorrow_ms);
@@ -220,7 +241,7 @@ static void plan__says_what_would_help(void **state)
     const helio_start_estimate_t *p = &plan_of("acme", &job, 1)->start_estimate;
     assert_int_equal(p->hints.count, 1);
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_MAX_COST);
-    assert_true(helio_text_is(p->hints.items[0].change, "raise `max_cost` to 12.00 USD"));
+    assert_true(harness_says(h, &p->hints.items[0].change, "\"TryMaxCost\",\"params\":{\"max_cost_usd\":12.0}"));
     spec.max_cost_micro_usd = 12000000; /* it is true */
     assert_true(helio_text_is(plan(&spec)->decision.chosen_site, "north"));
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
@@ -251,24 +272,25 @@ static void plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_other
     assert_int_equal(plan_array(0, 0)->tasks_now, 0);
     const helio_planned_t *p = plan_array(12, 0);
     assert_int_equal(p->tasks_now, 12);
-    assert_true(helio_text_is(p->tasks_text, "all may start now"));
+    assert_non_null(helio_details_find(&p->tasks_details, HELIO_DETAIL_TASKS_ALL));
     p = plan_array(13, 0);
     assert_int_equal(p->tasks_now, 12);
-    assert_true(helio_text_is(p->tasks_text, "12 may start now, the others when there is room"));
+    assert_true(harness_says(h, &p->tasks_details, "\"TasksCapacity\",\"params\":{\"tasks\":12}"));
     p = plan_array(13, 4);
     assert_int_equal(p->tasks_now, 4);
-    assert_true(helio_text_is(p->tasks_text, "4 may start now, as `array` allows no more at once"));
+    assert_true(harness_says(h, &p->tasks_details, "\"TasksThrottle\",\"params\":{\"tasks\":4}"));
     (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 20, HARNESS_AS_IS);
     p = plan_array(3, 0);
     assert_int_equal(p->tasks_now, 2);
-    assert_true(
-        helio_text_is(p->tasks_text, "2 may start now; quota of acme: at most 20 GPUs at once, it needs 24"));
+    assert_true(harness_says(h, &p->tasks_details, "\"TasksSome\",\"params\":{\"tasks\":2}"));
+    assert_non_null(
+        strstr(harness_said(h, p->tasks_details).data, "quota of acme: at most 20 GPUs at once, it needs 24"));
     assert_true(helio_text_is(p->decision.reason, "")); /* of one task */
     (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 4, HARNESS_AS_IS);
     p = plan_array(3, 0);
     assert_int_equal(p->tasks_now, 0);
     assert_true(helio_text_is(p->decision.reason, "PolicyCap"));
-    assert_true(helio_text_is(p->tasks_text, "none starts now"));
+    assert_non_null(helio_details_find(&p->tasks_details, HELIO_DETAIL_TASKS_NONE));
 }
 
 static void plan__no_sites_is_a_plan_too(void **state)
@@ -293,7 +315,7 @@ static void plan__refuses_what_is_no_plan(void **state)
     jobs[0].spec.queue = HELIO_TEXT("fast-lane");
     const helio_fx_reply_t *reply = plan_of("acme", jobs, 1);
     assert_int_equal(reply->rc, HELIO_INVALID);
-    assert_non_null(strstr(reply->text.data, "fast-lane"));
+    assert_true(harness_says(h, &reply->details, "\"UnknownQueue\",\"params\":{\"queue\":\"fast-lane\""));
 }
 
 /*  Whatever the world: what is planned is what happens when the same job comes next. */
@@ -354,6 +376,7 @@ int main(void)
         CASE(plan__changes_nothing),
         CASE(plan__what_cannot_go_now_says_until_when),
         CASE(plan__of_a_job_that_may_not_start_yet_is_of_when_it_may),
+        CASE(plan__that_its_deadline_forbids_says_what_a_submission_would),
         CASE(plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_most),
         CASE(plan__says_what_would_help),
         CASE(plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_others),

@@ -126,10 +126,11 @@ static void plan__of_those_that_save_first_is_of_when_they_have_left(void **stat
     assert_null(strstr(harness_said(h, reply.plan.decision.details).data, "preempt"));
     assert_text(reply.plan.decision.chosen_site, "");
     assert_int_equal(reply.start_estimate.hints.count, 1);
-    assert_text(reply.start_estimate.hints.items[0].change, "queue `express`");
-    assert_text(reply.start_estimate.hints.items[0].effect,
-                "starts by 2026-03-01T00:02:30Z at north/a, $0.00 and 320 g "
-                "CO2e; would preempt 1 job of queue standard");
+    const helio_hint_t *hint = &reply.start_estimate.hints.items[0];
+    assert_true(harness_says(h, &hint->change, "\"TryQueue\",\"params\":{\"queue\":\"express\"}"));
+    assert_true(harness_says(h, &hint->effect, "{\"code\":\"StartsBy\",\"params\":{\"site\":\"north\",\"pool\":\"a\","));
+    assert_true(harness_says(h, &hint->effect, "\"at\":\"2026-03-01T00:02:30"));
+    assert_non_null(strstr(harness_said(h, hint->effect).data, "would preempt 1 job of queue standard"));
     assert_int_equal(harness_figures(h).preemptions_total[HELIO_PREEMPT_CAUSE_TIER], 0);
 }
 

@@ -71,15 +71,16 @@ static void queue__is_made_changed_audited_and_removed(void **state)
     (void)state;
     harness_clear(h);
     const helio_fx_reply_t *reply = harness_queue(h, "urgent", 900, HELIO_TIER_CRITICAL);
-    assert_true(helio_text_is(reply->text, "priority 900, tier critical, time 24h00m"));
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"QueueSet\",\"params\":{\"priority\":900,\"tier\":\"critical\",\"time_s\":86400.0}}]");
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "queue-set") && helio_text_is(audit->object, "urgent"));
     reply = harness_queue(h, "urgent", 700, HARNESS_AS_IS); /* what is not given stays */
-    assert_true(helio_text_is(reply->text, "priority 700, tier critical, time 24h00m"));
+    assert_true(harness_says(h, &reply->details, "{\"priority\":700,\"tier\":\"critical\",\"time_s\":86400.0}"));
     submit("urgent", 1, 1);
     reply = harness_queue(h, "urgent", HARNESS_AS_IS, HARNESS_AS_IS);
     assert_int_equal(reply->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(reply->text.data, "1 jobs that are not over"));
+    assert_true(harness_says(h, &reply->details, "\"QueueInUse\",\"params\":{\"queue\":\"urgent\",\"jobs\":1}"));
     assert_int_equal(harness_queue(h, "nightly", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_OK);
     assert_int_equal(harness_queue(h, "nightly", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_NOT_FOUND);
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -99,19 +100,19 @@ static void queue__nonsense_is_refused_and_changes_nothing(void **state)
         helio_rc rc;
         const char *says;
     } rules[] = {
-        {"nowhere", "", "", HOUR_MS, 900, HELIO_NOT_FOUND, "helio queues"},
-        {"nightly", "", "", 0, 900, HELIO_INVALID, "for:"},
-        {"nightly", "", "", UINT64_MAX, 900, HELIO_INVALID, "for:"},
+        {"nowhere", "", "", HOUR_MS, 900, HELIO_NOT_FOUND, "UnknownQueue"},
+        {"nightly", "", "", 0, 900, HELIO_INVALID, "RuleTooLong"},
+        {"nightly", "", "", UINT64_MAX, 900, HELIO_INVALID, "RuleTooLong"},
         {"nightly", "", "Mon..Fry 20:00-08:00", 0, 900, HELIO_INVALID, "schedule: at character 6"},
-        {"nightly", "", "20:00-08:00", 0, HELIO_QUEUE_PRIORITY_MAX + 1, HELIO_INVALID, "priority:"},
-        {"nightly", "", "20:00-08:00", 0, -1, HELIO_NOT_FOUND, "helio queues schedule nightly"},
+        {"nightly", "", "20:00-08:00", 0, HELIO_QUEUE_PRIORITY_MAX + 1, HELIO_INVALID, "\"OutOfRange\",\"params\":{\"field\":\"priority\""},
+        {"nightly", "", "20:00-08:00", 0, -1, HELIO_NOT_FOUND, "\"UnknownRule\",\"params\":{\"queue\":\"nightly\"}"},
     };
     harness_clear(h);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         const helio_fx_reply_t *reply = harness_rule(h, rules[i].queue, rules[i].region, rules[i].schedule,
                                                        rules[i].for_ms, rules[i].priority);
         assert_int_equal(reply->rc, rules[i].rc);
-        assert_non_null(strstr(reply->text.data, rules[i].says));
+        assert_true(harness_says(h, &reply->details, rules[i].says));
     }
     assert_int_equal(harness_queue(h, "late", HARNESS_AS_IS, HELIO_TIER_STANDARD)->rc, HELIO_INVALID);
     assert_int_equal(harness_queue(h, "late", HELIO_QUEUE_PRIORITY_MAX + 1, HARNESS_AS_IS)->rc,
@@ -196,16 +197,22 @@ static void rule__follows_the_clock_on_the_wall_of_its_zone(void **state)
     harness_end(&next);
     static const struct {
         const char *zone;
-        bool slip;
-    } zones[] = {{"Asia/Tokyo", false}, {"Etc/GMT+5", true}, {"Etc/GMT", false}, {"EST5EDT", true},
-                 {"EST", true},         {"Japan", false},    {"GMT", false}};
+        helio_detail_code_t warning;
+    } zones[] = {{"Asia/Tokyo", HELIO_DETAIL_NONE},
+                 {"Etc/GMT+5", HELIO_DETAIL_WARN_ZONE_SIGN},
+                 {"Etc/GMT", HELIO_DETAIL_NONE},
+                 {"EST5EDT", HELIO_DETAIL_WARN_ZONE_FIXED},
+                 {"EST", HELIO_DETAIL_WARN_ZONE_FIXED},
+                 {"Japan", HELIO_DETAIL_NONE},
+                 {"GMT", HELIO_DETAIL_NONE}};
     for (size_t i = 0; i < sizeof zones / sizeof zones[0]; i++) {
         harness_clear(h);
         event.zone = helio_text_of(zones[i].zone);
         harness_step(h, HELIO_BROKER_EV_QUEUE_RULE, &event);
         const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
         assert_int_equal(reply->rc, HELIO_OK);
-        assert_true((strstr(reply->text.data, "name a place, as Europe/Berlin") != NULL) == zones[i].slip);
+        assert_int_equal(reply->details.items.count, zones[i].warning ? 2 : 1);
+        assert_true(!zones[i].warning || helio_details_find(&reply->details, zones[i].warning));
     }
 }
 
@@ -354,16 +361,17 @@ static void input_warning__a_region_without_sites_is_told(void **state)
     (void)state;
     static const struct {
         const char *region, *says;
-    } cases[] = {{"", ""}, {"EU", ""}, {"EV", "; no site that is known is in region 'EV'"},
-                 {"EU-XY", "; no site that is known is in region 'EU-XY': did you mean 'EU-XX'?"}};
-    assert_null(
-        strstr(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->text.data, "region")); /* no site is known yet */
+    } cases[] = {{"", ""},
+                 {"EU", ""},
+                 {"EV", "{\"code\":\"WarnRegion\",\"params\":{\"region\":\"EV\"}}"},
+                 {"EU-XY", "{\"code\":\"WarnRegion\",\"params\":{\"region\":\"EU-XY\",\"suggestion\":\"EU-XX\"}}"}};
+    assert_int_equal(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->details.items.count, 1); /* no site is known yet */
     harness_join(h, EU, eu);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const helio_fx_reply_t *reply = harness_rule(h, "nightly", cases[i].region, "", HOUR_MS, 900);
         assert_int_equal(reply->rc, HELIO_OK);
-        const char *slip = strchr(reply->text.data, ';');
-        assert_string_equal(slip ? slip : "", cases[i].says);
+        assert_int_equal(reply->details.items.count, cases[i].says[0] ? 2 : 1);
+        assert_true(harness_says(h, &reply->details, cases[i].says));
     }
 }
 

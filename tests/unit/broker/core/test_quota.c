@@ -42,7 +42,7 @@ static void quota__is_stored_audited_and_answered(void **state)
     harness_t *h = begin(1);
     const helio_fx_reply_t *reply = harness_quota(h, "acme", "", 16, 64, HARNESS_AS_IS);
     assert_int_equal(reply->rc, HELIO_OK);
-    assert_true(helio_text_is(reply->text, "guaranteed 16, burst 64, weight 1.000"));
+    assert_true(harness_says(h, &reply->details, "\"QuotaSet\",\"params\":{\"guaranteed_gpus\":16,\"burst_gpus\":64,\"weight\":1.0,"));
     const helio_row_quota_t *row = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
     assert_non_null(row);
     assert_int_equal(row->burst_gpus, 64);
@@ -52,9 +52,9 @@ static void quota__is_stored_audited_and_answered(void **state)
     assert_true(helio_text_is(audit->detail, "guaranteed 16, burst 64, weight 1.000"));
     /* what is not given stays */
     reply = harness_quota(h, "acme", "", HARNESS_AS_IS, HELIO_QUOTA_UNLIMITED, 2500);
-    assert_true(helio_text_is(reply->text, "guaranteed 16, burst none, weight 2.500"));
+    assert_true(harness_says(h, &reply->details, "\"QuotaSetUnlimited\",\"params\":{\"guaranteed_gpus\":16,\"weight\":2.5,"));
     reply = harness_quota(h, "acme", "batch", HARNESS_AS_IS, 4, HARNESS_AS_IS);
-    assert_true(helio_text_is(reply->text, "guaranteed 0, burst 4, weight 1.000"));
+    assert_true(harness_says(h, &reply->details, "{\"guaranteed_gpus\":0,\"burst_gpus\":4,\"weight\":1.0,"));
     harness_end(&h);
 }
 
@@ -65,21 +65,23 @@ static void quota__nonsense_is_refused_and_changes_nothing(void **state)
         const char *tenant, *queue;
         int64_t guaranteed, burst, weight;
         helio_rc rc;
+        helio_detail_code_t code;
     } cases[] = {
-        {"nobody", "", 1, 2, HARNESS_AS_IS, HELIO_NOT_FOUND},
-        {"acme", "nowhere", 1, 2, HARNESS_AS_IS, HELIO_NOT_FOUND},
-        {"acme", "", 3, 2, HARNESS_AS_IS, HELIO_INVALID},
-        {"acme", "", HARNESS_AS_IS, HELIO_QUOTA_GPUS_MAX + 1, HARNESS_AS_IS, HELIO_INVALID},
-        {"acme", "", HARNESS_AS_IS, HARNESS_AS_IS, 0, HELIO_INVALID},
-        {"acme", "", HARNESS_AS_IS, HARNESS_AS_IS, HELIO_QUOTA_WEIGHT_MAX + 1, HELIO_INVALID},
-        {"acme", "batch", HARNESS_AS_IS, HARNESS_AS_IS, 2000, HELIO_INVALID},
+        {"nobody", "", 1, 2, HARNESS_AS_IS, HELIO_NOT_FOUND, HELIO_DETAIL_UNKNOWN_TENANT},
+        {"acme", "nowhere", 1, 2, HARNESS_AS_IS, HELIO_NOT_FOUND, HELIO_DETAIL_UNKNOWN_QUEUE},
+        {"acme", "", 3, 2, HARNESS_AS_IS, HELIO_INVALID, HELIO_DETAIL_QUOTA_GUARANTEE_ABOVE_BURST},
+        {"acme", "", HARNESS_AS_IS, HELIO_QUOTA_GPUS_MAX + 1, HARNESS_AS_IS, HELIO_INVALID, HELIO_DETAIL_OUT_OF_RANGE},
+        {"acme", "", HARNESS_AS_IS, HARNESS_AS_IS, 0, HELIO_INVALID, HELIO_DETAIL_OUT_OF_RANGE},
+        {"acme", "", HARNESS_AS_IS, HARNESS_AS_IS, HELIO_QUOTA_WEIGHT_MAX + 1, HELIO_INVALID,
+         HELIO_DETAIL_OUT_OF_RANGE},
+        {"acme", "batch", HARNESS_AS_IS, HARNESS_AS_IS, 2000, HELIO_INVALID, HELIO_DETAIL_QUOTA_WEIGHT_OF_QUEUE},
     };
     harness_t *h = begin(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const helio_fx_reply_t *reply = harness_quota(h, cases[i].tenant, cases[i].queue, cases[i].guaranteed,
                                                         cases[i].burst, cases[i].weight);
         assert_int_equal(reply->rc, cases[i].rc);
-        assert_true(reply->text.size > 0);
+        assert_non_null(helio_details_find(&reply->details, cases[i].code));
     }
     helio_ev_quota_t user = {.call = 4711,
                              .user = HELIO_TEXT("ada"),
@@ -117,7 +119,7 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, harness_job(h, &spec))->start_estimate;
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_QUOTA);
-    assert_non_null(strstr(p->hints.items[0].change.data, "`helio quota set acme --burst 16`"));
+    assert_non_null(strstr(harness_said(h, p->hints.items[0].change).data, "`helio quota set acme --burst 16`"));
     /* the other tenant is not held up */
     submit(h, "other", "standard", 4, 5);
     assert_int_equal(harness_gpus(h, "other", ""), 20);
@@ -269,7 +271,7 @@ static void quota__a_new_leader_keeps_it_and_what_is_held(void **state)
     submit(next, "acme", "standard", 4, 3);
     assert_int_equal(harness_gpus(next, "acme", ""), 12);
     const helio_fx_reply_t *reply = harness_quota(next, "acme", "", HARNESS_AS_IS, HARNESS_AS_IS, HARNESS_AS_IS);
-    assert_true(helio_text_is(reply->text, "guaranteed 2, burst 12, weight 2.000"));
+    assert_true(harness_says(next, &reply->details, "{\"guaranteed_gpus\":2,\"burst_gpus\":12,\"weight\":2.0,"));
     harness_end(&next);
     harness_end(&h);
 }

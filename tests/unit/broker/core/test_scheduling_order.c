@@ -154,7 +154,7 @@ static void drain__needs_an_operator_and_a_site(void **state)
         assert_int_equal(harness_site_command(h, kinds[i], HELIO_ROLE_USER, "north")->rc, HELIO_FORBIDDEN);
         const helio_fx_reply_t *reply = harness_site_command(h, kinds[i], HELIO_ROLE_ADMIN, "nowhere");
         assert_int_equal(reply->rc, HELIO_NOT_FOUND);
-        assert_non_null(strstr(reply->text.data, "nowhere"));
+        assert_true(harness_says(h, &reply->details, "\"UnknownSite\",\"params\":{\"site\":\"nowhere\"}"));
     }
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
 }

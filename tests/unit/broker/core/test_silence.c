@@ -219,12 +219,12 @@ static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
     const helio_fx_reply_t *reply =
         harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
     assert_int_equal(reply->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(reply->text.data, "ready"));
+    assert_true(harness_says(h, &reply->details, "\"AttestNotSilent\",\"params\":{\"site\":\"north\",\"state\":\"ready\"}"));
     harness_gone(h, NORTH);
     let_pass(20000); /* people see it as silent by then */
     reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
     assert_int_equal(reply->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(reply->text.data, "can be attested dead once that is 60 s"));
+    assert_true(harness_says(h, &reply->details, "\"AttestTooEarly\"") && harness_says(h, &reply->details, "\"after_s\":60.0"));
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 

@@ -105,7 +105,7 @@ static void submit__an_unknown_queue_is_named(void **state)
     spec.queue = HELIO_TEXT("fastlane");
     const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
     assert_int_equal(reply->rc, HELIO_INVALID);
-    assert_non_null(strstr(reply->text.data, "fastlane"));
+    assert_true(harness_says(h, &reply->details, "\"UnknownQueue\",\"params\":{\"queue\":\"fastlane\",\"job\":0}"));
     assert_nothing_stored();
 }
 
@@ -134,7 +134,8 @@ static void idempotency__the_same_key_for_another_document_is_a_conflict(void **
     harness_clear(h);
     const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &two, 1);
     assert_int_equal(reply->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(reply->text.data, "k1"));
+    assert_true(harness_says(h, &reply->details, "\"KeyReused\",\"params\":{\"key\":\"k1\""));
+    assert_non_null(helio_details_find(&reply->details, HELIO_DETAIL_NOTHING_STORED));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
 }
 
@@ -172,7 +173,7 @@ static void batch__one_bad_job_leaves_nothing_and_is_counted_from_one(void **sta
                                  harness_submission(h, &bad, "c", "")};
     const helio_fx_reply_t *reply = harness_submit_all(h, "acme", jobs, 3);
     assert_int_equal(reply->rc, HELIO_INVALID);
-    assert_non_null(strstr(reply->text.data, "job 3"));
+    assert_true(harness_says(h, &reply->details, "\"job\":3"));
     assert_nothing_stored();
     /* their keys are free still */
     assert_int_equal(harness_submit_all(h, "acme", jobs, 2)->rc, HELIO_OK);
@@ -229,8 +230,9 @@ static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_n
         const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
         assert_int_equal(reply->rc, HELIO_INFEASIBLE);
         assert_true(helio_text_is(reply->reason, "NeverFits"));
-        assert_non_null(strstr(reply->text.data, " at north"));
-        assert_non_null(strstr(reply->text.data, rows[i].word));
+        assert_non_null(helio_details_find(&reply->details, HELIO_DETAIL_NEVER_RUNS));
+        assert_true(harness_says(h, &reply->details, "north"));
+        assert_true(harness_says(h, &reply->details, rows[i].word));
     }
     assert_nothing_stored();
 }
@@ -245,12 +247,12 @@ static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(v
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
     const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
     assert_int_equal(reply->rc, HELIO_OK);
-    assert_true(strncmp(reply->text.data, "tenant fresh has no home site: ", 31) == 0);
-    assert_non_null(strstr(reply->text.data, "`helio tenants set fresh --home SITE`"));
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"TenantHomeless\",\"params\":{\"tenant\":\"fresh\"}}]");
     event.token.revoked_ms = 1;
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
     reply = harness_take(h, HELIO_BROKER_FX_REPLY);
-    assert_int_equal(reply->text.size, 0);
+    assert_int_equal(reply->details.items.count, 0);
 }
 
 static void principal__is_written_audited_by_its_name_and_answered(void **state)
@@ -347,12 +349,13 @@ static void submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_po
     const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
     assert_int_equal(reply->rc, HELIO_INFEASIBLE);
     assert_true(helio_text_is(reply->reason, "Deadline"));
-    assert_non_null(strstr(reply->text.data, "not before 2026-03-01T01:00:00Z"));
+    assert_true(harness_says(h, &reply->details, "\"DeadlineMissed\""));
+    assert_true(harness_says(h, &reply->details, "\"run_s\":3600.0,\"end\":\"2026-03-01T01:00:00"));
     spec.deadline_wall_ms = now_ms + 7200000;
     spec.not_before_wall_ms = now_ms + 3600001;
     reply = harness_submit(h, "acme", &spec);
     assert_int_equal(reply->rc, HELIO_INFEASIBLE);
-    assert_non_null(strstr(reply->text.data, "at `not_before`"));
+    assert_true(harness_says(h, &reply->details, "\"not_before\":\"2026-03-01T01:00:00"));
     assert_nothing_stored();
     spec.not_before_wall_ms = now_ms + 3600000;
     assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_OK);

@@ -11,7 +11,9 @@ static void data__is_stored_audited_and_answered(void **state)
     harness_t *h = begin();
     const helio_fx_reply_t *reply = harness_data(h, "s3://acme/corpus/", SITES_OF("south", "north", "south", "aws"));
     assert_int_equal(reply->rc, HELIO_OK);
-    assert_text(reply->text, "at south, north, aws; aws is not a site that has joined");
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"DataSet\",\"params\":{\"sites\":[\"south\",\"north\",\"aws\"],\"sites_total\":3}},"
+                        "{\"code\":\"WarnDataSite\",\"params\":{\"site\":\"aws\"}}]");
     const helio_row_data_t *row = harness_take(h, HELIO_BROKER_FX_ROW_DATA);
     assert_text(row->prefix, "s3://acme/corpus"); /* a slash at the end says nothing */
     assert_text(row->sites, "south north aws");
@@ -20,12 +22,13 @@ static void data__is_stored_audited_and_answered(void **state)
     assert_text(audit->object, "s3://acme/corpus");
     assert_text(audit->detail, "south, north, aws");
     reply = harness_data(h, "s3://acme/corpus", NOWHERE);
-    assert_text(reply->text, "removed");
+    assert_non_null(helio_details_find(&reply->details, HELIO_DETAIL_REMOVED));
     row = harness_take(h, HELIO_BROKER_FX_ROW_DATA);
     assert_int_equal(row->sites.size, 0);
     assert_text(((const helio_row_audit_t *)harness_take(h, HELIO_BROKER_FX_ROW_AUDIT))->action, "data-rm");
     reply = harness_link(h, "north", "*", 5000, 20000);
-    assert_text(reply->text, "5 Gbit/s, 0.02 USD/GB, 0 ms");
+    assert_string_equal(harness_details(h, &reply->details),
+                        "[{\"code\":\"LinkSet\",\"params\":{\"gbps\":5.0,\"egress_usd_per_gb\":\"0.02\",\"rtt_ms\":0}}]");
     const helio_row_link_t *link = harness_take(h, HELIO_BROKER_FX_ROW_LINK);
     assert_true(helio_text_is(link->from, "north") && helio_text_is(link->to, "*") && link->mbps == 5000 &&
                 !link->removed);

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "federation/reason/sentence.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/recorder.h"
 #include "federation/base/clock.h"
@@ -162,7 +163,9 @@ static inline void on_reply(helio_call_t *call, const helio_fx_reply_t *reply)
 {
     asked_t *asked = call->arg;
     asked->rc = (helio_rc)reply->rc;
-    (void)helio_text_copy(reply->text, asked->text, sizeof asked->text);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_sentences(&reply->details, &text);
+    (void)helio_text_copy(helio_buffer_view(&text), asked->text, sizeof asked->text);
     if (reply->jobs.count)
         asked->job = reply->jobs.items[0].job;
     tell(asked);

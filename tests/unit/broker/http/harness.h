@@ -232,6 +232,11 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
     static helio_value_t bound[] = {{.number = 412000}, {.number = 100000}, {.number = 0}};
     static helio_detail_t too_dirty[] = {{.code = HELIO_DETAIL_ABOVE_MAX_CARBON, .values = {bound, 3}}};
     const helio_job_spec_t *spec = &event->jobs.items[0].spec;
+    static helio_value_t late[5];
+    static helio_detail_t too_late[] = {{.code = HELIO_DETAIL_DEADLINE_MISSED, .values = {late, 5}}};
+    late[0].number = spec->deadline_wall_ms;
+    late[1].number = 4200000;
+    late[2].number = INT64_C(1772366400000) + 4200000;
     candidates[0] = (helio_planned_candidate_t){.row = {.site = HELIO_TEXT("lulea"),
                                                         .run_ms = 2520000,
                                                         .run_high_ms = 4200000,
@@ -255,7 +260,7 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
         return (helio_planned_t){.name = spec->name,
                                  .deadline_wall_ms = spec->deadline_wall_ms,
                                  .candidates = {candidates, 2},
-                                 .decision = {.at_ms = INT64_C(1772366400000), .reason = HELIO_TEXT("PolicyCap")}};
+                                 .decision = {.at_ms = INT64_C(1772366400000), .reason = HELIO_TEXT("Deadline"), .details = {{too_late, 1}}}};
     return (helio_planned_t){.name = spec->name,
                                     .goal = spec->goal,
                                     .flexible_ms = spec->flexible_ms,
@@ -282,9 +287,11 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
 static inline void reply_call(world_t *w, helio_call_t *call)
 {
     helio_accepted_job_t jobs[64];
+    helio_value_t text = helio_value_string(w->reply_text ? w->reply_text : "");
+    helio_detail_t detail = {.code = HELIO_DETAIL_INPUT_INVALID, .values = {&text, 1}};
     helio_fx_reply_t answer = {.rc = (uint32_t)w->reply_rc,
                                 .reason = helio_text_of(w->reply_reason),
-                                .text = helio_text_of(w->reply_text)};
+                                .details.items = {&detail, text.text.size ? 1 : 0}};
     if (call->event == HELIO_BROKER_EV_SUBMIT && w->reply_rc == HELIO_OK) {
         for (uint32_t i = 0; i < w->submitted && i < 64; i++)
             jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = w->jobs_existed >> i & 1};
@@ -296,10 +303,13 @@ static inline void reply_call(world_t *w, helio_call_t *call)
         answer.plan = planned(call->payload, candidates);
     bool foresees = call->event == HELIO_BROKER_EV_PLAN || call->event == HELIO_BROKER_EV_EXPLAIN;
     helio_ahead_t ahead = {.queue = HELIO_TEXT("express"), .jobs = 3, .gpus = 24};
-    helio_hint_t hint = {HELIO_HINT_KIND_FLEXIBLE, HELIO_TEXT("without `flexible`"), HELIO_TEXT("starts at once")};
+    helio_value_t start[] = {{.text = HELIO_TEXT("lulea")}, {.text = HELIO_TEXT("h100")}, {.number = 12300000}, {.number = 1900000}};
+    helio_detail_t change = {.code = HELIO_DETAIL_TRY_NO_FLEXIBLE}, forecast = {.code = HELIO_DETAIL_START_FORECAST},
+                   effect = {.code = HELIO_DETAIL_STARTS_NOW, .values = {start, 4}};
+    helio_hint_t hint = {HELIO_HINT_KIND_FLEXIBLE, {{&change, 1}}, {{&effect, 1}}};
     if (foresees && w->reply_rc == HELIO_OK)
         answer.start_estimate = (helio_start_estimate_t){.earliest_ms = INT64_C(1772374800000),
-                                             .basis = HELIO_TEXT("as forecast"),
+                                             .basis = {{&forecast, 1}},
                                              .ahead_jobs = 3,
                                              .ahead_gpus = 24,
                                              .ahead = {&ahead, 1},

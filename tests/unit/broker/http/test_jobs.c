@@ -145,17 +145,16 @@ static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
     }
 }
 
-static void http__a_plan_that_its_deadline_forbids_says_what_a_submission_would(void **state)
+static void http__a_plan_that_its_deadline_forbids_says_so_in_words_and_codes(void **state)
 {
     (void)state;
     ask(w, &r, "POST", "/v1/plans", w->user.text, YAML,
         "run: echo\nplacement: {deadline: \"2026-03-01T13:00:00Z\"}\n");
     assert_int_equal(r.status, 200);
-    assert_contains(r.body, "\"reason\":\"Deadline\",\"detail\":\"it ends at 2026-03-01T13:00:00Z, and the "
-                            "job, which is taken to run up to 1h10m, is over not before 2026-03-01T13:10:00Z");
-    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML,
-        "run: echo\nplacement: {deadline: \"2026-03-01T14:00:00Z\"}\n"); /* it would end in time: busy, not too late */
-    assert_contains(r.body, "\"reason\":\"PolicyCap\"");
+    assert_contains(r.body, "\"reason\":\"Deadline\",\"detail\":\"deadline 2026-03-01T13:00:00Z cannot be met: the run is "
+                            "expected to take up to 1h10m and would end at 2026-03-01T13:10:00Z at the earliest\"");
+    assert_contains(r.body, "\"details\":[{\"code\":\"DeadlineMissed\",\"params\":{\"deadline\":\"2026-03-01T13:00:00.000Z\","
+                            "\"run_s\":4200.0,");
 }
 
 static void http__a_plan_is_json_with_terms_in_dollars(void **state)
@@ -182,10 +181,12 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
         "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",
         "\"expected_start\":\"2026-03-01T14:20:00.000Z\",\"policy_version\":\"terms-1\",\"forecast_issued_at\":null,"
         "\"planned_at\":\"2026-03-01T12:00:00.000Z\",",
-        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"as "
-        "forecast\",\"at\":null},"
+        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"the forecast hour that it waits for;",
+        "\"details\":[{\"code\":\"StartForecast\",\"params\":{}}],\"at\":null},"
         "\"ahead\":{\"jobs\":3,\"gpus\":24,\"first\":[{\"tenant\":null,\"queue\":\"express\",\"jobs\":3,\"gpus\":24}]"
-        "},\"hints\":[{\"kind\":\"flexible\",\"change\":\"without `flexible`\",\"effect\":\"starts at once\"}]}"};
+        "},\"hints\":[{\"kind\":\"flexible\",\"change\":\"without `flexible`\",\"change_details\":[{\"code\":\"TryNoFlexible\",\"params\":{}}],"
+        "\"effect\":\"starts now at lulea/h100, for $12.30 and 1.9 kg CO2e\",\"effect_details\":[{\"code\":\"StartsNow\",\"params\":"
+        "{\"site\":\"lulea\",\"pool\":\"h100\",\"cost_usd\":12.3,\"carbon_g\":1900.0}}]}]}"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         assert_contains(r.body, parts[i]);
     ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: echo\nqueu: batch\n");
@@ -354,7 +355,8 @@ static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
         "{\"priority\": -7, \"goal\": \"green\", \"deadline\": \"2026-11-22T07:00:00Z\", \"flexible\": \"1h30m\", "
         "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\"}");
     assert_int_equal(r.status, 200);
-    assert_string_equal(r.body, "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\"}\n");
+    assert_string_equal(r.body, "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\",\"details\":"
+                                "[{\"code\":\"InputInvalid\",\"params\":{\"explanation\":\"edited: goal cheap → green\"}}]}\n");
     assert_int_equal(w->event, HELIO_BROKER_EV_EDIT);
     assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
     assert_string_equal(w->tenant, "acme");
@@ -436,7 +438,7 @@ int main(void)
         TEST(http__what_ended_meanwhile_is_looked_up_again_a_few_times),
         TEST(http__dependencies_that_cannot_be_looked_up_are_not_submitted),
         TEST(http__parts_of_ids_are_searched_for_up_to_a_bound),
-        TEST(http__a_plan_that_its_deadline_forbids_says_what_a_submission_would),
+        TEST(http__a_plan_that_its_deadline_forbids_says_so_in_words_and_codes),
         TEST(http__a_plan_is_json_with_terms_in_dollars),
         TEST(http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted),
         TEST(http__every_result_of_the_engine_has_its_status),

@@ -26,13 +26,13 @@ static void see(void *arg, const helio_effect_t *effect)
     const helio_fx_reply_t *answer = effect->payload;
     assert_true(seen->count < SEEN_MAX);
     seen->calls[seen->count] = answer->call;
-    seen->texts[seen->count] = answer->text;
+    seen->texts[seen->count] = answer->reason;
     seen->batches[seen->count++] = effect->batch;
 }
 
 static void hold(helio_release_queue_t *queue, uint64_t batch, uint64_t call, const char *text)
 {
-    helio_fx_reply_t answer = {.call = call, .text = helio_text_of(text)};
+    helio_fx_reply_t answer = {.call = call, .reason = helio_text_of(text)};
     helio_effect_t effect = {HELIO_BROKER_FX_REPLY, HELIO_RELEASE_HELD, batch, &answer};
     helio_release_queue_hold(queue, &effect);
 }

@@ -1,0 +1,10 @@
+/*  refusal.c -- a reply that refuses what should have been accepted. */
+#include "federation/reason/sentence.h"
+#include "simulator/workload/internal.h"
+
+void workload_refused(sim_workload_t *self, const helio_fx_reply_t *reply, const char *what)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_sentences(&reply->details, &text);
+    sim_violate(self->engine, "%s: %s", what, text.data ? text.data : "");
+}
