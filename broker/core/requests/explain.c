@@ -25,6 +25,7 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 
 static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
 {
@@ -174,12 +175,12 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
     core_start_estimate_ahead(self, job->submission->class, job, reader, p);
     evaluation_t e = core_evaluate_ask(self, &ask, job->submission->class, &alone);
     choice_t choice = core_choose(self, &e);
-    const char *detail = "";
+    helio_details_t details;
     int64_t expected_ms = 0;
     helio_reason_t reason = HELIO_REASON_NONE;
     if (!choice.now || choice.later) {
         core_decide(self, &e, &choice);
-        reason = core_decision_reason(self, &e, &detail, &expected_ms);
+        reason = core_decision_reason(self, &e, &details, &expected_ms);
     }
     core_start_estimate_expect(self, &e, reason, expected_ms, p);
     bool head = job == job->submission->class->waiting;
@@ -188,10 +189,10 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
                core_printf(self, "%s is kept for it; latest by the time limits of what runs there, unless those before "
                                  "it go there too", core_place_text(self, e.reserved)));
     int64_t left_ms = 0;
-    const char *leaving = core_preempt_text(self, job->submission->class, &left_ms);
-    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && head) {
+    const helio_details_t leaving = core_why(self, core_preempt_detail(self, job->submission->class, &left_ms));
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving.items.count && head) {
         expected_ms = left_ms;
-        expect(p, self->wall_ms, left_ms, leaving);
+        expect(p, self->wall_ms, left_ms, core_sentences(self, &leaving));
     }
     core_hints(self, &e, reason, expected_ms, p);
 }

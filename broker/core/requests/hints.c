@@ -21,6 +21,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 enum { HINTS_MAX = 6, MODELS_MAX = 3, TRIES_MAX = 3, MIN_TIME_MS = 60000, CENT = 10000 };
 
@@ -67,7 +68,7 @@ static const char *effect_of(const advisor_t *self, const ask_t *changed)
     if (!e.waits && !choice.now && core_preempt_expect(core, &e) &&
         (!self->expected_ms || e.preempts_at_ms < self->expected_ms))
         return core_printf(core, "starts by %s at %s; %s", core_second_text(core, e.preempts_at_ms),
-                           place_and_cost(core, e.preempts, &e.preempts->c.now), e.preempts_text);
+                           place_and_cost(core, e.preempts, &e.preempts->c.now), core_sentences(core, &e.preempts_details));
     if (e.reserved && (!self->expected_ms || e.reservation.at_ms < self->expected_ms))
         return core_printf(core, "starts by %s at %s", core_minute_text(core, e.reservation.at_ms),
                            place_and_cost(core, e.reserved, &e.reserved->c.now));
@@ -195,9 +196,8 @@ static void shorter_time(const advisor_t *self)
     int64_t longest_ms = 0;
     for (uint32_t i = 0; i < self->e->feasible; i++) {
         const option_t *o = &self->e->options[i];
-        const char *detail;
         int64_t left_ms = o->pool->reservation.class ? o->pool->reservation.at_ms - core->wall_ms : 0;
-        if (core_pending_rejection(core, self->e->class, o, &detail) == HELIO_REJECTION_NO_CAPACITY &&
+        if (core_pending_rejection(core, self->e->class, o, NULL) == HELIO_REJECTION_NO_CAPACITY &&
             left_ms > longest_ms)
             longest_ms = left_ms;
     }
@@ -219,10 +219,11 @@ static void through_overflow(const advisor_t *self)
         bool closed = o->c.rejection == HELIO_REJECTION_NONE && core_overflow_is_closed(e->class, o);
         if (!closed && o->c.rejection != HELIO_REJECTION_OVERFLOW)
             continue;
+        const helio_details_t why = core_why(self->core, core_overflow_detail(self->core, e->class, o));
         add(self, HELIO_HINT_KIND_SITES,
             core_printf(self->core, "an operator changes overflow group `%s` (`helio overflow set`)",
                         core_overflow_name(e->class)),
-            core_printf(self->core, "%s: %s", o->site->name, core_overflow_text(self->core, e->class, o)));
+            core_printf(self->core, "%s: %s", o->site->name, core_sentences(self->core, &why)));
         return;
     }
 }
@@ -330,9 +331,11 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
             core_printf(self, "would leave the %u GPU%s that it needs", e->capped_gpus,
                         e->capped_gpus == 1 ? "" : "s"));
     through_overflow(&own);
-    if (e->over_budget)
+    if (e->over_budget) {
+        const helio_details_t why = core_budget_details(self, e->class, &e->shortage);
         add(&own, HELIO_HINT_KIND_BUDGET, "a larger budget: an operator sets it with `helio quota set`",
-            core_budget_text(self, e->class, &e->shortage));
+            core_sentences(self, &why));
+    }
     if (reason == HELIO_REASON_NEVER_FITS)
         what_fits(&own);
     raise_cost(&own);

@@ -23,30 +23,34 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 /*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
 static helio_reason_t held_back(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
-                            const char **ret_detail, int64_t *ret_expected_ms)
+                            helio_details_t *ret_details, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
     *ret_expected_ms =
         hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
-    *ret_detail = core_printf(self, "%s%s", hold->text,
-                              hold->latest_ms ? "; shown as of then" : "; shown as if it could start now");
+    *ret_details = core_stated(self, core_printf(self, "%s%s", hold->text,
+                                                 hold->latest_ms ? "; shown as of then"
+                                                                 : "; shown as if it could start now"));
     return HELIO_REASON_GATED;
 }
 
 /*  Nothing starts now: what it waits for, or whom it would make leave. */
 static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice,
-                                const char **ret_detail, int64_t *ret_expected_ms)
+                                helio_details_t *ret_details, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
     if (e->waits || choice->now || !core_preempt_expect(self, e))
-        return core_decision_reason(self, e, ret_detail, ret_expected_ms);
+        return core_decision_reason(self, e, ret_details, ret_expected_ms);
     e->chosen = e->preempts;
     *ret_expected_ms = e->preempts_at_ms;
-    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->preempts_text, core_place_text(self, e->preempts),
-                              core_second_text(self, e->preempts_at_ms));
+    *ret_details = e->preempts_details;
+    core_why_add(self, ret_details,
+                 CORE_DETAIL(self, HELIO_DETAIL_EXPECTED_START, helio_value_string(e->preempts->site->name),
+                             helio_value_text(e->preempts->pool->info.name), helio_value_number(e->preempts_at_ms)));
     return HELIO_REASON_WAITING_FOR_CAPACITY;
 }
 
@@ -59,15 +63,15 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     choice_t choice = core_choose(self, &e);
     core_plan_tasks(self, &e, &choice, spec, plan);
     helio_reason_t reason = HELIO_REASON_NONE;
-    const char *detail = "";
+    helio_details_t details = {0};
     plan->expected_ms = core_judged_ms(self, class);
     if (choice.now && !choice.later) {
         e.chosen = choice.now;
     } else {
-        reason = waits_for(self, &e, &choice, &detail, &plan->expected_ms);
+        reason = waits_for(self, &e, &choice, &details, &plan->expected_ms);
     }
     if (hold->text[0] && reason != HELIO_REASON_NEVER_FITS)
-        reason = held_back(self, &e, hold, &detail, &plan->expected_ms);
+        reason = held_back(self, &e, hold, &details, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
     const option_t *shown = e.chosen;
@@ -78,7 +82,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         plan->run_high_ms = shown->c.run_high_ms;
     }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
-    core_decision_preview(self, &e, reason, detail, plan);
+    core_decision_preview(self, &e, reason, &details, plan);
     if (reason == HELIO_REASON_GATED) {
         start_estimate->earliest_ms = hold->earliest_ms ? hold->earliest_ms : self->wall_ms;
         start_estimate->basis = core_text_cut(hold->text, 256);
@@ -86,10 +90,10 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     }
     core_start_estimate_ahead(self, class, class->waiting, class->want.tenant, start_estimate);
     core_start_estimate_expect(self, &e, reason, plan->expected_ms, start_estimate);
-    if (e.preempts_text) {
+    if (e.preempts_details.items.count) {
         start_estimate->earliest_ms = self->wall_ms;
         start_estimate->latest_ms = start_estimate->ahead_jobs ? 0 : e.preempts_at_ms;
-        start_estimate->basis = core_text_cut(detail, 256);
+        start_estimate->basis = core_text_cut(core_sentences(self, &details), 256);
     }
     core_hints(self, &e, reason, plan->expected_ms, start_estimate);
 }

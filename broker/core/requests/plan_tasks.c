@@ -9,6 +9,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
+#include "broker/core/state/why.h"
 
 typedef struct start {
     uint32_t tasks;     /* that find room and quota */
@@ -53,9 +54,9 @@ static const char *limit_of(helio_broker_core_t *self, const evaluation_t *e, co
     *ret_now = start.tasks;
     if (start.tasks == tasks)
         return "all may start now";
+    const helio_details_t quota = core_quota_details(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX);
     if (start.quota_is_less)
-        return core_printf(self, "%u may start now; %s", start.tasks,
-                           core_quota_text(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX));
+        return core_printf(self, "%u may start now; %s", start.tasks, core_sentences(self, &quota));
     if (start.tasks < paid)
         return core_printf(self, "%u may start now, the others when there is room", start.tasks);
     if (paid < most)

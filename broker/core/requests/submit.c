@@ -16,6 +16,7 @@
 #include "broker/core/state/queues.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 typedef struct idempotency {
@@ -234,8 +235,9 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         return false;
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
     if (!core_is_feasible(self, &want)) {
+        const helio_details_t why = core_infeasible_details(self, &want);
         core_reply(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
-                    where_of(self, event, job), core_infeasible_text(self, &want));
+                    where_of(self, event, job), core_sentences(self, &why));
         return false;
     }
     return check_deadline(self, event, job, &want, queue);
