@@ -86,6 +86,11 @@ const char *helio_budget_unit(uint32_t kind, int64_t limit)
     return unit_for(kind, limit)->name;
 }
 
+int64_t helio_budget_milli(uint32_t kind, int64_t limit, int64_t amount)
+{
+    return (int64_t)((helio_wide_t)amount * 1000 / unit_for(kind, limit)->scale);
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

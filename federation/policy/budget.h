@@ -59,6 +59,7 @@ void helio_budget_text(uint32_t kind, helio_budget_t budget, char ret_text[HELIO
  *  "kg CO2e". */
 void helio_budget_figure(uint32_t kind, int64_t limit, int64_t amount, char ret_text[HELIO_BUDGET_TEXT_SIZE]);
 const char *helio_budget_unit(uint32_t kind, int64_t limit);
+int64_t helio_budget_milli(uint32_t kind, int64_t limit, int64_t amount); /* thousandths of that unit */
 
 /*  The beginning of the period that contains the time, and of the next period, in Unix ms. period: not NONE. */
 int64_t helio_period_begin(uint32_t period, int64_t wall_ms);

@@ -1,4 +1,4 @@
-/*  decisions.c -- what is written of an evaluation, and why a class waits, in words. */
+/*  decisions.c -- what is written of an evaluation, and why a class waits. */
 #include "broker/core/decide/decisions.h"
 
 #include <stdlib.h>
@@ -38,8 +38,7 @@ static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, h
         if (o == e->preempts)
             hash = helio_hash(hash, &e->loss_micro_usd, sizeof e->loss_micro_usd);
         if (!e->waits && o < e->chosen) { /* better, and passed over: that must be written */
-            const char *detail;
-            helio_rejection_t against = core_pending_rejection(self, e->class, o, &detail);
+            helio_rejection_t against = core_pending_rejection(self, e->class, o, NULL);
             hash = helio_hash(hash, &against, sizeof against);
         }
         if (e->waits && o == e->chosen)
@@ -58,58 +57,64 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
-static const char *cost_cap(helio_broker_core_t *self, const helio_requirement_t *want,
-                            int64_t cost_micro_usd)
+/*  As sentences show them: a cost that is shown like its bound is told as just above it. */
+static helio_detail_t above_cost(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o)
 {
-    const char *cost = core_money_text(self, cost_micro_usd);
-    const char *bound = core_money_text(self, (int64_t)want->max_cost_micro_usd);
-    return strcmp(cost, bound) ? core_printf(self, "%s > max_cost %s", cost, bound)
-                               : core_printf(self, "just over max_cost %s", bound);
+    int64_t cost = o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd, bound = (int64_t)want->max_cost_micro_usd;
+    helio_value_t until = helio_value_number(o->c.not_before_ms);
+    if ((cost + 5000) / 10000 == (bound + 5000) / 10000)
+        return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound),
+                           until);
+    return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound), until);
 }
 
-static const char *cap_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
+static helio_detail_t above_carbon(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o)
+{
+    uint64_t intensity = o->c.high_mg_per_kwh, bound = want->max_carbon_mg_per_kwh;
+    helio_value_t until = helio_value_number(o->c.not_before_ms);
+    if (!core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
+        return HELIO_DETAIL0(HELIO_DETAIL_CARBON_UNKNOWN);
+    if (!o->c.now.energy_j)
+        return o->c.not_before_ms ? CORE_DETAIL(self, HELIO_DETAIL_BOUND_ENDS, until) : (helio_detail_t){0};
+    if ((intensity + 500) / 1000 <= (bound + 500) / 1000)
+        return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
+                           helio_value_number((int64_t)bound), until);
+    return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
+                       helio_value_number((int64_t)bound), until);
+}
+
+static helio_details_t cap_details(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
 {
     const helio_requirement_t *want = &class->want;
     if (o->c.rejection == HELIO_REJECTION_OVERFLOW)
-        return core_overflow_text(self, class, o);
-    const char *until =
-        o->c.not_before_ms ? core_printf(self, " until %s", core_minute_text(self, o->c.not_before_ms)) : "";
-    if (o->c.rejection == HELIO_REJECTION_CARBON_CAP) {
-        if (!core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
-            return "its intensity is not told";
-        unsigned long long grams = (o->c.high_mg_per_kwh + 500) / 1000;
-        unsigned long long bound = (want->max_carbon_mg_per_kwh + 500) / 1000;
-        const char *more = grams > bound ? core_printf(self, "%llu g/kWh > max_carbon %llu", grams, bound)
-                                         : core_printf(self, "just over max_carbon %llu g/kWh", bound);
-        return o->c.now.energy_j ? core_printf(self, "%s%s", more, until) : until;
-    }
+        return core_why(self, core_overflow_detail(self, class, o));
+    if (o->c.rejection == HELIO_REJECTION_CARBON_CAP)
+        return core_why(self, above_carbon(self, want, o));
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_printf(self, "%s%s",
-                           cost_cap(self, want, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd),
-                           until);
+        return core_why(self, above_cost(self, want, o));
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
     if (!fits && helio_rejection_group(o->c.rejection) == HELIO_REASON_NEVER_FITS)
-        return core_infeasible_detail(self, want, o->site, &o->pool->info, o->c.rejection);
-    return want->data.count && fits ? core_transfer_text(self, want, o->site, o->pool) : "";
+        return core_why(self, core_infeasible_detail(self, want, o->site, &o->pool->info, o->c.rejection));
+    return want->data.count && fits ? core_transfer_details(self, want, o->site, o->pool) : (helio_details_t){0};
 }
 
 /*  Why not there, whatever the score says. */
 static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluation_t *e, const option_t *o, bool later,
-                                        const char **ret_detail)
+                                        helio_details_t *ret_details)
 {
-    *ret_detail = cap_detail(self, e->class, o);
+    *ret_details = cap_details(self, e->class, o);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE;
     if (o == e->chosen || (later && !(fits && core_overflow_is_closed(e->class, o))))
         return HELIO_REJECTION_NONE;
     if (o->c.rejection != HELIO_REJECTION_NONE)
         return o->c.rejection;
-    const char *pending_rejection;
-    helio_rejection_t against = core_pending_rejection(self, e->class, o, &pending_rejection);
+    helio_details_t pending;
+    helio_rejection_t against = core_pending_rejection(self, e->class, o, &pending);
     if (against != HELIO_REJECTION_NONE)
-        *ret_detail = pending_rejection;
+        *ret_details = pending;
     bool passed_over = against == HELIO_REJECTION_NONE && e->chosen && !e->waits && o < e->chosen;
     if (passed_over && core_is_doubtful(self, e->class, o))
-        *ret_detail = "passed over: not heard of lately, or such a job just failed there";
+        *ret_details = CORE_WHY0(self, HELIO_DETAIL_PASSED_OVER);
     return against;
 }
 
@@ -119,11 +124,12 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     const helio_plan_t *plan = shown(self, e, o);
     const pool_t *pool = o->pool;
     bool later = plan == &o->c.later;
-    const char *detail;
-    helio_rejection_t rejection = reason_against(self, e, o, later, &detail);
-    bool expected_use = o == e->chosen && o == e->preempts && e->preempts_text;
+    helio_details_t details, against;
+    helio_rejection_t rejection = reason_against(self, e, o, later, &against);
+    bool expected_use = o == e->chosen && o == e->preempts && e->preempts_details.items.count;
+    details = expected_use ? e->preempts_details : against;
     if (expected_use)
-        detail = detail[0] ? core_printf(self, "%s; %s", e->preempts_text, detail) : e->preempts_text;
+        core_why_join(self, &details, &against);
     int64_t now_ms = core_judged_ms(self, e->class);
     int64_t start_ms = expected_use             ? e->preempts_at_ms
                        : later              ? plan->start_ms
@@ -141,7 +147,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_name(rejection)),
-        .details = core_stated(self, detail),
+        .details = details,
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
@@ -176,7 +182,7 @@ static helio_row_candidate_t *candidate_rows(helio_broker_core_t *self, const ev
 }
 
 static helio_row_decision_t decision_row(helio_broker_core_t *self, const evaluation_t *e,
-                                         helio_reason_t reason, const char *detail)
+                                         helio_reason_t reason, const helio_details_t *details)
 {
     const option_t *basis = e->chosen ? e->chosen : e->count ? &e->options[0] : NULL;
     return (helio_row_decision_t){
@@ -185,7 +191,7 @@ static helio_row_decision_t decision_row(helio_broker_core_t *self, const evalua
         .class_id = e->class->id,
         .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
         .reason = helio_text_of(helio_reason_name(reason)),
-        .details = core_stated(self, detail),
+        .details = *details,
         .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
         .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
         .forecast_ms = basis ? core_pool_forecast(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
@@ -193,9 +199,9 @@ static helio_row_decision_t decision_row(helio_broker_core_t *self, const evalua
 }
 
 void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
-                        const char *detail, helio_planned_t *plan)
+                           const helio_details_t *details, helio_planned_t *plan)
 {
-    plan->decision = decision_row(self, e, reason, detail);
+    plan->decision = decision_row(self, e, reason, details);
     const helio_row_candidate_t *rows = candidate_rows(self, e);
     plan->candidates.items = helio_arena_alloc(self->effects->arena, e->count, sizeof *plan->candidates.items);
     plan->candidates.count = e->count;
@@ -207,7 +213,7 @@ void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, hel
 /*  Writes the decision and its candidates, the chosen one first, unless the last written one says the same.
  */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
-                         const char *detail)
+                         const helio_details_t *details)
 {
     job_class_t *class = e->class;
     uint64_t hash = options_hash(self, e, reason);
@@ -219,7 +225,7 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
     e->decision_id = class->decision_id = ++self->decision_id;
     class->decision_hash = hash;
     class->decision_ms = self->now_ms;
-    helio_row_decision_t row = decision_row(self, e, reason, detail);
+    helio_row_decision_t row = decision_row(self, e, reason, details);
     core_emit(self, HELIO_BROKER_FX_ROW_DECISION, &row);
     const helio_row_candidate_t *rows = candidate_rows(self, e);
     for (uint32_t i = 0; i < e->count; i++)
@@ -227,22 +233,21 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
 }
 
 void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason,
-                      const char *detail, int64_t expected_ms)
+                      const helio_details_t *details, int64_t expected_ms)
 {
-    const helio_details_t details = core_stated(self, detail);
-    if (class->reason == reason && class->expected_ms == expected_ms && core_why_equal(class->why, &details))
+    if (class->reason == reason && class->expected_ms == expected_ms && core_why_equal(class->why, details))
         return;
     class->reason = reason;
     class->expected_ms = expected_ms;
     free(class->why);
-    class->why = core_why_keep(&details);
+    class->why = core_why_keep(details);
     helio_row_class_t row = {
         .class_id = class->id,
         .tenant = class->want.tenant,
         .queue = class->want.queue,
         .summary = class->summary,
         .reason = helio_text_of(helio_reason_name(reason)),
-        .details = details,
+        .details = *details,
         .decision_id = class->decision_id,
         .at_ms = self->wall_ms,
         .expected_ms = expected_ms,
@@ -250,62 +255,67 @@ void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reaso
     core_emit(self, HELIO_BROKER_FX_ROW_CLASS, &row);
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- why it waits -------------------------------------------------------------------------------------- */
 
-static const char *window_detail(helio_broker_core_t *self, const evaluation_t *e)
+static helio_value_t site_of(const option_t *option)
+{
+    return helio_value_string(option->site->name);
+}
+
+static helio_value_t pool_of(const option_t *option)
+{
+    return helio_value_text(option->pool->info.name);
+}
+
+static helio_details_t window_details(helio_broker_core_t *self, const evaluation_t *e)
 {
     const option_t *chosen = e->chosen, *now = e->feasible ? &e->options[0] : NULL;
-    const char *from = core_printf(self, "%s from %s", core_place_text(self, chosen),
-                                   core_minute_text(self, chosen->c.later.start_ms));
-    if (!now)
-        return from;
-    int64_t saved = now->c.now.score_micro_usd - chosen->c.later.score_micro_usd;
-    return core_printf(self, "%s: worth %s more than %s now", from, core_money_text(self, saved),
-                       core_place_text(self, now));
+    helio_details_t why = CORE_WHY(self, HELIO_DETAIL_WINDOW_AT, site_of(chosen), pool_of(chosen),
+                                   helio_value_number(chosen->c.later.start_ms));
+    if (now) {
+        int64_t saved = now->c.now.score_micro_usd - chosen->c.later.score_micro_usd;
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_WINDOW_SAVES, helio_value_number(saved), site_of(now),
+                                             pool_of(now)));
+    }
+    return why;
 }
 
-/*  The first pool that could take it, were there not what its site keeps. */
-static const char *site_window_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
+/*  The first pool that could take it, were it not for what its site reserves. */
+static helio_detail_t site_window_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
 {
     for (uint32_t i = 0; i < e->feasible; i++) {
-        const option_t *o = &e->options[i];
-        const char *text = core_site_window_reason(self, e->class, o, ret_expected_ms);
-        if (text[0])
-            return text;
+        helio_detail_t detail = core_site_window_reason(self, e->class, &e->options[i], ret_expected_ms);
+        if (detail.code != HELIO_DETAIL_NONE)
+            return detail;
     }
-    return "";
+    return (helio_detail_t){0};
 }
 
-static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t *e)
+static helio_details_t capacity_details(helio_broker_core_t *self, const evaluation_t *e)
 {
     uint32_t open = 0;
     for (uint32_t i = 0; i < e->feasible; i++)
         open += !core_overflow_is_closed(e->class, &e->options[i]);
-    const char *here;
-    if (e->reserved)
-        here = core_printf(self, "%s is kept for it from %s", core_place_text(self, e->reserved),
-                           core_minute_text(self, e->reservation.at_ms));
-    else
-        here = open == 1 ? "one pool could run it and has no room now"
-                         : core_printf(self, "%u pools could run it, none has room now", open);
-    const char *next = open < e->feasible ? core_overflow_next_text(self, e->class) : "";
-    return next[0] ? core_printf(self, "%s; %s", here, next) : here;
+    helio_details_t why = e->reserved ? CORE_WHY(self, HELIO_DETAIL_RESERVED_FOR_IT, site_of(e->reserved),
+                                                 pool_of(e->reserved), helio_value_number(e->reservation.at_ms))
+                                      : CORE_WHY(self, HELIO_DETAIL_POOLS_FULL, helio_value_number(open));
+    if (open < e->feasible)
+        core_why_add(self, &why, core_overflow_next(self, e->class));
+    return why;
 }
 
-/*  Its quota would hold it there, too, once the site takes work again; "" = it would not. */
-static const char *quota_besides(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
+/*  Its quota would hold it there, too, once the site takes work again. */
+static helio_details_t quota_besides(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
 {
     uint32_t gpus = core_option_gpus(e->class, o);
     bool shut = o->c.rejection == HELIO_REJECTION_DRAINING || o->c.rejection == HELIO_REJECTION_SITE_SILENT;
-    return shut && gpus > core_quota_left(e->class)
-               ? core_printf(self, "; besides, %s", core_quota_text(self, e->class, gpus))
-               : "";
+    return shut && gpus > core_quota_left(e->class) ? core_quota_details(self, e->class, gpus) : (helio_details_t){0};
 }
 
 /*  Nothing may start now. The mildest group of rejections is what it waits for: the first site to take it
  * will be one of those. Of caps, the one that ends first. */
 static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluation_t *e,
-                                       const char **ret_detail, int64_t *ret_expected_ms)
+                                       helio_details_t *ret_details, int64_t *ret_expected_ms)
 {
     const option_t *mildest = &e->options[0];
     for (uint32_t i = 1; i < e->count; i++) {
@@ -319,54 +329,52 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
     }
     helio_reason_t reason = helio_rejection_group(mildest->c.rejection);
     if (reason == HELIO_REASON_NEVER_FITS && mildest->c.rejection != HELIO_REJECTION_NO_LINK) {
-        *ret_detail = core_infeasible_text(self, &e->class->want);
+        *ret_details = core_infeasible_details(self, &e->class->want);
         return reason;
     }
-    *ret_detail = core_printf(self, "%s: %s%s", mildest->site->name,
-                              helio_rejection_name(mildest->c.rejection), quota_besides(self, e, mildest));
-    if (reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms) {
+    bool ends = reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms;
+    if (ends)
         *ret_expected_ms = mildest->c.not_before_ms;
-        *ret_detail =
-            core_printf(self, "%s, not before %s", *ret_detail, core_minute_text(self, *ret_expected_ms));
-    }
+    *ret_details = CORE_WHY(self, HELIO_DETAIL_REJECTED_FIRST_AT, site_of(mildest),
+                            helio_value_string(helio_rejection_name(mildest->c.rejection)),
+                            helio_value_number(ends ? mildest->c.not_before_ms : 0));
+    const helio_details_t besides = quota_besides(self, e, mildest);
+    core_why_join(self, ret_details, &besides);
     return reason;
 }
 
-helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail,
+helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *ret_details,
                                     int64_t *ret_expected_ms)
 {
     *ret_expected_ms = 0;
     if (e->waits) {
         *ret_expected_ms = e->chosen->c.later.start_ms;
-        *ret_detail = window_detail(self, e);
+        *ret_details = window_details(self, e);
         return HELIO_REASON_WAITING_FOR_WINDOW;
     }
     if (e->capped_gpus) {
-        *ret_detail = core_quota_text(self, e->class, e->capped_gpus);
+        *ret_details = core_quota_details(self, e->class, e->capped_gpus);
         return HELIO_REASON_POLICY_CAP;
     }
     if (e->over_budget) {
         *ret_expected_ms = e->shortage.fits_ms;
-        *ret_detail = core_budget_text(self, e->class, &e->shortage);
+        *ret_details = core_budget_details(self, e->class, &e->shortage);
         return HELIO_REASON_POLICY_CAP;
     }
-    const char *preempts = core_preempt_text(self, e->class, ret_expected_ms);
-    if (preempts[0]) {
-        *ret_detail = preempts;
-        return HELIO_REASON_WAITING_FOR_CAPACITY;
-    }
-    const char *kept = e->reserved ? "" : site_window_detail(self, e, ret_expected_ms);
-    if (kept[0]) {
-        *ret_detail = kept;
+    helio_detail_t held = core_preempt_detail(self, e->class, ret_expected_ms);
+    if (held.code == HELIO_DETAIL_NONE && !e->reserved)
+        held = site_window_detail(self, e, ret_expected_ms);
+    if (held.code != HELIO_DETAIL_NONE) {
+        *ret_details = core_why(self, held);
         return HELIO_REASON_WAITING_FOR_CAPACITY;
     }
     if (e->feasible) {
         *ret_expected_ms = e->reserved ? e->reservation.at_ms - e->reservation.at_ms % 60000 : 0;
-        *ret_detail = capacity_detail(self, e);
+        *ret_details = capacity_details(self, e);
         return HELIO_REASON_WAITING_FOR_CAPACITY;
     }
     if (e->count)
-        return rejection_reason(self, e, ret_detail, ret_expected_ms);
-    *ret_detail = "no site has joined the federation yet";
+        return rejection_reason(self, e, ret_details, ret_expected_ms);
+    *ret_details = CORE_WHY0(self, HELIO_DETAIL_NO_SITE_JOINED);
     return HELIO_REASON_WAITING_FOR_CAPACITY;
 }

@@ -8,15 +8,15 @@
 #include "federation/policy/choice.h"
 
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
-                         const char *detail);
+                         const helio_details_t *details);
 /*  The rows that this would write, but not into the database: of a plan. */
 void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
-                        const char *detail, helio_planned_t *plan);
-/*  The dominant reason why its head waits, in words; with the time at which that is expected to end, 0 = not
+                        const helio_details_t *details, helio_planned_t *plan);
+/*  The dominant reason why its head waits, and its details; with the time at which that is expected to end, 0 = not
  * foreseen. */
-helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail,
+helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *ret_details,
                                     int64_t *ret_expected_ms);
 void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason,
-                      const char *detail, int64_t expected_ms);
+                      const helio_details_t *details, int64_t expected_ms);
 
 #endif

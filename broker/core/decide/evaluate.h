@@ -7,6 +7,7 @@
 #include "broker/core/state/nouns.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
+#include "federation/reason/detail.h"
 
 typedef struct evaluation {
     job_class_t *class;
@@ -25,7 +26,7 @@ typedef struct evaluation {
     const option_t *preempts;   /* where it preempts others; NULL = nowhere */
     int64_t loss_micro_usd;   /* of those */
     int64_t preempts_at_ms;     /* foreseen only: when they will have left, wall clock, and who */
-    const char *preempts_text;
+    helio_details_t preempts_details; /* none: it preempts nobody, or that is not asked */
     const char *migrated_from;   /* it has left that site for this start; NULL = it was chosen in its class's turn */
     const option_t *earliest;    /* where a job of it could start first; NULL = look it up */
 } evaluation_t;

@@ -8,6 +8,7 @@
 
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/why.h"
 
 enum { SITES_NAMED = 3, MODELS_NAMED = 6, GB = 1000000000 };
 
@@ -26,61 +27,46 @@ static bool lacks_memory(const helio_requirement_t *want, const helio_pool_t *po
     return pool->memory_bytes_per_node && want->memory_bytes > pool->memory_bytes_per_node;
 }
 
-/*  "4 nodes of 8 GPUs, 64 CPUs" */
-static const char *size_text(helio_broker_core_t *self, const helio_requirement_t *want,
-                             const helio_pool_t *pool)
+static helio_detail_t size_of(helio_broker_core_t *self, const helio_requirement_t *want, const helio_pool_t *pool)
 {
-    uint32_t nodes = nodes_of(pool);
-    const char *text = core_printf(self, "%u node%s", nodes, nodes == 1 ? "" : "s"), *joint = " of";
-    if (want->gpus.count) {
-        text = core_printf(self, "%s%s %u GPU%s", text, joint, pool->gpus_per_node,
-                           pool->gpus_per_node == 1 ? "" : "s");
-        joint = ",";
-    }
-    if (lacks_cpus(want, pool)) {
-        text = core_printf(self, "%s%s %u CPUs", text, joint, pool->cpus_per_node);
-        joint = ",";
-    }
-    if (lacks_memory(want, pool))
-        text = core_printf(self, "%s%s %llu GB", text, joint,
-                           (unsigned long long)(pool->memory_bytes_per_node / GB));
-    return text;
+    return CORE_DETAIL(self, HELIO_DETAIL_POOL_SIZE_IS, helio_value_number(nodes_of(pool)),
+                       helio_value_number(want->gpus.count ? pool->gpus_per_node : 0),
+                       helio_value_number(lacks_cpus(want, pool) ? pool->cpus_per_node : 0),
+                       helio_value_number(lacks_memory(want, pool) ? (int64_t)pool->memory_bytes_per_node : 0));
 }
 
-static const char *gpu_text(helio_broker_core_t *self, const helio_requirement_t *want, const helio_pool_t *pool)
+static helio_detail_t gpu_of(helio_broker_core_t *self, const helio_requirement_t *want, const helio_pool_t *pool)
 {
     bool by_memory = false;
     for (uint32_t i = 0; i < want->gpus.count; i++)
         by_memory = by_memory || want->gpus.items[i].memory_bytes;
     if (!pool->gpus_per_node)
-        return "has no GPUs";
-    return by_memory ? core_printf(self, "has %.*s of %llu GB", HELIO_TEXT_ARGS(pool->gpu),
-                                   (unsigned long long)(pool->gpu_memory_bytes / GB))
-                     : core_printf(self, "has %.*s", HELIO_TEXT_ARGS(pool->gpu));
+        return HELIO_DETAIL0(HELIO_DETAIL_POOL_HAS_NO_GPU);
+    return CORE_DETAIL(self, HELIO_DETAIL_POOL_GPU_IS, helio_value_text(pool->gpu),
+                       helio_value_number(by_memory ? (int64_t)pool->gpu_memory_bytes : 0));
 }
 
-const char *core_infeasible_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
-                               const helio_pool_t *pool, helio_rejection_t rejection)
+helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                                      const helio_pool_t *pool, helio_rejection_t rejection)
 {
     switch ((int)rejection) {
     case HELIO_REJECTION_RESIDENCY:
-        return core_printf(self, "in %.*s", HELIO_TEXT_ARGS(site->profile.region));
+        return CORE_DETAIL(self, HELIO_DETAIL_REGION_IS, helio_value_text(site->profile.region));
     case HELIO_REJECTION_BACKEND:
-        return core_printf(self, "of kind %.*s", HELIO_TEXT_ARGS(site->profile.backend));
+        return CORE_DETAIL(self, HELIO_DETAIL_BACKEND_IS, helio_value_text(site->profile.backend));
     case HELIO_REJECTION_NO_SUCH_GPU:
-        return gpu_text(self, want, pool);
+        return gpu_of(self, want, pool);
     case HELIO_REJECTION_TOO_SMALL:
-        return core_printf(self, "has %s", size_text(self, want, pool));
+        return size_of(self, want, pool);
     case HELIO_REJECTION_NO_INTERCONNECT:
-        return core_printf(self, "has %s", helio_interconnect_name(pool->interconnect));
+        return CORE_DETAIL(self, HELIO_DETAIL_INTERCONNECT_IS,
+                           helio_value_string(helio_interconnect_name(pool->interconnect)));
     case HELIO_REJECTION_NO_SHARING:
-        return core_printf(self, "shares by %s", helio_sharing_name(pool->sharing));
+        return CORE_DETAIL(self, HELIO_DETAIL_SHARING_IS, helio_value_string(helio_sharing_name(pool->sharing)));
     case HELIO_REJECTION_NO_USER_MAPPING:
-        return core_printf(self,
-                           "has no Unix user for tenant %.*s; its operator adds one under `agent.users`",
-                           HELIO_TEXT_ARGS(want->tenant));
+        return CORE_DETAIL(self, HELIO_DETAIL_NO_UNIX_USER, helio_value_text(want->tenant));
     default:
-        return "";
+        return (helio_detail_t){0};
     }
 }
 
@@ -172,11 +158,10 @@ const char *core_infeasible_remedy(helio_broker_core_t *self, const helio_requir
 
 /* ---- why nowhere --------------------------------------------------------------------------------------- */
 
-/*  "TooSmall at lulea, oregon and 3 more" */
-static const char *where_text(helio_broker_core_t *self, const helio_requirement_t *want,
-                              helio_rejection_t rejection)
+/*  At which sites a pool is rejected for that; code NONE: at none. */
+static helio_detail_t rejected_at(helio_broker_core_t *self, const helio_requirement_t *want, helio_rejection_t rejection)
 {
-    const char *text = "";
+    const char *names = "";
     uint32_t count = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next) {
         bool there = false;
@@ -184,14 +169,16 @@ static const char *where_text(helio_broker_core_t *self, const helio_requirement
             there = there ||
                     helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection == rejection;
         if (there && count++ < SITES_NAMED)
-            text = core_printf(self, "%s%s%s", text, text[0] ? ", " : "", site->name);
+            names = core_printf(self, "%s%s%s", names, names[0] ? "," : "", site->name);
     }
-    const char *more = count > SITES_NAMED ? core_printf(self, " and %u more", count - SITES_NAMED) : "";
-    return count ? core_printf(self, "%s at %s%s", helio_rejection_name(rejection), text, more) : "";
+    if (!count)
+        return (helio_detail_t){0};
+    return CORE_DETAIL(self, HELIO_DETAIL_REJECTED_AT, helio_value_string(helio_rejection_name(rejection)),
+                       (helio_value_t){.number = count, .text = helio_text_of(names)});
 }
 
 /*  The largest of what is too small, as far as that is why. */
-static const char *largest_text(helio_broker_core_t *self, const helio_requirement_t *want)
+static helio_detail_t largest(helio_broker_core_t *self, const helio_requirement_t *want)
 {
     uint32_t gpus = 0, nodes = 0, cpus = 0, least_gpus = UINT32_MAX;
     uint64_t memory_bytes = 0;
@@ -209,23 +196,21 @@ static const char *largest_text(helio_broker_core_t *self, const helio_requireme
     for (uint32_t i = 0; i < want->gpus.count; i++)
         least_gpus = want->gpus.items[i].count < least_gpus ? want->gpus.items[i].count : least_gpus;
     if (want->gpus.count && least_gpus > gpus)
-        return core_printf(self, "the largest node of them has %u GPU%s", gpus, gpus == 1 ? "" : "s");
+        return CORE_DETAIL(self, HELIO_DETAIL_LARGEST_NODE_GPUS, helio_value_number(gpus));
     if (want->nodes > nodes)
-        return core_printf(self, "the largest pool of them has %u node%s", nodes, nodes == 1 ? "" : "s");
+        return CORE_DETAIL(self, HELIO_DETAIL_LARGEST_POOL_NODES, helio_value_number(nodes));
     if (cpus && want->cpus > cpus)
-        return core_printf(self, "the largest node of them has %u CPUs", cpus);
+        return CORE_DETAIL(self, HELIO_DETAIL_LARGEST_NODE_CPUS, helio_value_number(cpus));
     if (memory_bytes && want->memory_bytes > memory_bytes)
-        return core_printf(self, "the largest node of them has %llu GB",
-                           (unsigned long long)(memory_bytes / GB));
-    return "none has all that it asks for together";
+        return CORE_DETAIL(self, HELIO_DETAIL_LARGEST_NODE_MEMORY, helio_value_number((int64_t)memory_bytes));
+    return HELIO_DETAIL0(HELIO_DETAIL_NO_POOL_HAS_ALL);
 }
 
-/*  "there are A100, H100" */
-static const char *models_text(helio_broker_core_t *self)
+static helio_detail_t models(helio_broker_core_t *self)
 {
     helio_text_t seen[MODELS_NAMED];
     uint32_t count = 0;
-    const char *text = "";
+    const char *names = "";
     for (const site_t *site = self->sites; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count && count < MODELS_NAMED; i++) {
             helio_text_t gpu = site->pools[i].info.gpu;
@@ -235,26 +220,25 @@ static const char *models_text(helio_broker_core_t *self)
             if (known)
                 continue;
             seen[count++] = gpu;
-            text = core_printf(self, "%s%s%.*s", text, text[0] ? ", " : "", HELIO_TEXT_ARGS(gpu));
+            names = core_printf(self, "%s%s%.*s", names, names[0] ? "," : "", HELIO_TEXT_ARGS(gpu));
         }
-    return count ? core_printf(self, "there are %s", text) : "there are no GPUs";
+    return count ? CORE_DETAIL(self, HELIO_DETAIL_GPU_MODELS_ARE,
+                               (helio_value_t){.number = count, .text = helio_text_of(names)})
+                 : HELIO_DETAIL0(HELIO_DETAIL_NO_GPU_ANYWHERE);
 }
 
-static const char *cause_text(helio_broker_core_t *self, const helio_requirement_t *want,
-                              helio_rejection_t cause)
+static helio_detail_t cause_of(helio_broker_core_t *self, const helio_requirement_t *want, helio_rejection_t rejection)
 {
-    if (cause == HELIO_REJECTION_TOO_SMALL)
-        return largest_text(self, want);
-    if (cause == HELIO_REJECTION_NO_SUCH_GPU)
-        return models_text(self);
-    if (cause == HELIO_REJECTION_NO_USER_MAPPING)
-        return core_printf(
-            self, "no Unix user for tenant %.*s there; a site's operator adds one under `agent.users`",
-            HELIO_TEXT_ARGS(want->tenant));
-    return "";
+    if (rejection == HELIO_REJECTION_TOO_SMALL)
+        return largest(self, want);
+    if (rejection == HELIO_REJECTION_NO_SUCH_GPU)
+        return models(self);
+    if (rejection == HELIO_REJECTION_NO_USER_MAPPING)
+        return CORE_DETAIL(self, HELIO_DETAIL_NO_UNIX_USER, helio_value_text(want->tenant));
+    return (helio_detail_t){0};
 }
 
-const char *core_infeasible_text(helio_broker_core_t *self, const helio_requirement_t *want)
+helio_details_t core_infeasible_details(helio_broker_core_t *self, const helio_requirement_t *want)
 {
     bool seen[HELIO_REJECTION_COUNT] = {false};
     uint32_t furthest = HELIO_REJECTION_NONE;
@@ -264,17 +248,18 @@ const char *core_infeasible_text(helio_broker_core_t *self, const helio_requirem
             seen[r] = true;
             furthest = r > furthest ? r : furthest;
         }
-    const char *text = "", *site = "", *cause = cause_text(self, want, (helio_rejection_t)furthest);
-    helio_requirement_t fit;
-    for (uint32_t r = HELIO_REJECTION_COUNT - 1; r > HELIO_REJECTION_NONE;
-         r--) /* those that came furthest first */
+    helio_details_t why = {0};
+    for (uint32_t r = HELIO_REJECTION_COUNT - 1; r > HELIO_REJECTION_NONE; r--) /* those that came furthest first */
         if (seen[r])
-            text = core_printf(self, "%s%s%s", text, text[0] ? ", " : "",
-                               where_text(self, want, (helio_rejection_t)r));
-    if (cause[0])
-        text = core_printf(self, "%s: %s", text, cause);
+            core_why_add(self, &why, rejected_at(self, want, (helio_rejection_t)r));
+    core_why_add(self, &why, cause_of(self, want, (helio_rejection_t)furthest));
+    const char *site = "";
+    helio_requirement_t fit;
     const char *remedy = core_infeasible_remedy(self, want, &fit, &site);
-    return remedy[0] ? core_printf(self, "%s; %s would fit (%s)", text, remedy, site) : text;
+    if (remedy[0])
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_WOULD_FIT, helio_value_string(remedy),
+                                             helio_value_string(site)));
+    return why;
 }
 
 bool core_is_feasible(helio_broker_core_t *self, const helio_requirement_t *want)

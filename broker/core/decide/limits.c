@@ -1,4 +1,4 @@
-/*  limits.c -- quotas and budgets that keep a job waiting, in words. */
+/*  limits.c -- quotas and budgets that keep a job waiting. */
 #include "broker/core/decide/limits.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
-#include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
 /*  Which quota leaves the least: of the tenant in the queue, or of the tenant. */
 static bool is_of_queue(const account_t *account)
@@ -24,51 +24,48 @@ const char *core_quota_remedy(helio_broker_core_t *self, const job_class_t *clas
                        (unsigned long long)holds->gpus + gpus);
 }
 
-const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus)
+helio_details_t core_quota_details(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus)
 {
     const account_t *account = class->account;
     bool of_queue = is_of_queue(account);
     const helio_holdings_t *holds = of_queue ? &account->holds : &account->tenant->holds;
-    const char *whose = of_queue
-                            ? core_printf(self, "quota of %s in %s", account->tenant->name, account->queue->name)
-                            : core_printf(self, "quota of %s", account->tenant->name);
     bool of_tier = of_queue && !account->own && !account->queue->each_given;
-    const char *remedy =
-        of_tier ? core_printf(self,
-                              "; an operator grants more critical work: `helio quota set %s --queue %s --burst N`",
-                              account->tenant->name, account->queue->name)
-                : "";
-    if (gpus > holds->quota.burst_gpus)
-        return core_printf(self, "%s: at most %u GPUs at once, it needs %u%s", whose, holds->quota.burst_gpus, gpus,
-                           remedy);
-    return core_printf(self, "%s: %llu of %u GPUs in use, it needs %u%s", whose, (unsigned long long)holds->gpus,
-                       holds->quota.burst_gpus, gpus, remedy);
+    helio_value_t tenant = helio_value_string(account->tenant->name),
+                  queue = helio_value_string(of_queue ? account->queue->name : ""),
+                  limit = helio_value_number(holds->quota.burst_gpus), needed = helio_value_number(gpus);
+    helio_details_t why =
+        gpus > holds->quota.burst_gpus
+            ? CORE_WHY(self, HELIO_DETAIL_QUOTA_TOO_SMALL, tenant, queue, limit, needed)
+            : CORE_WHY(self, HELIO_DETAIL_QUOTA_IN_USE, tenant, queue, helio_value_number((int64_t)holds->gpus), limit,
+                       needed);
+    if (of_tier)
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_QUOTA_REMEDY, tenant, queue));
+    return why;
 }
 
-const char *core_budget_text(helio_broker_core_t *self, const job_class_t *class, const shortage_t *shortage)
+helio_details_t core_budget_details(helio_broker_core_t *self, const job_class_t *class, const shortage_t *shortage)
 {
     const account_t *account = class->account;
-    const char *tenant = account->tenant->name, *queue = account->queue->name;
     uint32_t kind = shortage->kind;
     const helio_budget_t *budget = &shortage->of->budgets[kind];
-    const int64_t *begins = &self->calendar.begins[budget->period][shortage->budget_period];
-    char gone[HELIO_BUDGET_TEXT_SIZE], limit[HELIO_BUDGET_TEXT_SIZE], needs[HELIO_BUDGET_TEXT_SIZE],
-        period[HELIO_BUDGET_TEXT_SIZE], as_set[HELIO_BUDGET_TEXT_SIZE];
-    helio_budget_figure(kind, budget->limit,
-                        budget->limit - core_spending_left(shortage->of, kind, shortage->budget_period), gone);
-    helio_budget_figure(kind, budget->limit, budget->limit, limit);
-    helio_budget_figure(kind, budget->limit, shortage->needs, needs);
+    const int64_t *begins = &self->calendar.begins[budget->period][shortage->budget_period], limit = budget->limit;
+    char period[HELIO_BUDGET_TEXT_SIZE], as_set[HELIO_BUDGET_TEXT_SIZE];
     helio_period_text(budget->period, begins[0], period);
     helio_budget_text(kind, *budget, as_set);
-    const char *unit = helio_budget_unit(kind, budget->limit);
-    const char *whose = shortage->of_queue ? core_printf(self, "%s in %s", tenant, queue) : tenant;
-    const char *remedy = core_printf(self, "more: `helio quota set %s%s%s --budget '%s'`", tenant,
-                                     shortage->of_queue ? " --queue " : "", shortage->of_queue ? queue : "",
-                                     core_printf(self, "N%s", strchr(as_set, ' ')));
-    if (shortage->alone)
-        return core_printf(self, "budget of %s: it needs %s %s, and a whole %s has %s; %s", whose, needs,
-                           unit, helio_period_name(budget->period), limit, remedy);
-    return core_printf(self,
-                       "budget of %s: %s of %s %s of %s used or committed, it needs %s; begins again %s; %s",
-                       whose, gone, limit, unit, period, needs, core_minute_text(self, begins[1]), remedy);
+    int64_t used = limit - core_spending_left(shortage->of, kind, shortage->budget_period);
+    helio_value_t tenant = helio_value_string(account->tenant->name),
+                  queue = helio_value_string(shortage->of_queue ? account->queue->name : ""),
+                  unit = helio_value_string(helio_budget_unit(kind, limit)),
+                  whole = helio_value_number(helio_budget_milli(kind, limit, limit)),
+                  needed = helio_value_number(helio_budget_milli(kind, limit, shortage->needs));
+    helio_details_t why =
+        shortage->alone
+            ? CORE_WHY(self, HELIO_DETAIL_BUDGET_TOO_SMALL, tenant, queue, needed, unit,
+                       helio_value_string(helio_period_name(budget->period)), whole)
+            : CORE_WHY(self, HELIO_DETAIL_BUDGET_USED, tenant, queue,
+                       helio_value_number(helio_budget_milli(kind, limit, used)), whole, unit,
+                       helio_value_string(period), needed, helio_value_number(begins[1]));
+    const char *larger = core_printf(self, "N%s", strchr(as_set, ' '));
+    core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BUDGET_REMEDY, tenant, queue, helio_value_string(larger)));
+    return why;
 }

@@ -14,6 +14,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
+#include "broker/core/state/why.h"
 
 struct overflows {
     overflow_t *groups;
@@ -137,46 +138,38 @@ int64_t core_overflow_due_ms(const job_class_t *class)
     return class->waiting->ready_ms + (int64_t)group->steps.steps[class->open_steps].after_ms;
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- why --------------------------------------------------------------------------------------------- */
 
-/*  "45s", "12m", "26h"; of what goes on, in steps that do not make a row a second. */
-static const char *time_text(helio_broker_core_t *self, uint64_t ms, bool seconds)
-{
-    unsigned long long s = ms / 1000;
-    if (seconds)
-        return core_printf(self, "%llus", s);
-    return s && s % 3600 == 0 ? core_printf(self, "%lluh", s / 3600) : core_printf(self, "%llum", s / 60);
-}
-
-static const char *opens_text(helio_broker_core_t *self, const job_class_t *class, uint32_t index)
+/*  What the head has waited is told in steps, so that it does not make a row a second. */
+static helio_detail_t opens(helio_broker_core_t *self, const job_class_t *class, uint32_t index)
 {
     char name[128];
     const helio_overflow_step_t *step = &class->overflow->steps.steps[index];
     bool seconds = step->after_ms < 120000 && step->after_ms % 60000;
-    uint64_t waited = (uint64_t)waited_ms(self, class), step_ms = seconds ? 10000 : 60000;
+    int64_t waited = waited_ms(self, class), told_ms = seconds ? 10000 : 60000;
     helio_overflow_name(step, name, sizeof name);
-    return core_printf(self, "%s opens when the wait here is over %s: now %s", name,
-                       time_text(self, step->after_ms, seconds),
-                       time_text(self, waited - waited % step_ms, seconds));
+    return CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_OPENS, helio_value_string(name),
+                       helio_value_number((int64_t)step->after_ms), helio_value_number(waited - waited % told_ms));
 }
 
-const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t *class)
+helio_detail_t core_overflow_next(helio_broker_core_t *self, const job_class_t *class)
 {
-    return core_overflow_due_ms(class) ? opens_text(self, class, class->open_steps) : "";
+    return core_overflow_due_ms(class) ? opens(self, class, class->open_steps) : (helio_detail_t){0};
 }
 
-const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+helio_detail_t core_overflow_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     const overflow_t *group = class->overflow;
+    helio_value_t name = helio_value_string(group->name);
     if (option->step >= group->steps.count)
-        return core_printf(self, "no step of overflow group %s names it", group->name);
+        return CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_NOT_NAMED, name);
     if (option->c.rejection != HELIO_REJECTION_OVERFLOW)
-        return opens_text(self, class, option->step);
+        return opens(self, class, option->step);
     const helio_overflow_step_t *step = &group->steps.steps[option->step];
     int64_t price =
         helio_overflow_price(&option->c.now, core_option_gpus(class, option), class->want.time_limit_ms);
-    return core_printf(self, "$%.2f per GPU-hour > $%.2f, the most of overflow group %s here",
-                       (double)price / 1e6, (double)step->max_price_micro_usd / 1e6, group->name);
+    return CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_PRICE, helio_value_number(price),
+                       helio_value_number(step->max_price_micro_usd), name);
 }
 
 /* ---- setting them -------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "federation/base/error.h"
 #include "federation/base/memory.h"
 #include "federation/policy/overflow.h"
+#include "federation/reason/detail.h"
 
 struct overflow {
     char name[33];
@@ -29,10 +30,10 @@ bool core_overflow_is_closed(const job_class_t *class, const option_t *option);
 const char *core_overflow_name(const job_class_t *class); /* of its group, which it has */
 /*  Wall clock: when the next step opens to the head; 0 = all are open. */
 int64_t core_overflow_due_ms(const job_class_t *class);
-/*  "cloud opens when the wait here is over 30m: now 12m"; "" = all are open. */
-const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t *class);
+/*  Which step opens next, and when; code NONE: all are open. */
+helio_detail_t core_overflow_next(helio_broker_core_t *self, const job_class_t *class);
 /*  Why the option is closed or rejected. */
-const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
+helio_detail_t core_overflow_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row);
 overflows_t *core_overflows_new(void);
 void core_overflows_destroy(overflows_t **self_p);

@@ -1,7 +1,5 @@
-/*  pending.c -- what keeps a job from a pool now though nothing forbids it there, in words. */
+/*  pending.c -- what keeps a job from a pool now though nothing forbids it there. */
 #include "broker/core/decide/pending.h"
-
-#include <string.h>
 
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
@@ -11,96 +9,130 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/core.h"
-#include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
-#include "broker/core/state/text.h"
+#include "broker/core/state/why.h"
 
-/*  "3 GPUs free", with what is wrong with them where their number would do. */
-static const char *short_of(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+/*  0: it is not known, or past. */
+static helio_value_t until_of(const helio_broker_core_t *self, int64_t wall_ms)
+{
+    return helio_value_number(wall_ms > self->wall_ms ? wall_ms : 0);
+}
+
+/*  How many GPUs are free, and what is wrong with them where their number would do. */
+static helio_detail_t short_of(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     const helio_requirement_t *want = &class->want;
     uint32_t free_gpus = core_pool_gpus_free(option->pool), gpus = core_option_gpus(class, option);
+    int64_t at_ms = core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, NULL);
+    helio_value_t free = helio_value_number(free_gpus), until = until_of(self, at_ms);
     if (!option->c.gpus_per_node)
-        return "no room for its CPUs or memory";
+        return CORE_DETAIL(self, HELIO_DETAIL_NO_CPUS_OR_MEMORY, until);
     if (free_gpus < gpus)
-        return core_printf(self, "%u GPUs free", free_gpus);
+        return CORE_DETAIL(self, HELIO_DETAIL_GPUS_FREE, free, until);
     if (core_room_fits(option->pool, &option->pool->free, want->nodes, option->c.gpus_per_node, 0, 0))
-        return core_printf(self, "%u GPUs free, but no room for its CPUs or memory", free_gpus);
-    return core_printf(self, "%u GPUs free, but not %u together%s", free_gpus, option->c.gpus_per_node,
-                       want->nodes > 1 ? core_printf(self, " on each of %u nodes", want->nodes) : "");
+        return CORE_DETAIL(self, HELIO_DETAIL_GPUS_FREE_BUT_CPUS, free, until);
+    return CORE_DETAIL(self, HELIO_DETAIL_GPUS_FRAGMENTED, free, helio_value_number(option->c.gpus_per_node),
+                       helio_value_number(want->nodes > 1 ? want->nodes : 0), until);
 }
 
-static const char *until(helio_broker_core_t *self, int64_t wall_ms)
-{
-    return wall_ms > self->wall_ms ? core_printf(self, " until %s", core_minute_text(self, wall_ms)) : "";
-}
-
-const char *core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
-                           int64_t *ret_until_ms)
+helio_detail_t core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                                       int64_t *ret_until_ms)
 {
     if (core_site_window_allows(self, class, option->pool, option->c.gpus_per_node, (freed_gpus_t){0}))
-        return "";
-    const char *text =
-        core_site_window_text(self, class, option->site, option->pool, option->c.gpus_per_node, ret_until_ms);
-    if (strncmp(text, "0 GPUs ", 7) == 0) /* other work has it all: nothing is kept before its end */
-        return core_printf(self, "%s has no room at present", core_place_text(self, option));
-    return text;
+        return (helio_detail_t){0};
+    return core_site_window_detail(self, class, option->site, option->pool, option->c.gpus_per_node, ret_until_ms);
 }
 
-helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
-                                const char **ret_detail)
+/*  What keeps the head from the pool. NONE: nothing. */
+typedef enum obstacle {
+    OBSTACLE_NONE,
+    OBSTACLE_RESTORE,
+    OBSTACLE_OVERFLOW,
+    OBSTACLE_QUOTA,
+    OBSTACLE_BUDGET,
+    OBSTACLE_ROOM,
+    OBSTACLE_GANG,
+    OBSTACLE_PREEMPTOR,
+    OBSTACLE_SITE_WINDOW,
+    OBSTACLE_REFUSED,
+    OBSTACLE_UNANSWERED
+} obstacle_t;
+
+static obstacle_t find_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     const helio_requirement_t *want = &class->want;
     const pool_t *pool = option->pool;
-    uint32_t gpus = core_option_gpus(class, option);
-    *ret_detail = "";
-    if (option->c.rejection != HELIO_REJECTION_NONE || class->judged_ms)
-        return option->c.rejection;
-    if (core_sites_awaited(self)) {
-        *ret_detail = "the database was restored: sites say first what they run";
-        return HELIO_REJECTION_NO_CAPACITY;
-    }
-    if (core_overflow_is_closed(class, option)) {
-        *ret_detail = core_overflow_text(self, class, option);
-        return HELIO_REJECTION_OVERFLOW;
-    }
-    if (gpus > core_quota_left(class)) {
-        *ret_detail = core_quota_text(self, class, gpus);
-        return HELIO_REJECTION_QUOTA;
-    }
-    if (!core_budget_allows(self, class, option)) {
-        shortage_t shortage = core_budget_shortage(self, class, option);
-        *ret_detail = core_budget_text(self, class, &shortage);
-        return HELIO_REJECTION_BUDGET;
-    }
-    if (!core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
-                        want->memory_bytes)) {
-        int64_t at_ms =
-            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, NULL);
-        *ret_detail = core_printf(self, "%s%s", short_of(self, class, option), until(self, at_ms));
-        return HELIO_REJECTION_NO_CAPACITY;
-    }
-    if (!core_preempt_holds(self, class, pool) &&
-        !core_reserve_allows(self, class, pool, option->c.gpus_per_node)) {
-        *ret_detail = core_printf(self, "kept for a gang that waits%s", until(self, pool->reservation.at_ms));
-        return HELIO_REJECTION_NO_CAPACITY;
-    }
-    if (!core_preempt_allows(self, class, pool, option->c.gpus_per_node)) {
-        *ret_detail = "kept for a job for which others leave";
-        return HELIO_REJECTION_NO_CAPACITY;
-    }
-    if (!core_site_window_allows(self, class, pool, option->c.gpus_per_node, (freed_gpus_t){0})) {
-        int64_t until_ms;
-        *ret_detail = core_site_window_reason(self, class, option, &until_ms);
-        return HELIO_REJECTION_NO_CAPACITY;
-    }
+    uint32_t gpus_per_node = option->c.gpus_per_node;
+    if (core_sites_awaited(self))
+        return OBSTACLE_RESTORE;
+    if (core_overflow_is_closed(class, option))
+        return OBSTACLE_OVERFLOW;
+    if (core_option_gpus(class, option) > core_quota_left(class))
+        return OBSTACLE_QUOTA;
+    if (!core_budget_allows(self, class, option))
+        return OBSTACLE_BUDGET;
+    if (!core_room_fits(pool, &pool->free, want->nodes, gpus_per_node, want->cpus, want->memory_bytes))
+        return OBSTACLE_ROOM;
+    if (!core_preempt_holds(self, class, pool) && !core_reserve_allows(self, class, pool, gpus_per_node))
+        return OBSTACLE_GANG;
+    if (!core_preempt_allows(self, class, pool, gpus_per_node))
+        return OBSTACLE_PREEMPTOR;
+    if (!core_site_window_allows(self, class, pool, gpus_per_node, (freed_gpus_t){0}))
+        return OBSTACLE_SITE_WINDOW;
     if (self->now_ms < pool->penalty_until_ms)
-        *ret_detail = "it could not take what it was offered last";
-    else if (option->site->unanswered >= self->options.offers_unanswered_max)
-        *ret_detail = core_printf(self, "%u offers without an answer yet", option->site->unanswered);
-    else
-        return HELIO_REJECTION_NONE;
-    return HELIO_REJECTION_NO_CAPACITY;
+        return OBSTACLE_REFUSED;
+    return option->site->unanswered >= self->options.offers_unanswered_max ? OBSTACLE_UNANSWERED : OBSTACLE_NONE;
+}
+
+static helio_details_t details_of(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                                  obstacle_t obstacle)
+{
+    int64_t until_ms;
+    shortage_t shortage;
+    switch (obstacle) {
+    case OBSTACLE_RESTORE:
+        return CORE_WHY0(self, HELIO_DETAIL_RESTORE_RECONCILES);
+    case OBSTACLE_OVERFLOW:
+        return core_why(self, core_overflow_detail(self, class, option));
+    case OBSTACLE_QUOTA:
+        return core_quota_details(self, class, core_option_gpus(class, option));
+    case OBSTACLE_BUDGET:
+        shortage = core_budget_shortage(self, class, option);
+        return core_budget_details(self, class, &shortage);
+    case OBSTACLE_ROOM:
+        return core_why(self, short_of(self, class, option));
+    case OBSTACLE_GANG:
+        return CORE_WHY(self, HELIO_DETAIL_HELD_FOR_GANG, until_of(self, option->pool->reservation.at_ms));
+    case OBSTACLE_PREEMPTOR:
+        return CORE_WHY0(self, HELIO_DETAIL_HELD_FOR_PREEMPTOR);
+    case OBSTACLE_SITE_WINDOW:
+        return core_why(self, core_site_window_reason(self, class, option, &until_ms));
+    case OBSTACLE_REFUSED:
+        return CORE_WHY0(self, HELIO_DETAIL_JUST_REFUSED);
+    case OBSTACLE_UNANSWERED:
+        return CORE_WHY(self, HELIO_DETAIL_OFFERS_UNANSWERED, helio_value_number(option->site->unanswered));
+    case OBSTACLE_NONE:
+    default:
+        return (helio_details_t){0};
+    }
+}
+
+helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                                         helio_details_t *ret_details)
+{
+    static const helio_rejection_t rejections[] = {
+        [OBSTACLE_OVERFLOW] = HELIO_REJECTION_OVERFLOW,
+        [OBSTACLE_QUOTA] = HELIO_REJECTION_QUOTA,
+        [OBSTACLE_BUDGET] = HELIO_REJECTION_BUDGET,
+    };
+    bool asked = option->c.rejection == HELIO_REJECTION_NONE && !class->judged_ms;
+    obstacle_t obstacle = asked ? find_obstacle(self, class, option) : OBSTACLE_NONE;
+    if (ret_details)
+        *ret_details = details_of(self, class, option, obstacle);
+    if (!asked || obstacle == OBSTACLE_NONE)
+        return option->c.rejection;
+    bool listed = obstacle == OBSTACLE_OVERFLOW || obstacle == OBSTACLE_QUOTA || obstacle == OBSTACLE_BUDGET;
+    return listed ? rejections[obstacle] : HELIO_REJECTION_NO_CAPACITY;
 }

@@ -5,13 +5,15 @@
 #include "broker/core/state/nouns.h"
 #include "broker/core/state/option.h"
 #include "federation/policy/choice.h"
+#include "federation/reason/detail.h"
 
-/*  Why the class's head does not start there now: its rejection, or what takes the room, with words (in the arena of
- *  the step's effects). NONE: it could. */
+/*  Why the class's head does not start there now: its rejection, or what takes the room, with details where
+ *  they are wanted (NULL: they are not). NONE: it could. */
 helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
-                                const char **ret_detail);
-/*  What the site keeps there, if that is why it does not start, and until when (core_site_window_text); "" = it is not. */
-const char *core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
-                           int64_t *ret_until_ms);
+                                         helio_details_t *ret_details);
+/*  What the site keeps there, if that is why it does not start, and until when; code NONE: it is
+ *  not. */
+helio_detail_t core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                                       int64_t *ret_until_ms);
 
 #endif

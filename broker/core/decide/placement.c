@@ -61,7 +61,8 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
 {
     if (!e->decision_id) {
         e->chosen = option;
-        core_decision_write(self, e, HELIO_REASON_NONE, "");
+        const helio_details_t none = {0};
+        core_decision_write(self, e, HELIO_REASON_NONE, &none);
     }
     const option_t *earliest = job->attempts ? NULL : core_least_wait(self, e);
     job->epoch++;

@@ -13,6 +13,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 typedef enum bringing_kind { IS_THERE, IS_BROUGHT, IS_UNKNOWN, IS_FREE, HAS_NO_LINK } bringing_kind_t;
 
@@ -101,84 +102,65 @@ void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *r
         job->last->transfer = (helio_transfer_t){row->ms, row->egress_micro_usd, row->energy_j, row->carbon_mg};
 }
 
-/* ---- in words -------------------------------------------------------------------------------------------- */
+/* ---- why ----------------------------------------------------------------------------------------------- */
 
-static const char *size_text(helio_broker_core_t *self, uint64_t bytes)
-{
-    static const struct {
-        uint64_t bytes;
-        const char *unit;
-    } units[] = {{UINT64_C(1000000000000), "TB"}, {1000000000, "GB"}, {1000000, "MB"}, {1000, "kB"}};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (bytes >= units[i].bytes)
-            return core_printf(self, "%.4g %s", (double)bytes / (double)units[i].bytes, units[i].unit);
-    return core_printf(self, "%llu B", (unsigned long long)bytes);
-}
-
-static const char *time_text(helio_broker_core_t *self, uint64_t ms)
-{
-    uint64_t s = (ms + 999) / 1000, m = s / 60, h = m / 60;
-    if (s < 60)
-        return core_printf(self, "%llu s", (unsigned long long)s);
-    if (m < 10 && s % 60)
-        return core_printf(self, "%llu min %llu s", (unsigned long long)m, (unsigned long long)(s % 60));
-    if (m < 60)
-        return core_printf(self, "%llu min", (unsigned long long)m);
-    return core_printf(self, "%llu h %llu min", (unsigned long long)h, (unsigned long long)(m % 60));
-}
-
-static const char *joined(helio_broker_core_t *self, const char *text, const char *more)
-{
-    return core_printf(self, "%s%s%s", text, text[0] ? "; " : "", more);
-}
-
-/*  What of it lies elsewhere, all of a kind together: {bytes, the first place, how many places}. */
+/*  What of it lies elsewhere, all of a kind together: its places as a list of names. */
 typedef struct elsewhere {
     uint64_t bytes;
-    const char *from;
-    bool several;
+    const char *names;
+    uint32_t places;
     helio_transfer_t transfer;
 } elsewhere_t;
 
-static void add(elsewhere_t *sum, const bringing_t *item, uint64_t bytes)
+/*  Whether the list has the name. */
+static bool is_named(const char *names, const char *name)
 {
-    sum->several = sum->several || (sum->from && item->from && strcmp(sum->from, item->from) != 0);
-    sum->from = sum->from ? sum->from : item->from;
+    size_t size = strlen(name);
+    for (const char *at = names; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ','))
+        if (strcspn(at, ",") == size && memcmp(at, name, size) == 0)
+            return true;
+    return false;
+}
+
+static void add(helio_broker_core_t *self, elsewhere_t *sum, const bringing_t *item, uint64_t bytes)
+{
+    const char *names = sum->names ? sum->names : "";
+    if (item->from && !is_named(names, item->from)) {
+        sum->names = sum->places++ ? core_printf(self, "%s,%s", names, item->from) : item->from;
+    }
     sum->bytes = bytes > UINT64_MAX - sum->bytes ? UINT64_MAX : sum->bytes + bytes;
     sum->transfer = helio_transfer_sum(sum->transfer, item->transfer);
 }
 
-const char *core_transfer_text(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
-                               const pool_t *pool)
+static helio_value_t places_of(const elsewhere_t *sum)
+{
+    return (helio_value_t){.number = sum->places, .text = helio_text_of(sum->names)};
+}
+
+helio_details_t core_transfer_details(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                                      const pool_t *pool)
 {
     elsewhere_t of[HAS_NO_LINK + 1] = {0};
-    const char *text = "", *unknown = "";
-    uint32_t unknown_count = 0;
+    helio_details_t why = {0};
+    helio_value_t unknown = {0};
     for (uint32_t i = 0; i < want->data.count; i++) {
         const helio_data_ask_t *ask = &want->data.items[i];
         bringing_t item = bring(self, want, ask, site, pool, self->wall_ms);
-        add(&of[item.kind], &item, ask->size_bytes);
-        if (item.kind == IS_UNKNOWN && unknown_count++ == 0) {
-            helio_text_t uri = core_text_cut(helio_arena_string(self->effects->arena, ask->uri), 100);
-            unknown = core_printf(self, "%.*s", HELIO_TEXT_ARGS(uri));
-        }
+        add(self, &of[item.kind], &item, ask->size_bytes);
+        if (item.kind == IS_UNKNOWN && !unknown.number++)
+            unknown.text = ask->uri;
     }
     const elsewhere_t *brought = &of[IS_BROUGHT], *unlinked = &of[HAS_NO_LINK], *freely = &of[IS_FREE];
-    if (unlinked->from)
-        text = joined(self, text,
-                      core_printf(self, "no link from %s%s", unlinked->from, unlinked->several ? " and others" : ""));
-    if (brought->from)
-        text = joined(self, text,
-                      core_printf(self, "brings %s from %s%s in %s", size_text(self, brought->bytes), brought->from,
-                                  brought->several ? " and others" : "", time_text(self, brought->transfer.ms)));
-    if (freely->from)
-        text = joined(self, text,
-                      core_printf(self, "%s come from %s%s, not charged: no links are set",
-                                  size_text(self, freely->bytes), freely->from, freely->several ? " and others" : ""));
-    if (unknown_count)
-        text = joined(self, text,
-                      unknown_count > 1
-                          ? core_printf(self, "%s and %u more: not in the catalogue", unknown, unknown_count - 1)
-                          : core_printf(self, "%s: not in the catalogue", unknown));
-    return text;
+    if (unlinked->places)
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DATA_NO_LINK, places_of(unlinked)));
+    if (brought->places)
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_DATA_BROUGHT, helio_value_number((int64_t)brought->bytes),
+                                 places_of(brought), helio_value_number((int64_t)brought->transfer.ms)));
+    if (freely->places)
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DATA_FREE, helio_value_number((int64_t)freely->bytes),
+                                             places_of(freely)));
+    if (unknown.number)
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DATA_UNKNOWN, unknown));
+    return why;
 }

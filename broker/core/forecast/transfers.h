@@ -7,14 +7,15 @@
 #include "federation/energy/account.h"
 #include "federation/policy/requirement.h"
 #include "federation/policy/transfer.h"
+#include "federation/reason/detail.h"
 
 void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *row); /* after the states */
 /*  Of all its data to the pool, at the intensities of that hour. */
 helio_transfer_t core_transfer(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                const pool_t *pool, int64_t at_ms, bool *ret_no_link);
-/*  "brings 2 TB from oregon in 53 min; s3://x: not in the catalogue"; "" = there is nothing to say. */
-const char *core_transfer_text(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
-                               const pool_t *pool);
+/*  What is brought from where, and what is not in the catalogue. */
+helio_details_t core_transfer_details(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                                      const pool_t *pool);
 void core_transfer_charge(helio_account_t *account, const helio_transfer_t *transfer);
 
 #endif

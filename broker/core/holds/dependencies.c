@@ -21,7 +21,6 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
-#include "broker/core/state/text.h"
 #include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
@@ -41,7 +40,7 @@ void core_dependencies_destroy(dependencies_t **self_p)
     *self_p = NULL;
 }
 
-enum { NAMED_MAX = 3 /* of the jobs that a text names */ };
+enum { NAMED_MAX = 3 /* jobs with a detail of their own */ };
 
 typedef enum verdict { VERDICT_WAIT, VERDICT_COME, VERDICT_UNSATISFIABLE } verdict_t;
 
@@ -232,34 +231,35 @@ void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submissio
     wait_for_nothing(self, hold);
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(hold->failed_on, id);
-    const char *reason = core_printf(self, "DependencyFailed: %s %s", id,
-                                     hold->failed_after == HELIO_AFTER_OK ? "did not succeed" : "succeeded");
+    const helio_details_t why =
+        CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
+                 helio_value_string(hold->failed_after == HELIO_AFTER_OK ? "did not succeed" : "succeeded"));
     while (submission->throttled) {
         job_t *job = submission->throttled;
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, core_stated(self, reason), "broker");
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, "broker");
     }
 }
 
 /* ---- what it says -------------------------------------------------------------------------------------- */
 
-static const char *hold_text(helio_broker_core_t *self, const dependency_hold_t *hold)
+static helio_details_t why_held(helio_broker_core_t *self, const dependency_hold_t *hold)
 {
-    static const char *const wishes[HELIO_AFTER_COUNT] = {" to succeed", " to end",
-                                                          " to end without success"};
-    const char *text = hold->waiters ? "waits for " : "";
+    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success"};
+    helio_details_t why = {0};
     uint32_t named = 0;
-    for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next) {
+    for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next, named++) {
         char id[HELIO_KEY_SIZE];
         helio_job_key_text(w->waited->key.on, id);
-        text = core_printf(self, "%s%s%s%s", text, named++ ? ", " : "", id, wishes[w->waited->key.after]);
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY, helio_value_string(id),
+                                             helio_value_string(events[w->waited->key.after])));
     }
     if (hold->waiter_count > named)
-        text = core_printf(self, "%s and for %u more", text, hold->waiter_count - named);
-    if (!hold->not_before_ms)
-        return text;
-    return core_printf(self, "%s%s%s", text, hold->waiters ? "; not before " : "waits until ",
-                       core_second_text(self, hold->not_before_ms));
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY_MORE, helio_value_number(hold->waiter_count - named)));
+    if (hold->not_before_ms)
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BEGIN_TIME, helio_value_number(hold->not_before_ms)));
+    return why;
 }
 
 static void write_dirty(helio_broker_core_t *self)
@@ -267,7 +267,7 @@ static void write_dirty(helio_broker_core_t *self)
     while (self->dependencies->dirty_holds) {
         dependency_hold_t *hold = self->dependencies->dirty_holds;
         say_nothing(self, hold);
-        write_hold(self, hold, core_stated(self, hold_text(self, hold)), 0);
+        write_hold(self, hold, why_held(self, hold), 0);
     }
 }
 

@@ -18,7 +18,6 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
-#include "broker/core/state/text.h"
 #include "broker/core/state/why.h"
 
 struct preemptions {
@@ -329,12 +328,12 @@ bool core_preempt_allows(const helio_broker_core_t *self, const job_class_t *cla
     return true;
 }
 
-const char *core_preempt_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms)
+helio_detail_t core_preempt_detail(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms)
 {
     const preemption_t *preemption, *first = NULL;
     uint32_t victims = 0, elsewhere = 0;
     if (!class->preemptions)
-        return "";
+        return (helio_detail_t){0};
     DL_FOREACH(self->preemptions->first, preemption)
     {
         if (preemption->class != class)
@@ -344,12 +343,10 @@ const char *core_preempt_text(helio_broker_core_t *self, const job_class_t *clas
         elsewhere += preemption->pool != first->pool;
     }
     if (!first)
-        return "";
+        return (helio_detail_t){0};
     *ret_expected_ms = first->at_ms;
-    const char *others = elsewhere ? " and elsewhere" : "", *at = core_second_text(self, first->at_ms);
-    if (!victims)
-        return core_printf(self, "waits for jobs that are leaving %s/%.*s%s, expected start %s", first->site->name,
-                           HELIO_TEXT_ARGS(first->pool->info.name), others, at);
-    return core_printf(self, "preempts %u %s at %s/%.*s%s, expected start %s", victims, victims == 1 ? "job" : "jobs",
-                       first->site->name, HELIO_TEXT_ARGS(first->pool->info.name), others, at);
+    helio_value_t site = helio_value_string(first->site->name), pool = helio_value_text(first->pool->info.name),
+                  at = helio_value_number(first->at_ms), others = helio_value_number(elsewhere > 0);
+    return victims ? CORE_DETAIL(self, HELIO_DETAIL_PREEMPTS, helio_value_number(victims), site, pool, at, others)
+                   : CORE_DETAIL(self, HELIO_DETAIL_PREEMPTED_LEAVE, site, pool, at, others);
 }

@@ -40,7 +40,7 @@ void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption);
 /*  Drops those of the class whose victims have all gone, and which still found no room. */
 void core_preempt_give_up(helio_broker_core_t *self, const job_class_t *class);
 /*  What it preempts, in words, and by when (wall clock); "" = nothing. */
-const char *core_preempt_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms);
+helio_detail_t core_preempt_detail(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms);
 /*  May a job of the class take so much of the pool now, without taking what is held for those others make room for? */
 bool core_preempt_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
                        uint32_t gpus_per_node);

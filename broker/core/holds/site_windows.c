@@ -399,21 +399,20 @@ bool core_site_window_excludes(const job_class_t *class, const pool_t *pool, uin
            (uint64_t)gpus_per_node * class->want.nodes > pool->site_window->edges[0].room_gpus;
 }
 
-const char *core_site_window_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
-                                  const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms)
+helio_detail_t core_site_window_detail(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
+                                       const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms)
 {
     const site_window_edge_t *edge = pending_rejection(self, class, pool, gpus_per_node, (freed_gpus_t){0});
     const helio_series_t *series = edge ? series_of(site, pool) : NULL;
     if (!series)
-        return "";
-    char from[HELIO_RFC3339_SIZE], until[HELIO_RFC3339_SIZE];
-    int64_t until_ms = until_of(series, edge->at_ms);
-    helio_rfc3339(edge->at_ms, from);
-    helio_rfc3339(until_ms, until);
-    const char *begins = edge == pool->site_window->edges ? "" : core_printf(self, " from %.16sZ", from);
-    const char *ends = until_ms ? core_printf(self, " until %.16sZ", until) : "";
-    *ret_until_ms = until_ms;
-    return core_printf(self, "%llu GPUs of %s/%.*s are reserved%s%s",
-                       (unsigned long long)point_of(series, index_of(series, edge->at_ms)), site->name,
-                       HELIO_TEXT_ARGS(pool->info.name), begins, ends);
+        return (helio_detail_t){0};
+    uint64_t gpus = (uint64_t)point_of(series, index_of(series, edge->at_ms));
+    bool later = edge != pool->site_window->edges;
+    *ret_until_ms = until_of(series, edge->at_ms);
+    if (!gpus) /* other work has it all: nothing is reserved before its end */
+        return CORE_DETAIL(self, HELIO_DETAIL_NO_ROOM_AT, helio_value_string(site->name),
+                           helio_value_text(pool->info.name));
+    return CORE_DETAIL(self, HELIO_DETAIL_RESERVED_BY_SITE, helio_value_number((int64_t)gpus),
+                       helio_value_string(site->name), helio_value_text(pool->info.name),
+                       helio_value_number(later ? edge->at_ms : 0), helio_value_number(*ret_until_ms));
 }

@@ -4,6 +4,7 @@
 
 #include "broker/core/state/nouns.h"
 #include "federation/model/site.h"
+#include "federation/reason/detail.h"
 
 /*  From a time on other than critical work may hold so many GPUs of a pool, and is expected to hold so many. */
 typedef struct site_window_edge {
@@ -44,8 +45,8 @@ bool core_site_window_allows(const helio_broker_core_t *self, const job_class_t 
 /*  Not even if nothing else ran there. */
 bool core_site_window_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
 void core_site_window_placed(helio_broker_core_t *self, const job_t *job);
-/*  Why core_site_window_allows says no, and when less is kept (0 = not foreseen). */
-const char *core_site_window_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
-                                  const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms);
+/*  Why core_site_window_allows says no (code NONE: it does not), and when less is kept (0 = not foreseen). */
+helio_detail_t core_site_window_detail(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
+                                       const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms);
 
 #endif

@@ -66,14 +66,14 @@ static bool judge(helio_broker_core_t *self, migrant_t *migrant)
     helio_migration_t best_migration = {.saves_micro_usd = 0};
     for (uint32_t i = 0; i < targets->count; i++) {
         const target_t *target = &targets->items[i];
-        const char *detail;
+        helio_details_t details;
         if (!core_migration_target_is_suitable(targets, job, target))
             continue;
         helio_migration_t migration = core_migration_target_weigh(self, job, target);
         if (!helio_migration_is_worthwhile(&migration) ||
             (best && migration.saves_micro_usd <= best_migration.saves_micro_usd))
             continue;
-        if (core_migration_target_rejection(self, job, target, &detail) != HELIO_REJECTION_NONE) {
+        if (core_migration_target_rejection(self, job, target, &details) != HELIO_REJECTION_NONE) {
             self->migrations->blocked = true;
             continue;
         }
@@ -154,13 +154,13 @@ static void place(helio_broker_core_t *self, migrant_t *migrant)
     job_class_t *class = job->submission->class;
     const helio_migration_t *migration = &migrant->migration;
     target_t target = {.site = migrant->to, .pool = migrant->to_pool, .gpus_per_node = migrant->gpus_per_node};
-    const char *detail;
+    helio_details_t details;
     core_migrations_unhold(self, job);
     int64_t end_ms = self->wall_ms + (int64_t)(migrant->transfer.ms + migration->run_high_ms);
     bool late = class->want.deadline_wall_ms && end_ms > class->want.deadline_wall_ms;
     helio_candidate_t now = helio_choice_filter(&class->want, &target.site->profile, &target.pool->info);
     if (late || now.rejection != HELIO_REJECTION_NONE || now.gpus_per_node != target.gpus_per_node ||
-        core_migration_target_rejection(self, job, &target, &detail) != HELIO_REJECTION_NONE)
+        core_migration_target_rejection(self, job, &target, &details) != HELIO_REJECTION_NONE)
         return; /* the usual way */
     option_t option = {
         .site = target.site,

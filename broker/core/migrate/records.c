@@ -56,17 +56,18 @@ typedef struct weighed_target {
     uint64_t run_ms, run_high_ms;
     int64_t start_ms;
     helio_rejection_t rejection;
-    const char *detail;
+    helio_details_t details;
 } weighed_target_t;
 
 static weighed_target_t weighed_of(helio_broker_core_t *self, const job_t *job, const target_t *target,
                               const target_t *to)
 {
     weighed_target_t weighed = {
-        .target = target, .rejection = target->rejection, .detail = "", .start_ms = self->wall_ms};
+        .target = target, .rejection = target->rejection, .start_ms = self->wall_ms};
     if (helio_rejection_group(target->rejection) == HELIO_REASON_NEVER_FITS) {
         const helio_requirement_t *want = &job->submission->class->want;
-        weighed.detail = core_infeasible_detail(self, want, target->site, &target->pool->info, target->rejection);
+        weighed.details =
+            core_why(self, core_infeasible_detail(self, want, target->site, &target->pool->info, target->rejection));
         return weighed;
     }
     helio_migration_t migration = core_migration_target_weigh(self, job, target);
@@ -76,11 +77,11 @@ static weighed_target_t weighed_of(helio_broker_core_t *self, const job_t *job, 
     weighed.run_high_ms = stays ? migration.rest_ms : migration.run_high_ms;
     weighed.start_ms = stays ? self->wall_ms : migration.begin_ms;
     if (stays) {
-        weighed.detail = "where it ran: what was left of it";
+        weighed.details = CORE_WHY0(self, HELIO_DETAIL_RAN_HERE);
     } else if (target != to && weighed.rejection == HELIO_REJECTION_NONE) {
         weighed.rejection = migration.rejection;
         if (weighed.rejection == HELIO_REJECTION_NONE)
-            weighed.rejection = core_migration_target_rejection(self, job, target, &weighed.detail);
+            weighed.rejection = core_migration_target_rejection(self, job, target, &weighed.details);
     }
     return weighed;
 }
@@ -112,7 +113,7 @@ static void write_candidate(helio_broker_core_t *self, const weighed_target_t *w
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_name(weighed->rejection)),
-        .details = core_stated(self, weighed->detail),
+        .details = weighed->details,
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
         .disruption_micro_usd = plan->terms[HELIO_TERM_DISRUPTION],
@@ -185,12 +186,13 @@ static const char *why_not(helio_broker_core_t *self, const job_t *job, const ta
         return core_printf(self, "it %s and stays until %s",
                            job->migrations ? "was moved lately" : "has just begun",
                            core_second_text(self, self->wall_ms + (int64_t)stays_ms));
-    const char *detail;
-    helio_rejection_t against = core_migration_target_rejection(self, job, target, &detail);
+    helio_details_t details;
+    helio_rejection_t against = core_migration_target_rejection(self, job, target, &details);
     if (against == HELIO_REJECTION_NONE)
         return "it is moved when its turn to be looked at comes, within seconds";
-    return detail[0] ? core_printf(self, "%s: %s", helio_rejection_name(against), detail)
-                     : helio_rejection_name(against);
+    return details.items.count
+               ? core_printf(self, "%s: %s", helio_rejection_name(against), core_sentences(self, &details))
+               : helio_rejection_name(against);
 }
 
 /*  Of the pools that it may go to, whatever is free there. */

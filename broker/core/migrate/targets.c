@@ -20,6 +20,7 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
+#include "broker/core/state/why.h"
 
 /*  A copy of its class, alone in line, so that nothing of the class changes. */
 static job_class_t class_of(const job_t *job, job_t *ret_alone)
@@ -155,7 +156,7 @@ static bool is_taking(const helio_broker_core_t *self, const target_t *target, b
 }
 
 static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const target_t *target, uint32_t gpus,
-                          const job_class_t *class, const char **ret_detail)
+                          const job_class_t *class, helio_details_t *ret_details)
 {
     shortage_t shortage = {0};
     if (!class->account->spends.any && !class->account->tenant->spends.any)
@@ -163,12 +164,12 @@ static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const targ
     helio_migration_t migration = core_migration_target_weigh(self, job, target);
     if (core_budget_allows_migration(self, job, &migration, &target->of.transfer, gpus, &shortage))
         return true;
-    *ret_detail = core_budget_text(self, class, &shortage);
+    *ret_details = core_budget_details(self, class, &shortage);
     return false;
 }
 
 helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                                      const char **ret_detail)
+                                      helio_details_t *ret_details)
 {
     job_t alone;
     job_class_t class = class_of(job, &alone);
@@ -178,34 +179,36 @@ helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, con
              has = core_migration_target_gpus(job, job->gpus_per_node);
     bool leaves = job->site != NULL; /* its own GPUs come back */
     int64_t until_ms;
-    *ret_detail = "";
+    *ret_details = (helio_details_t){0};
     if (target->site->draining)
         return HELIO_REJECTION_DRAINING;
     if (!is_taking(self, target, leaves))
         return HELIO_REJECTION_SITE_SILENT;
     if (gpus > (leaves ? has : 0) && gpus - (leaves ? has : 0) > core_quota_left(&class)) {
-        *ret_detail = core_quota_text(self, &class, gpus);
+        *ret_details = core_quota_details(self, &class, gpus);
         return HELIO_REJECTION_QUOTA;
     }
-    if (leaves && !fits_budgets(self, job, target, gpus, &class, ret_detail))
+    if (leaves && !fits_budgets(self, job, target, gpus, &class, ret_details))
         return HELIO_REJECTION_BUDGET;
     if (!core_room_fits(pool, &pool->free, want->nodes, target->gpus_per_node, want->cpus,
                         want->memory_bytes)) {
-        *ret_detail = core_printf(self, "%u GPUs free", core_pool_gpus_free(pool));
+        *ret_details = CORE_WHY(self, HELIO_DETAIL_GPUS_FREE, helio_value_number(core_pool_gpus_free(pool)),
+                                helio_value_number(0));
         return HELIO_REJECTION_NO_CAPACITY;
     }
     if (!core_site_window_allows(self, &class, pool, target->gpus_per_node, (freed_gpus_t){0}))
-        *ret_detail = core_site_window_text(self, &class, target->site, pool, target->gpus_per_node, &until_ms);
+        *ret_details = core_why(self, core_site_window_detail(self, &class, target->site, pool, target->gpus_per_node,
+                                                              &until_ms));
     else if (!leaves)
         return HELIO_REJECTION_NONE;
     else if (pool->reservation.class && pool->reservation.class->waiting)
-        *ret_detail = "kept for a gang that waits";
+        *ret_details = CORE_WHY(self, HELIO_DETAIL_HELD_FOR_GANG, helio_value_number(0));
     else if (pool->preemptions)
-        *ret_detail = "kept for a job for which others leave";
+        *ret_details = CORE_WHY0(self, HELIO_DETAIL_HELD_FOR_PREEMPTOR);
     else if (is_promised(self, pool, gpus, want->time_limit_ms))
-        *ret_detail = "kept for jobs that wait for an hour to come";
+        *ret_details = CORE_WHY0(self, HELIO_DETAIL_HELD_FOR_WINDOW);
     else if (is_waited_for(self, target->site, target->pool))
-        *ret_detail = "jobs wait for GPUs there";
+        *ret_details = CORE_WHY0(self, HELIO_DETAIL_JOBS_WAIT_THERE);
     else
         return HELIO_REJECTION_NONE;
     return HELIO_REJECTION_NO_CAPACITY;

@@ -5,6 +5,7 @@
 #include "broker/core/state/nouns.h"
 #include "federation/policy/choice.h"
 #include "federation/policy/migration.h"
+#include "federation/reason/detail.h"
 
 /*  Where the jobs of a class could go: of targets_t. */
 typedef struct target {
@@ -33,6 +34,6 @@ bool core_migration_target_is_suitable(const targets_t *targets, const job_t *jo
 helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const job_t *job, const target_t *target);
 /*  What keeps it from there now, whatever it saves, with words. Of one that has left: what keeps it from its place. */
 helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                                      const char **ret_detail);
+                                      helio_details_t *ret_details);
 
 #endif

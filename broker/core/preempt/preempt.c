@@ -247,8 +247,8 @@ bool core_preempt(helio_broker_core_t *self, evaluation_t *e)
 
 /* ---- whom it would tell to leave ------------------------------------------------------------------------- */
 
-/*  "3 jobs of queue preemptible and 1 job of queue batch" */
-static const char *victims_text(const victim_search_t *search, const helio_victims_t *set)
+/*  A detail a queue, the first of them by name. */
+static helio_details_t would_preempt(const victim_search_t *search, const helio_victims_t *set)
 {
     helio_broker_core_t *self = search->core;
     const queue_t *queues[QUEUES_NAMED];
@@ -268,11 +268,14 @@ static const char *victims_text(const victim_search_t *search, const helio_victi
         queues[at] = queue;
         jobs[at]++;
     }
-    const char *text = "";
+    helio_details_t why = {0};
     for (uint32_t i = 0; i < count; i++)
-        text = core_printf(self, "%s%s%u job%s of queue %s", text, !i ? "" : others || i + 1 < count ? ", " : " and ",
-                           jobs[i], jobs[i] == 1 ? "" : "s", queues[i]->name);
-    return others ? core_printf(self, "%s and %u more", text, others) : text;
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_WOULD_PREEMPT, helio_value_number(jobs[i]),
+                                             helio_value_string(queues[i]->name)));
+    if (others)
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_WOULD_PREEMPT, helio_value_number(others), helio_value_string("")));
+    return why;
 }
 
 /*  The latest at which all of them may be told to. */
@@ -303,9 +306,10 @@ bool core_preempt_expect(helio_broker_core_t *self, evaluation_t *e)
         any = find_best(search, e, &set);
     }
     if (any) {
-        const char *whom = victims_text(search, &set);
         e->preempts_at_ms = told_ms(search, &set) + (int64_t)grace_of(search, &set);
-        e->preempts_text = whom[0] ? core_printf(self, "would preempt %s", whom) : "waits for jobs that are leaving";
+        e->preempts_details = would_preempt(search, &set);
+        if (!e->preempts_details.items.count)
+            e->preempts_details = CORE_WHY0(self, HELIO_DETAIL_VICTIMS_LEAVE);
     }
     free(search);
     return any;

@@ -171,22 +171,22 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
     core_start_estimate_ahead(self, job->submission->class, job, reader, p);
     evaluation_t e = core_evaluate_ask(self, &ask, job->submission->class, &alone);
     choice_t choice = core_choose(self, &e);
-    const char *detail = "";
+    helio_details_t details;
     int64_t expected_ms = 0;
     helio_reason_t reason = HELIO_REASON_NONE;
     if (!choice.now || choice.later) {
         core_decide(self, &e, &choice);
-        reason = core_decision_reason(self, &e, &detail, &expected_ms);
+        reason = core_decision_reason(self, &e, &details, &expected_ms);
     }
     core_start_estimate_expect(self, &e, reason, expected_ms, p);
     bool head = job == job->submission->class->waiting;
     if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && head && e.reserved && p->ahead_jobs)
         expect(p, self->wall_ms, e.reservation.at_ms, reserved(self, &e, true));
     int64_t left_ms = 0;
-    const char *leaving = core_preempt_text(self, job->submission->class, &left_ms);
-    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && head) {
+    const helio_details_t leaving = core_why(self, core_preempt_detail(self, job->submission->class, &left_ms));
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving.items.count && head) {
         expected_ms = left_ms;
-        expect(p, self->wall_ms, left_ms, core_stated(self, leaving));
+        expect(p, self->wall_ms, left_ms, leaving);
     }
     core_hints(self, &e, reason, expected_ms, p);
 }

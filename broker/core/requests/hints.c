@@ -68,8 +68,7 @@ static helio_details_t effect_of(const advisor_t *self, const ask_t *changed)
         (!self->expected_ms || e.preempts_at_ms < self->expected_ms)) {
         helio_details_t effect =
             start_of(core, HELIO_DETAIL_STARTS_BY, e.preempts, &e.preempts->c.now, e.preempts_at_ms);
-        helio_details_t whom = core_stated(core, e.preempts_text);
-        core_why_join(core, &effect, &whom);
+        core_why_join(core, &effect, &e.preempts_details);
         return effect;
     }
     if (e.reserved && (!self->expected_ms || e.reservation.at_ms < self->expected_ms))
@@ -198,9 +197,8 @@ static void shorter_time(const advisor_t *self)
     int64_t longest_ms = 0;
     for (uint32_t i = 0; i < self->e->feasible; i++) {
         const option_t *o = &self->e->options[i];
-        const char *detail;
         int64_t left_ms = o->pool->reservation.class ? o->pool->reservation.at_ms - core->wall_ms : 0;
-        if (core_pending_rejection(core, self->e->class, o, &detail) == HELIO_REJECTION_NO_CAPACITY &&
+        if (core_pending_rejection(core, self->e->class, o, NULL) == HELIO_REJECTION_NO_CAPACITY &&
             left_ms > longest_ms)
             longest_ms = left_ms;
     }
@@ -222,9 +220,9 @@ static void through_overflow(const advisor_t *self)
         bool closed = o->c.rejection == HELIO_REJECTION_NONE && core_overflow_is_closed(e->class, o);
         if (!closed && o->c.rejection != HELIO_REJECTION_OVERFLOW)
             continue;
+        const helio_details_t why = core_why(self->core, core_overflow_detail(self->core, e->class, o));
         add(self, HELIO_HINT_KIND_SITES,
-            CORE_WHY(self->core, HELIO_DETAIL_TRY_OVERFLOW, helio_value_string(core_overflow_name(e->class))),
-            core_stated(self->core, core_overflow_text(self->core, e->class, o)));
+            CORE_WHY(self->core, HELIO_DETAIL_TRY_OVERFLOW, helio_value_string(core_overflow_name(e->class))), why);
         return;
     }
 }
@@ -336,7 +334,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     through_overflow(&own);
     if (e->over_budget)
         add(&own, HELIO_HINT_KIND_BUDGET, CORE_WHY0(self, HELIO_DETAIL_TRY_BUDGET),
-            core_stated(self, core_budget_text(self, e->class, &e->shortage)));
+            core_budget_details(self, e->class, &e->shortage));
     if (reason == HELIO_REASON_NEVER_FITS)
         what_fits(&own);
     raise_cost(&own);

@@ -44,17 +44,14 @@ static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, cons
                                 helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
-    if (e->waits || choice->now || !core_preempt_expect(self, e)) {
-        const char *detail = "";
-        helio_reason_t reason = core_decision_reason(self, e, &detail, ret_expected_ms);
-        *ret_why = core_stated(self, detail);
-        return reason;
-    }
+    if (e->waits || choice->now || !core_preempt_expect(self, e))
+        return core_decision_reason(self, e, ret_why, ret_expected_ms);
     e->chosen = e->preempts;
     *ret_expected_ms = e->preempts_at_ms;
-    *ret_why = core_stated(self, core_printf(self, "%s at %s, expected start %s", e->preempts_text,
-                                             core_place_text(self, e->preempts),
-                                             core_second_text(self, e->preempts_at_ms)));
+    *ret_why = e->preempts_details;
+    core_why_add(self, ret_why,
+                 CORE_DETAIL(self, HELIO_DETAIL_EXPECTED_START, helio_value_string(e->preempts->site->name),
+                             helio_value_text(e->preempts->pool->info.name), helio_value_number(e->preempts_at_ms)));
     return HELIO_REASON_WAITING_FOR_CAPACITY;
 }
 
@@ -101,8 +98,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         plan->run_high_ms = shown->c.run_high_ms;
     }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
-    core_decision_preview(self, &e, reason, "", plan);
-    plan->decision.details = why;
+    core_decision_preview(self, &e, reason, &why, plan);
     if (reason == HELIO_REASON_GATED) {
         start_estimate->earliest_ms = hold->earliest_ms ? hold->earliest_ms : self->wall_ms;
         start_estimate->basis = hold->why;
@@ -110,7 +106,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     }
     core_start_estimate_ahead(self, class, class->waiting, class->want.tenant, start_estimate);
     core_start_estimate_expect(self, &e, reason, plan->expected_ms, start_estimate);
-    if (e.preempts_text) {
+    if (e.preempts_details.items.count) {
         start_estimate->earliest_ms = self->wall_ms;
         start_estimate->latest_ms = start_estimate->ahead_jobs ? 0 : e.preempts_at_ms;
         start_estimate->basis = why;

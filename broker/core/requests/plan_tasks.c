@@ -55,8 +55,8 @@ static helio_details_t limit_of(helio_broker_core_t *self, const evaluation_t *e
         return CORE_WHY0(self, HELIO_DETAIL_TASKS_ALL);
     helio_value_t now = helio_value_number(start.tasks);
     if (start.quota_is_less) {
-        helio_details_t why = CORE_WHY(self, HELIO_DETAIL_TASKS_SOME, now), quota = core_stated(
-            self, core_quota_text(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX));
+        helio_details_t why = CORE_WHY(self, HELIO_DETAIL_TASKS_SOME, now),
+                        quota = core_quota_details(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX);
         core_why_join(self, &why, &quota);
         return why;
     }

@@ -246,9 +246,9 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         return false;
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
     if (!core_is_feasible(self, &want)) {
-        helio_details_t why = {0};
+        helio_details_t why = {0}, infeasible = core_infeasible_details(self, &want);
         core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_NEVER_RUNS, helio_value_number(number_of(event, job))));
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(core_infeasible_text(self, &want))));
+        core_why_join(self, &why, &infeasible);
         core_reply_details(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, why);
         return false;
     }

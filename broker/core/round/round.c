@@ -74,13 +74,13 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     if (e->waits)
         core_preempt_class_drop(self, class);
     due(class, core_overflow_due_ms(class));
-    const char *detail = "";
+    helio_details_t details;
     int64_t expected_ms;
-    helio_reason_t reason = core_decision_reason(self, e, &detail, &expected_ms);
+    helio_reason_t reason = core_decision_reason(self, e, &details, &expected_ms);
     bool moved = before.pool != class->window.pool || before.start_ms != class->window.start_ms;
     if ((e->waits && moved) || preempted || (!placed && (reason != class->reason || !class->decision_id)))
-        core_decision_write(self, e, reason, detail);
-    core_class_write(self, class, reason, detail, expected_ms);
+        core_decision_write(self, e, reason, &details);
+    core_class_write(self, class, reason, &details, expected_ms);
 }
 
 typedef enum outcome {
@@ -145,7 +145,8 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const
         class->earliest_ms = 0;
         core_window_clear(class);
         core_reserve_drop(class);
-        core_class_write(self, class, HELIO_REASON_NONE, "", 0);
+        const helio_details_t none = {0};
+        core_class_write(self, class, HELIO_REASON_NONE, &none, 0);
     }
     return placed;
 }

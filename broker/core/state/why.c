@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker/core/state/core.h"
+#include "federation/reason/sentence.h"
 
 helio_details_t core_why(helio_broker_core_t *self, helio_detail_t detail)
 {
@@ -20,6 +21,11 @@ void core_why_add(helio_broker_core_t *self, helio_details_t *why, helio_detail_
 void core_why_join(helio_broker_core_t *self, helio_details_t *why, const helio_details_t *more)
 {
     helio_details_join(why, self->effects->arena, more);
+}
+
+const char *core_sentences(helio_broker_core_t *self, const helio_details_t *why)
+{
+    return helio_arena_string(self->effects->arena, helio_sentences_text(why, self->effects->arena));
 }
 
 helio_details_t core_stated(helio_broker_core_t *self, const char *sentence)

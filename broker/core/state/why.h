@@ -15,6 +15,9 @@ helio_details_t core_why(helio_broker_core_t *self, helio_detail_t detail);
 void core_why_add(helio_broker_core_t *self, helio_details_t *why, helio_detail_t detail);
 void core_why_join(helio_broker_core_t *self, helio_details_t *why, const helio_details_t *more);
 
+/*  The sentences, where a reply has to say them with words of its own around. */
+const char *core_sentences(helio_broker_core_t *self, const helio_details_t *why);
+
 /*  A sentence that has no code yet. */
 helio_details_t core_stated(helio_broker_core_t *self, const char *sentence);
 

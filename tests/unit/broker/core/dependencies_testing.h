@@ -75,7 +75,7 @@ static inline void assert_unsatisfiable(helio_job_key_t key, helio_job_key_t on,
 {
     char text[HELIO_KEY_SIZE + 64], id[HELIO_KEY_SIZE];
     helio_job_key_text(on, id);
-    (void)snprintf(text, sizeof text, "DependencyFailed: %s %s", id, how);
+    (void)snprintf(text, sizeof text, "DependencyFailed: job %s %s", id, how);
     assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
     assert_false(harness_is_open(h, key));
     const helio_row_state_t *row = harness_row(h, key);
@@ -88,7 +88,7 @@ static inline void assert_detail(helio_job_key_t key, helio_job_key_t on, const 
 {
     char text[300], id[HELIO_KEY_SIZE];
     helio_job_key_text(on, id);
-    (void)snprintf(text, sizeof text, "waits for %s %s", id, wish);
+    (void)snprintf(text, sizeof text, "waits for job %s %s", id, wish);
     assert_true(helio_text_is(harness_said(h, harness_dependency_hold(h, key)->details), text));
 }
 

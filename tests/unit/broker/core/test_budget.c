@@ -68,8 +68,8 @@ static void budget__of_money_is_kept_by_what_is_foreseen(void **state)
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
     assert_true(helio_text_is(
-        harness_said(h, row.details), "budget of acme: 16 of 20 USD of March 2026 used or committed, it needs 8; begins again "
-                    "2026-04-01T00:00Z; more: `helio quota set acme --budget 'N USD/month'`"));
+        harness_said(h, row.details), "budget of acme: 16 of 20 USD of March 2026 used or committed, it needs 8; the next period begins "
+                    "2026-04-01T00:00Z; an operator can raise it: `helio quota set acme --budget 'N USD/month'`"));
     /* half of it fits into March from half an hour before its end on */
     assert_int_equal(row.expected_ms, helio_period_next(HELIO_PERIOD_MONTH, harness_wall_ms(h)) - HOUR / 2);
     const helio_row_candidate_t *candidate, *last = NULL;
@@ -88,8 +88,8 @@ static void budget__of_gpu_hours_and_of_carbon_are_kept_too(void **state)
         const char *budget, *detail;
     } cases[] = {
         {"10 gpu-h/day",
-         "budget of acme: 8 of 10 GPU-hours of 2026-03-01 used or committed, it needs 4; begins again "
-         "2026-03-02T00:00Z; more: `helio quota set acme --budget 'N gpu-h/day'`"},
+         "budget of acme: 8 of 10 GPU-hours of 2026-03-01 used or committed, it needs 4; the next period begins "
+         "2026-03-02T00:00Z; an operator can raise it: `helio quota set acme --budget 'N gpu-h/day'`"},
         {"0.5 kg/week", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -161,7 +161,7 @@ static void budget__a_job_beyond_the_whole_is_told_so(void **state)
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
     assert_true(helio_text_is(
-        harness_said(h, row.details), "budget of acme: it needs 16 USD, and a whole month has 10; more: `helio quota set acme "
+        harness_said(h, row.details), "budget of acme: it needs 16 USD, and a whole month has 10; an operator can raise it: `helio quota set acme "
                     "--budget 'N USD/month'`"));
     assert_int_equal(row.expected_ms, 0);
     /* nor does it begin where months meet */
@@ -182,8 +182,8 @@ static void budget__of_a_queue_and_of_each_in_it(void **state)
     harness_clear(h);
     assert_true(waits(h, submit_in(h, "acme", "batch", 4)));
     assert_detail(
-        h, "budget of acme in batch: 8 of 8 USD of 2026-03-01 used or committed, it needs 8; begins again "
-           "2026-03-02T00:00Z; more: `helio quota set acme --queue batch --budget 'N USD/day'`");
+        h, "budget of acme in queue batch: 8 of 8 USD of 2026-03-01 used or committed, it needs 8; the next period begins "
+           "2026-03-02T00:00Z; an operator can raise it: `helio quota set acme --queue batch --budget 'N USD/day'`");
     assert_false(waits(h, submit_in(h, "acme", "standard", 4)));
     assert_false(waits(h, submit_in(h, "other", "batch", 4)));
     assert_false(waits(h, submit_in(h, "other", "batch", 4)));

@@ -59,8 +59,8 @@ static void budget__a_start_is_held_against_the_next_period_too(void **state)
     assert_true(waits(h, second));
     assert_detail(
         h,
-        "budget of acme: 62.6 of 100 GPU-hours of 2026-03-02 used or committed, it needs 62.6; begins again "
-        "2026-03-03T00:00Z; more: `helio quota set acme --budget 'N gpu-h/day'`");
+        "budget of acme: 62.666 of 100 GPU-hours of 2026-03-02 used or committed, it needs 62.666; the next period begins "
+        "2026-03-03T00:00Z; an operator can raise it: `helio quota set acme --budget 'N gpu-h/day'`");
     harness_end(&h);
 }
 
@@ -121,8 +121,8 @@ static void budget__a_new_leader_knows_what_is_booked_and_committed(void **state
     helio_job_key_t waiting = submit(next, 4);
     assert_true(waits(next, waiting));
     assert_detail(next,
-                  "budget of acme: 16.1 of 21 USD of March 2026 used or committed, it needs 8; begins again "
-                  "2026-04-01T00:00Z; more: `helio quota set acme --budget 'N USD/month'`");
+                  "budget of acme: 16.111 of 21 USD of March 2026 used or committed, it needs 8; the next period begins "
+                  "2026-04-01T00:00Z; an operator can raise it: `helio quota set acme --budget 'N USD/month'`");
     assert_true(waits(next, submit_in(next, "acme", "batch", 2)));
     harness_end(&next);
     harness_end(&h);
@@ -154,8 +154,8 @@ static void budget__an_end_that_is_told_twice_is_booked_once(void **state)
     set(next, "acme", "", "8.1 USD/month"); /* 0.11 are booked */
     assert_true(waits(next, submit(next, 4)));
     assert_detail(
-        next, "budget of acme: 8.111 of 8.1 USD of March 2026 used or committed, it needs 8; begins again "
-              "2026-04-01T00:00Z; more: `helio quota set acme --budget 'N USD/month'`");
+        next, "budget of acme: 8.111 of 8.1 USD of March 2026 used or committed, it needs 8; the next period begins "
+              "2026-04-01T00:00Z; an operator can raise it: `helio quota set acme --budget 'N USD/month'`");
     harness_end(&next);
     harness_end(&h);
 }

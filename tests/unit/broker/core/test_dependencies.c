@@ -101,7 +101,7 @@ static void depends__it_says_what_it_waits_for(void **state)
         {HELIO_AFTER_ANY, a}, {HELIO_AFTER_ANY, b}, {HELIO_AFTER_ANY, c}, {HELIO_AFTER_ANY, d}};
     helio_submission_t job = harness_dependent(h, &spec, all, 4);
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
-    assert_non_null(strstr(harness_said(h, harness_dependency_hold(h, key)->details).data, " to end and for 1 more"));
+    harness_assert_value(harness_detail(harness_dependency_hold(h, key)->details, HELIO_DETAIL_DEPENDENCY_MORE), "jobs", "1");
     cancel(b);
     cancel(a);
     cancel(d);

@@ -86,10 +86,10 @@ static void infeasible__says_what_each_site_has_the_largest_of_all_and_what_woul
     helio_fx_reply_t reply = plan(&spec);
     assert_text(reply.plan.decision.reason, "NeverFits");
     assert_text(harness_said(h, reply.plan.decision.details),
-                "TooSmall at north, south, NoSuchGPU at west: the largest node of them has 8 GPUs; "
+                "TooSmall at north, south; NoSuchGPU at west; the largest node has 8 GPUs; "
                 "`gpu: H100:8`, `nodes: 2` would fit (north)");
-    assert_candidate(&reply, "north", "TooSmall: has 4 nodes of 8 GPUs");
-    assert_candidate(&reply, "south", "TooSmall: has 2 nodes of 8 GPUs");
+    assert_candidate(&reply, "north", "TooSmall: has 4 nodes with 8 GPUs each");
+    assert_candidate(&reply, "south", "TooSmall: has 2 nodes with 8 GPUs each");
     assert_candidate(&reply, "west", "NoSuchGPU: has L40");
     /* what is said to fit is tried, and starts */
     const helio_hint_t *hint = &reply.start_estimate.hints.items[0];
@@ -110,20 +110,20 @@ static void infeasible__names_what_is_too_much(void **state)
         const char *expected;
     } cases[] = {
         {"H100", 8, 5, 0, 0,
-         "TooSmall at north, south, NoSuchGPU at west: the largest pool of them has 4 nodes; `gpu: H100:8`, "
+         "TooSmall at north, south; NoSuchGPU at west; the largest pool has 4 nodes; `gpu: H100:8`, "
          "`nodes: 4` "
          "would fit (north)"},
         {"H100", 8, 1, 65, 0,
-         "TooSmall at north, south, NoSuchGPU at west: the largest node of them has 64 CPUs; `gpu: H100:8`, "
+         "TooSmall at north, south; NoSuchGPU at west; the largest node has 64 CPUs; `gpu: H100:8`, "
          "`cpus: 64` "
          "would fit (north)"},
         {"B300", 2, 1, 0, 0,
-         "NoSuchGPU at north, south, west: there are H100, L40; `gpu: H100:2` would fit (north)"},
+         "NoSuchGPU at north, south, west; the federation has H100, L40; `gpu: H100:2` would fit (north)"},
         {"", 0, 9, 0, 0,
-         "TooSmall at north, south, west: the largest pool of them has 4 nodes; `nodes: 4` would fit "
+         "TooSmall at north, south, west; the largest pool has 4 nodes; `nodes: 4` would fit "
          "(north)"},
         {"", 0, 1, 0, 1000,
-         "TooSmall at north, south, west: the largest node of them has 549 GB; `memory: 549GB` would fit "
+         "TooSmall at north, south, west; the largest node has 549.8 GB; `memory: 549GB` would fit "
          "(north)"},
     };
     join();
@@ -152,7 +152,7 @@ static void mapping__a_site_that_has_no_user_for_the_tenant_is_offered_nothing(v
     assert_text(reply.plan.decision.chosen_site, "north"); /* the dearer one, which has told nothing */
     assert_candidate(
         &reply, "south",
-        "NoUserMapping: has no Unix user for tenant acme; its operator adds one under `agent.users`");
+        "NoUserMapping: has no Unix user for tenant acme; the site's operator adds one under `agent.users`");
     helio_job_key_t key = harness_job(h, &spec);
     harness_tick(h);
     assert_text(harness_row(h, key)->site, "north");
@@ -162,9 +162,8 @@ static void mapping__a_site_that_has_no_user_for_the_tenant_is_offered_nothing(v
     assert_text(harness_row(h, key)->site, "south");
     spec = harness_spec(h, "L40", 1);
     assert_text(helio_sentences_text(&harness_submit(h, "other", &spec)->details, harness_arena(h)),
-                "no site can ever run this; NoUserMapping at west, NoSuchGPU at north, south: no Unix user "
-                "for tenant other "
-                "there; a site's operator adds one under `agent.users`; `gpu: H100:1` would fit (north)");
+                "no site can ever run this; NoUserMapping at west; NoSuchGPU at north, south; has no Unix user "
+                "for tenant other; the site's operator adds one under `agent.users`; `gpu: H100:1` would fit (north)");
 }
 
 static void mapping__all_is_everybody_and_a_line_that_is_added_counts_at_once(void **state)

@@ -16,7 +16,7 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
     }
     char text[64], time[HELIO_RFC3339_SIZE];
     helio_rfc3339(later[0].not_before_wall_ms + 999, time);
-    (void)snprintf(text, sizeof text, "waits until %.19sZ", time);
+    (void)snprintf(text, sizeof text, "not before %.19sZ", time);
     assert_true(helio_text_is(harness_said(h, harness_dependency_hold(h, keys[0])->details), text));
     static const int order[] = {1, 2, 0};
     for (int i = 0; i < 3; i++) {

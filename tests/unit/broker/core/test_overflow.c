@@ -101,13 +101,13 @@ static void step__opens_when_the_wait_has_grown_and_says_so_before(void **state)
     assert_string_equal(placed(), "");
     assert_string_equal(
         detail(),
-        "home-a/a is kept for it from 2026-03-01T01:00Z; near opens when the wait "
-        "here is over 10m: now 0m");
+        "home-a/a is reserved for it from 2026-03-01T01:00Z; near opens when the wait "
+        "here exceeds 10m: now 0s");
     wait_minutes(9);
     assert_string_equal(placed(), "");
     wait_minutes(1);
     assert_string_equal(placed(), "near");
-    assert_non_null(strstr(detail(), "cloud opens when the wait here is over 30m: now 10m"));
+    assert_non_null(strstr(detail(), "cloud opens when the wait here exceeds 30m: now 10m"));
     wait_minutes(19);
     assert_string_equal(placed(), "");
     wait_minutes(1);
@@ -130,7 +130,7 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
     }
     assert_string_equal(words[0], "");
     assert_string_equal(words[1], "no step of overflow group out names it");
-    assert_string_equal(words[2], "cloud opens when the wait here is over 30m: now 0m");
+    assert_string_equal(words[2], "cloud opens when the wait here exceeds 30m: now 0s");
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, submit(8))->start_estimate;
     bool named = false;
@@ -194,7 +194,7 @@ static void step__is_closed_above_its_price(void **state)
     for (const helio_row_candidate_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE));)
         if (helio_text_is(row->site, "cloud"))
             says = harness_said(h, row->details).data;
-    assert_string_equal(says, "$2.50 per GPU-hour > $2.40, the most of overflow group out here");
+    assert_string_equal(says, "$2.50 per GPU-hour > $2.40, the limit of overflow group out here");
     wait_minutes(10);
     assert_string_equal(placed(), "near");
 }

@@ -302,7 +302,7 @@ static void region__a_gang_reserves_before_others_only_where_its_queue_goes_firs
     harness_tick(h);
     const char *where[2] = {"", ""};
     for (const helio_row_class_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS));) {
-        const char *at = strstr(harness_said(h, row->details).data, "is kept for it");
+        const char *at = strstr(harness_said(h, row->details).data, "is reserved for it");
         assert_non_null(at);
         where[helio_text_is(row->queue, "nightly")] = strstr(harness_said(h, row->details).data, "eu/a") ? "eu" : "us";
     }
@@ -397,7 +397,7 @@ static void each__tenant_has_a_bounded_part_of_critical_work(void **state)
         last = row;
     assert_non_null(last);
     assert_true(helio_text_is(last->reason, "PolicyCap"));
-    assert_non_null(strstr(harness_said(h, last->details).data, "quota of acme in urgent: 8 of 8 GPUs in use, it needs 8"));
+    assert_non_null(strstr(harness_said(h, last->details).data, "quota of acme in queue urgent: 8 of 8 GPUs in use, it needs 8"));
     assert_non_null(strstr(harness_said(h, last->details).data, "`helio quota set acme --queue urgent --burst N`"));
     harness_t *next = harness_rebuild(h);
     harness_end(&h);

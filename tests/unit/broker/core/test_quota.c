@@ -138,7 +138,7 @@ static void quota__beside_a_drained_site_is_named_too(void **state)
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "WaitingForCapacity"));
     assert_true(helio_text_is(harness_said(h, row.details),
-                              "north: Draining; besides, quota of acme: 12 of 12 GPUs in use, it needs 4"));
+                              "north: Draining; quota of acme: 12 of 12 GPUs in use, it needs 4"));
     harness_end(&h);
 }
 
@@ -196,7 +196,7 @@ static void quota__of_a_queue_binds_that_queue_alone(void **state)
     harness_clear(h);
     submit(h, "acme", "batch", 1, 5);
     assert_int_equal(harness_gpus(h, "acme", "batch"), 2);
-    assert_true(helio_text_is(harness_said(h, last_class(h).details), "quota of acme in batch: 2 of 2 GPUs in use, it needs 1"));
+    assert_true(helio_text_is(harness_said(h, last_class(h).details), "quota of acme in queue batch: 2 of 2 GPUs in use, it needs 1"));
     submit(h, "acme", "standard", 1, 5);
     assert_int_equal(harness_gpus(h, "acme", ""), 7);
     harness_end(&h);

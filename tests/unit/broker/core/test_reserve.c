@@ -68,7 +68,7 @@ static void reserve__who_ends_before_may_pass_and_who_does_not_may_not(void **st
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
     assert_true(
-        helio_text_is(harness_said(h, row->details), "north/a is kept for it from 2026-03-01T03:00Z"));
+        helio_text_is(harness_said(h, row->details), "north/a is reserved for it from 2026-03-01T03:00Z"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     helio_job_key_t late = job(1, 8, 3 * HOUR + 1), soon = job(1, 4, 3 * HOUR);
     harness_tick(h);

@@ -87,7 +87,7 @@ static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **s
     assert_true(helio_text_is(row->reason, "WaitingForWindow"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     assert_true(
-        helio_text_is(harness_said(h, row->details), "north/a from 2026-03-01T03:00Z: worth $7.04 more than north/a now"));
+        helio_text_is(harness_said(h, row->details), "north/a from 2026-03-01T03:00Z; saves $7.04 over starting now at north/a"));
     const helio_row_decision_t *decision = harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     assert_true(helio_text_is(decision->reason, "WaitingForWindow"));
     assert_true(helio_text_is(decision->chosen_site, "north"));
@@ -276,7 +276,7 @@ static void window__a_site_that_comes_back_with_other_pools_leaves_nothing_behin
     harness_join(h, NORTH, again); /* its series are still the latest that are known */
     harness_tick(h);
     assert_true(helio_text_is(harness_said(h, last_class()->details),
-                              "north/z from 2026-03-01T03:00Z: worth $6.24 more than south/a now"));
+                              "north/z from 2026-03-01T03:00Z; saves $6.24 over starting now at south/a"));
     harness_wait(h, 3 * HOUR);
     assert_true(helio_text_is(harness_row(h, key)->pool, "z"));
 }
