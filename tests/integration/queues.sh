@@ -50,9 +50,9 @@ same "no rule is left" "[]" "$("$helio" queues schedule nightly -o json | jq -c 
 
 # ---- a tenant is made while the broker runs, and may submit at once
 "$helio" tenants set fresh --home home --weight 2 2>"$lab/tenants" || fault "no tenant was made"
-same "what it says" "fresh made: home home, weight 2.000" "$(cat "$lab/tenants")"
+same "what it says" "fresh created: weight 2, home home" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --weight 2 2>"$lab/tenants"
-same "the same again" "fresh unchanged: home home, weight 2.000" "$(cat "$lab/tenants")"
+same "the same again" "fresh unchanged: weight 2, home home" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --home hoem 2>"$lab/tenants"
 same "a slip" "fresh set: weight 2, home hoem; no known site is named 'hoem'; did you mean 'home'?" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --home cloud 2>/dev/null
@@ -67,12 +67,12 @@ same "it is listed, and audited" "cloud 2 1, tenant-add tenant-set" \
 first=$(submit standard 4) second=$(submit standard 0) third=$(submit standard 0) fourth=$(submit standard 0)
 for _ in $(seq 100); do [ "$("$helio" show "$first" -o json | jq -r .state)" = running ] && break; sleep 0.1; done
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit" || fault "a waiting job was not edited"
-same "what it says" "$third edited: priority 0 → 5, goal balanced → green" "$(cat "$lab/edit")"
+same "what it says" "$third edited priority: 0 → 5; edited goal: balanced → green" "$(cat "$lab/edit")"
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit"
 same "the same again" "$third unchanged: these values are set already" "$(cat "$lab/edit")"
 "$helio" edit "$fourth" --queue batch --flexible 10m 2>/dev/null || fault "a waiting job was not moved"
 "$helio" edit "$first" --goal green 2>"$lab/edit"
-same "a job that runs is not edited" "6 1" "$? $(grep -c 'has a place and is running at home' "$lab/edit")"
+same "a job that runs is not edited" "6 1" "$? $(grep -c 'is running at home, and only queued or held jobs can be edited' "$lab/edit")"
 "$helio" edit "$second" --deadline 2020-01-01T00:00:00Z 2>"$lab/edit"
 same "a deadline that is past" "5 1" "$? $(grep -c 'nothing was changed' "$lab/edit")"
 end_broker -9

@@ -117,7 +117,7 @@ static void raise_cost(const advisor_t *self)
         changed.want.max_cost_micro_usd = (bound + CENT - 1) / CENT * CENT;
         if (try(self, &changed, HELIO_HINT_KIND_MAX_COST,
                 CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_COST,
-                         helio_value_number((int64_t)changed.want.max_cost_micro_usd))))
+                         helio_value_number((int64_t)(changed.want.max_cost_micro_usd / 1000)))))
             return;
     }
 }
