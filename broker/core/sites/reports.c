@@ -315,10 +315,39 @@ static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const 
     core_job_change_state(self, job, to, why, actor);
 }
 
+/*  Whether the site gives a reason at all. */
+static bool gives_reason(const helio_report_t *report)
+{
+    return report->cause != HELIO_CAUSE_NONE || report->explanation.size || report->reason.size;
+}
+
+/*  What the system or the scheduler said there. A text without a cause may be a whole reason: of an older agent. */
+static helio_value_t explanation_of(const helio_report_t *report)
+{
+    bool only_text = report->cause == HELIO_CAUSE_NONE && !report->explanation.size;
+    return helio_value_text(only_text ? report->reason : report->explanation);
+}
+
+/*  site: "" = it need not be named. A stop's explanation is the broker's own reason, which needs no cause before it. */
+static helio_details_t why_of_site(helio_broker_core_t *self, const char *site, const helio_report_t *report)
+{
+    if (report->cause == HELIO_CAUSE_NONE || (report->cause == HELIO_CAUSE_STOPPED && report->explanation.size))
+        return CORE_WHY(self, HELIO_DETAIL_SITE_STATES, helio_value_string(site), explanation_of(report));
+    return CORE_WHY(self, HELIO_DETAIL_SITE_SAYS, helio_value_string(site),
+                    helio_value_string(helio_cause_name(report->cause)), explanation_of(report));
+}
+
+static helio_details_t why_refused(helio_broker_core_t *self, const helio_report_t *report)
+{
+    if (report->cause == HELIO_CAUSE_NONE)
+        return CORE_WHY(self, HELIO_DETAIL_REFUSED_STATES, explanation_of(report));
+    return CORE_WHY(self, HELIO_DETAIL_REFUSED, helio_value_string(helio_cause_name(report->cause)),
+                    explanation_of(report));
+}
+
 static helio_details_t why_stopped(helio_broker_core_t *self, const helio_report_t *report)
 {
-    return report->reason.size ? core_stated(self, core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)))
-                               : CORE_WHY0(self, HELIO_DETAIL_STOPPED);
+    return gives_reason(report) ? why_of_site(self, "", report) : CORE_WHY0(self, HELIO_DETAIL_STOPPED);
 }
 
 static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
@@ -359,10 +388,10 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
 {
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
     account_end(self, site, job, report, cancelled);
-    const char *reason = core_printf(self, "%s: %.*s", site->name, HELIO_TEXT_ARGS(report->reason));
+    helio_details_t why = why_of_site(self, site->name, report);
     if (job->state == HELIO_JOB_STOPPING) {
         job->exit_code = cancelled ? 130 : job->exit_code;
-        core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, core_stated(self, reason), actor);
+        core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, why, actor);
         return;
     }
     if (job->state == HELIO_JOB_OFFERED)
@@ -374,10 +403,9 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
         doubt(self, job->submission->class, job->pool, report->cause);
     }
     if (job->site_failures < SITE_FAILURES_MAX) {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, core_stated(self, reason), actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
         return;
     }
-    helio_details_t why = core_stated(self, reason);
     core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_HELD_AFTER_FAILURES));
     core_job_change_state(self, job, HELIO_JOB_HELD, why, actor);
 }
@@ -389,12 +417,12 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     self->figures.refusals_total++;
     if (job->pool)
         job->pool->penalty_until_ms = self->now_ms + REFUSAL_PENALTY_MS;
-    const char *reason = core_printf(self, "refused: %.*s", HELIO_TEXT_ARGS(report->reason));
+    helio_details_t why = why_refused(self, report);
     if (job->state == HELIO_JOB_STOPPING && cancelled) {
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, core_stated(self, reason), actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
     } else if (job->state == HELIO_JOB_STOPPING || job->state == HELIO_JOB_OFFERED) {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, core_stated(self, reason), actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
     } else {
         self->figures.illegal_reports_total++; /* it had accepted it: a site that contradicts itself */
     }
@@ -403,8 +431,8 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
 /*  What it waits for in the queue of its site. No transition: sites say it as often as it changes. */
 static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t *report)
 {
-    const helio_details_t why = core_stated(self, core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)));
-    if (!report->reason.size || core_why_equal(job->why, &why))
+    const helio_details_t why = why_of_site(self, "", report);
+    if (!gives_reason(report) || core_why_equal(job->why, &why))
         return;
     core_job_set_why(job, &why);
     core_job_mark_dirty(self, job);
@@ -433,9 +461,9 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
         job->started_ms = report->started_wall_ms;
         has_run(self, job, report->started_wall_ms);
     }
-    const char *why = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason))
-                                          : helio_job_state_edge_why(job->state, to);
-    core_job_change_state(self, job, to, core_stated(self, why), actor);
+    helio_details_t why = gives_reason(report) ? why_of_site(self, "", report)
+                                               : core_stated(self, helio_job_state_edge_why(job->state, to));
+    core_job_change_state(self, job, to, why, actor);
     if (to == HELIO_JOB_RUNNING)
         core_budget_started(self, job);
 }
