@@ -23,6 +23,12 @@ echo 'See `broker/core/a.c` and `a.c`.' >"$work/README.md"
 "$here/named_files.sh" "$work" >"$work/out" 2>&1 || { echo "a good document is refused:"; cat "$work/out"; exit 1; }
 echo 'See `b.c`.' >"$work/README.md"; expect_fall "a file that does not exist" named_files.sh "$work"
 echo 'See `broker/nothing`.' >"$work/README.md"; expect_fall "a folder that does not exist" named_files.sh "$work"
+mkdir -p "$work"/{federation/policy,federation/reason,schema/queries,schema/report}
+echo 'int f(const char *x) { return strcmp(x, "queued"); }' >"$work/client/a.c"
+"$here/sentences.sh" "$work" >"$work/out" 2>&1 || { echo "a compared word is refused:"; cat "$work/out"; exit 1; }
+echo 'int f(const char *x) { return strncmp(x, "quota of ", 9); }' >"$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.sh "$work"
+sed -i 's/quota of /quota of acme/' "$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.sh "$work"; rm "$work/client/a.c"
+echo "select * from x where reason like 'moved%'" >"$work/schema/report/a.sql"; expect_fall "a sentence that SQL decodes" sentences.sh "$work"; rm "$work/schema/report/a.sql"
 command -v cc >/dev/null || { echo "no compiler: the checks of object files are not tested"; exit 0; }
 
 # A house of two rooms, the upper one of three files, and a build of it.
