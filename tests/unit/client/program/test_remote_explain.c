@@ -137,8 +137,8 @@ static void explain__prints_a_sentence_as_it_came_unless_it_knows_all_its_detail
     static const char *const details[] = {
         "", /* a broker of release 0.1 */
         ",\"details\":null",
-        ",\"details\":[{\"code\":\"GPUsFree\",\"params\":{\"free_gpus\":0,\"until\":\"2026-03-01T11:54:00.000Z\"}},"
-        "{\"code\":\"OfANewerRelease\",\"params\":{}}]",
+        (",\"details\":[{\"code\":\"GPUsFree\",\"params\":{\"free_gpus\":0,\"until\":\"2026-03-01T11:54:00.000Z\"}},"
+         "{\"code\":\"OfANewerRelease\",\"params\":{}}]"),
     };
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
         char body[1024];
