@@ -100,8 +100,8 @@ expect "a broker that is not there" 7 "127.0.0.1:1" -- env HELIO_BROKER=http://1
 expect "a command that is not there" 2 "submit" -- "$helio" submti
 
 # ---- queues and overflow groups
-expect "a queue without a priority" 2 "nightly" "give its priority" -- "$helio" queues set nightly --tier standard
-expect "a priority beyond the bound" 2 "0 to 1000000" -- "$helio" queues set batch --priority 1000001
+expect "a queue without a priority" 2 "nightly" "give a priority to create it" -- "$helio" queues set nightly --tier standard
+expect "a priority beyond the bound" 2 "0 to 1,000,000" -- "$helio" queues set batch --priority 1000001
 expect "a tier that is none" 2 "best-effort standard critical" -- "$helio" queues set batch --tier gold
 expect "a name that is none" 2 "no name of a queue" -- "$helio" queues set 'my queue' --priority 5
 expect "a priority for a while, without the while" 2 "give either --priority with --for" "--clear" -- "$helio" queues set batch --priority 5 --region EU
@@ -121,7 +121,7 @@ expect "a burst limit of each tenant, in no queue" 2 "queue" -- "$helio" quota s
 job <<<'run: sleep 600
 queue: batch'
 expect "a queue with open jobs" 0 -- "$helio" submit "$lab/job.yaml"
-expect "is not removed" 6 "not over" "helio ls" -- "$helio" queues rm batch
+expect "is not removed" 6 "unfinished" "helio ls" -- "$helio" queues rm batch
 
 # ---- hostile bytes on both ports: the broker stays, and serves
 for port in "$http" "$sites"; do

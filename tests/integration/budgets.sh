@@ -39,7 +39,7 @@ says "a plan that is over it" "of 150 USD of" "$plan"
 third=$(submit 1 0)
 why=$("$helio" explain "$third" 2>&1)
 says "why it waits" "PolicyCap" "$why"
-says "why it waits, in words" "USD of $(date -u +'%B %Y') used or committed, it needs 60; begins again" "$why"
+says "why it waits, in words" "USD of $(date -u +'%B %Y') used or committed, it needs 60; the next period begins" "$why"
 says "what an operator does" "helio quota set demo --budget 'N USD/month'" "$why"
 shown=$("$helio" quota demo)
 says "a table of budgets" "BEGINS-AGAIN" "$shown"

@@ -47,9 +47,9 @@ def main():
     try:
         f.up()
         silent = f.helio("submit", "-", stdin=json.dumps(dict(doc, run="exit 0")))
-        check("nothing tells how it saves" in silent.stderr, f"submit gives no note:\n{silent.stderr}")
+        check("will not be migrated" in silent.stderr, f"submit gives no note:\n{silent.stderr}")
         planned = f.helio("plan", "-", stdin=json.dumps(doc)).stdout
-        check("nothing tells how it saves" in planned, f"plan gives no note:\n{planned}")
+        check("will not be migrated" in planned, f"plan gives no note:\n{planned}")
         doc["checkpoint"] = {"signal": "USR1", "grace": "10s"}
         train = f.submit_one(**doc)
         f.wait_for(lambda: "from 0 resume 0 at north" in logs(train), 30, "training does not start at north")

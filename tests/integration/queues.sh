@@ -95,7 +95,7 @@ sleep 1.5
 same "the first place is taken first" "home - -" "$(where "$first") $(where "$second") $(where "$third")"
 checks=$((checks + 1))
 why=$("$helio" explain "$second")
-grep -q 'cloud opens when the wait here is over 3s' <<<"$why" || fault "it does not say when the cloud opens: $why"
+grep -q 'cloud opens when the wait here exceeds 3s' <<<"$why" || fault "it does not say when the cloud opens: $why"
 sleep 2.5
 same "the next one after the wait" "home cloud -" "$(where "$first") $(where "$second") $(where "$third")"
 finish "$first" "$third"
