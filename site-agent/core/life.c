@@ -84,8 +84,7 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
         return;
     attempt->stop_mode = mode;
     if (!stopping) {
-        attempt->stop_cause = cause;
-        (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
+        helio_attempt_explain_stop(attempt, cause, explanation);
         advance(self, attempt, HELIO_JOB_STOPPING);
     } else {
         helio_attempt_row(self, attempt);
