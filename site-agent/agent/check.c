@@ -85,8 +85,8 @@ static void on_message(void *arg, helio_text_t frame)
         knock->answered = true;
 }
 
-/*  A HELLO would take the session away from an agent that runs. One of a version that nobody speaks opens
- * none; the broker looks at the site's name first, and says so if the key is another site's. */
+/*  An ordinary HELLO would replace the session of a running agent. A HELLO of a version that does not exist opens no
+ * session; the broker checks the site's name first, and reports a key that belongs to another site. */
 static helio_rc ask_name(helio_dialer_t *dialer, helio_loop_t *loop, const helio_site_profile_t *site,
                          knock_t *knock, helio_error_t *err)
 {
@@ -186,7 +186,7 @@ static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
     char text[TEXT_SIZE];
     if (settings->rules.users.count == 0)
         line(tally, "users", HELIO_INVALID,
-             "nobody may run jobs here; add e.g. users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
+             "no user can run jobs here; add for example users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
     for (uint32_t i = 0; i < settings->rules.users.count; i++) {
         helio_rc rc = check_user(&settings->rules.users.items[i], text);
         line(tally, "user", rc, text);
@@ -293,7 +293,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe,
     if (helio_text_is(settings->site.backend, "local")) {
         bool found = access(settings->shim.data, X_OK) == 0;
         (void)snprintf(text, sizeof text, "%.400s%s", settings->shim.data,
-                       found ? "" : ": not there, or not executable; install helio-shim, or say shim: PATH");
+                       found ? "" : ": missing or not executable; install helio-shim, or set shim: PATH");
         line(&tally, "shim", found ? HELIO_OK : HELIO_NOT_FOUND, text);
     }
     if (helio_text_is(settings->site.backend, "slurm")) {

@@ -97,8 +97,8 @@ static void tell_empty(helio_agent_t *self, uint32_t index, const helio_pool_cap
     self->empty_pools ^= bit;
     if (empty)
         helio_log(self->parts.log, HELIO_WARN, "pool_empty",
-                  "pool=%.*s text=\"none of its nodes can run jobs, or it has none: nothing of it is offered; "
-                  "helio-agent check says more\"",
+                  "pool=%.*s text=\"the pool has no nodes, or none that can run jobs: nothing of it is offered; "
+                  "helio-agent check shows more\"",
                   HELIO_TEXT_ARGS(capacity->pool));
     else
         helio_log(self->parts.log, HELIO_INFO, "pool_back", "pool=%.*s gpus=%llu",
@@ -132,12 +132,12 @@ static void on_backend_silence(void *arg, bool silent, uint64_t for_ms)
     self->silent = silent;
     if (silent)
         helio_log(self->parts.log, HELIO_WARN, "scheduler_silent",
-                  "for_ms=%llu text=\"it does not answer: no GPUs are offered until it does; "
-                  "jobs stay what they were\"",
+                  "for_ms=%llu text=\"the scheduler does not answer: no GPUs are offered until it does; "
+                  "jobs keep their states\"",
                   (unsigned long long)for_ms);
     else
         helio_log(self->parts.log, HELIO_INFO, "scheduler_back",
-                  "after_ms=%llu text=\"it answers again; nothing was offered meanwhile\"",
+                  "after_ms=%llu text=\"the scheduler answers again; nothing was offered meanwhile\"",
                   (unsigned long long)for_ms);
 }
 

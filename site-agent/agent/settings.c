@@ -48,7 +48,7 @@ static const helio_spec_field_t own_fields[] = {
      .kind = HELIO_SPEC_PATH,
      AT(shim),
      .example = "/usr/libexec/heliostat/helio-shim",
-     .doc = "The program around each job. Not said: the one installed beside the agent."},
+     .doc = "The program around each job. Default: the one installed beside the agent."},
     {.kind = HELIO_SPEC_INCLUDE, AT(rules), .table = &helio_job_rules_table},
     {.key = "slurm",
      .kind = HELIO_SPEC_GROUP,
@@ -279,7 +279,7 @@ void helio_agent_reference(helio_buffer_t *out)
              "`tariff` stand there too:\n"
              "[their page](feeds.md). Relative paths begin at the site file's folder. Durations and sizes: "
              "[quantities](site.md#quantities).\n"
-             "`helio-agent --config site.yaml --check` says what is wrong with a file before an agent runs "
+             "`helio-agent --config site.yaml --check` reports what is wrong with a file before an agent runs "
              "with it.\n\n"
              "## Under `agent`\n\n");
     helio_spec_reference(&own_table, out);

@@ -9,10 +9,10 @@
  *  Guarantees that every backend gives:
  *   - Names. An attempt is called helio-<job>[-<task>]-<epoch> wherever it shows (helio_attempt_name).
  *   - start is idempotent: it looks the attempt up by that name first, also among those that have ended, and
- * starts it only if the backend has never heard of it. A repeated start is answered by what is true now
+ * starts it only if the backend does not know it. A repeated start is answered with the present state
  * (STARTED, ENDED, …).
- *   - adopt never starts anything: it watches what there is, or answers ABSENT. A look-up that cannot be made
- * yet (scheduler unreachable) is repeated until it can: silence is never ABSENT, nor VANISHED.
+ *   - adopt never starts anything: it watches an attempt that exists, or answers ABSENT. A look-up that fails
+ * (scheduler unreachable) is repeated until it succeeds: silence is never ABSENT, nor VANISHED.
  *   - Events of one attempt come as any number of WAITING, [STARTED], pairs of SUSPENDED and RESUMED, then exactly
  *     one of ENDED, FAILED_TO_START, VANISHED, ABSENT, for one start or adopt of one backend object. A new object
  *     (the agent restarted) says all that again when asked.

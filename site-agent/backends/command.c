@@ -175,7 +175,7 @@ static void tell(child_t *child, helio_command_result_t *result, int64_t now_ms)
     child->done = NULL;
 }
 
-/*  Its time is over: TERM, KILL, and then its end is told without it. */
+/*  It exceeded its time: TERM, KILL, and then its end is reported without waiting for it. */
 static void urge(helio_commands_t *self, child_t *child, int64_t now_ms)
 {
     if (now_ms < child->due_ms)

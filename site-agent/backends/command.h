@@ -18,7 +18,7 @@ enum { HELIO_COMMAND_ARGS_MAX = 128 };
 typedef struct helio_commands helio_commands_t;
 
 typedef struct helio_command_result {
-    bool spawned; /* false: could not even be run; `complaint` says why */
+    bool spawned; /* false: could not be run; `complaint` tells why */
     bool timed_out;
     bool truncated;         /* more output than max_bytes: what is there is not to be trusted as whole */
     int exit_code;          /* 0..255, 128+n for signal n */
@@ -64,7 +64,7 @@ void helio_commands_destroy(helio_commands_t **self_p);
 /*  BUSY: the queue is full. urgent: before those that wait (a stop before submissions). */
 HELIO_MUST_CHECK helio_rc helio_commands_run(helio_commands_t *self, const helio_command_t *command,
                                              bool urgent, helio_error_t *err);
-/*  Calls no `done` of this arg any more; what runs goes on, unheard. */
+/*  Calls no `done` with this arg any more; running commands continue without a listener. */
 void helio_commands_drop(helio_commands_t *self, const void *arg);
 uint32_t helio_commands_busy(const helio_commands_t *self); /* running and waiting */
 

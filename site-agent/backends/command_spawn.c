@@ -124,7 +124,7 @@ static pid_t fork_child(const launch_t *launch)
         run_child(launch);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (pid > 0)
-        (void)setpgid(pid, pid); /* both do it: whoever comes first */
+        (void)setpgid(pid, pid); /* parent and child both do it: the first one counts */
     return pid;
 }
 

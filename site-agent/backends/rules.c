@@ -39,7 +39,7 @@ static const helio_spec_field_t user_fields[] = {
      USER(account),
      .most = 64,
      .example = "acme-gpu",
-     .doc = "Slurm account that such jobs are charged to. Not said: the Unix user's default account there."},
+     .doc = "Slurm account that such jobs are charged to. Default: the Unix user's default account in Slurm."},
 };
 static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("users", helio_user_rule_t, user_fields, NULL);
 
@@ -50,21 +50,21 @@ static const helio_spec_field_t rules_fields[] = {
      .most = 10000,
      .table = &user_table,
      .example = "[{tenant: acme, user: \"*\", unix: acme-batch}]",
-     .doc = "Who runs as whom on this machine. The broker is told which tenants have a line and sends jobs of no "
-            "others; a user that no line fits is refused: NoUserMapping."},
+     .doc = "Maps tenants and users to Unix users of this site. The agent reports the tenants that have a line, and the "
+            "broker sends only their jobs. A user without a matching line is refused with cause NoUserMapping."},
     {.key = "secrets",
      .kind = HELIO_SPEC_PATH,
      AT(secrets),
      .example = "/etc/heliostat/secrets",
-     .doc = "Folder of mode 0700 with a folder for each Unix user; a secret is a file there, called as the "
-            "job calls it."},
+     .doc = "Folder of mode 0700 with a folder for each Unix user; a secret is a file there, with the "
+            "name that the job uses."},
     {.key = "path",
      .kind = HELIO_SPEC_TEXT,
      AT(path),
      .most = 4096,
      .fallback = "/usr/local/bin:/usr/bin:/bin",
      .example = "/opt/cuda/bin:/usr/local/bin:/usr/bin:/bin",
-     .doc = "PATH of jobs; a job's own `env` goes before it."},
+     .doc = "PATH of jobs; a job's own `env` overrides it."},
     {.key = "grace",
      .kind = HELIO_SPEC_DURATION,
      AT(grace_ms),
@@ -77,13 +77,13 @@ static const helio_spec_field_t rules_fields[] = {
      AT(retention_ms),
      .fallback = "7d",
      .example = "7d",
-     .doc = "How long an attempt's log is kept after its end was acknowledged."},
+     .doc = "How long an attempt's log is kept after the broker acknowledged its end."},
     {.key = "log_max",
      .kind = HELIO_SPEC_BYTES,
      AT(log_max_bytes),
      .fallback = "1GB",
      .example = "1GB",
-     .doc = "The most that is kept of one attempt's output."},
+     .doc = "The largest output that is kept of one attempt."},
 };
 const helio_spec_table_t helio_job_rules_table =
     HELIO_SPEC_TABLE("rules", helio_job_rules_t, rules_fields, NULL);

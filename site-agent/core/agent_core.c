@@ -146,7 +146,7 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
 {
     assert(event->kind < HELIO_AGENT_EVENT_COUNT);
     assert(handlers[event->kind].type == helio_agent_events[event->kind].type);
-    assert(!self->event); /* nobody steps the core out of its own step */
+    assert(!self->event); /* the core is never stepped from within a step */
     when_t when = handlers[event->kind].when;
     assert(self->loaded == (when != LOADING));
     helio_effects_reset(effects);

@@ -52,7 +52,7 @@ HELIO_RECORD_DECLARE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
     F(R, I64, wall_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_jrow_seen, HELIO_JROW_SEEN_FIELDS)
 
-#define HELIO_JROW_ACKED_FIELDS(F, R) F(R, U64, seq, 0, _) /* reports up to here may be deleted */
+#define HELIO_JROW_ACKED_FIELDS(F, R) F(R, U64, seq, 0, _) /* reports up to here can be deleted */
 HELIO_RECORD_DECLARE(helio_jrow_acked, HELIO_JROW_ACKED_FIELDS)
 
 #define HELIO_JROW_META_FIELDS(F, R)                                                                     \
@@ -112,8 +112,8 @@ HELIO_RECORD_DECLARE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
     X(STARTED, "started")                                                                                    \
     X(ENDED, "ended")                                                                                        \
     X(FAILED_TO_START, "failed-to-start")                                                                    \
-    X(VANISHED, "vanished") X(ABSENT, "absent") /* answer to a look-up: the backend has never heard of it */ \
-        X(WAITING, "waiting") /* handed in, not begun; `explanation` says for what; again when that changes */    \
+    X(VANISHED, "vanished") X(ABSENT, "absent") /* answer to a look-up: the backend does not know it */ \
+        X(WAITING, "waiting") /* submitted, not started; `explanation` tells for what; again when that changes */    \
         X(SUSPENDED, "suspended") /* has started, and stands still by the site's doing */                    \
         X(RESUMED, "resumed")
 #define HELIO_BACKEND_REPORT_ENUMERATOR(name, word) HELIO_BACKEND_REPORT_##name,
@@ -192,7 +192,7 @@ HELIO_RECORD_DECLARE(helio_afx_inventory, HELIO_AFX_INVENTORY_FIELDS)
 #define HELIO_AFX_RENEW_FIELDS(F, R) F(R, I64, sent_boot_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
 
-/*  START: look the attempt up by its name first, start it only if the backend has never heard of it.
+/*  START: look the attempt up by its name first, start it only if the backend does not know it.
  *  ADOPT: look it up and watch it; ABSENT when there is none. Answers come as BACKEND events. */
 #define HELIO_AFX_START_FIELDS(F, R)    \
     F(R, RECORD, order, 0, helio_order) \
@@ -218,7 +218,7 @@ HELIO_RECORD_DECLARE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
     X(START, helio_afx_start, HELD)                                                               \
     X(ADOPT, helio_afx_start, HELD)                                                               \
     X(STOP, helio_stop, HELD)                                                                     \
-    X(FORGET, helio_afx_forget, HELD) /* acknowledged: the backend may tidy up */                 \
+    X(FORGET, helio_afx_forget, HELD) /* acknowledged: the backend can clean up */                 \
     X(SEND_REPORT, helio_report, HELD)                                                            \
     X(SEND_HELLO, helio_afx_hello, HELD)                                                          \
     X(SEND_INVENTORY, helio_afx_inventory, HELD)                                                  \
@@ -241,7 +241,7 @@ extern const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT];
 typedef struct helio_agent_options {
     bool allocates;          /* the core places attempts on nodes and GPUs (backend `local`) */
     uint32_t attempts_max;   /* held at once; more are refused: TooMany */
-    uint64_t kill_margin_ms; /* lease attempts are stopped so long before the lease ends; 60 s */
+    uint64_t kill_margin_ms; /* lease attempts are stopped this long before the lease ends; 60 s */
 } helio_agent_options_t;
 
 typedef struct helio_agent_core helio_agent_core_t;

@@ -125,8 +125,6 @@ void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
 
 void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
 {
-    char stop_reason[65];
-    helio_text_t explanation = helio_text_of(attempt->stop_explanation);
     helio_jrow_attempt_t row = {
         .incarnation = attempt->incarnation,
         .order = attempt->order,
@@ -135,22 +133,30 @@ void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
         .fenced = attempt->fenced,
         .started_wall_ms = attempt->started_wall_ms,
         .slots = {attempt->slots, attempt->slot_count},
-        .stop_reason = helio_cause_text(attempt->stop_cause, explanation, stop_reason, sizeof stop_reason),
+        .stop_reason = helio_text_of(attempt->stop_reason),
         .stop_cause = attempt->stop_cause,
-        .stop_explanation = explanation,
+        .stop_explanation = helio_text_of(attempt->stop_explanation),
     };
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
+}
+
+void helio_attempt_explain_stop(helio_attempt_t *attempt, uint32_t cause, helio_text_t explanation)
+{
+    attempt->stop_cause = cause;
+    (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
+    (void)helio_cause_text(cause, helio_text_of(attempt->stop_explanation), attempt->stop_reason,
+                           sizeof attempt->stop_reason);
 }
 
 /*  A row of an agent before version 4 has the text alone: a word of the agent's own, or what the broker gave. */
 static void load_stop(helio_attempt_t *attempt, const helio_jrow_attempt_t *row)
 {
     helio_text_t explanation = row->stop_explanation;
-    attempt->stop_cause = row->stop_cause;
-    helio_cause_derive(row->stop_reason, &attempt->stop_cause, &explanation);
-    if (row->state == HELIO_JOB_STOPPING && attempt->stop_cause == HELIO_CAUSE_NONE)
-        attempt->stop_cause = HELIO_CAUSE_STOPPED;
-    (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
+    uint32_t cause = row->stop_cause;
+    helio_cause_derive(row->stop_reason, &cause, &explanation);
+    if (row->state == HELIO_JOB_STOPPING && cause == HELIO_CAUSE_NONE)
+        cause = HELIO_CAUSE_STOPPED;
+    helio_attempt_explain_stop(attempt, cause, explanation);
 }
 
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row)

@@ -20,6 +20,7 @@ struct helio_attempt {
     uint32_t stop_mode;
     uint32_t stop_cause; /* helio_cause_t; NONE unless STOPPING */
     char stop_explanation[65];
+    char stop_reason[65]; /* both as one text, which its row keeps for agents before version 4 */
     int64_t started_wall_ms;
     char bytes[];
 };
@@ -29,6 +30,8 @@ helio_attempt_t *helio_attempt_find(const helio_agent_core_t *self, helio_job_ke
 helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order,
                                    helio_slot_t *slots, uint32_t slot_count);
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row);
+/*  Why it is to stop. */
+void helio_attempt_explain_stop(helio_attempt_t *attempt, uint32_t cause, helio_text_t explanation);
 void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt); /* from now on only its report is held */
 void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt);
 void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt);

@@ -1,7 +1,7 @@
-/*  lease.c -- how long attempts under `lease` and `eager` may run without word from the broker.
+/*  lease.c -- how long attempts under `lease` and `eager` can run without a renewal from the broker.
  *
  *  The lease counts from our own sending, on CLOCK_BOOTTIME, so it ends here before the broker declares it
- * ended. What it ends is stopped by whoever asks helio_lease_due.
+ * ended. The caller of helio_lease_due stops the attempts.
  */
 #include "site-agent/core/lease.h"
 

@@ -1,4 +1,4 @@
-/*  lease.h -- how long attempts under `lease` and `eager` may run without word from the broker. */
+/*  lease.h -- how long attempts under `lease` and `eager` can run without a renewal from the broker. */
 #ifndef HELIO_AGENT_LEASE_H
 #define HELIO_AGENT_LEASE_H
 

@@ -1,4 +1,4 @@
-/*  life.c -- what happens to one attempt: it is started, stopped, heard of and over. Every change of state goes through
+/*  life.c -- what happens to one attempt: it starts, stops, reports and ends. Every change of state goes through
  *  advance() or finish(), which hold the table of attempt_state.def, and is a row of the same batch that its effects
  *  wait for.
  */
@@ -42,7 +42,7 @@ static void call_backend(helio_agent_core_t *self, uint32_t effect, const helio_
     helio_agent_emit(self, effect, &call);
 }
 
-/*  Also again, for an attempt that the backend has never heard of: the report was made the first time. */
+/*  Also called again for an attempt that the backend does not know: the report was made the first time. */
 void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
 {
     assert(!attempt->over);
@@ -84,8 +84,7 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
         return;
     attempt->stop_mode = mode;
     if (!stopping) {
-        attempt->stop_cause = cause;
-        (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
+        helio_attempt_explain_stop(attempt, cause, explanation);
         advance(self, attempt, HELIO_JOB_STOPPING);
     } else {
         helio_attempt_row(self, attempt);
@@ -95,7 +94,7 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
 
 /* ---- what the backend says ----------------------------------------------------------------------------- */
 
-/*  Reports the state that the attempt is in, with the backend's own words. */
+/*  Reports the attempt's state, with the cause and the explanation that the backend gave. */
 static void tell(helio_agent_core_t *self, const helio_attempt_t *attempt, uint32_t kind,
                  const helio_aev_backend_t *event)
 {
@@ -135,7 +134,7 @@ static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const
     run(self, attempt, event);
 }
 
-/*  The state stays: the report says what the scheduler waits for. */
+/*  The state does not change: the report tells what the job waits for. */
 static void on_waiting(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
     if (attempt->state == HELIO_JOB_STARTING)
@@ -161,7 +160,7 @@ static uint64_t gpus_of(const helio_attempt_t *attempt)
     return (uint64_t)attempt->order.nodes * attempt->order.gpus_per_node;
 }
 
-/*  ended, stopped or lost: by what the backend says and by what we had asked of it. */
+/*  ended, stopped or lost, from the backend's event and from what the agent had ordered. */
 static uint32_t end_kind(const helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
     bool stopping = attempt->state == HELIO_JOB_STOPPING;
@@ -189,7 +188,7 @@ static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const hel
 {
     if (attempt->state == HELIO_JOB_ACCEPTED) /* it ran under a former agent whose journal did not tell */
         advance(self, attempt, HELIO_JOB_STARTING);
-    if (attempt->state == HELIO_JOB_SUSPENDED) /* what stands still cannot end */
+    if (attempt->state == HELIO_JOB_SUSPENDED) /* a suspended attempt cannot end */
         advance(self, attempt, HELIO_JOB_RUNNING);
     uint32_t kind = end_kind(attempt, event);
     helio_report_t report = report_of(attempt, kind);

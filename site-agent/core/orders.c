@@ -1,5 +1,5 @@
-/*  orders.c -- what the broker wants: orders and stops. The guards stand in the order of the
- * promises: an older incarnation has no say, a repeated order changes nothing, an older epoch never starts.
+/*  orders.c -- the broker's orders and stops. The guards come in the order of the guarantees: an older incarnation is
+ * ignored, a repeated order changes nothing, an older epoch never starts.
  */
 #include "site-agent/core/orders.h"
 
@@ -42,8 +42,8 @@ static helio_cause_t not_ready(const helio_agent_core_t *self, const helio_order
     return self->attempts.count >= self->options.attempts_max ? HELIO_CAUSE_TOO_MANY : HELIO_CAUSE_NONE;
 }
 
-/*  Room where we place; else only what the pool can never hold is refused, for its own scheduler has a queue.
- */
+/*  Takes capacity where the agent places attempts. Elsewhere the cluster's scheduler has a queue, so only what the pool
+ * can never hold is refused. */
 static helio_rc place(helio_agent_core_t *self, const helio_order_t *order, helio_slot_t **ret_slots,
                       uint32_t *ret_count, helio_error_t *err)
 {
@@ -86,7 +86,7 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
     const helio_known_t *known = helio_known_find(self->known, order->key);
     if (known && known->epoch == order->epoch) {
         self->figures.replays_total++;
-        /* Over, and acknowledged: only a broker whose database went back asks for it, and it wants another epoch. */
+        /* Over and acknowledged: only a broker with an older database asks for it, and it needs another epoch. */
         if (!helio_reports_resend(self, order->key, order->epoch) &&
             !helio_attempt_find(self, order->key, order->epoch))
             refuse(self, order, HELIO_CAUSE_STALE_EPOCH, "that attempt is over here");
@@ -116,7 +116,7 @@ void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *order
         take_order(self, orders->incarnation, &orders->orders.items[i]);
 }
 
-/*  A copy that is not here has stopped, and a late order for it must not start it. */
+/*  An attempt that is not here has stopped, and a late order must not start it. */
 static void stop_unknown(helio_agent_core_t *self, const helio_stop_t *stop)
 {
     if (!helio_session_is_open(self) || self->reconcile_only || helio_reports_count(self) > PENDING_MAX) {

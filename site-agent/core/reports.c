@@ -50,7 +50,7 @@ bool helio_report_is_end(uint32_t kind)
            kind == HELIO_REPORT_KIND_LOST;
 }
 
-/*  What a backend says may hold anything; a report is text for people and must always fit the journal and the
+/*  A text of a backend can hold any bytes; in a report it is for people, and it must fit the journal and the
  * wire. */
 static void keep_text(helio_text_t *text, char *into, size_t capacity)
 {

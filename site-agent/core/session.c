@@ -52,7 +52,7 @@ static void send_inventory(helio_agent_core_t *self)
     } while (left);
 }
 
-/*  A broker that is not the newest we have heard of is not listened to: its view may be one that was rolled
+/*  The agent ignores a broker that is older than the newest one it has seen: its database may have been rolled
  * back. */
 static bool is_stale(const helio_agent_core_t *self, const helio_aev_welcome_t *welcome)
 {
@@ -117,7 +117,7 @@ static void rule(helio_agent_core_t *self, const helio_attempt_verdict_t *attemp
         return;
     if (attempt_verdict->verdict == HELIO_VERDICT_FENCED) {
         attempt->fenced = true;
-        /* A newer copy runs or may run elsewhere: this one must not write beside it. */
+        /* A newer copy runs elsewhere, or may: this one must not write at the same time. */
         helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, HELIO_CAUSE_FENCED, (helio_text_t){0});
     } else {
         helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, HELIO_CAUSE_RULED, (helio_text_t){0});

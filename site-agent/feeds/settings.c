@@ -107,7 +107,7 @@ bool helio_feed_unit(const helio_feed_t *feed, double *ret_factor)
     }
 
 static const helio_spec_field_t fields_fields[] = {
-    PATH_FIELD(list, "data", "The list of entries; not said: the answer is the list."),
+    PATH_FIELD(list, "data", "The list of entries; default: the answer itself."),
     PATH_FIELD(time, "point_time",
                "In an entry: RFC 3339, or Unix seconds; the begin of what the value is for."),
     PATH_FIELD(value, "intensity.actual", "In an entry: what came true. Entries without it are passed over."),
@@ -175,7 +175,7 @@ static const helio_spec_field_t feed_fields[] = {
      AT(name),
      .most = HELIO_FEED_NAME_MAX,
      .example = "dso-portal",
-     .doc = "Shown with every figure. Not said: that of the map or the source."},
+     .doc = "Shown with every figure. Default: that of the map or the source."},
     {.key = "pool",
      .kind = HELIO_SPEC_TEXT,
      AT(pool),
@@ -204,14 +204,14 @@ static const helio_spec_field_t feed_fields[] = {
      AT(kind),
      .words = &kind_enum,
      .example = "average",
-     .doc = "signal carbon: of all that generates, or of what answers to one more kWh. Not said: the map's, "
+     .doc = "signal carbon: of all that generates, or of what answers to one more kWh. Default: the map's, "
             "else average."},
     {.key = "factor",
      .kind = HELIO_SPEC_TEXT,
      AT(factor),
      .words = &factor_enum,
      .example = "lifecycle",
-     .doc = "signal carbon: with or without building plants and fuel supply. Not said: the map's, else "
+     .doc = "signal carbon: with or without building plants and fuel supply. Default: the map's, else "
             "lifecycle."},
     {.key = "unit",
      .kind = HELIO_SPEC_TEXT,
@@ -221,7 +221,7 @@ static const helio_spec_field_t feed_fields[] = {
      .doc = "carbon: g/kWh, kg/MWh, lb/MWh, t/MWh; electricity: USD/kWh, USD/MWh, EUR/kWh, EUR/MWh; price: "
             "USD/GPU-h, "
             "EUR/GPU-h; power: W, kW, MW; pue: 1; meter: kWh, MWh, Wh (its count so far) or W, kW, MW (the mean until "
-            "the next value). Not said: the map's, else the first of these."},
+            "the next value). Default: the map's, else the first of these."},
     {.key = "usd_per_eur",
      .kind = HELIO_SPEC_F64,
      AT(usd_per_eur),
@@ -282,7 +282,7 @@ static const helio_spec_field_t feed_fields[] = {
      AT(region),
      .most = 64,
      .example = "DE",
-     .doc = "As the source calls it. Not said: the site's region."},
+     .doc = "As the source calls it. Default: the site's region."},
     {.key = "headers",
      .kind = HELIO_SPEC_PAIRS,
      AT(headers),

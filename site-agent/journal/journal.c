@@ -142,7 +142,7 @@ static helio_rc execute(sqlite3 *db, const char *sql, helio_error_t *err)
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? HELIO_OK : db_fail(err, db, "open");
 }
 
-/*  One value of a pragma; -1 when there is none. */
+/*  One value of a pragma; -1: it has none. */
 static helio_rc pragma(sqlite3 *db, const char *sql, int64_t *ret_value, char *ret_text, size_t text_size,
                        helio_error_t *err)
 {
@@ -238,7 +238,7 @@ static helio_rc sync_directory(const char *directory, helio_error_t *err)
     return failed ? helio_fail(err, HELIO_IO, "journal: %s: %s", directory, strerror(code)) : HELIO_OK;
 }
 
-/*  Kept for whoever wants to know what happened; the write-ahead log belongs to it. */
+/*  Kept as evidence; the write-ahead log belongs to it. */
 static helio_rc move_aside(const char *directory, int64_t wall_ms, helio_error_t *err)
 {
     static const char *const suffixes[] = {"-wal", "-shm",
@@ -268,7 +268,7 @@ static helio_rc expire(helio_journal_t *self, int64_t wall_ms, helio_error_t *er
     return run(self, EXPIRE, err);
 }
 
-/*  Made by us, so that nobody else can read the documents in it; SQLite gives its log the same mode. */
+/*  Created here, so that no other user can read the documents in it; SQLite gives its log the same mode. */
 static helio_rc create_file(helio_journal_t *self, const char *directory, const char *path,
                             helio_error_t *err)
 {

@@ -1,5 +1,5 @@
 /*  question.h -- asking a broker whether it would take this site, beside an agent that runs: a HELLO of a
- * protocol version that nobody speaks. It opens no session; the broker looks at the site's name first, and
+ * protocol version that does not exist. It opens no session; the broker looks at the site's name first, and
  * says so if the key is another site's. Pure. */
 #ifndef HELIO_UPLINK_QUESTION_H
 #define HELIO_UPLINK_QUESTION_H

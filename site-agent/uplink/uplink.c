@@ -219,7 +219,7 @@ void helio_uplink_flush(helio_uplink_t *self)
         give_up(self, err.text);
 }
 
-/*  What may be left out: nobody counts on it. */
+/*  Messages that can be dropped: nothing depends on them. */
 static void say(helio_uplink_t *self, uint32_t message, const void *record)
 {
     helio_uplink_flush(self); /* whose failure does matter */
@@ -229,7 +229,7 @@ static void say(helio_uplink_t *self, uint32_t message, const void *record)
 
 void helio_uplink_log_data(helio_uplink_t *self, const helio_msg_log_data_t *data)
 {
-    say(self, HELIO_MSG_LOG_DATA, data); /* whoever asked asks again */
+    say(self, HELIO_MSG_LOG_DATA, data); /* the broker asks again */
 }
 
 void helio_uplink_bye(helio_uplink_t *self, const char *reason)

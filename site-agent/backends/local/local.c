@@ -209,7 +209,7 @@ static helio_rc local_check(helio_backend_t *base, helio_error_t *err)
                           self->options.shim, strerror(errno));
     if (!self->rules.users.count)
         return helio_fail(err, HELIO_INVALID,
-                          "`users` names nobody: every job would be refused (NoUserMapping)");
+                          "`users` is empty: every job would be refused (NoUserMapping)");
     if (geteuid() == 0 && (stat(self->options.state_dir, &status) || !(status.st_mode & 001)))
         return helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it",
                           self->options.state_dir);

@@ -196,7 +196,7 @@ static helio_rc slurm_check(helio_backend_t *base, helio_error_t *err)
         rc = check_command(self, ping, err);
     if (!rc && !self->rules.users.count)
         rc = helio_fail(err, HELIO_INVALID,
-                        "`users` names nobody: every job would be refused (NoUserMapping)");
+                        "`users` is empty: every job would be refused (NoUserMapping)");
     struct stat status;
     if (!rc && geteuid() == 0 && (stat(self->shared, &status) || !(status.st_mode & 001)))
         rc = helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it",

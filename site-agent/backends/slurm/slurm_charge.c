@@ -1,4 +1,4 @@
-/*  slurm_charge.c -- what is booked of an attempt: what its status files say, as far as it can be.
+/*  slurm_charge.c -- what an attempt is charged: the times of its status files, as far as they are plausible.
  *
  *  The folder is the job's user's, and whoever wants to pay less, or somebody else's time, may write there
  * what they like. So the times of the status files are held against what users cannot write: when sbatch was called,
@@ -151,7 +151,7 @@ bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t
     return self->now_boot_ms - attempt->doubted_ms < AWAIT_MS;
 }
 
-/* ---- the books ----------------------------------------------------------------------------------------- */
+/* ---- charging ------------------------------------------------------------------------------------------ */
 
 static void say_doubt(helio_slurm_attempt_t *attempt, const char *doubt)
 {
@@ -174,7 +174,7 @@ static void doubt_unstarted(helio_slurm_attempt_t *attempt)
         return;
     (void)helio_cause_text(attempt->end.cause, helio_text_of(attempt->explanation), said, sizeof said);
     (void)snprintf(attempt->explanation, sizeof attempt->explanation,
-                   "its mark says that it did not run, but Slurm showed it on its nodes: %llu ms are charged (%.120s)",
+                   "its status file says that it did not run, but Slurm showed it on its nodes: %llu ms are charged (%.120s)",
                    (unsigned long long)ran_ms, said);
     attempt->end.cause = HELIO_CAUSE_DOUBTED;
     attempt->end.word = HELIO_BACKEND_REPORT_VANISHED;
@@ -203,11 +203,11 @@ void helio_slurm_charge(helio_slurm_attempt_t *attempt)
         end->started_wall_ms - said_start_ms > MOVED_MS || end->ended_wall_ms - said_end_ms > MOVED_MS;
     char doubt[132];
     if (end->run_ms != said_ms)
-        (void)snprintf(doubt, sizeof doubt, "its mark says %llu ms, by Slurm and the agent it ran %s %llu ms",
+        (void)snprintf(doubt, sizeof doubt, "its status file says %llu ms, but by Slurm and the agent it ran %s %llu ms",
                        (unsigned long long)said_ms, said_ms > most ? "at most" : "at least",
                        (unsigned long long)end->run_ms);
     else if (moved)
-        (void)snprintf(doubt, sizeof doubt, "its marks' times cannot be: it was not there then");
+        (void)snprintf(doubt, sizeof doubt, "its status files give times at which it was not on its nodes");
     else
         return;
     say_doubt(attempt, doubt);

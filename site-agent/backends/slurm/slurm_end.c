@@ -1,5 +1,5 @@
-/*  slurm_end.c -- how an attempt ended when `done` does not say it: by accounting; else by scontrol; else by the
- *  queue, and by a controller that is up and has never heard of it, asked three lists apart.
+/*  slurm_end.c -- how an attempt ended when `done` does not tell: from accounting, else from scontrol, else from the
+ *  queue and from a controller that is up and does not know the job, asked three lists apart.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "site-agent/backends/slurm/slurm_inner.h"
 
 enum {
-    STATUS_FILES_MS = 2000, /* a mark may be seen here somewhat later than Slurm says that its writer has ended */
-    DONE_MS = 60000, /* when Slurm says that the shim ended by itself, `done` must come */
+    STATUS_FILES_MS = 2000, /* a status file can appear here a little after Slurm reports that its writer has ended */
+    DONE_MS = 60000, /* when Slurm reports that the shim ended by itself, `done` must appear */
     AGAIN_MS = 2000,
     SACCT_TIMES = 3,
     UNKNOWN_TIMES = 3,
@@ -17,7 +17,7 @@ enum {
     ALIVE_MS = 10000
 };
 
-/*  What Slurm says of the end, from whichever source. */
+/*  What Slurm reports of the end, from any source. */
 typedef struct fact {
     helio_slurm_state_t state;
     uint32_t exit_code, exit_signal;
@@ -39,7 +39,7 @@ static void set_times(helio_slurm_attempt_t *attempt, const fact_t *fact)
     end->run_ms = end->started_wall_ms && ran_ms > 0 ? (uint64_t)ran_ms : 0;
 }
 
-/*  An end that no signal and no authority of the site brought about, as Slurm tells it. */
+/*  Slurm reports an end that was caused neither by a signal nor by an administrator. */
 static bool by_itself(const fact_t *fact)
 {
     return fact->state == HELIO_SLURM_COMPLETED || (fact->state == HELIO_SLURM_FAILED && !fact->exit_signal);
@@ -53,7 +53,7 @@ static void by_whom(const fact_t *fact, char ret_text[64])
         ret_text[0] = '\0';
 }
 
-/*  Slurm says NODE_FAIL also of what waited in a partition when that was removed: no node was given to it. */
+/*  Slurm also reports NODE_FAIL for a pending job whose partition was removed: such a job had no node. */
 static bool had_no_node(const fact_t *fact)
 {
     return fact->end_s && (!fact->start_s || fact->start_s >= fact->end_s);
@@ -77,7 +77,7 @@ static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
                         attempt->trouble[0] ? ", " : "", attempt->trouble);
     else if (fact->state == HELIO_SLURM_NODE_FAIL && had_no_node(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
-                        "Slurm ended it in its queue, as it does when the partition is removed");
+                        "Slurm ended it in its queue, as it does when a partition is removed");
     else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_NODE_FAILED,
                         "before it began");
@@ -103,33 +103,33 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
         return;
     case HELIO_SLURM_PREEMPTED:
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_PREEMPTED,
-                        "by another job of the site");
+                        "another job of the site preempted it");
         return;
     case HELIO_SLURM_NODE_FAIL:
     case HELIO_SLURM_BOOT_FAIL:
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_NODE_FAILED,
-                        "Slurm lost a node of it");
+                        "Slurm lost one of its nodes");
         return;
     case HELIO_SLURM_DEADLINE:
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
-                        "by a deadline of the site's");
+                        "it reached a deadline set at the site");
         return;
     default:
         break;
     }
     if (attempt->leaving.signalled)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "killed at the site, and Slurm does not say that it ended by itself");
+                        "killed at the site, and Slurm does not report that it ended by itself");
     else if (attempt->leaving.done_read)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
-                        "it was told to stop at the site");
+                        "it was stopped at the site");
     else if (attempt->locked)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm says %s, and its folder cannot be opened and is left: attempts/%s",
+                        "Slurm says %s, and its folder attempts/%s cannot be opened and is kept",
                         helio_slurm_state_name(fact->state), attempt->name);
     else if (by_itself(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm says %s, exit code %u, but helio-shim left no end",
+                        "Slurm says %s, exit code %u, but helio-shim left no status file of the end",
                         helio_slurm_state_name(fact->state), fact->exit_code);
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
@@ -190,7 +190,7 @@ static bool may_have_run(const helio_slurm_attempt_t *attempt)
     return (attempt->claimed && attempt->started_wall_ms) || attempt->locked;
 }
 
-/*  False: `done` may still come, and says more. */
+/*  False: `done` can still appear, and tells more. */
 static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -209,7 +209,7 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
     return true;
 }
 
-/*  A controller that is up does not know it, and nobody else does. */
+/*  A controller that is up does not know it, and no other source does. */
 static void nobody_knows(helio_slurm_attempt_t *attempt)
 {
     fact_t fact = {
@@ -229,16 +229,16 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
         ended(attempt, 128 + 9, false, HELIO_CAUSE_NONE);
     else if (attempt->locked)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm knows nothing of it, and its folder cannot be opened and is left: attempts/%s",
+                        "Slurm does not know it, and its folder attempts/%s cannot be opened and is kept",
                         attempt->name);
     else if (started)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm knows nothing of its job %s any more", attempt->id);
+                        "Slurm no longer knows its job %s", attempt->id);
     else if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
-                        "Slurm knows nothing of its job %s any more", attempt->id);
+                        "Slurm no longer knows its job %s", attempt->id);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  *      slurm_table.c    the attempts by key; their states; what is said of them
  *      slurm_commands.c asking the cluster, and scancel
  *      slurm_whose.c    whose a job of an attempt's name is
- *      slurm_charge.c    what is booked of it: status files held against what their writer cannot write
+ *      slurm_charge.c    what it is charged: its status files, checked against what their writer cannot write
  *      slurm_status_files.c    what the status files in its folder say
  *      slurm_options.c  the arguments of sbatch: what the order says, and what a job may pass on
  *      slurm_submit.c   the folder, sbatch, and what its answer means

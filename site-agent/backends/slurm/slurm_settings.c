@@ -52,14 +52,14 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 64,
      .rule = &word_rule,
      .example = "gpu",
-     .doc = "The partition whose nodes make up the pool. Not said: the cluster's default one."},
+     .doc = "The partition whose nodes make up the pool. Default: the cluster's default partition."},
     {.key = "gres",
      .kind = HELIO_SPEC_TEXT,
      POOL(gres),
      .most = 64,
      .rule = &gres_rule,
      .example = "h100",
-     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Not said: the pool's `gpu` in lower case."},
+     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Default: the pool's `gpu` in lower case."},
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pools", helio_slurm_pool_t, pool_fields, NULL);
 
@@ -77,13 +77,13 @@ static const helio_spec_field_t fields[] = {
      AT(conf),
      .most = PATH_MOST,
      .example = "/etc/slurm/slurm.conf",
-     .doc = "SLURM_CONF of the cluster. Not said: Slurm's own default."},
+     .doc = "SLURM_CONF of the cluster. Default: Slurm's own."},
     {.key = "commands",
      .kind = HELIO_SPEC_PATH,
      AT(commands),
      .most = PATH_MOST,
      .example = "/opt/slurm/bin",
-     .doc = "Folder of sbatch, squeue, scontrol, scancel and sacct. Not said: found by PATH."},
+     .doc = "Folder of sbatch, squeue, scontrol, scancel and sacct. Default: found by PATH."},
     {.key = "poll",
      .kind = HELIO_SPEC_DURATION,
      AT(poll_ms),
@@ -107,23 +107,17 @@ static const helio_spec_field_t fields[] = {
      .fallback = "10m",
      .example = "10m",
      .doc = "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
-            "drained "
-            "or down, the partition closed) or while it is held; then it is taken back, unless it has begun, "
-            "and "
-            "placed anew. `0s`: never."},
+            "drained or down, the partition closed) or while it is held. Then the agent withdraws it, unless it has "
+            "started, and the broker places it again. `0s`: never."},
     {.key = "prolog",
      .kind = HELIO_SPEC_DURATION,
      AT(prolog_ms),
      .least = 1000,
      .most = 3600000,
      .example = "30s",
-     .doc = "The most that the cluster's prologs, nodes that are powered up, and its disks take from Slurm's "
-            "start of "
-            "a job to "
-            "its first program. A job whose own record leaves out more of the time that Slurm had it on its "
-            "nodes is "
-            "booked "
-            "by Slurm's. Not said: `10s`, and `2m` where the cluster has prologs or powers nodes up."},
+     .doc = "The longest time between Slurm's start of a job and its first program: prologs, nodes that power up, "
+            "slow disks. A job whose status files leave out more of the time that it was on its nodes is charged "
+            "by Slurm's times. Default: `10s`, or `2m` where the cluster has prologs or powers nodes up."},
     {.key = "clock_tolerance",
      .kind = HELIO_SPEC_DURATION,
      AT(clock_tolerance_ms),
@@ -131,7 +125,7 @@ static const helio_spec_field_t fields[] = {
      .fallback = "5s",
      .example = "5s",
      .doc =
-         "By how much the clocks of nodes may differ from this host's; leases are kept that much shorter."},
+         "By how much the clocks of nodes may differ from this host's; leases are shortened by that much."},
     {.key = "pools",
      .kind = HELIO_SPEC_LIST,
      AT(pools),
@@ -152,7 +146,7 @@ static const helio_spec_field_t fields[] = {
      AT(shim),
      .most = PATH_MOST,
      .example = "/usr/libexec/heliostat/helio-shim",
-     .doc = "helio-shim on the nodes. Not said: the agent puts a copy into `shared`."},
+     .doc = "helio-shim on the nodes. Default: a copy that the agent puts into `shared`."},
 };
 const helio_spec_table_t helio_slurm_settings_table =
     HELIO_SPEC_TABLE("slurm", helio_slurm_settings_t, fields, NULL);

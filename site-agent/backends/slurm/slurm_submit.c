@@ -52,7 +52,7 @@ static void fail(helio_slurm_attempt_t *attempt, helio_cause_t cause)
     helio_rc rc = helio_slurm_close(attempt, &err);
     if (rc == HELIO_OK)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s",
-                        attempt->trouble[0] ? attempt->trouble : "sbatch said nothing");
+                        attempt->trouble[0] ? attempt->trouble : "sbatch gave no message");
     else if (rc == HELIO_CONFLICT)
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
     else if (attempt->phase == HELIO_SLURM_AT_SUBMITTING)

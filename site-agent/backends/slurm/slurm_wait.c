@@ -1,7 +1,7 @@
-/*  slurm_wait.c -- an attempt in Slurm's queue: what it waits for is said; what can never start, or has stood
- * for too long before nodes that nobody gives it, is taken back. And one that the site suspends.
+/*  slurm_wait.c -- an attempt in Slurm's queue: the agent reports what it waits for, and withdraws it when it can
+ * never start or has waited too long for nodes that it does not get. Also suspension by the site.
  *
- *  Taking back means: its folder is claimed for nobody. If a shim was faster, it runs, and nothing was taken.
+ *  To withdraw an attempt, the agent claims its folder for no shim. If a shim was faster, the attempt runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "site-agent/backends/slurm/slurm_inner.h"
 
 enum {
-    SAY_AFTER_MS = 5000,  /* most jobs start before anybody could read what they waited for */
-    SAY_EVERY_MS = 60000, /* of one attempt: each saying is a row, here and at the broker */
+    SAY_AFTER_MS = 5000,  /* most jobs start before a person could read what they wait for */
+    SAY_EVERY_MS = 60000, /* of one attempt: each report is a row, here and at the broker */
     SAY_MOST = 50,        /* of all attempts, by one list */
-    NEVER_MS = 30000      /* somebody may be changing the partition just now */
+    NEVER_MS = 30000      /* an administrator may be changing the partition just now */
 };
 
 /* ---- what Slurm's words mean --------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ static bool is_for_ever(const char *reason)
     return strstr(reason, "PerJob") != NULL || helio_slurm_begins(reason, "QOSMin");
 }
 
-/*  Somebody at the site would have to do something. */
+/*  It can start only after an administrator of the site acts. */
 static bool is_shut_out(const char *reason)
 {
     static const char *const heads[] = {"JobHeld",         "PartitionDown",      "PartitionInactive",
@@ -41,8 +41,8 @@ static bool is_shut_out(const char *reason)
     return false;
 }
 
-/*  Nodes of a job's partitions that may start something, now or once they are free. Counted once for a list
- * and a partition: the attempts of one are many. */
+/*  Nodes of a job's partitions that can start jobs, now or once they are free. Counted once for each list and
+ * partition, since many attempts share one. */
 static uint32_t usable_nodes(helio_slurm_poll_t *poll, const char *partitions)
 {
     if (poll->usable.list == poll->heard && strcmp(poll->usable.partitions, partitions) == 0)
@@ -73,9 +73,9 @@ static bool has_no_nodes(helio_slurm_attempt_t *attempt)
            usable_nodes(poll, attempt->seen.partitions) < attempt->nodes;
 }
 
-/* ---- taking back --------------------------------------------------------------------------------------- */
+/* ---- withdrawing --------------------------------------------------------------------------------------- */
 
-/*  Since when something has been so, without a break. */
+/*  True once a condition has held without a break for that long. */
 static bool lasts(int64_t *since_ms, bool is_so, int64_t now_ms, uint64_t for_ms)
 {
     if (!is_so) {
@@ -109,15 +109,15 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
     bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || no_nodes, self->now_boot_ms, withdraw_ms) &&
                  withdraw_ms;
     if (never)
-        take_back(attempt, HELIO_CAUSE_SUBMIT_REFUSED, "the cluster took it, and would never start it");
+        take_back(attempt, HELIO_CAUSE_SUBMIT_REFUSED, "the cluster accepted it but would never start it");
     else if (stuck)
         take_back(attempt, HELIO_CAUSE_WITHDRAWN,
-                  no_nodes ? "the cluster has too few nodes that start jobs"
-                           : "the cluster keeps it from starting");
+                  no_nodes ? "the cluster has too few nodes that can start jobs"
+                           : "the cluster does not let it start");
     return attempt->phase != HELIO_SLURM_AT_QUEUED;
 }
 
-/* ---- saying -------------------------------------------------------------------------------------------- */
+/* ---- reporting -------------------------------------------------------------------------------------------- */
 
 static void say_reason(helio_slurm_attempt_t *attempt)
 {

@@ -290,6 +290,19 @@ static void stop__of_an_accepted_attempt_that_never_started_never_starts_it(void
     assert_int_equal(report->started_wall_ms, 0);
 }
 
+static void stop__is_in_the_row_as_data_and_as_the_text_that_an_older_agent_reads(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_STARTED);
+    stop_it(&site, 1, 1, HELIO_STOP_MODE_GRACE);
+    const helio_jrow_attempt_t *row = last_of(&site, HELIO_AGENT_FX_ROW_ATTEMPT);
+    assert_int_equal(row->stop_cause, HELIO_CAUSE_STOPPED);
+    assert_true(helio_text_is(row->stop_explanation, "Cancelled"));
+    assert_true(helio_text_is(row->stop_reason, "Cancelled"));
+}
+
 /*  As an agent before version 4 left it: the texts alone. */
 static void load__what_an_older_agent_wrote_gets_its_causes(void **state)
 {
@@ -372,6 +385,7 @@ int main(void)
         TEST(stop__of_what_is_not_here_is_answered_and_bars_a_late_order),
         TEST(stop__of_what_is_not_here_says_nothing_before_the_inventory),
         TEST(stop__of_an_accepted_attempt_that_never_started_never_starts_it),
+        TEST(stop__is_in_the_row_as_data_and_as_the_text_that_an_older_agent_reads),
         TEST(load__what_an_older_agent_wrote_gets_its_causes),
         TEST(start__that_was_accepted_before_a_restart_happens_once_a_session_is_open),
         TEST(start__is_repeated_for_a_backend_that_never_heard_of_it_without_new_reports),

@@ -13,8 +13,8 @@ static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void
         uint32_t word;
     } cases[] = {{"CANCELLED", HELIO_CAUSE_SITE_CANCELLED, "", WORD(VANISHED)},
                  {"PREEMPTED", HELIO_CAUSE_PREEMPTED, "", WORD(VANISHED)},
-                 {"TIMEOUT", HELIO_CAUSE_DOUBTED, "its marks' times", WORD(ENDED)},
-                 {"FAILED", HELIO_CAUSE_SITE_CANCELLED, "it was told to stop at the site", WORD(VANISHED)}};
+                 {"TIMEOUT", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)},
+                 {"FAILED", HELIO_CAUSE_SITE_CANCELLED, "it was stopped at the site", WORD(VANISHED)}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};

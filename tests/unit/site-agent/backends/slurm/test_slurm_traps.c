@@ -123,7 +123,7 @@ static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_
     lab_pass(&lab, 29000);
     assert_int_equal(lab.heard_count, 1);
     lab_pass(&lab, 60000);
-    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing of its job 101 any more");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm no longer knows its job 101");
     assert_true(lab.heard[1].event.run_ms > 0);
     assert_true(lab.heard[1].event.started_wall_ms > 0);
     lab_close(&lab);
@@ -176,7 +176,7 @@ static void trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will(v
     lab_set(&lab, "101", "listed", "no");
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "Slurm knows nothing of its job 101");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "Slurm no longer knows its job 101");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_close(&lab);
 }
@@ -293,8 +293,8 @@ static void an_exit_code_of_another_run_under_the_same_number_is_not_the_attempt
         uint32_t word;
     } cases[] = {{false, "1:0", HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 1", WORD(VANISHED)},
                  {true, "1:0", HELIO_CAUSE_VANISHED, "killed at the site", WORD(VANISHED)},
-                 {true, "137:0", HELIO_CAUSE_DOUBTED, "its marks' times", WORD(ENDED)},
-                 {true, "9:0", HELIO_CAUSE_DOUBTED, "its marks' times", WORD(ENDED)}}; /* as sacct writes 137 */
+                 {true, "137:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)},
+                 {true, "9:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)}}; /* as sacct writes 137 */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -333,7 +333,7 @@ static void a_number_that_was_given_again_is_somebody_elses_job(void **state)
     lab_set(&lab, "101", "name", "thesis");
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 90000);
-    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm no longer knows");
     lab_pass(&lab, 60000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
@@ -353,7 +353,7 @@ static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(v
         const char *says;
     } cases[] = {
         {"FAILED", "3:0", "NonZeroExitCode", WORD(VANISHED), 0, false,
-         HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 3, but helio-shim left no end"},
+         HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 3, but helio-shim left no status file of the end"},
         {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false,
          HELIO_CAUSE_VANISHED, "helio-shim was killed by signal 11"},
         {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false,

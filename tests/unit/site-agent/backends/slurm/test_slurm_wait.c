@@ -134,7 +134,7 @@ static void what_can_never_start_is_refused_with_the_reason(void **state)
         assert_int_equal(lab.heard_count, cases[i].never);
         if (cases[i].never) {
             (void)snprintf(whole, sizeof whole,
-                           "the cluster took it, and would never start it: %s",
+                           "the cluster accepted it but would never start it: %s",
                            cases[i].reason);
             lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED, whole);
             assert_int_equal(lab_calls(&lab, "--state=PENDING 101"), 1); /* and it leaves Slurm's queue */
@@ -173,7 +173,7 @@ static void a_job_before_drained_nodes_is_taken_back_after_the_settings_time(voi
     assert_int_equal(lab.heard_count, 0);
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster has too few nodes that start jobs");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster has too few nodes that can start jobs");
     lab_pass(&lab, 20000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
@@ -228,7 +228,7 @@ static void a_held_job_is_taken_back_and_one_with_withdraw_0_never(void **state)
         lab_pass(&lab, 700000);
         assert_int_equal(lab.heard_count, i % 2 == 0);
         if (i % 2 == 0)
-            lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster keeps it from starting: ");
+            lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster does not let it start: ");
         lab_close(&lab);
     }
 }
@@ -364,7 +364,7 @@ static void a_foreign_job_of_the_name_neither_runs_nor_ends_for_an_attempt(void 
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 300000);
     assert_int_equal(lab.heard_count, 2);
-    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing of its job 101");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm no longer knows its job 101");
     assert_int_equal(lab_calls(&lab, "scancel "), 0);
     lab_close(&lab);
 }
@@ -382,7 +382,7 @@ static void accounting_of_a_foreign_job_of_number_and_name_is_no_end(void **stat
     lab_set(&lab, "101", "listed", "no");
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 300000);
-    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing of its job 101");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm no longer knows its job 101");
     lab_close(&lab);
 }
 
