@@ -107,7 +107,7 @@ static void state_text(const char *state, const char *site, size_t size, char *r
 /*  The site has taken the job, and its own scheduler has not started it. */
 static bool waits_in_cluster(const json_t *explained)
 {
-    const char *cause = json_string_value(helio_reply_param(explained, "cause"));
+    const char *cause = json_string_value(helio_reply_param(json_object_get(explained, "details"), "cause"));
     return cause && strcmp(cause, helio_cause_name(HELIO_CAUSE_WAITS_IN_CLUSTER)) == 0;
 }
 

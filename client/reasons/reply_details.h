@@ -15,8 +15,8 @@
 /*  True when one of the object's details has that code. */
 bool helio_reply_has_detail(const json_t *object, helio_detail_code_t code);
 
-/*  The parameter of that name in the first detail that has one; NULL = none has. Borrowed. */
-const json_t *helio_reply_param(const json_t *object, const char *name);
+/*  In a list of details: the parameter of that name in the first detail that has one; NULL = none has. Borrowed. */
+const json_t *helio_reply_param(const json_t *details, const char *name);
 
 /*  True when both have details, and the same ones. */
 bool helio_reply_details_equal(const json_t *a, const json_t *b);

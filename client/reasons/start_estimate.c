@@ -70,7 +70,7 @@ static void print_ahead(const helio_client_t *client, const json_t *ahead)
     helio_print_line(client, "Jobs ahead", text.data);
 }
 
-/*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's details that is its value. A hint
+/*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's change that is its value. A hint
  *  without a parameter drops a bound. */
 static const struct {
     const char *kind, *option, *param, *unit;
@@ -87,7 +87,7 @@ static const struct {
 static bool edit_value(const json_t *hint, size_t edit, char ret_value[64])
 {
     const char *param = edits[edit].param, *unit = edits[edit].unit;
-    const json_t *value = param ? helio_reply_param(hint, param) : NULL;
+    const json_t *value = param ? helio_reply_param(helio_output_find(hint, "change_details|details"), param) : NULL;
     if (!param)
         (void)snprintf(ret_value, 64, "none");
     else if (json_is_string(value))

@@ -190,8 +190,9 @@ static void explain__makes_a_command_of_each_hint_that_an_edit_carries_out(void 
         char body[1024];
         (void)snprintf(body, sizeof body,
                        CAPACITY_HEAD "\"candidates\":[],\"hints\":[{\"kind\":\"%s\",\"change\":\"change it\","
-                                     "\"effect\":\"starts at once\",\"details\":%s}]}",
-                       cases[i].kind, cases[i].details);
+                                     "\"effect\":\"starts at once\",\"%s\":%s,"
+                                     "\"effect_details\":[{\"code\":\"E\",\"params\":{\"queue\":\"other\"}}]}]}",
+                       cases[i].kind, i % 2 ? "details" : "change_details" /* under either name */, cases[i].details);
         outcome_t outcome = explain_of(body);
         assert_non_null(strstr(outcome.out, "change it: starts at once"));
         if (cases[i].command)
