@@ -1,8 +1,8 @@
 /*  reply_details.h -- the details of a broker's reply: the codes and parameters behind a sentence.
  *
  *  A reply, a candidate or a hint has "detail", a sentence for people, and "details", the same as data:
- *  [{"code": "QuotaInUse", "params": {"tenant": "acme", ...}}]. The client decides by codes and parameters only. Brokers
- *  of release 0.1 send sentences alone: such a reply has no details, and the sentence is printed as it came.
+ *  [{"code": "QuotaInUse", "params": {"tenant": "acme", ...}}]. The client decides by codes and parameters only.
+ *  Brokers of release 0.1 send sentences alone: such a reply has no details, and the sentence is printed as it came.
  */
 #ifndef HELIO_CLIENT_REPLY_DETAILS_H
 #define HELIO_CLIENT_REPLY_DETAILS_H

@@ -35,7 +35,7 @@ static void print_expected(const helio_client_t *client, const json_t *expected)
     else
         helio_buffer_printf(&text, "%s to %s", earliest, latest);
     if (basis[0])
-        helio_buffer_printf(&text, ": %.256s", basis);
+        helio_buffer_printf(&text, ": %s", basis);
     helio_print_line(client, "Expected start", text.data);
 }
 
@@ -122,7 +122,7 @@ bool helio_start_estimate_print(const helio_client_t *client, const json_t *repl
     json_array_foreach(json_object_get(reply, "hints"), i, hint)
     {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"),
+        helio_buffer_printf(&text, "%s: %s", helio_output_string(hint, "change"),
                             helio_output_string(hint, "effect"));
         print_edit(hint, id, &text);
         helio_print_line(client, i ? "" : "To start sooner", text.data);

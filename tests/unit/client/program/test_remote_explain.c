@@ -227,6 +227,20 @@ static void explain__says_why_a_lower_score_was_not_chosen(void **state)
     }
 }
 
+static void explain__cuts_no_sentence_short(void **state)
+{
+    (void)state;
+    char body[2048], detail[1001];
+    memset(detail, 'x', sizeof detail - 1);
+    detail[sizeof detail - 1] = '\0';
+    (void)snprintf(body, sizeof body,
+                   "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"NeverFits\",\"detail\":\"%s.\"}",
+                   detail);
+    outcome_t outcome = explain_of(body);
+    assert_non_null(strstr(outcome.out, "xxx.\n"));
+    end(&outcome);
+}
+
 static void explain__of_what_waits_in_its_cluster_says_so(void **state)
 {
     (void)state;
@@ -545,6 +559,7 @@ int main(void)
         cmocka_unit_test(explain__repeats_no_details_of_its_headline_in_a_row),
         cmocka_unit_test(explain__makes_a_command_of_each_hint_that_an_edit_carries_out),
         cmocka_unit_test(explain__says_why_a_lower_score_was_not_chosen),
+        cmocka_unit_test(explain__cuts_no_sentence_short),
         cmocka_unit_test(explain__of_what_waits_in_its_cluster_says_so),
         cmocka_unit_test(plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided),
         cmocka_unit_test(explain__says_it_in_sentences),
