@@ -1,4 +1,4 @@
-/*  test_remote_details.c -- what the client decides by the codes and parameters of a reply, and prints of replies without. */
+/*  test_remote_details.c -- what the client decides by codes and parameters, and prints of replies without them. */
 #include "tests/unit/client/program/remote_testing.h"
 
 static outcome_t explain_of(const char *body)
