@@ -175,9 +175,9 @@ static void check_identity(checkup_t *self)
         return;
     }
     const char *expires = helio_output_string(who, "expires_at|expires");
-    (void)snprintf(text, sizeof text, "%.60s of %.60s, role %.30s%s%.40s",
+    (void)snprintf(text, sizeof text, "user %.60s of tenant %.60s, role %.30s%s%.40s",
                    helio_output_string(who, "user|user_name"), helio_output_string(who, "tenant"),
-                   helio_output_string(who, "role"), expires[0] ? ", until " : "", expires);
+                   helio_output_string(who, "role"), expires[0] ? ", valid until " : "", expires);
     good(self, "identity", text);
     check_version(self, helio_output_string(who, "version"));
 }

@@ -51,10 +51,12 @@ static const struct {
 static const struct {
     const char *state, *advice;
 } ways_out[] = {
-    {"held", "once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; `helio cancel ID` "
-             "ends it"},
-    {"suspect", "its site is silent; once it is certain that nothing runs there, an operator runs `helio attest SITE --dead "
-                "--reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that"},
+    {"held",
+     "once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; `helio cancel ID` "
+     "ends it"},
+    {"suspect",
+     "its site is silent; once it is certain that nothing runs there, an operator runs `helio attest SITE --dead "
+     "--reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that"},
 };
 
 static void print_advice(const helio_client_t *client, const json_t *explained)
@@ -69,9 +71,10 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
                     helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
     if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
-        helio_print_line(client, "To start sooner",
-                         "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
-                         "`helio quota set`");
+        helio_print_line(
+            client, "To start sooner",
+            "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
+            "`helio quota set`");
         return;
     }
     for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
@@ -97,8 +100,7 @@ static void state_text(const char *state, const char *site, size_t size, char *r
 {
     for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
         if (strcmp(state, sentences[i].state) == 0) {
-            (void)snprintf(ret_text, size, "%s%s%.64s", sentences[i].verb, site[0] ? sentences[i].place : "",
-                           site);
+            (void)snprintf(ret_text, size, "%s%s%.64s", sentences[i].verb, site[0] ? sentences[i].place : "", site);
             return;
         }
     (void)snprintf(ret_text, size, "is %.32s%s%.64s", state, site[0] ? " at " : "", site);
@@ -107,34 +109,35 @@ static void state_text(const char *state, const char *site, size_t size, char *r
 /*  The site has taken the job, and its own scheduler has not started it. */
 static bool waits_in_cluster(const json_t *explained)
 {
-    const char *cause = json_string_value(helio_reply_param(explained, "cause"));
+    const char *cause = json_string_value(helio_reply_param(json_object_get(explained, "details"), "cause"));
     return cause && strcmp(cause, helio_cause_name(HELIO_CAUSE_WAITS_IN_CLUSTER)) == 0;
 }
 
 static void print_head(const helio_client_t *client, const json_t *explained)
 {
     static const helio_column_t start = {"", "expected_start", HELIO_CELL_START, false};
-    char text[512], happens[160];
-    state_text(helio_output_string(explained, "state"), helio_output_string(explained, "site"),
-               sizeof happens, happens);
+    char happens[160];
+    state_text(helio_output_string(explained, "state"), helio_output_string(explained, "site"), sizeof happens,
+               happens);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t expected = {0};
     if (!json_is_object(json_object_get(explained, "expected")))
         helio_output_cell(&client->output, explained, &start, &expected);
-    (void)snprintf(text, sizeof text, "%.64s (%.48s) %s%s%s", helio_output_string(explained, "name"),
-                   helio_output_string(explained, "id"), happens, expected.size ? ", expected to start " : "",
-                   expected.size ? expected.data : "");
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
-    helio_safe_text(text, false, &safe);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
+    helio_buffer_printf(&text, "%s (%s) %s%s%s", helio_output_string(explained, "name"),
+                        helio_output_string(explained, "id"), happens, expected.size ? ", expected to start " : "",
+                        expected.size ? expected.data : "");
+    helio_safe_text(text.data, false, &safe);
     fprintf(client->io->out, "%s\n", safe.data);
-    const char *reason = helio_output_string(explained, "reason"),
-               *detail = helio_output_string(explained, "detail");
-    if (reason[0] || detail[0]) {
-        (void)snprintf(text, sizeof text, "%.128s%s%.320s", reason, reason[0] && detail[0] ? ": " : "",
-                       detail);
-        const char *state = helio_output_string(explained, "state");
-        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 || waits_in_cluster(explained);
-        helio_print_line(client, waits ? "Why it waits" : "Reason", text);
-    }
+}
+
+static void print_reason(const helio_client_t *client, const json_t *explained)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const char *reason = helio_output_string(explained, "reason"), *detail = helio_output_string(explained, "detail");
+    const char *state = helio_output_string(explained, "state");
+    bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 || waits_in_cluster(explained);
+    helio_buffer_printf(&text, "%s%s%s", reason, reason[0] && detail[0] ? ": " : "", detail);
+    print_buffer(client, waits ? "Why it waits" : "Reason", &text);
 }
 
 /*  The page is about one task of the array; this line is about all of them. */
@@ -153,8 +156,8 @@ static void print_array(const helio_client_t *client, const json_t *explained)
     int shown = 0;
     json_object_foreach(json_object_get(array, "states"), state, count)
         helio_buffer_printf(&text, "%s%lld %.16s", shown++ ? ", " : "", (long long)json_integer_value(count), state);
-    helio_buffer_printf(&text, "); this page explains task %s, `helio explain %.*s.N` task N", strchr(id, '.') ? strchr(id, '.') + 1 : "-",
-                        (int)strcspn(id, "."), id);
+    helio_buffer_printf(&text, "); this page explains task %s, `helio explain %.*s.N` task N",
+                        strchr(id, '.') ? strchr(id, '.') + 1 : "-", (int)strcspn(id, "."), id);
     print_buffer(client, "Array", &text);
 }
 
@@ -166,12 +169,12 @@ int helio_cmd_explain(helio_client_t *client)
     if (code != HELIO_EXIT_OK)
         return code;
     if (!json_is_object(explained))
-        return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "the broker's answer is not an explanation; do the versions of helio and the broker differ?");
+        return helio_client_fail(
+            client, HELIO_EXIT_OWN,
+            "the broker's answer is not an explanation; do the versions of helio and the broker differ?");
     if (client->output.format > HELIO_FORMAT_WIDE)
-        return helio_output_object(&client->output, explained, helio_columns_of_job) == HELIO_OK
-                   ? HELIO_EXIT_OK
-                   : HELIO_EXIT_OWN;
+        return helio_output_object(&client->output, explained, helio_columns_of_job) == HELIO_OK ? HELIO_EXIT_OK
+                                                                                                 : HELIO_EXIT_OWN;
     const json_t *candidates = json_object_get(explained, "candidates");
     const json_t *history = json_object_get(explained, "history");
     helio_rc rc = HELIO_OK;
@@ -179,6 +182,7 @@ int helio_cmd_explain(helio_client_t *client)
     if (helio_rfc3339_parse(helio_text_of(at), &client->output.wall_ms) != HELIO_OK)
         client->output.wall_ms = 0; /* the start is past: how long ago does not matter */
     print_head(client, explained);
+    print_reason(client, explained);
     print_array(client, explained);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
     helio_why_run(explained, &run);

@@ -42,8 +42,7 @@ static void print_tasks(const helio_client_t *client, const json_t *tasks)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     const char *detail = helio_output_string(tasks, "detail");
-    helio_buffer_printf(&text, "%.0f%s%.256s", helio_output_number(tasks, "count", 0), detail[0] ? ": " : "",
-                        detail);
+    helio_buffer_printf(&text, "%.0f%s%s", helio_output_number(tasks, "count", 0), detail[0] ? ": " : "", detail);
     helio_print_line(client, "Tasks", text.data);
 }
 
@@ -66,7 +65,7 @@ static int print_plan(helio_client_t *client, const json_t *plan)
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan);
     if (reason[0]) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, told = {0}, safe = {0};
-        helio_buffer_printf(&text, "%.64s%s%.400s", reason, detail[0] ? ": " : "", detail);
+        helio_buffer_printf(&text, "%.64s%s%s", reason, detail[0] ? ": " : "", detail);
         helio_instants_in(client->output.zone, client->output.wall_ms, text.data, &told);
         helio_safe_text(told.data, false, &safe);
         fprintf(client->io->out, "%s\n", safe.data);
@@ -99,15 +98,16 @@ int helio_cmd_plan(helio_client_t *client)
     if (code != HELIO_EXIT_OK)
         return code;
     if (!json_is_array(json_object_get(plan, "candidates")))
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a plan; do the versions of helio and the broker differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer is not a plan; do the versions of helio and the broker differ?");
     if (client->output.format <= HELIO_FORMAT_WIDE)
         code = print_plan(client, plan);
     else
-        code = helio_output_object(&client->output, plan, helio_columns_of_plan) == HELIO_OK
-                   ? HELIO_EXIT_OK
-                   : HELIO_EXIT_OWN;
+        code = helio_output_object(&client->output, plan, helio_columns_of_plan) == HELIO_OK ? HELIO_EXIT_OK
+                                                                                             : HELIO_EXIT_OWN;
     helio_drafts_note_home(client, &drafts);
     const char *reason = helio_output_string(plan, "reason");
-    bool never = strcmp(reason, "NeverFits") == 0 || strcmp(reason, "Deadline") == 0; /* the exit code that its submission would have */
+    bool never = strcmp(reason, "NeverFits") == 0 ||
+                 strcmp(reason, "Deadline") == 0; /* the exit code that its submission would have */
     return code == HELIO_EXIT_OK && never ? HELIO_EXIT_INFEASIBLE : code;
 }

@@ -90,7 +90,7 @@ static helio_rc load_file(loading_t *self, const char *path, bool is_here)
         return rc;
     if (is_here && stat.st_uid != geteuid() && stat.st_uid != 0)
         return complain(
-            self, "belongs to another user, who could send your jobs anywhere; remove it or take ownership of it", path);
+            self, "belongs to another user, who could send your jobs anywhere; remove it or own it", path);
     helio_settings_file_t *content = &self->files[self->file_count].content;
     helio_diagnostic_t diagnostic;
     rc = helio_spec_read(&helio_settings_file_table, (helio_spec_source_t){.text = text, .name = path},

@@ -27,7 +27,7 @@ typedef struct helio_draft {
 typedef struct helio_drafts {
     helio_draft_t *items;
     uint32_t count;
-    uint32_t accepted; /* the first so many have ids */
+    uint32_t accepted; /* that many, from the first on, have ids */
 } helio_drafts_t;
 
 /*  Reads and checks files ("-" = standard input). USAGE after printing every error, up to a bound. */

@@ -220,14 +220,14 @@ static const helio_column_t budgets[] = {
     {"COMMITTED", "committed_text", T, false},
     {"LEFT", "left_text", T, false},
     {"UNIT", "unit", T, false},
-    {"BEGINS-AGAIN", "begins_again", HELIO_CELL_START, false},
+    {"NEXT-PERIOD", "begins_again", HELIO_CELL_START, false},
 };
 const helio_columns_t helio_columns_of_budgets = COLUMNS(budgets, "tenant");
 
 static const helio_column_t tenants[] = {
     {"TENANT", "tenant", T, false}, {"HOME", "home_site", T, false},
     {"WEIGHT", "weight", F, false}, {"USERS", "users", N, false},
-    {"JOBS", "jobs_open", N, false}, {"MADE", "created_at", HELIO_CELL_TIME, true},
+    {"JOBS", "jobs_open", N, false}, {"CREATED", "created_at", HELIO_CELL_TIME, true},
 };
 const helio_columns_t helio_columns_of_tenants = COLUMNS(tenants, "tenant");
 
@@ -298,15 +298,15 @@ static const helio_column_t balance[] = {
     {"METER", "meter_kwh", HELIO_CELL_ENERGY, false},
     {"DIFFERENCE", "difference_ratio", HELIO_CELL_NUMBER, false},
     {"HOURS", "hours_compared", N, false},
-    {"HOURS-BOOKED", "hours", N, true},
+    {"HOURS-ACCOUNTED", "hours", N, true},
     {"ESTIMATED", "estimated", T, true},
 };
 const helio_columns_t helio_columns_of_balance = COLUMNS(balance, "day");
 
 static const helio_column_t baselines[] = {
     {"DAY", "day", T, false},
-    {"TEAM", "tenant", T, false},
-    {"AGAINST", "baseline", T, false},
+    {"TENANT", "tenant", T, false},
+    {"BASELINE", "baseline", T, false},
     {"JOBS", "jobs", N, false},
     {"COST", "used_cost_usd", HELIO_CELL_MONEY, false},
     {"SAVED-COST", "saved_cost_usd", HELIO_CELL_MONEY, false},

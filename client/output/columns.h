@@ -25,7 +25,7 @@ extern const helio_columns_t helio_columns_of_data;
 extern const helio_columns_t helio_columns_of_links;
 extern const helio_columns_t helio_columns_of_report;
 extern const helio_columns_t helio_columns_of_balance;
-extern const helio_columns_t helio_columns_of_baselines; /* of a report: a day, a team and a baseline each */
+extern const helio_columns_t helio_columns_of_baselines; /* of a report: one line per day, tenant and baseline */
 extern const helio_columns_t helio_columns_of_tokens;
 extern const helio_columns_t helio_columns_of_principals;
 extern const helio_columns_t helio_columns_of_audit;

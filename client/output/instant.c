@@ -65,7 +65,7 @@ static size_t size_at(const char *text)
     if (!seconds)
         return 0;
     bool thousandths = rest[3] == '.' && helio_is_digit(rest[4]) && helio_is_digit(rest[5]) && helio_is_digit(rest[6]);
-    if (thousandths && rest[7] == 'Z') /* nobody who waits for hours reads them */
+    if (thousandths && rest[7] == 'Z') /* not shown */
         return sizeof form + 7;
     return rest[3] == 'Z' ? sizeof form + 3 : 0;
 }

@@ -24,11 +24,11 @@ bool helio_reply_has_detail(const json_t *object, helio_detail_code_t code)
     return false;
 }
 
-const json_t *helio_reply_param(const json_t *object, const char *name)
+const json_t *helio_reply_param(const json_t *details, const char *name)
 {
     size_t i;
     json_t *detail;
-    json_array_foreach(details_of(object), i, detail)
+    json_array_foreach(details, i, detail)
     {
         const json_t *value = json_object_get(json_object_get(detail, "params"), name);
         if (value)

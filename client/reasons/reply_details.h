@@ -1,8 +1,8 @@
 /*  reply_details.h -- the details of a broker's reply: the codes and parameters behind a sentence.
  *
  *  A reply, a candidate or a hint has "detail", a sentence for people, and "details", the same as data:
- *  [{"code": "QuotaInUse", "params": {"tenant": "acme", ...}}]. The client decides by codes and parameters only. Brokers
- *  of release 0.1 send sentences alone: such a reply has no details, and the sentence is printed as it came.
+ *  [{"code": "QuotaInUse", "params": {"tenant": "acme", ...}}]. The client decides by codes and parameters only.
+ *  Brokers of release 0.1 send sentences alone: such a reply has no details, and the sentence is printed as it came.
  */
 #ifndef HELIO_CLIENT_REPLY_DETAILS_H
 #define HELIO_CLIENT_REPLY_DETAILS_H
@@ -15,8 +15,8 @@
 /*  True when one of the object's details has that code. */
 bool helio_reply_has_detail(const json_t *object, helio_detail_code_t code);
 
-/*  The parameter of that name in the first detail that has one; NULL = none has. Borrowed. */
-const json_t *helio_reply_param(const json_t *object, const char *name);
+/*  In a list of details: the parameter of that name in the first detail that has one; NULL = none has. Borrowed. */
+const json_t *helio_reply_param(const json_t *details, const char *name);
 
 /*  True when both have details, and the same ones. */
 bool helio_reply_details_equal(const json_t *a, const json_t *b);

@@ -35,7 +35,7 @@ static void print_expected(const helio_client_t *client, const json_t *expected)
     else
         helio_buffer_printf(&text, "%s to %s", earliest, latest);
     if (basis[0])
-        helio_buffer_printf(&text, ": %.256s", basis);
+        helio_buffer_printf(&text, ": %s", basis);
     helio_print_line(client, "Expected start", text.data);
 }
 
@@ -70,7 +70,7 @@ static void print_ahead(const helio_client_t *client, const json_t *ahead)
     helio_print_line(client, "Jobs ahead", text.data);
 }
 
-/*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's details that is its value. A hint
+/*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's change that is its value. A hint
  *  without a parameter drops a bound. */
 static const struct {
     const char *kind, *option, *param, *unit;
@@ -87,7 +87,7 @@ static const struct {
 static bool edit_value(const json_t *hint, size_t edit, char ret_value[64])
 {
     const char *param = edits[edit].param, *unit = edits[edit].unit;
-    const json_t *value = param ? helio_reply_param(hint, param) : NULL;
+    const json_t *value = param ? helio_reply_param(helio_output_find(hint, "change_details|details"), param) : NULL;
     if (!param)
         (void)snprintf(ret_value, 64, "none");
     else if (json_is_string(value))
@@ -122,7 +122,7 @@ bool helio_start_estimate_print(const helio_client_t *client, const json_t *repl
     json_array_foreach(json_object_get(reply, "hints"), i, hint)
     {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"),
+        helio_buffer_printf(&text, "%s: %s", helio_output_string(hint, "change"),
                             helio_output_string(hint, "effect"));
         print_edit(hint, id, &text);
         helio_print_line(client, i ? "" : "To start sooner", text.data);

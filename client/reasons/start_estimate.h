@@ -9,8 +9,8 @@
 /*  Prints "Title             text". Control characters of the broker's text never reach the terminal. */
 void helio_print_line(const helio_client_t *client, const char *title, const char *text);
 
-/*  Prints "expected", "ahead" and "hints" of a reply, where it has them. True when it printed hints. id: of a waiting job,
- *  for the `helio edit` command that carries out a hint; "" = there is none. */
+/*  Prints "expected", "ahead" and "hints" of a reply, where it has them. True when it printed hints. id: of a waiting
+ *  job, for the `helio edit` command that carries out a hint; "" = there is none. */
 bool helio_start_estimate_print(const helio_client_t *client, const json_t *reply, const char *id);
 
 #endif

@@ -74,8 +74,7 @@ typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
 
 /*  In a sentence, a difference is easier to read with a word for its direction than with a sign. Tables show nothing
  *  smaller than `least`. */
-static void difference_text(double value, double least, const char *what, human_fn *human,
-                            helio_buffer_t *out)
+static void difference_text(double value, double least, const char *what, human_fn *human, helio_buffer_t *out)
 {
     char amount[HELIO_HUMAN_SIZE];
     if (fabs(value) < least) {
@@ -130,8 +129,8 @@ static void term_differences(const json_t *a, const json_t *b, helio_buffer_t *o
     {
         char before[32];
         (void)snprintf(before, sizeof before, "%.24s ", term_label(name));
-        signed_text(json_number_value(value) - helio_output_number(other, name, NAN), 0.005, helio_human_money,
-                    before, out);
+        signed_text(json_number_value(value) - helio_output_number(other, name, NAN), 0.005, helio_human_money, before,
+                    out);
     }
 }
 
@@ -211,8 +210,7 @@ static const char *despite_score(const json_t *other)
 static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *other = helio_why_next_best(reply);
-    bool cheapest = is_least(reply, candidate, "cost_usd"),
-         cleanest = is_least(reply, candidate, "carbon_g");
+    bool cheapest = is_least(reply, candidate, "cost_usd"), cleanest = is_least(reply, candidate, "carbon_g");
     if (helio_output_string(reply, "first_choice")[0])
         helio_buffer_text(out, "best of those with capacity left");
     else if (!other)
@@ -304,8 +302,8 @@ static void why(const json_t *reply, const json_t *candidate, double flexible_s,
     else if (chosen) {
         signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
                     0.005, helio_human_money, "", out);
-        signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN),
-                    0.5, helio_human_mass, "", out);
+        signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN), 0.5,
+                    helio_human_mass, "", out);
         helio_buffer_text(out, out->size ? "" : "same cost, same CO2e");
     }
     if (!reason[0] && !chosen && helio_output_string(reply, "reason")[0])
@@ -362,7 +360,8 @@ void helio_why_run(const json_t *reply, helio_buffer_t *out)
     helio_human_run(expected, text);
     helio_human_run(high, high_text);
     const char *basis = helio_output_string(run, "basis"), *of = helio_output_string(run, "of");
-    helio_buffer_printf(out, "%s (90%% of runs within %s), from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
+    helio_buffer_printf(out, "%s (90%% of runs within %s), from %.0f run%s of ", text, high_text, runs,
+                        runs == 1 ? "" : "s");
     if (strcmp(basis, "user") == 0)
         helio_buffer_printf(out, "user %.64s", of[0] ? of : "-");
     else if (strcmp(basis, "kind") == 0)

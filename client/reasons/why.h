@@ -6,8 +6,8 @@
 
 #include "federation/base/memory.h"
 
-/*  The chosen candidate of a reply with "chosen", "chosen_pool" and "candidates" (site, pool, start, score_usd, cost_usd,
- *  energy_kwh, carbon_g, terms, reason, detail, details). Borrowed; NULL = none. */
+/*  The chosen candidate of a reply with "chosen", "chosen_pool" and "candidates" (site, pool, start, score_usd,
+ *  cost_usd, energy_kwh, carbon_g, terms, reason, detail, details). Borrowed; NULL = none. */
 const json_t *helio_why_chosen(const json_t *reply);
 /*  The best candidate that could have been chosen and was not: the choice is compared with it. */
 const json_t *helio_why_next_best(const json_t *reply);
@@ -21,9 +21,9 @@ void helio_why_behind(const json_t *reply, helio_buffer_t *out);
  *  "time_limit_s"; empty when the broker knows no similar runs. */
 void helio_why_run(const json_t *reply, helio_buffer_t *out);
 
-/*  The candidates as rows of a table, with "chosen" (a mark) and "why"; the caller owns them. A rejected candidate has no
- *  start. It has figures only if the broker computed them: an impossible start does not cost $0.00. flexible_s: how long
- *  the job may wait for a better hour, 0 = unknown. */
+/*  The candidates as rows of a table, with "chosen" (a mark) and "why"; the caller owns them. A rejected candidate
+ *  has no start. It has figures only if the broker computed them: an impossible start does not cost $0.00.
+ *  flexible_s: how long the job may wait for a better hour, 0 = unknown. */
 json_t *helio_why_rows(const json_t *reply, double flexible_s);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct helio_sbatch_words {
     uint32_t taken; /* words that are options: the next is the script, if there is one */
 } helio_sbatch_words_t;
 
-/*  Options end at the first word that is none, or at `--`. */
+/*  Options end at the first word that is not an option, or at `--`. */
 HELIO_MUST_CHECK helio_rc helio_sbatch_words(const char *const *words, uint32_t count, helio_arena_t *arena,
                                              helio_sbatch_words_t *ret_words,
                                              helio_diagnostic_t *ret_diagnostic);

@@ -43,7 +43,8 @@ static helio_rc read_counts(sbatch_t *self, said_t *said)
         return sbatch_refuse(self, nodes, NULL, "--nodes: must be a number or LEAST-MOST, found '%.64s'",
                              nodes->text);
     if (range)
-        sbatch_note(self, "--nodes=%s: Heliostat needs a fixed number of nodes, and takes %u", nodes->text, said->nodes);
+        sbatch_note(self, "--nodes=%s: Heliostat needs a fixed number of nodes, and takes %u", nodes->text,
+                    said->nodes);
     if (sbatch_own_key(self, "nodes"))
         said->nodes = self->own.spec.nodes;
     return rc;

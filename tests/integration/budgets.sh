@@ -42,7 +42,7 @@ says "why it waits" "PolicyCap" "$why"
 says "why it waits, in words" "USD of $(date -u +'%B %Y') used or committed, it needs 60; the next period begins" "$why"
 says "what an operator does" "helio quota set demo --budget 'N USD/month'" "$why"
 shown=$("$helio" quota demo)
-says "a table of budgets" "BEGINS-AGAIN" "$shown"
+says "a table of budgets" "NEXT-PERIOD" "$shown"
 same "left by the report" "30 $(date -u -d "$(date -u +%Y-%m-01) +1 month" +%Y-%m-%dT00:00)" \
   "$("$helio" quota demo -o json | jq -r '.[] | select(.queue == null).budgets[] | select(.kind == "money") | "\(.left | round) \(.begins_again[:16])"')"
 whole=$(submit 8 1)

@@ -361,7 +361,7 @@ static void doctor__finds_everything_well(void **state)
         WORDS("doctor"));
     expect(&outcome, 0, NULL, NULL);
     assert_null(strstr(outcome.out, "✗"));
-    assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
+    assert_non_null(strstr(outcome.out, "user ana of tenant nlp, role user"));
     assert_non_null(strstr(outcome.out, "1 of 2 ready"));
     assert_non_null(strstr(outcome.out, "! version   helio has version " HELIO_PROGRAM_VERSION ", the broker 0.0.1"));
     end(&outcome);

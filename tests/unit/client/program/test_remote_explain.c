@@ -95,154 +95,6 @@ static void report__says_what_fenced_attempts_used_beside_its_sums(void **state)
     }
 }
 
-static void explain__shows_no_time_that_is_past_of_a_job_that_waits(void **state)
-{
-    (void)state;
-    static const char *const states[] = {"queued", "held", "offered"};
-    for (size_t i = 0; i < 3; i++) {
-        char body[1024];
-        (void)snprintf(body, sizeof body,
-                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"%s\",\"reason\":\"WaitingForCapacity\","
-                       "\"expected\":{\"at\":\"2026-03-01T12:00:00.000Z\",\"basis\":\"b\"},\"candidates\":["
-                       "{\"site\":\"frankfurt\",\"start\":\"2026-03-01T11:59:38.000Z\",\"score_usd\":1},"
-                       "{\"site\":\"california\",\"reason\":\"NoCapacity\","
-                       "\"detail\":\"0 GPUs free until 2026-03-01T11:54Z\",\"details\":[{\"code\":\"GPUsFree\","
-                       "\"params\":{\"free_gpus\":0,\"until\":\"2026-03-01T11:54:00.000Z\"}}]}]}",
-                       states[i]);
-        outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
-                                 WORDS("explain", "abcdefgh"));
-        assert_int_equal(outcome.code, 0);
-        assert_int_equal(strstr(outcome.out, "ago)") != NULL, i == 2);
-        assert_non_null(strstr(outcome.out, "could run it"));
-        assert_non_null(strstr(outcome.out, "NoCapacity: 0 GPUs free"));
-        end(&outcome);
-    }
-}
-
-static outcome_t explain_of(const char *body)
-{
-    outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
-                             WORDS("explain", "abcdefgh"));
-    assert_int_equal(outcome.code, 0);
-    return outcome;
-}
-
-#define CAPACITY_HEAD                                                                                   \
-    "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"WaitingForCapacity\"," \
-    "\"expected\":{\"at\":\"2026-03-01T12:00:00.000Z\",\"basis\":\"b\"},"
-
-static void explain__prints_a_sentence_as_it_came_unless_it_knows_all_its_details(void **state)
-{
-    (void)state;
-    static const char *const details[] = {
-        "", /* a broker of release 0.1 */
-        ",\"details\":null",
-        (",\"details\":[{\"code\":\"GPUsFree\",\"params\":{\"free_gpus\":0,\"until\":\"2026-03-01T11:54:00.000Z\"}},"
-         "{\"code\":\"OfANewerRelease\",\"params\":{}}]"),
-    };
-    for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
-        char body[1024];
-        (void)snprintf(body, sizeof body,
-                       CAPACITY_HEAD "\"candidates\":[{\"site\":\"a\",\"reason\":\"NoCapacity\",\"detail\":"
-                                     "\"none free until 2026-03-01T11:54Z\"%s}]}",
-                       details[i]);
-        outcome_t outcome = explain_of(body);
-        assert_non_null(strstr(outcome.out, "NoCapacity: none free until 2026-03-01T11:54Z (6m ago)"));
-        end(&outcome);
-    }
-}
-
-static void explain__repeats_no_details_of_its_headline_in_a_row(void **state)
-{
-    (void)state;
-    static const char *const pools[] = {"2", "3"};
-    for (size_t i = 0; i < 2; i++) {
-        char body[1024];
-        (void)snprintf(body, sizeof body,
-                       CAPACITY_HEAD "\"detail\":\"2 pools\",\"details\":[{\"code\":\"PoolsFull\",\"params\":"
-                                     "{\"pools\":2}}],\"candidates\":[{\"site\":\"a\",\"reason\":\"NoCapacity\","
-                                     "\"detail\":\"pools\",\"details\":[{\"code\":\"PoolsFull\",\"params\":"
-                                     "{\"pools\":%s}}]}]}",
-                       pools[i]);
-        outcome_t outcome = explain_of(body);
-        assert_int_equal(strstr(outcome.out, "NoCapacity: pools") != NULL, i == 1);
-        end(&outcome);
-    }
-}
-
-static void explain__makes_a_command_of_each_hint_that_an_edit_carries_out(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *kind, *details, *command;
-    } cases[] = {
-        {"flexible", "[]", "(`helio edit abcdefgh --flexible none`)"},
-        {"deadline", "null", "(`helio edit abcdefgh --deadline none`)"},
-        {"max_cost", "[{\"code\":\"C\",\"params\":{\"max_cost_usd\":12.5}}]", "--max-cost '12.50 USD'`)"},
-        {"max_carbon", "[{\"code\":\"C\",\"params\":{\"max_carbon_g_per_kwh\":250}}]", "--max-carbon '250 g/kWh'`)"},
-        {"queue", "[{\"code\":\"C\",\"params\":{\"queue\":\"express\"}}]", "--queue express`)"},
-        {"priority", "[{\"code\":\"C\",\"params\":{\"tenant\":\"acme\",\"priority\":1}}]", "--priority 1`)"},
-        {"priority", "[]", NULL}, /* the value is not told */
-        {"max_cost", "null", NULL},
-        {"gpu", "[{\"code\":\"C\",\"params\":{\"gpu\":\"A100:8\"}}]", NULL},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char body[1024];
-        (void)snprintf(body, sizeof body,
-                       CAPACITY_HEAD "\"candidates\":[],\"hints\":[{\"kind\":\"%s\",\"change\":\"change it\","
-                                     "\"effect\":\"starts at once\",\"details\":%s}]}",
-                       cases[i].kind, cases[i].details);
-        outcome_t outcome = explain_of(body);
-        assert_non_null(strstr(outcome.out, "change it: starts at once"));
-        if (cases[i].command)
-            assert_non_null(strstr(outcome.out, cases[i].command));
-        else
-            assert_null(strstr(outcome.out, "helio edit"));
-        end(&outcome);
-    }
-}
-
-static void explain__says_why_a_lower_score_was_not_chosen(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *other, *text;
-    } cases[] = {
-        {"\"details\":[{\"code\":\"PassedOver\",\"params\":{}}],\"detail\":\"passed over\"", "best of those not passed over"},
-        {"\"details\":[],\"detail\":null", "its GPU model comes first in `gpu`"},
-        {"\"detail\":null", "its GPU model comes first in `gpu`"},
-        {"\"detail\":\"passed over: it is late\"", "ranked first"}, /* a broker of release 0.1 */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char body[1024];
-        (void)snprintf(body, sizeof body,
-                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"running\",\"chosen\":\"a\",\"candidates\":["
-                       "{\"site\":\"a\",\"score_usd\":2,\"cost_usd\":2,\"carbon_g\":1},"
-                       "{\"site\":\"b\",\"score_usd\":1,\"cost_usd\":1,\"carbon_g\":1,%s}]}",
-                       cases[i].other);
-        outcome_t outcome = explain_of(body);
-        assert_non_null(strstr(outcome.out, cases[i].text));
-        end(&outcome);
-    }
-}
-
-static void explain__of_what_waits_in_its_cluster_says_so(void **state)
-{
-    (void)state;
-    static const char *const causes[] = {"WaitsInCluster", "NodeFailed"};
-    for (size_t i = 0; i < 2; i++) {
-        char body[512];
-        (void)snprintf(body, sizeof body,
-                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"accepted\",\"site\":\"s\",\"detail\":\"as told\","
-                       "\"details\":[{\"code\":\"SiteSays\",\"params\":{\"site\":\"s\",\"cause\":\"%s\"}}]}",
-                       causes[i]);
-        outcome_t outcome = explain_of(body);
-        assert_int_equal(strstr(outcome.out, "Why it waits      as told") != NULL, i == 0);
-        assert_int_equal(strstr(outcome.out, "Reason            as told") != NULL, i == 1);
-        end(&outcome);
-    }
-}
-
 static void plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided(void **state)
 {
     (void)state;
@@ -379,21 +231,6 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
             assert_null(strstr(outcome.out, "Expected"));
         end(&outcome);
     }
-}
-
-static void explain__of_a_job_that_its_quota_holds_says_who_raises_that(void **state)
-{
-    (void)state;
-    static const char body[] =
-        "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"PolicyCap\","
-        "\"detail\":\"as told\",\"details\":[{\"code\":\"QuotaInUse\",\"params\":{\"tenant\":\"nlp\","
-        "\"used_gpus\":8,\"limit_gpus\":8,\"needed_gpus\":4}}],\"candidates\":[{\"site\":\"a\",\"score_usd\":1}]}";
-    outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
-                             WORDS("explain", "abcdefgh"));
-    assert_non_null(strstr(outcome.out, "an operator can raise the quota: `helio quota set`"));
-    assert_null(strstr(outcome.out, "max_cost"));
-    assert_non_null(strstr(outcome.out, "  Quota\n")); /* of the site that could run it */
-    end(&outcome);
 }
 
 static void not_found__says_where_the_known_ones_are_listed(void **state)
@@ -539,17 +376,10 @@ int main(void)
         cmocka_unit_test(show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use),
         cmocka_unit_test(report__says_how_many_jobs_are_not_held_against_home),
         cmocka_unit_test(report__says_what_fenced_attempts_used_beside_its_sums),
-        cmocka_unit_test(explain__shows_no_time_that_is_past_of_a_job_that_waits),
-        cmocka_unit_test(explain__prints_a_sentence_as_it_came_unless_it_knows_all_its_details),
-        cmocka_unit_test(explain__repeats_no_details_of_its_headline_in_a_row),
-        cmocka_unit_test(explain__makes_a_command_of_each_hint_that_an_edit_carries_out),
-        cmocka_unit_test(explain__says_why_a_lower_score_was_not_chosen),
-        cmocka_unit_test(explain__of_what_waits_in_its_cluster_says_so),
         cmocka_unit_test(plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided),
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
         cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
-        cmocka_unit_test(explain__of_a_job_that_its_quota_holds_says_who_raises_that),
         cmocka_unit_test(not_found__says_where_the_known_ones_are_listed),
         cmocka_unit_test(explain__of_what_fits_nowhere_expects_no_run),
         cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),

@@ -69,7 +69,7 @@ static void quota__budgets_are_a_table_of_their_own(void **state)
     outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota"));
     const char *table = strstr(outcome.out, "\n\nTENANT");
     assert_non_null(table);
-    const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT", "BEGINS-AGAIN", "20000", "19000", "12.2",
+    const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT", "NEXT-PERIOD", "20000", "19000", "12.2",
                                  "988", "USD", "2026-12-01", "10.5", "0.125", "10.4", "kg CO2e", "2026-11-22"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strstr(table, words[i]))
