@@ -219,15 +219,17 @@ static void book__gives_a_gpu_back_whose_holder_is_gone(void **state)
 {
     fixture_t *self = *state;
     open_energy_account(self, true, BEGIN);
+    counters(self, 1000, 1, 5000);
     helio_energy_account_tick(self->energy_account, BEGIN);
     helio_energy_account_take(self->energy_account, "helio-x-1", (uint32_t[]){0}, 1, BEGIN);
-    counters(self, 1500, 0, 5000);
+    counters(self, 1500, 1, 5000); /* busy, but with no stranger's work */
     helio_energy_account_take(self->energy_account, "helio-y-1", (uint32_t[]){0, 7}, 2, BEGIN + 60000); /* there is no 7 */
     counters(self, 1800, 0, 5000);
     assert_int_equal(helio_energy_account_give(self->energy_account, "helio-x-1", true, BEGIN + 90000, BEGIN + 90000), 0);
     assert_int_equal(helio_energy_account_give(self->energy_account, "helio-y-1", true, BEGIN + 90000, BEGIN + 90000), 300);
     helio_energy_account_tick(self->energy_account, BEGIN + H);
     assert_true(near(joules(self, "a", "idle", BEGIN, BEGIN + H), 500)); /* on no job's account */
+    assert_true(near(joules(self, "a", "foreign", BEGIN, BEGIN + H), 0));
 }
 
 static void book__that_cannot_be_written_says_so_and_goes_on(void **state)
