@@ -187,6 +187,25 @@ static void report__of_an_agent_that_sends_the_text_alone_gets_its_cause(void **
     }
 }
 
+static void session__hears_at_once_of_its_lease_and_that_it_must_say_all_again(void **state)
+{
+    world_t *world = *state;
+    char why[512];
+    memset(why, 'x', sizeof why);
+    open_session(world, "lulea", 7);
+    helio_fx_renewed_t renewed = {7, -5, 900000};
+    carry(world, HELIO_BROKER_FX_RENEWED, &renewed);
+    const helio_msg_renewed_t *lease = sent_at(world, 0, 7, HELIO_MSG_RENEWED);
+    assert_true(lease->sent_boot_ms == -5 && lease->lease_ms == 900000);
+    helio_fx_peer_t resync = {7, 0, {why, sizeof why}};
+    carry(world, HELIO_BROKER_FX_RESYNC, &resync); /* a reason that is too long for the frame costs its end alone */
+    assert_int_equal(((const helio_msg_resync_t *)sent_at(world, 1, 7, HELIO_MSG_RESYNC))->reason.size, 128);
+    renewed.peer = resync.peer = 8; /* whose session is over */
+    carry(world, HELIO_BROKER_FX_RENEWED, &renewed);
+    carry(world, HELIO_BROKER_FX_RESYNC, &resync);
+    assert_int_equal(world->sent_count, 2);
+}
+
 /* ---- collecting ---------------------------------------------------------------------------------------- */
 
 static void carry_order(world_t *world, uint64_t peer, uint32_t epoch, helio_text_t source)
@@ -366,6 +385,7 @@ int main(void)
         CASE(session__a_newer_connection_of_the_site_replaces_the_older),
         CASE(session__a_hello_that_only_its_versions_can_be_read_of_is_told_of_them),
         CASE(session__an_older_agent_is_spoken_to_in_its_version),
+        CASE(session__hears_at_once_of_its_lease_and_that_it_must_say_all_again),
         CASE(collect__orders_of_one_site_travel_together),
         CASE(collect__frames_stay_within_count_and_size),
         CASE(collect__another_kind_does_not_overtake),

@@ -121,6 +121,26 @@ static void budget__figures_are_said_in_the_unit_of_the_limit(void **state)
     assert_string_equal(figure, "9,223,372,036,854");
 }
 
+static void level__rises_when_a_fifth_is_left_and_when_nothing_is(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t limit, left;
+        helio_budget_level_t level;
+    } levels[] = {
+        {100, 100, HELIO_BUDGET_LEVEL_LOW},  {100, 21, HELIO_BUDGET_LEVEL_LOW},  {100, 20, HELIO_BUDGET_LEVEL_HIGH},
+        {100, 1, HELIO_BUDGET_LEVEL_HIGH},   {100, 0, HELIO_BUDGET_LEVEL_FULL},  {100, -5, HELIO_BUDGET_LEVEL_FULL},
+        {0, 0, HELIO_BUDGET_LEVEL_FULL},     {1, 1, HELIO_BUDGET_LEVEL_LOW},     {INT64_MAX, INT64_MAX, HELIO_BUDGET_LEVEL_LOW},
+        {INT64_MAX, INT64_MAX / 5, HELIO_BUDGET_LEVEL_HIGH},
+    };
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        if (helio_budget_level(levels[i].limit, levels[i].left) != levels[i].level)
+            fail_msg("case %zu: %s", i, helio_budget_level_name(helio_budget_level(levels[i].limit, levels[i].left)));
+    for (uint32_t level = 0; level < HELIO_BUDGET_LEVELS; level++)
+        for (uint32_t other = 0; other <= level; other++)
+            assert_int_equal(strcmp(helio_budget_level_name(level), helio_budget_level_name(other)) == 0, level == other);
+}
+
 static void period__follows_the_calendar(void **state)
 {
     (void)state;
@@ -237,6 +257,7 @@ int main(void)
         cmocka_unit_test(budget__is_read_and_written_back),
         cmocka_unit_test(budget__nonsense_is_told_what_was_meant),
         cmocka_unit_test(budget__figures_are_said_in_the_unit_of_the_limit),
+        cmocka_unit_test(level__rises_when_a_fifth_is_left_and_when_nothing_is),
         cmocka_unit_test(period__follows_the_calendar),
         cmocka_unit_test(period__each_follows_on_from_the_one_before),
         cmocka_unit_test(spend__parts_of_periods_add_up_to_the_whole),

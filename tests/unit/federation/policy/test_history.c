@@ -115,6 +115,39 @@ static void take__what_is_no_good_is_passed_over(void **state)
     assert_false(helio_history_at(history, NOW_MS, &value));
 }
 
+static const struct {
+    uint32_t signal;
+    double told, kept; /* NAN = passed over */
+} bounds[] = {
+    {HELIO_SIGNAL_CARBON, 0, 0},
+    {HELIO_SIGNAL_CARBON, -1, NAN},
+    {HELIO_SIGNAL_CARBON, 1e9, 1e5},
+    {HELIO_SIGNAL_PUE, 1, 1},
+    {HELIO_SIGNAL_PUE, 0.99, NAN}, /* no building gives energy back */
+    {HELIO_SIGNAL_PUE, 11, 10},
+    {HELIO_SIGNAL_ELECTRICITY, -0.5, -0.5}, /* a market may pay for taking it */
+    {HELIO_SIGNAL_ELECTRICITY, -1001, NAN},
+    {HELIO_SIGNAL_ELECTRICITY, 1001, 1000},
+    {HELIO_SIGNAL_PRICE, 2e6, 1e6},
+    {HELIO_SIGNAL_PRICE, NAN, NAN},
+    {HELIO_SIGNAL_PRICE, INFINITY, NAN},
+};
+
+static void take__what_cannot_be_of_a_signal_is_passed_over_or_cut_to_its_bound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        double told_value = bounds[i].told;
+        helio_history_destroy(&history);
+        history = helio_history_new(bounds[i].signal);
+        take(NOW_MS, NOW_MS, &told_value, 1, "grid");
+        helio_history_value_t value;
+        bool known = helio_history_at(history, NOW_MS, &value);
+        if (known == isnan(bounds[i].kept) || (known && fabs(value.value - bounds[i].kept) > 1e-9))
+            fail_msg("case %zu: %d, %g", i, known, known ? value.value : NAN);
+    }
+}
+
 static void at__a_dead_feed_is_its_last_good_value_for_a_day_and_then_nothing(void **state)
 {
     (void)state;
@@ -195,6 +228,7 @@ int main(void)
         CASE(take__the_last_word_on_an_hour_counts_and_a_forecast_is_an_estimate),
         CASE(take__only_hours_that_have_begun_are_news_and_each_once),
         CASE(take__what_is_no_good_is_passed_over),
+        CASE(take__what_cannot_be_of_a_signal_is_passed_over_or_cut_to_its_bound),
         CASE(at__a_dead_feed_is_its_last_good_value_for_a_day_and_then_nothing),
         CASE(restore__another_leader_knows_the_same),
         CASE(take__months_of_changing_sources_stay_within_bounds),

@@ -271,6 +271,50 @@ static void csv__what_is_wrong_is_told_with_its_line(void **state)
     }
 }
 
+/*  A header, then a point a minute from the epoch on whose value is its number. */
+static void make_csv(helio_buffer_t *out, int points)
+{
+    helio_buffer_text(out, "time,value\n");
+    for (int i = 0; i < points; i++)
+        helio_buffer_printf(out, "%d,%d\n", i * 60, i);
+}
+
+static void csv__every_point_of_a_long_file_is_kept_and_one_too_many_refused(void **state)
+{
+    (void)state;
+    const helio_feed_t *feed = feed_of("{signal: carbon, source: csv, path: x}");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t most = {0}, more = {0};
+    helio_points_t points = {0};
+    make_csv(&most, HELIO_POINTS_MAX);
+    assert_int_equal(helio_points_csv(feed, helio_buffer_view(&most), arena, &points, NULL), HELIO_OK);
+    assert_int_equal(points.count, HELIO_POINTS_MAX);
+    for (int i = 0; i < HELIO_POINTS_MAX; i++)
+        if (points.items[i].time_ms != i * INT64_C(60000) || !near(points.items[i].value, i))
+            fail_msg("point %d: %lld %g", i, (long long)points.items[i].time_ms, points.items[i].value);
+    make_csv(&more, HELIO_POINTS_MAX + 1);
+    points = (helio_points_t){NULL, 99};
+    assert_int_equal(helio_points_csv(feed, helio_buffer_view(&more), arena, &points, NULL), HELIO_TOO_BIG);
+    assert_int_equal(points.count, 99);
+}
+
+static void csv__a_file_or_a_header_that_is_too_large_is_refused_unread(void **state)
+{
+    (void)state;
+    const helio_feed_t *feed = feed_of("{signal: carbon, source: csv, path: x}");
+    helio_points_t points = {NULL, 99};
+    char *large = helio_new(HELIO_ANSWER_BYTES_MAX + 1, 1);
+    memset(large, '\n', HELIO_ANSWER_BYTES_MAX + 1);
+    memcpy(large, "time,value", 10);
+    assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX + 1}, arena, &points, NULL),
+                     HELIO_TOO_BIG);
+    assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX}, arena, &points, NULL), HELIO_OK);
+    assert_int_equal(points.count, 0);
+    memset(large + 10, ',', 65536 - 9);
+    assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX}, arena, &points, NULL),
+                     HELIO_TOO_BIG);
+    free(large);
+}
+
 static void json__a_token_is_one_text(void **state)
 {
     (void)state;
@@ -295,6 +339,8 @@ int main(void)
         TEST(answers__cut_anywhere_do_no_harm),
         TEST(csv__the_forms_of_the_simulators_files_are_read),
         TEST(csv__what_is_wrong_is_told_with_its_line),
+        TEST(csv__every_point_of_a_long_file_is_kept_and_one_too_many_refused),
+        TEST(csv__a_file_or_a_header_that_is_too_large_is_refused_unread),
         TEST(json__a_token_is_one_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

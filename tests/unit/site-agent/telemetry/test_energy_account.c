@@ -199,6 +199,51 @@ static void book__falls_back_on_the_model_when_a_counter_begins_anew(void **stat
     assert_true(near(joules(self, "a", "idle", BEGIN, BEGIN + H), 50 * 3600));
 }
 
+/*  Nobody knows what was taken meanwhile, and by whom; and a year of hours is not walked through. */
+static void book__of_a_clock_that_leaps_says_nothing_of_the_time_between(void **state)
+{
+    fixture_t *self = *state;
+    const int64_t later = BEGIN + 400 * 24 * H;
+    open_energy_account(self, true, BEGIN);
+    helio_energy_account_tick(self->energy_account, BEGIN);
+    counters(self, 90000, 0, 5000);
+    helio_energy_account_tick(self->energy_account, later);
+    assert_true(joules(self, "a", "idle", later - H, later) == -1);
+    counters(self, 90070, 0, 5000);
+    helio_energy_account_tick(self->energy_account, later + H);
+    assert_true(near(joules(self, "a", "idle", later, later + H), 70));
+    assert_true(joules(self, "a", "idle", later - H, later + H) == -1);
+}
+
+static void book__gives_a_gpu_back_whose_holder_is_gone(void **state)
+{
+    fixture_t *self = *state;
+    open_energy_account(self, true, BEGIN);
+    counters(self, 1000, 1, 5000);
+    helio_energy_account_tick(self->energy_account, BEGIN);
+    helio_energy_account_take(self->energy_account, "helio-x-1", (uint32_t[]){0}, 1, BEGIN);
+    counters(self, 1500, 1, 5000); /* busy, but with no stranger's work */
+    helio_energy_account_take(self->energy_account, "helio-y-1", (uint32_t[]){0, 7}, 2, BEGIN + 60000); /* there is no 7 */
+    counters(self, 1800, 0, 5000);
+    assert_int_equal(helio_energy_account_give(self->energy_account, "helio-x-1", true, BEGIN + 90000, BEGIN + 90000), 0);
+    assert_int_equal(helio_energy_account_give(self->energy_account, "helio-y-1", true, BEGIN + 90000, BEGIN + 90000), 300);
+    helio_energy_account_tick(self->energy_account, BEGIN + H);
+    assert_true(near(joules(self, "a", "idle", BEGIN, BEGIN + H), 500)); /* on no job's account */
+    assert_true(near(joules(self, "a", "foreign", BEGIN, BEGIN + H), 0));
+}
+
+static void book__that_cannot_be_written_says_so_and_goes_on(void **state)
+{
+    fixture_t *self = *state;
+    helio_energy_account_options_t options = {&self->site, self->nvml, "/nonexistent/folder", BEGIN};
+    self->energy_account = helio_energy_account_new(&options);
+    helio_energy_account_tick(self->energy_account, BEGIN);
+    helio_energy_account_take(self->energy_account, "helio-x-1", (uint32_t[]){0}, 1, BEGIN);
+    assert_int_equal(helio_energy_account_save(self->energy_account, NULL), HELIO_IO);
+    counters(self, 1250, 0, 5000);
+    assert_int_equal(helio_energy_account_give(self->energy_account, "helio-x-1", true, BEGIN + 60000, BEGIN + 60000), 250);
+}
+
 static void book__models_pools_that_are_not_measured_by_whose_their_gpus_are(void **state)
 {
     fixture_t *self = *state;
@@ -294,6 +339,9 @@ int main(void)
         TEST(book__knows_no_energy_of_a_run_that_ended_long_before_anybody_looked),
         TEST(book__takes_what_an_attempt_took_that_never_ran_for_idle),
         TEST(book__falls_back_on_the_model_when_a_counter_begins_anew),
+        TEST(book__of_a_clock_that_leaps_says_nothing_of_the_time_between),
+        TEST(book__gives_a_gpu_back_whose_holder_is_gone),
+        TEST(book__that_cannot_be_written_says_so_and_goes_on),
         TEST(book__models_pools_that_are_not_measured_by_whose_their_gpus_are),
         TEST(book__begins_anew_after_a_damaged_file_or_of_another_site),
         TEST(book__reads_meters_that_count_and_meters_of_means),
