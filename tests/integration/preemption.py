@@ -129,7 +129,7 @@ class Test:
         twice = self.f.sql("select count(*) from helio.attempts where completes group by job_id, task having count(*) > 1")
         self.check(not twice, "a job completed twice")
         critical = self.f.sql("select count(*) from helio.job_state s join helio.jobs j using (job_id) "
-                              "where j.queue = 'express' and s.preemptions > 0")
+                              "where j.queue = 'express' and s.evictions > 0")
         self.check(critical == [["0"]], "critical work was preempted")
 
 
