@@ -1,8 +1,9 @@
-/*  helio-broker: the table of its commands. */
+/*  main.c -- helio-broker: the table of its commands. */
 #include <stdio.h>
 #include <string.h>
 
 #include "broker/program/commands.h"
+#include "federation/base/suggest.h"
 
 static const struct {
     const char *name;
@@ -10,21 +11,21 @@ static const struct {
     const char *usage;
     const char *doc;
 } commands[] = {
-    {"run", helio_command_run, "run", "serves sites and people until TERM (the default)"},
-    {"check", helio_command_check, "check", "says what `run` would miss, and how to mend it"},
-    {"migrate", helio_command_migrate, "migrate", "brings the database's schema to this version"},
-    {"keygen", helio_command_keygen, "keygen PATH", "makes the broker's secret key; prints the public one"},
-    {"tenant", helio_command_tenant, "tenant add NAME [--home SITE]", "adds a tenant, or moves its home"},
+    {"run", helio_command_run, "run", "Serves sites and users until SIGTERM (the default)"},
+    {"check", helio_command_check, "check", "Reports what `run` lacks, and how to fix it"},
+    {"migrate", helio_command_migrate, "migrate", "Brings the database schema to this version"},
+    {"keygen", helio_command_keygen, "keygen PATH", "Creates the broker's secret key and prints the public key"},
+    {"tenant", helio_command_tenant, "tenant add NAME [--home SITE]", "Adds a tenant, or changes its home site"},
     {"token", helio_command_token, "token add --tenant T --user U --role R [--ttl 90d]",
-     "issues a token and prints it, once"},
-    {"site", helio_command_site, "site add NAME PUBLIC_KEY", "lets a site's agent in"},
+     "Issues a token and prints it once"},
+    {"site", helio_command_site, "site add NAME PUBLIC_KEY", "Enrols the public key of a site's agent"},
     {"reader", helio_command_reader, "reader add NAME --tenant T... | list | remove NAME",
-     "lets a dashboard read what is of some tenants"},
+     "Lets a dashboard read the rows of some tenants"},
     {"restored", helio_command_restored, "restored",
-     "after an older copy of the database was put back: sites speak first"},
+     "Says that the database was restored: before new placements, sites report what they run"},
     {"prune", helio_command_prune, "prune [--older-than 90d] [--dry-run]",
-     "deletes at once what retention would (`retention:` in the settings)"},
-    {"replay", helio_command_replay, "replay FILE", "steps a fresh core over a recording and compares"},
+     "Deletes now what retention would delete later (`retention:` in the settings)"},
+    {"replay", helio_command_replay, "replay FILE", "Replays a recording in a new core and compares the effects"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -37,6 +38,20 @@ static void help(FILE *out)
     helio_option_lines(&helio_broker_options, HELIO_OPTIONS_ALL, &options);
     (void)fprintf(out, "\noptions (the settings file is %s unless --config names another):\n%s",
                   HELIO_BROKER_CONFIG_PATH, options.data);
+}
+
+/*  The whole list helps only who is far from every command. */
+static int refuse(const char *name)
+{
+    helio_suggestion_t near = {.written = helio_text_of(name)};
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        helio_suggestion_offer(&near, commands[i].name);
+    (void)fprintf(stderr, "helio-broker: error: unknown command '%s'\n", name);
+    if (near.best)
+        (void)fprintf(stderr, "help: did you mean `helio-broker %s`?\n", near.best);
+    else
+        help(stderr);
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -59,7 +74,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(commands[i].name, name) == 0)
             return commands[i].run(&arguments);
-    (void)fprintf(stderr, "helio-broker: error: unknown command '%s'\n", name);
-    help(stderr);
-    return 2;
+    return refuse(name);
 }

@@ -1,4 +1,4 @@
-# The vocabulary of the build: rooms (static libraries), programs, embedded SQL.
+# The vocabulary of the build: rooms (static libraries), programs, embedded SQL, embedded files of the console.
 
 set(HELIO_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
     -Wcast-qual -Wswitch-enum -Wundef -Wvla -Wnull-dereference -fno-common)
@@ -27,11 +27,14 @@ if(HELIO_SANITIZE)
   target_compile_options(helio_flags INTERFACE -fsanitize=${HELIO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(helio_flags INTERFACE -fsanitize=${HELIO_SANITIZE})
 else()
-  target_compile_options(helio_flags INTERFACE -fstack-protector-strong)
+  target_compile_options(helio_flags INTERFACE -fstack-protector-strong -fstack-clash-protection)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(helio_flags INTERFACE -fcf-protection)
+  endif()
   if(CMAKE_BUILD_TYPE MATCHES "^Rel")
     target_compile_definitions(helio_flags INTERFACE _FORTIFY_SOURCE=2)
   endif()
-  target_link_options(helio_flags INTERFACE -Wl,-z,relro,-z,now)
+  target_link_options(helio_flags INTERFACE -Wl,-z,relro,-z,now -Wl,-z,noexecstack)
 endif()
 if(HELIO_MUTANT)
   target_compile_definitions(helio_flags INTERFACE HELIO_MUTANT_${HELIO_MUTANT}=1)
@@ -98,5 +101,16 @@ function(helio_embed_sql room schema)
   add_custom_command(OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -DSCHEMA=${schema} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/embed_sql.cmake
     DEPENDS ${sql} ${CMAKE_SOURCE_DIR}/cmake/embed_sql.cmake VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()
+
+# The console's files become constant tables at build time. They are built and committed (console/README.md): no Node here.
+function(helio_embed_console room dist)
+  helio_target_name(${room} target)
+  file(GLOB files CONFIGURE_DEPENDS ${dist}/*)
+  set(out ${CMAKE_BINARY_DIR}/generated/console_embedded.c)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DDIST=${dist} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/embed_console.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_console.cmake VERBATIM)
   target_sources(${target} PRIVATE ${out})
 endfunction()

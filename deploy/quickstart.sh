@@ -3,7 +3,8 @@
 # jobs, and the plan of a job that may wait for solar power.
 #
 #   deploy/quickstart.sh            installs missing packages (Debian 12), builds, starts the federation, runs examples/*.yaml and
-#                                   leaves the federation running; run again, it restarts all programs while jobs continue
+#                                   leaves the federation running; run again, it restarts all programs while jobs continue, and
+#                                   runs the examples again
 #   deploy/quickstart.sh --check    the same without a terminal, then stops everything; exits with 0 only if every job ended as
 #                                   expected
 #   deploy/quickstart.sh --down     cancels all open jobs and stops everything that it started
@@ -79,6 +80,10 @@ down() { # [keep]: leaves jobs running
   stop broker
   if [ -f "$state/pg/data/postmaster.pid" ]; then as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -m fast -w stop >/dev/null 2>&1 || true; fi
 }
+manage() { # COMMAND…: of helio-broker, quiet unless it fails
+  "$state/bin/helio-broker" "$@" --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1 ||
+    { tail -n 1 "$state/log/migrate.log" >&2; fail "helio-broker $1 failed; its log is $state/log/migrate.log"; }
+}
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
 
 if [ "$mode" = down ]; then down; echo "stopped; the state is in $state (--purge removes it)"; exit 0; fi
@@ -100,17 +105,17 @@ echo "all installed"
 if [ -z "$build" ]; then
   say "Build"
   build=$top/build-release
-  (cd "$top" && cmake --preset release >/dev/null 2>&1 && cmake --build "$build" --target helio-broker helio-agent helio-shim helio) |
+  (cd "$top" && cmake --preset release >/dev/null 2>&1 && cmake --build "$build" --target helio-broker helio-agent helio-shim helio helio-simulate) |
     { if [ -t 1 ]; then cat; else tail -n 1; fi; }
 fi
-for program in helio-broker helio-agent helio-shim helio; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
+for program in helio-broker helio-agent helio-shim helio helio-simulate; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
 
 # A second run replaces the programs of the first; jobs outlive them. A check needs all GPUs, so it stops the jobs too.
 if [ "$mode" = up ]; then down keep; else down; fi
 mkdir -p "$state"/{run,log,bin,client,pg}
 touch "$state/.heliostat-quickstart"
 chmod 755 "$state"
-for program in helio-broker helio-agent helio-shim helio; do install -m 755 "$build/$program" "$state/bin/$program"; done
+for program in helio-broker helio-agent helio-shim helio helio-simulate; do install -m 755 "$build/$program" "$state/bin/$program"; done
 
 free_port() { # FIRST: the first free port from FIRST on
   local port=$1
@@ -118,23 +123,26 @@ free_port() { # FIRST: the first free port from FIRST on
   echo "$port"
 }
 
+random_word() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
+
 # ---- PostgreSQL ----------------------------------------------------------------------------------------------
 
 say "PostgreSQL"
 pg_port=$(free_port 25480)
 [ "$(id -u)" != 0 ] || chown postgres "$state/pg"
-# Jobs run on this machine and can reach all of its ports, so the database requires a password.
+# Jobs run on this machine and can reach all of its ports, so the database requires a password. The broker's role owns its database and
+# no more; what only a superuser can do, this script does, as the role postgres. States of older versions know one role, helio.
 password_file=$state/pg.pass
+admin_file=$state/pg.admin.pass
 fresh_password=
 if [ ! -s "$password_file" ]; then
-  fresh_password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  fresh_password=$(random_word)
   (umask 077 && echo "*:*:*:helio:$fresh_password" >"$password_file")
 fi
-export PGPASSFILE=$password_file
 if [ ! -f "$state/pg/data/PG_VERSION" ]; then
-  (umask 077 && cut -d: -f5 "$password_file" >"$state/pg/password")
+  (umask 077 && random_word >"$state/pg/password" && echo "*:*:*:postgres:$(cat "$state/pg/password")" >"$admin_file")
   [ "$(id -u)" != 0 ] || chown postgres "$state/pg/password"
-  as_pg "$(pg_bin)/initdb" -D "$state/pg/data" -U helio -A scram-sha-256 --pwfile="$state/pg/password" -E UTF8 --locale=C.UTF-8 -k \
+  as_pg "$(pg_bin)/initdb" -D "$state/pg/data" -U postgres -A scram-sha-256 --pwfile="$state/pg/password" -E UTF8 --locale=C.UTF-8 -k \
     >"$state/log/initdb.log" 2>&1 || { tail -n 5 "$state/log/initdb.log"; fail "initdb failed"; }
   rm -f "$state/pg/password"
   fresh_password=
@@ -152,13 +160,18 @@ for _ in 1 2 3 4 5; do # another program may take the port in the meantime
   as_pg sed -i "s/^port = .*/port = $pg_port/" "$state/pg/data/postgresql.auto.conf"
 done
 database="host=127.0.0.1 port=$pg_port user=helio dbname=helio passfile=$password_file"
+admin="host=127.0.0.1 port=$pg_port $([ -s "$admin_file" ] && echo "user=postgres passfile=$admin_file" || echo "user=helio passfile=$password_file")"
 if [ -n "$fresh_password" ]; then # created by an older version, which required no password
-  echo "alter role helio password '$fresh_password'" | psql -qX "host=127.0.0.1 port=$pg_port user=helio dbname=postgres"
+  echo "alter role helio password '$fresh_password'" | psql -qX "$admin dbname=postgres"
   echo "host all all 127.0.0.1/32 scram-sha-256" | as_pg tee "$state/pg/data/pg_hba.conf" >/dev/null
   as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" reload >/dev/null
 fi
-psql -qXAt "host=127.0.0.1 port=$pg_port user=helio dbname=postgres" -c "select 1 from pg_database where datname = 'helio'" | grep -q 1 ||
-  createdb -h 127.0.0.1 -p "$pg_port" -U helio helio
+psql -qX -v ON_ERROR_STOP=1 "$admin dbname=postgres" <<SQL
+select format('create role %I %s', r.name, r.login) from (values ('helio', 'login'), ('helio_owner', 'nologin'), ('helio_broker', 'nologin'),
+  ('helio_reader', 'login')) r (name, login) where not exists (select from pg_roles where rolname = r.name) \gexec
+alter role helio password '$(cut -d: -f5 "$password_file")';
+select 'create database helio owner helio' where not exists (select from pg_database where datname = 'helio') \gexec
+SQL
 echo "127.0.0.1:$pg_port, fsync on"
 
 # ---- broker --------------------------------------------------------------------------------------------------
@@ -173,22 +186,32 @@ listen_http: 127.0.0.1:$http_port
 listen_sites: tcp://127.0.0.1:$site_port
 key_file: $state/broker.key
 CONF
-"$state/bin/helio-broker" migrate --config "$state/broker.yaml" >>"$state/log/migrate.log"
-"$state/bin/helio-broker" tenant add demo --home brisbane --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
-# The login for reading figures: migrate created it, a password makes it usable.
+manage migrate
+manage tenant add demo --home brisbane
+# The login for reading figures: a password makes it usable. Its limits, and privileges of every login, are a superuser's to set.
 reader_file=$state/reader.pass
-[ -s "$reader_file" ] || (umask 077 && echo "*:*:*:helio_reader:$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >"$reader_file")
-echo "alter role helio_reader password '$(cut -d: -f5 "$reader_file")'" | psql -qX "$database"
+[ -s "$reader_file" ] || (umask 077 && echo "*:*:*:helio_reader:$(random_word)" >"$reader_file")
+psql -qX -v ON_ERROR_STOP=1 "$admin dbname=helio" >/dev/null <<SQL
+alter role helio_reader password '$(cut -d: -f5 "$reader_file")';
+select helio.reader_limits('helio_reader') \gexec
+select helio.missing_privilege_checks() \gexec
+SQL
 reader="host=127.0.0.1 port=$pg_port user=helio_reader dbname=helio passfile=$reader_file"
 echo "http://127.0.0.1:$http_port" >"$state/client/url"
 if [ ! -s "$state/client/token" ]; then
   (umask 077 && "$state/bin/helio-broker" token add --tenant demo --user "$(id -un)" --role admin --config "$state/broker.yaml" >"$state/client/token" 2>>"$state/log/migrate.log")
 fi
 
-# Six sites, one file each in deploy/quickstart/sites. Their GPUs are declared: jobs see them as CUDA_VISIBLE_DEVICES.
+# One site for each file in deploy/quickstart/sites: NAME.yaml with `name: NAME`. Their GPUs are declared: jobs see them as CUDA_VISIBLE_DEVICES.
 # `agent.users` in STATE/NAME/site.yaml lists further users; the next run keeps those lines. The carbon intensity is a
 # typical day, shifted to the dates from yesterday to 14 days ahead: past hours are history, future hours the forecast.
-sites=(lulea frankfurt virginia california singapore brisbane)
+sites=()
+for file in "$top"/deploy/quickstart/sites/*.yaml; do
+  name=$(basename "$file" .yaml)
+  grep -qx "name: $name" "$file" || fail "$file must contain the line 'name: $name': the file name is the name of the site"
+  sites+=("$name")
+done
+without_feed=$(cd "$top/deploy/quickstart/sites" && grep -L @FEED@ -- *.yaml | sed 's/\.yaml$//' | tr '\n' ' ')
 series() {
   local day
   echo "time,$(head -n 1 "$top/deploy/quickstart/typical_day.csv" | cut -d, -f2-)"
@@ -208,46 +231,67 @@ site() { # NAME
   users=$(users_of "$state/$1/site.yaml")
   [ -n "$users" ] || users="  users: [{tenant: demo, user: \"*\", unix: $job_user}]"
   [ -f "$state/$1/agent.key" ] || "$state/bin/helio-agent" keygen "$state/$1/agent.key" >"$state/$1/agent.pub"
-  "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
-  { sed "s|@FEED@|$state/typical_day.csv|" "$top/deploy/quickstart/sites/$1.yaml" && cat; } >"$state/$1/site.yaml" <<CONF
+  manage site add "$1" "$(tail -n 1 "$state/$1/agent.pub")"
+  { echo "# Made by deploy/quickstart.sh at each run from deploy/quickstart/sites/$1.yaml. Of changes here only those of \`users\` are kept."
+    sed "s|@FEED@|$state/typical_day.csv|" "$top/deploy/quickstart/sites/$1.yaml" && cat; } >"$state/$1/site.yaml.new" <<CONF
   state_dir: $state/$1/state
   broker: ["tcp://127.0.0.1:$site_port"]
   broker_key: "$(tail -n 1 "$state/broker.pub")"
   key_file: $state/$1/agent.key
   shim: $state/bin/helio-shim
+  # A trial: the jobs of all users at all sites run as one account, and are not separated. Else: docs/tenants.md
 $users
 CONF
+  if [ -f "$state/$1/site.yaml" ] && ! diff -q <(grep -Ev '^(#|  broker:)' "$state/$1/site.yaml") <(grep -Ev '^(#|  broker:)' "$state/$1/site.yaml.new") >/dev/null; then
+    mv "$state/$1/site.yaml" "$state/$1/site.yaml.former"
+    echo "$state/$1/site.yaml is made anew; the former one, which differs, is site.yaml.former. Change deploy/quickstart/sites/$1.yaml instead."
+  fi
+  mv "$state/$1/site.yaml.new" "$state/$1/site.yaml"
 }
 for name in "${sites[@]}"; do site "$name"; done
 
 [ "$mode" != check ] || trap down EXIT # also after a failure
+log_before=$(stat -c %s "$state/log/broker.log" 2>/dev/null || echo 0)
 start broker "$state/bin/helio-broker" run --config "$state/broker.yaml"
+since=$(date -u +%FT%T.%3NZ) # the broker's data about sites survives a restart
+# At once: the agents keep what they run alive whichever broker leads, and dial until it does.
+for name in "${sites[@]}"; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
+is_ready() { curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz"; }
 for _ in $(seq 150); do
-  curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" && break
+  is_ready && break
   alive broker || { tail -n 5 "$state/log/broker.log"; fail "the broker ended; its log is $state/log/broker.log"; }
   sleep 0.1
 done
-curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" || { tail -n 5 "$state/log/broker.log"; fail "the broker is not ready after 15 s"; }
+said=$(tail -c +$((log_before + 1)) "$state/log/broker.log")
+if grep -q ' standby ' <<<"$said" && ! grep -q ' leading ' <<<"$said"; then
+  tail -n 5 <<<"$said"
+  fail "another broker leads this database, and this one stands by until that one ends; broker and agents run on: deploy/quickstart.sh --down stops them"
+fi
+is_ready || { tail -n 5 <<<"$said"; fail "the broker is not ready after 15 s; its log is $state/log/broker.log"; }
 echo "http://127.0.0.1:$http_port, sites at tcp://127.0.0.1:$site_port"
 
 say "Sites: helio sites, helio gpus"
-since=$(date -u +%FT%T.%3NZ) # the broker's data about sites survives a restart
-for name in "${sites[@]}"; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
-ready() { # number of sites that are ready and, if they have a feed, have published the hours ahead
+late() { # the sites that are not ready or, if they have a feed, have not published the hours ahead: a line each, with the reason
   local told
   told=$(psql -qXAt "$database" -c "select coalesce(string_agg(distinct site, ' '), '') from helio_report.forecast_latest where source = 'typical-day' and time > now()")
-  client sites -o json 2>/dev/null | jq --arg told "$told singapore" --arg since "$since" \
-    '[.[] | select(.state == "ready" and .last_seen > $since and (.site | IN($told | split(" ")[])))] | length'
+  { client sites -o json 2>/dev/null || echo '[]'; } | jq -r --arg told "$told $without_feed" --arg since "$since" --arg sites "${sites[*]}" \
+    '. as $shown | $sites | split(" ")[] as $name | ($shown | map(select(.site == $name)) | first) as $s |
+     if $s == null then "\($name): the broker does not list it"
+     elif $s.state != "ready" or ($s.last_seen // "") <= $since then "\($name): \($s.state)\(if $s.refused then "; refused: " + $s.refused else "" end)"
+     elif ($name | IN($told | split(" ")[])) | not then "\($name): ready, without a forecast yet"
+     else empty end'
 }
-for _ in $(seq 150); do
-  [ "$(ready)" != ${#sites[@]} ] || break
+# Where a leader and its agents were killed, the next leader admits other agents with their keys after silent_after (60 s).
+wait_s=75
+until=$((SECONDS + wait_s))
+while missing=$(late); [ -n "$missing" ] && [ $SECONDS -lt $until ]; do
   for name in "${sites[@]}"; do alive "site-$name" || { tail -n 5 "$state/log/site-$name.log"; fail "the agent of $name ended; its log is $state/log/site-$name.log"; }; done
-  sleep 0.1
+  sleep 0.2
 done
 client sites
 echo
 client gpus
-[ "$(ready)" = ${#sites[@]} ] || fail "after 15 s not all sites are ready with a forecast; logs are in $state/log"
+[ -z "$missing" ] || { echo; echo "$missing"; fail "after $wait_s s not all sites are ready with a forecast; logs are in $state/log"; }
 
 say "The day ahead, every third hour: g CO2e/kWh (SQL: helio_report.forecast_latest)"
 psql -qXAt "$database" <<'SQL'
@@ -317,9 +361,11 @@ elsewhere= # a state directory other than the default must be named again
 cat <<END
 
 The federation is running:
+  console           http://127.0.0.1:$http_port/       (sign in with the token in $state/client/token)
   API and metrics   http://127.0.0.1:$http_port        (/v1, /metrics, /readyz)
   PostgreSQL        psql "$reader"    (reads schema helio_report: docs/reference/views.md)
   logs              $state/log
+  jobs              run as $job_user at every site: a trial. Jobs of one account are not separated (docs/tenants.md)
 Use it:
   export HELIO_BROKER=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
   helio run examples/hello.yaml; helio submit examples/green.yaml; helio ls; helio events -f

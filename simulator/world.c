@@ -1,3 +1,5 @@
+/*  world.c -- builds a world from its parts, answers the federation's questions, and runs it until every job is
+ *  over. */
 #include "simulator/world.h"
 
 #include <stdlib.h>
@@ -5,12 +7,12 @@
 #include "simulator/faults/faults.h"
 #include "simulator/workload/hours.h"
 
-enum { SITES_MAX = 4, STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000, DAY_MS = 86400000 };
+enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000, DAY_MS = 86400000 };
 
 struct world {
     world_options_t options;
     sim_engine_t *engine;
-    helio_site_profile_t profiles[SITES_MAX];
+    helio_site_profile_t profiles[SIM_SITES_MAX];
     sim_federation_t *federation;
     sim_workload_t *workload;
     sim_storm_t *storm;
@@ -44,6 +46,7 @@ static void on_decided(void *arg, uint32_t event_kind, const helio_effect_t *eff
     world_t *self = arg;
     sim_workload_decided(self->workload, effect);
     sim_checks_decided(self->checks, event_kind, effect, wall_ms);
+    sim_storm_decided(self->storm, effect);
 }
 
 static void on_committed(void *arg)
@@ -58,10 +61,16 @@ static void on_order_left(void *arg, const helio_order_t *order)
     sim_checks_order_left(self->checks, order);
 }
 
-static void on_answered(void *arg, const helio_fx_reply_t *reply)
+static void on_granted(void *arg, uint32_t site, int64_t sent_boot_ms, bool newest)
 {
     world_t *self = arg;
-    sim_workload_answered(self->workload, reply);
+    sim_checks_granted(self->checks, site, sent_boot_ms, newest);
+}
+
+static void on_answered(void *arg, const helio_fx_reply_t *reply, bool newest)
+{
+    world_t *self = arg;
+    sim_workload_answered(self->workload, reply, newest);
 }
 
 static void on_takeover_began(void *arg)
@@ -74,11 +83,13 @@ static void on_takeover_ended(void *arg)
 {
     world_t *self = arg;
     sim_checks_taken_over(self->checks);
+    sim_workload_taken_over(self->workload);
 }
 
 static const sim_moments_t moments = {.decided = on_decided,
                                       .committed = on_committed,
                                       .order_left = on_order_left,
+                                      .granted = on_granted,
                                       .answered = on_answered,
                                       .takeover_began = on_takeover_began,
                                       .takeover_ended = on_takeover_ended};
@@ -87,7 +98,7 @@ static const sim_moments_t moments = {.decided = on_decided,
 
 static void make_profile(world_t *self, uint32_t site)
 {
-    static const char *const names[SITES_MAX] = {"site0", "site1", "site2", "site3"};
+    static const char *const names[SIM_SITES_MAX] = {"site0", "site1", "site2", "site3"};
     helio_site_profile_t *profile = &self->profiles[site];
     profile->name = helio_text_of(names[site]);
     profile->backend = HELIO_TEXT("local");
@@ -110,6 +121,30 @@ static void make_profile(world_t *self, uint32_t site)
     };
 }
 
+/*  Leaders need not have equal settings: the lease of a former one can be longer. */
+static void draw_brokers(const world_t *self, sim_federation_setup_t *setup)
+{
+    enum { SETTINGS_DRAW = 63, RENEWALS = 10 };
+    static const uint64_t leases_ms[] = {20000, 60000, 300000, 900000}, silences_ms[] = {20000, 45000, 60000, 60000};
+    setup->broker_count = SIM_BROKERS_MAX;
+    uint64_t lease = sim_draw(self->engine, SETTINGS_DRAW, 0) >> 16, silence = sim_draw(self->engine, SETTINGS_DRAW, 1);
+    for (uint32_t i = 0; i < SIM_BROKERS_MAX; i++) {
+        helio_broker_options_t *options = &setup->options[i];
+        *options = helio_broker_options_default();
+        bool differs = sim_draw(self->engine, SETTINGS_DRAW, 2 + i) >> 20 & 1;
+        options->lease_ms = leases_ms[(lease + differs) % 4];
+        options->renew_ms = options->lease_ms / RENEWALS;
+        options->silent_after_ms = silences_ms[(silence >> 16) % 4];
+    }
+}
+
+/*  Jobs use the whole grace that they have without asking for another one. */
+static bool takes_long_to_leave(const world_t *self)
+{
+    enum { LEAVING_DRAW = 74 };
+    return self->options.generation >= 6 && sim_one_in(self->engine, 3, LEAVING_DRAW);
+}
+
 static void make_federation(world_t *self)
 {
     static const helio_row_tenant_t tenants[] = {{{"red", 3}, {"site0", 5}}, {{"blue", 4}, {"site1", 5}}};
@@ -117,7 +152,7 @@ static void make_federation(world_t *self)
                                                {{"batch", 5}, 100, HELIO_TIER_STANDARD, DAY_MS, false},
                                                {{"urgent", 6}, 1000, HELIO_TIER_CRITICAL, DAY_MS, false},
                                                {{"spare", 5}, 10, HELIO_TIER_BEST_EFFORT, DAY_MS, false}};
-    uint32_t sites = (uint32_t)sim_between(self->engine, 2, SITES_MAX);
+    uint32_t sites = (uint32_t)sim_between(self->engine, 2, SIM_SITES_MAX);
     for (uint32_t i = 0; i < sites; i++)
         make_profile(self, i);
     sim_federation_setup_t setup = {
@@ -125,10 +160,15 @@ static void make_federation(world_t *self)
         .profiles = self->profiles,
         .site_count = sites,
         .preset = {tenants, sizeof tenants / sizeof tenants[0], queues, sizeof queues / sizeof queues[0]},
-        .backend = {.slow = 0.05, .no_start = 0.02, .trouble_ms = self->options.faults_ms},
+        .backend = {.slow = 0.05,
+                    .no_start = 0.02,
+                    .trouble_ms = self->options.faults_ms,
+                    .leave_ms = takes_long_to_leave(self) ? 30000 : 3000},
         .script = &script,
         .moments = &moments,
         .arg = self};
+    if (self->options.generation >= 4)
+        draw_brokers(self, &setup);
     self->federation = sim_federation_new(&setup);
 }
 
@@ -185,6 +225,8 @@ static bool run(world_t *self)
 
 world_result_t world_run(world_t *self)
 {
+    if (self->options.generation >= 6)
+        sim_workload_harden(self->workload);
     sim_workload_begin(self->workload);
     sim_federation_start(self->federation);
     sim_storm_begin(self->storm);
@@ -193,16 +235,24 @@ world_result_t world_run(world_t *self)
         sim_storm_begin_some(self->storm);
         sim_workload_begin_attests(self->workload);
     }
+    if (self->options.generation >= 3)
+        sim_storm_begin_losses(self->storm);
+    if (self->options.generation >= 4)
+        sim_storm_begin_leaders(self->storm);
+    if (self->options.generation >= 5)
+        sim_storm_begin_restores(self->storm);
+    if (self->options.generation >= 6)
+        sim_storm_begin_aimed(self->storm);
     if (run(self) && !sim_violation(self->engine)[0])
         sim_checks_at_rest(self->checks);
     world_result_t result = {.violation = sim_violation(self->engine),
                              .hash = sim_hash(self->engine),
                              .steps = sim_steps(self->engine),
-                             .sights = sim_checks_sights(self->checks),
+                             .seen = sim_checks_seen(self->checks),
                              .faults = self->federation->faults,
                              .virtual_ms = sim_now_ms(self->engine)};
     for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
-        result.edges[s] = helio_vdb_edges_seen(self->federation->vdb, s);
+        result.edges[s] = sim_database_edges_seen(self->federation->database, s);
     for (uint32_t i = 0; i < sim_workload_count(self->workload); i++)
         result.jobs_over += sim_workload_job(self->workload, i)->tasks;
     return result;

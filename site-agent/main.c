@@ -1,5 +1,6 @@
 /*  helio-agent: runs a site's share of the federation's jobs. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +8,15 @@
 #include <unistd.h>
 
 #include "federation/arguments/command_line.h"
+#include "federation/base/clock.h"
+#include "federation/base/process.h"
+#include "federation/base/suggest.h"
 #include "federation/net/curve.h"
 #include "site-agent/agent/agent.h"
 #include "site-agent/agent/check.h"
 #include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
+#include "site-agent/agent/tenure.h"
 
 enum { OPTION_CONFIG, OPTION_PROBE, OPTION_CHECK, OPTION_HELP, OPTION_VERSION, OPTION_COUNT };
 
@@ -28,15 +33,16 @@ static void usage(FILE *out)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t lines = {0};
     helio_option_lines(&option_table, HELIO_OPTIONS_ALL, &lines);
-    (void)fprintf(out,
-                  "usage: helio-agent [COMMAND] [OPTIONS]\n\n"
-                  "commands:\n"
-                  "  run                          run the site's share of jobs until TERM (the default)\n"
-                  "  check                        say what `run` would miss, and how to mend it\n"
-                  "  keygen PATH                  make the site's secret key and print the public one\n\n"
-                  "options:\n%s\n"
-                  "TERM ends the agent; jobs keep running.\n",
-                  lines.data);
+    (void)fprintf(
+        out,
+        "usage: helio-agent [COMMAND] [OPTIONS]\n\n"
+        "commands:\n"
+        "  run                          Runs jobs at the site until SIGTERM (the default)\n"
+        "  check                        Reports what `run` lacks, and how to fix it\n"
+        "  keygen PATH                  Creates the site's secret key, PATH.pub, and prints the public key\n\n"
+        "options:\n%s\n"
+        "TERM ends the agent; jobs keep running.\n",
+        lines.data);
 }
 
 static int complain(const helio_error_t *err)
@@ -45,11 +51,24 @@ static int complain(const helio_error_t *err)
     return 1;
 }
 
+/*  PATH.pub beside the secret key: the file that `helio keys add` reads. */
+static helio_rc save_public_key(const helio_keypair_t *pair, const char *path, helio_error_t *ret_err)
+{
+    char name[PATH_MAX];
+    (void)snprintf(name, sizeof name, "%s.pub", path);
+    FILE *file = fopen(name, "we");
+    bool written = file && fprintf(file, "%s\n", pair->public_key) > 0;
+    if (file && fclose(file) != 0)
+        written = false;
+    return written ? HELIO_OK : helio_fail(ret_err, HELIO_IO, "%s: %s", name, strerror(errno));
+}
+
 static int keygen(const char *path)
 {
     helio_error_t err = {0};
     HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
-    if (helio_keypair_new(&pair, &err) != HELIO_OK || helio_keypair_save(&pair, path, &err) != HELIO_OK)
+    if (helio_keypair_new(&pair, &err) != HELIO_OK || helio_keypair_save(&pair, path, &err) != HELIO_OK ||
+        save_public_key(&pair, path, &err) != HELIO_OK)
         return complain(&err);
     (void)puts(pair.public_key);
     return 0;
@@ -76,7 +95,7 @@ static void on_signal(void *arg)
     helio_agent_stop(self->agent, "stopped by its operator");
 }
 
-/*  Before any library may start a thread. SIGPIPE would end us at the first peer that hangs up. */
+/*  Before any library can start a thread. SIGPIPE would end the process at the first peer that hangs up. */
 static int block_signals(void)
 {
     sigset_t set;
@@ -91,17 +110,18 @@ static int block_signals(void)
     return sigaction(SIGPIPE, &ignore, NULL) == 0 ? fd : -1;
 }
 
-static int serve(const helio_agent_settings_t *settings, helio_loop_t *loop, helio_log_t *log, int signal_fd)
+static int serve(const helio_agent_settings_t *settings, helio_tenure_t *tenure, helio_loop_t *loop, helio_log_t *log,
+                 int signal_fd)
 {
     helio_error_t err = {0};
     helio_agent_t *agent = NULL;
-    helio_agent_parts_t parts = {settings, helio_make_backend, loop, log};
+    helio_agent_parts_t parts = {settings, helio_make_backend, loop, log, tenure};
     helio_rc rc = helio_agent_new(&parts, &agent, &err);
     if (rc == HELIO_OK) {
         signals_t signals = {signal_fd, agent, log};
         helio_source_t *source = helio_source_new(loop, signal_fd, HELIO_LOOP_IN, on_signal, &signals);
-        helio_log(log, HELIO_INFO, "agent_started", "site=%.*s release=%s",
-                  HELIO_TEXT_ARGS(settings->site.name), HELIO_PROGRAM_VERSION);
+        helio_log(log, HELIO_INFO, "agent_started", "site=%.*s release=%s", HELIO_TEXT_ARGS(settings->site.name),
+                  HELIO_PROGRAM_VERSION);
         helio_notify("READY=1");
         rc = helio_agent_run(agent, &err);
         helio_source_destroy(&source);
@@ -118,8 +138,9 @@ static int serve(const helio_agent_settings_t *settings, helio_loop_t *loop, hel
 static int run(const helio_agent_settings_t *settings, int signal_fd)
 {
     helio_error_t err = {0};
-    int lock = -1;
-    if (helio_state_dir_lock(settings->state_dir.data, &lock, &err) != HELIO_OK)
+    helio_process_hide_memory();
+    helio_tenure_t tenure;
+    if (helio_tenure_begin(settings->state_dir.data, helio_clock_wall_ms(), &tenure, &err) != HELIO_OK)
         return complain(&err);
     helio_loop_t *loop = NULL;
     int status = 1;
@@ -127,11 +148,11 @@ static int run(const helio_agent_settings_t *settings, int signal_fd)
         status = complain(&err);
     } else {
         helio_log_t *log = helio_log_new(STDERR_FILENO, (helio_level_t)settings->log_level, "helio-agent");
-        status = serve(settings, loop, log, signal_fd);
+        status = serve(settings, &tenure, loop, log, signal_fd);
         helio_log_destroy(&log);
         helio_loop_destroy(&loop);
     }
-    (void)close(lock);
+    helio_tenure_end(&tenure);
     return status;
 }
 
@@ -143,7 +164,7 @@ typedef struct arguments {
 /*  "check" and "--check" mean the same. */
 static helio_rc parse(int argc, char **argv, arguments_t *ret, helio_error_t *err)
 {
-    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* what is taken points into argv */
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* parsed options point into argv */
     helio_command_line_rules_t rules = {.options = &option_table,
                                         .words_most = 2,
                                         .refuses_empty = true,
@@ -156,7 +177,9 @@ static helio_rc parse(int argc, char **argv, arguments_t *ret, helio_error_t *er
     const char *config = helio_command_line_value(&line, OPTION_CONFIG);
     bool check = helio_command_line_has(&line, OPTION_CHECK);
     uint32_t first = check ? 0 : 1;
-    *ret = (arguments_t){.command = check ? "check" : line.word_count ? line.words[0] : "run",
+    *ret = (arguments_t){.command = check             ? "check"
+                                    : line.word_count ? line.words[0]
+                                                      : "run",
                          .config = config ? config : HELIO_AGENT_CONFIG_PATH,
                          .path = line.word_count > first ? line.words[first] : NULL,
                          .help = helio_command_line_has(&line, OPTION_HELP),
@@ -184,18 +207,37 @@ static int with_settings(const arguments_t *arguments)
         status = 1;
     } else {
         helio_error_t err = {0};
-        bool itself = check && helio_text_is(settings.site.backend, "slurm"); /* looks, and says what it found */
+        bool itself = check && helio_text_is(settings.site.backend, "slurm"); /* checks, and prints what it found */
         if (!itself && helio_site_gpus_open(&settings, NULL, arena, &err) != HELIO_OK)
             status = complain(&err);
         else
-            status = check ? helio_agent_check(&settings, arguments->probe, helio_make_backend) != 0
-                           : run(&settings, signal_fd);
+            status = check ? helio_agent_check(&settings, arguments->probe) != 0 : run(&settings, signal_fd);
         helio_site_gpus_close(&settings);
     }
     helio_arena_destroy(&arena);
     if (signal_fd >= 0)
         (void)close(signal_fd);
     return status;
+}
+
+/*  The whole list helps only who is far from every command. */
+static int refuse(const arguments_t *arguments)
+{
+    static const char commands[] = "run check keygen";
+    const char *command = arguments->command;
+    helio_text_t near = helio_suggestion_among(helio_text_of(command), HELIO_TEXT(commands), ' ');
+    bool known = helio_text_is(near, command);
+    if (known && arguments->path)
+        (void)fprintf(stderr, "helio-agent: error: `%s` takes no argument '%s'\n", command, arguments->path);
+    else if (known)
+        (void)fprintf(stderr, "helio-agent: error: `%s` needs PATH, a new file for the secret key\n", command);
+    else
+        (void)fprintf(stderr, "helio-agent: error: unknown command '%s'\n", command);
+    if (!known && near.size)
+        (void)fprintf(stderr, "help: did you mean `helio-agent %.*s`?\n", HELIO_TEXT_ARGS(near));
+    else
+        usage(stderr);
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -217,9 +259,7 @@ int main(int argc, char **argv)
     bool keys = strcmp(arguments.command, "keygen") == 0;
     if (keys && arguments.path)
         return keygen(arguments.path);
-    if (!keys && !arguments.path &&
-        (strcmp(arguments.command, "run") == 0 || strcmp(arguments.command, "check") == 0))
+    if (!keys && !arguments.path && (strcmp(arguments.command, "run") == 0 || strcmp(arguments.command, "check") == 0))
         return with_settings(&arguments);
-    usage(stderr);
-    return 2;
+    return refuse(&arguments);
 }

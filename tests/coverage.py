@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""coverage.py -- functions by the lines that no test reached, from a tree that was built with --coverage and then tested.
+"""coverage.py -- lists functions by the lines that no test reached, from a tree that was built with --coverage and then tested.
 
-    coverage.py BUILD [FOLDER…]             one line a function: lines and branches not reached, of how many
+    coverage.py BUILD [FOLDER…]             one line for each function: lines and branches not reached, and their total
     coverage.py --lines BUILD [FOLDER…]     the lines themselves
 
-A line that was reached is not a line that was tested: this finds what no test would notice, and says nothing of the rest."""
+A reached line is not necessarily a tested line: the list has code whose faults no test can detect, and no more."""
 import collections
 import gzip
 import json
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def reports(build):
-    """What gcov says of each object file that has run or could have."""
+    """The output of gcov for each object file, executed or not."""
     notes = sorted(path.resolve() for path in build.rglob("*.gcno") if "/tests/" not in str(path.relative_to(build)))
     with tempfile.TemporaryDirectory() as folder:
         for at in range(0, len(notes), 64):
@@ -29,7 +29,7 @@ def reports(build):
 
 
 def join(build, folders):
-    """(file, function) -> {line: [times reached, branches, branches not taken]}; a header counts once for all who include it."""
+    """(file, function) -> {line: [times reached, branches, branches not taken]}; a header counts once."""
     found = collections.defaultdict(dict)
     for report in reports(build):
         for file in report["files"]:

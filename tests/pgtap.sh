@@ -1,6 +1,6 @@
 #!/bin/bash
-# The schema's own tests (schema/tests, pgTAP) against a migrated database. As a superuser of it: the extension is
-# installed and every file rolls back what it did. Without argument: against a throw-away server of its own, migrated here.
+# Runs the schema's tests (schema/tests, pgTAP) on a migrated database. It needs a superuser, since it installs the extension;
+# every file rolls back its changes. Without an argument it starts and migrates a temporary server of its own.
 #
 #   tests/pgtap.sh [CONNINFO]
 set -euo pipefail
@@ -43,7 +43,7 @@ for file in "$root"/schema/tests/*.sql; do
     fi
 done
 
-# The page that lists the views is what their comments say.
+# The page of the views is generated from their comments.
 page=$root/docs/reference/views.md
 psql -qXAt -v ON_ERROR_STOP=1 -f "$root/schema/views_page.sql" "$conninfo" >"$work/views.md"
 [ -z "${HELIO_GOLDEN_WRITE:-}" ] || cp "$work/views.md" "$page"

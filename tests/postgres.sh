@@ -1,14 +1,15 @@
 #!/bin/bash
-# A throw-away PostgreSQL for tests: its own data folder, a unix socket in it and no TCP port, fsync on.
+# A temporary PostgreSQL for tests: its own data folder with a unix socket, no TCP port, fsync on.
 #
-#   tests/postgres.sh up DIR [--watch PID]   makes and starts one, prints its libpq connection string;
-#                                            --watch takes it down again when that process is gone
+#   tests/postgres.sh up DIR [--watch PID]   creates and starts a server, prints its libpq connection string;
+#                                            --watch stops it when that process has ended
 #   tests/postgres.sh kill DIR               kill -9 of its postmaster: a crash
 #   tests/postgres.sh start DIR              starts it again after kill
+#   tests/postgres.sh restart DIR            ends all sessions and starts it again
 #   tests/postgres.sh down DIR               stops it and removes DIR
 #
 # HELIO_PGCONF holds more lines of configuration, if set.
-# PostgreSQL refuses to run as root: as root it runs as HELIO_PGUSER (default: postgres), else as oneself.
+# PostgreSQL refuses to run as root: root starts it as HELIO_PGUSER (default: postgres), other users as themselves.
 set -euo pipefail
 
 fail() { echo "postgres.sh: $*" >&2; exit 1; }
@@ -33,10 +34,10 @@ socket_dir() {
 
 conninfo() { echo "host=$(socket_dir "$1") port=5432 user=postgres dbname=postgres"; } # the port is part of the socket's name
 
-# The server that a pg_ctl started which did not wait for it long enough.
+# The server of a pg_ctl that did not wait for it long enough.
 lives() { local pid; pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && [ "$(readlink -f "/proc/$pid/cwd")" = "$(readlink -f "$1/data")" ]; }
 
-# After a crash the old server's children need a moment to leave its shared memory; then every file is synced before the
+# After a crash the old server's children need a moment to detach from its shared memory; then every file is synced before the
 # recovery, for a minute and more where the disk is busy with others' work.
 start() {
     local dir=$1 try end=$((SECONDS + 280))
@@ -102,7 +103,7 @@ down() {
     rm -rf "$dir"
 }
 
-[ $# -ge 2 ] || { sed -n '2,12p' "$0" | cut -c3- >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,13p' "$0" | cut -c3- >&2; exit 2; }
 bin=$(bin_dir)
 command=$1
 mkdir -p "$(dirname "$2")"
@@ -112,6 +113,7 @@ case $command in
 up) up "$dir" "$@" ;;
 start) start "$dir" ;;
 kill) crash "$dir" ;;
+restart) as_owner "$bin/pg_ctl" -D "$dir/data" -m fast -t 60 stop >/dev/null; start "$dir" ;;
 down) down "$dir" ;;
 *) fail "unknown command $command" ;;
 esac

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The one test command. Installs what it needs from Debian, builds, runs everything, prints a summary line.
+# Runs all tests: installs packages from Debian, builds, runs every stage, prints a summary line.
 #
 #   tests/run.sh            everything: at most 30 minutes on two cores
 #   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: at most 5 minutes
@@ -21,7 +21,7 @@ done
 # shellcheck source=tests/stages.sh
 . tests/stages.sh
 
-# What every build tree is given; ccache is used where it is, never needed.
+# Options of every build tree; ccache is used if it is installed.
 cmake_args=()
 command -v ccache >/dev/null && cmake_args+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 
@@ -29,39 +29,49 @@ wanted() { case $1 in *"$only"*|build*) ;; *) return 1 ;; esac; }
 stage() { if wanted "$1"; then perform "$@" && verdict "$1"; fi; } # now, and its verdict
 slow() { [ -n "$quick" ] || stage "$@"; }
 
-# Stages that mostly wait for clocks run one after another beside those that compute; their verdicts come last.
-waiting=()
-beside() { if [ -z "$quick" ] && wanted "$1"; then waiting+=("$*"); fi; }
-begin_waiting() {
+# Stages that mostly wait for clocks run beside those that compute, in two lanes; within a lane one after another. Their results are
+# printed last.
+lane_one=() lane_two=() lane_pids=()
+beside() { # LANE NAME COMMAND…
+  local -n lane=lane_$1
+  if [ -z "$quick" ] && wanted "$2"; then lane+=("${*:2}"); fi
+}
+begin_lane() { # LANE
+  local -n lane=lane_$1
   set -m # a process group of its own, which can be interrupted as a whole
-  for words in "${waiting[@]}"; do
+  for words in "${lane[@]}"; do
     # shellcheck disable=SC2086
     perform $words
   done &
-  beside_pid=$!
+  lane_pids+=("$!")
   set +m
-  trap 'kill -INT -- "-$beside_pid" 2>/dev/null; exit 130' INT TERM
 }
+interrupt_lanes() { for pid in "${lane_pids[@]}"; do kill -INT -- "-$pid" 2>/dev/null; done; exit 130; }
+begin_waiting() { begin_lane one; begin_lane two; trap interrupt_lanes INT TERM; }
 end_waiting() {
-  wait "$beside_pid"
-  for words in "${waiting[@]}"; do verdict "${words%% *}"; done
+  wait "${lane_pids[@]}"
+  for words in "${lane_one[@]}" "${lane_two[@]}"; do verdict "${words%% *}"; done
 }
 
 build() { # PRESET TARGET…
   cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && cmake --build "build-$1" --target "${@:2}"
 }
-suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped
+suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped; some tests mostly wait, so there is one job more than cores
   local status=0
-  # leaks of libraries' one-time initialisation are theirs; everything else of the sanitizers stays on
+  # leaks of libraries' one-time initialisation are ignored; all other checks of the sanitizers stay on
   ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-    ctest --test-dir "$1" --output-on-failure -j "${3:-2}" -L "$2" || status=1
+    ctest --test-dir "$1" --output-on-failure -j "${3:-3}" -L "$2" || status=1
   skipped_cases "$1/Testing/Temporary/LastTest.log"
   return "$status"
 }
 races() { # daemons with ThreadSanitizer
   build tsan helio-broker helio-agent helio-shim helio && tests/faults/races.py --build build-tsan
 }
-# How much is tested by how much: lines of tests against lines of sources.
+# Everything fails at random, with the same seed each time; before it, whether its checks can fail at all.
+chaos() {
+  tests/faults/chaos_test.py && tests/faults/chaos.py --build build-release --minutes 5 --seed 17
+}
+# Lines of tests compared with lines of sources.
 ratio() {
   local tests sources
   tests=$(git ls-files -z 'tests/*.[ch]' 'tests/*.sh' 'tests/*.py' 'schema/tests/*.sql' | xargs -0 cat | wc -l)
@@ -77,22 +87,49 @@ if ! stage build-release build release all mutants; then echo "$passed passed, $
 slow build-dev build dev unit_tests
 slow clang build clang all
 
-# Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.
+# Real Slurm clusters (deploy/slurm-lab); reported as skipped if Slurm, or something it needs, is missing.
 on_slurm() {
   [ -n "$(ls -A /sys/fs/cgroup 2>/dev/null)" ] && { "$@"; return; }
   echo "SKIPPED: real Slurm: /sys/fs/cgroup is empty here, and slurmd does not start without a cgroup file system"; return 77
 }
-beside windows tests/integration/windows.py --build build-release
-beside restore tests/faults/restore.py --build build-release
-beside slurm-life on_slurm tests/integration/slurm_life.py --build build-release
-beside slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
-beside machines tests/faults/machines.py --build build-release
+on_ha_lab() { # its packages are installed for this stage alone
+  deploy/packages/install.sh ha && { "$@"; return; }
+  echo "SKIPPED: promotion of a standby: the packages of deploy/packages/ha.txt cannot be installed here"; return 77
+}
+# Clients that others wrote, for the double of Kubernetes; without them their part is skipped.
+kubernetes_clients() {
+  { command -v kubectl >/dev/null && /usr/bin/python3 -P -c 'import kubernetes.client' 2>/dev/null; } || deploy/packages/install.sh kubernetes
+  tests/integration/kubernetes_clients.py
+}
+beside one slurm-life on_slurm tests/integration/slurm_life.py --build build-release
+beside one slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
+beside one slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
+beside one slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
+beside one windows tests/integration/windows.py --build build-release
+beside one slurm-shapes on_slurm tests/integration/slurm_shapes.py --build build-release
+beside one slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
+beside one slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
+beside one keys tests/integration/keys.py --build build-release
+beside one rolling tests/faults/rolling.py --build build-release
+beside one kubernetes-replay tests/doubles/kubernetes_replay.py
+beside one kubernetes-spoilt tests/doubles/kubernetes_test.py
+beside two kubernetes-clients kubernetes_clients
+beside two kubernetes-life tests/integration/kubernetes_life.py --build build-release
+beside two kubernetes-docs tests/integration/kubernetes_docs.sh build-release
+beside two machines tests/faults/machines.py --build build-release
+beside two restore tests/faults/restore.py --build build-release
+beside two memory tests/faults/memory.py --build build-release
+beside two promotion on_ha_lab tests/faults/promotion.py --build build-release
+beside two chaos chaos
+beside two versions tests/integration/versions.py --build build-release
+beside two console tests/console/run.sh build-release
 begin_waiting
 
 stage layers suite build-release layers
 stage unit-release suite build-release unit
 [ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
 stage simulation suite build-release sim
+slow model tests/model.sh --brief
 stage mutants suite build-release mutants 6 # most of them wait
 stage pgtap tests/pgtap.sh
 slow fuzz tests/fuzz/run.sh
@@ -102,22 +139,18 @@ if [ -n "$quick" ]; then
 else
   stage kill9 tests/faults/kill9.py --build build-release --jobs 500 --kills 16
 fi
+stage security tests/security/attacks.py --build build-release
 stage bad-input tests/integration/bad_input.sh build-release
 stage queues tests/integration/queues.sh build-release
 stage budgets tests/integration/budgets.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release
-stage moves tests/integration/migrations.py --build build-release
-slow versions tests/integration/versions.py --build build-release
+stage migrations tests/integration/migrations.py --build build-release
 stage units tests/integration/units.sh build-release
 slow slurm-lab on_slurm tests/integration/slurm_lab.sh
-slow slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
-slow slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
-slow slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
-slow slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
 end_waiting
-# Last and alone: it is compared with Slurm's accounting, within a second.
+# Last and alone, since its figures must agree with Slurm's accounting within a second.
 slow slurm-sites on_slurm tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
 
 echo

@@ -1,5 +1,5 @@
 # The stages of a test run: sourced by run.sh. A stage is a command; 0 = passed, 77 = skipped, anything else = failed.
-# Whatever a stage cannot test on this machine it says in a line of its own, "SKIPPED: WHAT: WHY", and each such line is counted.
+# A stage prints a line "SKIPPED: WHAT: WHY" for everything that it cannot test on this machine; each such line is counted.
 # shellcheck shell=bash
 
 logs=$(mktemp -d)
@@ -13,13 +13,13 @@ perform() { # NAME COMMAND…
   echo "$status $((SECONDS - start))" >"$logs/$1.end"
 }
 
-# What failed first, the end of the log after it: whoever reads this may be shown its beginning alone.
+# Prints the failed cases first and the end of the log after them, since a reader may see only the beginning.
 failure() { # LOG
   grep -a -E '\*\*\*(Failed|Timeout|Exception|Not Run)|^\[  (ERROR|LINE|FAILED) ' "$1" | head -n 20
-  grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
+  grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )|^\[[0-9]+/[0-9]+\] (Building|Linking) ' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
 }
 
-verdict() { # NAME: counts and prints what became of a stage that was performed
+verdict() { # NAME: counts and prints the result of a stage that was performed
   local status seconds log=$logs/$1.log line
   read -r status seconds <"$logs/$1.end"
   case $status in
@@ -40,7 +40,7 @@ verdict() { # NAME: counts and prints what became of a stage that was performed
   return "$status"
 }
 
-# The cases that unit tests skipped, from ctest's log: the words before cmocka's line are the reason.
+# The cases that unit tests skipped, from ctest's log: the line before cmocka's own has the reason.
 skipped_cases() { # LOG
   awk '/^\[==========\] Running/ { running = 1 }
     /^\[==========\] [0-9]+ test\(s\) run/ { running = 0 }

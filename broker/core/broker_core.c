@@ -14,6 +14,7 @@
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/hooks.h"
 #include "broker/core/load.h"
+#include "broker/core/migrate/migrate.h"
 #include "broker/core/requests/catalogue.h"
 #include "broker/core/requests/commands.h"
 #include "broker/core/requests/edit.h"
@@ -26,6 +27,8 @@
 #include "broker/core/requests/tenants.h"
 #include "broker/core/round/round.h"
 #include "broker/core/sites/commands.h"
+#include "broker/core/sites/database_loss.h"
+#include "broker/core/sites/estimates.h"
 #include "broker/core/sites/profile.h"
 #include "broker/core/sites/reports.h"
 #include "broker/core/sites/sessions.h"
@@ -54,8 +57,10 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->migrations = core_migrations_new();
     self->evaluator = core_evaluator_new();
     self->overflows = core_overflows_new();
+    self->migration_pass = core_migration_pass_new();
     self->intake = core_intake_new();
     self->facts_version = 1;
+    self->tiers_version = 1;
     for (uint32_t check = 0; check < CORE_CHECKS; check++)
         core_check_at(self, (core_check_t)check, INT64_MAX);
     return self;
@@ -66,12 +71,15 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     helio_broker_core_t *self = *self_p;
     if (!self)
         return;
+    core_estimates_free(self);
     core_preempt_free(self);
     core_jobs_free(self);
+    core_lines_dissolve(self);
     core_sites_free(self);
     core_tenants_free(self);
     core_queues_free(self);
     core_intake_destroy(&self->intake);
+    core_migration_pass_destroy(&self->migration_pass);
     core_overflows_destroy(&self->overflows);
     core_evaluator_destroy(&self->evaluator);
     core_migrations_destroy(&self->migrations);
@@ -90,11 +98,14 @@ static void on_tick(helio_broker_core_t *self)
         core_check_t check;
         void (*run)(helio_broker_core_t *self);
     } checks[] = {
+        /* clang-format off */
+        {CORE_CHECK_DATABASE, core_check_database},
         {CORE_CHECK_SITES, core_check_silence},
         {CORE_CHECK_DEPENDENCIES, core_dependencies_recheck},
         {CORE_CHECK_QUEUES, core_queue_rules_recheck},
         {CORE_CHECK_BUDGET_RUNS, core_budgets_recount},
         {CORE_CHECK_CLASSES, core_recheck_classes},
+        /* clang-format on */
     };
     core_queues_notice_clock(self);
     for (uint32_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
@@ -110,7 +121,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     self->open_batch++;
 }
 
-/*  What each kind of event does: of `event`, which has `payload`. Those before TICK rebuild the memory (load.c). */
+/*  What each kind of event does; `event` has the payload. The kinds before TICK rebuild the state (load.c). */
 /* clang-format off */
 #define EVENTS(X)                                                             \
     X(TICK, on_tick(self))                                                    \
@@ -140,25 +151,27 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(SITE_REPORTS, core_on_reports(self, event->payload))                    \
     X(SITE_RENEW, core_on_renew(self, event->payload))                        \
     X(SITE_GONE, core_on_gone(self, event->payload))                          \
-    X(SITE_REFUSED, core_on_refused(self, event->payload))
+    X(SITE_REFUSED, core_on_refused(self, event->payload))                    \
+    X(DATABASE, core_on_database(self, event->payload))                       \
+    X(SITE_ALIVE, core_on_alive(self, event->payload))
 /* clang-format on */
 
 #define X(NAME, call) +1
 _Static_assert(0 EVENTS(X) == HELIO_BROKER_EVENT_COUNT - HELIO_BROKER_EV_TICK, "each kind of event has a row");
 #undef X
 
-#define X(NAME, call)                                                                \
-    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event)   \
-    {                                                                                \
-        (void)event;                                                                 \
-        call;                                                                        \
+#define X(NAME, call)                                                              \
+    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event) \
+    {                                                                              \
+        (void)event;                                                               \
+        call;                                                                      \
     }
 EVENTS(X)
 #undef X
 
 static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
 {
-    static void (*const takes[HELIO_BROKER_EVENT_COUNT])(helio_broker_core_t *self, const helio_event_t *event) = {
+    static void (*const takes[HELIO_BROKER_EVENT_COUNT])(helio_broker_core_t * self, const helio_event_t *event) = {
 #define X(NAME, call) [HELIO_BROKER_EV_##NAME] = take_##NAME,
         EVENTS(X)
 #undef X
@@ -209,7 +222,7 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
     }
 }
 
-/*  The table keeps the order of arrival, which is that of the ids. */
+/*  The table is in the order of arrival, which is the order of the ids. */
 helio_uuid_t helio_broker_core_open_from(const helio_broker_core_t *self)
 {
 #ifdef HELIO_MUTANT_mark_too_high

@@ -1,18 +1,18 @@
-/*  check.c -- what is true of the core between any two steps, as assertions.
+/*  check.c -- the invariants of the core between any two steps, as assertions.
  *
- *  Counts and lists that different rooms keep of the same thing must agree. They are counted anew here from the jobs,
- *  which say by themselves where they are.
- */
+ *  Counts and lists that different rooms keep of the same jobs must agree. They are recounted here from the jobs, each
+ *  of which has its own class, site and state. */
 #include "broker/core/check.h"
 
 #include <assert.h>
 
 #include "broker/core/broker_core.h"
+#include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/state/core.h"
 
-/*  What the jobs say, counted: the lists must have as many. Each member of a list is checked to belong there, so equal
- *  counts mean that none is missing. */
+/*  Counts from the jobs; the lists must have as many members. Each member of a list is checked to belong there, so
+ *  equal counts mean that none is missing. */
 typedef struct tally {
     uint64_t states[HELIO_JOB_STATE_COUNT];
     uint64_t waiting, live;
@@ -23,7 +23,7 @@ static void job_check(const job_t *job)
     const submission_t *submission = job->submission;
     const job_class_t *class = submission->class;
     bool live = helio_job_state_is_live(job->state);
-    assert(!helio_job_state_is_terminal(job->state)); /* one that is over leaves with the step that ends it */
+    assert(!helio_job_state_is_terminal(job->state)); /* a terminal job leaves with the step that ends it */
     assert(live == (job->site != NULL));
     assert(!job->pool || job->site);
     assert(!job->dirty && !job->ended_next);
@@ -38,9 +38,10 @@ static void job_check(const job_t *job)
     assert(!job->counted || job->pool);
     assert(!job->preemption || job->preemption->pool == job->pool);
     assert(job->state != HELIO_JOB_HELD || !job->fed);
+    assert(!job->kept_back || (job->state == HELIO_JOB_QUEUED && !job->fed));
 }
 
-/*  Returns how many wait in it. */
+/*  Returns how many jobs wait in the class. */
 static uint32_t class_check(const job_class_t *class)
 {
     uint32_t waiting = 0;
@@ -52,7 +53,7 @@ static uint32_t class_check(const job_class_t *class)
     }
     assert(class->refs && returned);
     assert(waiting == class->waiting_count && class->preemptions <= waiting);
-    assert(waiting || (!class->window.pool && !class->reserved)); /* nothing is reserved for nothing */
+    assert(waiting || (!class->window.pool && !class->reserved)); /* nothing is reserved without a waiting job */
     assert(!class->reserved || class->reserved->reservation.class == class);
     return waiting;
 }
@@ -68,12 +69,12 @@ static void pool_check(const helio_broker_core_t *self, const site_t *site, cons
     }
     assert(preemptions == pool->preemptions);
     assert(!pool->reservation.class || pool->reservation.class->reserved == pool);
-    assert(pool->expected_end_count <= pool->expected_end_capacity &&
-           pool->preemptible_count <= pool->preemptible_capacity);
+    assert(pool->preemptible_count <= pool->preemptible_capacity);
+    core_expected_ends_check(self, site, pool);
     assert(pool->wait_count <= WAITS_MAX);
 }
 
-/*  Returns how many jobs are live there. */
+/*  Returns how many jobs are live at the site. */
 static uint32_t site_check(const helio_broker_core_t *self, const site_t *site)
 {
     uint32_t live = 0;
@@ -88,8 +89,8 @@ static uint32_t site_check(const helio_broker_core_t *self, const site_t *site)
     return live;
 }
 
-/*  Each counts its victims that have not left. */
-static void eviction_check(const preemption_t *preemption)
+/*  A preemption counts its victims that have not left. */
+static void preemption_check(const preemption_t *preemption)
 {
     uint32_t left = 0;
     for (const job_t *job = preemption->site->live; job; job = job->next)
@@ -97,7 +98,7 @@ static void eviction_check(const preemption_t *preemption)
     assert(left == preemption->left);
 }
 
-/*  What tenants are charged with and count, from the jobs. */
+/*  What tenants are charged with and count, recounted from the jobs. */
 static void tenant_check(const helio_broker_core_t *self, const tenant_t *tenant)
 {
     uint64_t open = 0, gpus = 0, leaving = 0, held = 0, held_leaving = 0;
@@ -146,9 +147,10 @@ void core_check(const helio_broker_core_t *self)
     assert(!tally.waiting && !tally.live);
     for (const tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next)
         tenant_check(self, tenant);
+    core_lines_check(self);
     const preemption_t *preemption;
     DL_FOREACH(core_preempt_first(self), preemption)
     {
-        eviction_check(preemption);
+        preemption_check(preemption);
     }
 }

@@ -1,4 +1,4 @@
-/*  check.h -- what is true of the core between any two steps, as assertions. */
+/*  check.h -- the invariants of the core between any two steps, as assertions. */
 #ifndef HELIO_BROKER_CORE_CHECK_H
 #define HELIO_BROKER_CORE_CHECK_H
 

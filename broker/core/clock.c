@@ -1,10 +1,9 @@
-/*  clock.c -- the two clocks of a step, and what becomes of plans when somebody sets the one on the wall.
+/*  clock.c -- the two clocks of a step, and what happens to plans when the wall clock is set.
  *
- *  Many things are to be looked at again at a time of day: GPUs that a site keeps, preemptions that take too long, starts
- * that were put off. After the clock has been set back such a time may be a day away although nobody meant that, and
- * what was decided by the wrong time stands. So a clock that was set is news like any change of what is free: all who
- * wait are asked again, and what was meant as "in a minute" is so still.
- */
+ *  Many things are due at a time of day: site reservation windows, preemptions that take too long, delayed starts. If
+ *  the clock is set back, such a time can be a day away although it was meant as a minute, and decisions by the wrong
+ *  time stand. So setting the clock counts as a change of capacity: all waiting classes are asked again, and what was
+ *  due in a minute still is. */
 #include "broker/core/clock.h"
 
 #include <utlist.h>
@@ -14,7 +13,7 @@
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 
-enum { SET_MS = 1000 /* a clock that is slewed is never so far off from one step to the next */ };
+enum { SET_MS = 1000 /* between two steps, a slewed clock is never off by this much */ };
 
 static void shift_plans(helio_broker_core_t *self, int64_t by_ms)
 {
@@ -29,11 +28,11 @@ void core_clock_read(helio_broker_core_t *self, const helio_event_t *event)
 {
     int64_t ahead_ms = event->wall_ms - event->now_ms;
     int64_t set_ms = ahead_ms - self->wall_ahead_ms;
+    int64_t latest_ms = self->latest_wall_ms + (event->now_ms - self->now_ms);
     self->now_ms = event->now_ms;
     self->wall_ms = event->wall_ms;
     self->wall_ahead_ms = ahead_ms;
-    if (self->wall_ms > self->latest_wall_ms)
-        self->latest_wall_ms = self->wall_ms;
+    self->latest_wall_ms = self->wall_ms > latest_ms ? self->wall_ms : latest_ms;
     if (!self->loaded || (set_ms < SET_MS && set_ms > -SET_MS))
         return;
     shift_plans(self, set_ms);

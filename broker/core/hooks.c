@@ -2,41 +2,46 @@
 #include "broker/core/hooks.h"
 
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/leave.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/state/core.h"
 
-/*  The preemption before the quota: what the job takes off the GPUs that are leaving is what it is charged with
- *  (job->last->gpus), and core_quota_give sets that to 0. The pool and the budget depend on none of the others. */
+/*  The preemption is before the quota: it subtracts from the leaving GPUs what the job is charged with
+ *  (job->last->gpus), and core_quota_give sets that to 0. The ends of the pool, its room and the budget depend on
+ *  none of the others. */
 static void on_job_left_site(helio_broker_core_t *self, job_t *job, pool_t *pool)
 {
+    core_expected_end_left(self, job, pool);
     core_preempt_victim_left(self, job);
     core_job_give_back(self, job, pool);
     core_quota_give(self, job);
     core_budget_job_left(self, job);
 }
 
-/*  Independent of one another: a reservation is for the head of the class, preemptions are for as many jobs as wait. */
+/*  The two are independent: a reservation is for the head of the class, and there are at most as many preemptions as
+ *  waiting jobs. */
 static void on_job_left_queue(helio_broker_core_t *self, job_class_t *class)
 {
-    if (!class->waiting_count) { /* no job is left for which capacity could be reserved */
+    if (!class->waiting_count) { /* no job is left to reserve capacity for */
         core_window_clear(class);
         core_reserve_drop(class);
     }
     core_preempt_trim(self, class);
 }
 
-/*  By the new state alone. A job that left its site to migrate keeps the capacity that is held for it at its target: it
- *  is placed there by the next round. */
+/*  Depends on the new state alone. A job that left its site to migrate keeps the capacity that is held at its target;
+ *  the next round places it there. */
 static void on_job_moved(helio_broker_core_t *self, job_t *job)
 {
+    core_expected_end_moved(self, job);
     core_migrations_state_changed(self, job);
 }
 
-/*  Only noted here. The jobs that depend on it are told at the end of the step (core_dependencies_resolve), since that can end
- *  them in turn: no moment changes the state of a job. */
+/*  The end is only noted here. The dependent jobs are told at the end of the step (core_dependencies_resolve), because
+ *  that can end them in turn, and no moment changes the state of a job. */
 static void on_job_ended(helio_broker_core_t *self, job_t *job)
 {
     core_dependencies_ended(self, job);

@@ -1,4 +1,4 @@
-/*  hooks.h -- what follows from a change in state/: the one place where its rooms above are named. */
+/*  hooks.h -- what follows from a change in state/: the only place that names the rooms above it. */
 #ifndef HELIO_BROKER_CORE_HOOKS_H
 #define HELIO_BROKER_CORE_HOOKS_H
 

@@ -1,4 +1,4 @@
-/*  load.c -- the broker's memory, rebuilt from the database before anything else happens. */
+/*  load.c -- rebuilds the core's state from the database, before any other event. */
 #include "broker/core/load.h"
 
 #include <assert.h>
@@ -8,12 +8,16 @@
 #include "broker/core/forecast/durations.h"
 #include "broker/core/forecast/prices.h"
 #include "broker/core/forecast/transfers.h"
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/reservations.h"
 #include "broker/core/requests/edit.h"
 #include "broker/core/requests/submit.h"
 #include "broker/core/sites/baselines.h"
+#include "broker/core/sites/estimates.h"
+#include "broker/core/sites/observed_run.h"
 #include "broker/core/sites/silence.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
@@ -28,14 +32,24 @@
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/tenants.h"
 
-/*  Each leader draws other numbers, else the tails of ids, by which people name jobs, would repeat from one
- * to the next. */
+/*  Each leader draws different numbers. Otherwise the tails of ids, by which people name jobs, would repeat from one
+ *  leader to the next. */
 static uint64_t seed_of(const helio_row_federation_t *row)
 {
     uint64_t state = helio_hash(HELIO_HASH_SEED, &row->seed, sizeof row->seed);
     state = helio_hash(state, &row->incarnation, sizeof row->incarnation);
     state = helio_hash(state, &row->broker_epoch, sizeof row->broker_epoch);
     return helio_hash(state, row->newest_job.bytes, sizeof row->newest_job.bytes);
+}
+
+/*  The seed is no part of what anybody is told, so that nobody can compute what meets in a table. */
+static void load_secrets(helio_broker_core_t *self, uint64_t seed)
+{
+    helio_rng_t rng = {.state = ~seed};
+    self->secret.words[0] = helio_rng_next(&rng);
+    self->secret.words[1] = helio_rng_next(&rng);
+    helio_durations_secret(self->durations, &self->secret);
+    core_intake_secret(self, seed);
 }
 
 static void load_federation(helio_broker_core_t *self, const helio_row_federation_t *row)
@@ -45,8 +59,10 @@ static void load_federation(helio_broker_core_t *self, const helio_row_federatio
     self->transition_seq = row->last_transition_seq;
     self->decision_id = row->last_decision_id;
     self->rng.state = seed_of(row);
+    load_secrets(self, row->seed);
     self->leases_left_ms = row->leases_left_ms;
     self->restored_ms = row->restored_ms;
+    self->restored_job = row->restored_job;
     self->restored_until_ms = row->restored_ms ? self->now_ms + (int64_t)self->options.silent_after_ms : 0;
     core_ids_continue_after(self, row->newest_job);
 }
@@ -62,8 +78,11 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
     site_t *site = core_site_get(self, row->site);
     site->state = row->state == HELIO_SITE_STATE_NEW ? HELIO_SITE_STATE_NEW : HELIO_SITE_STATE_SILENT;
     site->draining = row->draining;
-    /* Also one that is new or given up in the copy: it may have come since that was made. */
-    site->awaited = self->restored_ms && row->seen_ms <= self->restored_ms;
+    /* Also a site that is new or given up in this copy of the database: it can have joined after the copy was made. */
+    site->unreconciled_ms = row->unreconciled_ms;
+    site->awaited = row->unreconciled_ms != 0;
+    site->awaited_by = row->awaited_by;
+    site->unexpected = row->state == HELIO_SITE_STATE_NEW || row->state == HELIO_SITE_STATE_LOST;
     (void)helio_text_copy(row->drain_reason, site->drain_reason, sizeof site->drain_reason);
     (void)helio_text_copy(row->agent_version, site->agent_version, sizeof site->agent_version);
     (void)helio_text_copy(row->refused, site->refused, sizeof site->refused);
@@ -83,9 +102,17 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
         .leases = row->leases,
     };
     helio_record_copy(&helio_site_profile_type, site->arena, &profile, &site->profile);
-    site->heard_ms = self->now_ms; /* a new leader gives every site its full grace */
+    site->heard_ms = self->now_ms; /* a new leader gives every site the full time until it is silent */
     site->heard_wall_ms = row->seen_ms;
     core_site_lease(self, site, self->leases_left_ms);
+    if (row->state == HELIO_SITE_STATE_READY)
+        core_site_await(self, site, true);
+    site->memory_since_ms = row->memory_since_ms;
+    site->memory_mark = row->memory_mark;
+    site->memory_lost_wall_ms = row->memory_lost_ms;
+    site->doubt_over_ms = site->lease_over_ms;
+    if (helio_uuid_parse(row->agent_process, &site->former_boot_id))
+        site->former_boot_id = (helio_uuid_t){0};
     site->row_ms = self->now_ms;
 }
 
@@ -93,6 +120,8 @@ static void load_pool(helio_broker_core_t *self, const helio_row_pool_t *row)
 {
     site_t *site = core_site_find(self, row->site);
     assert(site);
+    if (!row->nodes && !row->max_nodes) /* it is no longer in the site file */
+        return;
     helio_pool_t pool = {
         .name = row->pool,
         .gpu = row->gpu,
@@ -122,8 +151,8 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
     helio_row_job_t row = event->row;
     submission_t *submission = core_submission_new(self, &row, &event->spec);
     if (event->row.idempotency_key.size)
-        core_key_put(self, event->row.tenant, event->row.idempotency_key,
-                     (const uint8_t *)event->row.spec_hash.data, event->row.job);
+        core_key_put(self, event->row.tenant, event->row.idempotency_key, (const uint8_t *)event->row.spec_hash.data,
+                     event->row.job);
     if (!event->row.tasks.count)
         (void)core_job_new(self, submission, HELIO_NO_TASK);
     for (uint32_t i = 0; i < event->row.tasks.count; i++)
@@ -131,8 +160,8 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
     core_dependencies_load(self, submission, &event->spec);
 }
 
-/*  Not a column: the alternative that the pool satisfies follows from the class and the pool, as it did when
- * it was placed. Where the pool has changed since, the first one asked for is the best guess. */
+/*  No column: the alternative that the pool satisfies follows from class and pool, as it did at the placement. If the
+ *  pool has changed since, the first alternative is the best guess. */
 static uint32_t gpus_per_node_of(const job_t *job)
 {
     const helio_requirement_t *want = &job->submission->class->want;
@@ -142,7 +171,7 @@ static uint32_t gpus_per_node_of(const job_t *job)
     return gpus || !want->gpus.count ? gpus : want->gpus.items[0].count;
 }
 
-/*  States come after all jobs; queued jobs enter their queues at LOADED, when it is known which are not. */
+/*  States come after all jobs. Queued jobs enter their queues at LOADED, when the other states are known. */
 static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
 {
     job_t *job = core_job_find(self, row->key);
@@ -161,8 +190,10 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
     job->units_done = row->units_done;
     job->saved_ms = row->saved_ms;
+    job->suspect_ms = row->at_ms;
     job->preemptions = row->preemptions < UINT8_MAX ? (uint8_t)row->preemptions : UINT8_MAX;
     job->migrations = row->migrations < UINT8_MAX ? (uint8_t)row->migrations : UINT8_MAX;
+    job->losses = row->losses < UINT8_MAX ? (uint8_t)row->losses : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
     core_job_set_why(job, &row->why);
     if (row->site.size)
@@ -176,6 +207,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         core_preempt_load(job);
         core_migrations_load(self, job);
         core_usage_load_live(self, job);
+        core_observed_run_load(self, job);
         DL_APPEND(job->site->live, job);
     }
     if (helio_job_state_is_live(job->state)) {
@@ -201,6 +233,7 @@ static void finish(helio_broker_core_t *self)
     }
     for (job_t *job = self->jobs; job; job = job->hh.next)
         core_dependencies_refuse(self, job->submission);
+    core_windows_loaded(self);
     core_preempt_loaded(self);
     core_budgets_recount(self);
     self->loaded = true;
@@ -213,7 +246,7 @@ static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
     core_key_put(self, row->tenant, row->idempotency_key, (const uint8_t *)row->spec_hash.data, row->job);
 }
 
-/*  What each kind of event does. Their order, and why it matters: broker/model/events.h. */
+/*  What each kind of event does. broker/model/events.h has their order. */
 /* clang-format off */
 #define EVENTS(X)                                                                  \
     X(LOAD_FEDERATION, load_federation(self, event->payload))                      \
@@ -240,6 +273,9 @@ static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
     X(LOAD_ACTUAL, core_history_load(self, event->payload))                           \
     X(LOAD_SERIES, core_history_load_series(self, event->payload))                    \
     X(LOAD_RUN, core_run_load(self, event->payload))                               \
+    X(LOAD_CLASS, core_window_load(self, event->payload))                          \
+    X(LOAD_GIVEN_UP, core_estimate_load(self, event->payload))                     \
+    X(LOAD_ESTIMATE, core_estimate_note(self, event->payload))                     \
     X(LOADED, finish(self))
 /* clang-format on */
 
@@ -247,18 +283,18 @@ static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
 _Static_assert(0 EVENTS(X) == HELIO_BROKER_EV_LOADED + 1, "each kind of event has a row");
 #undef X
 
-#define X(NAME, call)                                                                \
-    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event)   \
-    {                                                                                \
-        (void)event;                                                                 \
-        call;                                                                        \
+#define X(NAME, call)                                                              \
+    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event) \
+    {                                                                              \
+        (void)event;                                                               \
+        call;                                                                      \
     }
 EVENTS(X)
 #undef X
 
 void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
 {
-    static void (*const takes[HELIO_BROKER_EV_LOADED + 1])(helio_broker_core_t *self, const helio_event_t *event) = {
+    static void (*const takes[HELIO_BROKER_EV_LOADED + 1])(helio_broker_core_t * self, const helio_event_t *event) = {
 #define X(NAME, call) [HELIO_BROKER_EV_##NAME] = take_##NAME,
         EVENTS(X)
 #undef X

@@ -1,4 +1,4 @@
-/*  What other threads ask, and how it is answered. Every call is answered exactly once. */
+/*  calls.c -- the calls of other threads and their answers. Every call is answered exactly once. */
 #include <assert.h>
 #include <string.h>
 
@@ -25,16 +25,14 @@ static void refuse(helio_call_t *call, helio_rc rc, helio_detail_t detail)
     }
 }
 
-/* ---- events
- * -------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------ */
 
-/*  Shed new work first; what ends or repairs work gets through twice as long (commands are small). */
+/*  Under load, new work is refused first. Commands that end or repair work are small, and have twice the bound. */
 static bool is_overloaded(const helio_engine_t *self, uint32_t event)
 {
-    uint64_t bound = (uint64_t)self->options.batch_rows_max * 10;
-    if (event != HELIO_BROKER_EV_SUBMIT && event != HELIO_BROKER_EV_PLAN && event != HELIO_BROKER_EV_EXPLAIN)
-        bound *= 2;
-    return helio_store_open_rows(self->store) > bound;
+    bool new_work =
+        event == HELIO_BROKER_EV_SUBMIT || event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN;
+    return helio_engine_backlog(self) > (new_work ? HELIO_ENGINE_BACKLOG_WORK : HELIO_ENGINE_BACKLOG_COMMANDS);
 }
 
 static bool may_be_called(uint32_t event)
@@ -65,9 +63,20 @@ static bool may_be_called(uint32_t event)
     }
 }
 
+static bool stores_nothing(uint32_t event)
+{
+    return event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN;
+}
+
+/*  A request that the core has not seen can be refused with a known outcome. Those whose rows are in the batch that the
+ *  database refuses wait for it: it may be committed yet, so their outcome is unknown. */
 static void take_event(helio_engine_t *self, helio_call_t *call)
 {
     assert(may_be_called(call->event) && call->payload);
+    if (helio_store_lacks_room(self->store) && !stores_nothing(call->event)) {
+        refuse_event(call, HELIO_UNAVAILABLE, HELIO_DETAIL0(HELIO_DETAIL_DATABASE_FULL));
+        return;
+    }
     if (is_overloaded(self, call->event)) {
         refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_DATABASE_BEHIND));
         return;
@@ -90,14 +99,13 @@ void helio_engine_reply(helio_engine_t *self, const helio_fx_reply_t *reply)
     helio_call_t **slot = &self->calls[reply->call % HELIO_ENGINE_CALLS_MAX];
     helio_call_t *call = *slot;
     if (!call || call->id != reply->call)
-        return; /* of a life before this one; the recording's calls are nobody's either */
+        return; /* of an earlier life, or of a recording: no caller waits */
     *slot = NULL;
     self->call_count--;
     call->on_reply(call, reply);
 }
 
-/* ---- logs and figures
- * ------------------------------------------------------------------------------------------ */
+/* ---- logs and figures -------------------------------------------------------------------------------------- */
 
 static void on_log_piece(void *arg, helio_rc rc, const helio_msg_log_data_t *data)
 {
@@ -144,6 +152,7 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
         figures.sessions_total = sessions.sessions_total;
         figures.frames_in_total = sessions.frames_in_total;
         figures.frames_out_total = sessions.frames_out_total;
+        figures.reads_slowed_total = helio_gateway_slowed(self->gateway);
         _Static_assert((int)HELIO_BAD_FRAME_COUNT < (int)HELIO_ENGINE_BAD_FRAMES_MAX, "all reasons, and the end");
         for (uint32_t i = 0; i < HELIO_BAD_FRAME_COUNT; i++) {
             figures.frames_bad_total[i].why = helio_bad_frame_name(i);
@@ -154,15 +163,17 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
     call->on_figures(call, &figures);
 }
 
-/* ---- the ring
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the ring ---------------------------------------------------------------------------------------------- */
 
-/*  It does not lead yet, or cannot reach its database. */
+/*  The broker does not lead yet, or cannot reach its database. */
 static void refuse_waiting(helio_engine_t *self, helio_call_t *call)
 {
     helio_value_t why = helio_value_string(self->waiting.text);
-    helio_detail_t detail = {.code = HELIO_DETAIL_BROKER_WAITING, .values = {&why, 1}};
-    refuse(call, HELIO_UNAVAILABLE, why.text.size ? detail : HELIO_DETAIL0(HELIO_DETAIL_BROKER_STARTING));
+    helio_detail_t unreachable = {.code = HELIO_DETAIL_DATABASE_UNREACHABLE, .values = {&why, 1}};
+    refuse(call, HELIO_UNAVAILABLE,
+           self->waiting.code == HELIO_OK     ? HELIO_DETAIL0(HELIO_DETAIL_BROKER_STARTING)
+           : self->waiting.code == HELIO_BUSY ? HELIO_DETAIL0(HELIO_DETAIL_ANOTHER_LEADS)
+                                              : unreachable);
 }
 
 static void take(helio_engine_t *self, helio_call_t *call)
@@ -190,7 +201,7 @@ void helio_engine_take_calls(helio_engine_t *self)
             return;
         take(self, call);
     }
-    self->more_calls = true; /* the next turn must not wait for a wake-up that was drained */
+    self->more_calls = true; /* the next turn must not wait: the wake-up is drained already */
 }
 
 void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, helio_detail_code_t code)
@@ -219,7 +230,11 @@ void helio_engine_leave(void *arg, const helio_effect_t *effect)
         helio_engine_reply(self, effect->payload);
         break;
     case HELIO_BROKER_FX_ROW_TRANSITION:
+        helio_refusal_log(self->log, &self->refusal_limit, effect->payload);
         self->listener.on_transition(self->listener.arg, effect->payload);
+        break;
+    case HELIO_BROKER_FX_ROW_SITE:
+        helio_presence_log(self->presence, self->log, effect->payload, helio_clock_wall_ms());
         break;
     case HELIO_BROKER_FX_ROW_TOKEN:
         self->listener.on_token(self->listener.arg, effect->payload);

@@ -1,7 +1,8 @@
-/*  The loop: everything the world says becomes an event, every effect goes where it belongs, and nothing
- * leaves before it is durable. One turn: serve what is ready, tick the core if due, move the store on, seal what
- * is waiting, let go of what has become durable. Sealing once a turn is the group commit: while a batch is in
- * flight, the next one grows. */
+/*  engine.c -- the loop. Inputs become events, effects go to their destinations, and nothing leaves before it is
+ *  durable.
+ *
+ *  One turn: serve what is ready, tick the core if that is due, drive the store, seal the waiting rows, and release
+ *  what has become durable. Sealing once a turn is the group commit: while a batch is in flight, the next one grows. */
 #include "broker/engine/engine.h"
 
 #include <assert.h>
@@ -15,6 +16,10 @@
 #include "broker/engine/internal.h"
 #include "federation/base/clock.h"
 #include "federation/base/number.h"
+#include "federation/policy/fair_share.h"
+
+/*  One of each site's connections; sites may have several, and strangers have some. */
+enum { GATEWAY_SOCKETS = 4 * HELIO_SESSIONS_MAX };
 
 static char *copy_of(const char *text)
 {
@@ -39,6 +44,17 @@ static void nothing_on_principal(void *arg, const helio_row_principal_t *princip
     (void)principal;
 }
 
+static void nothing_on_access(void *arg)
+{
+    (void)arg;
+}
+
+static void nothing_on_following(void *arg, const helio_leader_t *leader)
+{
+    (void)arg;
+    (void)leader;
+}
+
 static void on_ring(void *arg)
 {
     helio_engine_t *self = arg;
@@ -50,7 +66,7 @@ static void on_stop(void *arg)
     helio_engine_t *self = arg;
     uint64_t count;
     ssize_t got = read(self->stop_fd, &count, sizeof count);
-    (void)got; /* the flag says it all; this only ended the wait */
+    (void)got; /* stop_wanted carries the request; this only ended the wait */
 }
 
 static void on_store(void *arg)
@@ -65,6 +81,7 @@ helio_engine_t *helio_engine_new(const helio_engine_options_t *options, helio_en
     helio_engine_t *self = helio_new(1, sizeof *self);
     self->options = *options;
     self->options.store.conninfo = copy_of(options->store.conninfo);
+    self->options.store.http = copy_of(options->store.http);
     self->options.endpoint = copy_of(options->endpoint);
     self->options.secret_key_path = copy_of(options->secret_key_path);
     self->options.record_path = copy_of(options->record_path);
@@ -77,6 +94,12 @@ helio_engine_t *helio_engine_new(const helio_engine_options_t *options, helio_en
         self->listener.on_token = nothing_on_token;
     if (!listener.on_principal)
         self->listener.on_principal = nothing_on_principal;
+    if (!listener.on_access_begin)
+        self->listener.on_access_begin = nothing_on_access;
+    if (!listener.on_access_end)
+        self->listener.on_access_end = nothing_on_access;
+    if (!listener.on_following)
+        self->listener.on_following = nothing_on_following;
     self->log = log;
     self->store_fd = -1;
     self->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -89,11 +112,12 @@ helio_engine_t *helio_engine_new(const helio_engine_options_t *options, helio_en
     self->core = helio_broker_core_new(options->core);
     helio_store_options_t store = self->options.store;
     store.lease_ms = options->core.lease_ms;
+    store.usage_ms = HELIO_SHARE_MEMORY_MS;
     self->store = helio_store_new(store);
     self->held = helio_release_queue_new(helio_broker_effects);
     self->effects = helio_effects_new();
     self->wake_ms = INT64_MAX;
-    if (helio_net_new(0, &self->net, &self->broken) != HELIO_OK ||
+    if (helio_net_new(GATEWAY_SOCKETS, &self->net, &self->broken) != HELIO_OK ||
         helio_loop_new(&self->loop, &self->broken) != HELIO_OK)
         return self;
     self->ring_source = helio_source_new(self->loop, helio_ring_fd(self->ring), HELIO_LOOP_IN, on_ring, self);
@@ -118,9 +142,11 @@ void helio_engine_destroy(helio_engine_t **self_p)
     helio_source_destroy(&self->ring_source);
     helio_source_destroy(&self->stop_source);
     helio_store_destroy(&self->store);
+    helio_follower_destroy(&self->follower);
     helio_recorder_close(&self->recorder);
     helio_release_queue_destroy(&self->held);
     helio_effects_destroy(&self->effects);
+    helio_presence_destroy(&self->presence);
     helio_broker_core_destroy(&self->core);
     helio_loop_destroy(&self->loop);
     helio_net_destroy(&self->net);
@@ -128,6 +154,7 @@ void helio_engine_destroy(helio_engine_t **self_p)
     (void)close(self->stop_fd);
     free(self->calls);
     free_const(self->options.store.conninfo);
+    free_const(self->options.store.http);
     free_const(self->options.endpoint);
     free_const(self->options.secret_key_path);
     free_const(self->options.record_path);
@@ -137,7 +164,7 @@ void helio_engine_destroy(helio_engine_t **self_p)
 
 void helio_engine_stop(helio_engine_t *self)
 {
-    int saved = errno; /* may run in a signal's handler */
+    int saved = errno; /* can run in a signal handler */
     atomic_store(&self->stop_wanted, true);
     uint64_t one = 1;
     ssize_t written = write(self->stop_fd, &one, sizeof one);
@@ -161,24 +188,22 @@ static void seal(helio_engine_t *self)
     helio_engine_step(self, HELIO_BROKER_EV_SEALED, &sealed);
 }
 
-/*  An event from a site or a caller may have filled the batch in the middle of a turn. */
+/*  In the middle of a turn, an event from a site or a caller can fill the batch. */
 static void seal_if_full(helio_engine_t *self)
 {
-    if (helio_store_open_rows(self->store) >= self->options.batch_rows_max &&
-        helio_store_can_seal(self->store))
+    if (helio_engine_backlog(self) >= 100 && helio_store_can_seal(self->store))
         seal(self);
 }
 
 static void release(helio_engine_t *self)
 {
-    uint64_t durable =
-        helio_release_durable(helio_store_committed(self->store), helio_store_open_batch(self->store),
-                              helio_store_open_rows(self->store));
+    uint64_t durable = helio_release_durable(helio_store_committed(self->store), helio_store_open_batch(self->store),
+                                             helio_store_open_rows(self->store));
     (void)helio_release_queue_release(self->held, durable, helio_engine_leave, self);
     helio_sessions_flush(helio_gateway_sessions(self->gateway));
 }
 
-/*  The store's socket changes when it reconnects, and what it waits for with every answer. */
+/*  The store's socket changes when it reconnects, and what it waits for changes with every answer. */
 static void watch_store(helio_engine_t *self)
 {
     int fd = helio_store_fd(self->store);
@@ -207,11 +232,13 @@ static helio_rc move_store(helio_engine_t *self, helio_error_t *err)
                   is_connected ? "database_connected" : "database_lost", "open_rows=%u text=%s",
                   helio_store_open_rows(self->store),
                   helio_log_quote(helio_text_of(helio_store_trouble(self->store)), why, sizeof why));
+        helio_ev_database_t database = {is_connected};
+        helio_engine_step(self, HELIO_BROKER_EV_DATABASE, &database);
     }
     return rc;
 }
 
-/*  After the handlers of a turn. */
+/*  The second half of a turn, after the handlers. */
 static void settle(helio_engine_t *self)
 {
     helio_error_t err = {0};
@@ -229,13 +256,13 @@ static void settle(helio_engine_t *self)
         watch_store(self);
         return;
     }
-    /* First what waits: the database works on it while the answers to the batch before leave. */
+    /* Sealing comes first: the database works on that batch while the replies to the one before leave. */
     if (helio_store_can_seal(self->store))
         seal(self);
     release(self);
     watch_store(self);
     helio_sessions_shed(helio_gateway_sessions(self->gateway),
-                        helio_store_open_rows(self->store) > (uint64_t)self->options.batch_rows_max * 5);
+                        helio_engine_backlog(self) > HELIO_ENGINE_BACKLOG_SUMMARIES);
     if (self->recorder && helio_recorder_flush(self->recorder, &err) != HELIO_OK)
         helio_engine_fail(self, &err);
 }
@@ -244,9 +271,8 @@ static int64_t timeout_ms(const helio_engine_t *self)
 {
     int64_t due_ms = self->last_tick_ms + HELIO_ENGINE_TICK_MS;
     if (self->phase == HELIO_ENGINE_LEADING)
-        /* One tick a millisecond at most, whatever the core wishes. */
-        due_ms =
-            helio_lesser_i64(due_ms, self->wake_ms > self->last_tick_ms ? self->wake_ms : self->last_tick_ms + 1);
+        /* at most one tick a millisecond, whatever the core asks for */
+        due_ms = helio_lesser_i64(due_ms, self->wake_ms > self->last_tick_ms ? self->wake_ms : self->last_tick_ms + 1);
     due_ms = helio_lesser_i64(due_ms, helio_store_next_tick_ms(self->store));
     int64_t now_ms = helio_clock_boot_ms();
     return due_ms > now_ms ? helio_lesser_i64(due_ms - now_ms, HELIO_ENGINE_TICK_MS) : 0;
@@ -275,35 +301,57 @@ static void on_gateway_event(void *arg, uint32_t kind, const void *payload)
 {
     helio_engine_t *self = arg;
     if (self->phase != HELIO_ENGINE_LEADING)
-        return; /* before: nobody can be let in; after: sites repeat what was not acknowledged */
+        return; /* before: no site is admitted yet; after: sites repeat what was not acknowledged */
     helio_engine_step(self, kind, payload);
     seal_if_full(self);
 }
 
-/*  Waits until the database can be reached and nobody else leads. OK, or what cannot heal by waiting. */
+static void rest(helio_engine_t *self, int64_t ms)
+{
+    helio_engine_read_clock(self);
+    int64_t until_ms = self->now_ms + ms;
+    while (!stop_wanted(self) && self->now_ms < until_ms)
+        turn(self, until_ms - self->now_ms);
+}
+
+/*  Until the next attempt to lead: a second, in which this broker follows the leader, or less if that one leads no
+ *  more. Attempts go on meanwhile, because they also end the session of a leader that stands still. */
+static void stand_by(helio_engine_t *self, helio_rc why)
+{
+    helio_engine_read_clock(self);
+    int64_t until_ms = self->now_ms + HELIO_ENGINE_TICK_MS;
+    bool followed = false;
+    while (why == HELIO_BUSY && !stop_wanted(self) && self->now_ms < until_ms && helio_engine_follow(self)) {
+        followed = true;
+        rest(self, HELIO_ENGINE_FOLLOW_MS);
+    }
+    if (!followed)
+        rest(self, HELIO_ENGINE_TICK_MS);
+}
+
+/*  Waits until the database can be reached and no other broker leads. OK, or an error that waiting cannot heal. */
 static helio_rc become_leader(helio_engine_t *self, helio_error_t *err)
 {
     while (!stop_wanted(self)) {
         helio_error_t why = {0};
         helio_rc rc = helio_store_open(self->store, &why);
-        if (rc == HELIO_OK)
+        if (rc == HELIO_OK) {
+            helio_engine_follow_no_more(self);
             return HELIO_OK;
+        }
         if (rc != HELIO_UNAVAILABLE && rc != HELIO_BUSY) {
             if (err)
                 *err = why;
             return rc;
         }
-        if (strcmp(why.text, self->waiting.text) != 0) { /* once, not once a second */
+        if (strcmp(why.text, self->waiting.text) != 0) { /* log it once, not once a second */
             char text[600];
             helio_log(self->log, HELIO_WARN, rc == HELIO_BUSY ? "standby" : "database_unreachable",
                       "why=%s retry_ms=%d", helio_log_quote(helio_text_of(why.text), text, sizeof text),
                       HELIO_ENGINE_TICK_MS);
         }
         self->waiting = why;
-        helio_engine_read_clock(self);
-        int64_t until_ms = self->now_ms + HELIO_ENGINE_TICK_MS;
-        while (!stop_wanted(self) && self->now_ms < until_ms)
-            turn(self, until_ms - self->now_ms);
+        stand_by(self, rc);
     }
     return HELIO_OK;
 }
@@ -314,18 +362,6 @@ static void load_site_key(void *arg, const helio_row_site_key_t *key)
     helio_gateway_site_key(self->gateway, key);
 }
 
-static void load_token(void *arg, const helio_row_token_t *token)
-{
-    helio_engine_t *self = arg;
-    self->listener.on_token(self->listener.arg, token);
-}
-
-static void load_principal(void *arg, const helio_row_principal_t *principal)
-{
-    helio_engine_t *self = arg;
-    self->listener.on_principal(self->listener.arg, principal);
-}
-
 static void load_event(void *arg, uint32_t kind, const void *payload)
 {
     helio_engine_t *self = arg;
@@ -333,9 +369,11 @@ static void load_event(void *arg, uint32_t kind, const void *payload)
         const helio_row_federation_t *federation = payload;
         self->broker_epoch = federation->broker_epoch;
         if (federation->restored_ms)
-            helio_log(self->log, HELIO_WARN, "database_restored",
-                      "incarnation=%" PRIu64 " text=\"another copy than a leader before wrote: sites speak first\"",
-                      federation->incarnation);
+            helio_log(
+                self->log, HELIO_WARN, "database_restored",
+                "incarnation=%" PRIu64
+                " text=\"not the copy that the last leader wrote: nothing is placed until the sites have reported\"",
+                federation->incarnation);
     }
     helio_engine_step(self, kind, payload);
 }
@@ -343,22 +381,25 @@ static void load_event(void *arg, uint32_t kind, const void *payload)
 static helio_rc load(helio_engine_t *self, helio_error_t *err)
 {
     int64_t began_us = helio_clock_boot_us();
+    helio_presence_destroy(&self->presence);
+    self->presence = helio_presence_new(helio_clock_wall_ms(), self->options.core.silent_after_ms);
     helio_rc rc = helio_store_load(self->store, load_event, self, err);
+    self->listener.on_access_begin(self->listener.arg);
     if (rc == HELIO_OK)
-        rc = helio_store_each_disabled(self->store, load_principal, self, err);
+        rc = helio_store_each_user(self->store, self->listener.on_principal, self->listener.arg, err);
     if (rc == HELIO_OK)
-        rc = helio_store_each_token(self->store, load_token, self, err);
-    if (rc == HELIO_OK) /* last: sites are let in now */
+        rc = helio_store_each_token(self->store, self->listener.on_token, self->listener.arg, err);
+    if (rc == HELIO_OK) /* last: from here on sites are admitted */
         rc = helio_store_each_site_key(self->store, load_site_key, self, err);
     if (rc != HELIO_OK)
         return rc;
+    self->listener.on_access_end(self->listener.arg);
     helio_ev_nothing_t nothing = {0};
     helio_engine_step(self, HELIO_BROKER_EV_LOADED, &nothing);
     if (self->listener.on_leading)
         self->listener.on_leading(self->listener.arg);
-    helio_log(self->log, HELIO_INFO, "leading",
-              "broker_epoch=%" PRIu64 " endpoint=%s public_key=%s load_ms=%" PRId64, self->broker_epoch,
-              helio_gateway_endpoint(self->gateway), helio_gateway_public_key(self->gateway),
+    helio_log(self->log, HELIO_INFO, "leading", "broker_epoch=%" PRIu64 " endpoint=%s public_key=%s load_ms=%" PRId64,
+              self->broker_epoch, helio_gateway_endpoint(self->gateway), helio_gateway_public_key(self->gateway),
               (helio_clock_boot_us() - began_us) / 1000);
     return HELIO_OK;
 }
@@ -370,8 +411,7 @@ static bool is_flushed(const helio_engine_t *self)
            helio_release_queue_count(self->held) == 0;
 }
 
-/*  Commits what has been taken in, so that its askers get their answer; gives up when the database does not
- * answer. */
+/*  Commits what was accepted, so that its callers get their replies. Gives up when the database does not answer. */
 static void flush(helio_engine_t *self)
 {
     self->phase = HELIO_ENGINE_STOPPING;
@@ -392,8 +432,7 @@ static helio_rc start(helio_engine_t *self, helio_error_t *err)
                                        .emit = on_gateway_event,
                                        .arg = self,
                                        .log = self->log};
-    /* Bound before the database is asked: a port in use is the operator's to mend, and waiting would hide it.
-     */
+    /* Bind before asking the database: only the operator can free a port that is in use, and waiting would hide it. */
     helio_rc rc = helio_gateway_new(self->net, self->loop, &gateway, &self->gateway, err);
     if (rc == HELIO_OK && self->options.record_path)
         rc = helio_recorder_open(self->options.record_path, &self->options.core, &self->recorder, err);
@@ -426,6 +465,9 @@ helio_rc helio_engine_run(helio_engine_t *self, helio_error_t *err)
     atomic_store(&self->closed, true);
     self->phase = HELIO_ENGINE_STOPPING;
     helio_engine_reply_all(self, HELIO_UNAVAILABLE, HELIO_DETAIL_BROKER_STOPPED);
+    /* A follower must not wait until this process has ended: it still has answers to send. */
+    helio_source_destroy(&self->store_source);
+    helio_store_close(self->store);
     if (rc == HELIO_OK && self->fatal.code != HELIO_OK)
         rc = helio_fail(err, self->fatal.code, "%s", self->fatal.text);
     return rc;

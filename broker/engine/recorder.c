@@ -1,3 +1,4 @@
+/*  recorder.c -- writes a recording: frames of options, events and hashes. The format is in recorder.h. */
 #include "broker/engine/recorder.h"
 
 #include <errno.h>
@@ -39,8 +40,8 @@ int recording_next(FILE *file, uint8_t *ret_tag, uint32_t *ret_size)
     return 1;
 }
 
-helio_rc helio_effects_hash(uint64_t hash, const helio_effects_t *effects, helio_buffer_t *scratch,
-                            uint64_t *ret_hash, helio_error_t *err)
+helio_rc helio_effects_hash(uint64_t hash, const helio_effects_t *effects, helio_buffer_t *scratch, uint64_t *ret_hash,
+                            helio_error_t *err)
 {
     for (uint32_t i = 0; i < effects->count; i++) {
         const helio_effect_t *effect = &effects->items[i];
@@ -58,7 +59,7 @@ helio_rc helio_effects_hash(uint64_t hash, const helio_effects_t *effects, helio
     return HELIO_OK;
 }
 
-/*  Finds where to go on: after the last whole frame. */
+/*  Finds where to append: after the last whole frame. */
 static helio_rc find_end(FILE *file, const char *path, off_t *ret_end, helio_error_t *err)
 {
     uint8_t tag = 0;
@@ -96,8 +97,7 @@ static helio_rc write_frame(helio_recorder_t *self, char tag, helio_error_t *err
     return HELIO_OK;
 }
 
-static helio_rc write_options(helio_recorder_t *self, const helio_broker_options_t *options,
-                              helio_error_t *err)
+static helio_rc write_options(helio_recorder_t *self, const helio_broker_options_t *options, helio_error_t *err)
 {
     helio_recorded_options_t record = {.lease_ms = options->lease_ms,
                                        .renew_ms = options->renew_ms,
@@ -114,8 +114,8 @@ static helio_rc write_options(helio_recorder_t *self, const helio_broker_options
     return rc == HELIO_OK ? write_frame(self, 'O', err) : rc;
 }
 
-helio_rc helio_recorder_open(const char *path, const helio_broker_options_t *options,
-                             helio_recorder_t **ret_recorder, helio_error_t *err)
+helio_rc helio_recorder_open(const char *path, const helio_broker_options_t *options, helio_recorder_t **ret_recorder,
+                             helio_error_t *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)

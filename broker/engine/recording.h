@@ -1,4 +1,4 @@
-/*  recording.h -- the bytes of a recording, for the writer and the reader of this room only. */
+/*  recording.h -- the byte format of a recording, for the recorder and the replay of this room only. */
 #ifndef HELIO_BROKER_RECORDING_H
 #define HELIO_BROKER_RECORDING_H
 
@@ -11,7 +11,7 @@ enum {
     RECORDING_HEAD_SIZE = 5,        /* length, tag */
     RECORDING_EVENT_HEAD_SIZE = 18, /* kind, now_ms, wall_ms */
     RECORDING_FRAME_MAX =
-        256 << 20 /* a submission of 16 MiB, read back and with its parsed specs, stays far below */
+        256 << 20 /* far above a submission of 16 MiB, also when it is read back with its parsed specs */
 };
 #define RECORDING_MAGIC "HELIOREC"
 
@@ -39,8 +39,8 @@ static inline uint64_t recording_get(const uint8_t *at, size_t size)
     return value;
 }
 
-/*  The next frame's tag and length; 0 at the end of the file, -1 when what follows is not a whole head or
- * frame. */
+/*  Reads the head of the next frame. 1: *ret_tag and *ret_size are set; 0: the end of the file; -1: what follows is not
+ *  a whole head or frame. */
 int recording_next(FILE *file, uint8_t *ret_tag, uint32_t *ret_size);
 
 #endif

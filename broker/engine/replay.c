@@ -1,4 +1,4 @@
-/*  Reads a recording back through a fresh core, and finds where the two parted. */
+/*  replay.c -- steps a fresh core over a recording, and finds where the two differ. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 typedef struct replay {
     FILE *file;
     const char *path;
-    char *body; /* of the frame at hand */
+    char *body; /* of the current frame */
     size_t capacity;
     helio_arena_t *arena;
     helio_buffer_t scratch;
     helio_effects_t *effects;
     helio_broker_core_t *core; /* NULL before the first life */
     uint64_t life_events;
-    uint64_t agreed_events; /* of this life, up to the last hash that was equal */
+    uint64_t agreed_events; /* of this life, up to the last equal hash */
     helio_replay_t result;
 } replay_t;
 
@@ -73,8 +73,7 @@ static helio_rc step(replay_t *self, uint32_t size, helio_error_t *err)
     helio_rc rc = helio_wire_unpack(type, packed, self->arena, payload, err);
     if (rc != HELIO_OK)
         return rc;
-    helio_event_t event = {kind, (int64_t)recording_get(head + 2, 8), (int64_t)recording_get(head + 10, 8),
-                           payload};
+    helio_event_t event = {kind, (int64_t)recording_get(head + 2, 8), (int64_t)recording_get(head + 10, 8), payload};
     helio_effects_reset(self->effects);
     helio_broker_core_step(self->core, &event, self->effects);
     self->life_events++;

@@ -1,19 +1,35 @@
+/*  tally.c -- adds the rows of each step to the totals of /metrics. */
 #include "broker/engine/tally.h"
 
-const helio_bounds_t helio_tally_placing_bounds = {
-    10, {100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 1000000}};
+#include "federation/base/number.h"
+
+const helio_bounds_t helio_tally_placing_bounds = {10,
+                                                   {100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 1000000}};
+
+/*  A counter never falls: what a reversal takes back is not counted when the next use is. */
+static void count(helio_tally_sum_t *self, uint64_t amount, bool reversed)
+{
+    if (reversed) {
+        self->reversed += amount;
+        return;
+    }
+    uint64_t counted = helio_lesser_u64(amount, self->reversed);
+    self->reversed -= counted;
+    self->total += amount - counted;
+}
 
 static void take_ledger(helio_tally_t *self, const helio_row_ledger_t *row)
 {
-    self->gpu_ms += row->gpu_ms;
-    self->energy_j += row->energy_j;
-    self->carbon_mg += row->carbon_mg;
-    self->cost_micro_usd += row->cost_micro_usd;
+    bool reversed = row->part == HELIO_LEDGER_REVERSAL;
+    count(&self->gpu_ms, row->gpu_ms, reversed);
+    count(&self->energy_j, row->energy_j, reversed);
+    count(&self->carbon_mg, row->carbon_mg, reversed);
+    self->cost_micro_usd += reversed ? -row->cost_micro_usd : row->cost_micro_usd;
 }
 
-/*  Average and marginal intensity are not compared: no kind, no saving. */
-static void compare(helio_tally_baseline_t *self, const helio_row_baseline_t *row, helio_text_t site,
-                    helio_text_t kind, uint64_t carbon_mg, int64_t micro_usd)
+/*  Average and marginal intensity cannot be compared: without a shared kind, no saving is counted. */
+static void compare(helio_tally_baseline_t *self, const helio_row_baseline_t *row, helio_text_t site, helio_text_t kind,
+                    uint64_t carbon_mg, int64_t micro_usd)
 {
     if (!site.size)
         return;
@@ -24,16 +40,14 @@ static void compare(helio_tally_baseline_t *self, const helio_row_baseline_t *ro
 
 static void take_baseline(helio_tally_t *self, const helio_row_baseline_t *row)
 {
-    compare(&self->home, row, row->home_site, row->home_carbon_kind, row->home_carbon_mg,
-            row->home_cost_micro_usd);
+    compare(&self->home, row, row->home_site, row->home_carbon_kind, row->home_carbon_mg, row->home_cost_micro_usd);
     compare(&self->earliest_start, row, row->earliest_site, row->earliest_carbon_kind, row->earliest_carbon_mg,
             row->earliest_cost_micro_usd);
 }
 
 static void take_candidate(helio_tally_t *self, const helio_row_candidate_t *row)
 {
-    for (uint32_t why = HELIO_REJECTION_NONE + 1; row->rejected_reason.size && why < HELIO_REJECTION_COUNT;
-         why++)
+    for (uint32_t why = HELIO_REJECTION_NONE + 1; row->rejected_reason.size && why < HELIO_REJECTION_COUNT; why++)
         if (helio_text_is(row->rejected_reason, helio_rejection_name(why))) {
             self->rejected[why]++;
             return;

@@ -1,9 +1,7 @@
-/*  gateway.h -- the broker's front door for sites: a ZeroMQ server (net/server.h) with the sessions
- * (sessions.h) behind it.
+/*  gateway.h -- where sites connect: a ZeroMQ server (net/server.h) with the sessions (sessions.h) behind it.
  *
- *  Thread: the loop's. Who may come in is the table of site keys, which the owner fills and changes at any
- * time; a revoked key's live connections are cut off at once.
- */
+ *  Thread: the loop's. The table of site keys decides which sites are admitted. The owner fills and changes it at any
+ *  time; revoking a key cuts off its live connections at once. */
 #ifndef HELIO_BROKER_GATEWAY_H
 #define HELIO_BROKER_GATEWAY_H
 
@@ -19,22 +17,22 @@ typedef struct helio_gateway_options {
     const char *secret_key_path;                                 /* of the broker, mode 0600 */
     void (*emit)(void *arg, uint32_t kind, const void *payload); /* an event for the core */
     void *arg;
-    helio_log_t *log; /* may be NULL */
+    helio_log_t *log; /* can be NULL */
 } helio_gateway_options_t;
 
-/*  Loads the key and binds; nobody is allowed in yet. Errors name the file or the endpoint, and the remedy.
- */
+/*  Loads the key and binds. No site is admitted yet. An error names the file or the endpoint, and the remedy. */
 HELIO_MUST_CHECK helio_rc helio_gateway_new(helio_net_t *net, helio_loop_t *loop,
-                                            const helio_gateway_options_t *options,
-                                            helio_gateway_t **ret_gateway, helio_error_t *err);
+                                            const helio_gateway_options_t *options, helio_gateway_t **ret_gateway,
+                                            helio_error_t *err);
 void helio_gateway_destroy(helio_gateway_t **self_p);
 
-/*  Lets a key in as its site, or cuts it off when revoked_ms is set. A key that is none is logged and passed
- * over. */
+/*  Admits a key as its site; with revoked_ms set, cuts it off. A malformed key is logged and ignored. */
 void helio_gateway_site_key(helio_gateway_t *self, const helio_row_site_key_t *key);
 
+/*  How often a site was not read for a moment, because it sends more than a site may. */
+uint64_t helio_gateway_slowed(const helio_gateway_t *self);
 helio_sessions_t *helio_gateway_sessions(helio_gateway_t *self);
-const char *helio_gateway_endpoint(const helio_gateway_t *self);   /* with the port that was picked */
-const char *helio_gateway_public_key(const helio_gateway_t *self); /* what agents pin */
+const char *helio_gateway_endpoint(const helio_gateway_t *self);   /* with the actual port */
+const char *helio_gateway_public_key(const helio_gateway_t *self); /* the key that agents pin */
 
 #endif

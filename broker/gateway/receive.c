@@ -1,5 +1,4 @@
-/*  Frames of sites become events of the core. Which message is legal when is decided here and nowhere else.
- */
+/*  receive.c -- makes events of the core from frames of sites. Only this file decides which message is legal when. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -8,9 +7,9 @@
 #include "federation/reason/codes.h"
 #include "federation/wire/codec.h"
 
-/*  The sender cannot know why otherwise, and the core tells people. */
+/*  Refuses a site for a reason that its agent cannot know otherwise. The core shows the reason to operators. */
 static void refuse_site(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_bad_frame_t why, helio_rc rc,
-                         const char *text)
+                        const char *text)
 {
     helio_sessions_bad(self, site, why, text);
     helio_sessions_refuse(self, peer, rc, text);
@@ -27,11 +26,10 @@ static void version_text(uint32_t least, uint32_t most, char *ret_text, size_t t
                    least > HELIO_PROTOCOL_VERSION ? "broker" : "agent");
 }
 
-/*  The checks that HELLO must pass. The versions go first: of a peer that we have none in common with, not even the
- * name can be believed. Version 0 only asks, beside an agent that runs (`helio-agent check`): it is told of a wrong
- * name, and opens nothing. */
-static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t peer,
-                             const helio_msg_hello_t *hello)
+/*  The checks that HELLO must pass. Versions come first: without a common version not even the name can be believed.
+ *  Version 0 is `helio-agent check`, which asks beside a running agent: it learns whether its name is wrong, and opens
+ *  no session. */
+static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t peer, const helio_msg_hello_t *hello)
 {
     char text[256];
     if (hello->protocol && !helio_protocol_agreed(hello->protocol_min, hello->protocol)) {
@@ -40,8 +38,7 @@ static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t
         return false;
     }
     if (!helio_text_equal(hello->profile.name, site)) {
-        (void)snprintf(text, sizeof text,
-                       "this key belongs to site '%.*s', but the site file says '%.*s': correct one",
+        (void)snprintf(text, sizeof text, "this key belongs to site '%.*s', but the site file says '%.*s': correct one",
                        HELIO_TEXT_ARGS(site), HELIO_TEXT_ARGS(hello->profile.name));
         if (hello->protocol) {
             refuse_site(self, site, peer, HELIO_BAD_FRAME_IDENTITY, HELIO_FORBIDDEN, text);
@@ -62,18 +59,24 @@ static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t
 static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, const helio_msg_hello_t *hello)
 {
     if (helio_session_find(self, peer)) {
-        /* Both sides have lost count of the session: end it, so that the next HELLO starts from nothing. */
+        /* Both sides have lost track of the session: it ends, so that the next HELLO starts a new one. */
         helio_sessions_bad(self, site, HELIO_BAD_FRAME_REPEATED, "HELLO within a session");
         helio_sessions_refuse(self, peer, HELIO_PROTOCOL,
                               "HELLO within a session: the session is over, say HELLO again");
-        helio_sessions_gone(self, peer, "HELLO within a session");
+        helio_sessions_gone(self, peer, "HELLO within a session", false);
         return;
     }
     if (!hello_is_welcome(self, site, peer, hello))
         return;
     helio_session_t *older = helio_session_of_site(self, site);
-    if (older)
-        helio_session_end(self, older); /* the core learns of it by the newer HELLO */
+    if (older && !helio_sessions_probe(self, older->peer)) /* a process that was killed */
+        helio_sessions_gone(self, older->peer, "its connection has ended", false);
+    /* If the site has a session on another connection, the core refuses one of the two. Until that refusal leaves, no
+     * third is admitted: one site must not fill the table. */
+    if (helio_session_count_of_site(self, site) >= 2) {
+        helio_sessions_refuse(self, peer, HELIO_BUSY, "two connections of this site have sent HELLO: try again");
+        return;
+    }
     if (helio_session_count(self) == HELIO_SESSIONS_MAX) {
         helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has as many sites as it can carry");
         return;
@@ -87,11 +90,14 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
                                    .incarnation_seen = hello->incarnation_seen,
                                    .broker_epoch_seen = hello->broker_epoch_seen,
                                    .reconcile_only = hello->reconcile_only,
+                                   .memory_since_ms = hello->memory_since_ms,
+                                   .memory_mark = hello->memory_mark,
+                                   .former_boot_id = hello->former_boot_id,
                                    .profile = hello->profile};
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_HELLO, &event);
 }
 
-/*  From here on a report has its cause: agents before version 4 send the text alone. */
+/*  Agents before protocol version 4 send the text alone: here every report gets its cause. */
 static void on_reports(helio_sessions_t *self, uint64_t peer, const helio_msg_reports_t *reports)
 {
     helio_ev_site_reports_t event = {.peer = peer};
@@ -104,8 +110,7 @@ static void on_reports(helio_sessions_t *self, uint64_t peer, const helio_msg_re
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_REPORTS, &event);
 }
 
-/*  Messages within a session. `site` lives as long as the frame; the session may end while an event is
- * carried out. */
+/*  Messages within a session. `site` lives as long as the frame. The session can end while an event is carried out. */
 static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_t *session, uint32_t message,
                        const void *record)
 {
@@ -123,6 +128,8 @@ static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_
     case HELIO_MSG_SUMMARY: {
         if (self->shed) {
             self->figures.summaries_shed_total++;
+            helio_ev_site_alive_t alive = {peer};
+            self->ports.emit(arg, HELIO_BROKER_EV_SITE_ALIVE, &alive);
             break;
         }
         helio_ev_site_summary_t event = {peer, ((const helio_msg_summary_t *)record)->summary};
@@ -143,17 +150,17 @@ static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_
     case HELIO_MSG_BYE: {
         char reason[129];
         (void)helio_text_copy(((const helio_msg_bye_t *)record)->reason, reason, sizeof reason);
-        helio_sessions_gone(self, peer, reason);
+        helio_sessions_gone(self, peer, reason, true);
         break;
     }
-    default: /* ours to send, not theirs */
+    default: /* a message for us to send, not for them */
         helio_sessions_bad(self, site, HELIO_BAD_FRAME_DIRECTION, helio_message_name(message));
     }
 }
 
-/*  What cannot be read may be a report that a site then believes to be heard, so the session that it came by is over:
- * the site says HELLO again and repeats what was not acknowledged. A HELLO that cannot be read is told why, by its
- * versions if it has others than we speak. */
+/*  An unreadable frame can be a report that the site now believes delivered. So its session ends: the site sends HELLO
+ *  again and repeats what was not acknowledged. For an unreadable HELLO the refusal names the versions, if the site
+ *  speaks others. */
 static void on_unreadable(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_text_t frame, const char *why)
 {
     char text[256];
@@ -166,7 +173,7 @@ static void on_unreadable(helio_sessions_t *self, helio_text_t site, uint64_t pe
     } else if (hello || session) {
         (void)snprintf(text, sizeof text, "a message of this site cannot be read: %.200s", why);
         refuse_site(self, site, peer, HELIO_BAD_FRAME_MALFORMED, HELIO_PROTOCOL, text);
-        helio_sessions_gone(self, peer, "a message that cannot be read");
+        helio_sessions_gone(self, peer, "a message that cannot be read", false);
     } else {
         helio_sessions_bad(self, site, HELIO_BAD_FRAME_MALFORMED, why);
     }
@@ -194,11 +201,10 @@ void helio_sessions_frame(helio_sessions_t *self, helio_text_t site, uint64_t pe
     } else {
         helio_session_t *session = helio_session_find(self, peer);
         if (!session)
-            helio_sessions_bad(self, site,
-                               message % 2 ? HELIO_BAD_FRAME_NO_SESSION : HELIO_BAD_FRAME_DIRECTION,
+            helio_sessions_bad(self, site, message % 2 ? HELIO_BAD_FRAME_NO_SESSION : HELIO_BAD_FRAME_DIRECTION,
                                helio_message_name(message));
         else if (!helio_text_is(site, session->site))
-            helio_sessions_gone(self, peer, "the connection's key was given to another site");
+            helio_sessions_gone(self, peer, "the connection's key was given to another site", false);
         else
             on_message(self, site, session, message, record);
     }

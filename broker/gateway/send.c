@@ -1,5 +1,5 @@
-/*  Effects of the core become frames for sites; orders, stops and verdicts are collected into few large ones.
- */
+/*  send.c -- makes frames for sites from effects of the core; orders, stops and verdicts are collected into few large
+ *  frames. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +9,21 @@
 #include "federation/base/utf8.h"
 #include "federation/wire/codec.h"
 
-void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message, const void *record)
+bool helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message, const void *record)
 {
     helio_error_t err = {0};
     helio_buffer_reset(&self->buffer);
     helio_rc rc = helio_wire_encode(message, record, &self->buffer, &err);
-    assert(rc ==
-           HELIO_OK); /* records of ours are within their tables, and collected frames within their size */
-    if (rc == HELIO_OK &&
-        self->ports.send(self->ports.arg, peer, helio_buffer_view(&self->buffer)) == HELIO_OK)
-        self->figures.frames_out_total++;
+    assert(rc == HELIO_OK); /* our own records are within their bounds, and collected frames within their size */
+    bool sent = rc == HELIO_OK && self->ports.send(self->ports.arg, peer, helio_buffer_view(&self->buffer)) == HELIO_OK;
+    self->figures.frames_out_total += sent;
+    return sent;
+}
+
+bool helio_sessions_probe(helio_sessions_t *self, uint64_t peer)
+{
+    helio_msg_resync_t resync = {.reason = HELIO_TEXT("another connection of this site said HELLO")};
+    return helio_sessions_send(self, peer, HELIO_MSG_RESYNC, &resync);
 }
 
 void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, const char *text)
@@ -54,13 +59,12 @@ static void flush(helio_sessions_t *self, helio_session_t *session, bool last)
     out->bytes = 0;
 }
 
-/*  Joins an item, sending first what would not go into the same frame. */
-static void collect(helio_sessions_t *self, helio_session_t *session, uint32_t message, const void *item,
-                    size_t size, size_t bytes)
+/*  Adds an item; first sends the collected items if the new one does not fit into their frame. */
+static void collect(helio_sessions_t *self, helio_session_t *session, uint32_t message, const void *item, size_t size,
+                    size_t bytes)
 {
     helio_outgoing_t *out = &session->out;
-    if (out->message != message || out->count == HELIO_WIRE_BATCH_MAX ||
-        out->bytes + bytes > HELIO_FLUSH_BYTES)
+    if (out->message != message || out->count == HELIO_WIRE_BATCH_MAX || out->bytes + bytes > HELIO_FLUSH_BYTES)
         flush(self, session, false);
     out->message = message;
     if (((size_t)out->count + 1) * size > out->capacity_bytes) {
@@ -89,14 +93,14 @@ void helio_sessions_flush(helio_sessions_t *self)
 
 /* ---- effects ------------------------------------------------------------------------------------------- */
 
-/*  Encoded sizes from above: every number and head at its longest form. */
+/*  Upper bounds of the encoded sizes: every number and head at its longest form. */
 static size_t order_bytes(const helio_order_t *order)
 {
     return 192 + order->tenant.size + order->user.size + order->pool.size + order->source.size;
 }
 
-static void carry_welcome(helio_sessions_t *self, const helio_session_t *session,
-                          const helio_fx_welcome_t *fx, int64_t wall_ms)
+static void carry_welcome(helio_sessions_t *self, const helio_session_t *session, const helio_fx_welcome_t *fx,
+                          int64_t wall_ms)
 {
     helio_msg_welcome_t welcome = {.protocol = session->protocol,
                                    .incarnation = fx->incarnation,
@@ -104,11 +108,12 @@ static void carry_welcome(helio_sessions_t *self, const helio_session_t *session
                                    .lease_ms = fx->lease_ms,
                                    .renew_ms = fx->renew_ms,
                                    .summary_ms = fx->summary_ms,
-                                   .wall_ms = wall_ms};
+                                   .wall_ms = wall_ms,
+                                   .memory_mark = fx->memory_mark};
     helio_sessions_send(self, session->peer, HELIO_MSG_WELCOME, &welcome);
 }
 
-/*  Also to a connection whose session a newer HELLO has taken over already: it must hear why. */
+/*  The refusal is also sent to a connection without a session, so that its agent learns the reason. */
 static void carry_refusal(helio_sessions_t *self, const helio_fx_peer_t *fx)
 {
     helio_session_t *session = helio_session_find(self, fx->peer);
@@ -116,8 +121,10 @@ static void carry_refusal(helio_sessions_t *self, const helio_fx_peer_t *fx)
     if (session)
         flush(self, session, false);
     helio_sessions_send(self, fx->peer, HELIO_MSG_REFUSAL, &refusal);
+    if (session && self->ports.refused)
+        self->ports.refused(self->ports.arg, helio_text_of(session->site), (helio_rc)fx->rc, fx->text);
     if (session)
-        helio_session_end(self, session); /* the core ended it and knows */
+        helio_session_end(self, session); /* the core ended it, so no event is emitted */
 }
 
 static void carry_resync(helio_sessions_t *self, const helio_session_t *session, const helio_fx_peer_t *fx)
@@ -128,7 +135,7 @@ static void carry_resync(helio_sessions_t *self, const helio_session_t *session,
 
 static void carry_order(helio_sessions_t *self, helio_session_t *session, const helio_fx_order_t *fx)
 {
-    /* One frame names one incarnation. */
+    /* A frame has one incarnation. */
     if (session->out.message == HELIO_MSG_ORDERS && session->out.incarnation != fx->incarnation)
         flush(self, session, false);
     collect(self, session, HELIO_MSG_ORDERS, &fx->order, sizeof fx->order, order_bytes(&fx->order));

@@ -1,4 +1,4 @@
-/*  The life of the sessions as a whole, and pieces of logs that are asked of sites. */
+/*  sessions.c -- the life of all sessions together, and the pieces of logs that sites are asked for. */
 #include "broker/gateway/sessions.h"
 
 #include <assert.h>
@@ -43,13 +43,13 @@ void helio_sessions_destroy(helio_sessions_t **self_p)
     *self_p = NULL;
 }
 
-void helio_sessions_gone(helio_sessions_t *self, uint64_t peer, const char *why)
+void helio_sessions_gone(helio_sessions_t *self, uint64_t peer, const char *why, bool bye)
 {
     helio_session_t *session = helio_session_find(self, peer);
     if (!session)
         return;
     helio_session_end(self, session);
-    helio_ev_site_gone_t gone = {.peer = peer, .reason = helio_utf8_cut(helio_text_of(why), 128)};
+    helio_ev_site_gone_t gone = {.peer = peer, .reason = helio_utf8_cut(helio_text_of(why), 128), .bye = bye};
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_GONE, &gone);
 }
 
@@ -93,14 +93,12 @@ helio_rc helio_sessions_read_log(helio_sessions_t *self, const helio_log_ask_t *
     return HELIO_OK;
 }
 
-void helio_sessions_log_data(helio_sessions_t *self, const helio_session_t *session,
-                             const helio_msg_log_data_t *piece)
+void helio_sessions_log_data(helio_sessions_t *self, const helio_session_t *session, const helio_msg_log_data_t *piece)
 {
     helio_log_wait_t *slot = &self->waits[piece->request % HELIO_LOG_READS_MAX];
-    /* The peer is compared: a site must not answer what was asked of another. */
+    /* The peer is compared, so that a site cannot answer a request to another site. */
     if (!piece->request || slot->request != piece->request || slot->peer != session->peer) {
-        helio_sessions_bad(self, helio_text_of(session->site), HELIO_BAD_FRAME_UNASKED,
-                           "LOG_DATA nobody waits for");
+        helio_sessions_bad(self, helio_text_of(session->site), HELIO_BAD_FRAME_UNASKED, "LOG_DATA nobody waits for");
         return;
     }
     helio_log_wait_t wait = *slot;

@@ -1,4 +1,4 @@
-/*  The table of sessions: which sites are connected, and what ends with a connection. */
+/*  table.c -- the table of sessions: which sites are connected, and what ends with a connection. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ helio_session_t *helio_session_find(const helio_sessions_t *self, uint64_t peer)
     return session;
 }
 
-/*  A site's session is looked up for HELLO and for logs only: a walk over some hundreds is good enough. */
+/*  Only HELLO and logs look up a session by its site, so a walk over a few hundred is fast enough. */
 helio_session_t *helio_session_of_site(const helio_sessions_t *self, helio_text_t site)
 {
     for (helio_session_t *session = self->items; session; session = session->hh.next)
@@ -27,8 +27,15 @@ uint32_t helio_session_count(const helio_sessions_t *self)
     return HASH_COUNT(self->items);
 }
 
-helio_session_t *helio_session_add(helio_sessions_t *self, uint64_t peer, helio_text_t site,
-                                   uint32_t protocol)
+uint32_t helio_session_count_of_site(const helio_sessions_t *self, helio_text_t site)
+{
+    uint32_t count = 0;
+    for (const helio_session_t *session = self->items; session; session = session->hh.next)
+        count += helio_text_is(site, session->site);
+    return count;
+}
+
+helio_session_t *helio_session_add(helio_sessions_t *self, uint64_t peer, helio_text_t site, uint32_t protocol)
 {
     assert(helio_session_count(self) < HELIO_SESSIONS_MAX && !helio_session_find(self, peer));
     helio_session_t *session = helio_new(1, sizeof *session);

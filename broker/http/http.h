@@ -1,14 +1,12 @@
-/*  http.h -- the broker's HTTP shell: REST under /v1, event stream, metrics, health.
+/*  http.h -- the broker's HTTP server: REST under /v1, event streams, metrics, health.
  *
- *  Threads: libmicrohttpd's small pool parses, authenticates and sends; one thread of our own (waiting_requests.h) waits.
- * A request that must wait is suspended, handed to the desk through a bounded ring, and resumed with its
- * answer: at any time exactly one thread owns it, so nothing here is locked. No handler blocks; nothing here
- * decides.
+ *  Threads: libmicrohttpd's small pool parses, authenticates and sends. A request that must wait is suspended, handed
+ *  to one thread of our own through a bounded ring (waiting_requests.h), and resumed with its response. At any time
+ *  exactly one thread owns it, so no request needs a lock. No handler blocks, and nothing here decides.
  *
- *  Order of life: new -> listener goes into helio_engine_new -> start -> (engine runs) -> stop -> engine and
- * reader end
- *  -> destroy. Routes are one table (routes.h); docs/openapi.yaml is compared with it by a test.
- */
+ *  Order of life: new -> the listener goes into helio_engine_new -> start -> (the engine runs) -> stop -> engine,
+ *  reader and forwarder end -> destroy. The routes are one table (routes.h), which a test compares with
+ *  docs/openapi.yaml. */
 #ifndef HELIO_BROKER_HTTP_H
 #define HELIO_BROKER_HTTP_H
 
@@ -17,23 +15,22 @@
 
 typedef struct helio_http helio_http_t;
 
-/*  The real ones. */
-helio_http_ports_t helio_http_ports(helio_engine_t *engine, helio_reader_t *reader);
+/*  The ports to the real engine, reader and forwarder. */
+helio_http_ports_t helio_http_ports(helio_engine_t *engine, helio_reader_t *reader, helio_forwarder_t *forwarder);
 
 /*  Copies the options. The log must outlive self. */
 helio_http_t *helio_http_new(const helio_http_options_t *options, helio_log_t *log);
-/*  After helio_http_stop, and after engine and reader have ended: they have answered what was theirs. */
+/*  After helio_http_stop, and after engine, reader and forwarder have ended, and so have answered all their
+ *  operations. */
 void helio_http_destroy(helio_http_t **self_p);
 
-/*  For helio_engine_new: tokens as they come into force or are revoked, transitions as they become durable.
- * Called on the engine's thread; never blocks it. Valid from new to destroy. */
+/*  For helio_engine_new: tokens as they come into force or are revoked, and transitions as they become durable. Called
+ *  on the engine's thread, which it never blocks. Valid from new to destroy. */
 helio_engine_listener_t helio_http_listener(helio_http_t *self);
 
-/*  Binds and serves. HELIO_INVALID: bad listen address; HELIO_IO: cannot bind (err says why and what to do).
- */
+/*  Binds and serves. HELIO_INVALID: a bad listen address. HELIO_IO: cannot bind; err names the cause and the remedy. */
 HELIO_MUST_CHECK helio_rc helio_http_start(helio_http_t *self, helio_http_ports_t ports, helio_error_t *err);
-/*  Stops accepting, answers what waits with 503, ends streams, joins the threads. The engine may still run.
- */
+/*  Stops accepting, answers waiting requests with 503, ends streams, joins the threads. The engine can still run. */
 void helio_http_stop(helio_http_t *self);
 
 uint16_t helio_http_port(const helio_http_t *self); /* the bound port; 0 before start */

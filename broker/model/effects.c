@@ -1,4 +1,4 @@
-/*  effects.c -- the descriptions of all effects, and the words of their enumerations. */
+/*  effects.c -- the descriptions of all effects, and the names of their enumerations. */
 #include "broker/model/effects.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ HELIO_RECORD_DEFINE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_reports_ack, HELIO_FX_REPORTS_ACK_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
 
-/*  The gateway finds the session of whatever is for a site, without knowing what it is. */
+/*  The gateway finds the session of an effect by its first field, without knowing the kind of effect. */
 #define BEGINS_WITH_PEER(type) _Static_assert(offsetof(type, peer) == 0, "what is for a site begins with its peer")
 BEGINS_WITH_PEER(helio_fx_welcome_t);
 BEGINS_WITH_PEER(helio_fx_verdict_t);

@@ -1,4 +1,4 @@
-/*  events.c -- the descriptions of all events, and the words of their enumerations. */
+/*  events.c -- the descriptions of all events, and the names of their enumerations. */
 #include "broker/model/events.h"
 
 #include <stddef.h>
@@ -6,6 +6,8 @@
 HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_alive, HELIO_EV_SITE_ALIVE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
 HELIO_RECORD_DEFINE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
 HELIO_RECORD_DEFINE(helio_submission, HELIO_SUBMISSION_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
@@ -30,7 +32,7 @@ HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
 
-/*  The engine fills in the call of whatever is asked for, without knowing what it is. */
+/*  The engine fills in the call of every request, without knowing the kind of request. */
 #define BEGINS_WITH_CALL(type) _Static_assert(offsetof(type, call) == 0, "a request begins with its call")
 BEGINS_WITH_CALL(helio_ev_submit_t);
 BEGINS_WITH_CALL(helio_ev_command_t);
@@ -47,12 +49,12 @@ BEGINS_WITH_CALL(helio_ev_queue_t);
 BEGINS_WITH_CALL(helio_ev_queue_rule_t);
 BEGINS_WITH_CALL(helio_ev_overflow_t);
 
-/*  Who fills in a command fills in the begin of an edit. */
+/*  Code that fills in a command also fills in the first fields of an edit. */
 #define BEGINS_AS_COMMAND(field)                                                            \
     _Static_assert(offsetof(helio_ev_edit_t, field) == offsetof(helio_ev_command_t, field), \
                    "an edit begins as a command")
 BEGINS_AS_COMMAND(tenant);
-BEGINS_AS_COMMAND(user);
+BEGINS_AS_COMMAND(actor);
 BEGINS_AS_COMMAND(role);
 BEGINS_AS_COMMAND(key);
 

@@ -1,4 +1,4 @@
-/*  figures.h -- what the core counts, for /metrics and tests. */
+/*  figures.h -- what the core counts, for /metrics and for tests. Plain values; those called _total only grow. */
 #ifndef HELIO_BROKER_MODEL_FIGURES_H
 #define HELIO_BROKER_MODEL_FIGURES_H
 
@@ -6,21 +6,23 @@
 #include "federation/model/attempt.h"
 #include "federation/policy/budget.h"
 #include "federation/policy/quota.h"
-#include "federation/policy/victims.h"
+#include "federation/policy/victim_set.h"
 
 typedef struct helio_broker_figures {
-    uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: now; terminal: since start */
+    uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: jobs in this state now; terminal: since the broker started */
     uint64_t classes;
     uint64_t sites_ready;
     uint64_t sites;
     uint64_t placements_total;
     uint64_t refusals_total;
     uint64_t stale_reports_total;   /* of an epoch that is not current */
-    uint64_t illegal_reports_total; /* would be a transition that is not listed */
+    uint64_t illegal_reports_total; /* they would lead to a transition that is not in the table */
+    uint64_t series_dropped_total;  /* of pools that do not exist, or more or oftener than a site may send */
     uint64_t preemptions_total[HELIO_PREEMPT_CAUSE_COUNT];
-    uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
-    helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start; by tier of the queue */
-    uint64_t reports_pending; /* at agents, as they said last */
+    uint64_t migrants_judged_total;    /* running jobs that were compared with all their targets */
+    uint64_t reserve_shortfall_gpu_ms; /* reserved by site reservation windows, and still used by other work */
+    helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start, by tier of the queue */
+    uint64_t reports_pending;                    /* not yet sent by the agents, by their last summaries */
     uint64_t budgets[HELIO_BUDGET_KINDS][HELIO_BUDGET_LEVELS];
     uint64_t open_batch;
 } helio_broker_figures_t;

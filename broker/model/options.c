@@ -1,4 +1,4 @@
-/*  options.c -- their defaults. */
+/*  options.c -- the default settings of the core. */
 #include "broker/model/options.h"
 
 helio_broker_options_t helio_broker_options_default(void)

@@ -4,17 +4,20 @@
 
 #include <stdint.h>
 
+enum { HELIO_DATABASE_LOSS_MS = 10000 }; /* without its database for this time, a leader lets its sites go */
+
 typedef struct helio_broker_options {
-    uint64_t lease_ms;         /* 15 min; granted to a site at each renewal */
-    uint64_t renew_ms;         /* lease / 10 */
-    uint64_t summary_ms;       /* 1 s */
-    uint64_t silent_after_ms;  /* no word from a site for so long: its jobs are suspect; 60 s */
-    uint32_t queued_max;       /* jobs not terminal, over all tenants: more is BUSY (429) */
+    uint64_t lease_ms;        /* granted to a site at each renewal; 15 min */
+    uint64_t renew_ms;        /* how often an agent renews; lease / 10 */
+    uint64_t summary_ms;      /* how often an agent sends a summary; 1 s */
+    uint64_t silent_after_ms; /* after this time without a message a site is silent, and its jobs are suspect; 60 s */
+    uint32_t queued_max;      /* jobs that are not terminal, of all tenants; more is BUSY (429) */
     uint32_t queued_per_tenant_max;
-    uint32_t offers_unanswered_max; /* per site: no more offers until some are accepted or refused */
+    uint32_t offers_unanswered_max; /* for each site: at this number no more offers are sent until some are answered */
+    uint32_t objective;             /* helio_objective_t (federation/policy/terms.h); always ALL in the service */
 } helio_broker_options_t;
 
-/*  The defaults, each as written above (bounds: 2,000,000 jobs, 1,000,000 a tenant, 20,000 offers). */
+/*  The defaults as given above; 2,000,000 jobs, 1,000,000 for each tenant, 20,000 offers. */
 helio_broker_options_t helio_broker_options_default(void);
 
 #endif

@@ -1,4 +1,4 @@
-/*  The commands of an operator that need no running broker: they go straight to the database or to a file. */
+/*  admin.c -- the operator's commands that need no running broker: they work on the database or on a file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,25 @@
 #include "federation/net/curve.h"
 #include "federation/spec/value.h"
 
+const char *helio_database_help(const helio_error_t *err)
+{
+    if (strncmp(err->text, "database: ", 10) != 0)
+        return "";
+    if (strstr(err->text, "(42501")) /* SQLSTATE: insufficient privilege */
+        return "this login lacks a privilege: let `database` in the settings name a member of the role helio_broker; for "
+               "`migrate`, the owner of the database";
+    if (err->code == HELIO_UNAVAILABLE)
+        return "let `database` in the settings, or --database, name a PostgreSQL server that runs, a database that "
+               "exists, and a login with its password";
+    return "";
+}
+
 int helio_print_error(const helio_error_t *err)
 {
+    const char *help = helio_database_help(err);
     (void)fprintf(stderr, "helio-broker: error: %s\n", err->text[0] ? err->text : helio_rc_text(err->code));
+    if (*help)
+        (void)fprintf(stderr, "help: %s\n", help);
     return 1;
 }
 
@@ -32,9 +48,8 @@ bool helio_is_name(const char *name)
 int helio_bad_name(const char *what, const char *name)
 {
     helio_error_t err = {0};
-    helio_rc rc =
-        helio_fail(&err, HELIO_INVALID,
-                   "'%s' cannot be the name of a %s: letters, digits, '.', '_', '-', at most 32", name, what);
+    helio_rc rc = helio_fail(&err, HELIO_INVALID,
+                             "'%s' cannot be the name of a %s: letters, digits, '.', '_', '-', at most 32", name, what);
     (void)rc;
     return helio_print_error(&err);
 }
@@ -62,25 +77,23 @@ int helio_command_keygen(const helio_arguments_t *arguments)
         return helio_usage("keygen PATH");
     helio_error_t err = {0};
     HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
-    if (helio_keypair_new(&pair, &err) != HELIO_OK ||
-        helio_keypair_save(&pair, arguments->words[1], &err) != HELIO_OK)
+    if (helio_keypair_new(&pair, &err) != HELIO_OK || helio_keypair_save(&pair, arguments->words[1], &err) != HELIO_OK)
         return helio_print_error(&err);
     (void)puts(pair.public_key);
     return 0;
 }
 
-/*  Without a home a tenant's jobs run, but are never held against what they would have used at home. */
+/*  The jobs of a tenant without a home site run, but have no home baseline to be compared with. */
 static void say_without_home(const char *conninfo, const char *tenant)
 {
     bool has = true;
     if (helio_store_has_home(conninfo, tenant, &has, NULL) == HELIO_OK && !has)
-        (void)fprintf(
-            stderr,
-            "tenant %s has no home site: no job is preferred there or compared with it in `helio report`\n"
-            "help: helio-broker tenant add %s --home SITE (a running broker: `helio tenants set %s --home "
-            "SITE`), or "
-            "`home: SITE` in a job file\n",
-            tenant, tenant, tenant);
+        (void)fprintf(stderr,
+                      "tenant %s has no home site: no job is preferred there or compared with it in `helio report`\n"
+                      "help: helio-broker tenant add %s --home SITE (a running broker: `helio tenants set %s --home "
+                      "SITE`), or "
+                      "`home: SITE` in a job file\n",
+                      tenant, tenant, tenant);
 }
 
 int helio_command_tenant(const helio_arguments_t *arguments)
@@ -95,8 +108,7 @@ int helio_command_tenant(const helio_arguments_t *arguments)
     helio_settings_t settings;
     helio_error_t err = {0};
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
-        helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &err) !=
-            HELIO_OK)
+        helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &err) != HELIO_OK)
         return helio_print_error(&err);
     (void)printf("tenant %s added; a running broker learns of it when it starts next, by `helio tenants set` "
                  "at once\n",
@@ -123,8 +135,7 @@ int helio_command_token(const helio_arguments_t *arguments)
     else if (helio_role_of(helio_text_of(arguments->role), &role) != HELIO_OK)
         rc = helio_fail(&err, HELIO_INVALID, "--role is user, operator or admin, not '%s'", arguments->role);
     else if (arguments->ttl && helio_duration_parse(helio_text_of(arguments->ttl), &ttl_ms) != HELIO_OK)
-        rc = helio_fail(&err, HELIO_INVALID, "--ttl wants a duration such as 12h or 90d, not '%s'",
-                        arguments->ttl);
+        rc = helio_fail(&err, HELIO_INVALID, "--ttl wants a duration such as 12h or 90d, not '%s'", arguments->ttl);
     else if (ttl_ms < 1000 || ttl_ms > UINT64_C(3660) * 86400000)
         rc = helio_fail(&err, HELIO_INVALID, "--ttl is between 1s and ten years");
     if (rc != HELIO_OK || helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK)
@@ -144,8 +155,9 @@ int helio_command_token(const helio_arguments_t *arguments)
                              .expires_ms = now_ms + (int64_t)ttl_ms};
     if (helio_store_put_token(settings.database.data, &row, &err) != HELIO_OK)
         return helio_print_error(&err);
-    (void)puts(fresh.text); /* shown this once */
-    (void)fputs("a running broker accepts it when it starts next; POST /v1/tokens issues one at once\n",
+    (void)puts(fresh.text); /* shown only this once */
+    (void)fputs("a running broker accepts it at once; a tenant that it does not know submits jobs after "
+                "`helio tenants set`\n",
                 stderr);
     say_without_home(settings.database.data, arguments->tenant);
     return 0;
@@ -166,13 +178,11 @@ int helio_command_site(const helio_arguments_t *arguments)
     if (!helio_curve_key_is_valid(key))
         rc = helio_fail(&err, HELIO_INVALID,
                         "that is not a public key: 40 characters, as printed by `helio-agent keygen`");
-    helio_row_site_key_t row = {
-        .public_key = key, .site = helio_text_of(name), .created_ms = helio_clock_wall_ms()};
+    helio_row_site_key_t row = {.public_key = key, .site = helio_text_of(name), .created_ms = helio_clock_wall_ms()};
     if (rc != HELIO_OK || helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
         helio_store_put_site_key(settings.database.data, &row, &err) != HELIO_OK)
         return helio_print_error(&err);
-    (void)printf("site %s added; a running broker lets it in when it starts next, POST /v1/sites at once\n",
-                 name);
+    (void)printf("site %s added; a running broker lets it in when it starts next, POST /v1/sites at once\n", name);
     return 0;
 }
 
@@ -198,12 +208,12 @@ int helio_command_replay(const helio_arguments_t *arguments)
     helio_replay_t replay = {0};
     if (helio_replay_file(arguments->words[1], &replay, &err) != HELIO_OK)
         return helio_print_error(&err);
-    (void)printf("lives=%" PRIu64 " events=%" PRIu64 " effects=%" PRIu64 " checks=%" PRIu64
-                 " hash=%016" PRIx64 " unfinished=%s\n",
+    (void)printf("lives=%" PRIu64 " events=%" PRIu64 " effects=%" PRIu64 " checks=%" PRIu64 " hash=%016" PRIx64
+                 " unfinished=%s\n",
                  replay.lives, replay.events, replay.effects, replay.checks, replay.hash,
                  replay.unfinished ? "yes" : "no");
-    (void)printf("classes=%" PRIu64 " sites=%" PRIu64 " placements=%" PRIu64 " refusals=%" PRIu64
-                 " open_batch=%" PRIu64 "\n",
+    (void)printf("classes=%" PRIu64 " sites=%" PRIu64 " placements=%" PRIu64 " refusals=%" PRIu64 " open_batch=%" PRIu64
+                 "\n",
                  replay.figures.classes, replay.figures.sites, replay.figures.placements_total,
                  replay.figures.refusals_total, replay.figures.open_batch);
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)

@@ -1,16 +1,20 @@
-/*  `helio-broker check`: everything that `run` will need, one line each, with the remedy. */
+/*  check.c -- `helio-broker check`: tests everything that `run` needs, one line each, with the remedy. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "broker/program/advertised.h"
 #include "broker/program/commands.h"
+#include "broker/program/occupant.h"
 #include "federation/net/curve.h"
 
 typedef struct tally {
     uint32_t failed;
+    bool runs; /* a broker with these settings, it seems */
 } tally_t;
 
 static void line(tally_t *tally, const char *what, helio_rc rc, const char *detail)
@@ -27,11 +31,29 @@ static void check_key(tally_t *tally, const helio_settings_t *settings)
     HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
     helio_rc rc = helio_keypair_load(settings->key_file.data, &pair, &err);
     if (rc == HELIO_NOT_FOUND)
-        rc = helio_fail(&err, rc, "%s is not there: make it with `helio-broker keygen %s`",
-                        settings->key_file.data, settings->key_file.data);
+        rc = helio_fail(&err, rc, "%s is not there: make it with `helio-broker keygen %s`", settings->key_file.data,
+                        settings->key_file.data);
     if (rc == HELIO_OK)
         (void)snprintf(text, sizeof text, "%s, public key %s", settings->key_file.data, pair.public_key);
     line(tally, "key file", rc, rc == HELIO_OK ? text : err.text);
+}
+
+/*  The broker works all the same, so it does not count as failed. */
+static void advise(void *arg, const char *text)
+{
+    (void)arg;
+    (void)printf("! privileges: %s\n", text);
+}
+
+/*  The line says already what it is about. */
+static void line_of_database(tally_t *tally, const char *what, helio_rc rc, const char *good, const helio_error_t *err)
+{
+    static const char prefix[] = "database: ";
+    const char *text = strncmp(err->text, prefix, sizeof prefix - 1) == 0 ? err->text + sizeof prefix - 1 : err->text;
+    const char *help = rc == HELIO_OK ? "" : helio_database_help(err);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bad = {0};
+    helio_buffer_printf(&bad, "%s%s%s", text, *help ? "; " : "", help);
+    line(tally, what, rc, rc == HELIO_OK ? good : bad.data);
 }
 
 static void check_database(tally_t *tally, const helio_settings_t *settings)
@@ -39,12 +61,36 @@ static void check_database(tally_t *tally, const helio_settings_t *settings)
     helio_error_t err = {0};
     helio_rc rc = helio_schema_verify(settings->database.data, &err);
     bool reached = rc != HELIO_UNAVAILABLE;
-    line(tally, "database", reached ? HELIO_OK : rc, reached ? "reached" : err.text);
+    line_of_database(tally, "database", reached ? HELIO_OK : rc, "reached", &err);
     if (reached)
-        line(tally, "schema", rc, rc == HELIO_OK ? "of this version" : err.text);
+        line_of_database(tally, "schema", rc, "of this version", &err);
+    if (rc == HELIO_OK && helio_store_open_privileges(settings->database.data, advise, NULL, &err) != HELIO_OK)
+        advise(NULL, err.text);
 }
 
-/*  "tcp://HOST:PORT", "HOST:PORT", "[V6]:PORT"; "*" is every address. False: not of that form. */
+/*  What the operator says of the standbys must be enforced. Without a standby at the moment, it cannot be told whether
+ *  it is. */
+static void check_standby(tally_t *tally, const helio_settings_t *settings)
+{
+    helio_error_t err = {0};
+    bool waits = false;
+    helio_rc rc = helio_store_is_synchronous(settings->database.data, &waits, &err);
+    if (rc == HELIO_UNAVAILABLE || (!waits && rc == HELIO_OK && settings->database_standby == HELIO_STANDBY_ANY))
+        return; /* the database has a line of its own; and without standbys there is nothing to say */
+    if (rc == HELIO_OK && !waits)
+        rc =
+            helio_fail(&err, HELIO_CONFLICT,
+                       "database_standby is synchronous, but commits wait for no standby: set "
+                       "synchronous_standby_names on the primary (Patroni: synchronous_mode, and a standby that runs)");
+    line(tally, "database standby", rc,
+         rc != HELIO_OK ? err.text
+         : settings->database_standby == HELIO_STANDBY_SYNCHRONOUS
+             ? "commits wait for it: its promotion is no restore"
+             : "commits wait for it, but database_standby is any: "
+               "its promotion counts as a restore");
+}
+
+/*  "tcp://HOST:PORT", "HOST:PORT", "[V6]:PORT"; "*" is every address. False: not of this form. */
 static bool cut_address(helio_text_t address, char ret_host[256], char ret_port[16])
 {
     char text[320];
@@ -52,8 +98,8 @@ static bool cut_address(helio_text_t address, char ret_host[256], char ret_port[
         return false;
     char *host = strncmp(text, "tcp://", 6) == 0 ? text + 6 : text;
     char *colon = strrchr(host, ':');
-    if (!colon || colon == host || !colon[1] || strlen(colon + 1) >= 16)
-        return false;
+    if (!colon || colon == host || !colon[1] || strlen(colon + 1) > 5 || strtol(colon + 1, NULL, 10) > UINT16_MAX)
+        return false; /* the system would take a larger port without its upper bits */
     *colon = '\0';
     size_t size = strlen(host);
     if (host[0] == '[' && host[size - 1] == ']') {
@@ -76,29 +122,56 @@ static helio_rc try_bind(const struct addrinfo *info, const char *where, helio_e
     (void)close(fd);
     if (failed == EADDRINUSE)
         return helio_fail(err, HELIO_CONFLICT,
-                          "%s is in use: a broker is running already, or choose another port", where);
+                          "%s is in use, and not by a broker with these settings: choose another port", where);
     if (failed)
         return helio_fail(err, HELIO_IO, "cannot listen on %s: %s", where, strerror(failed));
     return HELIO_OK;
 }
 
-static void check_port(tally_t *tally, const char *what, helio_text_t address)
+/*  NULL, and *err: it is no address. */
+static struct addrinfo *resolve(helio_text_t address, helio_error_t *err)
 {
     char host[256], port[16];
-    helio_error_t err = {0};
-    helio_rc rc;
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
-                             .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
     struct addrinfo *info = NULL;
-    if (!cut_address(address, host, port) || getaddrinfo(host, port, &hints, &info) != 0) {
-        rc = helio_fail(&err, HELIO_INVALID,
-                        "'%.*s' is not an address: write 127.0.0.1:7480 or tcp://0.0.0.0:7443",
-                        HELIO_TEXT_ARGS(address));
-    } else {
-        rc = try_bind(info, address.data, &err);
+    if (cut_address(address, host, port) && getaddrinfo(host, port, &hints, &info) == 0)
+        return info;
+    helio_rc rc = helio_fail(err, HELIO_INVALID, "'%.*s' is not an address: write 127.0.0.1:7480 or tcp://0.0.0.0:7443",
+                             HELIO_TEXT_ARGS(address));
+    (void)rc;
+    return NULL;
+}
+
+/*  In use by the broker that runs here is as it should be. */
+static void check_port(tally_t *tally, const char *what, helio_text_t address, bool is_http)
+{
+    helio_error_t err = {0};
+    struct addrinfo *info = resolve(address, &err);
+    helio_rc rc = info ? try_bind(info, address.data, &err) : HELIO_INVALID;
+    bool runs = rc == HELIO_CONFLICT &&
+                (is_http ? helio_occupant_is_broker(info) : tally->runs && helio_occupant_is_door(info));
+    if (is_http)
+        tally->runs = runs;
+    if (runs)
+        (void)printf("! %s: %s: a broker runs here already\n", what, address.data);
+    else
+        line(tally, what, rc, rc == HELIO_OK ? address.data : err.text);
+    if (info)
         freeaddrinfo(info);
-    }
-    line(tally, what, rc, rc == HELIO_OK ? address.data : err.text);
+}
+
+/*  A broker alone needs no such address. */
+static void check_advertised(tally_t *tally, helio_text_t url)
+{
+    char text[400];
+    (void)snprintf(text, sizeof text, "%s%s",
+                   url.size ? "reach this one at " : "cannot forward requests to this one: set advertise_http",
+                   url.data);
+    if (helio_advertised_is_local(url))
+        (void)snprintf(text, sizeof text,
+                       "on this machine reach this one at %s; for brokers on other machines, set advertise_http",
+                       url.data);
+    line(tally, "other brokers", HELIO_OK, text);
 }
 
 int helio_command_check(const helio_arguments_t *arguments)
@@ -115,8 +188,10 @@ int helio_command_check(const helio_arguments_t *arguments)
     if (rc == HELIO_OK) {
         check_key(&tally, &settings);
         check_database(&tally, &settings);
-        check_port(&tally, "port for sites", settings.listen_sites);
-        check_port(&tally, "port for HTTP", settings.listen_http);
+        check_standby(&tally, &settings);
+        check_port(&tally, "port for HTTP", settings.listen_http, true);
+        check_port(&tally, "port for sites", settings.listen_sites, false);
+        check_advertised(&tally, settings.advertise_http);
     }
     return tally.failed ? 1 : 0;
 }

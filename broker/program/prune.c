@@ -1,4 +1,4 @@
-/*  `helio-broker prune`: what the leading broker deletes bit by bit, at once. */
+/*  prune.c -- `helio-broker prune`: deletes at once what the leading broker deletes in small steps. */
 #include <stdio.h>
 
 #include "broker/program/commands.h"
@@ -10,7 +10,7 @@ static void say(void *arg, const char *line)
     (void)puts(line);
 }
 
-/*  Kinds that are kept for ever stay so: a flag is no reason to lose them. */
+/*  Kinds that are kept for ever stay so: an option must not delete them. */
 static void shorten(helio_retention_t *retention, uint64_t older_than_ms)
 {
     uint64_t *const kept[] = {&retention->samples_ms, &retention->forecasts_ms, &retention->actuals_ms,
@@ -33,13 +33,12 @@ int helio_command_prune(const helio_arguments_t *arguments)
     if (rc == HELIO_OK && arguments->older_than &&
         (helio_duration_parse(helio_text_of(arguments->older_than), &older_than_ms) != HELIO_OK ||
          older_than_ms < LEAST_DAYS * UINT64_C(86400000)))
-        rc = helio_fail(&err, HELIO_INVALID, "--older-than wants a duration of at least %dd, not '%s'",
-                        LEAST_DAYS, arguments->older_than);
+        rc = helio_fail(&err, HELIO_INVALID, "--older-than wants a duration of at least %dd, not '%s'", LEAST_DAYS,
+                        arguments->older_than);
     if (rc == HELIO_OK && older_than_ms)
         shorten(&settings.retention, older_than_ms);
     if (rc == HELIO_OK)
-        rc = arguments->dry_run
-                 ? helio_retention_preview(settings.database.data, &settings.retention, say, NULL, &err)
-                 : helio_retention_prune(settings.database.data, &settings.retention, say, NULL, &err);
+        rc = arguments->dry_run ? helio_retention_preview(settings.database.data, &settings.retention, say, NULL, &err)
+                                : helio_retention_prune(settings.database.data, &settings.retention, say, NULL, &err);
     return rc == HELIO_OK ? 0 : helio_print_error(&err);
 }

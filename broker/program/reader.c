@@ -1,4 +1,4 @@
-/*  helio-broker reader: logins of the database that see what is of some tenants, for dashboards. */
+/*  reader.c -- `helio-broker reader`: database logins for dashboards, which see the rows of some tenants only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,18 +7,17 @@
 
 static const char usage[] = "reader add NAME --tenant T [--tenant T]... | reader list | reader remove NAME";
 
-/*  The script alone is on standard output, so that it may be piped into psql. */
+/*  Only the script goes to standard output, so that it can be piped into psql. */
 static int hand_over(const char *name, const char *done, const helio_buffer_t *script)
 {
     if (!script->size) {
         (void)printf("reader %s %s\n", name, done);
         return 0;
     }
-    (void)fprintf(
-        stderr,
-        "reader %s %s, except for what the broker's user of the database may not do.\n"
-        "help: let a superuser of this database run what follows\n",
-        name, done);
+    (void)fprintf(stderr,
+                  "reader %s %s, except for what the broker's user of the database may not do.\n"
+                  "help: let a superuser of this database run what follows\n",
+                  name, done);
     (void)puts(script->data);
     return 0;
 }
@@ -31,12 +30,11 @@ static int add(const helio_arguments_t *arguments, const helio_settings_t *setti
             return helio_bad_name("tenant", arguments->tenants[i]);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t script = {0};
     helio_error_t err = {0};
-    if (helio_store_put_reader(settings->database.data, name, arguments->tenants, arguments->tenant_count,
-                               &script, &err) != HELIO_OK)
+    if (helio_store_put_reader(settings->database.data, name, arguments->tenants, arguments->tenant_count, &script,
+                               &err) != HELIO_OK)
         return helio_print_error(&err);
     int code = hand_over(name, "added", &script);
-    (void)fprintf(stderr, "it has no password yet unless you gave it one: alter role \"%s\" password '...'\n",
-                  name);
+    (void)fprintf(stderr, "it has no password yet unless you gave it one: alter role \"%s\" password '...'\n", name);
     return code;
 }
 
@@ -73,7 +71,5 @@ int helio_command_reader(const helio_arguments_t *arguments)
         return add(arguments, &settings);
     if (!lists)
         return take_away(arguments->words[2], &settings);
-    return helio_store_each_reader(settings.database.data, show, NULL, &err) == HELIO_OK
-               ? 0
-               : helio_print_error(&err);
+    return helio_store_each_reader(settings.database.data, show, NULL, &err) == HELIO_OK ? 0 : helio_print_error(&err);
 }

@@ -1,5 +1,5 @@
-/*  `helio-broker run`: makes the actors, starts them, runs the engine until a signal or its own end, and stops
- *  them in reverse. */
+/*  run.c -- `helio-broker run`: creates the actors, starts them, runs the engine until a signal or its own end, and
+ *  stops them in reverse order. */
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,11 +17,13 @@
 
 #include "broker/http/http.h"
 #include "broker/program/commands.h"
+#include "federation/base/process.h"
 
 typedef struct broker {
     helio_log_t *log;
     helio_engine_t *engine;
     helio_reader_t *reader;
+    helio_forwarder_t *forwarder;
     helio_retention_worker_t *retention_worker;
     helio_http_t *http;
     pthread_t watcher; /* waits for signals */
@@ -30,7 +33,7 @@ typedef struct broker {
     helio_error_t err;
 } broker_t;
 
-/*  One datagram to the supervisor (sd_notify's protocol); without one, nothing. */
+/*  Sends one datagram to the supervisor (sd_notify's protocol); does nothing without one. */
 static void notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -39,13 +42,13 @@ static void notify(const char *state)
         return;
     memcpy(address.sun_path, path, strlen(path));
     if (path[0] == '@')
-        address.sun_path[0] = '\0'; /* the abstract namespace */
+        address.sun_path[0] = '\0'; /* an address in the abstract namespace */
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
-    (void)sent; /* the supervisor's loss */
+    (void)sent; /* best effort */
     (void)close(fd);
 }
 
@@ -54,6 +57,7 @@ static void destroy(broker_t *self)
     helio_retention_destroy(&self->retention_worker);
     helio_engine_destroy(&self->engine);
     helio_reader_destroy(&self->reader);
+    helio_forwarder_destroy(&self->forwarder);
     helio_http_destroy(&self->http);
     helio_log_destroy(&self->log);
     if (self->done_fd >= 0)
@@ -62,7 +66,7 @@ static void destroy(broker_t *self)
         (void)close(self->signal_fd);
 }
 
-/*  Until TERM, INT or the engine's own end. The second signal does not wait any longer. */
+/*  Waits for TERM, INT or the engine's own end. A second signal ends the process at once. */
 static void wait_for_the_end(broker_t *self)
 {
     struct pollfd fds[] = {{self->done_fd, POLLIN, 0}, {self->signal_fd, POLLIN, 0}};
@@ -109,19 +113,25 @@ static bool make(broker_t *self, const helio_settings_t *settings, const sigset_
         self->rc = helio_fail(&self->err, HELIO_IO, "no file descriptors: %s", strerror(errno));
         return false;
     }
-    helio_http_options_t http = {.listen = settings->listen_http.data};
+    helio_http_options_t http = {.listen = settings->listen_http.data,
+                                 .metrics = settings->metrics,
+                                 .connections_max = settings->connections_max,
+                                 .per_address_max = settings->connections_per_address_max};
     self->http = helio_http_new(&http, self->log);
     helio_engine_options_t engine = helio_settings_engine(settings);
     self->engine = helio_engine_new(&engine, helio_http_listener(self->http), self->log);
     self->reader = helio_reader_new(settings->database.data, settings->readers);
     self->retention_worker =
         helio_retention_new(settings->database.data, &settings->retention, on_retention_trouble, self);
-    self->rc = helio_http_start(self->http, helio_http_ports(self->engine, self->reader), &self->err);
+    self->rc = helio_forwarder_new(&self->forwarder, &self->err);
+    if (self->rc == HELIO_OK)
+        self->rc =
+            helio_http_start(self->http, helio_http_ports(self->engine, self->reader, self->forwarder), &self->err);
     return self->rc == HELIO_OK;
 }
 
-/*  The engine has the main thread: its heap is the one that grows by steps of keep_memory, where that of
- * another thread asks the kernel for every few pages. */
+/*  The engine runs on the main thread: only the main heap grows in the steps of keep_memory. The heap of another thread
+ *  asks the kernel for a few pages at a time. */
 static int live(broker_t *self)
 {
     if (pthread_create(&self->watcher, NULL, watcher_thread, self) != 0) {
@@ -135,7 +145,7 @@ static int live(broker_t *self)
     ssize_t written = write(self->done_fd, &one, sizeof one);
     (void)written;
     (void)pthread_join(self->watcher, NULL);
-    /* After the engine: whoever waits for a commit hears how it went, and not a 503. */
+    /* After the engine: a request that waits for a commit gets its result, and not a 503. */
     helio_http_stop(self->http);
     if (self->rc != HELIO_OK)
         return helio_print_error(&self->err);
@@ -143,10 +153,9 @@ static int live(broker_t *self)
     return 0;
 }
 
-/*  A submission of thousands comes and goes in megabytes. What glibc gives back to the kernel after each is
- * cleared by the kernel page by page for the next, and a thread's heap that grows does so by a few pages a
- * call: together they cost a busy broker a tenth of its engine's time. The third setting only keeps what the
- * others would switch off. */
+/*  A submission of thousands of jobs takes and frees megabytes. The kernel clears the pages that glibc returned to it
+ *  one by one before the next use, and a thread's heap grows by a few pages a call: together they cost a busy broker a
+ *  tenth of its engine's time. The third setting preserves what the other two would switch off. */
 static void keep_memory(void)
 {
     enum { STEP = 1 << 20, KEPT_MAX = 64 << 20, ALONE_MIN = 32 << 20 };
@@ -155,10 +164,24 @@ static void keep_memory(void)
     (void)mallopt(M_MMAP_THRESHOLD, ALONE_MIN);
 }
 
+/*  A site's connection takes four descriptors; shells and systemd set the soft limit to 1024, far below the hard one.
+ *  Nothing here uses select (), the only call that descriptors above 1024 break. */
+static void allow_descriptors(void)
+{
+    enum { ENOUGH = 65536 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= ENOUGH)
+        return;
+    limit.rlim_cur = limit.rlim_max < ENOUGH ? limit.rlim_max : ENOUGH;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int helio_command_run(const helio_arguments_t *arguments)
 {
+    helio_process_hide_memory();
     keep_memory();
-    /* Before any library starts a thread: they all inherit this, so signals come to the descriptor alone. */
+    allow_descriptors();
+    /* Before any library starts a thread: threads inherit this mask, so signals arrive at the descriptor only. */
     sigset_t signals;
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);

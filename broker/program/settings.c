@@ -1,9 +1,14 @@
+/*  settings.c -- the settings of the broker as tables of fields, the options of its command line, and how both are
+ *  read. */
 #include "broker/program/settings.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "broker/program/advertised.h"
+#include "federation/base/duration.h"
 
 #define AT(member) .offset = offsetof(helio_settings_t, member)
 
@@ -40,16 +45,34 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 1000000,
      .fallback = "20000",
      .example = "20000",
-     .doc = "Number of rows at which a batch is sent at the latest. While ten times as many rows wait, submissions are "
-            "refused with 429."},
+     .doc =
+         "Number of rows at which a batch is sent at the latest; a batch of 16 MiB is sent, too. While five times as "
+         "much waits, submissions are refused with 429."},
+    {.key = "connections",
+     .kind = HELIO_SPEC_U32,
+     AT(connections_max),
+     .least = 16,
+     .most = 4096,
+     .fallback = "1024",
+     .example = "1024",
+     .doc = "Maximum number of connections to the API. When seven eighths of them are open, a new one closes the one "
+            "that has waited longest for a request."},
+    {.key = "connections_per_address",
+     .kind = HELIO_SPEC_U32,
+     AT(connections_per_address_max),
+     .least = 1,
+     .most = 4096,
+     .fallback = "512",
+     .example = "512",
+     .doc = "Maximum number of connections from one address. A proxy is one address: set it to `connections` there, "
+            "and limit the addresses at the proxy."},
 };
-static const helio_spec_table_t limit_table =
-    HELIO_SPEC_TABLE("limits", helio_settings_t, limit_fields, NULL);
+static const helio_spec_table_t limit_table = HELIO_SPEC_TABLE("limits", helio_settings_t, limit_fields, NULL);
 
-#define KEPT_FOR(name, member, days, text)                                                           \
-    {                                                                                                            \
-        .key = name, .kind = HELIO_SPEC_DURATION, AT(retention.member), .least = 0, .most = 3660 * DAY_MS,      \
-        .fallback = days, .example = days, .doc = text                                                           \
+#define KEPT_FOR(name, member, days, text)                                                                 \
+    {                                                                                                      \
+        .key = name, .kind = HELIO_SPEC_DURATION, AT(retention.member), .least = 0, .most = 3660 * DAY_MS, \
+        .fallback = days, .example = days, .doc = text                                                     \
     }
 #define DAY_MS 86400000.0
 static const helio_spec_field_t retention_fields[] = {
@@ -81,12 +104,56 @@ static const helio_spec_field_t retention_fields[] = {
 static const helio_spec_table_t retention_table =
     HELIO_SPEC_TABLE("retention", helio_settings_t, retention_fields, NULL);
 
+static const char *metrics_access_name(uint32_t value)
+{
+    static const char *const words[HELIO_METRICS_ACCESS_COUNT] = {
+        [HELIO_METRICS_TOKEN] = "token", [HELIO_METRICS_LOOPBACK] = "loopback", [HELIO_METRICS_ANYONE] = "anyone"};
+    return value < HELIO_METRICS_ACCESS_COUNT ? words[value] : "unknown";
+}
+
+static helio_rc metrics_access_of(helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t value = 0; value < HELIO_METRICS_ACCESS_COUNT; value++)
+        if (helio_text_is(word, metrics_access_name(value))) {
+            *ret_value = value;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
+static const char *standby_name(uint32_t value)
+{
+    static const char *const words[HELIO_STANDBY_COUNT] = {
+        [HELIO_STANDBY_ANY] = "any", [HELIO_STANDBY_SYNCHRONOUS] = "synchronous"};
+    return value < HELIO_STANDBY_COUNT ? words[value] : "unknown";
+}
+
+static helio_rc standby_of(helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t value = 0; value < HELIO_STANDBY_COUNT; value++)
+        if (helio_text_is(word, standby_name(value))) {
+            *ret_value = value;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
 static const helio_spec_field_t setting_fields[] = {
     {.key = "database",
      .kind = HELIO_SPEC_TEXT,
      AT(database),
      .example = "host=127.0.0.1 dbname=helio user=helio",
      .doc = "Connection string of PostgreSQL (libpq keywords or URI). Keep passwords in a password file."},
+    {.key = "database_standby",
+     .kind = HELIO_SPEC_CHOICE,
+     AT(database_standby),
+     .words = HELIO_SPEC_ENUM(standby, HELIO_STANDBY),
+     .fallback = "any",
+     .example = "any",
+     .doc = "What a standby of the database has when it is promoted. `synchronous`: every confirmed commit, so that a "
+            "promotion is no restore. Say so only if that is enforced, by synchronous replication and by whatever "
+            "promotes, and announce a point-in-time recovery with `helio-broker restored`. `any`: perhaps less. Equal "
+            "on all brokers."},
     {.key = "listen_sites",
      .kind = HELIO_SPEC_TEXT,
      AT(listen_sites),
@@ -98,7 +165,22 @@ static const helio_spec_field_t setting_fields[] = {
      AT(listen_http),
      .fallback = "127.0.0.1:7480",
      .example = "127.0.0.1:7480",
-     .doc = "Address on which the broker serves the API, the console and the metrics. Put a TLS proxy in front of it."},
+     .doc = "Address on which the broker serves the API and the metrics. Put a TLS proxy in front of it."},
+    {.key = "advertise_http",
+     .kind = HELIO_SPEC_TEXT,
+     AT(advertise_http),
+     .example = "10.0.0.7:7480",
+     .doc =
+         "Address or URL at which the other brokers of the federation reach this API, to forward requests to it while "
+         "it leads. Default: `listen_http`, unless that is a wildcard."},
+    {.key = "metrics",
+     .kind = HELIO_SPEC_CHOICE,
+     AT(metrics),
+     .words = HELIO_SPEC_ENUM(metrics_access, HELIO_METRICS_ACCESS),
+     .fallback = "token",
+     .example = "token",
+     .doc = "Who may read /metrics: `token` (whoever has a token), `loopback` (also processes of this host without "
+            "one) or `anyone`. Behind a proxy on this host, `loopback` lets in whoever the proxy lets in."},
     {.key = "key_file",
      .kind = HELIO_SPEC_PATH,
      AT(key_file),
@@ -126,8 +208,8 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 86400000,
      .fallback = "15m",
      .example = "15m",
-     .doc =
-         "Time for which a site may run jobs without contact to the broker. A site renews its leases ten times as often."},
+     .doc = "Time for which a site may run jobs without contact to the broker. "
+            "A site renews its leases ten times as often."},
     {.key = "summary",
      .kind = HELIO_SPEC_DURATION,
      AT(summary_ms),
@@ -143,7 +225,9 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 86400000,
      .fallback = "60s",
      .example = "60s",
-     .doc = "A site without a message for this time gets no more jobs, and its running jobs become suspect."},
+     .doc =
+         "The running jobs of a site without a message for this time become suspect. (New jobs go elsewhere after 15 s.) It must be "
+         "longer than `summary`."},
     {.key = "commit_deadline",
      .kind = HELIO_SPEC_DURATION,
      AT(commit_deadline_ms),
@@ -151,16 +235,18 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 600000,
      .fallback = "10s",
      .example = "10s",
-     .doc =
-         "Time to wait for the answer to a commit. After that the broker drops the connection and looks up the outcome."},
+     .doc = "Time to wait for the answer to a commit. "
+            "After that the broker drops the connection and looks up the outcome."},
     {.key = "readers",
      .kind = HELIO_SPEC_U32,
      AT(readers),
      .least = 1,
      .most = 64,
-     .fallback = "2",
-     .example = "2",
-     .doc = "Number of database connections that answer queries of the API."},
+     .fallback = "4",
+     .example = "4",
+     .doc =
+         "Number of database connections that answer queries of the API. Lists and reports use at most half of them, "
+         "a tenant all but one."},
     {.key = "limits",
      .kind = HELIO_SPEC_GROUP,
      .table = &limit_table,
@@ -172,12 +258,11 @@ static const helio_spec_field_t setting_fields[] = {
          "Time for which data that grows with time is kept. 0s: for ever. Jobs, the ledger and the audit log are never "
          "deleted."},
 };
-const helio_spec_table_t helio_settings_table =
-    HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);
+const helio_spec_table_t helio_settings_table = HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);
 
 /* ---- the command line ---------------------------------------------------------------------------------- */
 
-/*  name, letter, value, place in helio_arguments_t, doc. Those with a value; the last one given wins. */
+/*  name, letter, value, field of helio_arguments_t, doc. Options with a value; the last one given wins. */
 #define VALUE_OPTIONS(X)                                                                                         \
     X(CONFIG, "config", 0, "FILE", config, "The settings file")                                                  \
     X(DATABASE, "database", 0, "CONNINFO", database, "Overrides `database` of the settings file")                \
@@ -197,7 +282,7 @@ enum {
 #define OPTION_ENUMERATOR(id, ...) OPTION_##id,
     VALUE_OPTIONS(OPTION_ENUMERATOR)
 #undef OPTION_ENUMERATOR
-    OPTION_DRY_RUN,
+        OPTION_DRY_RUN,
     OPTION_HELP,
     OPTION_VERSION,
     OPTION_COUNT
@@ -207,14 +292,14 @@ static const helio_option_t option_rows[] = {
 #define OPTION_ROW(id, name, letter, value, member, doc) {name, letter, value, NULL, doc},
     VALUE_OPTIONS(OPTION_ROW)
 #undef OPTION_ROW
-    [OPTION_DRY_RUN] = {"dry-run", 0, NULL, NULL, "prune: only say what would be deleted"},
+        [OPTION_DRY_RUN] = {"dry-run", 0, NULL, NULL, "prune: only say what would be deleted"},
     [OPTION_HELP] = {"help", 'h', NULL, NULL, "List commands and options"},
     [OPTION_VERSION] = {"version", 0, NULL, NULL, "Print the version"},
 };
 const helio_option_table_t helio_broker_options = {option_rows, OPTION_COUNT, UINT64_C(1) << OPTION_TENANT,
                                                    HELIO_ARGUMENT_TENANTS_MAX};
 
-/*  A public key in Z85 has 40 characters, and any of them may be a dash. An option with its value may be as long. */
+/*  A public key in Z85 has 40 characters, and each of them can be a dash. An option with its value can be as long. */
 static bool is_key(const char *word)
 {
     uint32_t option;
@@ -242,11 +327,10 @@ static void take(const helio_command_line_t *line, helio_arguments_t *arguments)
         arguments->words[i] = line->words[i];
 }
 
-helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments,
-                               helio_error_t *err)
+helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments, helio_error_t *err)
 {
     static const char help[] = "`helio-broker --help` lists commands and options";
-    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* what is taken points into argv */
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* the results point into argv */
     helio_command_line_rules_t rules = {.options = &helio_broker_options,
                                         .words_most = sizeof ret_arguments->words / sizeof ret_arguments->words[0],
                                         .is_word = is_key,
@@ -279,8 +363,7 @@ static helio_rc read_file(const char *path, helio_buffer_t *out, helio_error_t *
     (void)fclose(file);
     if (failed)
         return helio_fail(err, HELIO_IO, "cannot read %s", path);
-    return out->overflow ? helio_fail(err, HELIO_TOO_BIG, "%s is too large for a settings file", path)
-                         : HELIO_OK;
+    return out->overflow ? helio_fail(err, HELIO_TOO_BIG, "%s is too large for a settings file", path) : HELIO_OK;
 }
 
 static void override(helio_text_t *setting, const char *flag)
@@ -289,7 +372,7 @@ static void override(helio_text_t *setting, const char *flag)
         *setting = helio_text_of(flag);
 }
 
-/*  The broker itself looks back by weeks (schema/queries/load.sql), and so do people. */
+/*  load.sql looks back over weeks, and so do the people who read reports. */
 static helio_rc check_retention(const helio_retention_t *kept, const char *path, helio_error_t *err)
 {
     enum { WEEKS_DAYS = 32 };
@@ -308,21 +391,34 @@ static helio_rc check_retention(const helio_retention_t *kept, const char *path,
     return HELIO_OK;
 }
 
-helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *arena,
-                             helio_settings_t *ret_settings, helio_error_t *err)
+/*  Between two summaries a site that is well says nothing for the whole interval. */
+static helio_rc check_silence(const helio_settings_t *settings, const char *path, helio_error_t *err)
+{
+    char silent_after[HELIO_DURATION_SIZE], summary[HELIO_DURATION_SIZE];
+    if (settings->silent_after_ms > settings->summary_ms)
+        return HELIO_OK;
+    helio_duration_text(settings->silent_after_ms, silent_after);
+    helio_duration_text(settings->summary_ms, summary);
+    return helio_fail(err, HELIO_INVALID,
+                      "%s: silent_after must be longer than summary, and is %s where summary is %s: every site would "
+                      "be silent between two summaries",
+                      path, silent_after, summary);
+}
+
+helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *arena, helio_settings_t *ret_settings,
+                             helio_error_t *err)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t source = {0};
     helio_settings_t settings = {0};
     const char *path = arguments->config ? arguments->config : HELIO_BROKER_CONFIG_PATH;
     helio_rc rc = read_file(path, &source, err);
     if (rc == HELIO_NOT_FOUND && !arguments->config)
-        rc = HELIO_OK; /* flags alone will do */
+        rc = HELIO_OK; /* options alone suffice */
     if (rc != HELIO_OK)
         return rc;
     helio_diagnostic_t diagnostic;
     helio_spec_source_t document = {helio_arena_text(arena, helio_buffer_view(&source)), path, 0};
-    rc = helio_spec_read(&helio_settings_table, document, HELIO_SPEC_SOURCE_MAX, arena, &settings,
-                         &diagnostic);
+    rc = helio_spec_read(&helio_settings_table, document, HELIO_SPEC_SOURCE_MAX, arena, &settings, &diagnostic);
     if (rc != HELIO_OK) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         helio_diagnostic_text(&diagnostic, false, &text);
@@ -337,15 +433,19 @@ helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *
         helio_spec_levels.of(helio_text_of(arguments->log_level), &settings.log_level) != HELIO_OK)
         return helio_fail(err, HELIO_INVALID, "--log-level is debug, info, warn or error, not '%s'",
                           arguments->log_level);
-    settings.database = helio_arena_text(arena, settings.database); /* NUL-terminated from here on */
+    settings.database = helio_arena_text(arena, settings.database); /* from here on the texts are NUL-terminated */
     settings.listen_sites = helio_arena_text(arena, settings.listen_sites);
     settings.listen_http = helio_arena_text(arena, settings.listen_http);
     settings.key_file = helio_arena_text(arena, settings.key_file);
     settings.record = helio_arena_text(arena, settings.record);
+    rc = helio_advertised_url(settings.advertise_http, settings.listen_http, arena, &settings.advertise_http, err);
+    if (rc != HELIO_OK)
+        return rc;
     if (settings.database.size == 0)
-        return helio_fail(err, HELIO_INVALID,
-                          "no database is named: set `database:` in %s or pass --database", path);
+        return helio_fail(err, HELIO_INVALID, "no database is named: set `database:` in %s or pass --database", path);
     rc = check_retention(&settings.retention, path, err);
+    if (rc == HELIO_OK)
+        rc = check_silence(&settings, path, err);
     if (rc == HELIO_OK)
         *ret_settings = settings;
     return rc;
@@ -355,7 +455,9 @@ helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
 {
     helio_engine_options_t options = {.core = helio_broker_options_default(),
                                       .store = {.conninfo = self->database.data,
-                                                .commit_deadline_ms = self->commit_deadline_ms},
+                                                .commit_deadline_ms = self->commit_deadline_ms,
+                                                .http = self->advertise_http.data,
+                                                .standby_keeps = self->database_standby == HELIO_STANDBY_SYNCHRONOUS},
                                       .endpoint = self->listen_sites.data,
                                       .secret_key_path = self->key_file.data,
                                       .record_path = self->record.size ? self->record.data : NULL,
@@ -373,14 +475,13 @@ helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
 void helio_settings_reference(helio_buffer_t *out)
 {
     helio_buffer_text(
-        out,
-        "# The broker's settings\n\n"
-        "<!-- Generated from broker/program/settings.c by its test. -->\n\n"
-        "`helio-broker` reads its settings from `" HELIO_BROKER_CONFIG_PATH
-        "` or from `--config FILE` when it starts. Flags on "
-        "the\ncommand line override the file (`helio-broker --help` lists them). Durations are written as in the "
-        "[site file](site.md#quantities).\n"
-        "`helio-broker check` finds errors in this file and in the database before a broker runs.\n\n"
-        "## Keys\n\n");
+        out, "# The broker's settings\n\n"
+             "<!-- Generated from broker/program/settings.c by its test. -->\n\n"
+             "`helio-broker` reads its settings from `" HELIO_BROKER_CONFIG_PATH
+             "` or from `--config FILE` when it starts. Flags on "
+             "the\ncommand line override the file (`helio-broker --help` lists them). Durations are written as in the "
+             "[site file](site.md#quantities).\n"
+             "`helio-broker check` finds errors in this file and in the database before a broker runs.\n\n"
+             "## Keys\n\n");
     helio_spec_reference(&helio_settings_table, out);
 }

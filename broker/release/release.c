@@ -1,9 +1,10 @@
+/*  release.c -- effects by batch, each batch with an arena of its own. */
 #include "broker/release/release.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/*  The effects of one batch and the memory they stand in: freed as a whole, as they leave as a whole. */
+/*  The effects of one batch and their memory, which is freed as a whole because they leave as a whole. */
 typedef struct release_batch {
     struct release_batch *next;
     uint64_t number;
@@ -17,8 +18,8 @@ struct helio_release_queue {
     const helio_step_kind_t *kinds;
     release_batch_t *first; /* waiting, ascending */
     release_batch_t *last;
-    release_batch_t *spent; /* left; still valid for the visitor */
-    release_batch_t *spare; /* one, to be used again: batches follow each other all day */
+    release_batch_t *spent; /* they left; still valid for the visitor */
+    release_batch_t *spare; /* one batch for reuse, because batches follow each other all day */
     uint64_t count;
 };
 
@@ -95,7 +96,7 @@ void helio_release_queue_hold(helio_release_queue_t *self, const helio_effect_t 
     self->count++;
 }
 
-/*  Forgets what earlier calls handed over; keeps the memory of one batch. */
+/*  Frees what earlier calls handed over, except the memory of one batch. */
 static void forget_spent(helio_release_queue_t *self)
 {
     if (self->spent && !self->spare) {
@@ -110,8 +111,7 @@ static void forget_spent(helio_release_queue_t *self)
     self->spent = NULL;
 }
 
-uint64_t helio_release_queue_release(helio_release_queue_t *self, uint64_t durable, helio_release_fn *visit,
-                                     void *arg)
+uint64_t helio_release_queue_release(helio_release_queue_t *self, uint64_t durable, helio_release_fn *visit, void *arg)
 {
     forget_spent(self);
 #ifdef HELIO_MUTANT_reply_before_commit
@@ -119,7 +119,7 @@ uint64_t helio_release_queue_release(helio_release_queue_t *self, uint64_t durab
 #endif
     uint64_t left = 0;
     while (self->first && self->first->number <= durable) {
-        /* Taken out before the visits: a visitor that holds more starts a batch of its own. */
+        /* Removed before the visits: if the visitor holds more effects, they go into a new batch. */
         release_batch_t *batch = self->first;
         self->first = batch->next;
         if (!self->first)

@@ -1,10 +1,11 @@
+/*  batch.c -- the rows of one transaction, by kind, in as many statements as their size requires. */
 #include "broker/store/batch.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <uthash.h>
 
-/*  Statements of one kind; those beyond `used` are empty and kept for their memory. */
+/*  Statements of one kind. Those beyond `used` are empty, and kept for their memory. */
 typedef struct shelf {
     helio_columns_t **items;
     uint32_t used;
@@ -22,7 +23,7 @@ struct helio_batch {
     shelf_t shelves[HELIO_BATCH_KINDS];
     uint32_t rows;
     bool finished;
-    /* STATE rows wait here until the batch is finished, by key, in the order of their first. */
+    /* STATE rows wait here until the batch is finished: by key, in the order of the first row of each key. */
     helio_arena_t *arena;
     state_t *states;
 };
@@ -56,7 +57,7 @@ void helio_batch_reset(helio_batch_t *self)
         shelf_t *shelf = &self->shelves[kind];
         for (uint32_t i = 0; i < shelf->used; i++)
             helio_columns_reset(shelf->items[i]);
-        /* A burst's memory is not kept for ever: one statement of each kind is. */
+        /* One statement of each kind keeps its memory; the memory of a burst is freed. */
         for (; shelf->count > 1; shelf->count--)
             helio_columns_destroy(&shelf->items[shelf->count - 1]);
         shelf->used = 0;
@@ -67,7 +68,7 @@ void helio_batch_reset(helio_batch_t *self)
     self->finished = false;
 }
 
-/*  The rows of a burst of submissions: their texts are null where they are empty, whatever the column. */
+/*  A burst of submissions is rows of jobs, and in these every empty text means null. */
 static helio_columns_empty_t empty_of(uint32_t kind)
 {
     return kind == HELIO_BROKER_FX_ROW_JOB ? HELIO_COLUMNS_EMPTY_IS_NULL : HELIO_COLUMNS_EMPTY_IS_TEXT;
@@ -114,6 +115,15 @@ void helio_batch_append(helio_batch_t *self, const helio_effect_t *effect)
 uint32_t helio_batch_rows(const helio_batch_t *self)
 {
     return self->rows;
+}
+
+size_t helio_batch_bytes(const helio_batch_t *self)
+{
+    size_t bytes = helio_arena_bytes(self->arena);
+    for (uint32_t kind = 0; kind < HELIO_BATCH_KINDS; kind++)
+        for (uint32_t i = 0; i < self->shelves[kind].used; i++)
+            bytes += helio_columns_bytes(self->shelves[kind].items[i]);
+    return bytes;
 }
 
 void helio_batch_finish(helio_batch_t *self)

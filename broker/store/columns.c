@@ -1,3 +1,4 @@
+/*  columns.c -- rows as arrays in PostgreSQL's binary format. */
 #include "broker/store/columns.h"
 
 #include <assert.h>
@@ -10,7 +11,7 @@
 
 #include "federation/base/utf8.h"
 
-/*  Type numbers of PostgreSQL's catalogue, fixed for good (pg_type.dat). */
+/*  Type numbers of PostgreSQL's catalogue, which never change (pg_type.dat). */
 enum {
     OID_BOOL = 16,
     OID_BYTEA = 17,
@@ -71,7 +72,7 @@ static void add_field(helio_columns_t *self, const helio_field_t *field)
         add_column(self, OID_BYTEA);
         break;
     case HELIO_KIND_TEXT:
-    case HELIO_KIND_U32S: /* an array of arrays must be a box: lists travel as the text of a literal */
+    case HELIO_KIND_U32S: /* SQL arrays are rectangular, so a list is sent as the text of an array literal */
     case HELIO_KIND_F64S:
         add_column(self, OID_TEXT);
         break;
@@ -120,7 +121,8 @@ void helio_columns_reset(helio_columns_t *self)
     }
 }
 
-/*  As helio_buffer_append. Twenty small items a row go this way, most of them of a size that the compiler knows. */
+/*  Like helio_buffer_append, inlined: a row has about twenty small items, and the compiler knows the size of most of
+ *  them. */
 static inline void put_bytes(column_t *column, const void *bytes, size_t size)
 {
     helio_buffer_t *out = &column->bytes;
@@ -172,7 +174,7 @@ static bool plain_ascii(helio_text_t text)
     return true;
 }
 
-/*  PostgreSQL takes neither NUL nor what is not UTF-8 into a text: '?' stands in for it. */
+/*  PostgreSQL accepts neither NUL nor invalid UTF-8 in a text: '?' replaces them. */
 static void put_text(helio_columns_t *self, column_t *column, helio_text_t text)
 {
     if (plain_ascii(text)) {
@@ -204,7 +206,7 @@ static void put_list(helio_columns_t *self, column_t *column, helio_kind_t kind,
     put_item(column, self->scratch.data, (uint32_t)self->scratch.size);
 }
 
-/*  jsonb holds no NUL: U+FFFD stands in for it, which the writer puts where bytes are not UTF-8. */
+/*  jsonb accepts no NUL: U+FFFD replaces it, as the JSON writer does for invalid UTF-8. */
 static void replace_nuls(helio_buffer_t *json)
 {
     static const char nul[] = "\\u0000", replacement[] = "\\ufffd";
@@ -213,7 +215,7 @@ static void replace_nuls(helio_buffer_t *json)
             memcpy(at, replacement, sizeof replacement - 1);
 }
 
-/*  The sentences, and the JSON: null when there are none. */
+/*  The sentences, and their JSON; null when the list is empty. */
 static void put_details(helio_columns_t *self, column_t *column, const helio_details_t *details)
 {
     if (!details->items.count) {
@@ -224,7 +226,7 @@ static void put_details(helio_columns_t *self, column_t *column, const helio_det
         put_null(column + 1);
         return;
     }
-    helio_buffer_t *text = &self->details; /* put_text has a scratch of its own */
+    helio_buffer_t *text = &self->details; /* put_text uses self->scratch */
     helio_buffer_reset(text);
     helio_sentences(details, text);
     put_text(self, column, helio_buffer_view(text));
@@ -251,13 +253,13 @@ static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t 
         put_32(column, (uint32_t) * (const int32_t *)field);
         return 1;
     case HELIO_KIND_U32: {
-        /* A count beyond int4 can only be a site's nonsense: it saturates rather than turning negative. */
+        /* Only a site's nonsense exceeds int4: the value saturates rather than turning negative. */
         uint32_t value = *(const uint32_t *)field;
         put_32(column, value > INT32_MAX ? INT32_MAX : value);
         return 1;
     }
     case HELIO_KIND_I64:
-    case HELIO_KIND_U64: /* identifiers may use all bits: stored as they are */
+    case HELIO_KIND_U64: /* identifiers can use all 64 bits: stored bit by bit */
     case HELIO_KIND_F64: {
         uint64_t bits;
         memcpy(&bits, field, sizeof bits);
@@ -311,14 +313,17 @@ void helio_columns_append(helio_columns_t *self, const void *record)
     self->rows++;
 }
 
-bool helio_columns_full(const helio_columns_t *self)
+size_t helio_columns_bytes(const helio_columns_t *self)
 {
-    if (self->rows >= HELIO_COLUMNS_ROWS_MAX)
-        return true;
     size_t bytes = 0;
     for (uint32_t i = 0; i < self->count; i++)
         bytes += self->items[i].bytes.size;
-    return bytes >= HELIO_COLUMNS_BYTES_MAX;
+    return bytes;
+}
+
+bool helio_columns_full(const helio_columns_t *self)
+{
+    return self->rows >= HELIO_COLUMNS_ROWS_MAX || helio_columns_bytes(self) >= HELIO_COLUMNS_BYTES_MAX;
 }
 
 uint32_t helio_columns_rows(const helio_columns_t *self)

@@ -1,3 +1,4 @@
+/*  decode.c -- reads PostgreSQL's binary format into records. */
 #include "broker/store/decode.h"
 
 #include <assert.h>
@@ -22,7 +23,7 @@ static uint64_t read_64(const char *at)
     return be64toh(value);
 }
 
-/*  A one-dimensional binary array without nulls, of items of `width` bytes. */
+/*  A one-dimensional binary array without nulls, of items of `width` bytes. False: it is not one. */
 static bool read_array(helio_text_t bytes, uint32_t width, helio_arena_t *arena, helio_list_t *ret_list)
 {
     enum { DIMENSIONS = 0, NULLS = 4, LENGTH = 12, ITEMS = 20, EMPTY_SIZE = 12 };
@@ -76,9 +77,8 @@ static bool read_uuid(helio_text_t bytes, helio_uuid_t *ret_id)
     return true;
 }
 
-/*  bytes: one view a column, two for a KEY. */
-static bool read_field(const helio_field_t *field, const helio_text_t *bytes, helio_arena_t *arena,
-                       void *ret_value)
+/*  bytes: one view for each column, two for a KEY. False: the column does not fit the field. */
+static bool read_field(const helio_field_t *field, const helio_text_t *bytes, helio_arena_t *arena, void *ret_value)
 {
     switch (field->kind) {
     case HELIO_KIND_BOOL:
@@ -128,29 +128,28 @@ helio_rc helio_decode_row(const PGresult *result, int row, const helio_record_ty
         for (int part = 0; part < columns_of(field->kind); part++, column++) {
             if (column >= PQnfields(result) || PQgetisnull(result, row, column))
                 return helio_fail(err, HELIO_INVALID, "database: %s: no value for %s", query, field->name);
-            bytes[part] =
-                (helio_text_t){PQgetvalue(result, row, column), (uint32_t)PQgetlength(result, row, column)};
+            bytes[part] = (helio_text_t){PQgetvalue(result, row, column), (uint32_t)PQgetlength(result, row, column)};
         }
         if (!read_field(field, bytes, arena, (char *)ret_record + field->offset))
-            return helio_fail(err, HELIO_INVALID, "database: %s: column %s is of another type", query,
-                              field->name);
+            return helio_fail(err, HELIO_INVALID, "database: %s: column %s is of another type", query, field->name);
     }
     if (column != PQnfields(result))
         return helio_fail(err, HELIO_INVALID, "database: %s: more columns than fields", query);
     return HELIO_OK;
 }
 
-helio_rc helio_decode_each(PGconn *connection, const char *query, const helio_record_type_t *type,
-                           helio_decode_visit_fn *visit, void *arg, helio_error_t *err)
+helio_rc helio_decode_each(PGconn *connection, const char *query, const char *parameter,
+                           const helio_record_type_t *type, helio_decode_visit_fn *visit, void *arg, helio_error_t *err)
 {
     _Alignas(max_align_t) char record[RECORD_BYTES_MAX];
     assert(type->size <= sizeof record);
-    if (!PQsendQueryParams(connection, helio_sql_query(query), 0, NULL, NULL, NULL, NULL, 1) ||
+    if (!PQsendQueryParams(connection, helio_sql_query(query), parameter ? 1 : 0, NULL, &parameter, NULL, NULL, 1) ||
         !PQsetSingleRowMode(connection))
         return helio_fail(err, HELIO_UNAVAILABLE, "database: %s: %s", query, PQerrorMessage(connection));
     helio_arena_t *arena = helio_arena_new();
     helio_rc rc = HELIO_OK;
-    /* The connection is usable again only after the last result, so a failure reads on without visiting. */
+    /* The connection is usable again only after the last result. After a failure, the remaining results are read and
+     * dropped. */
     for (PGresult *result; (result = PQgetResult(connection)); PQclear(result)) {
         if (rc == HELIO_OK)
             rc = helio_session_check(connection, result, query, err);

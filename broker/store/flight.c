@@ -1,4 +1,4 @@
-/*  flight.c -- the batch in flight: sent as one pipeline from BEGIN to Sync, and known to be committed or not. */
+/*  flight.c -- the batch in flight: sends it as one pipeline from BEGIN to Sync, and records its commit. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,7 +9,7 @@ enum {
     ROWS_PER_MS_LEAST = 10,
     DOUBLINGS_MAX = 6,
     NUMBER_SIZE = 24,
-    HEAD_START_ROWS = 200 /* of a batch whose first statements are sent before the rest is ready */
+    HEAD_START_ROWS = 200 /* from this size on, the first statements are sent before the rest is ready */
 };
 
 void helio_store_expect(helio_store_t *self, const char *statement)
@@ -21,7 +21,7 @@ void helio_store_expect(helio_store_t *self, const char *statement)
     self->expected[self->expected_count++] = statement;
 }
 
-/*  The first batch is where pipeline mode begins: what is read at the start needs the other one. */
+/*  Pipeline mode begins with the first batch, because the reads at the start need the plain mode. */
 static bool enter_pipeline(PGconn *connection)
 {
     return PQpipelineStatus(connection) == PQ_PIPELINE_ON ||
@@ -42,8 +42,8 @@ static bool send_take_batch(helio_store_t *self)
     helio_store_expect(self, "session_take_batch");
     const char *const values[] = {epoch, number, (const char *)self->flight_open_from.bytes};
     return PQsendQueryPrepared(self->connection, "session_take_batch", 3, values,
-                               (const int[]){0, 0, sizeof self->flight_open_from.bytes},
-                               (const int[]){0, 0, 1}, 0) == 1;
+                               (const int[]){0, 0, sizeof self->flight_open_from.bytes}, (const int[]){0, 0, 1},
+                               0) == 1;
 }
 
 static bool send_put(helio_store_t *self, uint32_t kind, helio_columns_t *columns)
@@ -59,8 +59,8 @@ static bool send_put(helio_store_t *self, uint32_t kind, helio_columns_t *column
     return PQsendQueryPrepared(self->connection, name, count, values, lengths, formats, 0) == 1;
 }
 
-/*  A batch that grew while the database was away takes longer than an ordinary one, and it is the same at every try: a
- * deadline that it cannot meet would keep the federation from ever committing again. */
+/*  A batch that grew while the database was away takes longer than an ordinary one, and is the same at every try. So
+ *  the deadline grows with its rows and its tries: a deadline that it can never meet would stop all commits. */
 static int64_t flight_deadline_ms(const helio_store_t *self)
 {
     uint32_t doublings = self->sent_times < DOUBLINGS_MAX ? self->sent_times : DOUBLINGS_MAX;
@@ -75,7 +75,7 @@ bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
     self->sent_times++;
     if (!enter_pipeline(self->connection) || !send_plain(self, "begin") || !send_take_batch(self))
         return false;
-    /* The database begins while the rows of a large batch are still being copied. */
+    /* The database begins its work while the rows of a large batch are still being copied. */
     if (helio_batch_rows(self->flight) >= HEAD_START_ROWS && PQflush(self->connection) < 0)
         return false;
     uint32_t kind = 0;
@@ -93,8 +93,10 @@ bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
 void helio_store_flight_committed(helio_store_t *self)
 {
     self->in_flight = false;
+    self->lacks_room = false;
     self->sent_times = 0;
     self->committed = self->open_number - 1;
+    self->seen.batch = self->committed;
     self->deadline_ms = INT64_MAX;
     self->backoff_ms = 0;
     self->figures.batches_total++;
@@ -102,4 +104,22 @@ void helio_store_flight_committed(helio_store_t *self)
     self->figures.commit_us_last = (uint64_t)(helio_clock_boot_us() - self->sealed_us);
     self->figures.commit_us_sum += self->figures.commit_us_last;
     helio_batch_reset(self->flight);
+}
+
+int64_t helio_store_beat_every_ms(const helio_store_t *self)
+{
+    enum { BEATS = 5 }; /* within the idle time: two late ones do no harm */
+    return (int64_t)(self->idle_ms / BEATS);
+}
+
+bool helio_store_send_beat(helio_store_t *self, int64_t now_ms)
+{
+    self->beat_ms = now_ms + helio_store_beat_every_ms(self);
+    if (!enter_pipeline(self->connection) || PQpipelineSync(self->connection) != 1)
+        return false;
+    int flushed = PQflush(self->connection);
+    self->unflushed = flushed == 1;
+    self->beating = true;
+    self->deadline_ms = now_ms + (int64_t)self->commit_deadline_ms;
+    return flushed >= 0;
 }

@@ -1,10 +1,8 @@
-/*  link.c -- the writer's connection: driven without blocking, lost, found again.
+/*  link.c -- the writer's connection: driven without blocking, and restored after a loss.
  *
- *  After a loss the batch in flight is unknown. The way back is: connect; helio.resume, which needs the
- * leader lock that the old session held, so that nothing of it can still commit; its answer says whether the
- * batch had been committed. Only then is it reported or sent again.
- */
-#include <assert.h>
+ *  After a loss, the outcome of the batch in flight is unknown. The store connects and calls helio.resume. That needs
+ *  the leader lock, which the old session held: once it is granted, nothing of that session can still commit. The
+ *  answer says whether the batch was committed. Only then is the batch reported committed, or sent again. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,7 +12,7 @@
 
 #include "broker/store/internal.h"
 
-enum { BACKOFF_FIRST_MS = 50, BACKOFF_MAX_MS = 2000, LOCKED_RETRY_MS = 500, CONNECT_DEADLINE_MS = 10000 };
+enum { BACKOFF_FIRST_MS = 50, BACKOFF_MAX_MS = 2000, LOCKED_RETRY_MS = 500 };
 
 static const char take_batch[] = "session_take_batch";
 
@@ -31,8 +29,8 @@ helio_rc helio_store_prepare(PGconn *connection, helio_error_t *err)
     return HELIO_OK;
 }
 
-/*  A commit whose wait for the synchronous standby was cut short succeeds with a warning: locally durable,
- * not promised. The text is translated on some servers, so any warning that comes with a commit counts. */
+/*  A commit whose wait for the synchronous standby was cut short succeeds with a warning: it is durable here, and the
+ *  standby may lack it. Some servers translate the text, so every warning during a commit counts. */
 static void on_notice(void *arg, const PGresult *notice)
 {
     helio_store_t *self = arg;
@@ -41,8 +39,8 @@ static void on_notice(void *arg, const PGresult *notice)
         self->doubtful = true;
 }
 
-/*  A thousand jobs are more than a local socket takes by default, and the rest would wait for the engine's
- * next turn, with the database waiting for it. TCP finds its size by itself. The kernel may grant less. */
+/*  The rows of a thousand jobs exceed the default buffer of a local socket. The rest would wait for the engine's next
+ *  turn, and the database with it. TCP adapts its buffer by itself. The kernel can grant less. */
 static void widen(int fd)
 {
     enum { BATCH_SIZE = 4 << 20 };
@@ -61,11 +59,20 @@ void helio_store_listen(helio_store_t *self)
 
 void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *why)
 {
+    uint32_t hosts = helio_session_hosts(self->conninfo);
+    bool next = self->phase != HELIO_STORE_READY; /* this host did not let it lead: the next one may */
+    self->host = next ? (self->host + 1) % hosts : self->host;
     self->trouble = *why;
     helio_session_finish(&self->connection);
     self->phase = HELIO_STORE_DOWN;
     self->unflushed = false;
+    self->beating = false;
     self->deadline_ms = INT64_MAX;
+    if (next && self->host != self->first_host) {
+        self->retry_ms = now_ms; /* all are tried before any is tried again */
+        return;
+    }
+    self->first_host = self->host;
     self->retry_ms = now_ms + self->backoff_ms;
     self->backoff_ms = self->backoff_ms ? self->backoff_ms * 2 : BACKOFF_FIRST_MS;
     if (self->backoff_ms > BACKOFF_MAX_MS)
@@ -85,20 +92,17 @@ static helio_rc lose_saying(helio_store_t *self, int64_t now_ms, const char *wha
 
 static helio_rc start_connecting(helio_store_t *self, int64_t now_ms)
 {
-    self->connection = helio_session_connect_start(self->conninfo, "helio-broker");
-    if (!self->connection)
-        abort(); /* out of memory */
+    self->connection = helio_session_connect_start(self->conninfo, "helio-broker", self->host);
     if (PQstatus(self->connection) == CONNECTION_BAD)
         return lose_saying(self, now_ms, "cannot connect");
     helio_store_listen(self);
     self->phase = HELIO_STORE_CONNECTING;
     self->polling = PGRES_POLLING_WRITING;
-    self->deadline_ms = now_ms + CONNECT_DEADLINE_MS;
+    self->deadline_ms = now_ms + helio_session_connect_ms(self->conninfo);
     return HELIO_OK;
 }
 
-/*  PQconnectPoll may only be called when what it waits for has come: the loop also calls for other reasons.
- */
+/*  PQconnectPoll must only be called when what it waits for has arrived, and the loop calls for other reasons, too. */
 static bool poll_has_come(const helio_store_t *self)
 {
     struct pollfd socket = {.fd = PQsocket(self->connection),
@@ -106,27 +110,52 @@ static bool poll_has_come(const helio_store_t *self)
     return socket.fd >= 0 && poll(&socket, 1, 0) > 0;
 }
 
+void helio_store_idle_text(const helio_store_t *self, char *ret_text)
+{
+    (void)snprintf(ret_text, 24, "%" PRIu64, self->idle_ms);
+}
+
+helio_store_number_t helio_store_number(uint64_t number)
+{
+    helio_store_number_t self;
+    (void)snprintf(self.text, sizeof self.text, "%" PRIu64, number);
+    return self;
+}
+
+static bool ask_resume(helio_store_t *self)
+{
+    enum { PARAMETERS = 4 };
+    const helio_store_number_t epoch = helio_store_number(self->epoch),
+                               incarnation = helio_store_number(self->seen.incarnation),
+                               batch = helio_store_number(self->seen.batch);
+    const char *const values[PARAMETERS] = {epoch.text, self->standby_keeps ? "t" : "f", incarnation.text, batch.text};
+    helio_store_expect(self, "session_resume");
+    return PQsendQueryParams(self->connection, helio_sql_query("session_resume"), PARAMETERS, NULL, values, NULL, NULL,
+                             0) == 1 &&
+           PQpipelineSync(self->connection) == 1;
+}
+
 static bool send_resume(helio_store_t *self)
 {
-    char epoch[24];
-    (void)snprintf(epoch, sizeof epoch, "%" PRIu64, self->epoch);
+    char idle[24];
     self->expected_count = self->answered = 0;
     self->doubtful = false;
     if (PQsetnonblocking(self->connection, 1) != 0 || PQenterPipelineMode(self->connection) != 1)
         return false;
-    helio_store_expect(self, "session_resume");
-    if (PQsendQueryParams(self->connection, helio_sql_query("session_resume"), 1, NULL,
-                          (const char *const[]){epoch}, NULL, NULL, 0) != 1 ||
-        PQpipelineSync(self->connection) != 1)
+    if (!ask_resume(self))
         return false;
-    /* A second Sync: statements that fail to prepare must not undo the answer above. */
+    /* A second Sync: a statement that fails to prepare must not undo the answer above. */
     for (uint32_t kind = 0; kind <= HELIO_BATCH_KINDS; kind++) {
         const char *name = kind < HELIO_BATCH_KINDS ? helio_batch_put_name(kind) : take_batch;
         helio_store_expect(self, name);
         if (PQsendPrepare(self->connection, name, helio_sql_query(name), 0, NULL) != 1)
             return false;
     }
-    if (PQpipelineSync(self->connection) != 1)
+    helio_store_idle_text(self, idle);
+    helio_store_expect(self, "session_idle");
+    if (PQsendQueryParams(self->connection, helio_sql_query("session_idle"), 1, NULL, (const char *const[]){idle}, NULL,
+                          NULL, 0) != 1 ||
+        PQpipelineSync(self->connection) != 1)
         return false;
     int flushed = PQflush(self->connection);
     self->unflushed = flushed == 1;
@@ -150,7 +179,7 @@ static helio_rc go_on_connecting(helio_store_t *self, int64_t now_ms)
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
-/*  What became of the last batch, as the database has it. */
+/*  Compares the last batch of the database with the one that was sent. */
 static helio_rc weigh_last_batch(helio_store_t *self, helio_error_t *err)
 {
     uint64_t last_batch = self->resumed_batch;
@@ -163,26 +192,24 @@ static helio_rc weigh_last_batch(helio_store_t *self, helio_error_t *err)
         return HELIO_OK;
     }
     if (self->in_flight && last_batch == sent - 1)
-        return HELIO_OK; /* never arrived: sent again once the statements are prepared */
+        return HELIO_OK; /* it never arrived: sent again once the statements are prepared */
     return helio_fail(err, HELIO_FENCED,
                       "the database is at batch %" PRIu64 " of this epoch where %" PRIu64
                       " was expected: it lost or gained commits",
                       last_batch, sent);
 }
 
-/*  Sets *ret_wait when another session still has the lock: ours of before, or a standby that is about to
- * lead. */
-static helio_rc take_resume_answer(helio_store_t *self, const PGresult *answer, bool *ret_wait,
-                                   helio_error_t *err)
+/*  *ret_wait: another session still has the lock, either our old one or a follower that is about to lead. */
+static helio_rc take_resume_answer(helio_store_t *self, const PGresult *answer, bool *ret_wait, helio_error_t *err)
 {
     enum { LEADS, SAME_EPOCH, SAME_DATABASE, LAST_BATCH };
     *ret_wait = false;
-    if (strcmp(PQgetvalue(answer, 0, SAME_EPOCH), "t") != 0)
-        return helio_fail(err, HELIO_FENCED, "a newer broker leads (epoch %" PRIu64 " is over)", self->epoch);
     if (strcmp(PQgetvalue(answer, 0, SAME_DATABASE), "t") != 0)
         return helio_fail(
             err, HELIO_FENCED,
             "the database failed over or was restored: a new start gives the federation a new incarnation");
+    if (strcmp(PQgetvalue(answer, 0, SAME_EPOCH), "t") != 0)
+        return helio_fail(err, HELIO_FENCED, "a newer broker leads (epoch %" PRIu64 " is over)", self->epoch);
     if (strcmp(PQgetvalue(answer, 0, LEADS), "t") != 0) {
         *ret_wait = true;
         return HELIO_OK;
@@ -194,9 +221,9 @@ static helio_rc take_resume_answer(helio_store_t *self, const PGresult *answer, 
 static helio_rc finish_resuming(helio_store_t *self, int64_t now_ms)
 {
     self->phase = HELIO_STORE_READY;
+    self->beat_ms = now_ms + helio_store_beat_every_ms(self);
     self->deadline_ms = INT64_MAX;
-    if (!self->in_flight) /* a server that lets everybody in may yet refuse this batch, again and again: its
-                             disk is full */
+    if (!self->in_flight) /* a server that accepts connections can still refuse the batch: a full disk */
         self->backoff_ms = 0;
     self->figures.reconnects_total++;
     if (self->in_flight && !helio_store_send_flight(self, now_ms))
@@ -206,13 +233,19 @@ static helio_rc finish_resuming(helio_store_t *self, int64_t now_ms)
 
 static helio_rc take_sync(helio_store_t *self, int64_t now_ms, helio_error_t *err)
 {
+    if (self->beating) { /* it was sent before any batch in flight */
+        self->beating = false;
+        if (!self->in_flight)
+            self->deadline_ms = INT64_MAX;
+        return HELIO_OK;
+    }
     if (self->doubtful)
         return lose_saying(self, now_ms, "a commit was not confirmed by the standby");
     if (self->phase == HELIO_STORE_READY) {
         helio_store_flight_committed(self);
         return HELIO_OK;
     }
-    /* Of the two of a resumption the first confirms its answer, the second the prepared statements. */
+    /* A resumption has two Syncs: the first confirms its answer, the second the prepared statements. */
     if (self->answered == 1)
         return weigh_last_batch(self, err);
     return finish_resuming(self, now_ms);
@@ -222,7 +255,8 @@ static helio_rc take_answer(helio_store_t *self, const PGresult *answer, int64_t
 {
     if (PQresultStatus(answer) == PGRES_PIPELINE_SYNC)
         return take_sync(self, now_ms, err);
-    assert(self->answered < self->expected_count);
+    if (self->answered == self->expected_count) /* all but the Sync was answered: libpq says that the rest is lost */
+        return lose_saying(self, now_ms, "lost");
     const char *statement = self->expected[self->answered++];
     helio_error_t why;
     helio_rc rc = helio_session_check(self->connection, answer, statement, &why);
@@ -232,6 +266,7 @@ static helio_rc take_answer(helio_store_t *self, const PGresult *answer, int64_t
         return rc;
     }
     if (rc != HELIO_OK) {
+        self->lacks_room = self->lacks_room || (self->in_flight && helio_session_lacks_room(answer));
         helio_store_lose(self, now_ms, &why);
         return HELIO_OK;
     }
@@ -242,16 +277,18 @@ static helio_rc take_answer(helio_store_t *self, const PGresult *answer, int64_t
     bool wait = false;
     rc = take_resume_answer(self, answer, &wait, err);
     if (rc == HELIO_OK && wait) {
+        const uint32_t host = self->host; /* the right one */
         (void)lose_saying(self, now_ms, "the leader lock is still held by an older session");
+        self->host = self->first_host = host;
         self->retry_ms = now_ms + LOCKED_RETRY_MS;
     }
     return rc;
 }
 
-/*  Takes answers until there is none yet, or the connection is gone. */
+/*  Takes answers until none is available, or the connection is gone. */
 static helio_rc take_answers(helio_store_t *self, int64_t now_ms, helio_error_t *err)
 {
-    int ends = 0; /* NULL ends each statement's results; two in a row: nothing more was sent */
+    int ends = 0; /* NULL ends the results of a statement; two in a row: no more statements */
     while (self->connection && ends < 2 && !PQisBusy(self->connection)) {
         PGresult *answer = PQgetResult(self->connection);
         if (!answer) {
@@ -275,19 +312,20 @@ static helio_rc exchange(helio_store_t *self, int64_t now_ms, helio_error_t *err
             return lose_saying(self, now_ms, "lost");
         self->unflushed = flushed == 1;
     }
-    /* What had arrived before the end counts: a refusal that came with it must not pass for a mere loss. */
+    /* Answers that arrived before the loss count: a refusal among them must not be mistaken for a mere loss. */
     bool alive = PQconsumeInput(self->connection) == 1;
-    bool awaiting = self->phase == HELIO_STORE_RESUMING || self->in_flight;
+    bool awaiting = self->phase == HELIO_STORE_RESUMING || self->in_flight || self->beating;
     if (awaiting) {
         helio_rc rc = take_answers(self, now_ms, err);
         if (rc != HELIO_OK)
             return rc;
     } else {
-        (void)PQisBusy(self->connection); /* parses what the server says unasked */
+        (void)PQisBusy(self->connection); /* parses messages that the server sends by itself */
     }
     if (self->connection && (!alive || PQstatus(self->connection) != CONNECTION_OK))
         return lose_saying(self, now_ms, "lost");
-    return HELIO_OK;
+    bool due = self->phase == HELIO_STORE_READY && !self->in_flight && !self->beating && now_ms >= self->beat_ms;
+    return !due || helio_store_send_beat(self, now_ms) ? HELIO_OK : lose_saying(self, now_ms, "lost");
 }
 
 helio_rc helio_store_move(helio_store_t *self, int64_t now_ms, helio_error_t *err)

@@ -1,7 +1,10 @@
 /*  load.c -- what a new leader reads before its first step. Blocking, row by row. */
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "broker/store/access.h"
 #include "broker/store/decode.h"
 #include "broker/store/internal.h"
 #include "federation/spec/spec.h"
@@ -10,7 +13,7 @@ typedef struct emitter {
     uint32_t kind;
     helio_store_emit_fn *emit;
     void *arg;
-    helio_arena_t *arena; /* of one job's spec */
+    helio_arena_t *arena; /* for one job's spec */
 } emitter_t;
 
 static helio_rc emit_row(void *arg, const void *record, helio_error_t *err)
@@ -33,15 +36,14 @@ static helio_rc emit_job(void *arg, const void *record, helio_error_t *err)
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t brief = {0};
         helio_uuid_text(event.row.job, id);
         helio_diagnostic_brief(&diagnostic, &brief);
-        return helio_fail(err, HELIO_INVALID,
-                          "job %s was accepted by an older release and no longer parses: %.*s", id,
+        return helio_fail(err, HELIO_INVALID, "job %s was accepted by an older release and no longer parses: %.*s", id,
                           HELIO_TEXT_ARGS(helio_buffer_view(&brief)));
     }
     self->emit(self->arg, self->kind, &event);
     return HELIO_OK;
 }
 
-/*  Streaming wants the plain mode; batches enter pipeline mode again by themselves. */
+/*  Streaming needs the plain mode. The next batch enters pipeline mode again. */
 static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
 {
     assert(!self->in_flight);
@@ -84,78 +86,55 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_ACTUAL, "load_actual", &helio_row_actual_type},
         {HELIO_BROKER_EV_LOAD_SERIES, "load_series", &helio_row_series_type},
         {HELIO_BROKER_EV_LOAD_RUN, "load_run", &helio_row_run_type},
+        {HELIO_BROKER_EV_LOAD_CLASS, "load_class", &helio_row_class_type},
+        {HELIO_BROKER_EV_LOAD_GIVEN_UP, "load_given_up", &helio_row_given_up_type},
+        {HELIO_BROKER_EV_LOAD_ESTIMATE, "load_estimate", &helio_row_ledger_type},
     };
+    char usage_ms[24];
+    (void)snprintf(usage_ms, sizeof usage_ms, "%" PRId64, self->usage_ms);
     helio_rc rc = plain_mode(self, err);
     emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};
     for (size_t i = 0; rc == HELIO_OK && i < sizeof parts / sizeof parts[0]; i++) {
         emitter.kind = parts[i].kind;
-        rc = helio_decode_each(self->connection, parts[i].query, parts[i].type,
+        rc = helio_decode_each(self->connection, parts[i].query,
+                               emitter.kind == HELIO_BROKER_EV_LOAD_USAGE ? usage_ms : NULL, parts[i].type,
                                emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter, err);
     }
     helio_arena_destroy(&emitter.arena);
     return rc;
 }
 
-typedef struct visitor {
-    helio_store_token_fn *token;
-    helio_store_site_key_fn *site_key;
-    helio_store_principal_fn *principal;
+typedef struct site_key_visitor {
+    helio_store_site_key_fn *visit;
     void *arg;
-} visitor_t;
-
-static helio_rc visit_token(void *arg, const void *record, helio_error_t *err)
-{
-    (void)err;
-    const visitor_t *visitor = arg;
-    visitor->token(visitor->arg, record);
-    return HELIO_OK;
-}
-
-static helio_rc visit_principal(void *arg, const void *record, helio_error_t *err)
-{
-    (void)err;
-    const visitor_t *visitor = arg;
-    visitor->principal(visitor->arg, record);
-    return HELIO_OK;
-}
+} site_key_visitor_t;
 
 static helio_rc visit_site_key(void *arg, const void *record, helio_error_t *err)
 {
     (void)err;
-    const visitor_t *visitor = arg;
-    visitor->site_key(visitor->arg, record);
+    const site_key_visitor_t *visitor = arg;
+    visitor->visit(visitor->arg, record);
     return HELIO_OK;
 }
 
-helio_rc helio_store_each_token(helio_store_t *self, helio_store_token_fn *visit, void *arg,
-                                helio_error_t *err)
+helio_rc helio_store_each_token(helio_store_t *self, helio_store_token_fn *visit, void *arg, helio_error_t *err)
 {
-    visitor_t visitor = {.token = visit, .arg = arg};
     helio_rc rc = plain_mode(self, err);
-    if (rc == HELIO_OK)
-        rc = helio_decode_each(self->connection, "each_token", &helio_row_token_type, visit_token, &visitor,
-                               err);
-    return rc;
+    return rc == HELIO_OK ? helio_access_each_token(self->connection, visit, arg, err) : rc;
 }
 
-helio_rc helio_store_each_disabled(helio_store_t *self, helio_store_principal_fn *visit, void *arg,
-                                   helio_error_t *err)
+helio_rc helio_store_each_user(helio_store_t *self, helio_store_principal_fn *visit, void *arg, helio_error_t *err)
 {
-    visitor_t visitor = {.principal = visit, .arg = arg};
     helio_rc rc = plain_mode(self, err);
-    if (rc == HELIO_OK)
-        rc = helio_decode_each(self->connection, "each_disabled", &helio_row_principal_type, visit_principal,
-                               &visitor, err);
-    return rc;
+    return rc == HELIO_OK ? helio_access_each_user(self->connection, visit, arg, err) : rc;
 }
 
-helio_rc helio_store_each_site_key(helio_store_t *self, helio_store_site_key_fn *visit, void *arg,
-                                   helio_error_t *err)
+helio_rc helio_store_each_site_key(helio_store_t *self, helio_store_site_key_fn *visit, void *arg, helio_error_t *err)
 {
-    visitor_t visitor = {.site_key = visit, .arg = arg};
+    site_key_visitor_t visitor = {visit, arg};
     helio_rc rc = plain_mode(self, err);
     if (rc == HELIO_OK)
-        rc = helio_decode_each(self->connection, "each_site_key", &helio_row_site_key_type, visit_site_key,
+        rc = helio_decode_each(self->connection, "each_site_key", NULL, &helio_row_site_key_type, visit_site_key,
                                &visitor, err);
     return rc;
 }

@@ -1,4 +1,4 @@
-/*  migrate.c -- brings a database to this program's schema, and says whether it is there. */
+/*  migrate.c -- brings a database to this program's schema, and checks whether it has it. */
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,12 +13,12 @@ static void hex_sha256(const char *text, char ret_hex[HEX_SIZE])
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
     if (EVP_Digest(text, strlen(text), digest, &size, EVP_sha256(), NULL) != 1)
-        memset(digest, 0, sizeof digest); /* matches nothing: refused as edited */
+        memset(digest, 0, sizeof digest); /* matches no checksum: the migration is refused as edited */
     for (unsigned int i = 0; i < (HEX_SIZE - 1) / 2; i++)
         (void)snprintf(ret_hex + (size_t)2 * i, 3, "%02x", digest[i]);
 }
 
-/*  The checksum that the database holds for a migration; NULL when it was not applied. */
+/*  The checksum that the database holds for a migration; NULL if it was not applied. */
 static const char *applied_checksum(const PGresult *applied, const char *name)
 {
     for (int row = 0; row < PQntuples(applied); row++)
@@ -35,8 +35,7 @@ static const helio_sql_file_t *migration_of(const char *name)
     return NULL;
 }
 
-/*  What is applied must be known here and be unchanged. Leaves *ret_applied NULL when nothing was applied
- * yet. */
+/*  Every applied migration must be known here and unchanged. *ret_applied stays NULL if none was applied yet. */
 static helio_rc read_applied(PGconn *connection, PGresult **ret_applied, helio_error_t *err)
 {
     HELIO_AUTO(helio_session_clear_result) PGresult *exists = NULL;
@@ -54,11 +53,10 @@ static helio_rc read_applied(PGconn *connection, PGresult **ret_applied, helio_e
         const char *name = PQgetvalue(applied, row, 0);
         const helio_sql_file_t *file = migration_of(name);
         if (!file)
-            return helio_fail(
-                err, HELIO_VERSION,
-                "the database has migration %s, which this program does not know: it belongs to a "
-                "newer release; run that release",
-                name);
+            return helio_fail(err, HELIO_VERSION,
+                              "the database has migration %s, which this program does not know: it belongs to a "
+                              "newer release; run that release",
+                              name);
         char checksum[HEX_SIZE];
         hex_sha256(file->text, checksum);
         if (strcmp(checksum, PQgetvalue(applied, row, 1)) != 0)
@@ -88,8 +86,8 @@ helio_rc helio_session_verify(PGconn *connection, helio_error_t *err)
         }
     if (missing)
         return helio_fail(err, HELIO_VERSION,
-                          "the database lacks %u migration%s (first: %s): run `helio-broker migrate`",
-                          missing, missing == 1 ? "" : "s", first);
+                          "the database lacks %u migration%s (first: %s): run `helio-broker migrate`", missing,
+                          missing == 1 ? "" : "s", first);
     return HELIO_OK;
 }
 
@@ -101,14 +99,13 @@ static helio_rc apply(PGconn *connection, const helio_sql_file_t *file, helio_er
     if (rc == HELIO_OK)
         rc = helio_session_run(connection, file->name, file->text, err);
     if (rc == HELIO_OK)
-        rc = helio_session_query(connection, "migrate_note", 2, (const char *const[]){file->name, checksum},
-                                 NULL, err);
+        rc = helio_session_query(connection, "migrate_note", 2, (const char *const[]){file->name, checksum}, NULL, err);
     if (rc == HELIO_OK)
         rc = helio_session_run(connection, "commit", "commit", err);
-    return rc; /* else the connection ends, and with it the transaction */
+    return rc; /* on failure the connection ends, and with it the transaction */
 }
 
-/*  The read contract and the grants: replaced as a whole, so that no reader ever sees half of a change. */
+/*  The report views and the grants, replaced in one transaction, so that a reader never sees half of a change. */
 static helio_rc apply_report(PGconn *connection, helio_error_t *err)
 {
     helio_rc rc = helio_session_run(connection, "begin", "begin; set local lock_timeout = '30s'", err);
@@ -144,7 +141,7 @@ helio_rc helio_schema_migrate(const char *conninfo, helio_say_fn *say_fn, void *
 {
     listener_t listener = {say_fn, arg};
     HELIO_AUTO(helio_session_finish)
-    PGconn *connection = helio_session_connect(conninfo, "helio-broker migrate", err);
+    PGconn *connection = helio_session_connect(conninfo, "helio-broker migrate", NULL, err);
     if (!connection)
         return HELIO_UNAVAILABLE;
     (void)PQsetNoticeReceiver(connection, on_notice, &listener);
@@ -170,6 +167,6 @@ helio_rc helio_schema_migrate(const char *conninfo, helio_say_fn *say_fn, void *
 helio_rc helio_schema_verify(const char *conninfo, helio_error_t *err)
 {
     HELIO_AUTO(helio_session_finish)
-    PGconn *connection = helio_session_connect(conninfo, "helio-broker check", err);
+    PGconn *connection = helio_session_connect(conninfo, "helio-broker check", NULL, err);
     return connection ? helio_session_verify(connection, err) : HELIO_UNAVAILABLE;
 }

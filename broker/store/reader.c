@@ -1,27 +1,25 @@
-/*  reader.c -- threads that answer reads, each with a connection and a queue of its own. */
+/*  reader.c -- threads that answer reads, each with a connection of its own, from one queue. */
 #include "broker/store/reader.h"
 
 #include <assert.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "broker/store/read_queue.h"
 #include "broker/store/session.h"
 #include "federation/base/clock.h"
-#include "federation/base/ring.h"
 
 enum {
-    QUEUE_MAX = 1024, /* of one thread */
     THREADS_MAX = 64,
     PREPARED_MAX = 64,
-    ANSWER_DEADLINE_MS = 15000 /* statement_timeout is shorter: this one is for a dead connection */
+    ANSWER_DEADLINE_MS = 15000 /* longer than statement_timeout: it detects a dead connection */
 };
 
-/*  One round trip at connection: never writes, never waits long, resolves nothing by a search path. */
+/*  Sent once for each connection: it never writes, never waits long, and resolves no name by a search path. */
 static const char session_settings[] =
     "set default_transaction_read_only = on; set statement_timeout = '10s'; set lock_timeout = '5s'; set jit "
     "= off; "
@@ -30,9 +28,8 @@ static const char session_settings[] =
 typedef struct worker {
     helio_reader_t *reader;
     pthread_t thread;
-    helio_ring_t *queue;
-    atomic_uint waiting; /* posted and not answered: for choosing the shortest queue */
     PGconn *connection;
+    uint32_t host; /* the last one that let it in */
     const char *prepared[PREPARED_MAX];
     uint32_t prepared_count;
 } worker_t;
@@ -42,14 +39,11 @@ struct helio_reader {
     int stop_fd; /* readable once the reader is being destroyed; never drained */
     uint32_t count;
     worker_t *workers;
+    pthread_mutex_t mutex; /* guards the queue and `stopped` */
+    pthread_cond_t changed;
+    helio_read_queue_t *queue;
+    bool stopped;
 };
-
-static void answer(worker_t *self, helio_read_t *read, helio_rc rc, helio_text_t json,
-                   const helio_error_t *err)
-{
-    read->done(read, rc, json, err); /* may free it */
-    atomic_fetch_sub_explicit(&self->waiting, 1, memory_order_relaxed);
-}
 
 static void forget_connection(worker_t *self)
 {
@@ -62,7 +56,7 @@ static helio_rc ensure_connection(worker_t *self, helio_error_t *err)
     if (self->connection && PQstatus(self->connection) == CONNECTION_OK)
         return HELIO_OK;
     forget_connection(self);
-    self->connection = helio_session_connect(self->reader->conninfo, "helio-broker reads", err);
+    self->connection = helio_session_connect(self->reader->conninfo, "helio-broker reads", &self->host, err);
     if (!self->connection)
         return HELIO_UNAVAILABLE;
     helio_rc rc = helio_session_run(self->connection, "session settings", session_settings, err);
@@ -71,38 +65,13 @@ static helio_rc ensure_connection(worker_t *self, helio_error_t *err)
     return rc;
 }
 
-/*  Waits for the answer, but not beyond the deadline or the reader's end. */
-static helio_rc await(worker_t *self, helio_error_t *err)
-{
-    int64_t deadline_ms = helio_clock_boot_ms() + ANSWER_DEADLINE_MS;
-    while (PQisBusy(self->connection)) {
-        struct pollfd fds[2] = {{.fd = PQsocket(self->connection), .events = POLLIN},
-                                {.fd = self->reader->stop_fd, .events = POLLIN}};
-        int64_t left_ms = deadline_ms - helio_clock_boot_ms();
-        if (left_ms <= 0)
-            return helio_fail(err, HELIO_TIMEOUT, "database: no answer within %d s",
-                              ANSWER_DEADLINE_MS / 1000);
-        (void)poll(fds, 2, (int)left_ms);
-        if (fds[1].revents)
-            return helio_fail(err, HELIO_UNAVAILABLE, "the broker is stopping");
-        if (fds[0].revents && !PQconsumeInput(self->connection))
-            return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
-    }
-    return HELIO_OK;
-}
-
-/*  The one result of what was sent; on failure the connection is in doubt and is given up. */
+/*  The single result of what was sent. On failure the state of the connection is unknown, and it is closed. */
 static helio_rc take_result(worker_t *self, PGresult **ret_result, helio_error_t *err)
 {
-    helio_rc rc = await(self, err);
-    if (rc != HELIO_OK) {
+    helio_rc rc = helio_session_take(self->connection, self->reader->stop_fd, ANSWER_DEADLINE_MS, ret_result, err);
+    if (rc != HELIO_OK)
         forget_connection(self);
-        return rc;
-    }
-    *ret_result = PQgetResult(self->connection);
-    for (PGresult *more; (more = PQgetResult(self->connection)); PQclear(more))
-        ;
-    return HELIO_OK;
+    return rc;
 }
 
 static helio_rc ensure_prepared(worker_t *self, const char *query, helio_error_t *err)
@@ -120,7 +89,7 @@ static helio_rc ensure_prepared(worker_t *self, const char *query, helio_error_t
     rc = helio_session_check(self->connection, result, query, err);
     if (rc == HELIO_OK)
         self->prepared[self->prepared_count++] = query;
-    /* A query that cannot be prepared meets a schema of another release: nothing that the caller said. */
+    /* A query that cannot be prepared meets a schema of another release: the caller is not at fault. */
     return rc == HELIO_INVALID ? HELIO_UNAVAILABLE : rc;
 }
 
@@ -131,8 +100,7 @@ static helio_rc run(worker_t *self, const helio_read_t *read, PGresult **ret_res
         rc = ensure_prepared(self, read->query, err);
     if (rc != HELIO_OK)
         return rc;
-    if (!PQsendQueryPrepared(self->connection, read->query, (int)read->param_count, read->params, NULL, NULL,
-                             0)) {
+    if (!PQsendQueryPrepared(self->connection, read->query, (int)read->param_count, read->params, NULL, NULL, 0)) {
         rc = helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
         forget_connection(self);
         return rc;
@@ -147,18 +115,34 @@ static bool stopping(const worker_t *self)
     return poll(&fd, 1, 0) > 0;
 }
 
+static void refuse(helio_read_t *read, helio_rc rc, const char *why)
+{
+    helio_error_t err = {.code = HELIO_OK};
+    rc = helio_fail(&err, rc, "%s", why);
+    read->done(read, rc, (helio_text_t){NULL, 0}, &err);
+}
+
+static void ran(worker_t *self, const helio_read_t *read)
+{
+    helio_reader_t *reader = self->reader;
+    (void)pthread_mutex_lock(&reader->mutex);
+    helio_read_queue_ran(reader->queue, read);
+    (void)pthread_cond_broadcast(&reader->changed); /* what had to wait for this one can run */
+    (void)pthread_mutex_unlock(&reader->mutex);
+}
+
 static void serve(worker_t *self, helio_read_t *read)
 {
     helio_error_t err = {.code = HELIO_OK};
     HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
-    if (stopping(self)) {
-        helio_rc rc = helio_fail(&err, HELIO_UNAVAILABLE, "the broker is stopping");
-        answer(self, read, rc, (helio_text_t){NULL, 0}, &err);
+    if (helio_clock_boot_ms() - read->posted_ms > HELIO_READ_WAIT_MS) {
+        ran(self, read);
+        refuse(read, HELIO_TIMEOUT, "no connection to the database was free in time");
         return;
     }
     bool had_connection = self->connection != NULL;
     helio_rc rc = run(self, read, &result, &err);
-    /* A read changes nothing: once more over a new connection when the old one turned out to be dead. */
+    /* A read changes nothing, so it is tried once more over a new connection if the old one was dead. */
     if (rc == HELIO_UNAVAILABLE && had_connection && !stopping(self)) {
         helio_session_clear_result(&result);
         forget_connection(self);
@@ -169,21 +153,26 @@ static void serve(worker_t *self, helio_read_t *read)
         rc = helio_fail(&err, HELIO_NOT_FOUND, "not found");
     else if (rc == HELIO_OK)
         json = (helio_text_t){PQgetvalue(result, 0, 0), (uint32_t)PQgetlength(result, 0, 0)};
-    answer(self, read, rc, json, &err);
+    ran(self, read);
+    read->done(read, rc, json, &err); /* can free the read */
+}
+
+/*  NULL: the reader is being destroyed. */
+static helio_read_t *await_read(helio_reader_t *self)
+{
+    helio_read_t *read = NULL;
+    (void)pthread_mutex_lock(&self->mutex);
+    while (!self->stopped && !(read = helio_read_queue_pop(self->queue)))
+        (void)pthread_cond_wait(&self->changed, &self->mutex);
+    (void)pthread_mutex_unlock(&self->mutex);
+    return read;
 }
 
 static void *work(void *arg)
 {
     worker_t *self = arg;
-    for (bool stopped = false; !stopped;) {
-        struct pollfd fds[2] = {{.fd = helio_ring_fd(self->queue), .events = POLLIN},
-                                {.fd = self->reader->stop_fd, .events = POLLIN}};
-        (void)poll(fds, 2, -1);
-        stopped = fds[1].revents != 0; /* what is queued is answered below, with UNAVAILABLE */
-        helio_ring_drain_wakeups(self->queue);
-        for (helio_read_t *read; (read = helio_ring_pop(self->queue));)
-            serve(self, read);
-    }
+    for (helio_read_t *read; (read = await_read(self->reader));)
+        serve(self, read);
     forget_connection(self);
     return NULL;
 }
@@ -195,13 +184,15 @@ helio_reader_t *helio_reader_new(const char *conninfo, uint32_t threads)
     self->conninfo = helio_strdup(conninfo);
     self->stop_fd = eventfd(0, EFD_CLOEXEC);
     self->count = threads;
+    self->queue = helio_read_queue_new(threads);
+    if (pthread_mutex_init(&self->mutex, NULL) != 0 || pthread_cond_init(&self->changed, NULL) != 0)
+        abort();
     self->workers = helio_new(threads, sizeof *self->workers);
     if (self->stop_fd < 0)
         abort();
     for (uint32_t i = 0; i < threads; i++) {
         worker_t *worker = &self->workers[i];
         worker->reader = self;
-        worker->queue = helio_ring_new(QUEUE_MAX);
         if (pthread_create(&worker->thread, NULL, work, worker) != 0)
             abort();
     }
@@ -215,10 +206,17 @@ void helio_reader_destroy(helio_reader_t **self_p)
         return;
     if (eventfd_write(self->stop_fd, 1) != 0)
         abort();
-    for (uint32_t i = 0; i < self->count; i++) {
+    (void)pthread_mutex_lock(&self->mutex);
+    self->stopped = true;
+    (void)pthread_cond_broadcast(&self->changed);
+    (void)pthread_mutex_unlock(&self->mutex);
+    for (uint32_t i = 0; i < self->count; i++)
         (void)pthread_join(self->workers[i].thread, NULL);
-        helio_ring_destroy(&self->workers[i].queue);
-    }
+    for (helio_read_t *read; (read = helio_read_queue_drain(self->queue));)
+        refuse(read, HELIO_UNAVAILABLE, "the broker is stopping");
+    helio_read_queue_destroy(&self->queue);
+    (void)pthread_cond_destroy(&self->changed);
+    (void)pthread_mutex_destroy(&self->mutex);
     (void)close(self->stop_fd);
     free(self->workers);
     free(self->conninfo);
@@ -229,14 +227,9 @@ void helio_reader_destroy(helio_reader_t **self_p)
 helio_rc helio_reader_post(helio_reader_t *self, helio_read_t *read)
 {
     assert(read->param_count <= HELIO_READ_PARAMS_MAX);
-    worker_t *least = &self->workers[0];
-    for (uint32_t i = 1; i < self->count; i++)
-        if (atomic_load_explicit(&self->workers[i].waiting, memory_order_relaxed) <
-            atomic_load_explicit(&least->waiting, memory_order_relaxed))
-            least = &self->workers[i];
-    atomic_fetch_add_explicit(&least->waiting, 1, memory_order_relaxed);
-    helio_rc rc = helio_ring_push(least->queue, read);
-    if (rc != HELIO_OK)
-        atomic_fetch_sub_explicit(&least->waiting, 1, memory_order_relaxed);
+    (void)pthread_mutex_lock(&self->mutex);
+    helio_rc rc = helio_read_queue_push(self->queue, read, helio_clock_boot_ms());
+    (void)pthread_cond_signal(&self->changed);
+    (void)pthread_mutex_unlock(&self->mutex);
     return rc;
 }

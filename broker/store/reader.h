@@ -1,9 +1,8 @@
-/*  reader.h -- answers reads from PostgreSQL: named queries that build JSON text in SQL, on threads of their own.
+/*  reader.h -- answers reads from PostgreSQL, on threads of its own: named queries that build JSON text in SQL.
  *
- *  A read is posted by any thread and answered by a reader's thread through `done` (exactly once, also on failure).
- *  Queries are the blocks of schema/queries/read.sql: text parameters ($n::type inside), one row, one text column of
- *  JSON (NULL = not found). Connections are read-only, with a statement timeout, and reconnect by themselves.
- */
+ *  Any thread can post a read. A thread of the reader answers it through `done`, exactly once, also on failure. Queries
+ *  are the blocks of schema/queries/read.sql: text parameters ($n::type inside), one row, one text column of JSON (NULL
+ *  = not found). Connections are read-only, have a statement timeout, and reconnect by themselves. */
 #ifndef HELIO_BROKER_STORE_READER_H
 #define HELIO_BROKER_STORE_READER_H
 
@@ -15,19 +14,24 @@ enum { HELIO_READ_PARAMS_MAX = 8 };
 typedef struct helio_read helio_read_t;
 struct helio_read {
     const char *query;                         /* name of the block, static */
-    const char *params[HELIO_READ_PARAMS_MAX]; /* NULL = SQL null; live until done */
+    const char *params[HELIO_READ_PARAMS_MAX]; /* NULL = SQL null; they must live until `done` */
     uint32_t param_count;
-    /*  rc: OK with json, NOT_FOUND, UNAVAILABLE (no database), TIMEOUT, INVALID (a bad parameter; err says). json is
-     *  borrowed for the call. */
+    const char *owner; /* the tenant that asks; NULL: the broker itself. It must live until `done` */
+    /*  rc: OK with json; NOT_FOUND; UNAVAILABLE (no database); TIMEOUT; INVALID (a bad parameter; err names it). json
+     *  is borrowed for the call. */
     void (*done)(helio_read_t *read, helio_rc rc, helio_text_t json, const helio_error_t *err);
     void *arg;
+    /* private to the reader */
+    int64_t posted_ms;
+    helio_read_t *prev, *next;
 };
 
 typedef struct helio_reader helio_reader_t;
 
+/*  Starts the threads (1 to 64). conninfo is copied. Connections are made with the first read of each thread. */
 helio_reader_t *helio_reader_new(const char *conninfo, uint32_t threads);
-void helio_reader_destroy(helio_reader_t **self_p); /* answers what is queued with UNAVAILABLE, joins the threads */
-/*  HELIO_BUSY: the bounded queue (1,024) is full; done is not called. */
+void helio_reader_destroy(helio_reader_t **self_p); /* answers the queued reads with UNAVAILABLE, joins the threads */
+/*  HELIO_BUSY: too many reads wait, of this owner or of all (read_queue.h), and done is not called. */
 HELIO_MUST_CHECK helio_rc helio_reader_post(helio_reader_t *self, helio_read_t *read);
 
 #endif

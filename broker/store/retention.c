@@ -1,4 +1,5 @@
-/*  retention.c -- small deletions, one kind after the other, with pauses. */
+/*  retention.c -- deletes rows in small steps, one kind after the other, with pauses, so that the writer is not
+ *  delayed. */
 #include "broker/store/retention.h"
 
 #include <inttypes.h>
@@ -23,8 +24,8 @@ enum {
     DOUBT_MS = 3600000
 };
 
-/*  Nothing waits for its commits, and what a crash undoes is done again. Big tables are never read from end
- * to end for a little of them, whatever the planner knows of tables that change. */
+/*  No reply waits for these commits, and steps that a crash undoes are done again. A large table must never be scanned
+ *  whole for a few rows, whatever the planner's statistics say while the table changes. */
 static const char session_settings[] =
     "set synchronous_commit = off; set statement_timeout = '60s'; set lock_timeout = '5s'; set jit = off; "
     "set enable_seqscan = off; set search_path = pg_catalog; set idle_in_transaction_session_timeout = '30s'";
@@ -34,16 +35,16 @@ struct helio_retention_worker {
     helio_retention_t retention;
     helio_say_fn *say;
     void *arg;
-    int stop_fd; /* readable once the keeper is being destroyed; never drained */
+    int stop_fd; /* readable once the worker is being destroyed; never drained */
     pthread_t thread;
     PGconn *connection;
     int64_t doubt_since_ms; /* boot clock; 0 = the time is plausible */
-    helio_error_t trouble;  /* as it was said last; "" = none */
+    helio_error_t trouble;  /* as reported last; "" = none */
     char holder[HELIO_SESSION_HOLDER_SIZE];
 };
 
 static const struct kind {
-    const char *what, *step, *foresee;
+    const char *what, *step, *preview;
     size_t offset;
 } kinds[] = {
     {"samples", "retention_samples", "retention_preview_samples", offsetof(helio_retention_t, samples_ms)},
@@ -54,35 +55,21 @@ static const struct kind {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-static uint64_t windows_check_ms(const helio_retention_t *retention, const struct kind *kind)
+static uint64_t kept_ms(const helio_retention_t *retention, const struct kind *kind)
 {
     uint64_t kept;
     memcpy(&kept, (const char *)retention + kind->offset, sizeof kept);
     return kept;
 }
 
-/*  A session that may be told to stop while the database works. */
+/*  A connection, and the descriptor that interrupts its statements. */
 typedef struct session {
     PGconn *connection;
-    int stop_fd; /* -1 = cannot be told */
+    int stop_fd; /* -1 = cannot be interrupted */
 } session_t;
 
-static helio_rc await(const session_t *self, helio_error_t *err)
-{
-    while (PQisBusy(self->connection)) {
-        struct pollfd fds[] = {{.fd = PQsocket(self->connection), .events = POLLIN},
-                               {.fd = self->stop_fd, .events = POLLIN}};
-        (void)poll(fds, 2, -1);
-        if (fds[1].revents)
-            return helio_fail(err, HELIO_UNAVAILABLE, "the broker is stopping");
-        if (fds[0].revents && !PQconsumeInput(self->connection))
-            return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
-    }
-    return HELIO_OK;
-}
-
-/*  What a step did: what it got through, and what of that is gone. */
-typedef struct done {
+/*  Figures of one step: rows processed, rows deleted, and a third figure of the query. */
+typedef struct work_done {
     int64_t rows, gone, third;
 } work_done_t;
 
@@ -91,18 +78,16 @@ static int64_t number(const PGresult *result, int column, int64_t otherwise)
     return column < PQnfields(result) ? strtoll(PQgetvalue(result, 0, column), NULL, 10) : otherwise;
 }
 
-/*  After a failure the connection is in doubt. */
+/*  After a failure the state of the connection is unknown. */
 static helio_rc ask(const session_t *self, const char *query, int count, const char *const *values,
                     work_done_t *ret_done, helio_error_t *err)
 {
     if (!PQsendQueryParams(self->connection, helio_sql_query(query), count, NULL, values, NULL, NULL, 0))
         return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
-    helio_rc rc = await(self, err);
+    HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
+    helio_rc rc = helio_session_take(self->connection, self->stop_fd, 0, &result, err);
     if (rc != HELIO_OK)
         return rc;
-    HELIO_AUTO(helio_session_clear_result) PGresult *result = PQgetResult(self->connection);
-    for (PGresult *more; (more = PQgetResult(self->connection)); PQclear(more))
-        ;
     rc = helio_session_check(self->connection, result, query, err);
     if (rc == HELIO_OK) {
         ret_done->rows = PQntuples(result) ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
@@ -118,7 +103,7 @@ typedef struct view {
     int64_t last_ms; /* when retention ran last; 0 = never */
 } view_t;
 
-/*  Of two clocks the earlier counts, for one that runs years ahead must not delete what is young. */
+/*  The earlier of the two clocks counts: a clock that is years ahead must not delete recent rows. */
 static helio_rc look(const session_t *session, const char *holder, view_t *ret_view, helio_error_t *err)
 {
     work_done_t answer = {0};
@@ -145,7 +130,7 @@ static helio_rc ask_kind(const session_t *session, const char *query, const heli
                          const struct kind *kind, int64_t now_ms, work_done_t *ret_done, helio_error_t *err)
 {
     char before[NUMBER_SIZE], rows[NUMBER_SIZE];
-    (void)snprintf(before, sizeof before, "%" PRId64, now_ms - (int64_t)windows_check_ms(retention, kind));
+    (void)snprintf(before, sizeof before, "%" PRId64, now_ms - (int64_t)kept_ms(retention, kind));
     (void)snprintf(rows, sizeof rows, "%" PRIu32, retention->rows_per_second);
     return ask(session, query, 2, (const char *const[]){before, rows}, ret_done, err);
 }
@@ -157,16 +142,16 @@ static helio_rc compact(const session_t *session, work_done_t *ret_done, helio_e
     return ask(session, "retention_compact", 1, (const char *const[]){most}, ret_done, err);
 }
 
-/*  A step of each kind, but nothing is deleted at a time in doubt. *ret_done: of the one that did most; 0 =
- * there is nothing to do. */
-static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t now_ms,
-                         bool doubts, int64_t *ret_done, helio_error_t *err)
+/*  Runs one step of each kind; while the time is in doubt, only compaction. *ret_done: the rows of the largest step; 0
+ *  = nothing was left to do. */
+static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t now_ms, bool doubts,
+                         int64_t *ret_done, helio_error_t *err)
 {
     work_done_t done = {0};
     helio_rc rc = compact(session, &done, err);
     int64_t most = done.rows;
     for (size_t i = 0; rc == HELIO_OK && !doubts && i < KIND_COUNT; i++) {
-        if (!windows_check_ms(retention, &kinds[i]))
+        if (!kept_ms(retention, &kinds[i]))
             continue;
         rc = ask_kind(session, kinds[i].step, retention, &kinds[i], now_ms, &done, err);
         if (rc == HELIO_OK && done.rows > most)
@@ -178,7 +163,7 @@ static helio_rc round_of(const session_t *session, const helio_retention_t *rete
 
 static PGconn *connect(const char *conninfo, helio_rc *ret_rc, helio_error_t *err)
 {
-    PGconn *connection = helio_session_connect(conninfo, "helio-broker keeper", err);
+    PGconn *connection = helio_session_connect(conninfo, "helio-broker retention", NULL, err);
     *ret_rc = connection ? helio_session_verify(connection, err) : HELIO_UNAVAILABLE;
     if (*ret_rc == HELIO_OK)
         *ret_rc = helio_session_run(connection, "session settings", session_settings, err);
@@ -187,15 +172,13 @@ static PGconn *connect(const char *conninfo, helio_rc *ret_rc, helio_error_t *er
 
 /* ---- the thread ---------------------------------------------------------------------------------------- */
 
-/*  Said when it begins. A database in which retention never ran is no trouble. */
+/*  Reports a doubt when it begins. A database in which retention never ran causes no report. */
 static bool doubts(helio_retention_worker_t *self, const view_t *view)
 {
     int64_t before_ms = self->doubt_since_ms;
-    bool doubted =
-        helio_retention_doubts(view->now_ms, view->last_ms, helio_clock_boot_ms(), &self->doubt_since_ms);
+    bool doubted = helio_retention_doubts(view->now_ms, view->last_ms, helio_clock_boot_ms(), &self->doubt_since_ms);
     if (doubted && !before_ms && view->last_ms && self->say)
-        self->say(self->arg,
-                  "the clock is more than a day beyond the last round: nothing is deleted for an hour");
+        self->say(self->arg, "the clock is more than a day beyond the last round: nothing is deleted for an hour");
     return doubted;
 }
 
@@ -279,8 +262,8 @@ static void say_count(helio_say_fn *say, void *arg, const char *what, const char
     say(arg, line);
 }
 
-helio_rc helio_retention_prune(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
-                            void *arg, helio_error_t *err)
+helio_rc helio_retention_prune(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg,
+                               helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
@@ -292,7 +275,7 @@ helio_rc helio_retention_prune(const char *conninfo, const helio_retention_t *re
         rc = compact(session, &done, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         int64_t total = 0;
-        if (!windows_check_ms(retention, &kinds[i]))
+        if (!kept_ms(retention, &kinds[i]))
             continue;
         for (work_done_t done = {.rows = 1}; rc == HELIO_OK && done.rows; total += done.gone)
             rc = ask_kind(session, kinds[i].step, retention, &kinds[i], view.now_ms, &done, err);
@@ -302,8 +285,8 @@ helio_rc helio_retention_prune(const char *conninfo, const helio_retention_t *re
     return rc;
 }
 
-helio_rc helio_retention_preview(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
-                              void *arg, helio_error_t *err)
+helio_rc helio_retention_preview(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg,
+                                 helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
@@ -313,9 +296,9 @@ helio_rc helio_retention_preview(const char *conninfo, const helio_retention_t *
         rc = look(session, "", &view, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         work_done_t count = {0};
-        if (!windows_check_ms(retention, &kinds[i]))
+        if (!kept_ms(retention, &kinds[i]))
             continue;
-        rc = ask_kind(session, kinds[i].foresee, retention, &kinds[i], view.now_ms, &count, err);
+        rc = ask_kind(session, kinds[i].preview, retention, &kinds[i], view.now_ms, &count, err);
         if (rc == HELIO_OK)
             say_count(say, arg, kinds[i].what, "would delete", count.rows);
     }

@@ -1,9 +1,14 @@
+/*  session.c -- connecting to PostgreSQL, running named queries, and sorting its errors by what the caller can do. */
 #include "broker/store/session.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "federation/base/clock.h"
 
 const char *helio_sql_query(const char *name)
 {
@@ -14,23 +19,7 @@ const char *helio_sql_query(const char *name)
     return NULL;
 }
 
-/*  What stands before dbname is a default that the connection string may overrule. */
-static const char *const keywords[] = {"connect_timeout",
-                                       "keepalives_idle",
-                                       "keepalives_interval",
-                                       "keepalives_count",
-                                       "tcp_user_timeout",
-                                       "fallback_application_name",
-                                       "dbname",
-                                       NULL};
-
-static void connection_values(const char *conninfo, const char *application, const char *values[8])
-{
-    const char *const defaults[8] = {"10", "10", "5", "3", "30000", application, conninfo, NULL};
-    memcpy(values, defaults, sizeof defaults);
-}
-
-/*  libpq ends its texts with a newline and may spread them over several lines. */
+/*  libpq ends its texts with a newline and can spread them over several lines. */
 static void one_line(const char *text, char *ret_line, size_t capacity)
 {
     (void)helio_text_copy(helio_text_of(text ? text : ""), ret_line, capacity);
@@ -47,30 +36,129 @@ static void ignore_notice(void *arg, const PGresult *result)
     (void)result;
 }
 
-PGconn *helio_session_connect(const char *conninfo, const char *application, helio_error_t *err)
+static uint32_t count_items(const char *list)
 {
-    const char *values[8];
-    connection_values(conninfo, application, values);
-    PGconn *connection = PQconnectdbParams(keywords, values, 1);
-    if (PQstatus(connection) != CONNECTION_OK) {
-        char line[400];
-        one_line(PQerrorMessage(connection), line, sizeof line);
-        (void)helio_fail(err, HELIO_UNAVAILABLE, "database: %s", line);
-        PQfinish(connection);
+    uint32_t count = list && *list;
+    for (; list && *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+/*  The nth item of a list, or its only one. */
+static const char *item_of(const char *list, uint32_t nth, char *ret_item, size_t capacity)
+{
+    uint32_t count = count_items(list);
+    if (!count)
         return NULL;
+    for (nth = count > 1 ? nth % count : 0; nth; nth--)
+        list = strchr(list, ',') + 1;
+    size_t size = strcspn(list, ",");
+    if (size >= capacity)
+        return NULL;
+    memcpy(ret_item, list, size);
+    ret_item[size] = '\0';
+    return ret_item;
+}
+
+static const char *option_of(const PQconninfoOption *options, const char *keyword)
+{
+    for (; options && options->keyword; options++)
+        if (strcmp(options->keyword, keyword) == 0)
+            return options->val;
+    return NULL;
+}
+
+uint32_t helio_session_hosts(const char *conninfo)
+{
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    uint32_t hosts = count_items(option_of(options, "host")), addresses = count_items(option_of(options, "hostaddr"));
+    PQconninfoFree(options);
+    return hosts > addresses ? hosts : addresses ? addresses : 1;
+}
+
+int64_t helio_session_connect_ms(const char *conninfo)
+{
+    enum { ONE_HOST_MS = 10000, OF_SEVERAL_MS = 3000 };
+    PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
+    const char *wanted_s = option_of(options, "connect_timeout");
+    int64_t wanted_ms = wanted_s ? strtol(wanted_s, NULL, 10) * 1000 : 0;
+    PQconninfoFree(options);
+    return wanted_ms > 0 ? wanted_ms : helio_session_hosts(conninfo) > 1 ? OF_SEVERAL_MS : ONE_HOST_MS;
+}
+
+/*  libpq itself tries the hosts of a list in their order and gives up at the first that accepts a connection and closes
+ *  it; where it does not block, one that says nothing takes the time of all. So one host is tried at a time. Keywords
+ *  before dbname are defaults, which the connection string can override; those behind it override the string. */
+PGconn *helio_session_connect_start(const char *conninfo, const char *application, uint32_t nth)
+{
+    enum { DEFAULTS = 6, LISTS = 3, ITEM_SIZE = 256 };
+    static const char *const lists[LISTS] = {"host", "hostaddr", "port"};
+    const char *keys[DEFAULTS + LISTS + 1] = {"keepalives_idle",  "keepalives_interval",       "keepalives_count",
+                                              "tcp_user_timeout", "fallback_application_name", "dbname"};
+    const char *values[DEFAULTS + LISTS + 1] = {"10", "5", "3", "30000", application, conninfo};
+    char items[LISTS][ITEM_SIZE];
+    uint32_t count = DEFAULTS;
+    PQconninfoOption *options = helio_session_hosts(conninfo) > 1 ? PQconninfoParse(conninfo, NULL) : NULL;
+    for (uint32_t i = 0; options && i < LISTS; i++) {
+        keys[count] = lists[i];
+        values[count] = item_of(option_of(options, lists[i]), nth, items[i], ITEM_SIZE);
+        count += values[count] != NULL;
     }
+    keys[count] = NULL;
+    PQconninfoFree(options);
+    PGconn *connection = PQconnectStartParams(keys, values, 1);
+    if (!connection)
+        abort(); /* out of memory */
     (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
     return connection;
 }
 
-PGconn *helio_session_connect_start(const char *conninfo, const char *application)
+/*  Waits until the connection is made, or has failed. False: it has failed, or not been made by then. */
+static bool await_connection(PGconn *connection, int64_t deadline_ms)
 {
-    const char *values[8];
-    connection_values(conninfo, application, values);
-    PGconn *connection = PQconnectStartParams(keywords, values, 1);
-    if (connection)
-        (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
-    return connection;
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+    while (PQstatus(connection) != CONNECTION_BAD) {
+        struct pollfd socket = {.fd = PQsocket(connection),
+                                .events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+        int64_t left_ms = deadline_ms - helio_clock_boot_ms();
+        int ready = left_ms > 0 ? poll(&socket, 1, (int)left_ms) : 0;
+        if (ready == 0)
+            return false;
+        if (ready < 0)
+            continue; /* a signal */
+        status = PQconnectPoll(connection);
+        if (status == PGRES_POLLING_OK)
+            return true;
+        if (status == PGRES_POLLING_FAILED)
+            return false;
+    }
+    return false;
+}
+
+PGconn *helio_session_connect(const char *conninfo, const char *application, uint32_t *host_p, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t why = {0};
+    const uint32_t hosts = helio_session_hosts(conninfo), first = host_p ? *host_p : 0;
+    for (uint32_t i = 0; i < hosts; i++) {
+        char line[300];
+        PGconn *connection = helio_session_connect_start(conninfo, application, first + i);
+        if (await_connection(connection, helio_clock_boot_ms() + helio_session_connect_ms(conninfo))) {
+            (void)PQsetnonblocking(connection, 0);
+            if (host_p)
+                *host_p = (first + i) % hosts;
+            return connection;
+        }
+        one_line(PQerrorMessage(connection), line, sizeof line);
+        const char *host = PQhost(connection);
+        if (*line)
+            helio_buffer_printf(&why, "%s%s", i ? "; " : "", line);
+        else
+            helio_buffer_printf(&why, "%sno answer from %s port %s", i ? "; " : "", host ? host : "the server",
+                                PQport(connection));
+        PQfinish(connection);
+    }
+    (void)helio_fail(err, HELIO_UNAVAILABLE, "database: %s", why.data);
+    return NULL;
 }
 
 void helio_session_holder(char ret_name[HELIO_SESSION_HOLDER_SIZE])
@@ -99,7 +187,7 @@ static bool state_begins(const char *sqlstate, const char *prefix)
     return strncmp(sqlstate, prefix, strlen(prefix)) == 0;
 }
 
-/*  Classes of SQLSTATE that say something of the server or of the moment, not of the statement. */
+/*  Classes of SQLSTATE that concern the server or the moment, not the statement. */
 static helio_rc outcome_of_state(const char *sqlstate)
 {
     static const char *const passing[] = {"08", "40", "53", "57P", "58", "55", "25006", "XX"};
@@ -111,6 +199,12 @@ static helio_rc outcome_of_state(const char *sqlstate)
         if (state_begins(sqlstate, passing[i]))
             return HELIO_UNAVAILABLE;
     return HELIO_INVALID;
+}
+
+bool helio_session_lacks_room(const PGresult *result)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    return sqlstate && state_begins(sqlstate, "53");
 }
 
 helio_rc helio_session_outcome(PGconn *connection, const PGresult *result)
@@ -135,10 +229,47 @@ helio_rc helio_session_check(PGconn *connection, const PGresult *result, const c
     const char *constraint = result ? PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME) : NULL;
     char line[300];
     one_line(primary ? primary : PQerrorMessage(connection), line, sizeof line);
-    if (sqlstate && strcmp(sqlstate, "HE003") == 0) /* a function of the schema speaks to people */
+    if (sqlstate && strcmp(sqlstate, "HE003") == 0) /* raised by a function of the schema, with a text for operators */
         return helio_fail(err, rc, "%s", line);
     return helio_fail(err, rc, "database: %s: %s (%s%s%s)", what, line, sqlstate ? sqlstate : "connection",
                       constraint ? ", " : "", constraint ? constraint : "");
+}
+
+static helio_rc await(PGconn *connection, int stop_fd, uint32_t wait_ms, int64_t deadline_ms, helio_error_t *err)
+{
+    while (PQisBusy(connection)) {
+        struct pollfd fds[] = {{.fd = PQsocket(connection), .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
+        int64_t left_ms = deadline_ms - helio_clock_boot_ms();
+        if (wait_ms && left_ms <= 0)
+            return helio_fail(err, HELIO_TIMEOUT, "database: no answer within %u s", wait_ms / 1000);
+        (void)poll(fds, 2, wait_ms ? (int)left_ms : -1);
+        if (fds[1].revents)
+            return helio_fail(err, HELIO_UNAVAILABLE, "the broker is stopping");
+        if (fds[0].revents && !PQconsumeInput(connection))
+            return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(connection));
+    }
+    return HELIO_OK;
+}
+
+helio_rc helio_session_take(PGconn *connection, int stop_fd, uint32_t wait_ms, PGresult **ret_result,
+                            helio_error_t *err)
+{
+    int64_t deadline_ms = helio_clock_boot_ms() + wait_ms;
+    PGresult *first = NULL;
+    helio_rc rc;
+    while ((rc = await(connection, stop_fd, wait_ms, deadline_ms, err)) == HELIO_OK) {
+        PGresult *result = PQgetResult(connection);
+        if (!result) {
+            *ret_result = first;
+            return HELIO_OK;
+        }
+        if (first)
+            PQclear(result);
+        else
+            first = result;
+    }
+    PQclear(first);
+    return rc;
 }
 
 helio_rc helio_session_query(PGconn *connection, const char *name, int count, const char *const *values,

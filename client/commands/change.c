@@ -1,3 +1,4 @@
+/*  change.c -- adds members to the JSON object of a change, and sends it. */
 #include "client/commands/change.h"
 
 #include <stdlib.h>
@@ -96,8 +97,7 @@ bool helio_change_weight(const helio_client_t *client, json_t *body)
         return true;
     if (is_number(value, &weight) && weight > 0 && weight <= 1000)
         return put(body, "weight", json_real(weight));
-    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--weight: must be above 0 and at most 1000, not '%.64s'",
-                            value);
+    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--weight: must be above 0 and at most 1000, not '%.64s'", value);
     return false;
 }
 

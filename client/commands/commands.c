@@ -1,3 +1,4 @@
+/*  commands.c -- the table of all commands. */
 #include "client/commands/commands.h"
 
 #define O(name) HELIO_OPTION(name)
@@ -5,7 +6,7 @@
 static const helio_command_t commands[] = {
     {"run", "FILE|-", "Submit one job, follow it and exit with its exit code",
      "Submits the job and follows it: its states go to standard error, its log to standard output. Ends with the "
-     "job's own exit code.\n\nThe first Ctrl-C asks, the second cancels the job, and the third leaves at once. "
+     "job's own exit code.\n\nThe first Ctrl-C asks whether to cancel, the second cancels the job, and the third leaves at once. "
      "Ctrl-\\ leaves and lets the job run. While the broker cannot be reached, the command waits; the job is not "
      "affected. When the job becomes held, the command exits with 8, because an operator must release the job; "
      "--keep-waiting makes it wait for that.",
@@ -49,27 +50,28 @@ static const helio_command_t commands[] = {
      .words = HELIO_OPERANDS_BATCH,
      .handler = helio_cmd_convert},
     {"ls", "", "List jobs, newest first",
-     "Tables show the last 8 characters of a job id. Every command accepts those.", "helio ls --state running",
-     O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_ls},
+     "The newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
+     "job id. Every command accepts those.",
+     "helio ls --state running", O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER,
+     HELIO_OPERANDS_NONE, helio_cmd_ls},
     {"show", "ID…", "Show jobs and their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_show},
     {"explain", "ID", "Explain why a job waits, or why it runs where it does",
      "Shows the state, the reason why the job waits, and its expected start; compares the chosen site with the next "
-     "best; lists every site with its figures or the reason why it was rejected; and ends with the job's history.",
+     "best; lists every site with its figures or the reason why it was rejected; and ends with the job's history. The "
+     "figures are those of the decision that placed the job, or of the newest one while it waits.",
      "helio explain 4q8r7xyz", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_explain},
     {"logs", "ID", "Print a job's output",
      "Prints the log of the job's latest attempt, or of the attempt that --epoch names. With -f it continues until "
      "the job is over.",
-     "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
-     helio_cmd_logs},
+     "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_logs},
     {"wait", "ID…", "Wait for jobs to end and exit with their exit code",
      "Exits with the job's own exit code; of several jobs, with the first code that is not 0, in the order of the "
      "arguments. 124: time limit reached; 130: cancelled; 125: lost. Exits with 8 when --timeout has passed, and "
      "also when every job that is not over is held; with --keep-waiting it waits for their release. While the broker "
      "cannot be reached, the command waits.",
-     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_OPERANDS_MAX,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_wait},
+     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
+     HELIO_OPERANDS_JOBS, helio_cmd_wait},
     {"cancel", "ID…", "Cancel jobs", "A running job first gets its grace time to save its state.",
      "helio cancel 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel},
     {"edit", "ID…", "Change what waiting jobs ask for",
@@ -79,12 +81,11 @@ static const helio_command_t commands[] = {
      "submission. A deadline that no site can meet is refused, as at submission. The submitted document does not "
      "change: `helio show` lists who edited what, and when.",
      "helio edit 4q8r7xyz --goal green --flexible 12h",
-     O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1,
-     HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit},
+     O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1, HELIO_OPERANDS_MAX,
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit},
     {"release", "ID…", "Release held jobs, so that they are placed again",
      "A job becomes held when it keeps failing for reasons that are not its own. `helio explain` shows the failures.",
-     "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
-     helio_cmd_release},
+     "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_release},
     {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_sites},
     {"gpus", "", "List GPUs: how many are free, how many exist, and the largest free block", "", "helio gpus", 0, 0, 0,
@@ -117,8 +118,7 @@ static const helio_command_t commands[] = {
      0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_rm},
     {"queues", "", "List the queues",
      "PRIORITY is the priority that applies everywhere now, REGIONS lists the regions with another one.",
-     "helio queues", 0, 0, 0,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues},
+     "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues},
     {"overflow set", "NAME", "Set which further sites jobs may use as their wait grows",
      "Applies to the jobs of --queue, of --tenant, or of that tenant in that queue. Each --step names sites by "
      "patterns. From the second step on it also says how long a job waits before the step opens (after=10m), and "
@@ -149,8 +149,8 @@ static const helio_command_t commands[] = {
      "USD' one of them. What is not given stays as it is. TENANT '*' with --queue applies to each tenant without a "
      "quota of its own in that queue. Operators only.",
      "helio quota set acme --burst 64 --budget '20000 USD/month' --budget '2 t/month'",
-     O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT) | O(BUDGET), 1, 1,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_quota_set},
+     O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT) | O(BUDGET), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
+     helio_cmd_quota_set},
     {"quota", "[TENANT]", "List quotas, guarantees, use and budgets of tenants",
      "If there are budgets, a second table shows for each the amount used in the current period, the amount that "
      "running jobs are expected to use, the rest, and when the next period begins. csv has only the quotas. GPUH/DAY "
@@ -208,21 +208,27 @@ static const helio_command_t commands[] = {
      "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_attest},
     {"keys add", "SITE KEY", "Admit a site by its agent's public key",
-     "KEY is the public key (40 characters) or a file that holds it. Administrators only.",
-     "helio keys add lulea lulea.pub", 0, 2, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_add},
-    {"keys new", "PATH", "Show how to make a site's key pair",
-     "A key pair is made at its site, by `helio-agent keygen PATH`. The secret half never leaves the site.",
-     "", 0, 0, 1, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_FILES, helio_cmd_keys_new},
+     "KEY is the public key (40 characters) or a file that holds it on a line of its own; lines that begin with '#' are "
+     "comments. `helio-agent keygen PATH` makes the pair at the "
+     "site: PATH holds the secret key, which never leaves the site, and PATH.pub the public key. A key that is in force for "
+     "another site is refused, and one that was revoked without --again. Administrators only.",
+     "helio keys add lulea lulea.pub", O(AGAIN), 2, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_add},
+    {"keys ls", "", "List the public keys of all sites", "Also those that are revoked. Administrators only.",
+     "helio keys ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_keys_ls},
+    {"keys revoke", "SITE [KEY]", "Revoke a site's public key immediately",
+     "Its connections end within seconds, and it opens no new ones. The site's jobs continue, and a new key that is "
+     "added with `helio keys add` takes them over. Without KEY, all keys of the site are revoked. Administrators only.",
+     "helio keys revoke lulea lulea.pub", 0, 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_revoke},
     {"token add", "", "Create a token and print it once",
      "The broker stores only the token's hash. Administrators only.",
-     "helio token add --tenant nlp --user ana --role user --ttl 90d", O(TENANT) | O(USER) | O(ROLE) | O(TTL),
-     0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_add},
+     "helio token add --tenant nlp --user ana --role user --ttl 90d", O(TENANT) | O(USER) | O(ROLE) | O(TTL), 0, 0,
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_add},
     {"token ls", "", "List tokens", "", "helio token ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_token_ls},
     {"token revoke", "TOKEN-ID…", "Revoke tokens immediately", "", "helio token revoke 7c1d0f2a", 0, 1,
      HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_revoke},
-    {"user ls", "", "List the users and sites that have access to the broker", "Administrators only.",
-     "helio user ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_user_ls},
+    {"user ls", "", "List the users and sites that have access to the broker", "Administrators only.", "helio user ls",
+     0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_user_ls},
     {"user disable", "USER", "Disable all tokens of a user immediately",
      "Its open streams end, and no token can be made for it until it is enabled again. Its jobs continue. "
      "Administrators only.",
@@ -231,21 +237,39 @@ static const helio_command_t commands[] = {
     {"user enable", "USER", "Enable the tokens of a user again", "Revoked tokens stay revoked. Administrators only.",
      "helio user enable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_user_enable},
+    {"audit anchor", "", "Print the number, hash and time of the last audit entry, as one line",
+     "Keep it on another machine: `helio audit verify --anchor` finds out later whether this entry is still the same. "
+     "Administrators only.",
+     "helio audit anchor", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit_anchor},
     {"audit verify", "", "Check that no audit entry was changed or removed",
      "Each entry holds a hash of the one before it. Exits with 1 and names the first entry that does not match its "
-     "predecessor. Administrators only.",
-     "helio audit verify", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit_verify},
+     "predecessor. Whoever owns the database can remove the last entries, or make all hashes again: only anchors that "
+     "are kept elsewhere show that. Administrators only.",
+     "helio audit verify --anchor anchors.txt", O(ANCHOR), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
+     helio_cmd_audit_verify},
     {"audit", "", "List who changed what",
      "An action is a verb (drain, edit, cancel), or an object and what was done to it (quota-set, token-revoke, "
      "queue-rm). Rows of older releases may use other words (site_key.put, queue-remove). Administrators only.",
-     "helio audit --limit 20",
-     O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit},
-    {"doctor", "", "Check settings, broker, token, clock and sites, and suggest remedies", "", "helio doctor", 0, 0,
-     0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor},
-    {"completion", "bash|zsh|fish", "Print a completion script", "", "source <(helio completion bash)", 0, 1,
-     1, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_SHELLS, helio_cmd_completion},
-    {"help", "[COMMAND]", "Show the help of a command, or list all commands", "--man prints the manual page in roff "
-        "format.",
+     "helio audit --limit 20", O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit},
+    {"doctor", "", "Check settings, broker, token, clock and sites, and suggest remedies", "", "helio doctor", 0, 0, 0,
+     HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor},
+    {.name = "simulate",
+     .synopsis = "--fleet FILE --jobs FILE --carbon FILE [OPTION…]",
+     .summary = "Compare policies over a trace of jobs",
+     .doc = "Runs the jobs of a trace over a fleet of sites with each policy, by the broker's own decisions in virtual "
+            "time, and prints a row for each: waits, slowdown, cost, energy and carbon. Needs no broker. `helio "
+            "simulate --help` lists options and policies; docs/simulate.md describes the files and what the figures "
+            "mean.",
+     .example = "helio simulate --fleet fleet.yaml --jobs jobs.csv.gz --carbon carbon.csv.gz --policy "
+                "isolated,least-wait,greenest",
+     .most = HELIO_OPERANDS_MAX,
+     .words = HELIO_OPERANDS_PROGRAM,
+     .handler = helio_cmd_simulate},
+    {"completion", "bash|zsh|fish", "Print a completion script", "", "source <(helio completion bash)", 0, 1, 1,
+     HELIO_NEEDS_NOTHING, HELIO_OPERANDS_SHELLS, helio_cmd_completion},
+    {"help", "[COMMAND]", "Show the help of a command, or list all commands",
+     "--man prints the manual page in roff "
+     "format.",
      "helio help submit", O(MAN), 0, 2, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_COMMANDS, helio_cmd_help},
     {"version", "", "Print the version", "", "helio version", 0, 0, 0, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_NONE,
      helio_cmd_version},

@@ -64,15 +64,19 @@ int helio_cmd_links_set(helio_client_t *client);
 int helio_cmd_links_rm(helio_client_t *client);
 /*  keys.c, token.c, user.c */
 int helio_cmd_keys_add(helio_client_t *client);
-int helio_cmd_keys_new(helio_client_t *client);
+int helio_cmd_keys_ls(helio_client_t *client);
+int helio_cmd_keys_revoke(helio_client_t *client);
 int helio_cmd_token_add(helio_client_t *client);
 int helio_cmd_token_ls(helio_client_t *client);
 int helio_cmd_token_revoke(helio_client_t *client);
 int helio_cmd_user_ls(helio_client_t *client);
 int helio_cmd_user_disable(helio_client_t *client);
 int helio_cmd_user_enable(helio_client_t *client);
+/*  simulate.c */
+int helio_cmd_simulate(helio_client_t *client);
 /*  audit.c, doctor.c */
 int helio_cmd_audit(helio_client_t *client);
+int helio_cmd_audit_anchor(helio_client_t *client);
 int helio_cmd_audit_verify(helio_client_t *client);
 int helio_cmd_doctor(helio_client_t *client);
 /*  help.c */

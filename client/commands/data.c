@@ -1,9 +1,10 @@
-/*  data: which sites hold which data. */
+/*  data.c -- `data`: which sites hold which data. */
 #include <stdlib.h>
 
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
+#include "client/output/humanise.h"
 
 /*  Tables show the sites in one cell; a question mark follows the name of an unknown site. */
 static void add_text(json_t *row)
@@ -15,7 +16,9 @@ static void add_text(json_t *row)
         for (size_t j = 0; j < json_array_size(strangers); j++)
             strange = strange || json_equal(json_array_get(sites, i), json_array_get(strangers, j));
         const char *site = json_string_value(json_array_get(sites, i));
-        helio_buffer_printf(&text, "%s%.64s%s", i ? ", " : "", site ? site : "", strange ? "?" : "");
+        helio_buffer_text(&text, i ? ", " : "");
+        helio_short_name(site ? site : "", 64, &text);
+        helio_buffer_text(&text, strange ? "?" : "");
     }
     if (json_object_set_new(row, "sites_text", json_string(text.data ? text.data : "")) != 0)
         abort(); /* memory */

@@ -1,42 +1,20 @@
-/*  `doctor`: checks everything between this command line and a running job, and suggests remedies. */
+/*  doctor.c -- `doctor`: checks everything between this command line and a running job, and suggests remedies. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/doctor_sites.h"
+#include "client/invocation/brokers.h"
 #include "client/invocation/settings.h"
+#include "client/output/columns.h"
 #include "client/output/humanise.h"
 #include "client/transport/response.h"
+#include "client/transport/retry.h"
 #include "federation/base/clock.h"
 
 enum { SKEW_FINE_MS = 5000 };
 
-typedef struct checkup {
-    helio_client_t *client;
-    int code; /* of the first check that failed */
-} checkup_t;
-
-static void line(const checkup_t *self, const char *mark, const char *what, const char *text,
-                 const char *remedy)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
-    helio_safe_text(text, false, &safe);
-    fprintf(self->client->io->out, "%s %-9s %s\n", mark, what, safe.data ? safe.data : "");
-    if (remedy)
-        fprintf(self->client->io->out, "%12shelp: %s\n", "", remedy);
-}
-
-static void good(const checkup_t *self, const char *what, const char *text)
-{
-    line(self, "✔", what, text, NULL);
-}
-
-static void bad(checkup_t *self, int code, const char *what, const char *text, const char *remedy)
-{
-    line(self, "✗", what, text, remedy);
-    if (self->code == HELIO_EXIT_OK)
-        self->code = code;
-}
-
-static void check_settings(checkup_t *self)
+static void check_settings(helio_checkup_t *self)
 {
     const helio_settings_t *settings = self->client->settings;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
@@ -46,7 +24,7 @@ static void check_settings(checkup_t *self)
         helio_buffer_text(&text, "no file; only options and environment");
     if (settings->context[0])
         helio_buffer_printf(&text, " (context %s)", settings->context);
-    good(self, "settings", text.data);
+    helio_checkup_good(self, "settings", text.data);
 }
 
 static bool is_plain_and_far(const char *url)
@@ -55,27 +33,32 @@ static bool is_plain_and_far(const char *url)
            strncmp(url + 7, "localhost", 9) != 0 && strncmp(url + 7, "[::1]", 5) != 0;
 }
 
-static void check_token(checkup_t *self)
+static void check_token(helio_checkup_t *self)
 {
     const helio_settings_t *settings = self->client->settings;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (settings->withheld_from[0]) {
         helio_buffer_printf(&text, "the token from %s is for another broker than the one in ./.helio.yaml",
                             settings->withheld_from);
-        bad(self, HELIO_EXIT_FORBIDDEN, "token", text.data,
-            "give --broker URL yourself, or put a token beside that URL");
+        helio_checkup_bad(self, HELIO_EXIT_FORBIDDEN, "token", text.data,
+                          "give --broker URL yourself, or put a token beside that URL");
+    } else if (settings->token_missing[0]) {
+        helio_buffer_printf(&text, "the file %s, which %s names, does not exist", settings->token_missing,
+                            settings->token_from);
+        helio_checkup_bad(self, HELIO_EXIT_FORBIDDEN, "token", text.data, HELIO_SETTINGS_TOKEN_REMEDY);
     } else if (!settings->token[0]) {
-        bad(self, HELIO_EXIT_FORBIDDEN, "token", "none",
-            "set HELIO_TOKEN or `token_file:`; an administrator creates a token with `helio token add`");
+        helio_checkup_bad(self, HELIO_EXIT_FORBIDDEN, "token", "none",
+                          "set HELIO_TOKEN or `token_file:`; an administrator creates a token with `helio token add`");
     } else {
         helio_buffer_printf(&text, "from %s", settings->token_from);
-        good(self, "token", text.data);
+        helio_checkup_good(self, "token", text.data);
         if (is_plain_and_far(settings->broker))
-            bad(self, HELIO_EXIT_FAILURE, "secrecy", "the token travels unencrypted", "use an https:// URL");
+            helio_checkup_bad(self, HELIO_EXIT_FAILURE, "secrecy", "the token travels unencrypted",
+                              "use an https:// URL");
     }
 }
 
-static void check_clock(checkup_t *self, int64_t date_wall_ms)
+static void check_clock(helio_checkup_t *self, int64_t date_wall_ms)
 {
     if (!date_wall_ms)
         return;
@@ -84,144 +67,187 @@ static void check_clock(checkup_t *self, int64_t date_wall_ms)
     helio_human_duration((double)(skew_ms < 0 ? -skew_ms : skew_ms) / 1000, human);
     (void)snprintf(text, sizeof text, "%s %s the broker's clock", human, skew_ms < 0 ? "behind" : "ahead of");
     if (skew_ms > SKEW_FINE_MS || skew_ms < -SKEW_FINE_MS)
-        bad(self, HELIO_EXIT_FAILURE, "clock", text,
-            "synchronise this machine's clock (timedatectl set-ntp true)");
+        helio_checkup_bad(self, HELIO_EXIT_FAILURE, "clock", text,
+                          "synchronise this machine's clock (timedatectl set-ntp true)");
     else
-        good(self, "clock", "agrees with the broker's clock");
+        helio_checkup_good(self, "clock", "agrees with the broker's clock");
 }
 
-/*  The broker's sentence says what is missing: its database, or leadership. */
-static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *response)
+/*  The broker's sentence says what is missing: its database, or the way to the one that leads. */
+static void say_not_ready(helio_checkup_t *self, const helio_response_t *response)
 {
     HELIO_AUTO(helio_json_clear) json_t *problem = NULL;
-    char text[256];
-    if (rc == HELIO_OK && response->body.size)
+    char text[640];
+    if (response->body.size)
         problem = json_loadb(response->body.data, response->body.size, 0, NULL);
     const char *detail = helio_output_string(problem, "detail");
-    (void)snprintf(text, sizeof text, "the broker runs, but takes no jobs now%s%.160s", detail[0] ? ": " : "", detail);
-    bad(self, HELIO_EXIT_UNREACHABLE, "ready", text,
+    (void)snprintf(text, sizeof text, "the broker runs, but takes no jobs now%s%.500s", detail[0] ? ": " : "", detail);
+    helio_checkup_bad(
+        self, HELIO_EXIT_UNREACHABLE, "ready", text,
         "unless it has only just started, its operator finds the cause in its log; `helio-broker check` tests the "
         "database that `database:` of the broker's settings names");
 }
 
+static void check_ready(helio_checkup_t *self)
+{
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0}, any = {0};
+    helio_error_t err;
+    helio_rc rc = helio_checkup_ask(self, self->broker, "/readyz", &response, &err);
+    if (rc == HELIO_OK && response.status == 200)
+        helio_checkup_good(self, "ready", "the broker leads and reaches its database");
+    else if (helio_checkup_ask(self, self->broker, "/readyz?role=any", &any, &err) == HELIO_OK && any.status == 200)
+        helio_checkup_good(self, "ready", "the broker follows, and forwards to the one that leads");
+    else
+        say_not_ready(self, any.body.size ? &any : &response);
+}
+
 /*  False when no broker answers; the remaining checks are then skipped. */
-static bool check_broker(checkup_t *self)
+static bool check_broker(helio_checkup_t *self)
 {
     helio_client_t *client = self->client;
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
     helio_error_t err;
     char text[160];
-    helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = "/healthz", .once = true},
-                                    &response, &err);
+    helio_rc rc = HELIO_UNAVAILABLE;
+    for (uint32_t i = 1; rc != HELIO_OK && i <= helio_remote_broker_count(client->remote); i++)
+        rc = helio_checkup_ask(self, self->broker = i, "/healthz", &response,
+                               &err); /* those before it are named one by one later */
     if (rc != HELIO_OK) {
-        bad(self, helio_response_exit_of_rc(rc), "broker", err.text,
-            rc == HELIO_INVALID ? "name the certificates to trust with --ca-file or `ca_file:`"
-                                : "check that it runs there and that this network reaches it");
+        helio_checkup_bad(self, helio_response_exit_of_rc(rc), "broker", err.text,
+                          rc == HELIO_INVALID ? "name the certificates to trust with --ca-file or `ca_file:`"
+                                              : "check that it runs there and that this network reaches it");
         return false;
     }
     if (response.status != 200) {
-        (void)snprintf(text, sizeof text, "%.100s answers %ld", client->settings->broker, response.status);
-        bad(self, HELIO_EXIT_UNREACHABLE, "broker", text, "check that this is the URL of a Heliostat broker");
+        (void)snprintf(text, sizeof text, "%.100s answers %ld", helio_remote_broker(client->remote, self->broker),
+                       response.status);
+        helio_checkup_bad(self, HELIO_EXIT_UNREACHABLE, "broker", text,
+                          "check that this is the URL of a Heliostat broker");
         return false;
     }
-    (void)snprintf(text, sizeof text, "%.120s (from %.30s)", client->settings->broker,
-                   client->settings->broker_from);
-    good(self, "broker", text);
+    (void)snprintf(text, sizeof text, "%.120s (from %.30s)", client->settings->broker, client->settings->broker_from);
+    helio_checkup_good(self, "broker", text);
     check_clock(self, response.date_wall_ms);
-    rc = helio_remote_call(client->remote, &(helio_request_t){.path = "/readyz", .once = true}, &response,
-                           &err);
-    if (rc == HELIO_OK && response.status == 200)
-        good(self, "ready", "the broker leads and reaches its database");
-    else
-        say_not_ready(self, rc, &response);
+    check_ready(self);
     return true;
 }
 
-/*  Returns a JSON reply, or NULL and *ret_status. */
-static json_t *look(checkup_t *self, const char *path, long *ret_status)
-{
-    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
-    helio_error_t err;
-    *ret_status = 0;
-    if (helio_remote_call(self->client->remote, &(helio_request_t){.path = path}, &response, &err) !=
-        HELIO_OK)
-        return NULL;
-    *ret_status = response.status;
-    return response.status == 200
-               ? json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL)
-               : NULL;
-}
-
-static void check_version(checkup_t *self, const char *broker)
+static void check_version(helio_checkup_t *self, const char *broker)
 {
     char text[128];
     (void)snprintf(text, sizeof text, "helio has version %s, the broker %.40s", HELIO_PROGRAM_VERSION, broker);
     if (strcmp(broker, HELIO_PROGRAM_VERSION) == 0 || !broker[0])
-        good(self, "version", HELIO_PROGRAM_VERSION);
+        helio_checkup_good(self, "version", HELIO_PROGRAM_VERSION);
     else
-        line(self, "!", "version", text, "commands that only one of the two versions knows will fail");
+        helio_checkup_note(self, "version", text, "commands that only one of the two versions knows will fail");
 }
 
-static void check_identity(checkup_t *self)
+/*  Returns whether it is an administrator. */
+static bool check_identity(helio_checkup_t *self)
 {
     long status;
-    HELIO_AUTO(helio_json_clear) json_t *who = look(self, "/v1/whoami", &status);
+    HELIO_AUTO(helio_json_clear) json_t *who = helio_checkup_look(self, "/v1/whoami", &status);
     char text[256];
     if (!who) {
         (void)snprintf(text, sizeof text, "the broker answers %ld", status);
-        bad(self, status ? helio_response_exit(status) : HELIO_EXIT_UNREACHABLE, "identity", text,
-            status == 401 ? "the token is wrong, expired or revoked: ask an administrator for another"
-                          : "try again shortly");
-        return;
+        helio_checkup_bad(self, status ? helio_response_exit(status) : HELIO_EXIT_UNREACHABLE, "identity", text,
+                          status == 401 ? "the token is wrong, expired or revoked: ask an administrator for another"
+                                        : "try again shortly");
+        return false;
     }
-    const char *expires = helio_output_string(who, "expires_at|expires");
+    char expires[HELIO_HUMAN_SIZE];
+    helio_human_time(helio_output_string(who, "expires_at|expires"), expires);
     (void)snprintf(text, sizeof text, "user %.60s of tenant %.60s, role %.30s%s%.40s",
                    helio_output_string(who, "user|user_name"), helio_output_string(who, "tenant"),
                    helio_output_string(who, "role"), expires[0] ? ", valid until " : "", expires);
-    good(self, "identity", text);
+    helio_checkup_good(self, "identity", text);
     check_version(self, helio_output_string(who, "version"));
+    return strcmp(helio_output_string(who, "role"), "admin") == 0;
 }
 
-static void check_sites(checkup_t *self)
-{
+/*  What one of several brokers says of itself. */
+typedef struct said {
+    helio_rc rc;
+    helio_error_t err; /* unless rc is HELIO_OK */
     long status;
-    HELIO_AUTO(helio_json_clear) json_t *reply = look(self, "/v1/sites", &status);
-    const json_t *sites = json_is_array(reply) ? reply : json_object_get(reply, "sites");
-    size_t i, ready = 0, refused = 0, count = json_array_size(sites);
-    json_t *site;
-    char text[96], some[48] = "";
-    if (!json_is_array(sites))
-        return; /* the check of the identity has reported why */
-    json_array_foreach(sites, i, site)
-    {
-        ready += strcmp(helio_output_string(site, "state"), "ready") == 0;
-        refused += helio_output_string(site, "refused")[0] != '\0';
+    json_t *reply;
+} said_t;
+
+static void ask_of_itself(const helio_checkup_t *self, uint32_t broker, said_t *ret_said)
+{
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
+    ret_said->rc = helio_checkup_ask(self, broker, "/v1/broker", &response, &ret_said->err);
+    ret_said->status = response.status;
+    if (ret_said->rc == HELIO_OK && response.status == 200)
+        ret_said->reply = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
+}
+
+static bool has_role(const said_t *said, const char *role)
+{
+    return strcmp(helio_output_string(said->reply, "role"), role) == 0;
+}
+
+/*  One of several brokers: its URL, what it is, and its release. leader: the URL of the one that leads; "" = none of
+ *  them says so. */
+static void check_one_of_several(helio_checkup_t *self, const char *url, const said_t *said, const char *leader)
+{
+    char text[640];
+    if (said->rc != HELIO_OK || said->status != 200) {
+        bool away = said->rc != HELIO_OK || helio_status_is_transient(said->status);
+        (void)snprintf(text, sizeof text, "%.200s answers %ld", url, said->status);
+        helio_checkup_note(self, "broker", said->rc != HELIO_OK ? said->err.text : text,
+                           away ? "requests go to the other brokers meanwhile" : NULL);
+        return;
     }
-    if (refused)
-        (void)snprintf(some, sizeof some, ", %zu refused", refused);
-    (void)snprintf(text, sizeof text, "%zu of %zu ready%s", ready, count, some);
-    if (refused)
-        bad(self, ready ? HELIO_EXIT_OK : HELIO_EXIT_FAILURE, "sites", text, "`helio sites` shows why they are "
-            "refused");
-    else if (ready)
-        good(self, "sites", text);
+    bool follows = has_role(said, "follower");
+    (void)snprintf(text, sizeof text, "%.200s: %.20s, epoch %.0f, version %.40s%s%.200s", url,
+                   helio_output_string(said->reply, "role"), helio_output_number(said->reply, "epoch", 0),
+                   helio_output_string(said->reply, "version"), follows ? ", follows " : "",
+                   !follows    ? ""
+                   : leader[0] ? leader
+                               : helio_output_string(said->reply, "leader"));
+    if (follows && !json_is_true(json_object_get(said->reply, "forwards")))
+        helio_checkup_bad(
+            self, HELIO_EXIT_FAILURE, "broker", text,
+            "it cannot forward requests: /readyz?role=any there says why; often `advertise_http` is missing or wrong in "
+            "the settings of the broker that leads");
     else
-        bad(self, HELIO_EXIT_FAILURE, "sites", text,
-            count ? "`helio sites` shows since when; the logs of their agents say why"
-                  : "an administrator admits one with `helio keys add SITE KEY`");
+        helio_checkup_good(self, "broker", text);
+}
+
+static void check_several(helio_checkup_t *self)
+{
+    const helio_remote_t *remote = self->client->remote;
+    uint32_t count = helio_remote_broker_count(remote);
+    said_t said[HELIO_BROKERS_MAX] = {0};
+    const char *leader = "";
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        ask_of_itself(self, i + 1, &said[i]);
+        if (has_role(&said[i], "leader"))
+            leader = helio_remote_broker(remote, i + 1);
+    }
+    for (uint32_t i = 0; count > 1 && i < count; i++) {
+        check_one_of_several(self, helio_remote_broker(remote, i + 1), &said[i], leader);
+        json_decref(said[i].reply);
+    }
 }
 
 int helio_cmd_doctor(helio_client_t *client)
 {
-    checkup_t checkup = {.client = client};
+    HELIO_AUTO(helio_json_clear) json_t *found = json_array();
+    helio_checkup_t checkup = {.client = client, .found = found};
     check_settings(&checkup);
     if (!client->settings->broker[0])
-        bad(&checkup, HELIO_EXIT_USAGE, "broker", "none is set",
-            "use --broker URL, set HELIO_BROKER, or put `broker: URL` into ~/.config/helio/config.yaml");
+        helio_checkup_bad(&checkup, HELIO_EXIT_USAGE, "broker", "none is set",
+                          "use --broker URL, set HELIO_BROKER, or put `broker: URL` into ~/.config/helio/config.yaml");
     check_token(&checkup);
     if (client->settings->broker[0] && check_broker(&checkup)) {
-        check_identity(&checkup);
-        check_sites(&checkup);
+        check_several(&checkup);
+        if (client->settings->token[0]) /* else the check of the token has said all */
+            helio_doctor_sites(&checkup, check_identity(&checkup));
     }
+    if (client->output.format > HELIO_FORMAT_WIDE &&
+        helio_output_rows(&client->output, found, helio_columns_of_checks) != HELIO_OK)
+        return HELIO_EXIT_OWN;
     return checkup.code;
 }

@@ -1,5 +1,5 @@
-/*  edit: changes what waiting jobs ask for, in the keys of a job file. The broker parses the values; it knows their
- *  grammar. */
+/*  edit.c -- `edit`: changes what waiting jobs ask for, in the keys of a job file. The broker parses the values; it
+ *  knows their grammar. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,7 @@ static bool put_text(const helio_client_t *client, uint32_t option, const char *
                         ? json_null()
                         : json_string(text);
     if (!value) {
-        (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s is not UTF-8",
-                                helio_client_options.items[option].name);
+        (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s is not UTF-8", helio_client_options.items[option].name);
         return false;
     }
     put(body, key, value);
@@ -75,14 +74,12 @@ int helio_cmd_edit(helio_client_t *client)
     for (uint32_t i = 0; i < arguments->word_count; i++) {
         const char *id = arguments->words[i];
         HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-        helio_request_t request = {.method = "PATCH",
-                                   .path = helio_path(client, "/v1/jobs/", id, ""),
-                                   .body = helio_buffer_view(&text)};
+        helio_request_t request = {
+            .method = "PATCH", .path = helio_path(client, "/v1/jobs/", id, ""), .body = helio_buffer_view(&text)};
         int code = helio_ask(client, &request, &reply);
         if (code == HELIO_EXIT_OK) {
             const char *whole = helio_output_string(reply, "id");
-            helio_client_say(client, "%s %.512s", whole[0] ? whole : id,
-                             helio_output_string(reply, "status"));
+            helio_client_say(client, "%s %.512s", whole[0] ? whole : id, helio_output_string(reply, "status"));
         } else {
             worst = code;
         }

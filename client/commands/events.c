@@ -1,4 +1,4 @@
-/*  `events`: prints the events of jobs, one per line. */
+/*  events.c -- `events`: prints the events of jobs, one per line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,12 +6,13 @@
 #include "client/invocation/settings.h"
 #include "client/output/columns.h"
 #include "client/transport/response.h"
+#include "client/transport/retry.h"
 #include "client/transport/events.h"
 #include "federation/base/clock.h"
 
 enum {
     IDLE_S = 45,
-    QUIET = 4,           /* units of patience without a byte: all recorded events have arrived */
+    QUIET = 4,           /* in units of the client's patience, without a byte: all recorded events have arrived */
     QUIET_AT_FIRST = 12, /* the same before the first byte: the database may be busy */
     BATCH_ROWS = 10000   /* printed at once */
 };
@@ -21,10 +22,10 @@ typedef struct watch {
     helio_events_t *events;
     helio_stream_t *stream;
     json_t *rows;
-    int64_t heard_ms; /* the last byte */
+    int64_t heard_ms;   /* the last byte */
     int64_t give_up_ms; /* how long to retry a broker that never answered */
     bool reached, lost, missed;
-    bool waits; /* for a broker that did not answer at the start; the user was told */
+    bool waits; /* of a broker that did not answer at the start; the user was told */
 } watch_t;
 
 static void on_event(void *arg, const helio_event_t *event)
@@ -95,13 +96,13 @@ static void open_stream(watch_t *self, const char *after)
 {
     const char *last = helio_events_last_id(self->events);
     helio_events_restart(self->events);
-    self->stream = helio_stream_new(self->client->remote,
-                                    &(helio_stream_options_t){.path = "/v1/events",
-                                                              .accept = "text/event-stream",
-                                                              .last_event_id = last[0] ? last : after,
-                                                              .idle_timeout_s = IDLE_S,
-                                                              .on_data = on_data,
-                                                              .arg = self});
+    self->stream =
+        helio_stream_new(self->client->remote, &(helio_stream_options_t){.path = "/v1/events",
+                                                                         .accept = "text/event-stream",
+                                                                         .last_event_id = last[0] ? last : after,
+                                                                         .idle_timeout_s = IDLE_S,
+                                                                         .on_data = on_data,
+                                                                         .arg = self});
     self->heard_ms = helio_clock_boot_ms();
 }
 
@@ -110,7 +111,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
 {
     helio_client_t *client = self->client;
     long status = helio_stream_status(self->stream);
-    bool transient = status < 300 || helio_remote_is_transient(status);
+    bool transient = status < 300 || helio_status_is_transient(status);
     *failures += 1;
     bool enough = *failures >= HELIO_REMOTE_ATTEMPTS;
     if (transient && follow && !self->reached && (status || helio_clock_boot_ms() < self->give_up_ms)) {
@@ -122,7 +123,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
     }
     if (!transient || (!self->reached && enough && status))
         return helio_response_print_error(client, status, helio_stream_problem(self->stream),
-                                     helio_stream_retry_after_ms(self->stream));
+                                          helio_stream_retry_after_ms(self->stream));
     if (!self->reached && enough)
         return helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "cannot reach the broker at %s: %s",
                                  client->settings->broker, helio_stream_error(self->stream));
@@ -151,8 +152,7 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
         bool answered = status >= 200 && status < 300;
         self->reached |= answered;
         failures = answered ? 0 : failures;
-        if ((follow && json_array_size(self->rows)) || json_array_size(self->rows) >= BATCH_ROWS ||
-            self->missed)
+        if ((follow && json_array_size(self->rows)) || json_array_size(self->rows) >= BATCH_ROWS || self->missed)
             code = print_rows(self, true);
         if (code != HELIO_EXIT_OK)
             return code;

@@ -1,4 +1,4 @@
-/*  `explain`: why a job waits, or why it runs where it does. */
+/*  explain.c -- `explain`: why a job waits, or why it runs where it does. */
 #include <string.h>
 
 #include "client/commands/commands.h"
@@ -43,43 +43,66 @@ static const struct {
     {"WaitingForWindow", "submit it without `flexible`; it then starts as soon as a site has capacity"},
     {"WaitingForCapacity",
      "allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start before jobs ahead of it"},
-    {"PolicyCap", "raise `max_cost` or `max_carbon`, or give a later `deadline` or a shorter `time`"},
+    {"PolicyCap", "raise `max_cost` or `max_carbon`, or give a shorter `time`"},
     {"NeverFits", "ask for GPUs that a site has: `helio gpus` lists them"},
 };
 
-/*  States that last until a person acts. */
-static const struct {
-    const char *state, *advice;
-} ways_out[] = {
-    {"held",
-     "once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; `helio cancel ID` "
-     "ends it"},
-    {"suspect",
-     "its site is silent; once it is certain that nothing runs there, an operator runs `helio attest SITE --dead "
-     "--reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that"},
-};
+/*  A held job lasts until a person acts. */
+static void print_way_out_of_hold(const helio_client_t *client, const char *id)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    char short_id[HELIO_HUMAN_SIZE];
+    helio_short_id(id, short_id);
+    helio_buffer_printf(&text,
+                        "once the cause is fixed, an operator runs `helio release %s`, and the job is placed again; "
+                        "`helio cancel %s` ends it",
+                        short_id, short_id);
+    print_buffer(client, "What to do", &text);
+}
+
+/*  It may run on: what to look for at its site, and what happens without anybody's doing. */
+static void print_way_out_of_doubt(const helio_client_t *client, const json_t *explained)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const json_t *expected = json_object_get(explained, "expected");
+    const char *site = helio_output_string(explained, "site"), *id = helio_output_string(explained, "id");
+    bool forgotten = helio_reply_has_detail(explained, HELIO_DETAIL_SITE_MEMORY_LOST) ||
+                     helio_reply_has_detail(expected, HELIO_DETAIL_START_MEMORY_LOST);
+    bool ends = json_is_string(helio_reply_param(json_object_get(expected, "details"), "until"));
+    if (!site[0])
+        site = "SITE";
+    helio_buffer_printf(&text,
+                        "look at %.64s for its processes (`HELIO_JOB_ID` in their environment is %.*s); once %s, an "
+                        "operator runs `helio attest %.64s --dead --reason WHY`%s",
+                        site, (int)strcspn(id, "."), id,
+                        forgotten ? "none of a job that the site does not show is left"
+                                  : "it is certain that no job of the federation runs there",
+                        site, ends ? "; without that it is placed again when its lease is over" : "");
+    print_buffer(client, "What to do", &text);
+}
 
 static void print_advice(const helio_client_t *client, const json_t *explained)
 {
-    const char *reason = helio_output_string(explained, "reason");
+    const char *reason = helio_output_string(explained, "reason"), *title = helio_hint_title(explained);
     const char *state = helio_output_string(explained, "state");
     bool queued = strcmp(state, "queued") == 0;
-    for (size_t i = 0; i < sizeof ways_out / sizeof ways_out[0]; i++)
-        if (strcmp(state, ways_out[i].state) == 0)
-            helio_print_line(client, "What to do", ways_out[i].advice);
+    if (strcmp(state, "held") == 0)
+        print_way_out_of_hold(client, helio_output_string(explained, "id"));
+    if (strcmp(state, "suspect") == 0)
+        print_way_out_of_doubt(client, explained);
     bool hinted = helio_start_estimate_print(client, explained, queued ? helio_output_string(explained, "id") : "");
     bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
                     helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
-    if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
+    if (queued && !hinted && of_quota) { /* none of the limits in its own document holds it */
         helio_print_line(
-            client, "To start sooner",
+            client, title,
             "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
             "`helio quota set`");
         return;
     }
     for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
         if (strcmp(reason, advices[i].reason) == 0)
-            helio_print_line(client, "To start sooner", advices[i].advice);
+            helio_print_line(client, title, advices[i].advice);
 }
 
 /*  The verb for each state, and the words that join it to the site. */
@@ -123,8 +146,9 @@ static void print_head(const helio_client_t *client, const json_t *explained)
     if (!json_is_object(json_object_get(explained, "expected")))
         helio_output_cell(&client->output, explained, &start, &expected);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
-    helio_buffer_printf(&text, "%s (%s) %s%s%s", helio_output_string(explained, "name"),
-                        helio_output_string(explained, "id"), happens, expected.size ? ", expected to start " : "",
+    const char *name = helio_output_string(explained, "name"), *id = helio_output_string(explained, "id");
+    helio_buffer_printf(&text, name[0] ? "%s (%s) " : "%s%s ", name, id);
+    helio_buffer_printf(&text, "%s%s%s", happens, expected.size ? ", expected to start " : "",
                         expected.size ? expected.data : "");
     helio_safe_text(text.data, false, &safe);
     fprintf(client->io->out, "%s\n", safe.data);
@@ -136,6 +160,8 @@ static void print_reason(const helio_client_t *client, const json_t *explained)
     const char *reason = helio_output_string(explained, "reason"), *detail = helio_output_string(explained, "detail");
     const char *state = helio_output_string(explained, "state");
     bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 || waits_in_cluster(explained);
+    if (helio_reply_has_detail(explained, HELIO_DETAIL_PROCESSES_RUN))
+        return; /* the state says it */
     helio_buffer_printf(&text, "%s%s%s", reason, reason[0] && detail[0] ? ": " : "", detail);
     print_buffer(client, waits ? "Why it waits" : "Reason", &text);
 }
@@ -156,9 +182,23 @@ static void print_array(const helio_client_t *client, const json_t *explained)
     int shown = 0;
     json_object_foreach(json_object_get(array, "states"), state, count)
         helio_buffer_printf(&text, "%s%lld %.16s", shown++ ? ", " : "", (long long)json_integer_value(count), state);
-    helio_buffer_printf(&text, "); this page explains task %s, `helio explain %.*s.N` task N",
+    helio_buffer_printf(&text, "); shown: task %s; `helio explain %.*s.N` shows task N",
                         strchr(id, '.') ? strchr(id, '.') + 1 : "-", (int)strcspn(id, "."), id);
     print_buffer(client, "Array", &text);
+}
+
+/*  The table is as old as the decision: the figures of a job that runs are not those of today. */
+static void print_decided(const helio_client_t *client, const json_t *explained)
+{
+    const char *at = helio_output_string(explained, "decided_at"), *site = helio_output_string(explained, "chosen");
+    bool queued = strcmp(helio_output_string(explained, "state"), "queued") == 0;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    if (!at[0])
+        return;
+    helio_buffer_printf(&text, "%.40s, %s", at, queued ? "the newest decision on it" : "the decision that placed it");
+    if (!queued && site[0])
+        helio_buffer_printf(&text, " at %.64s", site);
+    print_buffer(client, "Figures of", &text);
 }
 
 int helio_cmd_explain(helio_client_t *client)
@@ -183,6 +223,7 @@ int helio_cmd_explain(helio_client_t *client)
         client->output.wall_ms = 0; /* the start is past: how long ago does not matter */
     print_head(client, explained);
     print_reason(client, explained);
+    helio_print_silence(client, explained);
     print_array(client, explained);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
     helio_why_run(explained, &run);
@@ -194,6 +235,7 @@ int helio_cmd_explain(helio_client_t *client)
     print_advice(client, explained);
     if (json_is_array(candidates) && json_array_size(candidates)) {
         HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(explained, 0);
+        print_decided(client, explained);
         fputs("\n", client->io->out);
         rc = helio_output_rows(&client->output, rows, helio_columns_of_candidates);
     }

@@ -1,4 +1,4 @@
-/*  `forecast`: the sites' forecasts, one line per series, and how far such forecasts were off. */
+/*  forecast.c -- `forecast`: the sites' forecasts, one line per series, and how far such forecasts were off. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
 #include "federation/base/clock.h"
+#include "federation/base/suggest.h"
 
 enum { HOUR_MS = 3600000, HOURS_DEFAULT = 48, HOURS_MAX = 48 };
 
@@ -69,8 +70,7 @@ static json_t *points_within(const json_t *series, uint32_t hours)
         if (!time_of(point, &at_ms))
             continue;
         first_ms = first_ms == INT64_MIN ? at_ms : first_ms;
-        if (at_ms >= first_ms && at_ms - first_ms < (int64_t)hours * HOUR_MS &&
-            json_array_append(kept, point) != 0)
+        if (at_ms >= first_ms && at_ms - first_ms < (int64_t)hours * HOUR_MS && json_array_append(kept, point) != 0)
             abort();
     }
     return kept;
@@ -87,9 +87,11 @@ static void fill_hours(curve_t *self, const json_t *points, int64_t step_ms)
     json_array_foreach(points, i, point)
     {
         double value = helio_output_number(point, "value", NAN);
-        if (!time_of(point, &at_ms) || isnan(value))
+        if (!time_of(point, &at_ms))
             continue;
         first_ms = i == 0 ? at_ms : first_ms;
+        if (isnan(value))
+            continue;
         for (int64_t t = at_ms; t == at_ms || t < at_ms + step_ms; t += HOUR_MS) {
             int64_t hour = (t - first_ms) / HOUR_MS;
             if (hour < 0 || hour >= self->hours)
@@ -123,7 +125,7 @@ static curve_t curve_of(const json_t *points, double step_s, uint32_t most)
     json_t *point;
     self.hours = hours_of(points, step_ms, most);
     fill_hours(&self, points, step_ms);
-    if (self.hours) /* what is over is not told */
+    if (self.hours) /* hours that are over are not shown */
         self.now = step_ms < HOUR_MS ? helio_output_number(json_array_get(points, 0), "value", NAN) : self.values[0];
     for (uint32_t h = 0; h < self.hours; h++) {
         if (isnan(self.values[h]))
@@ -154,13 +156,13 @@ static bool is_constant(const curve_t *curve)
 static void draw(const curve_t *curve, bool blocks, helio_buffer_t *out)
 {
     static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    double span = curve->max - curve->min;
+    double span = curve->max / 2 - curve->min / 2; /* halves: a difference of doubles need not be finite */
     if (is_constant(curve)) {
         helio_buffer_printf(out, "the same for %uh", curve->hours);
         return;
     }
     for (uint32_t h = 0; h < curve->hours; h++) {
-        double part = span > 0 ? (curve->values[h] - curve->min) / span : 0;
+        double part = span > 0 ? (curve->values[h] / 2 - curve->min / 2) / span : 0;
         if (isnan(curve->values[h]))
             helio_buffer_text(out, blocks ? " " : ".");
         else if (blocks)
@@ -203,8 +205,7 @@ static void set_number(json_t *row, const char *key, double value)
         abort();
 }
 
-static json_t *table_row(const helio_client_t *client, const json_t *series, const json_t *points,
-                         uint32_t hours)
+static json_t *table_row(const helio_client_t *client, const json_t *series, const json_t *points, uint32_t hours)
 {
     int signal = signal_of(series);
     const char *unit = signal < 0 ? "" : signals[signal].unit;
@@ -213,8 +214,7 @@ static json_t *table_row(const helio_client_t *client, const json_t *series, con
     draw(&curve, client->output.colour, &spark);
     errors_text(series, unit, &errors);
     helio_buffer_printf(&kind, "%s%s%s", helio_output_string(series, "kind"),
-                        helio_output_string(series, "factor")[0] ? " " : "",
-                        helio_output_string(series, "factor"));
+                        helio_output_string(series, "factor")[0] ? " " : "", helio_output_string(series, "factor"));
     if (!isnan(curve.p10) && !isnan(curve.p90)) {
         char low[HELIO_HUMAN_SIZE], high[HELIO_HUMAN_SIZE];
         helio_human_number(curve.p10, low);
@@ -243,8 +243,7 @@ static json_t *table_row(const helio_client_t *client, const json_t *series, con
 /*  For csv: one row per point, with the columns that identify its series. */
 static void add_points(json_t *rows, const json_t *series, const json_t *points)
 {
-    static const char *const keys[] = {"site",   "signal", "pool",      "kind",
-                                       "factor", "source", "issued_at", "estimated"};
+    static const char *const keys[] = {"site", "signal", "pool", "kind", "factor", "source", "issued_at", "estimated"};
     size_t i;
     json_t *point;
     json_array_foreach(points, i, point)
@@ -288,10 +287,26 @@ static int add_site(helio_client_t *client, const char *site, uint32_t hours, js
         }
     }
     if (json_array_size(rows) == before)
-        helio_client_say(client,
-                         "%.64s sends no forecast%s%.16s; the values of its profile apply to every hour",
-                         site, wanted ? " of " : "", wanted ? wanted : "");
+        helio_client_say(client, "%.64s sends no forecast%s%.16s; the values of its profile apply to every hour", site,
+                         wanted ? " of " : "", wanted ? wanted : "");
     return HELIO_EXIT_OK;
+}
+
+/*  The answer has said that there is no such site. */
+static void say_meant(helio_client_t *client, const char *site)
+{
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    helio_suggestion_t near = {.written = helio_text_of(site)};
+    json_t *sites, *row;
+    size_t i;
+    if (helio_listing_ask(client, "/v1/sites", "sites", &reply, &sites) != HELIO_EXIT_OK)
+        return;
+    json_array_foreach(sites, i, row)
+    {
+        helio_suggestion_offer(&near, helio_output_string(row, "site"));
+    }
+    if (near.best)
+        helio_client_say(client, "help: did you mean '%.64s'?", near.best);
 }
 
 static int add_sites(helio_client_t *client, uint32_t hours, json_t *rows)
@@ -335,12 +350,12 @@ int helio_cmd_forecast(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (!hours || hours > HOURS_MAX)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--hours: must be from 1 to %d, the hours that sites forecast",
-                                 (int)HOURS_MAX);
+                                 "--hours: must be from 1 to %d, the hours that sites forecast", (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
-    int code = client->arguments->word_count
-                   ? add_site(client, client->arguments->words[0], (uint32_t)hours, rows)
-                   : add_sites(client, (uint32_t)hours, rows);
+    int code = client->arguments->word_count ? add_site(client, client->arguments->words[0], (uint32_t)hours, rows)
+                                             : add_sites(client, (uint32_t)hours, rows);
+    if (code == HELIO_EXIT_NOT_FOUND && client->arguments->word_count)
+        say_meant(client, client->arguments->words[0]);
     if (code != HELIO_EXIT_OK)
         return code;
     helio_rc rc = client->output.format <= HELIO_FORMAT_WIDE

@@ -1,10 +1,13 @@
-/*  ls, show, cancel, release: commands that send one request per job. */
+/*  jobs.c -- `ls`, `show`, `cancel`, `release`: commands that send one request per job. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
+#include "client/reasons/reply_details.h"
+#include "client/reasons/start_estimate.h"
+#include "client/transport/escape.h"
 #include "federation/base/suggest.h"
 
 enum { PAGE_ROWS = 1000, ROWS_BY_DEFAULT = 100 };
@@ -22,7 +25,7 @@ static void add_filter(const helio_client_t *client, uint32_t option, const char
     if (!value)
         return;
     helio_buffer_printf(path, "&%s=", key);
-    helio_remote_escape(value, path);
+    helio_url_escape(value, path);
 }
 
 /*  Appends one page of jobs; *cursor becomes the cursor of the next page, or is emptied. */
@@ -36,7 +39,7 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     add_filter(client, HELIO_OPTION_NAME, "name", &path);
     if (cursor->size) {
         helio_buffer_text(&path, "&cursor=");
-        helio_remote_escape(cursor->data, &path);
+        helio_url_escape(cursor->data, &path);
     }
     json_t *list;
     int code = helio_listing_ask(client, path.data, "jobs", &reply, &list);
@@ -52,6 +55,17 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     return HELIO_EXIT_OK;
 }
 
+/*  Why a job is held takes several sentences, of which the first names the cause; `helio explain` has them all. */
+static void shorten_reason(json_t *row)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    json_t *first = json_array_get(json_object_get(row, "details"), 0), *list = first ? json_pack("[O]", first) : NULL;
+    helio_reply_sentences(list, &text);
+    json_decref(list);
+    if (text.size && json_object_set_new(row, "reason", json_string(text.data)) != 0)
+        abort();
+}
+
 /*  A running job needs no reason, and a job without GPUs has no GPU model of its own, only its pool has. */
 static void leave_out_what_says_nothing(const helio_client_t *client, json_t *rows)
 {
@@ -65,6 +79,8 @@ static void leave_out_what_says_nothing(const helio_client_t *client, json_t *ro
             (void)json_object_del(row, "reason");
         if (helio_output_number(row, "gpus", 1) < 1)
             (void)json_object_del(row, "gpu_model");
+        if (strcmp(helio_output_string(row, "state"), "held") == 0)
+            shorten_reason(row);
     }
 }
 
@@ -83,8 +99,7 @@ static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
         if (strcmp(shown[i].key, "tenant") == 0)
             shown[i].wide = !several;
     }
-    return helio_output_rows(&client->output, rows,
-                             (helio_columns_t){shown, columns.count, columns.name_key});
+    return helio_output_rows(&client->output, rows, (helio_columns_t){shown, columns.count, columns.name_key});
 }
 
 /*  An unknown queue would otherwise look like a queue without jobs. */
@@ -130,7 +145,7 @@ int helio_cmd_ls(helio_client_t *client)
     helio_rc rc = print_jobs(client, rows);
     if (json_array_size(rows) == 0)
         note_queue(client);
-    if (cursor.size)
+    if (cursor.size && !helio_client_has(client, HELIO_OPTION_LIMIT))
         helio_client_say(client, "There are more jobs: use --limit N or --all.");
     return printed(rc);
 }
@@ -145,8 +160,9 @@ static int ask_job(helio_client_t *client, const char *id, json_t **ret_job)
         return code;
     if (!json_is_object(job) || !helio_output_string(job, "state")[0]) {
         json_decref(job);
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a job; do the versions of helio "
-            "and the broker differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer is not a job; do the versions of helio "
+                                 "and the broker differ?");
     }
     *ret_job = job;
     return HELIO_EXIT_OK;
@@ -176,17 +192,19 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     const json_t *gpus = json_object_get(job, "gpus");
     if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
         (void)json_object_del(shown, "gpu_model"); /* that of its pool; the job has no GPUs */
+    if (helio_reply_has_detail(job, HELIO_DETAIL_PROCESSES_RUN))
+        (void)json_object_del(shown, "reason"); /* the state says it */
+    if (helio_output_number(job, "flexible_s", 0) == 0)
+        (void)json_object_del(shown, "flexible_s");
     bool so_far = leave_out_unknown_use(job, shown);
     helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job);
+    helio_print_silence(client, job);
     if (so_far)
         fputs("\nGPU time, cost, energy and CO2e cover the attempts that have ended.\n", out);
     const json_t *tasks = json_object_get(job, "tasks");
-    const char *state;
-    json_t *count;
     if (json_is_object(tasks) && json_object_size(tasks)) {
         fputs("\nTasks\n", out);
-        json_object_foreach((json_t *)(uintptr_t)tasks, state, count)
-            fprintf(out, "%-16s  %lld\n", state, (long long)json_integer_value(count));
+        helio_output_counts(&client->output, tasks, 0);
     }
     if (rc == HELIO_OK)
         rc = helio_edits_print(client, job);
@@ -234,8 +252,7 @@ int helio_cmd_show(helio_client_t *client)
 
 /*  ---- cancel, release ---- */
 
-static int each_job(helio_client_t *client, const char *method, const char *before, const char *after,
-                    const char *done)
+static int each_job(helio_client_t *client, const char *method, const char *before, const char *after, const char *done)
 {
     const helio_command_line_t *arguments = client->arguments;
     int worst = HELIO_EXIT_OK;

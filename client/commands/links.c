@@ -1,4 +1,4 @@
-/*  links: bandwidth and price of transfers between sites. */
+/*  links.c -- `links`: bandwidth and price of transfers between sites. */
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
@@ -14,8 +14,9 @@ int helio_cmd_links_set(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     uint64_t rtt_ms;
     if (!helio_client_value(client, HELIO_OPTION_GBPS))
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--gbps is required: the bandwidth of the link\nhelp: "
-            "such as --gbps 5");
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "--gbps is required: the bandwidth of the link\nhelp: "
+                                 "such as --gbps 5");
     if (!helio_client_number(client, HELIO_OPTION_RTT, 0, &rtt_ms) ||
         !helio_change_number(client, HELIO_OPTION_GBPS, "gbps", body) ||
         !helio_change_number(client, HELIO_OPTION_EGRESS, "egress_usd_per_gb", body) ||

@@ -1,3 +1,4 @@
+/*  listing.c -- requests a list from the broker and prints it. */
 #include "client/commands/listing.h"
 
 int helio_listing_ask(const helio_client_t *client, const char *path, const char *key, json_t **ret_reply,

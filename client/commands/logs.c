@@ -1,25 +1,31 @@
-/*  logs: the output of a job. */
+/*  logs.c -- `logs`: the output of a job. */
 #include "client/commands/commands.h"
 #include "client/jobs/watcher.h"
 #include "client/transport/response.h"
+#include "client/transport/retry.h"
 
 enum { TURN_MS = 60000 };
 
+/*  The part of a log that has been printed. */
+typedef struct printed {
+    const helio_client_t *client;
+    uint64_t *offset;
+    helio_safe_stream_t stream;
+} printed_t;
+
 static void write_log(void *arg, const char *bytes, size_t size)
 {
-    helio_client_t *client = ((void **)arg)[0];
-    uint64_t *offset = ((void **)arg)[1];
-    (void)fwrite(bytes, 1, size, client->io->out);
-    *offset += size;
+    printed_t *self = arg;
+    helio_client_print_foreign(self->client, &self->stream, bytes, size);
+    *self->offset += size;
 }
 
-/*  Prints one reply's worth of log from *offset on. OK also when the connection broke after some bytes. */
-static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t *offset,
-                    uint32_t *failures)
+/*  Prints one reply's part of the log from *offset on. OK also when the connection broke after some bytes. */
+static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t *offset, uint32_t *failures)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
     uint64_t before = *offset;
-    void *arg[2] = {client, offset};
+    printed_t printed = {.client = client, .offset = offset};
     helio_buffer_printf(&after, "/logs?offset=%llu", (unsigned long long)*offset);
     if (epoch)
         helio_buffer_printf(&after, "&epoch=%llu", (unsigned long long)epoch);
@@ -28,7 +34,7 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
                                                   .accept = "text/plain",
                                                   .idle_timeout_s = 60,
                                                   .on_data = write_log,
-                                                  .arg = arg});
+                                                  .arg = &printed});
     int interrupts = helio_client_interrupts(client->io), code = HELIO_EXIT_OK;
     while (!helio_stream_is_over(stream) && helio_client_interrupts(client->io) == interrupts)
         helio_remote_pump(client->remote, TURN_MS);
@@ -36,11 +42,11 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
     if (!helio_stream_is_over(stream)) {
         code = HELIO_EXIT_INTERRUPTED;
     } else if (!helio_stream_is_whole(stream)) {
-        bool retry = !status || (status >= 200 && status < 300) || helio_remote_is_transient(status);
+        bool retry = !status || (status >= 200 && status < 300) || helio_status_is_transient(status);
         *failures = *offset > before ? 1 : *failures + 1;
         if (!retry || (*failures >= HELIO_REMOTE_ATTEMPTS && status > 299))
             code = helio_response_print_error(client, status, helio_stream_problem(stream),
-                                         helio_stream_retry_after_ms(stream));
+                                              helio_stream_retry_after_ms(stream));
         else if (*failures >= HELIO_REMOTE_ATTEMPTS)
             code = helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "lost the connection to the broker: %s",
                                      helio_stream_error(stream));
@@ -82,8 +88,8 @@ static int refuse_array(helio_client_t *client, const char *id)
 static int follow_log(helio_client_t *client, const char *id)
 {
     helio_watcher_t watcher = {.client = client, .ends_only = true, .deadline_ms = INT64_MAX};
-    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow =
-        helio_follow_new(client, false, helio_watcher_on_change, &watcher);
+    HELIO_AUTO(helio_follow_destroy)
+    helio_follow_t *follow = helio_follow_new(client, false, helio_watcher_on_change, &watcher);
     HELIO_AUTO(helio_joblog_destroy) helio_joblog_t *log = watcher.log = helio_joblog_new(client, id, false);
     int interrupts = helio_client_interrupts(client->io);
     helio_follow_add(follow, id);
@@ -113,6 +119,5 @@ int helio_cmd_logs(helio_client_t *client)
     if (helio_client_has(client, HELIO_OPTION_FOLLOW) && epoch)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "--epoch and -f exclude each other: -f follows the latest attempt");
-    return helio_client_has(client, HELIO_OPTION_FOLLOW) ? follow_log(client, id)
-                                                         : print_log(client, id, epoch);
+    return helio_client_has(client, HELIO_OPTION_FOLLOW) ? follow_log(client, id) : print_log(client, id, epoch);
 }

@@ -1,4 +1,4 @@
-/*  overflow: which further sites jobs may use as their wait grows. */
+/*  overflow.c -- `overflow`: which further sites jobs may use as their wait grows. */
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
@@ -15,8 +15,9 @@ int helio_cmd_overflow_set(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t steps = {0};
     if (!helio_client_has(client, HELIO_OPTION_QUEUE) && !helio_client_has(client, HELIO_OPTION_TENANT))
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--queue, --tenant or both are required\nhelp: they say "
-            "which jobs the group is for");
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "--queue, --tenant or both are required\nhelp: they say "
+                                 "which jobs the group is for");
     if (!given->count)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "at least one --step is required\nhelp: such as --step 'home-*' --step "

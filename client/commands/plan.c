@@ -1,15 +1,15 @@
-/*  `plan`: where, when and at what cost a job would run. */
+/*  plan.c -- `plan`: where, when and at what cost a job would run. */
 #include <string.h>
 
 #include "client/commands/commands.h"
 #include "client/jobs/drafts.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
-#include "client/output/instant.h"
 #include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
 #include "client/transport/response.h"
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 
 /*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */
 static void print_head(const helio_client_t *client, const json_t *job, const json_t *tasks)
@@ -46,6 +46,11 @@ static void print_tasks(const helio_client_t *client, const json_t *tasks)
     helio_print_line(client, "Tasks", text.data);
 }
 
+static bool is_never(const char *reason)
+{
+    return strcmp(reason, helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0 || strcmp(reason, "Deadline") == 0;
+}
+
 static int print_plan(helio_client_t *client, const json_t *plan)
 {
     if (helio_rfc3339_parse(helio_text_of(helio_output_string(plan, "planned_at")), &client->output.wall_ms) !=
@@ -55,23 +60,18 @@ static int print_plan(helio_client_t *client, const json_t *plan)
     const char *reason = helio_output_string(plan, "reason"), *detail = helio_output_string(plan, "detail");
     const json_t *tasks = json_object_get(plan, "tasks");
     print_head(client, job, tasks);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0}, safe_run = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
     helio_why_run(plan, &run);
-    if (run.size) {
-        helio_safe_text(run.data, false, &safe_run);
-        fprintf(client->io->out, "Expected run   %s\n", safe_run.data);
-    }
+    if (run.size)
+        helio_print_line(client, "Expected run", run.data);
     HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, helio_output_number(job, "flexible_s", 0));
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan);
     if (reason[0]) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, told = {0}, safe = {0};
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         helio_buffer_printf(&text, "%.64s%s%s", reason, detail[0] ? ": " : "", detail);
-        helio_instants_in(client->output.zone, client->output.wall_ms, text.data, &told);
-        helio_safe_text(told.data, false, &safe);
-        fprintf(client->io->out, "%s\n", safe.data);
-    }
-    if (reason[0])
+        helio_print_line(client, is_never(reason) ? "Cannot run" : "Would wait", text.data);
         (void)helio_start_estimate_print(client, plan, "");
+    }
     if (json_is_object(tasks))
         print_tasks(client, tasks);
     const char *note = helio_output_string(plan, "note");
@@ -107,7 +107,6 @@ int helio_cmd_plan(helio_client_t *client)
                                                                                              : HELIO_EXIT_OWN;
     helio_drafts_note_home(client, &drafts);
     const char *reason = helio_output_string(plan, "reason");
-    bool never = strcmp(reason, "NeverFits") == 0 ||
-                 strcmp(reason, "Deadline") == 0; /* the exit code that its submission would have */
-    return code == HELIO_EXIT_OK && never ? HELIO_EXIT_INFEASIBLE : code;
+    /* the exit code that its submission would have */
+    return code == HELIO_EXIT_OK && is_never(reason) ? HELIO_EXIT_INFEASIBLE : code;
 }

@@ -1,4 +1,4 @@
-/*  queues: tier, priority and time limit of queues, and the rules that change a priority by schedule. */
+/*  queues.c -- `queues`: tier, priority and time limit of queues, and the rules that change a priority by schedule. */
 #include <string.h>
 
 #include "client/commands/change.h"
@@ -25,8 +25,7 @@ static int set_for(helio_client_t *client, json_t *body)
             client, HELIO_EXIT_USAGE,
             "--tier and --time cannot be combined with --for, --region or --clear, which change only the "
             "priority\nhelp: set --tier and --time in a command of their own");
-    if (clear == helio_client_has(client, HELIO_OPTION_FOR) ||
-        clear == helio_client_has(client, HELIO_OPTION_PRIORITY))
+    if (clear == helio_client_has(client, HELIO_OPTION_FOR) || clear == helio_client_has(client, HELIO_OPTION_PRIORITY))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
             "give either --priority with --for, or --clear\nhelp: --for limits the priority to that time, --clear "
@@ -84,8 +83,7 @@ static int list_rules(helio_client_t *client)
 int helio_cmd_queues_schedule(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
-    bool remove = helio_client_has(client, HELIO_OPTION_REMOVE),
-         set = helio_client_has(client, HELIO_OPTION_PRIORITY);
+    bool remove = helio_client_has(client, HELIO_OPTION_REMOVE), set = helio_client_has(client, HELIO_OPTION_PRIORITY);
     if (client->arguments->word_count < 2) {
         if (remove || set || helio_client_has(client, HELIO_OPTION_REGION))
             return helio_client_fail(

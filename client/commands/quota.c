@@ -1,4 +1,4 @@
-/*  quota: quotas, guarantees and budgets of tenants. */
+/*  quota.c -- `quota`: quotas, guarantees and budgets of tenants. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +6,20 @@
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
+#include "federation/base/suggest.h"
 
-/*  With a useful number of decimals: "1234567", "12.3", "0.125". */
+/*  With a useful number of decimals: "1234567", "12.3", "0.125", "0.00032". What is not 0 is not shown as 0, and what
+ *  is unknown is left out. */
 static void put_figure(json_t *row, const char *key, const json_t *value)
 {
     char text[48];
     double figure = json_number_value(value), size = figure < 0 ? -figure : figure;
-    (void)snprintf(text, sizeof text, "%.*f", size >= 100 ? 0 : size >= 10 ? 1 : 3, figure);
+    int decimals = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.01 || size == 0 ? 3 : 6;
+    if (!json_is_number(value))
+        return;
+    if (size > 0 && size < 0.0000005) /* less than a unit of what is charged */
+        figure = 0;
+    (void)snprintf(text, sizeof text, "%.*f", decimals, figure);
     if (strchr(text, '.'))
         for (size_t end = strlen(text); text[end - 1] == '0' || text[end - 1] == '.'; end--) {
             bool point = text[end - 1] == '.';
@@ -59,16 +66,22 @@ int helio_cmd_quota(helio_client_t *client)
     int code = helio_listing_ask(client, "/v1/quotas", "quotas", &reply, &all);
     if (code != HELIO_EXIT_OK)
         return code;
+    helio_suggestion_t near = {.written = helio_text_of(tenant ? tenant : "")};
     json_array_foreach(all, i, row)
     {
+        helio_suggestion_offer(&near, helio_output_string(row, "tenant"));
         if (!tenant || strcmp(helio_output_string(row, "tenant"), tenant) == 0)
             (void)json_array_append(rows, row);
     }
     if (tenant && !json_array_size(rows))
-        return helio_client_fail(client, HELIO_EXIT_FAILURE, "tenant '%.64s' does not exist, or is not visible to "
-            "you", tenant);
-    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas);
-    if (rc == HELIO_OK && (client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE))
+        return helio_client_fail(
+            client, HELIO_EXIT_NOT_FOUND, "tenant '%.64s' does not exist, or is not visible to you%s%.64s%s", tenant,
+            near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    bool table = client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE;
+    helio_columns_t columns = helio_columns_of_quotas;
+    columns.count -= table; /* the last one, of budgets, is a table of its own */
+    helio_rc rc = helio_output_rows(&client->output, rows, columns);
+    if (rc == HELIO_OK && table)
         rc = show_budgets(client, rows);
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }

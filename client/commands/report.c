@@ -1,4 +1,4 @@
-/*  report: what jobs used, compared with two baselines. */
+/*  report.c -- `report`: what jobs used, compared with two baselines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,33 +6,38 @@
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
 
-/*  The two baselines cover different sets of jobs. Their lines are comparable only with the number of jobs left out. */
+/*  The two baselines cover different sets of jobs. Their lines are comparable only if they state how many jobs are left
+ *  out. */
 static void say_not_at_home(const helio_client_t *client, const json_t *totals)
 {
     json_int_t jobs = json_integer_value(json_object_get(totals, "jobs_not_at_home"));
     if (jobs > 0)
-        fprintf(
-            client->io->out,
-            "\nThe lines against home leave out %lld job%s without a run at home (no home site, no suitable pool "
-            "there, or home is not among the job's sites).\n",
-            (long long)jobs, jobs == 1 ? "" : "s");
+        fprintf(client->io->out,
+                "\nThe lines against home leave out %lld job%s without a run at home (no home site, no suitable pool "
+                "there, or home is not among the job's sites).\n",
+                (long long)jobs, jobs == 1 ? "" : "s");
 }
 
-/*  The sums cover jobs. The ledger also has what fenced attempts used. */
-static void say_fenced(const helio_client_t *client, const json_t *totals)
+static double sum_of_days(const json_t *totals, const char *column)
 {
-    double fenced_s = 0;
+    double sum = 0;
     size_t i;
     json_t *day;
-    json_array_foreach(json_object_get(totals, "usage"), i, day)
-        fenced_s += helio_output_number(day, "fenced_gpu_seconds", 0);
-    if (fenced_s < 1)
+    json_array_foreach(json_object_get(totals, "usage"), i, day) sum += helio_output_number(day, column, 0);
+    return sum;
+}
+
+/*  One line on a part of the ledger's GPU time. */
+static void say_part(const helio_client_t *client, const json_t *totals, const char *column, const char *before,
+                     const char *after)
+{
+    double seconds = sum_of_days(totals, column);
+    if (seconds < 1)
         return;
     char time[HELIO_HUMAN_SIZE];
-    helio_human_run(fenced_s, time);
-    fprintf(client->io->out,
-            "\nFenced attempts used %s of GPU time in %lld days: the ledger counts it, the sums above do not.\n", time,
-            (long long)json_integer_value(json_object_get(totals, "days")));
+    helio_human_run(seconds, time);
+    fprintf(client->io->out, "\n%s %s of GPU time in %lld days: %s\n", before, time,
+            (long long)json_integer_value(json_object_get(totals, "days")), after);
 }
 
 static int report_balance(helio_client_t *client, const char *days)
@@ -44,8 +49,9 @@ static int report_balance(helio_client_t *client, const char *days)
     if (code != HELIO_EXIT_OK)
         return code;
     if (!json_is_array(reply))
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a balance; do the versions of "
-            "helio and the broker differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer is not a balance; do the versions of "
+                                 "helio and the broker differ?");
     return helio_listing_print(client, reply, helio_columns_of_balance);
 }
 
@@ -69,13 +75,15 @@ int helio_cmd_report(helio_client_t *client)
                                  "differ?");
     helio_rc rc = helio_output_object(&client->output, totals, helio_columns_of_report);
     const json_t *states = json_object_get(totals, "jobs");
-    const char *state;
-    json_t *count;
     if (client->output.format <= HELIO_FORMAT_WIDE && json_is_object(states))
-        json_object_foreach((json_t *)(uintptr_t)states, state, count)
-            fprintf(client->io->out, "  %-14s  %lld\n", state, (long long)json_integer_value(count));
-    if (client->output.format <= HELIO_FORMAT_WIDE)
-        say_fenced(client, totals);
+        helio_output_counts(&client->output, states, 2);
+    if (client->output.format <= HELIO_FORMAT_WIDE) {
+        /* The sums cover jobs. The ledger also has what fenced attempts used. */
+        say_part(client, totals, "fenced_gpu_seconds", "Fenced attempts used",
+                 "the ledger counts it, the sums above do not.");
+        say_part(client, totals, "estimated_gpu_seconds", "Estimated:",
+                 "the end of those attempts was not seen, and they are charged to their last proof of life.");
+    }
     const json_t *baselines = json_object_get(totals, "baselines");
     if (rc == HELIO_OK && client->output.format <= HELIO_FORMAT_WIDE && json_array_size(baselines)) {
         fputc('\n', client->io->out);

@@ -1,4 +1,4 @@
-/*  run: one job from its file to its exit code. */
+/*  run.c -- `run`: one job from its file to its exit code. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "client/transport/response.h"
 
 typedef struct presses {
-    int first; /* the count when it began */
+    int first; /* the number of Ctrl-C when it began */
     int handled;
     bool cancelled;
 } presses_t;
@@ -33,8 +33,7 @@ static bool handle_press(helio_client_t *client, const char *id, presses_t *pres
     helio_client_say(client, "cancelling %s; press Ctrl-C again to leave before it has ended", id);
     presses->cancelled = true;
     int code = helio_ask(
-        client, &(helio_request_t){.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")},
-        &reply);
+        client, &(helio_request_t){.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")}, &reply);
     if (code != HELIO_EXIT_OK)
         helio_client_say(client, "the broker did not receive the cancellation: `helio cancel %s` tries again", id);
     return true;
@@ -64,8 +63,8 @@ static void say_summary(const helio_client_t *client, const helio_followed_t *jo
 static int follow_run(helio_watcher_t *watcher, const char *id, bool is_array)
 {
     helio_client_t *client = watcher->client;
-    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow =
-        helio_follow_new(client, true, helio_watcher_on_change, watcher);
+    HELIO_AUTO(helio_follow_destroy)
+    helio_follow_t *follow = helio_follow_new(client, true, helio_watcher_on_change, watcher);
     HELIO_AUTO(helio_joblog_destroy) helio_joblog_t *log = is_array ? NULL : helio_joblog_new(client, id, true);
     presses_t presses = {.first = helio_client_interrupts(client->io)};
     watcher->log = log;

@@ -1,4 +1,5 @@
-/*  sbatch, convert: read Slurm batch scripts and print as sbatch does. client/sbatch interprets them. */
+/*  sbatch.c -- `sbatch`, `convert`: read Slurm batch scripts and print as sbatch does. client/sbatch interprets
+ *  them. */
 #include "client/sbatch/sbatch.h"
 
 #include <errno.h>
@@ -29,12 +30,10 @@ static bool from_local(const struct tm *local, int64_t *ret_wall_ms)
 
 /*  ---- words ---- */
 
-static int read_words(helio_client_t *client, const helio_command_line_t *arguments,
-                      helio_sbatch_words_t *ret_words)
+static int read_words(helio_client_t *client, const helio_command_line_t *arguments, helio_sbatch_words_t *ret_words)
 {
     helio_diagnostic_t diagnostic;
-    if (helio_sbatch_words(arguments->words, arguments->word_count, client->arena, ret_words,
-                           &diagnostic) == HELIO_OK)
+    if (helio_sbatch_words(arguments->words, arguments->word_count, client->arena, ret_words, &diagnostic) == HELIO_OK)
         return HELIO_EXIT_OK;
     helio_diagnostic_print(client, &diagnostic);
     return HELIO_EXIT_USAGE;
@@ -47,11 +46,9 @@ int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *argu
     int code = read_words(client, arguments, &words);
     for (uint32_t id = 0; id < HELIO_SBATCH_COUNT && code == HELIO_EXIT_OK; id++) {
         const helio_sbatch_option_t *option = helio_sbatch_option(id);
-        bool shared =
-            option->policy == HELIO_SBATCH_CLIENT || id == HELIO_SBATCH_HELP || id == HELIO_SBATCH_QUIET;
+        bool shared = option->policy == HELIO_SBATCH_CLIENT || id == HELIO_SBATCH_HELP || id == HELIO_SBATCH_QUIET;
         const char *name = id == HELIO_SBATCH_USAGE ? "help" : shared ? option->name : NULL;
-        if (words.values[id] && name &&
-            helio_command_line_take(arguments, name, words.values[id], &err) != HELIO_OK)
+        if (words.values[id] && name && helio_command_line_take(arguments, name, words.values[id], &err) != HELIO_OK)
             code = helio_client_fail(client, HELIO_EXIT_USAGE, "%s", err.text);
     }
     return code;
@@ -73,7 +70,7 @@ static const char *find_script(helio_client_t *client, const char *word)
     return word;
 }
 
-/*  The folder of submission, by the shell's name for it if that is correct, so that symbolic links stay. */
+/*  The folder of submission, by the shell's name for it if that is correct, so that symbolic links are kept. */
 static const char *directory(helio_client_t *client)
 {
     char buffer[PATH_MAX];
@@ -96,8 +93,7 @@ static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
     uint32_t rest_count = arguments->word_count - words.taken;
     bool wrap = words.values[HELIO_SBATCH_WRAP] != NULL;
     if (wrap && rest_count)
-        return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--wrap takes no script, found '%.64s'", rest[0]);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--wrap takes no script, found '%.64s'", rest[0]);
     helio_sbatch_input_t input = {.name = wrap ? "command line" : "stdin",
                                   .words = &words,
                                   .environment = client->io->environment,
@@ -115,8 +111,7 @@ static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
     if (!wrap)
         code = helio_source_read(client, file ? input.path : "-", &input.script);
     helio_diagnostic_t diagnostic;
-    if (code == HELIO_EXIT_OK &&
-        helio_sbatch_convert(&input, client->arena, ret_job, &diagnostic) != HELIO_OK) {
+    if (code == HELIO_EXIT_OK && helio_sbatch_convert(&input, client->arena, ret_job, &diagnostic) != HELIO_OK) {
         helio_diagnostic_print(client, &diagnostic);
         return HELIO_EXIT_USAGE;
     }

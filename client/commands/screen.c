@@ -1,3 +1,4 @@
+/*  screen.c -- frames on a terminal: its modes, the width of lines, keys and signals. */
 #include "client/commands/screen.h"
 
 #include <poll.h>
@@ -22,8 +23,7 @@ struct helio_screen {
     int interrupts;
 };
 
-/* ---- the terminal ----------------------------------------------------------------------------------------
- */
+/*  ---- the terminal ------------------------------------------------------------------------------------------- */
 
 static void enter(helio_screen_t *self)
 {
@@ -94,8 +94,7 @@ helio_screen_size_t helio_screen_size(const helio_screen_t *self)
     return (helio_screen_size_t){size.ws_col, self->live ? size.ws_row : 0};
 }
 
-/* ---- frames ----------------------------------------------------------------------------------------------
- */
+/*  ---- frames ------------------------------------------------------------------------------------------------- */
 
 /*  The size of the escape sequence or character at the start of the text, in bytes and in columns. */
 static size_t piece_of(const char *at, uint32_t *ret_columns)
@@ -146,8 +145,7 @@ helio_rc helio_screen_show(helio_screen_t *self, const char *text)
     return fflush(self->io->out) == 0 ? HELIO_OK : HELIO_IO;
 }
 
-/* ---- keys and signals ------------------------------------------------------------------------------------
- */
+/*  ---- keys and signals --------------------------------------------------------------------------------------- */
 
 /*  Lets the signal end or stop the program as it would without a screen. Returns when the program is continued. */
 static void suffer(helio_screen_t *self, int signal_number)

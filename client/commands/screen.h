@@ -12,7 +12,7 @@
 typedef struct helio_screen helio_screen_t;
 
 typedef struct helio_screen_size {
-    uint32_t width, height; /* 0 = not known, or no end */
+    uint32_t width, height; /* 0 = unknown, or no end */
 } helio_screen_size_t;
 
 typedef enum helio_screen_event {

@@ -1,4 +1,4 @@
-/*  sites, gpus, and the operators' commands on sites: drain, undrain, attest. */
+/*  sites.c -- `sites`, `gpus`, and the operators' commands on sites: `drain`, `undrain`, `attest`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +26,64 @@ static void say_refused(const helio_client_t *client, const json_t *sites)
     }
 }
 
+/*  Jobs wait there for an operator. */
+static void say_memory_lost(const helio_client_t *client, const json_t *sites)
+{
+    size_t i;
+    const json_t *site;
+    json_array_foreach(sites, i, site)
+    {
+        const char *at = helio_output_string(site, "memory_lost_at");
+        if (!at[0])
+            continue;
+        char since[HELIO_HUMAN_SIZE];
+        helio_human_time(at, since);
+        fprintf(client->io->out,
+                "\n%s: its agent came back without its memory at %s; jobs that it does not know may still run there: "
+                "once none does, `helio attest %s --dead --reason WHY`\n",
+                helio_output_string(site, "site"), since, helio_output_string(site, "site"));
+    }
+}
+
+/*  Jobs of the restored database wait for it. */
+static void say_unreconciled(const helio_client_t *client, const json_t *sites)
+{
+    size_t i;
+    const json_t *site;
+    json_array_foreach(sites, i, site)
+    {
+        const char *at = helio_output_string(site, "unreconciled_at");
+        if (!at[0])
+            continue;
+        char since[HELIO_HUMAN_SIZE];
+        helio_human_time(at, since);
+        fprintf(
+            client->io->out,
+            "\n%s: the database was restored at %s, and jobs that it shows as queued may still run there; they wait "
+            "until the site has reported that none does, or, if it is gone, until `helio attest %s --dead --reason "
+            "WHY`\n",
+            helio_output_string(site, "site"), since, helio_output_string(site, "site"));
+    }
+}
+
+/*  A site that is ready and offers nothing looks as if it were busy. */
+static void say_withheld(const helio_client_t *client, const json_t *sites)
+{
+    size_t i, k;
+    const json_t *site, *pool;
+    json_array_foreach(sites, i, site) json_array_foreach(json_object_get(site, "pools"), k, pool)
+    {
+        const char *why = helio_output_string(pool, "withheld");
+        if (!why[0] || strcmp(helio_output_string(site, "state"), "ready") != 0)
+            continue;
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
+        helio_buffer_printf(&text, "%s: pool %s offers nothing: %s", helio_output_string(site, "site"),
+                            helio_output_string(pool, "pool"), why);
+        helio_safe_text(text.data, false, &safe);
+        fprintf(client->io->out, "\n%s\n", safe.data);
+    }
+}
+
 int helio_cmd_sites(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
@@ -33,8 +91,12 @@ int helio_cmd_sites(helio_client_t *client)
     int code = helio_listing_ask(client, "/v1/sites", "sites", &reply, &sites);
     if (code == HELIO_EXIT_OK)
         code = helio_listing_print(client, sites, helio_columns_of_sites);
-    if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)
+    if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE) {
         say_refused(client, sites);
+        say_memory_lost(client, sites);
+        say_unreconciled(client, sites);
+        say_withheld(client, sites);
+    }
     return code;
 }
 
@@ -81,19 +143,20 @@ int helio_cmd_attest(helio_client_t *client)
     if (!helio_client_has(client, HELIO_OPTION_DEAD))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "--dead is required: it confirms that nothing runs at the site\nhelp: helio attest "
-                                 "%.64s --dead --reason 'how you know'", site);
+                                 "%.64s --dead --reason 'how you know'",
+                                 site);
     if (!helio_client_has(client, HELIO_OPTION_REASON))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
             "--reason is required: how you know that nothing runs there; the audit keeps it\nhelp: helio attest "
-            "%.64s --dead --reason 'how you know'", site);
-    (void)snprintf(question, sizeof question,
-                   "Are you certain that no job of the federation runs at %.64s any more?", site);
+            "%.64s --dead --reason 'how you know'",
+            site);
+    (void)snprintf(question, sizeof question, "Are you certain that no job of the federation runs at %.64s any more?",
+                   site);
     int code = helio_client_confirm(client, question);
     if (code == HELIO_EXIT_FAILURE)
         return helio_client_fail(client, code, "cancelled; nothing was attested");
     if (code != HELIO_EXIT_OK)
         return code;
-    return change_site(client, "attest", json_pack("{s:b}", "dead", 1),
-                       "is attested dead; its jobs may run elsewhere");
+    return change_site(client, "attest", json_pack("{s:b}", "dead", 1), "is attested dead; its jobs may run elsewhere");
 }

@@ -1,4 +1,4 @@
-/*  tenants: home site and weight of tenants. */
+/*  tenants.c -- `tenants`: home site and weight of tenants. */
 #include <stdlib.h>
 #include <string.h>
 

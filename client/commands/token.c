@@ -1,4 +1,4 @@
-/*  token: creates, lists and revokes tokens. */
+/*  token.c -- `token`: creates, lists and revokes tokens. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ int helio_cmd_token_add(helio_client_t *client)
     if (!helio_client_duration(client, HELIO_OPTION_TTL, UINT64_C(90) * 86400000, &ttl_ms))
         return HELIO_EXIT_USAGE;
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-    json_t *body = json_pack("{s:s, s:s, s:s, s:I}", "tenant", tenant, "user", user, "role",
-                             role ? role : "user", "ttl_s", (json_int_t)(ttl_ms / 1000));
+    json_t *body = json_pack("{s:s, s:s, s:s, s:I}", "tenant", tenant, "user", user, "role", role ? role : "user",
+                             "ttl_s", (json_int_t)(ttl_ms / 1000));
     if (!body)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "tenant and user are not UTF-8");
     int code = helio_ask_post(client, "/v1/tokens", body, &reply);
@@ -28,9 +28,8 @@ int helio_cmd_token_add(helio_client_t *client)
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer holds no token; do the versions of helio and the broker differ?");
     if (client->output.format > HELIO_FORMAT_WIDE && client->output.format != HELIO_FORMAT_NAME)
-        return helio_output_object(&client->output, reply, helio_columns_of_tokens) == HELIO_OK
-                   ? HELIO_EXIT_OK
-                   : HELIO_EXIT_OWN;
+        return helio_output_object(&client->output, reply, helio_columns_of_tokens) == HELIO_OK ? HELIO_EXIT_OK
+                                                                                                : HELIO_EXIT_OWN;
     fprintf(client->io->out, "%s\n", token);
     const char *note = helio_output_string(reply, "note");
     if (note[0])

@@ -1,4 +1,5 @@
-/*  top: the federation on one screen: sites, queues with their waiting tenants, and the largest running jobs.
+/*  top.c -- `top`: the federation on one screen: sites, queues with their waiting tenants, and the largest running
+ *  jobs.
  *
  *  Every two seconds it sends four bounded requests, whatever the size of the federation. This file makes a frame;
  *  screen.c shows frames.
@@ -15,14 +16,7 @@
 #include "client/transport/response.h"
 #include "federation/base/clock.h"
 
-enum {
-    REFRESH_MS = 2000,
-    ROWS_ASKED = 200,
-    ROWS_LEAST = 3,
-    NAMED_MAX = 3,
-    COLUMNS_MAX = 16,
-    ROOMY_COLUMNS = 90
-};
+enum { REFRESH_MS = 2000, ROWS_ASKED = 200, ROWS_LEAST = 3, NAMED_MAX = 3, COLUMNS_MAX = 16, ROOMY_COLUMNS = 90 };
 
 #define AT_SITES "offered,accepted,starting,running,suspended,stopping,suspect"
 
@@ -62,8 +56,7 @@ static double sum(const json_t *rows, const char *key, const char *times)
     return total;
 }
 
-/* ---- what is known ---------------------------------------------------------------------------------------
- */
+/*  ---- data --------------------------------------------------------------------------------------------------- */
 
 static int by_gpus(const void *a_, const void *b_)
 {
@@ -105,12 +98,12 @@ static void name_waiting(json_t *queue, const json_t *waiting)
     for (int named = 0; named < NAMED_MAX && json_object_size(tenants); named++) {
         const char *tenant, *most = NULL;
         json_t *count;
-        json_object_foreach(tenants, tenant,
-                            count) if (!most || json_integer_value(count) >
-                                                    json_integer_value(json_object_get(tenants, most))) most =
-            tenant;
-        helio_buffer_printf(&text, "%s%.32s %lld", named ? ", " : "", most,
-                            (long long)json_integer_value(json_object_get(tenants, most)));
+        json_object_foreach(tenants, tenant, count) if (!most || json_integer_value(count) >
+                                                                     json_integer_value(json_object_get(tenants, most)))
+            most = tenant;
+        helio_buffer_text(&text, named ? ", " : "");
+        helio_short_name(most, 32, &text);
+        helio_buffer_printf(&text, " %lld", (long long)json_integer_value(json_object_get(tenants, most)));
         (void)json_object_del(tenants, most);
     }
     if (json_object_size(tenants))
@@ -134,19 +127,19 @@ static void put_totals(json_t *snapshot)
     put(snapshot, "totals", totals);
 }
 
-/*  Reports the first request that failed, or puts the message into `why` if that is given. */
+/*  Prints the first request that failed, or puts the message into `why` if that is given. */
 static int ask(helio_client_t *client, const question_t *question, json_t **ret_reply, helio_error_t *why)
 {
     if (!why)
         return helio_ask_get(client, question->path, ret_reply);
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
-    helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = question->path, .once = true},
-                                    &response, why);
+    helio_rc rc =
+        helio_remote_call(client->remote, &(helio_request_t){.path = question->path, .once = true}, &response, why);
     if (rc != HELIO_OK)
         return rc == HELIO_BUSY ? HELIO_EXIT_INTERRUPTED : HELIO_EXIT_UNREACHABLE;
     *ret_reply = response.status == 200 && response.body.size
-                      ? json_loadb(response.body.data, response.body.size, 0, NULL)
-                      : NULL;
+                     ? json_loadb(response.body.data, response.body.size, 0, NULL)
+                     : NULL;
     if (*ret_reply)
         return HELIO_EXIT_OK;
     (void)snprintf(why->text, sizeof why->text, "the broker answers %ld", response.status);
@@ -169,8 +162,7 @@ static int look(helio_client_t *client, json_t **ret_snapshot, helio_error_t *wh
             json_decref(snapshot);
             return code;
         }
-        put(snapshot, questions[i].key,
-            strcmp(questions[i].key, "running") == 0 ? sorted(list) : json_incref(list));
+        put(snapshot, questions[i].key, strcmp(questions[i].key, "running") == 0 ? sorted(list) : json_incref(list));
     }
     size_t i;
     json_t *queue;
@@ -181,8 +173,7 @@ static int look(helio_client_t *client, json_t **ret_snapshot, helio_error_t *wh
     return HELIO_EXIT_OK;
 }
 
-/* ---- a frame ---------------------------------------------------------------------------------------------
- */
+/*  ---- a frame ------------------------------------------------------------------------------------------------ */
 
 static helio_columns_t columns_of_sites(void)
 {
@@ -205,10 +196,16 @@ static helio_columns_t columns_of_sites(void)
 static helio_columns_t columns_of_queues(void)
 {
     static const helio_column_t columns[] = {
-        {"QUEUE", "queue", HELIO_CELL_TEXT, false},  {"PRIORITY", "priority", HELIO_CELL_COUNT, false},
-        {"RUN", "running", HELIO_CELL_COUNT, false}, {"GPUS", "gpus_running", HELIO_CELL_COUNT, false},
-        {"WAIT", "queued", HELIO_CELL_COUNT, false}, {"GPUS", "gpus_queued", HELIO_CELL_COUNT, false},
-        {"HELD", "held", HELIO_CELL_COUNT, true},    {"WAITING TENANTS", "who", HELIO_CELL_TEXT, false},
+        /* clang-format off */
+        {"QUEUE", "queue", HELIO_CELL_TEXT, false},
+        {"PRIORITY", "priority", HELIO_CELL_COUNT, false},
+        {"RUN", "running", HELIO_CELL_COUNT, false},
+        {"GPUS", "gpus_running", HELIO_CELL_COUNT, false},
+        {"WAIT", "queued", HELIO_CELL_COUNT, false},
+        {"GPUS", "gpus_queued", HELIO_CELL_COUNT, false},
+        {"HELD", "held", HELIO_CELL_COUNT, true},
+        {"WAITING TENANTS", "who", HELIO_CELL_TEXT, false},
+        /* clang-format on */
     };
     return HELIO_COLUMNS(columns, "queue");
 }
@@ -216,11 +213,17 @@ static helio_columns_t columns_of_queues(void)
 static helio_columns_t columns_of_running(void)
 {
     static const helio_column_t columns[] = {
-        {"GPUS", "gpus", HELIO_CELL_COUNT, false},         {"ID", "id", HELIO_CELL_ID, false},
-        {"NAME", "name", HELIO_CELL_TEXT, false},          {"TENANT", "tenant", HELIO_CELL_TEXT, false},
-        {"SITE", "site", HELIO_CELL_TEXT, false},          {"STATE", "state", HELIO_CELL_STATE, false},
-        {"RAN", "run_seconds", HELIO_CELL_SECONDS, false}, {"QUEUE", "queue", HELIO_CELL_TEXT, true},
+        /* clang-format off */
+        {"GPUS", "gpus", HELIO_CELL_COUNT, false},
+        {"ID", "id", HELIO_CELL_ID, false},
+        {"NAME", "name", HELIO_CELL_TEXT, false},
+        {"TENANT", "tenant", HELIO_CELL_TEXT, false},
+        {"SITE", "site", HELIO_CELL_TEXT, false},
+        {"STATE", "state", HELIO_CELL_STATE, false},
+        {"RAN", "run_seconds", HELIO_CELL_SECONDS, false},
+        {"QUEUE", "queue", HELIO_CELL_TEXT, true},
         {"MODEL", "gpu_model", HELIO_CELL_TEXT, true},
+        /* clang-format on */
     };
     return HELIO_COLUMNS(columns, "id");
 }
@@ -258,21 +261,19 @@ static void head(const helio_client_t *client, const json_t *snapshot, FILE *out
     fprintf(out, "helio top  %s  %s\n", now, client->settings->broker);
     fprintf(out, "GPUs %.0f of %.0f in use, %.0f free   jobs %.0f running, %.0f waiting, %.0f held   %s/h",
             number(totals, "gpus_allocated"), number(totals, "gpus_total"), number(totals, "gpus_free"),
-            number(totals, "jobs_running"), number(totals, "jobs_queued"), number(totals, "jobs_held"),
-            money);
+            number(totals, "jobs_running"), number(totals, "jobs_queued"), number(totals, "jobs_held"), money);
     if (number(totals, "carbon_g_per_h") > 0)
         fprintf(out, "   %s CO2e/h", mass);
     fprintf(out, "\n%s\n", safe.size ? safe.data : ""); /* in place of a blank line */
 }
 
 /*  height 0: unlimited. Six lines are headers and blanks. */
-static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio_screen_size_t size,
-                     FILE *out, const char *trouble)
+static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio_screen_size_t size, FILE *out,
+                     const char *trouble)
 {
     helio_output_t output = client->output;
     const json_t *sites = json_object_get(snapshot, "sites"), *queues = json_object_get(snapshot, "queues");
-    size_t left = size.height > 12 ? size.height - 9 : ROWS_LEAST,
-           most = left / 3 > ROWS_LEAST ? left / 3 : ROWS_LEAST;
+    size_t left = size.height > 12 ? size.height - 9 : ROWS_LEAST, most = left / 3 > ROWS_LEAST ? left / 3 : ROWS_LEAST;
     if (!size.height)
         left = most = ROWS_ASKED;
     size_t of_sites = json_array_size(sites) < most ? json_array_size(sites) : most;
@@ -289,13 +290,11 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
     fputs("\n", out);
     if (json_array_size(json_object_get(snapshot, "running")) >= ROWS_ASKED)
         fprintf(out, "The largest of the newest %d jobs at sites, by GPUs:\n", ROWS_ASKED);
-    return rc == HELIO_OK
-               ? section(&output, roomy, json_object_get(snapshot, "running"), of_jobs, columns_of_running())
-               : rc;
+    return rc == HELIO_OK ? section(&output, roomy, json_object_get(snapshot, "running"), of_jobs, columns_of_running())
+                          : rc;
 }
 
-/* ---- the command -----------------------------------------------------------------------------------------
- */
+/*  ---- the command -------------------------------------------------------------------------------------------- */
 
 static int show(helio_client_t *client, helio_screen_t *screen, const json_t *snapshot, const char *trouble)
 {

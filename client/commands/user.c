@@ -1,4 +1,4 @@
-/*  user: lists users and sites, disables and enables users. */
+/*  user.c -- `user`: lists users and sites, disables and enables users. */
 #include <stdlib.h>
 
 #include "client/commands/commands.h"
@@ -16,8 +16,7 @@ static int set_disabled(helio_client_t *client, bool disabled)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "tenant and user are not UTF-8");
     int code = helio_ask_post(client, "/v1/principals", body, &reply);
     if (code == HELIO_EXIT_OK)
-        helio_client_say(client, disabled ? "disabled %s: all its tokens are refused" : "enabled %s",
-                         user);
+        helio_client_say(client, disabled ? "disabled %s: all its tokens are refused" : "enabled %s", user);
     return code;
 }
 

@@ -1,4 +1,4 @@
-/*  wait: waits until jobs have ended, and exits with their exit code. */
+/*  wait.c -- `wait`: waits until jobs have ended, and exits with their exit code. */
 #include "client/commands/commands.h"
 #include "client/jobs/watcher.h"
 
@@ -7,8 +7,8 @@ int helio_cmd_wait(helio_client_t *client)
     helio_watcher_t watcher = {.client = client, .ends_only = true};
     if (!helio_watcher_take_deadline(&watcher))
         return HELIO_EXIT_USAGE;
-    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow =
-        helio_follow_new(client, false, helio_watcher_on_change, &watcher);
+    HELIO_AUTO(helio_follow_destroy)
+    helio_follow_t *follow = helio_follow_new(client, false, helio_watcher_on_change, &watcher);
     for (uint32_t i = 0; i < client->arguments->word_count; i++)
         helio_follow_add(follow, client->arguments->words[i]);
     int interrupts = helio_client_interrupts(client->io);

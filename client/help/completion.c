@@ -1,5 +1,5 @@
-/*  Completion scripts from the command table. Job ids and site names come from the broker through `-o name`.
- */
+/*  completion.c -- completion scripts from the command table. Job ids and site names come from the broker through `-o
+ *  name`. */
 #include <string.h>
 
 #include "client/help/help.h"
@@ -17,9 +17,15 @@ static const char *words_command(helio_operands_t words)
     case HELIO_OPERANDS_NONE:
     case HELIO_OPERANDS_FILES:
     case HELIO_OPERANDS_BATCH:
+    case HELIO_OPERANDS_PROGRAM:
         break;
     }
     return NULL;
+}
+
+static bool takes_files(helio_operands_t operands)
+{
+    return operands == HELIO_OPERANDS_FILES || operands == HELIO_OPERANDS_BATCH || operands == HELIO_OPERANDS_PROGRAM;
 }
 
 static void option_words(helio_buffer_t *out, helio_options_t options)
@@ -58,7 +64,7 @@ static void bash_case(const helio_command_table_t *table, helio_buffer_t *out, c
     helio_buffer_printf(out, "    '%s')\n      words='", command->name);
     option_words(out, command->options | HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, "'\n");
-    if (command->words == HELIO_OPERANDS_FILES || command->words == HELIO_OPERANDS_BATCH)
+    if (takes_files(command->words))
         helio_buffer_text(out, "      files=1\n");
     else if (command->words == HELIO_OPERANDS_COMMANDS) {
         helio_buffer_text(out, "      [[ $cur == -* ]] || words='");
@@ -96,8 +102,8 @@ static void bash_choices(helio_buffer_t *out)
         if (option->letter)
             helio_buffer_printf(out, "-%c|", option->letter);
         if (option->choices)
-            helio_buffer_printf(out, "--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
-                                option->name, option->choices);
+            helio_buffer_printf(out, "--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", option->name,
+                                option->choices);
         else if (strcmp(option->value, "PATH") == 0)
             helio_buffer_printf(out, "--%s) compopt -o default; return ;;\n", option->name);
         else
@@ -107,24 +113,21 @@ static void bash_choices(helio_buffer_t *out)
 
 static void bash(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    helio_buffer_text(out,
-                      "_helio() {\n  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                      "  local words= files= first= second= word\n  COMPREPLY=()\n  case $prev in\n");
+    helio_buffer_text(out, "_helio() {\n  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+                           "  local words= files= first= second= word\n  COMPREPLY=()\n  case $prev in\n");
     bash_choices(out);
-    helio_buffer_text(
-        out, "  esac\n  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-             "    [[ $word == -* ]] && continue\n"
-             "    if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi\n"
-             "  done\n  case $first in keys|token|user) first=\"$first${second:+ $second}\" ;; esac\n"
-             "  case $first in\n    '')\n      words='");
+    helio_buffer_text(out, "  esac\n  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+                           "    [[ $word == -* ]] && continue\n"
+                           "    if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi\n"
+                           "  done\n  case $first in keys|token|user) first=\"$first${second:+ $second}\" ;; esac\n"
+                           "  case $first in\n    '')\n      words='");
     command_words(table, out, NULL);
     helio_buffer_text(out, "'\n      ;;\n");
     for (size_t i = 0; i < table->count; i++)
         bash_case(table, out, &table->items[i]);
     bash_groups(table, out);
-    helio_buffer_text(out,
-                      "  esac\n  [[ -n $files && $cur != -* ]] && compopt -o default && return\n"
-                      "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _helio helio\n");
+    helio_buffer_text(out, "  esac\n  [[ -n $files && $cur != -* ]] && compopt -o default && return\n"
+                           "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _helio helio\n");
 }
 
 /*  zsh runs the bash function through its own emulation. */
@@ -168,11 +171,11 @@ static void fish_command(helio_buffer_t *out, const helio_command_t *command)
     if (second) {
         helio_buffer_printf(out, "complete -c helio -f -n '__fish_use_subcommand' -a %.*s\n", (int)first,
                             command->name);
-        helio_buffer_printf(out, "complete -c helio -f -n '__fish_seen_subcommand_from %.*s' -a %s -d ",
-                            (int)first, command->name, second);
+        helio_buffer_printf(out, "complete -c helio -f -n '__fish_seen_subcommand_from %.*s' -a %s -d ", (int)first,
+                            command->name, second);
         (void)snprintf(condition, sizeof condition,
-                       "-n '__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s'",
-                       (int)first, command->name, second);
+                       "-n '__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s'", (int)first,
+                       command->name, second);
     } else {
         helio_buffer_printf(out, "complete -c helio -f -n '__fish_use_subcommand' -a %s -d ", command->name);
         (void)snprintf(condition, sizeof condition, "-n '__fish_seen_subcommand_from %s'", command->name);
@@ -183,9 +186,8 @@ static void fish_command(helio_buffer_t *out, const helio_command_t *command)
         if (command->options & (UINT64_C(1) << id))
             fish_option(out, id, condition);
     if (words_command(command->words))
-        helio_buffer_printf(out, "complete -c helio -f %s -a \"(%s)\"\n", condition,
-                            words_command(command->words));
-    else if (command->words != HELIO_OPERANDS_FILES && command->words != HELIO_OPERANDS_BATCH)
+        helio_buffer_printf(out, "complete -c helio -f %s -a \"(%s)\"\n", condition, words_command(command->words));
+    else if (!takes_files(command->words))
         helio_buffer_printf(out, "complete -c helio -f %s\n", condition);
 }
 

@@ -1,7 +1,9 @@
-/*  What `helio help` prints, from the command table. */
+/*  help.c -- what `helio help` prints, from the command table. */
 #include <string.h>
 
 #include "client/help/help.h"
+
+enum { SUMMARY_COLUMN = 26 };
 
 static bool is_ascii(const char *at)
 {
@@ -59,16 +61,18 @@ static void command_line(helio_buffer_t *out, const helio_command_t *command)
     helio_buffer_t name = {0};
     helio_buffer_printf(&name, "  %s%s%s", command->name, command->synopsis[0] ? " " : "", command->synopsis);
     helio_buffer_text(out, name.data);
-    pad(out, width_of(name.data), 26);
+    bool beyond = width_of(name.data) > SUMMARY_COLUMN;
+    helio_buffer_text(out, beyond ? "\n" : "");
+    pad(out, beyond ? 0 : width_of(name.data), SUMMARY_COLUMN);
     helio_buffer_printf(out, " %s\n", command->summary);
     helio_buffer_clear(&name);
 }
 
 void helio_help_overview(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    helio_buffer_text(
-        out, "helio submits jobs to a federation of GPU clusters; each runs at the site and hour that suit it "
-             "best\n\nusage: helio COMMAND …\n\n");
+    helio_buffer_text(out,
+                      "helio submits jobs to a federation of GPU clusters; each runs at the site and hour that suit it "
+                      "best\n\nusage: helio COMMAND …\n\n");
     for (size_t i = 0; i < table->count; i++)
         command_line(out, &table->items[i]);
     helio_buffer_text(out, "\nOptions of every command:\n");
@@ -88,8 +92,7 @@ void helio_help_group(const helio_command_table_t *table, const char *word, heli
 void helio_help_command(const helio_command_t *command, helio_buffer_t *out)
 {
     helio_buffer_printf(out, "%s\n\nusage: helio %s%s%s%s\n", command->summary, command->name,
-                        command->synopsis[0] ? " " : "", command->synopsis,
-                        command->options ? " [options]" : "");
+                        command->synopsis[0] ? " " : "", command->synopsis, command->options ? " [options]" : "");
     if (command->doc[0]) {
         helio_buffer_text(out, "\n");
         fold(out, command->doc, 0);

@@ -1,8 +1,8 @@
-/*  The manual page helio(1), from the command table. */
+/*  manual.c -- the manual page helio(1), from the command table. */
 #include "client/help/help.h"
 
 /*  Writes a character beyond ASCII by its number, which roff reads in every locale. Returns its last byte. The text
- *  comes from our own tables, so it is well-formed. */
+ *  comes from the command table, so it is well-formed UTF-8. */
 static const char *roff_character(helio_buffer_t *out, const char *at)
 {
     unsigned char first = (unsigned char)*at;
@@ -100,10 +100,9 @@ void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
         helio_buffer_text(out, ".\n");
     }
     helio_buffer_text(
-        out,
-        ".SH FILES\nFor each setting, the first of these files that has it applies, after options and "
-        "environment.\n.TP\n.I ./.helio.yaml\nSettings of a directory. Its broker never gets a token from another "
-        "file that belongs to another broker.\n.TP\n.I $XDG_CONFIG_HOME/helio/config.yaml\nSettings of a user: "
-        "broker, token or token_file, ca_file, output, color, timeout, context, contexts.\n.TP\n.I "
-        "/etc/helio/client.yaml\nSettings of a machine.\n");
+        out, ".SH FILES\nFor each setting, the first of these files that has it applies, after options and "
+             "environment.\n.TP\n.I ./.helio.yaml\nSettings of a directory. Its broker never gets a token from another "
+             "file that belongs to another broker.\n.TP\n.I $XDG_CONFIG_HOME/helio/config.yaml\nSettings of a user: "
+             "broker, token or token_file, ca_file, output, color, timeout, context, contexts.\n.TP\n.I "
+             "/etc/helio/client.yaml\nSettings of a machine.\n");
 }

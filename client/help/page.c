@@ -1,4 +1,4 @@
-/*  The command line's reference page, from the command table. */
+/*  page.c -- the command line's reference page, from the command table. */
 #include <string.h>
 
 #include "client/help/help.h"

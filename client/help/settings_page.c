@@ -1,4 +1,4 @@
-/*  The client's reference page of settings, from the tables of settings files and of variables. */
+/*  settings_page.c -- the client's reference page of settings, from the tables of settings files and of variables. */
 #include "client/help/help.h"
 
 #include "client/invocation/settings_file.h"

@@ -1,3 +1,4 @@
+/*  client.c -- messages, questions and exit codes of a command. */
 #include "client/invocation/client.h"
 
 #include <stdarg.h>
@@ -31,6 +32,17 @@ static void print_line(FILE *stream, const char *prefix, const char *format, va_
     helio_safe_text(text, true, &safe);
     fprintf(stream, "%s%s\n", prefix, safe.data ? safe.data : "");
     (void)fflush(stream);
+}
+
+void helio_client_print_foreign(const helio_client_t *self, helio_safe_stream_t *stream, const char *bytes, size_t size)
+{
+    if (!self->io->out_tty) {
+        (void)fwrite(bytes, 1, size, self->io->out);
+        return;
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+    helio_safe_piece(stream, bytes, size, &safe);
+    (void)fwrite(safe.size ? safe.data : "", 1, safe.size, self->io->out);
 }
 
 int helio_client_fail(const helio_client_t *self, int exit_code, const char *format, ...)
@@ -92,14 +104,12 @@ bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t f
     return true;
 }
 
-bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms,
-                           uint64_t *ret_ms)
+bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms, uint64_t *ret_ms)
 {
     const char *value = helio_command_line_value(self->arguments, option);
     uint64_t ms = fallback_ms;
     if (value && helio_duration_parse(helio_text_of(value), &ms) != HELIO_OK) {
-        (void)helio_client_fail(self, HELIO_EXIT_USAGE,
-                                "--%s: '%.64s' is not a duration such as 90s, 15m or 6h",
+        (void)helio_client_fail(self, HELIO_EXIT_USAGE, "--%s: '%.64s' is not a duration such as 90s, 15m or 6h",
                                 helio_client_options.items[option].name, value);
         return false;
     }

@@ -9,6 +9,7 @@
 
 #include "client/invocation/option.h"
 #include "client/invocation/variables.h"
+#include "client/output/humanise.h"
 #include "client/output/output.h"
 #include "federation/base/memory.h"
 
@@ -24,7 +25,8 @@
     X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                              \
     X(TIMEOUT, 8, "Timed out: --timeout or the limit of a request has passed, or the job is held.") \
     X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")        \
-    X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")
+    X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")                       \
+    X(UNREAD, 141, "Whoever read standard output stopped before its end, as `head` does.")
 
 typedef enum helio_exit {
 #define HELIO_EXIT_ENUMERATOR(name, code, meaning) HELIO_EXIT_##name = code,
@@ -40,9 +42,9 @@ typedef struct helio_client_io {
     char *const *environment;                /* "NAME=value", ends with NULL */
     const char *directory;                   /* folder of ./.helio.yaml */
     const char *system_settings;             /* /etc/helio/client.yaml */
-    const volatile sig_atomic_t *interrupts; /* presses of Ctrl-C so far; NULL = none ever */
+    const volatile sig_atomic_t *interrupts; /* number of Ctrl-C so far; NULL = none is ever counted */
     int interrupt_fd;                        /* non-blocking, becomes readable at each press; -1 = none */
-    uint32_t patience_ms;                    /* the first wait between attempts; tests are less patient */
+    uint32_t patience_ms;                    /* the first wait between attempts; tests use a shorter one */
 } helio_client_io_t;
 
 typedef struct helio_settings helio_settings_t;
@@ -56,8 +58,8 @@ typedef struct helio_client {
     const helio_command_table_t *commands; /* the table of all commands, for help and completion */
     const helio_command_t *command;
     const helio_command_line_t *arguments; /* words without the command's own name */
-    const helio_settings_t *settings;   /* NULL for commands that need none */
-    helio_remote_t *remote;             /* NULL for commands that send no requests */
+    const helio_settings_t *settings;      /* NULL for commands that need none */
+    helio_remote_t *remote;                /* NULL for commands that send no requests */
     helio_output_t output;
     helio_arena_t *arena;
 } helio_client_t;
@@ -67,6 +69,9 @@ typedef struct helio_client {
 /*  Prints "helio: text" and a newline on standard error; `text` may hold "\nhelp: …". Returns exit_code. Control
  *  characters never reach the terminal. */
 int helio_client_fail(const helio_client_t *self, int exit_code, const char *format, ...) HELIO_PRINTF(3, 4);
+/*  Prints a piece of a job's output: to a pipe or a file as it is, to a terminal so that it cannot control it. */
+void helio_client_print_foreign(const helio_client_t *self, helio_safe_stream_t *stream, const char *bytes,
+                                size_t size);
 /*  A line of progress on standard error; nothing with --quiet. */
 void helio_client_say(const helio_client_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
 /*  Asks "question [y/N]" unless --yes is given. OK: yes; FAILURE: no; USAGE, after a message: standard input or
@@ -77,10 +82,8 @@ bool helio_client_has(const helio_client_t *self, uint32_t option);
 const char *helio_client_value(const helio_client_t *self, uint32_t option); /* NULL = absent */
 /*  The value of an option that takes a whole number or a duration; `fallback` if it is absent. False after a message
  *  if it is invalid (exit code USAGE). */
-bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t fallback,
-                         uint64_t *ret_number);
-bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms,
-                           uint64_t *ret_ms);
+bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t fallback, uint64_t *ret_number);
+bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms, uint64_t *ret_ms);
 
 /*  NULL when it is unset or empty. */
 const char *helio_client_env(const helio_client_io_t *io, helio_variable_t variable);

@@ -1,3 +1,4 @@
+/*  command.c -- finds a command by its words, and the most similar one for a misspelt name. */
 #include "client/invocation/command.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ const helio_command_t *helio_command_find(const helio_command_table_t *self, con
 bool helio_command_names_operands(const helio_command_table_t *self, const char *word)
 {
     for (size_t i = 0; i < self->count; i++)
-        if (self->items[i].words == HELIO_OPERANDS_BATCH && strcmp(self->items[i].name, word) == 0)
+        if ((self->items[i].words == HELIO_OPERANDS_BATCH || self->items[i].words == HELIO_OPERANDS_PROGRAM) &&
+            strcmp(self->items[i].name, word) == 0)
             return true;
     return false;
 }
@@ -40,13 +42,39 @@ bool helio_command_is_group(const helio_command_table_t *self, const char *word)
 
 /*  Commands of other schedulers, and the commands here that correspond to them. */
 static const char *const synonyms[][2] = {
-    {"list", "ls"},     {"ps", "ls"},         {"jobs", "ls"},          {"queue", "queues"},
-    {"status", "show"}, {"get", "show"},      {"describe", "explain"}, {"why", "explain"},
-    {"log", "logs"},    {"kill", "cancel"},   {"delete", "cancel"},    {"rm", "cancel"},
-    {"sinfo", "sites"}, {"squeue", "ls"},     {"scancel", "cancel"},   {"resume", "release"},
-    {"modify", "edit"}, {"update", "edit"},   {"scontrol", "edit"},
-    {"apply", "run"},   {"create", "submit"}, {"whoami", "doctor"},    {"login", "doctor"},
+    {"list", "ls"},       {"ps", "ls"},         {"jobs", "ls"},          {"queue", "queues"},
+    {"status", "show"},   {"get", "show"},      {"describe", "explain"}, {"why", "explain"},
+    {"log", "logs"},      {"kill", "cancel"},   {"delete", "cancel"},    {"rm", "cancel"},
+    {"sinfo", "sites"},   {"squeue", "ls"},     {"scancel", "cancel"},   {"resume", "release"},
+    {"modify", "edit"},   {"update", "edit"},   {"scontrol", "edit"},    {"apply", "run"},
+    {"create", "submit"}, {"whoami", "doctor"}, {"login", "doctor"},     {"budget", "quota"},
+    {"budgets", "quota"}, {"limits", "quota"},
 };
+
+/*  Words for what groups do, and those that some group uses instead. */
+static const char *const group_synonyms[][2] = {
+    {"list", "ls"}, {"ls", "list"},    {"delete", "rm"}, {"remove", "rm"},  {"delete", "revoke"}, {"rm", "revoke"},
+    {"new", "add"}, {"create", "add"}, {"add", "set"},   {"create", "set"}, {"check", "verify"},
+};
+
+const helio_command_t *helio_command_suggest_in(const helio_command_table_t *self, const char *group, const char *word)
+{
+    size_t size = strlen(group);
+    helio_suggestion_t suggestion = {.written = helio_text_of(word)};
+    const helio_command_t *synonym = NULL, *similar = NULL;
+    for (size_t i = 0; i < self->count; i++) {
+        const char *name = self->items[i].name;
+        if (strncmp(name, group, size) != 0 || name[size] != ' ')
+            continue;
+        helio_suggestion_offer(&suggestion, name + size + 1);
+        if (suggestion.best == name + size + 1)
+            similar = &self->items[i];
+        for (size_t k = 0; k < sizeof group_synonyms / sizeof group_synonyms[0]; k++)
+            if (strcmp(word, group_synonyms[k][0]) == 0 && strcmp(name + size + 1, group_synonyms[k][1]) == 0)
+                synonym = &self->items[i];
+    }
+    return synonym ? synonym : similar;
+}
 
 const char *helio_command_suggest(const helio_command_table_t *self, const char *word)
 {

@@ -7,7 +7,7 @@
 
 typedef enum helio_needs {
     HELIO_NEEDS_NOTHING,
-    HELIO_NEEDS_SETTINGS, /* settings are read; the broker may be absent */
+    HELIO_NEEDS_SETTINGS, /* settings are read; the broker can be absent */
     HELIO_NEEDS_BROKER
 } helio_needs_t;
 
@@ -15,8 +15,9 @@ typedef enum helio_needs {
 typedef enum helio_operands {
     HELIO_OPERANDS_NONE,
     HELIO_OPERANDS_FILES,
-    HELIO_OPERANDS_BATCH, /* files, by the rules of another program: helio_sbatch_take_options reads them first
+    HELIO_OPERANDS_BATCH,   /* files, by the rules of another program: helio_sbatch_take_options reads them first
                         */
+    HELIO_OPERANDS_PROGRAM, /* files and options of another program, which the command executes */
     HELIO_OPERANDS_JOBS,
     HELIO_OPERANDS_SITES,
     HELIO_OPERANDS_COMMANDS,
@@ -41,13 +42,15 @@ struct helio_command_table {
     size_t count;
 };
 
-/*  The command that the first words name, and how many words its name has; NULL when there is none. */
+/*  The command that the first words name, and how many words its name has; NULL if no command has that name. */
 const helio_command_t *helio_command_find(const helio_command_table_t *self, const char *const *words, uint32_t count,
                                           uint32_t *ret_taken);
 /*  Whether the arguments after this first word follow the rules of another program. */
 bool helio_command_names_operands(const helio_command_table_t *self, const char *word);
 /*  The most similar command name; NULL = none is similar. */
 const char *helio_command_suggest(const helio_command_table_t *self, const char *word);
+/*  The same among the commands of a group, by the word after the group's. */
+const helio_command_t *helio_command_suggest_in(const helio_command_table_t *self, const char *group, const char *word);
 /*  Whether this is the first word of two-word commands ("token"). */
 bool helio_command_is_group(const helio_command_table_t *self, const char *word);
 

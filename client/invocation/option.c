@@ -1,3 +1,4 @@
+/*  option.c -- reads the options of a command line by their table. */
 #include "client/invocation/option.h"
 
 static const helio_option_t options[] = {
@@ -9,8 +10,16 @@ _Static_assert((int)HELIO_OPTION_COUNT <= (int)HELIO_OPTIONS_MAX, "helio_options
 
 enum { REPEATS_MAX = 8 };
 
-const helio_option_table_t helio_client_options = {
-    options, HELIO_OPTION_COUNT, HELIO_OPTION(STEP) | HELIO_OPTION(BUDGET), REPEATS_MAX};
+/*  Options that users of other schedulers know. */
+static const helio_option_instead_t instead[] = {
+    {"dry-run", "`helio plan` is the dry run: it shows where, when and at what cost a job would run"},
+    {"test-only", "`helio plan` is the dry run: it shows where, when and at what cost a job would run"},
+    {"json", "`-o json` prints data as JSON"},
+    {0},
+};
+
+const helio_option_table_t helio_client_options = {options, HELIO_OPTION_COUNT,
+                                                   HELIO_OPTION(STEP) | HELIO_OPTION(BUDGET), REPEATS_MAX};
 
 helio_rc helio_client_options_parse(int argc, char *const *argv, bool (*takes_rest)(const char *first_word),
                                     helio_arena_t *arena, helio_command_line_t *ret_line, helio_error_t *err)
@@ -19,6 +28,7 @@ helio_rc helio_client_options_parse(int argc, char *const *argv, bool (*takes_re
                                         .words_most = HELIO_OPERANDS_MAX,
                                         .takes_rest = takes_rest,
                                         .options_help = "`helio help COMMAND` lists what a command takes",
+                                        .instead = instead,
                                         .words_help = "files and standard input (`-`) hold any number of jobs"};
     return helio_command_line_parse(argc, argv, &rules, arena, ret_line, err);
 }

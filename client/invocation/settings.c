@@ -1,3 +1,5 @@
+/*  settings.c -- finds the broker, the token and the output format: from options, variables and files, by
+ *  precedence. */
 #include "client/invocation/settings.h"
 
 #include <errno.h>
@@ -7,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/invocation/brokers.h"
 #include "client/invocation/settings_file.h"
 #include "client/invocation/variables.h"
 #include "client/output/humanise.h"
+#include "federation/base/suggest.h"
 #include "federation/spec/spec.h"
 
 /*  One step of the precedence, highest first. */
@@ -51,8 +55,7 @@ static helio_rc complain(loading_t *self, const char *text, const char *what)
 }
 
 /*  Reads a whole small file. NOT_FOUND when it is absent. */
-static helio_rc read_small(loading_t *self, const char *path, size_t max, helio_text_t *ret_text,
-                           struct stat *ret_stat)
+static helio_rc read_small(loading_t *self, const char *path, size_t max, helio_text_t *ret_text, struct stat *ret_stat)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -64,8 +67,7 @@ static helio_rc read_small(loading_t *self, const char *path, size_t max, helio_
         char *bytes = helio_arena_alloc(self->arena, (size_t)ret_stat->st_size + 1, 1);
         size_t size = 0;
         ssize_t got;
-        while (size < (size_t)ret_stat->st_size &&
-               (got = read(fd, bytes + size, (size_t)ret_stat->st_size - size)) > 0)
+        while (size < (size_t)ret_stat->st_size && (got = read(fd, bytes + size, (size_t)ret_stat->st_size - size)) > 0)
             size += (size_t)got;
         *ret_text = (helio_text_t){bytes, (uint32_t)size};
     }
@@ -89,8 +91,7 @@ static helio_rc load_file(loading_t *self, const char *path, bool is_here)
     if (rc != HELIO_OK)
         return rc;
     if (is_here && stat.st_uid != geteuid() && stat.st_uid != 0)
-        return complain(
-            self, "belongs to another user, who could send your jobs anywhere; remove it or own it", path);
+        return complain(self, "belongs to another user, who could send your jobs anywhere; remove it or own it", path);
     helio_settings_file_t *content = &self->files[self->file_count].content;
     helio_diagnostic_t diagnostic;
     rc = helio_spec_read(&helio_settings_file_table, (helio_spec_source_t){.text = text, .name = path},
@@ -142,7 +143,7 @@ static const char *flag(const loading_t *self, uint32_t option)
 static void add_flags_and_variables(loading_t *self)
 {
     const helio_client_io_t *io = self->io;
-    /* A layer for each flag and variable, so that `from` names the one that decided. */
+    /* Each flag and variable is a layer of its own, so that `from` names the one that decided. */
     add_layer(self, "--broker")->source.broker = helio_text_of(flag(self, HELIO_OPTION_BROKER));
     layer_t *flags = add_layer(self, "--token-file");
     flags->source.token_file = helio_text_of(flag(self, HELIO_OPTION_TOKEN_FILE));
@@ -187,8 +188,7 @@ static helio_rc add_context(loading_t *self, const char *name)
             return HELIO_OK;
         }
     }
-    return complain(
-        self, self->file_count ? "no settings file defines this context" : "no settings file exists", name);
+    return complain(self, self->file_count ? "no settings file defines this context" : "no settings file exists", name);
 }
 
 static helio_rc add_files(loading_t *self, const char **ret_context)
@@ -219,7 +219,7 @@ static const char *path_in(loading_t *self, const layer_t *layer, helio_text_t p
     return helio_arena_string(self->arena, path);
 }
 
-/*  A token goes into a header: anything but printable ASCII would let it forge others. */
+/*  A token goes into a header: bytes other than printable ASCII could forge further headers. */
 static helio_rc take_token(loading_t *self, const char *from, helio_text_t token, helio_settings_t *settings)
 {
     while (token.size && strchr(" \t\r\n", token.data[token.size - 1]))
@@ -245,8 +245,11 @@ static helio_rc take_token_of_layer(loading_t *self, const layer_t *layer, helio
     helio_text_t text;
     struct stat stat;
     helio_rc rc = read_small(self, path, 4096, &text, &stat);
-    if (rc == HELIO_NOT_FOUND)
-        return complain(self, "the token file does not exist", path);
+    if (rc == HELIO_NOT_FOUND) {
+        settings->token_missing = path;
+        settings->token_from = layer->from;
+        return HELIO_OK;
+    }
     if (rc != HELIO_OK)
         return rc;
     if (stat.st_mode & 077)
@@ -256,29 +259,42 @@ static helio_rc take_token_of_layer(loading_t *self, const layer_t *layer, helio
 
 static helio_rc take_broker(loading_t *self, const layer_t *layer, helio_settings_t *settings)
 {
-    helio_text_t url = layer->source.broker;
-    while (url.size && url.data[url.size - 1] == '/')
-        url.size--;
-    const char *text = helio_arena_string(self->arena, url);
-    bool good = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
-    for (uint32_t i = 0; i < url.size; i++)
-        good &= text[i] > ' ' && text[i] <= '~' && !strchr("?#@", text[i]);
-    if (!good || url.size > 1024)
-        return complain(self, "the broker must be a URL such as https://broker.example", layer->from);
-    settings->broker = text;
+    helio_brokers_t brokers;
+    if (helio_brokers_parse(layer->source.broker, self->arena, &brokers) != HELIO_OK)
+        return complain(self,
+                        "the broker must be a URL such as https://broker.example, or several of them, separated by "
+                        "commas",
+                        layer->from);
+    settings->broker = brokers.text;
     settings->broker_from = layer->from;
     return HELIO_OK;
 }
 
 /*  Whether a token of this layer may go to the chosen broker. */
-static bool token_is_for(const layer_t *token, const layer_t *broker, const char *url)
+static bool token_is_for(const loading_t *self, const layer_t *token, const layer_t *broker, const char *text)
 {
     if (!broker || !broker->is_here || token->is_here || !token->is_file)
         return true;
-    helio_text_t own = token->source.broker;
-    while (own.size && own.data[own.size - 1] == '/')
-        own.size--;
-    return helio_text_is(own, url);
+    helio_brokers_t own;
+    return helio_brokers_parse(token->source.broker, self->arena, &own) == HELIO_OK && strcmp(own.text, text) == 0;
+}
+
+/*  The flags are checked already; a variable or a file is named by the complaint. */
+static helio_rc take_word(loading_t *self, const layer_t *layer, uint32_t option, const char *word, const char **taken)
+{
+    if (*taken || !word)
+        return HELIO_OK;
+    const char *name = helio_client_options.items[option].name, *choices = helio_client_options.items[option].choices;
+    helio_text_t meant = helio_suggestion_among(helio_text_of(word), helio_text_of(choices), ' ');
+    *taken = word;
+    if (helio_text_is(meant, word))
+        return HELIO_OK;
+    const char *variable = option == HELIO_OPTION_OUTPUT ? "HELIO_OUTPUT" : "HELIO_COLOR";
+    const char *text =
+        helio_arena_printf(self->arena, "%s: '%.32s' is none of %s%s%.*s%s", name, word, choices,
+                           meant.size ? "; did you mean '" : "", HELIO_TEXT_ARGS(meant), meant.size ? "'?" : "")
+            .data;
+    return complain(self, text, layer->is_file ? layer->from : variable);
 }
 
 static helio_rc resolve(loading_t *self, helio_settings_t *settings)
@@ -292,16 +308,15 @@ static helio_rc resolve(loading_t *self, helio_settings_t *settings)
             token = layer;
         if (!settings->ca_file[0] && layer->source.ca_file.size)
             settings->ca_file = path_in(self, layer, layer->source.ca_file);
-        if (!settings->output && layer->output)
-            settings->output = layer->output;
-        if (!settings->color && layer->color)
-            settings->color = layer->color;
+        if (take_word(self, layer, HELIO_OPTION_OUTPUT, layer->output, &settings->output) != HELIO_OK ||
+            take_word(self, layer, HELIO_OPTION_COLOR, layer->color, &settings->color) != HELIO_OK)
+            return HELIO_INVALID;
         if (!settings->timeout_ms)
             settings->timeout_ms = layer->timeout_ms;
     }
     helio_rc rc = broker ? take_broker(self, broker, settings) : HELIO_OK;
     if (rc == HELIO_OK && token) {
-        if (token_is_for(token, broker, settings->broker))
+        if (token_is_for(self, token, broker, settings->broker))
             rc = take_token_of_layer(self, token, settings);
         else
             settings->withheld_from = token->from;
@@ -309,8 +324,8 @@ static helio_rc resolve(loading_t *self, helio_settings_t *settings)
     return rc;
 }
 
-helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments,
-                             helio_arena_t *arena, helio_settings_t *ret_settings, helio_buffer_t *complaint)
+helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments, helio_arena_t *arena,
+                             helio_settings_t *ret_settings, helio_buffer_t *complaint)
 {
     loading_t loading = {.io = io, .arguments = arguments, .arena = arena, .complaint = complaint};
     helio_settings_t settings = {.broker = "",
@@ -319,7 +334,8 @@ helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_li
                                  .context = "",
                                  .broker_from = "",
                                  .token_from = "",
-                                 .withheld_from = ""};
+                                 .withheld_from = "",
+                                 .token_missing = ""};
     helio_rc rc = load_files(&loading);
     if (rc != HELIO_OK)
         return rc;
@@ -333,10 +349,6 @@ helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_li
         settings.timeout_ms = 30000;
     settings.output = settings.output ? settings.output : "table";
     settings.color = settings.color ? settings.color : "auto";
-    helio_format_t format;
-    if (!helio_format_of(settings.output, &format))
-        return complain(&loading, "is not an output format; use table, wide, json, jsonl, csv or name",
-                        settings.output);
     for (size_t i = 0; i < loading.file_count; i++)
         settings.files[i] = loading.files[i].path;
     *ret_settings = settings;

@@ -1,17 +1,18 @@
+/*  settings_file.c -- the table of the keys of a settings file. */
 #include "client/invocation/settings_file.h"
 
 #define SOURCE_FIELDS(struct_type, prefix)                                                          \
     {.key = "broker",                                                                               \
      .kind = HELIO_SPEC_TEXT,                                                                       \
      .offset = offsetof(struct_type, prefix broker),                                                \
-     .most = 1024,                                                                                  \
+     .most = 4096,                                                                                  \
      .example = "https://broker.example",                                                           \
-     .doc = "URL of the broker."},                                                                  \
+     .doc = "URL of the broker, or of several brokers of one federation, separated by commas."},    \
         {.key = "token",                                                                            \
          .kind = HELIO_SPEC_TEXT,                                                                   \
          .offset = offsetof(struct_type, prefix token),                                             \
          .most = HELIO_TOKEN_MAX,                                                                   \
-         .doc = "The token itself. Only the file's owner may then be able to read it."},             \
+         .doc = "The token itself. Only the file's owner may then be able to read it."},            \
         {.key = "token_file",                                                                       \
          .kind = HELIO_SPEC_PATH,                                                                   \
          .offset = offsetof(struct_type, prefix token_file),                                        \
@@ -19,7 +20,7 @@
          .doc = "File with the token, relative to this file."},                                     \
     {                                                                                               \
         .key = "ca_file", .kind = HELIO_SPEC_PATH, .offset = offsetof(struct_type, prefix ca_file), \
-        .doc = "Certificates to trust in place of the system's, relative to this file."              \
+        .doc = "Certificates to trust in place of the system's, relative to this file."             \
     }
 
 static const helio_spec_field_t context_fields[] = {

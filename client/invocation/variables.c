@@ -1,3 +1,4 @@
+/*  variables.c -- the table of the client's environment variables. */
 #include "client/invocation/variables.h"
 
 #include <assert.h>

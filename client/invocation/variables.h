@@ -1,5 +1,5 @@
-/*  variables.h -- the environment variables that the client reads: it reads no other, but for those that sbatch knows
- *  (client/sbatch). The reference page and the manual page have them from here. */
+/*  variables.h -- the environment variables that the client reads. It reads no others, except those of sbatch
+ *  (client/sbatch). The reference page and the manual page are made from this table. */
 #ifndef HELIO_CLIENT_VARIABLES_H
 #define HELIO_CLIENT_VARIABLES_H
 

@@ -1,3 +1,4 @@
+/*  drafts.c -- reads, checks, sends and prints drafts of jobs. */
 #include "client/jobs/drafts.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <sys/random.h>
 
 #include "client/invocation/command.h"
+#include "client/reasons/reply_details.h"
 #include "client/transport/response.h"
 #include "federation/base/suggest.h"
 
@@ -31,8 +33,8 @@ int helio_source_read(helio_client_t *client, const char *path, helio_text_t *re
     if (failed)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "%s: %s", path, strerror(cause));
     if (text.overflow)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "%s: larger than %d MiB; submit it in pieces",
-                                 path, HELIO_SPEC_STREAM_MAX >> 20);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "%s: larger than %d MiB; submit it in pieces", path,
+                                 HELIO_SPEC_STREAM_MAX >> 20);
     *ret_text = helio_arena_text(client->arena, helio_buffer_view(&text));
     return HELIO_EXIT_OK;
 }
@@ -63,19 +65,37 @@ static bool is_json(helio_text_t text)
     return good;
 }
 
-/*  Parses one part only to validate it: the broker gets the exact bytes. Each part has an arena of its own, because
- *  a stream can hold a hundred thousand parts. Returns the number of errors printed. */
+/*  Of what the document says: separators, blank lines and comments before it are skipped. */
+static uint32_t first_line(helio_spec_source_t part)
+{
+    uint32_t line = part.line ? part.line : 1;
+    const char *at = part.text.data, *end = at + part.text.size;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        bool marked = end - at >= 3 && memcmp(at, "---", 3) == 0 && (at + 3 == end || strchr(" \r\n", at[3]));
+        bool empty = at == stop || *at == '\r' || *at == '#' || (marked && stop && stop - at <= 4);
+        if (!stop || !empty)
+            break;
+        at = stop + 1;
+        line++;
+    }
+    return line;
+}
+
+/*  Parses one part only to validate it: the broker gets the exact bytes. Each part has an arena of its own, because a
+ *  stream can hold a hundred thousand parts. Returns the number of errors printed. */
 static uint32_t check_part(helio_client_t *client, helio_spec_source_t part, helio_draft_t *ret_draft)
 {
     helio_arena_t *arena = helio_arena_new();
     helio_job_spec_t spec;
     helio_diagnostics_t wrong;
-    bool good =
-        helio_spec_judge(&helio_spec_job_table, part, HELIO_JOB_SOURCE_MAX, arena, &spec, &wrong) == HELIO_OK;
+    bool good = helio_spec_judge(&helio_spec_job_table, part, HELIO_JOB_SOURCE_MAX, arena, &spec, &wrong) == HELIO_OK;
     if (good)
         *ret_draft = (helio_draft_t){.text = part.text,
                                      .json = is_json(part.text),
                                      .is_array = spec.tasks.count > 0,
+                                     .file = part.name,
+                                     .line = first_line(part),
                                      .name = helio_arena_string(client->arena, spec.name),
                                      .home = helio_arena_string(client->arena, spec.home)};
     else
@@ -97,8 +117,7 @@ static int read_file(helio_client_t *client, const char *path, helio_drafts_t *d
         helio_diagnostic_print(client, &diagnostic);
         return HELIO_EXIT_USAGE;
     }
-    helio_draft_t *items =
-        helio_arena_alloc(client->arena, (size_t)drafts->count + parts.count, sizeof *items);
+    helio_draft_t *items = helio_arena_alloc(client->arena, (size_t)drafts->count + parts.count, sizeof *items);
     if (drafts->count)
         memcpy(items, drafts->items, drafts->count * sizeof *items);
     uint32_t good = 0, complaints = 0;
@@ -112,8 +131,7 @@ static int read_file(helio_client_t *client, const char *path, helio_drafts_t *d
     return complaints ? HELIO_EXIT_USAGE : HELIO_EXIT_OK;
 }
 
-int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count,
-                      helio_drafts_t *ret_drafts)
+int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count, helio_drafts_t *ret_drafts)
 {
     helio_drafts_t drafts = {0};
     int worst = HELIO_EXIT_OK;
@@ -150,7 +168,7 @@ static bool random_key(char *ret_key, size_t size)
     return true;
 }
 
-/*  How many drafts from `first` go into one request. */
+/*  How many drafts, from `first` on, go into one request. */
 static uint32_t batch_size(const helio_drafts_t *drafts, uint32_t first)
 {
     uint32_t count = 0;
@@ -211,6 +229,50 @@ static bool take_ids(const json_t *reply, helio_draft_t *drafts, uint32_t count)
     return true;
 }
 
+/*  The job of a batch that a refusal is about, from 1: the parameter `job` of its details, or the document that cannot
+ *  be read. 0: none of them alone, or the only one. */
+static uint32_t refused_job(helio_text_t body, uint32_t count)
+{
+    HELIO_AUTO(helio_json_clear)
+    json_t *problem = json_loadb(body.size ? body.data : "", body.size, 0, NULL);
+    const json_t *document = json_object_get(problem, "document");
+    json_int_t job = json_integer_value(helio_reply_param(json_object_get(problem, "details"), "job"));
+    if (json_is_integer(document) && json_integer_value(document) < (json_int_t)count) /* from 0 */
+        job = json_integer_value(document) + 1;
+    return job > 0 && job <= (json_int_t)count ? (uint32_t)job : 0;
+}
+
+/*  The broker knows the number of a job in the request, and the user the files. */
+static void say_where(const helio_client_t *client, const helio_draft_t *drafts, uint32_t count, helio_text_t body)
+{
+    uint32_t job = refused_job(body, count);
+    if (!job)
+        return;
+    const helio_draft_t *draft = &drafts[job - 1];
+    helio_client_say(
+        client, "job %u is the one at %.200s:%u%s%.64s%s; none of the %u jobs of this request was submitted", job,
+        draft->file, draft->line, draft->name[0] ? " (" : "", draft->name, draft->name[0] ? ")" : "", count);
+}
+
+/*  As helio_ask, but a refusal is also told by file and line. */
+static int ask_for_jobs(helio_client_t *client, const helio_request_t *request, const helio_draft_t *drafts,
+                        uint32_t count, json_t **ret_reply)
+{
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
+    helio_error_t err;
+    helio_rc rc = helio_remote_call(client->remote, request, &response, &err);
+    if (rc != HELIO_OK)
+        return helio_response_print_rc(client, rc, &err);
+    helio_text_t body = helio_buffer_view(&response.body);
+    if (response.status >= 200 && response.status <= 299) {
+        *ret_reply = json_loadb(body.size ? body.data : "", body.size, 0, NULL);
+        return HELIO_EXIT_OK; /* an answer that is not JSON names no job, and is reported as such */
+    }
+    int code = helio_response_print_error(client, response.status, body, response.retry_after_ms);
+    say_where(client, drafts, count, body);
+    return code;
+}
+
 static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t count, const char *key)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
@@ -222,7 +284,7 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
                                .body = helio_buffer_view(&body),
                                .idempotency_key = key,
                                .patient = strcmp(client->command->name, "run") == 0 ? client : NULL};
-    int code = helio_ask(client, &request, &reply);
+    int code = ask_for_jobs(client, &request, drafts, count, &reply);
     if (code == HELIO_EXIT_OK && !take_ids(reply, drafts, count))
         return helio_client_fail(
             client, HELIO_EXIT_OWN,
@@ -278,9 +340,10 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
         helio_suggestion_t near = {.written = helio_text_of(home ? home : "")};
         if (!home || !home[0] || strcmp(home, said) == 0)
             continue;
-        helio_error_t err; /* a note is worth one request; if that fails, there is no note */
-        if (!reply && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
-                                         &response, &err) == HELIO_OK &&
+        helio_error_t err; /* a note is worth one request; if that fails, none is printed */
+        if (!reply &&
+            helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true}, &response, &err) ==
+                HELIO_OK &&
             response.status == 200)
             reply = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
         const json_t *sites = json_is_array(reply) ? reply : json_object_get(reply, "sites");
@@ -288,9 +351,11 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
             return;
         said = home;
         if (!is_listed(sites, home, &near))
-            helio_client_say(client, "note: home: no known site is named '%.64s'%s%.64s%s; `helio sites` lists the "
-                                     "sites", home,
-                             near.best ? " (did you mean '" : "", near.best ? near.best : "", near.best ? "'?)" : "");
+            helio_client_say(client,
+                             "note: home: no known site is named '%.64s'%s%.64s%s; `helio sites` lists the "
+                             "sites",
+                             home, near.best ? " (did you mean '" : "", near.best ? near.best : "",
+                             near.best ? "'?)" : "");
     }
 }
 
@@ -314,8 +379,7 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         if (code != HELIO_EXIT_OK) {
             say_key(client, code, key);
             if (drafts->accepted)
-                helio_client_say(client, "before that, %u of %u jobs were submitted", drafts->accepted,
-                                 drafts->count);
+                helio_client_say(client, "before that, %u of %u jobs were submitted", drafts->accepted, drafts->count);
             return code;
         }
         drafts->accepted += count;
@@ -331,8 +395,7 @@ static json_t *rows_of(const helio_drafts_t *drafts)
     json_t *rows = json_array();
     for (uint32_t i = 0; i < drafts->accepted; i++) {
         const helio_draft_t *draft = &drafts->items[i];
-        json_t *row =
-            json_pack("{s:s, s:s, s:b}", "id", draft->id, "name", draft->name, "existed", draft->existed);
+        json_t *row = json_pack("{s:s, s:s, s:b}", "id", draft->id, "name", draft->name, "existed", draft->existed);
         if (!row || json_array_append_new(rows, row) != 0)
             abort();
     }
@@ -348,9 +411,8 @@ int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts)
     };
     if (client->output.format == HELIO_FORMAT_TABLE) {
         for (uint32_t i = 0; i < drafts->accepted; i++)
-            fprintf(client->io->out, "Submitted %s%s%s%s\n", drafts->items[i].id,
-                    drafts->items[i].name[0] ? " " : "", drafts->items[i].name,
-                    drafts->items[i].existed ? " (submitted before)" : "");
+            fprintf(client->io->out, "Submitted %s%s%s%s\n", drafts->items[i].id, drafts->items[i].name[0] ? " " : "",
+                    drafts->items[i].name, drafts->items[i].existed ? " (submitted before)" : "");
         return HELIO_EXIT_OK;
     }
     json_t *rows = rows_of(drafts);

@@ -17,9 +17,11 @@ enum {
 typedef struct helio_draft {
     helio_text_t text; /* exact bytes */
     bool json;
-    bool is_array; /* of tasks */
+    bool is_array;    /* of tasks */
+    const char *file; /* where it was read, "stdin", or what else it was made of */
+    uint32_t line;    /* where it begins there */
     const char *name;
-    const char *home; /* the home site that it names; "" = none */
+    const char *home;        /* the home site that the document names; "" = none */
     char id[HELIO_KEY_SIZE]; /* after it was accepted */
     bool existed;            /* it was submitted before with this idempotency key */
 } helio_draft_t;
@@ -27,7 +29,7 @@ typedef struct helio_draft {
 typedef struct helio_drafts {
     helio_draft_t *items;
     uint32_t count;
-    uint32_t accepted; /* that many, from the first on, have ids */
+    uint32_t accepted; /* this many, from the first on, have ids */
 } helio_drafts_t;
 
 /*  Reads and checks files ("-" = standard input). USAGE after printing every error, up to a bound. */

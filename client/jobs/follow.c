@@ -1,3 +1,4 @@
+/*  follow.c -- requests the states of jobs whenever the event stream, or the clock, says that they may have changed. */
 #include "client/jobs/follow.h"
 
 #include <stdlib.h>
@@ -5,14 +6,15 @@
 
 #include "client/invocation/settings.h"
 #include "client/transport/response.h"
+#include "client/transport/retry.h"
 #include "client/transport/events.h"
 #include "federation/base/clock.h"
 #include "federation/model/attempt.h"
 
 /*  In units of the client's patience (250 ms). */
 enum {
-    STREAM_IDLE_S = 45, /* the broker's heartbeat comes every 15 s */
-    HEAD_START = 8,     /* the stream's time to open before the first request, so that no change is missed */
+    STREAM_IDLE_S = 45,     /* the broker's heartbeat comes every 15 s */
+    HEAD_START = 8,         /* the stream's time to open before the first request, so that no change is missed */
     POLL_WITH_STREAM = 240, /* a minute */
     POLL_WITHOUT = 8,
     ARRAY_PAUSE = 4 /* a large array sends thousands of events */
@@ -28,13 +30,13 @@ struct helio_follow {
     helio_stream_t *stream;
     bool stream_was_open;
     uint32_t stream_failures;
-    int64_t stream_at_ms; /* opened at, or to be opened at */
-    uint32_t failures;    /* questions in a row without an answer */
+    int64_t stream_at_ms; /* time at which it was opened, or is to be opened */
+    uint32_t failures;    /* unanswered requests in a row */
     int64_t ask_at_ms;
     int64_t poll_at_ms;
     bool reached;
-    int64_t give_up_ms; /* until it is reached */
-    bool lost;          /* and said so */
+    int64_t give_up_ms; /* until the broker is reached */
+    bool lost;          /* the user was told */
 };
 
 static bool event_concerns(const helio_followed_t *job, const char *id)
@@ -65,8 +67,7 @@ static int64_t units_ms(const helio_follow_t *self, uint32_t units)
     return (int64_t)self->client->io->patience_ms * units;
 }
 
-helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, helio_follow_fn *on_change,
-                                 void *arg)
+helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, helio_follow_fn *on_change, void *arg)
 {
     helio_follow_t *self = helio_new(1, sizeof *self);
     self->client = client;
@@ -104,7 +105,7 @@ static void all_dirty(helio_follow_t *self)
         self->jobs[i].dirty = true;
 }
 
-/*  ---- the doorbell ---- */
+/*  ---- the event stream ---- */
 
 static void tend_stream(helio_follow_t *self, int64_t now_ms)
 {
@@ -125,18 +126,17 @@ static void tend_stream(helio_follow_t *self, int64_t now_ms)
     }
     if (!self->stream && now_ms >= self->stream_at_ms) {
         helio_events_restart(self->events);
-        self->stream =
-            helio_stream_new(self->client->remote, &(helio_stream_options_t){.path = "/v1/events",
-                                                                             .accept = "text/event-stream",
-                                                                             .idle_timeout_s = STREAM_IDLE_S,
-                                                                             .on_data = on_data,
-                                                                             .arg = self});
+        self->stream = helio_stream_new(self->client->remote, &(helio_stream_options_t){.path = "/v1/events",
+                                                                                        .accept = "text/event-stream",
+                                                                                        .idle_timeout_s = STREAM_IDLE_S,
+                                                                                        .on_data = on_data,
+                                                                                        .arg = self});
         self->stream_was_open = false;
         self->stream_at_ms = now_ms;
     }
 }
 
-/*  ---- questions ---- */
+/*  ---- requests ---- */
 
 static void copy_string(const json_t *reply, const char *key, char *ret_text, size_t size)
 {
@@ -161,11 +161,9 @@ static bool take_answer(helio_follow_t *self, helio_followed_t *job, json_t *rep
     job->is_array = json_object_get(reply, "tasks_total") != NULL;
     job->over = helio_job_state_is_terminal(state);
     const json_t *code = json_object_get(reply, "exit_code");
-    job->exit_code =
-        helio_exit_of_job(job->state, json_is_integer(code) ? (int)json_integer_value(code) : -1);
+    job->exit_code = helio_exit_of_job(job->state, json_is_integer(code) ? (int)json_integer_value(code) : -1);
     job->dirty = false;
-    if (strcmp(before.state, job->state) != 0 || strcmp(before.site, job->site) != 0 ||
-        before.epoch != job->epoch)
+    if (strcmp(before.state, job->state) != 0 || strcmp(before.site, job->site) != 0 || before.epoch != job->epoch)
         self->on_change(self->arg, job);
     return true;
 }
@@ -199,12 +197,12 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     if (response.status == 429 || response.status >= 500) {
         char why[96];
         (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", response.status);
-        if (waits && (self->reached || helio_remote_is_transient(response.status)))
+        if (waits && (self->reached || helio_status_is_transient(response.status)))
             return put_off(self, why);
     }
     if (response.status < 200 || response.status > 299)
         return helio_response_print_error(client, response.status, helio_buffer_view(&response.body),
-                                     response.retry_after_ms);
+                                          response.retry_after_ms);
     if (self->lost)
         helio_client_say(client, "the broker at %s answers again", client->settings->broker);
     self->lost = false;
@@ -215,7 +213,8 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     if (!take_answer(self, job, reply))
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer for %s is not a job; do the versions of helio and the broker "
-                                 "differ?", job->asked);
+                                 "differ?",
+                                 job->asked);
     return HELIO_EXIT_OK;
 }
 
@@ -233,8 +232,7 @@ static int ask_dirty(helio_follow_t *self)
     for (uint32_t i = 0; i < self->count; i++) {
         helio_followed_t *job = &self->jobs[i];
         int64_t now_ms = helio_clock_boot_ms();
-        if (!job->dirty || job->over ||
-            (job->is_array && now_ms < job->asked_ms + units_ms(self, ARRAY_PAUSE)))
+        if (!job->dirty || job->over || (job->is_array && now_ms < job->asked_ms + units_ms(self, ARRAY_PAUSE)))
             continue;
         if (now_ms < self->ask_at_ms || helio_client_interrupts(self->client->io) != interrupts)
             return HELIO_EXIT_OK;
@@ -245,7 +243,7 @@ static int ask_dirty(helio_follow_t *self)
     return HELIO_EXIT_OK;
 }
 
-/*  The time until something is due: a bound for the wait. */
+/*  The time until something is due: the longest wait. */
 static uint32_t idle_ms(const helio_follow_t *self, int64_t now_ms, uint32_t wait_ms)
 {
     int64_t next_ms = self->poll_at_ms;

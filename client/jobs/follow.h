@@ -1,8 +1,8 @@
 /*  follow.h -- follows the states of some jobs until they are over.
  *
  *  The event stream only wakes the follower up; GET /v1/jobs/{id} gives the state. So nothing depends on an event:
- *  whenever the stream breaks, and from time to time, every job is requested again; without a stream, at intervals.
- *  Once a broker has answered, its absence is waited out without limit.
+ *  every job is requested again whenever the stream breaks, and from time to time; without a stream, at intervals. Once
+ *  a broker has answered, the follower waits for it without limit.
  */
 #ifndef HELIO_CLIENT_FOLLOW_H
 #define HELIO_CLIENT_FOLLOW_H
@@ -14,14 +14,14 @@
 
 typedef struct helio_followed {
     const char *asked;       /* as the user wrote it */
-    char id[HELIO_KEY_SIZE]; /* the whole id; "" before the first answer */
+    char id[HELIO_KEY_SIZE]; /* the whole id; "" before the first reply */
     char state[16];
     char site[64];
     uint32_t epoch;
     bool over;
     bool is_array;
-    int exit_code;  /* when over: what the program should exit with */
-    json_t *reply; /* the newest; owned */
+    int exit_code; /* when over: the exit code for the program */
+    json_t *reply; /* the newest reply; owned */
     /* the follower's own */
     bool dirty;
     int64_t asked_ms;
@@ -31,9 +31,8 @@ typedef struct helio_follow helio_follow_t;
 /*  A job's reply has another state, site or epoch than the one before. */
 typedef void helio_follow_fn(void *arg, const helio_followed_t *job);
 
-/*  reached: the broker has answered this program before, so its absence is waited out from the start. */
-helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, helio_follow_fn *on_change,
-                                 void *arg);
+/*  reached: the broker has answered this program before, so the follower waits for it without limit from the start. */
+helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, helio_follow_fn *on_change, void *arg);
 void helio_follow_destroy(helio_follow_t **self_p);
 void helio_follow_add(helio_follow_t *self, const char *id); /* borrowed */
 

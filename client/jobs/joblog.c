@@ -1,3 +1,4 @@
+/*  joblog.c -- streams the logs of a job's attempts, one after another. */
 #include "client/jobs/joblog.h"
 
 #include <stdlib.h>
@@ -7,9 +8,8 @@
 
 enum {
     TRIES_AFTER_END = 8, /* to get the rest of a log when the attempt is over */
-    /* In units of the client's patience (250 ms): how long an open stream may bring nothing when the attempt
-     * is over. The rest of an attempt whose site is gone may never come, and must not keep the next attempt's
-     * from coming. */
+    /* In units of the client's patience (250 ms): how long an open stream can be silent after the attempt is over. If
+     * a site is gone, the rest of its attempt's log may never come, and must not delay the log of the next attempt. */
     SILENCE_AFTER_MOVE = 20,
     SILENCE_AFTER_END = 240
 };
@@ -25,11 +25,12 @@ struct helio_joblog {
     bool done, cut;
     uint64_t offset;
     uint64_t bytes;
+    helio_safe_stream_t printed;
     helio_stream_t *stream;
-    uint64_t stream_offset; /* where it began: did it bring anything? */
+    uint64_t stream_offset; /* its offset at the start: tells whether it brought anything */
     uint32_t failures;
     int64_t open_at_ms;
-    int64_t heard_ms; /* the last byte, or when it was opened or the attempt was over */
+    int64_t heard_ms; /* time of the last byte, of its opening, or of the attempt's end */
 };
 
 helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id, bool from_first)
@@ -67,7 +68,7 @@ static void on_data(void *arg, const char *bytes, size_t size)
     if (self->headed != self->epoch && self->epoch > 1)
         helio_client_say(self->client, "-- attempt %u --", self->epoch);
     self->headed = self->epoch;
-    (void)fwrite(bytes, 1, size, self->client->io->out);
+    helio_client_print_foreign(self->client, &self->printed, bytes, size);
     (void)fflush(self->client->io->out);
     self->offset += size;
     self->bytes += size;
@@ -77,14 +78,13 @@ static void on_data(void *arg, const char *bytes, size_t size)
 static void open_stream(helio_joblog_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
-    helio_buffer_printf(&after, "/logs?follow=1&epoch=%u&offset=%llu", self->epoch,
-                        (unsigned long long)self->offset);
-    self->stream = helio_stream_new(
-        self->client->remote,
-        &(helio_stream_options_t){.path = helio_path(self->client, "/v1/jobs/", self->id, after.data),
-                                  .accept = "text/plain",
-                                  .on_data = on_data,
-                                  .arg = self});
+    helio_buffer_printf(&after, "/logs?follow=1&epoch=%u&offset=%llu", self->epoch, (unsigned long long)self->offset);
+    self->stream =
+        helio_stream_new(self->client->remote,
+                         &(helio_stream_options_t){.path = helio_path(self->client, "/v1/jobs/", self->id, after.data),
+                                                   .accept = "text/plain",
+                                                   .on_data = on_data,
+                                                   .arg = self});
     self->stream_offset = self->offset;
     self->heard_ms = helio_clock_boot_ms();
 }
@@ -111,8 +111,7 @@ static bool attempt_is_over(const helio_joblog_t *self)
 static void give_up(helio_joblog_t *self)
 {
     self->cut = true;
-    helio_client_say(self->client,
-                     "could not read the end of the output; `helio logs --epoch %u %s` tries again",
+    helio_client_say(self->client, "could not read the end of the output; `helio logs --epoch %u %s` tries again",
                      self->epoch, self->id);
     close_epoch(self);
 }
@@ -135,8 +134,7 @@ static void stream_ended(helio_joblog_t *self)
 static bool is_silent(const helio_joblog_t *self)
 {
     int64_t units = self->next_epoch != self->epoch ? SILENCE_AFTER_MOVE : SILENCE_AFTER_END;
-    return attempt_is_over(self) &&
-           helio_clock_boot_ms() > self->heard_ms + units * self->client->io->patience_ms;
+    return attempt_is_over(self) && helio_clock_boot_ms() > self->heard_ms + units * self->client->io->patience_ms;
 }
 
 void helio_joblog_turn(helio_joblog_t *self)

@@ -1,3 +1,4 @@
+/*  watcher.c -- prints state changes, and decides how long to wait. */
 #include "client/jobs/watcher.h"
 
 #include <string.h>
@@ -22,11 +23,10 @@ static void say_state(const helio_client_t *client, const helio_followed_t *job)
         reason = "";
     helio_rfc3339(helio_clock_wall_ms(), at);
     helio_short_id(job->id, id);
-    helio_client_say(client, "%.19sZ %s %s%s%s%s%s%s", at, id, job->state, job->site[0] ? " at " : "",
-                     job->site, reason[0] ? " (" : "", reason, reason[0] ? ")" : "");
+    helio_client_say(client, "%.19sZ %s %s%s%s%s%s%s", at, id, job->state, job->site[0] ? " at " : "", job->site,
+                     reason[0] ? " (" : "", reason, reason[0] ? ")" : "");
     if (strcmp(job->state, "held") == 0)
-        helio_client_say(client, "help: `helio explain %s` says why; `helio release %s` lets it run again",
-                         id, id);
+        helio_client_say(client, "help: `helio explain %s` says why; `helio release %s` lets it run again", id, id);
 }
 
 void helio_watcher_on_change(void *arg, const helio_followed_t *job)

@@ -8,7 +8,7 @@
 
 typedef struct helio_watcher {
     helio_client_t *client;
-    helio_joblog_t *log; /* NULL = states alone */
+    helio_joblog_t *log; /* NULL = only states */
     bool ends_only;      /* print only final states and those that need an operator */
     int64_t deadline_ms; /* INT64_MAX = none */
 } helio_watcher_t;
@@ -22,7 +22,7 @@ HELIO_MUST_CHECK bool helio_watcher_take_deadline(helio_watcher_t *self);
 uint32_t helio_watcher_wait_ms(const helio_watcher_t *self);
 bool helio_watcher_is_late(const helio_watcher_t *self);
 
-/*  A held job needs an operator, so a program would wait in vain, unless --keep-waiting is given. The reason and the
+/*  A held job needs an operator, so waiting for it is pointless, unless --keep-waiting is given. The reason and the
  *  remedy were printed when the job became held. OK: continue. */
 HELIO_MUST_CHECK int helio_watcher_leave_held(helio_client_t *client, const helio_follow_t *follow);
 

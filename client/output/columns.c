@@ -1,9 +1,13 @@
+/*  columns.c -- the tables of columns. */
 #include "client/output/columns.h"
 
 #define T HELIO_CELL_TEXT
 #define N HELIO_CELL_COUNT
 #define F HELIO_CELL_NUMBER
-#define COLUMNS(array, name) {array, sizeof array / sizeof array[0], name}
+#define COLUMNS(array, name)                        \
+    {                                               \
+        array, sizeof array / sizeof array[0], name \
+    }
 
 static const helio_column_t jobs[] = {
     {"ID", "id", HELIO_CELL_ID, false},
@@ -51,6 +55,11 @@ static const helio_column_t job[] = {
     {"GPU model", "gpu_model", T, false},
     {"Nodes", "nodes", N, false},
     {"Time limit", "time_limit_s", HELIO_CELL_SECONDS, false},
+    {"Goal", "goal", T, false},
+    {"May wait", "flexible_s", HELIO_CELL_SECONDS, false},
+    {"Deadline", "deadline", HELIO_CELL_START, false},
+    {"Max cost", "max_cost_usd", HELIO_CELL_MONEY, false},
+    {"Max g/kWh", "max_carbon_g_per_kwh", F, false},
     {"Attempts", "attempts", N, false},
     {"Epoch", "epoch", N, true},
     {"Tasks", "tasks_total", N, false},
@@ -68,18 +77,23 @@ static const helio_column_t job[] = {
 const helio_columns_t helio_columns_of_job = COLUMNS(job, "id");
 
 static const helio_column_t history[] = {
-    {"TIME", "time", HELIO_CELL_TIME, false}, {"EPOCH", "epoch", N, false},
-    {"FROM", "from|from_state", T, false},    {"TO", "to|to_state", HELIO_CELL_STATE, false},
-    {"REASON", "reason", T, false},           {"ACTOR", "actor", T, false},
+    /* clang-format off */
+    {"TIME", "time", HELIO_CELL_TIME, false},
+    {"EPOCH", "epoch", N, false},
+    {"FROM", "from|from_state", T, false},
+    {"TO", "to|to_state", HELIO_CELL_STATE, false},
+    {"REASON", "reason", T, false},
+    {"ACTOR", "actor", T, false},
+    /* clang-format on */
 };
 const helio_columns_t helio_columns_of_history = COLUMNS(history, "time");
 
 static const helio_column_t edits[] = {
-    {"TIME", "time", HELIO_CELL_TIME, false},
-    {"FIELD", "field", T, false},
-    {"FROM", "from", HELIO_CELL_SAID, false},
+    /* clang-format off */
+    {"TIME", "time", HELIO_CELL_TIME, false}, {"FIELD", "field", T, false}, {"FROM", "from", HELIO_CELL_SAID, false},
     {"TO", "to", HELIO_CELL_SAID, false},
     {"ACTOR", "actor", T, false},
+    /* clang-format on */
 };
 const helio_columns_t helio_columns_of_edits = COLUMNS(edits, "field");
 
@@ -184,6 +198,7 @@ static const helio_column_t forecast[] = {
 const helio_columns_t helio_columns_of_forecast = COLUMNS(forecast, "site");
 
 static const helio_column_t points[] = {
+    /* clang-format off */
     {"SITE", "site", T, false},
     {"SIGNAL", "signal", T, false},
     {"POOL", "pool", T, false},
@@ -196,10 +211,12 @@ static const helio_column_t points[] = {
     {"KIND", "kind", T, false},
     {"FACTOR", "factor", T, false},
     {"ESTIMATED", "estimated", T, false},
+    /* clang-format on */
 };
 const helio_columns_t helio_columns_of_points = COLUMNS(points, "site");
 
 static const helio_column_t quotas[] = {
+    /* clang-format off */
     {"TENANT", "tenant", T, false},
     {"QUEUE", "queue", T, false},
     {"IN-USE", "gpus_in_use", N, false},
@@ -208,6 +225,8 @@ static const helio_column_t quotas[] = {
     {"WEIGHT", "weight", F, false},
     {"JOBS", "jobs_running", N, true},
     {"GPUH/DAY", "gpu_hours_day", F, false},
+    {"BUDGETS", "budgets", T, true},
+    /* clang-format on */
 };
 const helio_columns_t helio_columns_of_quotas = COLUMNS(quotas, "tenant");
 
@@ -225,9 +244,8 @@ static const helio_column_t budgets[] = {
 const helio_columns_t helio_columns_of_budgets = COLUMNS(budgets, "tenant");
 
 static const helio_column_t tenants[] = {
-    {"TENANT", "tenant", T, false}, {"HOME", "home_site", T, false},
-    {"WEIGHT", "weight", F, false}, {"USERS", "users", N, false},
-    {"JOBS", "jobs_open", N, false}, {"CREATED", "created_at", HELIO_CELL_TIME, true},
+    {"TENANT", "tenant", T, false}, {"HOME", "home_site", T, false}, {"WEIGHT", "weight", F, false},
+    {"USERS", "users", N, false},   {"JOBS", "jobs_open", N, false}, {"CREATED", "created_at", HELIO_CELL_TIME, true},
 };
 const helio_columns_t helio_columns_of_tenants = COLUMNS(tenants, "tenant");
 
@@ -240,12 +258,14 @@ static const helio_column_t data[] = {
 const helio_columns_t helio_columns_of_data = COLUMNS(data, "prefix");
 
 static const helio_column_t links[] = {
+    /* clang-format off */
     {"FROM", "from", T, false},
     {"TO", "to", T, false},
     {"GBIT/S", "gbps", F, false},
     {"USD/GB", "egress_usd_per_gb", F, false},
     {"RTT-MS", "rtt_ms", N, false},
     {"SET", "set_at", HELIO_CELL_TIME, true},
+    /* clang-format on */
 };
 const helio_columns_t helio_columns_of_links = COLUMNS(links, "from");
 
@@ -336,6 +356,14 @@ static const helio_column_t tokens[] = {
 };
 const helio_columns_t helio_columns_of_tokens = COLUMNS(tokens, "token_id|id");
 
+static const helio_column_t keys[] = {
+    {"SITE", "site", T, false},
+    {"KEY", "public_key", T, false},
+    {"CREATED", "created_at", HELIO_CELL_TIME, false},
+    {"REVOKED", "revoked_at", HELIO_CELL_TIME, false},
+};
+const helio_columns_t helio_columns_of_keys = COLUMNS(keys, "public_key");
+
 static const helio_column_t principals[] = {
     {"KIND", "kind", T, false},
     {"TENANT", "tenant", T, false},
@@ -354,9 +382,16 @@ static const helio_column_t audit_chain[] = {
 const helio_columns_t helio_columns_of_audit_chain = COLUMNS(audit_chain, "broken_at");
 
 static const helio_column_t audit[] = {
-    {"NUMBER", "audit_id", N, false}, {"TIME", "time", HELIO_CELL_TIME, false},
-    {"ACTOR", "actor", T, false},     {"ACTION", "action", T, false},
-    {"OBJECT", "object", T, false},   {"DETAIL", "detail", T, false},
+    {"NUMBER", "audit_id", N, false}, {"TIME", "time", HELIO_CELL_TIME, false}, {"ACTOR", "actor", T, false},
+    {"ACTION", "action", T, false},   {"OBJECT", "object", T, false},           {"DETAIL", "detail", T, false},
     {"HASH", "hash", T, true},
 };
 const helio_columns_t helio_columns_of_audit = COLUMNS(audit, "audit_id");
+
+static const helio_column_t checks[] = {
+    {"CHECK", "check", T, false},
+    {"RESULT", "result", T, false},
+    {"TEXT", "text", HELIO_CELL_SAID, false},
+    {"HELP", "help", HELIO_CELL_SAID, false},
+};
+const helio_columns_t helio_columns_of_checks = COLUMNS(checks, "check");

@@ -27,8 +27,10 @@ extern const helio_columns_t helio_columns_of_report;
 extern const helio_columns_t helio_columns_of_balance;
 extern const helio_columns_t helio_columns_of_baselines; /* of a report: one line per day, tenant and baseline */
 extern const helio_columns_t helio_columns_of_tokens;
+extern const helio_columns_t helio_columns_of_keys;
 extern const helio_columns_t helio_columns_of_principals;
 extern const helio_columns_t helio_columns_of_audit;
 extern const helio_columns_t helio_columns_of_audit_chain;
+extern const helio_columns_t helio_columns_of_checks; /* of `helio doctor` */
 
 #endif

@@ -1,3 +1,4 @@
+/*  humanise.c -- formats quantities for people, and makes foreign text safe for a terminal. */
 #include "client/output/humanise.h"
 
 #include <math.h>
@@ -6,15 +7,18 @@
 
 #include "federation/base/clock.h"
 #include "federation/base/duration.h"
+#include "federation/base/utf8.h"
 
-/*  Three significant figures without an exponent. Numbers that round up to the next power of ten are printed
- * as that power, hence the choice by the rounded value. */
+/*  Three significant figures without an exponent. The rounded value decides the number of decimals, since a number can
+ *  round up to the next power of ten. */
 static void significant(double value, char *ret_text, size_t capacity)
 {
     double size = fabs(value);
     int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.09995 ? 3 : 4;
-    if (size < 0.00005)
+    if (size < 0.00005) { /* neither decimals nor a sign */
         decimals = 0;
+        value = 0;
+    }
     (void)snprintf(ret_text, capacity, "%.*f", decimals, value);
     char *point = strchr(ret_text, '.');
     if (!point)
@@ -63,9 +67,9 @@ void helio_human_money(double usd, char ret_text[HELIO_HUMAN_SIZE])
         (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "?");
         return;
     }
-    double size = fabs(usd);
-    int decimals = size >= 99.995 ? 0 : size >= 0.1 || size < 0.00005 ? 2 : 4;
-    (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s$%.*f", usd < 0 ? "-" : "", decimals, size);
+    double size = fabs(usd) < 0.00005 ? 0 : fabs(usd);
+    int decimals = size >= 99.995 ? 0 : size >= 0.1 || size == 0 ? 2 : 4;
+    (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s$%.*f", usd < 0 && size > 0 ? "-" : "", decimals, size);
 }
 
 /*  A value in a base unit, with the largest unit that keeps it at 1 or more. Steps of 1000. */
@@ -117,17 +121,84 @@ void helio_short_id(const char *id, char ret_text[HELIO_HUMAN_SIZE])
     (void)helio_text_copy(helio_text_of(size > 8 ? id + size - 8 : id), ret_text, HELIO_HUMAN_SIZE);
 }
 
-void helio_safe_text(const char *text, bool keep_lines, helio_buffer_t *out)
+void helio_short_name(const char *name, uint32_t most, helio_buffer_t *out)
 {
-    for (const char *at = text; *at; at++) {
-        unsigned char c = (unsigned char)*at;
-        /* U+0080..U+009F (C2 80..C2 9F) are control characters too: 0x9B opens an escape sequence on some. */
-        bool c1 = c == 0xC2 && (unsigned char)at[1] >= 0x80 && (unsigned char)at[1] <= 0x9F;
-        bool control = (c < 0x20 && c != '\t' && !(c == '\n' && keep_lines)) || c == 0x7F || c1;
-        if (control)
+    helio_text_t cut = helio_utf8_cut(helio_text_of(name), most);
+    helio_buffer_append(out, cut.data, cut.size);
+}
+
+/*  Whether a whole character could do more to a terminal than show itself. U+0080 to U+009F are control characters too:
+ *  0x9B opens an escape sequence on some terminals. U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069 turn
+ *  the direction of what follows, so that a name can look like another one. */
+static bool is_control(const unsigned char *at, size_t size, bool keep_lines)
+{
+    if (size == 1)
+        return (at[0] < 0x20 && at[0] != '\t' && !(at[0] == '\n' && keep_lines)) || at[0] == 0x7F;
+    if (size == 2)
+        return (at[0] == 0xC2 && at[1] <= 0x9F) || (at[0] == 0xD8 && at[1] == 0x9C);
+    bool turns =
+        at[0] == 0xE2 && ((at[1] == 0x80 && (at[2] == 0x8E || at[2] == 0x8F || (at[2] >= 0xAA && at[2] <= 0xAE))) ||
+                          (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9));
+    return size == 3 && turns;
+}
+
+static void append_safe(const char *text, size_t all, bool keep_lines, helio_buffer_t *out)
+{
+    const char *end = text + all;
+    for (const char *at = text; at < end;) {
+        size_t size = helio_utf8_sequence(at, (size_t)(end - at));
+        if (!size || is_control((const unsigned char *)at, size, keep_lines))
             helio_buffer_text(out, "?");
         else
-            helio_buffer_append(out, at, 1);
-        at += c1;
+            helio_buffer_append(out, at, size);
+        at += size ? size : 1;
     }
+}
+
+void helio_safe_text(const char *text, bool keep_lines, helio_buffer_t *out)
+{
+    append_safe(text, strlen(text), keep_lines, out);
+}
+
+void helio_safe_json(const char *text, helio_buffer_t *out)
+{
+    const char *end = text + strlen(text);
+    for (const char *at = text; at < end;) {
+        const unsigned char *bytes = (const unsigned char *)at;
+        size_t size = helio_utf8_sequence(at, (size_t)(end - at));
+        if (!size || !is_control(bytes, size, true))
+            helio_buffer_append(out, at, size ? size : 1);
+        else if (size == 1)
+            helio_buffer_printf(out, "\\u%04x", bytes[0]);
+        else if (size == 2)
+            helio_buffer_printf(out, "\\u%04x", (bytes[0] & 0x1Fu) << 6 | (bytes[1] & 0x3Fu));
+        else
+            helio_buffer_printf(out, "\\u%04x",
+                                (bytes[0] & 0x0Fu) << 12 | (bytes[1] & 0x3Fu) << 6 | (bytes[2] & 0x3Fu));
+        at += size ? size : 1;
+    }
+}
+
+/*  The size of the beginning of a character at the end of the bytes; 0 = none, or one that cannot become whole. */
+static size_t unfinished(const char *bytes, size_t size)
+{
+    for (size_t back = 1; back < 4 && back <= size; back++) {
+        unsigned char first = (unsigned char)bytes[size - back];
+        if ((first & 0xC0) == 0x80)
+            continue;
+        size_t whole = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1;
+        return back < whole ? back : 0;
+    }
+    return 0;
+}
+
+void helio_safe_piece(helio_safe_stream_t *self, const char *bytes, size_t size, helio_buffer_t *out)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t joined = {0};
+    helio_buffer_append(&joined, self->held, self->held_size);
+    helio_buffer_append(&joined, bytes, size);
+    self->held_size = unfinished(joined.data, joined.size);
+    size_t whole = joined.size - self->held_size;
+    memcpy(self->held, joined.data + whole, self->held_size);
+    append_safe(joined.data, whole, true, out);
 }

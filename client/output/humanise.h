@@ -19,14 +19,28 @@ void helio_human_energy(double kwh, char ret_text[HELIO_HUMAN_SIZE]);       /* 3
 void helio_human_mass(double g, char ret_text[HELIO_HUMAN_SIZE]);           /* 850 g, 1.9 kg, 2.3 t */
 void helio_human_bytes(double bytes, char ret_text[HELIO_HUMAN_SIZE]);      /* 512 B, 1.5 GB */
 
-/*  "2026-11-22T07:00:00.123456Z" as "2026-11-22T07:00:00Z"; what is no time is copied. */
+/*  "2026-11-22T07:00:00.123456Z" as "2026-11-22T07:00:00Z"; a text that is not a time is copied. */
 void helio_human_time(const char *rfc3339, char ret_text[HELIO_HUMAN_SIZE]);
 
-/*  The last 8 characters of an id, with ".<index>" where it has one; shorter ids whole. */
+/*  The last 8 characters of an id, with its ".<index>", if any; shorter ids whole. */
 void helio_short_id(const char *id, char ret_text[HELIO_HUMAN_SIZE]);
 
-/*  Appends text from elsewhere so that it cannot drive a terminal: control characters become '?'; newlines
- * stay only when keep_lines. */
+/*  Appends at most `most` bytes of a name and no incomplete character, so that the result stays UTF-8. */
+void helio_short_name(const char *name, uint32_t most, helio_buffer_t *out);
+
+/*  Appends foreign text so that it cannot control a terminal: control characters become '?', those that turn the
+ *  direction of writing too; newlines stay only with keep_lines. Bytes that are not UTF-8, such as half of a truncated
+ *  character, become '?'. */
 void helio_safe_text(const char *text, bool keep_lines, helio_buffer_t *out);
+/*  The same for JSON, where such a character becomes its \u escape: programs read the same value. */
+void helio_safe_json(const char *text, helio_buffer_t *out);
+
+/*  The same with keep_lines for a text that arrives in pieces: a character whose rest is missing waits for the next
+ *  piece. Zero-initialised. */
+typedef struct helio_safe_stream {
+    char held[4];
+    size_t held_size;
+} helio_safe_stream_t;
+void helio_safe_piece(helio_safe_stream_t *self, const char *bytes, size_t size, helio_buffer_t *out);
 
 #endif

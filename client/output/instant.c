@@ -1,3 +1,4 @@
+/*  instant.c -- formats times in the reader's time zone, and finds them in sentences. */
 #include "client/output/instant.h"
 
 #include <stdio.h>
@@ -14,8 +15,7 @@ static void offset_text(int32_t offset_s, char ret_text[16])
     if (offset_s == 0)
         (void)snprintf(ret_text, 16, "Z");
     else
-        (void)snprintf(ret_text, 16, "%c%02d:%02d", offset_s < 0 ? '-' : '+', minutes / 60 % 100,
-                       minutes % 60);
+        (void)snprintf(ret_text, 16, "%c%02d:%02d", offset_s < 0 ? '-' : '+', minutes / 60 % 100, minutes % 60);
 }
 
 static void distance_text(int64_t now_ms, int64_t at_ms, char ret_text[HELIO_HUMAN_SIZE + 8])
@@ -45,13 +45,12 @@ static void instant(const helio_zone_t *zone, int64_t now_ms, int64_t at_ms, int
     (void)snprintf(ret_text, HELIO_INSTANT_SIZE, "%.*s%s%s", precision, time, offset, distance);
 }
 
-void helio_instant_text(const helio_zone_t *zone, int64_t now_ms, int64_t at_ms,
-                        char ret_text[HELIO_INSTANT_SIZE])
+void helio_instant_text(const helio_zone_t *zone, int64_t now_ms, int64_t at_ms, char ret_text[HELIO_INSTANT_SIZE])
 {
     instant(zone, now_ms, at_ms, 19, ret_text);
 }
 
-/*  The size of the time that starts here; 0 = none does. */
+/*  The size of the time that starts here; 0 = no time starts here. */
 static size_t size_at(const char *text)
 {
     static const char form[] = "0000-00-00T00:00";
@@ -109,8 +108,7 @@ helio_zone_t *helio_zone_of_reader(const char *tz)
     for (size_t size; bytes.size <= HELIO_ZONE_BYTES_MAX && (size = fread(part, 1, sizeof part, file)) > 0;)
         helio_buffer_append(&bytes, part, size);
     (void)fclose(file);
-    if (bytes.size > HELIO_ZONE_BYTES_MAX ||
-        helio_zone_parse(helio_buffer_view(&bytes), &zone, NULL) != HELIO_OK)
+    if (bytes.size > HELIO_ZONE_BYTES_MAX || helio_zone_parse(helio_buffer_view(&bytes), &zone, NULL) != HELIO_OK)
         return NULL;
     return zone;
 }

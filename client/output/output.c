@@ -1,3 +1,4 @@
+/*  output.c -- prints rows and objects as table, csv, JSON or names. */
 #include "client/output/output.h"
 
 #include <libsmartcols/libsmartcols.h>
@@ -55,11 +56,10 @@ static int append_json(const char *bytes, size_t size, void *arg)
 
 void helio_output_json(const json_t *value, bool indent, helio_buffer_t *out)
 {
-    (void)json_dump_callback(value, append_json, out,
-                             (size_t)(JSON_FLAGS | (indent ? JSON_INDENT(2) : JSON_COMPACT)));
+    (void)json_dump_callback(value, append_json, out, (size_t)(JSON_FLAGS | (indent ? JSON_INDENT(2) : JSON_COMPACT)));
 }
 
-/*  Strings as they are, all other values as JSON. */
+/*  Strings unchanged, all other values as JSON. */
 static void plain_value(const json_t *value, helio_buffer_t *out)
 {
     if (!value || json_is_null(value))
@@ -82,8 +82,7 @@ static void list_cell(const json_t *list, helio_buffer_t *out)
     }
 }
 
-static bool time_cell(const helio_output_t *self, const json_t *value, bool age,
-                      char ret_text[HELIO_HUMAN_SIZE])
+static bool time_cell(const helio_output_t *self, const json_t *value, bool age, char ret_text[HELIO_HUMAN_SIZE])
 {
     const char *string = json_string_value(value);
     int64_t wall_ms;
@@ -103,6 +102,11 @@ static void instant_cell(const helio_output_t *self, helio_cell_t cell, const ch
     int64_t at_ms;
     if (cell == HELIO_CELL_SAID || helio_rfc3339_parse(helio_text_of(string), &at_ms) != HELIO_OK) {
         helio_instants_in(self->zone, self->wall_ms, string, out);
+        return;
+    }
+    int64_t far_ms = at_ms - self->wall_ms;
+    if (self->wall_ms && far_ms > -1000 && far_ms < 1000) {
+        helio_buffer_text(out, "now"); /* the seconds of a cell would say less */
         return;
     }
     helio_instant_text(self->zone, self->wall_ms, at_ms, text);
@@ -260,7 +264,7 @@ static void write_table(const helio_output_t *self, const json_t *rows, helio_co
     scols_unref_table(table);
 }
 
-/*  RFC 4180, but lines end in LF as everything else here. */
+/*  RFC 4180, but lines end in LF like all other output. */
 static void csv_field(FILE *stream, helio_text_t value)
 {
     bool quote = false;
@@ -282,8 +286,7 @@ static void csv_field(FILE *stream, helio_text_t value)
 static void write_csv(const helio_output_t *self, const json_t *rows, helio_columns_t columns)
 {
     for (size_t c = 0; c < columns.count; c++)
-        fprintf(self->stream, "%s%.*s", c ? "," : "", (int)strcspn(columns.items[c].key, "|"),
-                columns.items[c].key);
+        fprintf(self->stream, "%s%.*s", c ? "," : "", (int)strcspn(columns.items[c].key, "|"), columns.items[c].key);
     fputc('\n', self->stream);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     size_t i;
@@ -295,7 +298,13 @@ static void write_csv(const helio_output_t *self, const json_t *rows, helio_colu
             plain_value(helio_output_find(row, columns.items[c].key), &text);
             if (c)
                 fputc(',', self->stream);
-            csv_field(self->stream, helio_buffer_view(&text));
+            if (self->terminal) {
+                HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+                helio_safe_text(text.size ? text.data : "", true, &safe);
+                csv_field(self->stream, helio_buffer_view(&safe));
+            } else {
+                csv_field(self->stream, helio_buffer_view(&text));
+            }
         }
         fputc('\n', self->stream);
     }
@@ -303,10 +312,13 @@ static void write_csv(const helio_output_t *self, const json_t *rows, helio_colu
 
 static void write_line(const helio_output_t *self, const json_t *value, bool indent)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
     helio_output_json(value, indent, &text);
     helio_buffer_text(&text, "\n");
-    (void)fwrite(text.data, 1, text.size, self->stream);
+    if (self->terminal)
+        helio_safe_json(text.data, &safe);
+    helio_buffer_t *shown = self->terminal ? &safe : &text;
+    (void)fwrite(shown->data, 1, shown->size, self->stream);
 }
 
 static void write_name(const helio_output_t *self, const json_t *row, helio_columns_t columns)
@@ -383,6 +395,20 @@ static void write_pairs(const helio_output_t *self, const json_t *object, helio_
         helio_output_cell(&whole, object, &column, &text);
         helio_safe_text(column.key, false, &title);
         write_pair(self, title.size ? title.data : "", text.size ? text.data : "");
+    }
+}
+
+void helio_output_counts(const helio_output_t *self, const json_t *counts, int indent)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+    const char *name;
+    json_t *count;
+    json_object_foreach((json_t *)(uintptr_t)counts, name, count)
+    {
+        helio_buffer_reset(&safe);
+        helio_safe_text(name, false, &safe);
+        fprintf(self->stream, "%*s%-*s  %lld\n", indent, "", 16 - indent, safe.size ? safe.data : "",
+                (long long)json_integer_value(count));
     }
 }
 

@@ -28,8 +28,9 @@ typedef struct helio_output {
     FILE *stream;
     helio_format_t format;
     bool colour;
-    int64_t wall_ms; /* now, for ages and distances in time; 0 = these are not shown */
-    const helio_zone_t *zone; /* of whoever reads; NULL = UTC. Borrowed */
+    bool terminal;            /* the stream is one: what could control it is shown as '?' in every format */
+    int64_t wall_ms;          /* now, for ages and distances in time; 0 = they are not shown */
+    const helio_zone_t *zone; /* of the reader; NULL = UTC. Borrowed */
 } helio_output_t;
 
 typedef enum helio_cell {
@@ -45,13 +46,13 @@ typedef enum helio_cell {
     HELIO_CELL_ENERGY,  /* kWh */
     HELIO_CELL_CARBON,  /* g */
     HELIO_CELL_LIST,    /* texts, joined with commas */
-    HELIO_CELL_START,   /* RFC 3339, as instant.h shows it */
+    HELIO_CELL_START,   /* RFC 3339, as instant.h shows it, or "now" */
     HELIO_CELL_SAID     /* a sentence of the broker; times in it are shown as in instant.h */
 } helio_cell_t;
 
 typedef struct helio_column {
     const char *title;
-    const char *key; /* "a|b": the first that is present; the first also heads the csv column */
+    const char *key; /* "a|b": the first that is present; the csv column is named after the first */
     helio_cell_t cell;
     bool wide; /* only in wide and csv */
 } helio_column_t;
@@ -63,28 +64,30 @@ typedef struct helio_columns {
 } helio_columns_t;
 #define HELIO_COLUMNS(array, name) ((helio_columns_t){(array), sizeof(array) / sizeof((array)[0]), (name)})
 
-/*  False for a word that is no format. */
+/*  False if no format has that name. */
 bool helio_format_of(const char *word, helio_format_t *ret_format);
 
-/*  rows: an array of objects, borrowed. An empty table prints its header alone. HELIO_IO when the stream
- * fails. */
-HELIO_MUST_CHECK helio_rc helio_output_rows(const helio_output_t *self, const json_t *rows,
-                                            helio_columns_t columns);
+/*  rows: an array of objects, borrowed. An empty table prints only its header. HELIO_IO when the stream fails. */
+HELIO_MUST_CHECK helio_rc helio_output_rows(const helio_output_t *self, const json_t *rows, helio_columns_t columns);
 
-/*  One object: in table and wide as "Title  value" lines, absent values left out, then the scalars no column
- * names (wide only). */
+/*  One object. In table and wide: "Title  value" lines without absent values; in wide, then the scalars that no column
+ *  names. */
 HELIO_MUST_CHECK helio_rc helio_output_object(const helio_output_t *self, const json_t *object,
                                               helio_columns_t columns);
+
+/*  "queued            3": one line for each member of an object of counts, for table and wide. indent: blanks before
+ *  each. */
+void helio_output_counts(const helio_output_t *self, const json_t *counts, int indent);
 
 /*  JSON text of a value: indented, or on one line. */
 void helio_output_json(const json_t *value, bool indent, helio_buffer_t *out);
 
 /*  The value of a key ("a|b") of an object; NULL when absent or null. */
 const json_t *helio_output_find(const json_t *object, const char *key);
-const char *helio_output_string(const json_t *object, const char *key); /* "" when absent or no string */
-double helio_output_number(const json_t *object, const char *key, double otherwise); /* when absent or no number */
+const char *helio_output_string(const json_t *object, const char *key);              /* "" if absent or not a string */
+double helio_output_number(const json_t *object, const char *key, double otherwise); /* if absent or not a number */
 
-/*  A cell as a table shows it; "" for nothing. */
+/*  A cell as a table shows it; "" if empty. */
 void helio_output_cell(const helio_output_t *self, const json_t *object, const helio_column_t *column,
                        helio_buffer_t *out);
 

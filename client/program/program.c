@@ -1,7 +1,8 @@
-/*  One command line from its words to its exit code. */
+/*  program.c -- runs one command line: parses it, reads the settings, calls the handler, returns the exit code. */
 #include "client/program/program.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "client/commands/commands.h"
@@ -13,9 +14,19 @@
 
 static int usage(const helio_client_t *self, const helio_command_t *command, const char *what)
 {
-    return helio_client_fail(
-        self, HELIO_EXIT_USAGE, "%s\nusage: helio %s%s%s\nhelp: see `helio help %s`", what,
-        command->name, command->synopsis[0] ? " " : "", command->synopsis, command->name);
+    return helio_client_fail(self, HELIO_EXIT_USAGE, "%s\nusage: helio %s%s%s\nhelp: see `helio help %s`", what,
+                             command->name, command->synopsis[0] ? " " : "", command->synopsis, command->name);
+}
+
+/*  Whether the word after the group's looks like one of its commands. If so, it has said which. */
+static bool is_slip(const helio_client_t *self, const char *group, const char *word)
+{
+    const helio_command_t *near = helio_command_suggest_in(self->commands, group, word);
+    if (near)
+        (void)helio_client_fail(self, HELIO_EXIT_USAGE,
+                                "unknown command '%.32s %.64s'\nhelp: did you mean `helio %s%s%s`?", group, word,
+                                near->name, near->synopsis[0] ? " " : "", near->synopsis);
+    return near != NULL;
 }
 
 static int find_command(helio_client_t *self, helio_command_line_t *arguments)
@@ -45,16 +56,18 @@ static int find_command(helio_client_t *self, helio_command_line_t *arguments)
         return HELIO_EXIT_OK;
     }
     if (helio_command_is_group(self->commands, word)) {
+        if (arguments->word_count > 1 && is_slip(self, word, arguments->words[1]))
+            return HELIO_EXIT_USAGE;
+        bool asked = helio_client_has(self, HELIO_OPTION_HELP);
         helio_help_group(self->commands, word, &text);
-        fputs(text.data, self->io->err);
-        return HELIO_EXIT_USAGE;
+        fputs(text.data, asked ? self->io->out : self->io->err);
+        return asked ? HELIO_EXIT_OK : HELIO_EXIT_USAGE;
     }
     const char *near = helio_command_suggest(self->commands, word);
     if (near)
-        return helio_client_fail(self, HELIO_EXIT_USAGE,
-                                 "unknown command '%.64s'\nhelp: did you mean `helio %s`?", word, near);
-    return helio_client_fail(self, HELIO_EXIT_USAGE, "unknown command '%.64s'\nhelp: `helio help` lists them",
-                             word);
+        return helio_client_fail(self, HELIO_EXIT_USAGE, "unknown command '%.64s'\nhelp: did you mean `helio %s`?",
+                                 word, near);
+    return helio_client_fail(self, HELIO_EXIT_USAGE, "unknown command '%.64s'\nhelp: `helio help` lists them", word);
 }
 
 static int check_words(const helio_client_t *self)
@@ -75,6 +88,8 @@ static int check_words(const helio_client_t *self)
         return usage(self, command, what);
     }
     if (arguments->word_count > command->most) {
+        if (helio_command_is_group(self->commands, command->name) && is_slip(self, command->name, arguments->words[0]))
+            return HELIO_EXIT_USAGE;
         (void)snprintf(what, sizeof what, "unexpected argument '%.64s'", arguments->words[command->most]);
         return usage(self, command, what);
     }
@@ -104,6 +119,9 @@ static int prepare(helio_client_t *self, helio_settings_t *settings)
             self, HELIO_EXIT_USAGE,
             "no broker is set\nhelp: use --broker URL, set HELIO_BROKER, or put `broker: URL` into "
             "~/.config/helio/config.yaml");
+    if (self->command->needs == HELIO_NEEDS_BROKER && settings->token_missing[0])
+        return helio_client_fail(self, HELIO_EXIT_USAGE, "%s: the token file, which %s names, does not exist\nhelp: %s",
+                                 settings->token_missing, settings->token_from, HELIO_SETTINGS_TOKEN_REMEDY);
     helio_error_t err;
     if (settings->broker[0] && helio_remote_new(self->io, settings, &self->remote, &err) != HELIO_OK)
         return helio_client_fail(self, HELIO_EXIT_OWN, "%s", err.text);
@@ -143,6 +161,13 @@ static bool has_own_words(const char *word)
     return helio_command_names_operands(&helio_commands, word);
 }
 
+/*  Whoever read the output has seen enough, as `head` does after some lines: no fault of anybody's. */
+static bool reader_is_gone(FILE *out)
+{
+    struct pollfd end = {.fd = fileno(out)};
+    return end.fd >= 0 && poll(&end, 1, 0) == 1 && (end.revents & POLLERR);
+}
+
 int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
 {
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
@@ -152,12 +177,17 @@ int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
     HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_of_reader(helio_client_env(io, HELIO_VARIABLE_TZ));
     client.output.zone = zone;
     client.output.stream = io->out;
+    client.output.terminal = io->out_tty;
     client.output.wall_ms = helio_clock_wall_ms();
     helio_error_t err;
     if (helio_client_options_parse(argc, argv, has_own_words, arena, &arguments, &err) != HELIO_OK)
         return helio_client_fail(&client, HELIO_EXIT_USAGE, "%s", err.text);
     int code = dispatch(&client, &arguments);
-    if ((fflush(io->out) != 0 || ferror(io->out)) && code == HELIO_EXIT_OK)
-        return helio_client_fail(&client, HELIO_EXIT_OWN, "standard output: %s", strerror(errno));
+    bool failed = fflush(io->out) != 0 || ferror(io->out);
+    int why = errno;
+    if (failed && (code == HELIO_EXIT_OK || code == HELIO_EXIT_OWN) && reader_is_gone(io->out))
+        return HELIO_EXIT_UNREAD;
+    if (failed && code == HELIO_EXIT_OK)
+        return helio_client_fail(&client, HELIO_EXIT_OWN, "standard output: %s", strerror(why));
     return code;
 }

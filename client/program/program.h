@@ -1,4 +1,4 @@
-/*  program.h -- the `helio` command as a function: it gets everything of the process that it may use, and returns an
+/*  program.h -- the `helio` command as a function: it gets everything of the process that it can use, and returns an
  *  exit code. */
 #ifndef HELIO_CLIENT_PROGRAM_H
 #define HELIO_CLIENT_PROGRAM_H

@@ -1,3 +1,4 @@
+/*  reply_details.c -- reads the codes and parameters of a reply, and makes sentences of them. */
 #include "client/reasons/reply_details.h"
 
 #include <stdlib.h>
@@ -42,7 +43,8 @@ bool helio_reply_details_equal(const json_t *a, const json_t *b)
     return json_array_size(details_of(a)) > 0 && json_equal(details_of(a), details_of(b));
 }
 
-/*  The position of the parameter `until`, where it has passed; UINT32_MAX = it has not, or there is none. */
+/*  The index of the parameter `until`, if that time has passed; UINT32_MAX = it has not, or the parameter is
+ *  missing. */
 static uint32_t past_until(const helio_detail_t *detail, int64_t now_ms)
 {
     const helio_detail_entry_t *entry = helio_detail_entry(detail->code);
@@ -54,8 +56,8 @@ static uint32_t past_until(const helio_detail_t *detail, int64_t now_ms)
     return UINT32_MAX;
 }
 
-/*  The details without an `until` that has passed: its sentence leaves out a time that is 0. One that says nothing but
- *  such a time goes as a whole. False = none has passed. */
+/*  The details without any `until` that has passed: their sentence omits a time that is 0. A detail that consists of
+ *  such a time alone is left out. False = none has passed. */
 static bool drop_past(const helio_details_t *details, int64_t now_ms, helio_arena_t *arena, helio_details_t *ret_rest)
 {
     bool dropped = false;
@@ -66,10 +68,21 @@ static bool drop_past(const helio_details_t *details, int64_t now_ms, helio_aren
         for (uint32_t k = 0; k < count; k++)
             values[k] = k == until ? (helio_value_t){0} : helio_detail_value(detail, k);
         dropped |= until != UINT32_MAX;
-        if (until == UINT32_MAX || count > 1)
+        if (until == UINT32_MAX || detail->code != HELIO_DETAIL_BOUND_ENDS)
             helio_details_add(ret_rest, arena, helio_detail_make(arena, detail->code, values, count));
     }
     return dropped;
+}
+
+void helio_reply_sentences(const json_t *list, helio_buffer_t *out)
+{
+    char *text = json_dumps(list, JSON_COMPACT);
+    helio_arena_t *arena = helio_arena_new();
+    helio_details_t details = {0};
+    if (text && helio_details_read(helio_text_of(text), arena, &details) == HELIO_OK)
+        helio_sentences(&details, out);
+    helio_arena_destroy(&arena);
+    free(text);
 }
 
 bool helio_reply_sentence_without_past(const json_t *object, int64_t now_ms, helio_buffer_t *out)

@@ -1,3 +1,4 @@
+/*  start_estimate.c -- prints the start estimate of a reply, the jobs ahead, and its hints. */
 #include "client/reasons/start_estimate.h"
 
 #include <string.h>
@@ -5,6 +6,7 @@
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
 #include "client/reasons/reply_details.h"
+#include "federation/reason/codes.h"
 
 void helio_print_line(const helio_client_t *client, const char *title, const char *text)
 {
@@ -19,6 +21,14 @@ static long long whole(const json_t *object, const char *key)
     return (long long)json_integer_value(json_object_get(object, key));
 }
 
+/*  Without a latest time: what it rests on says more than "now at the earliest", and names a later time itself. */
+static bool says_all(const json_t *expected)
+{
+    const char *earliest = helio_output_string(expected, "earliest"), *at = helio_output_string(expected, "at");
+    return helio_output_string(expected, "basis")[0] &&
+           (strcmp(earliest, at) <= 0 || helio_reply_has_detail(expected, HELIO_DETAIL_BEGIN_TIME));
+}
+
 static void print_expected(const helio_client_t *client, const json_t *expected)
 {
     char earliest[HELIO_HUMAN_SIZE], latest[HELIO_HUMAN_SIZE];
@@ -28,14 +38,14 @@ static void print_expected(const helio_client_t *client, const json_t *expected)
     const char *basis = helio_output_string(expected, "basis");
     if (!earliest[0])
         helio_buffer_text(&text, "unknown");
-    else if (!latest[0])
-        helio_buffer_printf(&text, "%s at the earliest, latest unknown", earliest);
-    else if (strcmp(earliest, latest) == 0)
+    else if (!latest[0] && !says_all(expected))
+        helio_buffer_printf(&text, "%s at the earliest", earliest);
+    else if (latest[0] && strcmp(earliest, latest) == 0)
         helio_buffer_printf(&text, "%s", earliest);
-    else
+    else if (latest[0])
         helio_buffer_printf(&text, "%s to %s", earliest, latest);
     if (basis[0])
-        helio_buffer_printf(&text, ": %s", basis);
+        helio_buffer_printf(&text, "%s%s", text.size ? ": " : "", basis);
     helio_print_line(client, "Expected start", text.data);
 }
 
@@ -50,28 +60,30 @@ static void amount(helio_buffer_t *out, const json_t *object)
 static void print_ahead(const helio_client_t *client, const json_t *ahead)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    long long shown = 0, all = whole(ahead, "jobs");
+    double shown = 0, all = helio_output_number(ahead, "jobs", 0); /* no sum of doubles overflows */
     size_t i;
     json_t *row;
-    if (!all)
+    if (all == 0)
         return;
     amount(&text, ahead);
     json_array_foreach(json_object_get(ahead, "first"), i, row)
     {
         const char *tenant = helio_output_string(row, "tenant");
-        helio_buffer_text(&text, i ? ", then " : ": first ");
-        amount(&text, row);
-        helio_buffer_printf(&text, " of %.32s in queue %.32s", tenant[0] ? tenant : "another tenant",
-                            helio_output_string(row, "queue"));
-        shown += whole(row, "jobs");
+        bool sole = all == helio_output_number(row, "jobs", 0); /* else its figures differ from those of all */
+        helio_buffer_text(&text, sole ? ": " : i ? ", then " : ": first ");
+        if (!sole)
+            amount(&text, row);
+        helio_buffer_printf(&text, sole ? "%.32s, queue %.32s" : " of %.32s in queue %.32s",
+                            tenant[0] ? tenant : "another tenant", helio_output_string(row, "queue"));
+        shown += helio_output_number(row, "jobs", 0);
     }
-    if (shown && shown < all)
-        helio_buffer_printf(&text, ", and %lld more", all - shown);
+    if (shown > 0 && shown < all)
+        helio_buffer_printf(&text, ", and %.0f more", all - shown);
     helio_print_line(client, "Jobs ahead", text.data);
 }
 
-/*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's change that is its value. A hint
- *  without a parameter drops a bound. */
+/*  Hints that `helio edit` can carry out: the option, and the parameter that holds its value. A hint without a
+ *  parameter removes a limit. */
 static const struct {
     const char *kind, *option, *param, *unit;
 } edits[] = {
@@ -83,7 +95,7 @@ static const struct {
     {"priority", "priority", "priority", ""},
 };
 
-/*  Money to the cent, whole numbers and names as they are. False = the hint does not tell the value. */
+/*  Money to the cent, whole numbers and names as they are. False = the hint does not give the value. */
 static bool edit_value(const json_t *hint, size_t edit, char ret_value[64])
 {
     const char *param = edits[edit].param, *unit = edits[edit].unit;
@@ -97,7 +109,7 @@ static bool edit_value(const json_t *hint, size_t edit, char ret_value[64])
     return !param || json_is_string(value) || json_is_number(value);
 }
 
-/*  The same change as a command, where a waiting job can be edited so. */
+/*  The same change as a command, if a waiting job can be edited so. */
 static void print_edit(const json_t *hint, const char *id, helio_buffer_t *out)
 {
     char value[64], short_id[HELIO_HUMAN_SIZE];
@@ -108,6 +120,25 @@ static void print_edit(const json_t *hint, const char *id, helio_buffer_t *out)
         helio_short_id(id, short_id);
         helio_buffer_printf(out, " (`helio edit %s --%s %s%s%s`)", short_id, edits[i].option, quote, value, quote);
     }
+}
+
+/*  Details after which no wait helps. */
+static const helio_detail_code_t never[] = {HELIO_DETAIL_QUOTA_TOO_SMALL, HELIO_DETAIL_BUDGET_TOO_SMALL};
+
+const char *helio_hint_title(const json_t *reply)
+{
+    bool cannot = strcmp(helio_output_string(reply, "reason"), helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0;
+    for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
+        cannot = cannot || helio_reply_has_detail(reply, never[i]);
+    return cannot ? "To make it run" : "To start sooner";
+}
+
+void helio_print_silence(const helio_client_t *client, const json_t *reply)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_reply_sentences(json_object_get(reply, "silence_details"), &text);
+    if (text.size)
+        helio_print_line(client, "Note", text.data);
 }
 
 bool helio_start_estimate_print(const helio_client_t *client, const json_t *reply, const char *id)
@@ -122,10 +153,10 @@ bool helio_start_estimate_print(const helio_client_t *client, const json_t *repl
     json_array_foreach(json_object_get(reply, "hints"), i, hint)
     {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        helio_buffer_printf(&text, "%s: %s", helio_output_string(hint, "change"),
-                            helio_output_string(hint, "effect"));
+        const char *effect = helio_output_string(hint, "effect");
+        helio_buffer_printf(&text, "%s%s%s", helio_output_string(hint, "change"), effect[0] ? ": " : "", effect);
         print_edit(hint, id, &text);
-        helio_print_line(client, i ? "" : "To start sooner", text.data);
+        helio_print_line(client, i ? "" : helio_hint_title(reply), text.data);
     }
     return json_array_size(json_object_get(reply, "hints")) > 0;
 }

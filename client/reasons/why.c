@@ -1,3 +1,4 @@
+/*  why.c -- compares the candidates of a decision, and says why each was or was not chosen. */
 #include "client/reasons/why.h"
 
 #include <math.h>
@@ -72,44 +73,68 @@ const json_t *helio_why_next_best(const json_t *reply)
 
 typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
 
-/*  In a sentence, a difference is easier to read with a word for its direction than with a sign. Tables show nothing
- *  smaller than `least`. */
-static void difference_text(double value, double least, const char *what, human_fn *human, helio_buffer_t *out)
+/*  Whether a table shows both values by the same text. Where it shows two, no sentence calls them the same. */
+static bool is_shown_alike(double a, double b, human_fn *human)
+{
+    char text_a[HELIO_HUMAN_SIZE], text_b[HELIO_HUMAN_SIZE];
+    human(a, text_a);
+    human(b, text_b);
+    return strcmp(text_a, text_b) == 0;
+}
+
+/*  In a sentence, a difference is easier to read with a word for its direction than with a sign. */
+static void difference_text(double a, double b, const char *what, human_fn *human, helio_buffer_t *out)
 {
     char amount[HELIO_HUMAN_SIZE];
-    if (fabs(value) < least) {
+    if (is_shown_alike(a, b, human)) {
         helio_buffer_printf(out, "the same%s", what[0] ? what : " cost");
         return;
     }
-    human(fabs(value), amount);
-    helio_buffer_printf(out, "%s%s %s", amount, what, value < 0 ? "less" : "more");
+    human(fabs(a - b), amount);
+    helio_buffer_printf(out, "%s%s %s", amount, what, a < b ? "less" : "more");
+}
+
+typedef double figure_fn(const json_t *candidate);
+
+/*  NAN where the price is unknown: a cost of 0 would be a claim. */
+static double cost_of(const json_t *candidate)
+{
+    bool unknown = helio_reply_has_detail(candidate, HELIO_DETAIL_PRICE_UNKNOWN);
+    return unknown ? NAN : helio_output_number(candidate, "cost_usd", NAN);
+}
+
+static double carbon_of(const json_t *candidate)
+{
+    return helio_output_number(candidate, "carbon_g", NAN);
 }
 
 void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out)
 {
-    double cost = helio_output_number(a, "cost_usd", NAN) - helio_output_number(b, "cost_usd", NAN);
-    double carbon = helio_output_number(a, "carbon_g", NAN) - helio_output_number(b, "carbon_g", NAN);
-    if (isnan(cost) || isnan(carbon))
+    double cost_a = cost_of(a), cost_b = cost_of(b), carbon_a = carbon_of(a), carbon_b = carbon_of(b);
+    if (isnan(cost_a - cost_b) || isnan(carbon_a - carbon_b))
         return;
-    difference_text(cost, 1e-6, "", helio_human_money, out);
+    difference_text(cost_a, cost_b, "", helio_human_money, out);
     helio_buffer_text(out, ", ");
-    difference_text(carbon, 1e-3, " CO2e", helio_human_mass, out);
+    difference_text(carbon_a, carbon_b, " CO2e", helio_human_mass, out);
 }
 
-/*  "+$43", "-9.9 kg"; nothing when it is below `least`. */
-static void signed_text(double value, double least, human_fn *human, const char *before, helio_buffer_t *out)
+/*  "+$43", "-9.9 kg": of `a` compared with `b`; nothing where a table shows them alike. */
+static void signed_text(double a, double b, human_fn *human, const char *before, helio_buffer_t *out)
 {
     char amount[HELIO_HUMAN_SIZE];
-    if (isnan(value) || fabs(value) < least)
+    if (isnan(a - b) || is_shown_alike(a, b, human))
         return;
-    human(fabs(value), amount);
-    helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, value < 0 ? '-' : '+', amount);
+    human(fabs(a - b), amount);
+    helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, a < b ? '-' : '+', amount);
 }
+
+/*  Brokers of this release send the term `disruption` under its former name too; older brokers send only that. */
+#define FORMER_DISRUPTION "move"
 
 /*  Names of score terms that a first reader would not understand. */
 static const struct {
     const char *name, *label;
-} terms[] = {{"shadow", "scarce GPUs"}, {"move", "disruption"}, {"wait", "waiting"}};
+} terms[] = {{"shadow", "scarce GPUs"}, {FORMER_DISRUPTION, "disruption"}, {"wait", "waiting"}};
 
 static const char *term_label(const char *name)
 {
@@ -119,57 +144,67 @@ static const char *term_label(const char *name)
     return name;
 }
 
-/*  "money +$43.00, carbon +$1.98": the terms of the score in which `a` differs from `b`; empty when none is told. */
-static void term_differences(const json_t *a, const json_t *b, helio_buffer_t *out)
+static bool is_repeated_term(const json_t *all, const char *name)
 {
+    return strcmp(name, FORMER_DISRUPTION) == 0 && json_object_get(all, "disruption");
+}
+
+/*  "money +$43.00, carbon +$1.98": the terms of the score in which `a` differs from `b` by `least` or more; empty if
+ *  the reply has none. */
+static void term_differences(const json_t *a, const json_t *b, double least, helio_buffer_t *out)
+{
+    json_t *own = json_object_get(a, "terms");
     const json_t *other = json_object_get(b, "terms");
     const char *name;
     json_t *value;
-    json_object_foreach(json_object_get(a, "terms"), name, value)
+    json_object_foreach(own, name, value)
     {
         char before[32];
+        if (is_repeated_term(own, name) || !json_is_number(value))
+            continue;
         (void)snprintf(before, sizeof before, "%.24s ", term_label(name));
-        signed_text(json_number_value(value) - helio_output_number(other, name, NAN), 0.005, helio_human_money, before,
-                    out);
+        double mine = json_number_value(value), theirs = helio_output_number(other, name, NAN);
+        if (fabs(mine - theirs) >= least)
+            signed_text(mine, theirs, helio_human_money, before, out);
     }
 }
 
 void helio_why_behind(const json_t *reply, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(reply), *other = helio_why_next_best(reply);
-    double gap = other && chosen
-                     ? helio_output_number(other, "score_usd", NAN) - helio_output_number(chosen, "score_usd", NAN)
-                     : NAN;
+    double own = chosen ? helio_output_number(chosen, "score_usd", NAN) : NAN;
+    double theirs = other ? helio_output_number(other, "score_usd", NAN) : NAN, gap = theirs - own;
     char amount[HELIO_HUMAN_SIZE];
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t differences = {0};
     if (isnan(gap))
         return;
     helio_human_money(fabs(gap), amount);
     helio_buffer_printf(out, "%.64s, ", helio_output_string(other, "site"));
-    if (fabs(gap) < 0.005)
+    bool equal = is_shown_alike(theirs, own, helio_human_money);
+    if (equal)
         helio_buffer_text(out, "equal in score");
     else
         helio_buffer_printf(out, "%s %s in score", amount, gap > 0 ? "behind" : "ahead");
-    term_differences(other, chosen, &differences);
+    term_differences(other, chosen, fmin(0.005, fabs(gap) / 10), &differences);
     if (differences.size)
         helio_buffer_printf(out, ": %s", differences.data);
     else
         helio_buffer_text(out, " (money, carbon and waiting together)");
-    if (gap <= -0.005)
+    if (gap < 0 && !equal)
         helio_buffer_text(out, "; the table says why it was not chosen");
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-/*  Of the candidates that are not rejected. */
-static bool is_least(const json_t *reply, const json_t *candidate, const char *key)
+/*  Only candidates that are not rejected. */
+static bool is_least(const json_t *reply, const json_t *candidate, figure_fn *figure)
 {
-    double value = helio_output_number(candidate, key, NAN);
+    double value = figure(candidate);
     size_t i;
     json_t *other;
     json_array_foreach(candidates_of(reply), i, other)
     {
-        if (!is_rejected(other) && helio_output_number(other, key, NAN) < value)
+        if (!is_rejected(other) && figure(other) < value)
             return false;
     }
     return !isnan(value);
@@ -178,14 +213,19 @@ static bool is_least(const json_t *reply, const json_t *candidate, const char *k
 /*  Neither cheapest nor cleanest: names the term of the score that it wins most by. */
 static void best_overall(const json_t *candidate, const json_t *other, helio_buffer_t *out)
 {
+    json_t *own = json_object_get(candidate, "terms");
     const json_t *theirs = json_object_get(other, "terms");
     const char *name, *best = NULL;
-    double most = 0.005;
+    double most = 0;
+    bool priced = !isnan(cost_of(candidate) - cost_of(other));
     json_t *value;
-    json_object_foreach(json_object_get(candidate, "terms"), name, value)
+    json_object_foreach(own, name, value)
     {
-        double gain = helio_output_number(theirs, name, NAN) - json_number_value(value);
-        if (gain > most) {
+        if (is_repeated_term(own, name) || (!priced && strcmp(name, "money") == 0))
+            continue;
+        double other_value = helio_output_number(theirs, name, NAN), own_value = json_number_value(value);
+        double gain = other_value - own_value;
+        if (gain > most && !is_shown_alike(other_value, own_value, helio_human_money)) {
             most = gain;
             best = name;
         }
@@ -193,16 +233,21 @@ static void best_overall(const json_t *candidate, const json_t *other, helio_buf
     char amount[HELIO_HUMAN_SIZE];
     helio_human_money(most, amount);
     helio_buffer_text(out, "best overall");
-    if (best)
-        helio_buffer_printf(out, ": %.24s count%s %s less", term_label(best), strcmp(best, "shadow") ? "s" : "",
-                            amount);
+    if (!best)
+        return;
+    helio_buffer_text(out, ": ");
+    helio_short_name(term_label(best), 24, out);
+    helio_buffer_printf(out, " count%s %s less", strcmp(best, "shadow") ? "s" : "", amount);
 }
 
 /*  The other candidate has a lower score and was not chosen. */
 static const char *despite_score(const json_t *other)
 {
-    if (helio_reply_has_detail(other, HELIO_DETAIL_PASSED_OVER))
-        return "best of those not passed over";
+    static const helio_detail_code_t not_tried[] = {HELIO_DETAIL_PASSED_OVER, HELIO_DETAIL_SITE_LATE,
+                                                    HELIO_DETAIL_FAILED_THERE};
+    for (size_t i = 0; i < sizeof not_tried / sizeof not_tried[0]; i++)
+        if (helio_reply_has_detail(other, not_tried[i]))
+            return "best of the others";
     bool is_sentence_alone = !json_object_get(other, "details") && helio_output_string(other, "detail")[0];
     return is_sentence_alone ? "ranked first" : "its GPU model comes first in `gpu`";
 }
@@ -210,7 +255,7 @@ static const char *despite_score(const json_t *other)
 static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *other = helio_why_next_best(reply);
-    bool cheapest = is_least(reply, candidate, "cost_usd"), cleanest = is_least(reply, candidate, "carbon_g");
+    bool cheapest = is_least(reply, candidate, cost_of), cleanest = is_least(reply, candidate, carbon_of);
     if (helio_output_string(reply, "first_choice")[0])
         helio_buffer_text(out, "best of those with capacity left");
     else if (!other)
@@ -225,6 +270,12 @@ static void why_chosen(const json_t *reply, const json_t *candidate, double flex
         helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
     else
         best_overall(candidate, other, out);
+    if (helio_reply_has_detail(candidate, HELIO_DETAIL_PRICE_UNKNOWN))
+        helio_buffer_text(out, ", at an unknown price");
+    if (helio_reply_has_detail(candidate, HELIO_DETAIL_POWER_ASSUMED))
+        helio_buffer_text(out, ", by an assumed power");
+    if (helio_reply_has_detail(candidate, HELIO_DETAIL_CARBON_ASSUMED))
+        helio_buffer_text(out, ", by an assumed carbon intensity");
     bool waits = strcmp(helio_output_string(reply, "reason"), "WaitingForWindow") == 0;
     if (waits && flexible_s > 0) {
         char time[HELIO_HUMAN_SIZE];
@@ -263,16 +314,31 @@ static void detail_text(const json_t *reply, const json_t *candidate, helio_buff
         helio_buffer_text(out, helio_output_string(candidate, "detail"));
 }
 
-/*  A start that an older decision expected and that has not come. */
+/*  It waits for a better hour, though this pool could run it at once. */
+static bool could_start_at_once(const json_t *reply, const json_t *row, int64_t start_ms)
+{
+    int64_t decided_ms;
+    return strcmp(helio_output_string(reply, "reason"), helio_reason_name(HELIO_REASON_WAITING_FOR_WINDOW)) == 0 &&
+           !is_rejected(row) &&
+           helio_rfc3339_parse(helio_text_of(helio_output_string(reply, "decided_at")), &decided_ms) == HELIO_OK &&
+           start_ms <= decided_ms;
+}
+
+/*  No start that an older decision expected and that has not come; one at once is one now. */
 static void without_past_start(const json_t *reply, json_t *row)
 {
-    int64_t start_ms;
-    if (helio_rfc3339_parse(helio_text_of(helio_output_string(row, "start")), &start_ms) == HELIO_OK &&
-        start_ms < waits_at_ms(reply))
+    int64_t start_ms, now_ms = waits_at_ms(reply);
+    if (helio_rfc3339_parse(helio_text_of(helio_output_string(row, "start")), &start_ms) != HELIO_OK ||
+        start_ms >= now_ms)
+        return;
+    if (could_start_at_once(reply, row, start_ms))
+        (void)json_object_set(row, "start", json_object_get(json_object_get(reply, "expected"), "at"));
+    else
         (void)json_object_del(row, "start");
 }
 
-/*  The place itself could take the job, and yet nothing was chosen: a limit that holds everywhere keeps it waiting. */
+/*  The pool itself could take the job, and yet nothing was chosen: a limit that applies everywhere keeps it waiting, or
+ *  other jobs were placed there since. */
 static const char *blocked_by(const json_t *reply)
 {
     if (helio_reply_has_detail(reply, HELIO_DETAIL_QUOTA_IN_USE) ||
@@ -281,7 +347,8 @@ static const char *blocked_by(const json_t *reply)
     if (helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_USED) ||
         helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_TOO_SMALL))
         return helio_rejection_name(HELIO_REJECTION_BUDGET);
-    return "could run it";
+    bool full = strcmp(helio_output_string(reply, "reason"), helio_reason_name(HELIO_REASON_WAITING_FOR_CAPACITY)) == 0;
+    return full && waits_at_ms(reply) != INT64_MIN ? "had room; other jobs have taken it" : "could run it";
 }
 
 static void why(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
@@ -300,15 +367,15 @@ static void why(const json_t *reply, const json_t *candidate, double flexible_s,
     else if (is_taken(reply, candidate))
         helio_buffer_text(out, "taken by similar jobs");
     else if (chosen) {
-        signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
-                    0.005, helio_human_money, "", out);
-        signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN), 0.5,
-                    helio_human_mass, "", out);
-        helio_buffer_text(out, out->size ? "" : "same cost, same CO2e");
+        double cost = cost_of(candidate), chosen_cost = cost_of(chosen);
+        signed_text(cost, chosen_cost, helio_human_money, "", out);
+        signed_text(carbon_of(candidate), carbon_of(chosen), helio_human_mass, "", out);
+        if (!out->size)
+            helio_buffer_text(out, isnan(cost - chosen_cost) ? "same CO2e" : "same cost, same CO2e");
     }
     if (!reason[0] && !chosen && helio_output_string(reply, "reason")[0])
         helio_buffer_text(out, blocked_by(reply));
-    if (!reason[0] && detail[0]) /* what its data takes */
+    if (!reason[0] && detail[0]) /* the time to move its data */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }
 
@@ -333,6 +400,8 @@ json_t *helio_why_rows(const json_t *reply, double flexible_s)
     json_array_foreach(candidates_of(reply), i, candidate)
     {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        if (!json_is_object(candidate))
+            continue;
         why(reply, candidate, flexible_s, &text);
         json_t *row = json_copy(candidate);
         if (!row || json_object_set_new(row, "why", json_string(text.data ? text.data : "")) != 0 ||
@@ -340,6 +409,8 @@ json_t *helio_why_rows(const json_t *reply, double flexible_s)
             json_array_append_new(rows, row) != 0)
             abort();
         without_past_start(reply, row);
+        if (helio_reply_has_detail(candidate, HELIO_DETAIL_PRICE_UNKNOWN))
+            (void)json_object_del(row, "cost_usd");
         if (is_rejected(candidate))
             without_false_figures(row);
     }

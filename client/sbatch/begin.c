@@ -1,7 +1,7 @@
 /*  begin.c -- the times of sbatch's --begin and --deadline. */
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/spec/value.h"
 
 typedef struct scan {
@@ -9,15 +9,14 @@ typedef struct scan {
     struct tm now;
     struct tm when;
     bool has_date, has_year, has_time;
-    int64_t wall_ms; /* of "now+…"; -1 = not said */
+    int64_t wall_ms; /* of "now+…"; -1 = not given */
 } scan_t;
 
 static bool digits(scan_t *self, uint32_t most, int *ret_number)
 {
     size_t size = strspn(self->at, "0123456789");
     uint64_t value;
-    if (size == 0 || size > most ||
-        helio_u64_parse((helio_text_t){self->at, (uint32_t)size}, &value) != HELIO_OK)
+    if (size == 0 || size > most || helio_u64_parse((helio_text_t){self->at, (uint32_t)size}, &value) != HELIO_OK)
         return false;
     self->at += size;
     *ret_number = (int)value;
@@ -176,7 +175,7 @@ static bool part(scan_t *self)
     return !self->has_date && date(self);
 }
 
-/*  Parts that are missing default to the next such time. */
+/*  Missing parts default to the next such time. */
 static bool resolve(scan_t *self, const helio_sbatch_input_t *input, int64_t *ret_wall_ms)
 {
     struct tm when = self->when;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/base/char.h"
 
 static bool is_word(char c)
@@ -24,8 +24,8 @@ static bool calls(helio_text_t line, const char *name)
     return false;
 }
 
-/*  Removes the comment: from a # at the start of a word on. Quotes are ignored: a job that is pinned needlessly says
- *  so and runs, while one that should be pinned and is not would fail. */
+/*  Removes the comment: from a # at the start of a word on. Quotes are ignored: a job that is pinned needlessly prints
+ *  a note and runs, while one that is not pinned although it must be would fail. */
 static helio_text_t uncommented(helio_text_t line)
 {
     for (uint32_t i = 0; i < line.size; i++)
@@ -66,7 +66,7 @@ static void quote_all(const sbatch_t *self, helio_buffer_t *out)
     }
 }
 
-/*  The interpreter of the #! line, and the one word behind it that the kernel passes on. */
+/*  The interpreter of the #! line, and the one argument that the kernel passes to it. */
 static void interpreter(helio_text_t line, helio_text_t *ret_program, helio_text_t *ret_word)
 {
     const char *at = line.data + 2, *end = line.data + line.size;
@@ -107,8 +107,7 @@ static void wrap_script(const sbatch_t *self, helio_text_t program, helio_text_t
     char mark[32] = "HELIO_SCRIPT";
     for (uint32_t i = 0; memmem(script.data, script.size, mark, strlen(mark)); i++)
         (void)snprintf(mark, sizeof mark, "HELIO_SCRIPT_%u", i);
-    helio_buffer_printf(out, "#!/bin/bash\nset -e\ncat >\"${HELIO_OUTPUT_DIR:-.}/.batch-script\" <<'%s'\n",
-                        mark);
+    helio_buffer_printf(out, "#!/bin/bash\nset -e\ncat >\"${HELIO_OUTPUT_DIR:-.}/.batch-script\" <<'%s'\n", mark);
     helio_buffer_append(out, script.data, script.size);
     helio_buffer_text(out, script.data[script.size - 1] == '\n' ? "" : "\n");
     helio_buffer_printf(out, "%s\nexec ", mark);

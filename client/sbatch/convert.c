@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/base/utf8.h"
 
-/*  What sbatch itself refuses, and what a job file cannot hold. */
+/*  What sbatch itself refuses, and what a job file cannot express. */
 static helio_rc check_script(sbatch_t *self)
 {
     helio_text_t script = self->input->script;
@@ -17,17 +17,15 @@ static helio_rc check_script(sbatch_t *self)
     if (blank == script.size)
         return sbatch_refuse(self, NULL, NULL, "the script is empty");
     if (script.size > HELIO_SBATCH_SCRIPT_MAX)
-        return sbatch_refuse(self, NULL, "put large data into files at the site",
-                             "the script has more than %d KiB", HELIO_SBATCH_SCRIPT_MAX >> 10);
+        return sbatch_refuse(self, NULL, "put large data into files at the site", "the script has more than %d KiB",
+                             HELIO_SBATCH_SCRIPT_MAX >> 10);
     const char *nul = memchr(script.data, '\0', script.size);
     if (nul)
         return helio_spec_diagnose_at(reader, (size_t)(nul - script.data), (size_t)(nul - script.data) + 1,
-                                      HELIO_SPEC_MALFORMED_PROBLEM, NULL,
-                                      "this is not a script: it has a NUL byte");
+                                      HELIO_SPEC_MALFORMED_PROBLEM, NULL, "this is not a script: it has a NUL byte");
     helio_text_t first = sbatch_line_at(script, 0, &next);
     if (script.size < 3 || memcmp(script.data, "#!", 2) != 0 || first.size < 3)
-        return helio_spec_diagnose_at(reader, 0, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
-                                      "such as #!/bin/bash",
+        return helio_spec_diagnose_at(reader, 0, first.size, HELIO_SPEC_MALFORMED_PROBLEM, "such as #!/bin/bash",
                                       "a batch script must begin with #! and the path of its interpreter");
     if (first.data[first.size - 1] == '\r')
         return helio_spec_diagnose_at(reader, first.size - 1, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
@@ -36,8 +34,7 @@ static helio_rc check_script(sbatch_t *self)
     size_t good = helio_utf8_prefix(script);
     if (good < script.size)
         return helio_spec_diagnose_at(reader, good, good + 1, HELIO_SPEC_MALFORMED_PROBLEM,
-                                      "`iconv -f latin1 -t utf8 SCRIPT` may convert it",
-                                      "the script is not UTF-8");
+                                      "`iconv -f latin1 -t utf8 SCRIPT` may convert it", "the script is not UTF-8");
     return HELIO_OK;
 }
 
@@ -130,8 +127,8 @@ static helio_rc read_all(sbatch_t *self)
     return rc;
 }
 
-helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *arena,
-                              helio_sbatch_job_t *ret_job, helio_diagnostic_t *ret_diagnostic)
+helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *arena, helio_sbatch_job_t *ret_job,
+                              helio_diagnostic_t *ret_diagnostic)
 {
     sbatch_t *self = helio_arena_alloc(arena, 1, sizeof *self);
     helio_diagnostic_t unheard;
@@ -139,9 +136,8 @@ helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *
     self->input = input;
     self->arena = arena;
     self->diagnostic = ret_diagnostic ? ret_diagnostic : &unheard;
-    self->reader = (helio_spec_reader_t){.source = {.text = input->script, .name = input->name},
-                                         .arena = arena,
-                                         .diagnostic = self->diagnostic};
+    self->reader = (helio_spec_reader_t){
+        .source = {.text = input->script, .name = input->name}, .arena = arena, .diagnostic = self->diagnostic};
     helio_rc rc = read_all(self);
     if (rc != HELIO_OK)
         return rc;
@@ -153,8 +149,7 @@ helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *
     (void)snprintf(name, sizeof name, "job file from %.120s", input->name);
     helio_job_spec_t spec;
     helio_text_t text = helio_arena_text(arena, helio_buffer_view(&yaml));
-    rc = helio_spec_parse_job((helio_spec_source_t){.text = text, .name = name}, arena, &spec,
-                              self->diagnostic);
+    rc = helio_spec_parse_job((helio_spec_source_t){.text = text, .name = name}, arena, &spec, self->diagnostic);
     if (rc != HELIO_OK)
         return rc;
     const char **notes = helio_arena_alloc(arena, SBATCH_NOTES_MAX, sizeof *notes);

@@ -1,10 +1,9 @@
 /*  emit.c -- YAML as people would write it. */
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 
-/*  Bytes of the character at `at` when it may stand in YAML as it is, 0 when it has to be escaped. The text
- * is UTF-8. */
+/*  The size of the character at `at` if it can stand in YAML as it is, 0 if it must be escaped. The text is UTF-8. */
 static uint32_t printable(helio_text_t text, uint32_t at)
 {
     unsigned char c = (unsigned char)text.data[at];
@@ -79,7 +78,7 @@ void sbatch_yaml_text(helio_text_t text, bool in_flow, helio_buffer_t *out)
         quoted(text, out);
 }
 
-/*  true and false that were written plain are no text. */
+/*  The words true and false without quotes are not strings. */
 static void scalar(const helio_spec_node_t *node, bool in_flow, helio_buffer_t *out)
 {
     if (node->plain && (helio_text_is(node->text, "true") || helio_text_is(node->text, "false")))

@@ -1,9 +1,8 @@
-/*  export.c -- which variables travel with the job: those that --export names, and no others. The caller's
- * whole environment, as sbatch carries it by default, would mean little at another site and might hold
- * secrets. */
+/*  export.c -- which variables travel with the job: only those that --export names. sbatch by default carries the
+ *  caller's whole environment, which would mean little at another site and can hold secrets. */
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/base/char.h"
 
 typedef struct exporter {
@@ -35,8 +34,7 @@ static bool is_variable(helio_text_t name)
     return name.size > 0 && name.size <= 128;
 }
 
-static helio_rc take_variable(exporter_t *self, const sbatch_value_t *export, helio_text_t name,
-                              const char *given)
+static helio_rc take_variable(exporter_t *self, const sbatch_value_t *export, helio_text_t name, const char *given)
 {
     const char *shown = helio_arena_string(self->work->arena, name);
     const char *value = given ? given : sbatch_variable(self->work->input, name);
@@ -59,8 +57,7 @@ static helio_rc take_variable(exporter_t *self, const sbatch_value_t *export, he
 }
 
 /*  One entry up to a comma outside of quotes; the value without its quotes. */
-static const char *export_entry(helio_arena_t *arena, const char *at, helio_text_t *ret_name,
-                                const char **ret_given)
+static const char *export_entry(helio_arena_t *arena, const char *at, helio_text_t *ret_name, const char **ret_given)
 {
     size_t size = strcspn(at, ",=");
     *ret_name = (helio_text_t){at, (uint32_t)size};

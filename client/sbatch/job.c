@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/base/char.h"
 #include "federation/base/clock.h"
 #include "federation/base/duration.h"
@@ -54,7 +54,7 @@ static const char *default_name(const sbatch_t *self)
     return slash ? slash + 1 : path;
 }
 
-/*  Slurm takes any text, a job file letters, digits, '.', '_' and '-'. */
+/*  Slurm accepts any text, a job file only letters, digits, '.', '_' and '-'. */
 static void add_name(entries_t *self)
 {
     const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_JOB_NAME);
@@ -85,10 +85,10 @@ static helio_rc add_shape(entries_t *self)
     uint64_t ms = 0;
     bool endless = true;
     if (shape->gpus)
-        add_text(self, "gpu", NULL,
-                 helio_arena_printf(self->work->arena, "%s:%u",
-                                    shape->gpu_model[0] ? shape->gpu_model : "any", shape->gpus)
-                     .data);
+        add_text(
+            self, "gpu", NULL,
+            helio_arena_printf(self->work->arena, "%s:%u", shape->gpu_model[0] ? shape->gpu_model : "any", shape->gpus)
+                .data);
     if (shape->nodes > 1)
         add_number(self, "nodes", NULL, shape->nodes);
     if (shape->cpus)
@@ -103,8 +103,9 @@ static helio_rc add_shape(entries_t *self)
         return sbatch_refuse(self->work, time, "minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s",
                              "--time: '%.64s' is not a time limit", time->text);
     if (time && endless)
-        sbatch_note(self->work, "--time=%s: Heliostat has no unlimited jobs; the job gets the time limit of its "
-                                "queue",
+        sbatch_note(self->work,
+                    "--time=%s: Heliostat has no unlimited jobs; the job gets the time limit of its "
+                    "queue",
                     time->text);
     else if (time && ms > UINT64_C(366) * 86400000)
         return sbatch_refuse(self->work, time, NULL, "--time: at most 366 days, found '%.64s'", time->text);
@@ -118,6 +119,15 @@ static helio_rc add_shape(entries_t *self)
 static void add_variable(void *arg, const char *name, const char *value)
 {
     add_text(arg, "env", name, value);
+}
+
+/*  For srun, as sbatch leaves it to a script: the job gets its GPUs by node, and each task its own of them. */
+static void add_task_gpus(entries_t *self)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%u", self->work->shape.gpus_per_task);
+    if (self->work->shape.gpus_per_task)
+        add_text(self, "env", "SLURM_GPUS_PER_TASK", text);
 }
 
 /*  ---- when ---- */
@@ -150,8 +160,7 @@ static helio_rc add_signal(entries_t *self)
     if (!value)
         return HELIO_OK;
     if (!sbatch_signal(value->text, &name, &seconds))
-        return sbatch_refuse(self->work, value,
-                             "such as USR1@120 or B:TERM@60; USR1, USR2, TERM, INT, HUP, CONT, QUIT",
+        return sbatch_refuse(self->work, value, "such as USR1@120 or B:TERM@60; USR1, USR2, TERM, INT, HUP, CONT, QUIT",
                              "--signal: '%.64s' is not a signal", value->text);
     helio_duration_text((uint64_t)seconds * 1000, grace);
     add_text(self, "checkpoint", "signal", name);
@@ -174,7 +183,7 @@ static helio_rc add_lists(entries_t *self)
     return rc;
 }
 
-/*  ---- what Slurm sites are told ---- */
+/*  ---- options for Slurm sites ---- */
 
 static bool is_clean(const char *text)
 {
@@ -187,9 +196,9 @@ static bool is_clean(const char *text)
 static helio_rc add_pair(entries_t *self, const sbatch_value_t *value, const char *name, const char *text)
 {
     if (!is_clean(text) || text[0] == '-') /* sites refuse such values */
-        return sbatch_refuse(self->work, value, NULL, "--%s: %s", name,
-                             text[0] == '-' ? "values that begin with '-' are refused"
-                                            : "values with control characters are refused");
+        return sbatch_refuse(
+            self->work, value, NULL, "--%s: %s", name,
+            text[0] == '-' ? "values that begin with '-' are refused" : "values with control characters are refused");
     add_text(self, "slurm", name, text);
     return HELIO_OK;
 }
@@ -211,7 +220,7 @@ static helio_rc add_extras(entries_t *self)
     return rc;
 }
 
-/*  A folder below a working directory that the site makes is not there: the file goes into the latter. */
+/*  The site creates the working directory, so a folder below it does not exist yet: the file goes directly into it. */
 static helio_rc add_output(entries_t *self, uint32_t id, bool has_directory)
 {
     const sbatch_value_t *value = sbatch_given(self->work, id);
@@ -250,7 +259,7 @@ static helio_rc add_files(entries_t *self)
         sbatch_note(
             self->work,
             "the job starts in a new folder at the site, not in this directory, which may not exist there; --chdir "
-            "names another");
+            "selects a directory at the site");
     if (rc == HELIO_OK)
         rc = add_output(self, HELIO_SBATCH_OUTPUT, has_directory);
     if (rc == HELIO_OK)
@@ -266,15 +275,14 @@ static helio_rc add_files(entries_t *self)
 
 static helio_rc add_tasks(entries_t *self)
 {
-    static const uint32_t ids[] = {HELIO_SBATCH_NTASKS, HELIO_SBATCH_NTASKS_PER_NODE,
-                                   HELIO_SBATCH_CPUS_PER_TASK};
+    static const uint32_t ids[] = {HELIO_SBATCH_NTASKS, HELIO_SBATCH_NTASKS_PER_NODE, HELIO_SBATCH_CPUS_PER_TASK};
     helio_rc rc = HELIO_OK;
     bool any = false;
     for (size_t i = 0; i < 3 && rc == HELIO_OK; i++) {
         const sbatch_value_t *value = sbatch_given(self->work, ids[i]);
         if (value)
             rc = add_option(self, ids[i], value->text);
-        else if (any && i == 2) /* or a site would count all CPUs of the node to each task */
+        else if (any && i == 2) /* otherwise a site would give all CPUs of the node to each task */
             add_text(self, "slurm", "cpus-per-task", "1");
         any = any || value;
     }
@@ -295,10 +303,9 @@ static helio_rc add_passed(entries_t *self)
         if (option->policy == HELIO_SBATCH_IDLE)
             helio_buffer_printf(&idle, "%s--%s", idle.size ? ", " : "", option->name);
         if (option->policy == HELIO_SBATCH_PINNED && !work->pinned)
-            return sbatch_refuse(
-                work, value,
-                "`#HELIO placement: {backends: [slurm]}` in the script pins the job to Slurm sites",
-                "--%s applies only at Slurm sites", option->name);
+            return sbatch_refuse(work, value,
+                                 "`#HELIO placement: {backends: [slurm]}` in the script pins the job to Slurm sites",
+                                 "--%s applies only at Slurm sites", option->name);
         bool travels = option->policy == HELIO_SBATCH_PASSED || option->policy == HELIO_SBATCH_NEEDED ||
                        option->policy == HELIO_SBATCH_PINNED;
         if (!travels)
@@ -312,8 +319,7 @@ static helio_rc add_passed(entries_t *self)
     if (idle.size)
         sbatch_note(work, "%s: no effect", idle.data);
     if (sbatch_given(work, HELIO_SBATCH_NO_REQUEUE))
-        sbatch_note(work,
-                    "--no-requeue has no effect: a job whose site or node is lost is started again");
+        sbatch_note(work, "--no-requeue has no effect: a job whose site or node is lost is started again");
     return rc;
 }
 
@@ -322,9 +328,8 @@ static helio_rc add_sites(entries_t *self)
     const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_CLUSTERS);
     if (!value || strcasecmp(value->text, "all") == 0)
         return HELIO_OK;
-    if (!value->text[0] ||
-        strspn(value->text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-,") !=
-            strlen(value->text))
+    if (!value->text[0] || strspn(value->text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-,") !=
+                               strlen(value->text))
         return sbatch_refuse(self->work, value, "`helio sites` lists them",
                              "--clusters: '%.64s' is not the name of a site", value->text);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
@@ -334,8 +339,7 @@ static helio_rc add_sites(entries_t *self)
             helio_buffer_printf(&list, "%s\"%.*s\"", list.size ? ", " : "", (int)size, at);
         at += size;
     }
-    add(self, "placement", "sites",
-        helio_arena_printf(self->work->arena, "[%s]", list.size ? list.data : "").data);
+    add(self, "placement", "sites", helio_arena_printf(self->work->arena, "[%s]", list.size ? list.data : "").data);
     return HELIO_OK;
 }
 
@@ -343,10 +347,10 @@ static helio_rc gather(entries_t *self)
 {
     helio_rc rc;
     add_name(self);
-    if ((rc = add_shape(self)) != HELIO_OK ||
-        (rc = sbatch_export(self->work, add_variable, self)) != HELIO_OK ||
+    if ((rc = add_shape(self)) != HELIO_OK || (rc = sbatch_export(self->work, add_variable, self)) != HELIO_OK ||
         (rc = add_signal(self)) != HELIO_OK)
         return rc;
+    add_task_gpus(self);
     if (self->work->pinned)
         add(self, "placement", "backends", "[slurm]");
     if ((rc = add_sites(self)) != HELIO_OK ||
@@ -364,10 +368,10 @@ static helio_rc gather(entries_t *self)
 
 /*  ---- writing ---- */
 
-static const char *const key_order[] = {
-    "name",         "queue",   "kind",      "home",  "gpu",     "nodes",   "cpus",      "memory",
-    "interconnect", "time",    "sharing",   "image", "env",     "secrets", "data",      "checkpoint",
-    "on_site_loss", "retries", "placement", "array", "depends", "slurm",   "kubernetes"};
+static const char *const key_order[] = {"name",      "queue",   "kind",         "home",       "gpu",          "nodes",
+                                        "cpus",      "memory",  "interconnect", "time",       "sharing",      "image",
+                                        "env",       "secrets", "data",         "checkpoint", "on_site_loss", "retries",
+                                        "placement", "array",   "depends",      "slurm",      "kubernetes"};
 
 static void write_child(const char *child, const char *value, helio_buffer_t *out)
 {
@@ -376,9 +380,8 @@ static void write_child(const char *child, const char *value, helio_buffer_t *ou
     helio_buffer_printf(out, ": %s\n", value);
 }
 
-/*  What the script's #HELIO lines say wins; of mappings, entry by entry. */
-static void write_mapping(const entries_t *self, const char *key, const helio_spec_node_t *own,
-                          helio_buffer_t *out)
+/*  The script's #HELIO lines take precedence; in mappings, entry by entry. */
+static void write_mapping(const entries_t *self, const char *key, const helio_spec_node_t *own, helio_buffer_t *out)
 {
     helio_buffer_printf(out, "%s:\n", key);
     for (uint32_t i = 0; i < self->count; i++)

@@ -1,3 +1,4 @@
+/*  options.c -- the table of sbatch's options, looked up by name or letter. */
 #include "client/sbatch/options.h"
 
 #include <assert.h>
@@ -38,7 +39,7 @@ uint32_t helio_sbatch_option_named(helio_text_t name, bool *ret_ambiguous)
     }
     if (!*ret_ambiguous)
         return found;
-    /* a whole name may still come further down */
+    /* the exact name may still follow */
     for (uint32_t id = found; id < HELIO_SBATCH_COUNT; id++)
         if (helio_text_is(name, options[id].name)) {
             *ret_ambiguous = false;

@@ -1,4 +1,4 @@
-/*  options.h -- the options of sbatch, and what becomes of each of them here.
+/*  options.h -- the options of sbatch, and how each of them is converted.
  *
  *  One table serves #SBATCH lines, SBATCH_* variables and the command line of `helio sbatch`. Pure.
  */
@@ -17,12 +17,12 @@ typedef enum helio_sbatch_policy {
     HELIO_SBATCH_TURNED, /* becomes a key of the job file */
     HELIO_SBATCH_PASSED, /* for a cluster's own administration: sent to Slurm sites, ignored by others */
     HELIO_SBATCH_NEEDED, /* supported only by Slurm: sent, and pins the job to Slurm sites */
-    HELIO_SBATCH_PINNED, /* may not be harmless: sent when the job is pinned, otherwise an error */
-    HELIO_SBATCH_IDLE,   /* has no effect here: a note */
-    HELIO_SBATCH_SILENT, /* the same, without a note */
+    HELIO_SBATCH_PINNED, /* perhaps not harmless: sent if the job is pinned, otherwise an error */
+    HELIO_SBATCH_IDLE,   /* no effect here: a note is printed */
+    HELIO_SBATCH_SILENT, /* no effect here, and no note */
     HELIO_SBATCH_REFUSED,
-    HELIO_SBATCH_TOOL,  /* for the command itself, as sbatch has it */
-    HELIO_SBATCH_CLIENT /* for the command itself, of helio: only on the command line, never in a script */
+    HELIO_SBATCH_TOOL,  /* handled by the command itself, as sbatch does */
+    HELIO_SBATCH_CLIENT /* handled by the command itself, helio's own: only on the command line, never in a script */
 } helio_sbatch_policy_t;
 
 /*  id, long name, letter, argument, policy, variable */
@@ -153,11 +153,11 @@ typedef struct helio_sbatch_option {
 
 const helio_sbatch_option_t *helio_sbatch_option(uint32_t id); /* id < HELIO_SBATCH_COUNT */
 
-/*  By its long name or an unambiguous beginning of it, as getopt_long has it; helio's own options only
- * whole. HELIO_SBATCH_COUNT: unknown; *ret_ambiguous says whether several begin so. */
+/*  By its long name or an unambiguous prefix of it, as getopt_long does; helio's own options only by the whole name.
+ *  HELIO_SBATCH_COUNT: unknown; *ret_ambiguous tells whether several options have that prefix. */
 uint32_t helio_sbatch_option_named(helio_text_t name, bool *ret_ambiguous);
 uint32_t helio_sbatch_option_lettered(char letter); /* HELIO_SBATCH_COUNT: unknown */
-/*  The nearest name, NULL = none is near. */
+/*  The most similar name, NULL = none is similar. */
 const char *helio_sbatch_option_suggest(helio_text_t name);
 
 #endif

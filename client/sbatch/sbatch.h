@@ -17,13 +17,12 @@ enum { HELIO_SBATCH_SCRIPT_MAX = 120 << 10 }; /* bytes; a job's `run` has a litt
 /*  A command line: options, then the script and its arguments. "" for a switch; NULL = absent. */
 typedef struct helio_sbatch_words {
     const char *values[HELIO_SBATCH_COUNT];
-    uint32_t taken; /* words that are options: the next is the script, if there is one */
+    uint32_t taken; /* number of words that are options: the next word is the script, if any */
 } helio_sbatch_words_t;
 
 /*  Options end at the first word that is not an option, or at `--`. */
 HELIO_MUST_CHECK helio_rc helio_sbatch_words(const char *const *words, uint32_t count, helio_arena_t *arena,
-                                             helio_sbatch_words_t *ret_words,
-                                             helio_diagnostic_t *ret_diagnostic);
+                                             helio_sbatch_words_t *ret_words, helio_diagnostic_t *ret_diagnostic);
 
 typedef struct helio_sbatch_input {
     helio_text_t script; /* ignored with --wrap */
@@ -33,7 +32,7 @@ typedef struct helio_sbatch_input {
     const char *const *arguments; /* of the script */
     uint32_t argument_count;
     char *const *environment; /* "NAME=value", ends with NULL */
-    const char *directory;    /* absolute: where it is submitted from */
+    const char *directory;    /* absolute: the folder of submission */
     int64_t wall_ms;
     /* The caller's time zone, for --begin; from_local normalises as mktime does. */
     bool (*to_local)(int64_t wall_ms, struct tm *ret_local);
@@ -48,9 +47,8 @@ typedef struct helio_sbatch_job {
     bool parsable, wait, test_only, quiet;
 } helio_sbatch_job_t;
 
-/*  INVALID with a diagnostic: at the line and column of the script where the cause stands there. */
+/*  INVALID with a diagnostic: at the line and column of the script, if the cause is there. */
 HELIO_MUST_CHECK helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *arena,
-                                               helio_sbatch_job_t *ret_job,
-                                               helio_diagnostic_t *ret_diagnostic);
+                                               helio_sbatch_job_t *ret_job, helio_diagnostic_t *ret_diagnostic);
 
 #endif

@@ -2,7 +2,7 @@
  *  them per node. */
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 
 static helio_rc count_of(sbatch_t *self, uint32_t id, uint64_t most, uint32_t *ret_count)
 {
@@ -40,8 +40,7 @@ static helio_rc read_counts(sbatch_t *self, said_t *said)
     const sbatch_value_t *nodes = sbatch_given(self, HELIO_SBATCH_NODES);
     bool range = false;
     if (rc == HELIO_OK && nodes && !sbatch_nodes(nodes->text, &said->nodes, &range))
-        return sbatch_refuse(self, nodes, NULL, "--nodes: must be a number or LEAST-MOST, found '%.64s'",
-                             nodes->text);
+        return sbatch_refuse(self, nodes, NULL, "--nodes: must be a number or LEAST-MOST, found '%.64s'", nodes->text);
     if (range)
         sbatch_note(self, "--nodes=%s: Heliostat needs a fixed number of nodes, and takes %u", nodes->text,
                     said->nodes);
@@ -55,8 +54,7 @@ static helio_rc take_model(sbatch_t *self, const sbatch_value_t *value, const ch
     sbatch_shape_t *shape = &self->shape;
     if (model[0] && shape->gpu_model[0] && strcmp(model, shape->gpu_model) != 0)
         return sbatch_refuse(self, value, "`#HELIO gpu: [H100:8, A100:8]` accepts either model",
-                             "the job asks for two GPU models, %s and %s, and can have one",
-                             shape->gpu_model, model);
+                             "the job asks for two GPU models, %s and %s, and can have one", shape->gpu_model, model);
     if (model[0])
         shape->gpu_model = model;
     return HELIO_OK;
@@ -76,7 +74,7 @@ static helio_rc read_gpus(sbatch_t *self, uint32_t id, uint32_t *ret_count, bool
     return take_model(self, value, model);
 }
 
-/*  gpu[:model][:count]; every other resource is the business of one cluster. */
+/*  gpu[:model][:count]; all other resources are specific to one cluster. */
 static helio_rc read_gres(sbatch_t *self, said_t *said)
 {
     const sbatch_value_t *value = sbatch_given(self, HELIO_SBATCH_GRES);
@@ -115,7 +113,7 @@ static uint32_t up(uint32_t a, uint32_t b)
     return (a + b - 1) / b;
 }
 
-/*  As Slurm does without --nodes: enough for what is said per job and per node. */
+/*  As Slurm without --nodes: enough nodes for the requests per job and per node. */
 static uint32_t nodes_of(const said_t *said)
 {
     if (said->nodes)
@@ -129,7 +127,7 @@ static uint32_t nodes_of(const said_t *said)
     return 1;
 }
 
-/*  GPUs per node, from whichever options ask for them; the options must agree. */
+/*  GPUs per node, from all options that request them; the options must agree. */
 static helio_rc resolve_gpus(sbatch_t *self, said_t *said)
 {
     sbatch_shape_t *shape = &self->shape;
@@ -156,15 +154,15 @@ static helio_rc resolve_gpus(sbatch_t *self, said_t *said)
 #undef WAY
     for (uint32_t i = 0; i < count; i++) {
         if (counts[i] != counts[0])
-            return sbatch_refuse(
-                self, sbatch_given(self, ids[i]), NULL, "--%s asks for %u GPUs per node, --%s for %u",
-                helio_sbatch_option(ids[i])->name, counts[i], helio_sbatch_option(ids[0])->name, counts[0]);
+            return sbatch_refuse(self, sbatch_given(self, ids[i]), NULL, "--%s asks for %u GPUs per node, --%s for %u",
+                                 helio_sbatch_option(ids[i])->name, counts[i], helio_sbatch_option(ids[0])->name,
+                                 counts[0]);
         if (counts[i] > SBATCH_GPUS_PER_NODE_MAX)
             return sbatch_refuse(self, sbatch_given(self, ids[i]), "add --nodes to divide them",
-                                 "%u GPUs on one node, and a node has at most %d", counts[i],
-                                 SBATCH_GPUS_PER_NODE_MAX);
+                                 "%u GPUs on one node, and a node has at most %d", counts[i], SBATCH_GPUS_PER_NODE_MAX);
     }
     shape->gpus = count ? counts[0] : 0;
+    shape->gpus_per_task = said->gpus_per_task;
     return HELIO_OK;
 }
 
@@ -201,19 +199,16 @@ static helio_rc resolve_memory(sbatch_t *self)
         if (!value)
             continue;
         if (!sbatch_memory(value->text, &bytes))
-            return sbatch_refuse(self, value, NULL,
-                                 "--%s: must be a size such as 4000, 512M or 64G, found '%.64s'",
+            return sbatch_refuse(self, value, NULL, "--%s: must be a size such as 4000, 512M or 64G, found '%.64s'",
                                  helio_sbatch_option(ids[i])->name, value->text);
         if (ids[i] == HELIO_SBATCH_MEM_PER_CPU)
             times = shape->cpus ? shape->cpus : 1;
         if (ids[i] == HELIO_SBATCH_MEM_PER_GPU && !shape->gpus)
-            return sbatch_refuse(self, value, "add --gpus-per-node",
-                                 "--mem-per-gpu requires the number of GPUs");
+            return sbatch_refuse(self, value, "add --gpus-per-node", "--mem-per-gpu requires the number of GPUs");
         if (ids[i] == HELIO_SBATCH_MEM_PER_GPU)
             times = shape->gpus;
         if (bytes == 0)
-            sbatch_note(self,
-                        "--%s=0: a job cannot ask for all memory of a node; it gets the site's default",
+            sbatch_note(self, "--%s=0: a job cannot ask for all memory of a node; it gets the site's default",
                         helio_sbatch_option(ids[i])->name);
         shape->memory_bytes = bytes * times;
     }
@@ -237,8 +232,8 @@ helio_rc sbatch_resolve_shape(sbatch_t *self)
         return rc;
     self->shape.nodes = nodes_of(&said);
     if (self->shape.nodes > HELIO_JOB_NODES_MAX)
-        return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_NODES), NULL,
-                             "%u nodes, and a job has at most %d", self->shape.nodes, HELIO_JOB_NODES_MAX);
+        return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_NODES), NULL, "%u nodes, and a job has at most %d",
+                             self->shape.nodes, HELIO_JOB_NODES_MAX);
     self->shape.tasks_per_node = said.tasks_per_node;
     rc = resolve_gpus(self, &said);
     if (rc == HELIO_OK)

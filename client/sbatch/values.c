@@ -1,7 +1,7 @@
 /*  values.c -- how Slurm writes times, sizes, counts and signals. */
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/base/char.h"
 #include "federation/spec/value.h"
 
@@ -41,7 +41,7 @@ static bool parts(const char *text, uint64_t ret_parts[PARTS_MAX], uint32_t *ret
     return true;
 }
 
-/*  min, min:sec, h:min:sec; d-h, d-h:min, d-h:min:sec. Slurm rounds up to whole minutes, and so do we. */
+/*  min, min:sec, h:min:sec; d-h, d-h:min, d-h:min:sec. Rounded up to whole minutes, as in Slurm. */
 bool sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless)
 {
     static const char *const endless[] = {"infinite", "unlimited", "0", "-1", NULL};
@@ -53,8 +53,7 @@ bool sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless)
     const char *dash = strchr(text, '-');
     if (strlen(text) > 64 || (dash && !number((helio_text_t){text, (uint32_t)(dash - text)}, 100000, &days)))
         return false;
-    if (!(dash && dash > text && dash[1] == '\0') &&
-        !parts(dash ? dash + 1 : text, p, &count)) /* "1-" is a day */
+    if (!(dash && dash > text && dash[1] == '\0') && !parts(dash ? dash + 1 : text, p, &count)) /* "1-" is a day */
         return false;
     if (dash)
         seconds = days * DAY_S + p[0] * HOUR_S + p[1] * MINUTE_S + p[2];
@@ -67,8 +66,8 @@ bool sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless)
     return true;
 }
 
-/*  A number with K, M, G or T, megabytes without; a B or iB behind the letter is passed over as Slurm does.
- * All are powers of 1024, kept in whole MiB. */
+/*  A number with K, M, G or T, or of megabytes; a B or iB after the letter is ignored, as in Slurm. All are powers of
+ *  1024, kept in whole MiB. */
 bool sbatch_memory(const char *text, uint64_t *ret_bytes)
 {
     static const char letters[] = "KMGT";
@@ -166,9 +165,8 @@ static const char *signal_name(const char *text, size_t size)
     if (size > 3 && strncasecmp(text, "SIG", 3) == 0)
         word = (helio_text_t){text + 3, (uint32_t)size - 3};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (numeric
-                ? known[i].number == value
-                : word.size == strlen(known[i].name) && strncasecmp(word.data, known[i].name, word.size) == 0)
+        if (numeric ? known[i].number == value
+                    : word.size == strlen(known[i].name) && strncasecmp(word.data, known[i].name, word.size) == 0)
             return known[i].name;
     return NULL;
 }
@@ -176,7 +174,7 @@ static const char *signal_name(const char *text, size_t size)
 bool sbatch_signal(const char *text, const char **ret_name, uint32_t *ret_seconds)
 {
     uint64_t seconds = 60;
-    /* who gets it, and whether a reservation may delay it: both are Slurm's business */
+    /* the receiver of the signal, and whether a reservation can delay it, concern only Slurm */
     const char *colon = strchr(text, ':');
     const char *from = colon ? colon + 1 : text;
     if (strlen(text) > 64 || (colon && strspn(text, "BRbr") != (size_t)(colon - text)))

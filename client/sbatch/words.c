@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "federation/base/char.h"
 #include "federation/spec/value.h"
 
-/*  ---- complaints ---- */
+/*  ---- errors ---- */
 
 /*  A diagnostic without a place in a file. */
 HELIO_PRINTF(4, 0)
@@ -31,8 +31,8 @@ helio_rc sbatch_refuse(sbatch_t *self, const sbatch_value_t *value, const char *
     if (value && value->level == SBATCH_SCRIPT) {
         char message[320];
         (void)vsnprintf(message, sizeof message, format, args);
-        rc = helio_spec_diagnose_at(&self->reader, value->offset, value->end, HELIO_SPEC_BAD_VALUE_PROBLEM,
-                                    hint, "%s", message);
+        rc = helio_spec_diagnose_at(&self->reader, value->offset, value->end, HELIO_SPEC_BAD_VALUE_PROBLEM, hint, "%s",
+                                    message);
     } else {
         const char *source = !value                            ? self->input->name
                              : value->level == SBATCH_VARIABLE ? helio_sbatch_option(value->id)->variable
@@ -60,11 +60,11 @@ typedef struct taker {
     const sbatch_word_t *words;
     uint32_t count;
     uint32_t at;
-    uint32_t inside; /* letters of words[at] that were taken already */
+    uint32_t inside; /* letters of words[at] that were read already */
     sbatch_level_t level;
     sbatch_value_t value; /* the option, or the place of the error; id COUNT: unknown */
-    helio_text_t name;    /* of such a one */
-    char message[256];    /* what is wrong; of such a one: what would be */
+    helio_text_t name;    /* of an unknown one */
+    char message[256];    /* the error; of an unknown one: the error if unknown options are refused */
     const char *hint;
 } taker_t;
 
@@ -85,7 +85,7 @@ static bool take_value(taker_t *self, size_t from, const char *shown)
     const sbatch_word_t *word = &self->words[self->at];
     if (word->text[from]) {
         self->value.text = word->text + from;
-        /* quotes and backslashes of the script are not in the text: the place is then the whole word */
+        /* the text lacks the script's quotes and backslashes, so the place is the whole word */
         bool exact = word->end - word->offset == strlen(word->text);
         self->value.offset = exact ? word->offset + from : word->offset;
         return true;
@@ -211,8 +211,7 @@ helio_rc helio_sbatch_words(const char *const *words, uint32_t count, helio_aren
             *ret_diagnostic = (helio_diagnostic_t){.problem = HELIO_SPEC_UNKNOWN_KEY_PROBLEM, .span = 1};
             (void)snprintf(ret_diagnostic->source_name, sizeof ret_diagnostic->source_name, "command line");
             (void)snprintf(ret_diagnostic->message, sizeof ret_diagnostic->message, "%s", taker.message);
-            (void)snprintf(ret_diagnostic->hint, sizeof ret_diagnostic->hint, "%s",
-                           taker.hint ? taker.hint : "");
+            (void)snprintf(ret_diagnostic->hint, sizeof ret_diagnostic->hint, "%s", taker.hint ? taker.hint : "");
         }
         return HELIO_INVALID;
     }
@@ -246,9 +245,7 @@ helio_rc sbatch_read_line(sbatch_t *self)
     helio_rc rc = HELIO_OK;
     for (uint32_t id = 0; id < HELIO_SBATCH_COUNT && rc == HELIO_OK; id++)
         if (self->input->words->values[id])
-            rc =
-                put(self,
-                    (sbatch_value_t){.text = self->input->words->values[id], .level = SBATCH_LINE, .id = id});
+            rc = put(self, (sbatch_value_t){.text = self->input->words->values[id], .level = SBATCH_LINE, .id = id});
     return rc;
 }
 
@@ -262,7 +259,7 @@ const char *sbatch_variable(const helio_sbatch_input_t *input, helio_text_t name
     return NULL;
 }
 
-/*  Of a switch: nothing, "yes" and numbers other than 0 turn it on. */
+/*  Of a switch: an empty value, "yes" and numbers other than 0 turn it on. */
 static bool is_on(const char *text)
 {
     uint64_t number = 0;
@@ -279,9 +276,9 @@ helio_rc sbatch_read_environment(sbatch_t *self)
         if (!text || (option->argument == HELIO_SBATCH_NO && !is_on(text)) ||
             (option->argument == HELIO_SBATCH_YES && !text[0]))
             continue;
-        rc = put(self, (sbatch_value_t){.text = option->argument == HELIO_SBATCH_NO ? "" : text,
-                                        .level = SBATCH_VARIABLE,
-                                        .id = id});
+        rc =
+            put(self, (sbatch_value_t){
+                          .text = option->argument == HELIO_SBATCH_NO ? "" : text, .level = SBATCH_VARIABLE, .id = id});
     }
     return rc;
 }
@@ -316,10 +313,9 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/*  Splits one line into words by sbatch's rule, which is not the shell's: a backslash takes the next
- * character as it is, inside quotes of both kinds too, but no blank outside of them; and an unquoted # ends
- * the line wherever it stands.
- * `at` is the offset after "#SBATCH". */
+/*  Splits one line into words by sbatch's rule, which is not the shell's: a backslash takes the next character as it
+ *  is, inside quotes of both kinds too, but not a blank outside of them; and an unquoted # ends the line wherever it
+ *  is. `at` is the offset after "#SBATCH". */
 static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t *words, uint32_t *count)
 {
     const char *data = self->input->script.data;
@@ -358,8 +354,8 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
             return helio_spec_diagnose_at(&self->reader, quoted_at, end, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
                                           "the quote %c is not closed on its line", quote);
         if (any && *count == SBATCH_WORDS_MAX)
-            return helio_spec_diagnose_at(&self->reader, word.offset, word.end, HELIO_SPEC_TOO_BIG_PROBLEM,
-                                          NULL, "#SBATCH lines have more than %d words", SBATCH_WORDS_MAX);
+            return helio_spec_diagnose_at(&self->reader, word.offset, word.end, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+                                          "#SBATCH lines have more than %d words", SBATCH_WORDS_MAX);
         word.text = helio_arena_string(self->arena, helio_buffer_view(&text));
         if (any)
             words[(*count)++] = word;
@@ -369,7 +365,7 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
     return HELIO_OK;
 }
 
-/*  Whether it can be sent is known after the whole header was read. */
+/*  Only the whole header tells whether it can be sent. */
 static helio_rc put_extra(sbatch_t *self, const taker_t *taker)
 {
     if (self->extra_count == SBATCH_EXTRAS_MAX)
@@ -416,8 +412,7 @@ helio_rc sbatch_read_header(sbatch_t *self)
         size_t from = at + sizeof directive - 1;
         if (memmem(line.data, line.size, "hetjob", 6) || memmem(line.data, line.size, "packjob", 7))
             return helio_spec_diagnose_at(&self->reader, at, at + line.size, HELIO_SPEC_FORBIDDEN_PROBLEM,
-                                          "submit the parts as separate jobs",
-                                          "heterogeneous jobs are not supported");
+                                          "submit the parts as separate jobs", "heterogeneous jobs are not supported");
         rc = split_line(self, from, at + line.size, words, &count);
     }
     return rc == HELIO_OK ? put_words(self, words, count) : rc;

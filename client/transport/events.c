@@ -1,3 +1,4 @@
+/*  events.c -- the parser of server-sent events. */
 #include "client/transport/events.h"
 
 #include <stdlib.h>
@@ -9,12 +10,12 @@ struct helio_events {
     helio_buffer_t line;
     helio_buffer_t data;
     char type[64];
-    char next_id[HELIO_EVENT_ID_SIZE]; /* becomes last_id at dispatch: a cut event must be sent again */
+    char next_id[HELIO_EVENT_ID_SIZE]; /* becomes last_id at dispatch: an incomplete event must be sent again */
     char last_id[HELIO_EVENT_ID_SIZE];
     bool has_data;
     bool after_cr;
     bool too_big;
-    bool started; /* past a byte order mark */
+    bool started; /* after a byte order mark */
     uint64_t lost;
     uint64_t comments;
 };

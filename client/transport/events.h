@@ -11,9 +11,9 @@
 enum { HELIO_EVENT_MAX = 1 << 20, HELIO_EVENT_ID_SIZE = 64 };
 
 typedef struct helio_event {
-    const char *type; /* "message" when the stream names none */
+    const char *type; /* "message" if the stream names none */
     const char *data; /* lines joined with LF */
-    const char *id;   /* the last id seen, "" = none so far: what to send as Last-Event-ID */
+    const char *id;   /* the last id seen, "" = none so far: the value for Last-Event-ID */
 } helio_event_t;
 
 typedef struct helio_events helio_events_t;
@@ -23,7 +23,7 @@ typedef void helio_event_fn(void *arg, const helio_event_t *event);
 helio_events_t *helio_events_new(helio_event_fn *on_event, void *arg);
 void helio_events_destroy(helio_events_t **self_p);
 void helio_events_feed(helio_events_t *self, const char *bytes, size_t size);
-/*  A new connection: a half-received event is gone; the last id stays. */
+/*  A new connection: drops a half-received event; keeps the last id. */
 void helio_events_restart(helio_events_t *self);
 
 const char *helio_events_last_id(const helio_events_t *self); /* "" = none; borrowed until the next feed */

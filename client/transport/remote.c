@@ -1,3 +1,4 @@
+/*  remote.c -- requests and streams over libcurl's multi interface: retries, waits, and the checks of a reply. */
 #include "client/transport/remote.h"
 
 #include <curl/curl.h>
@@ -6,19 +7,22 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "client/invocation/brokers.h"
 #include "client/invocation/settings.h"
 #include "client/output/humanise.h"
+#include "client/transport/retry.h"
 #include "federation/base/clock.h"
 #include "federation/base/rng.h"
 #include "federation/spec/value.h"
 
-/*  One transfer: a request's, or a stream's. */
+/*  One transfer: of a request, or of a stream. */
 struct helio_stream {
     helio_remote_t *remote;
     CURL *easy;
     struct curl_slist *headers;
     helio_response_t response; /* body: of a call, or of a stream's problem */
     helio_stream_options_t options;
+    uint32_t broker; /* index */
     bool is_call;
     bool over;
     CURLcode result;
@@ -31,6 +35,9 @@ struct helio_remote {
     CURLM *multi;
     struct curl_slist *headers; /* of every request */
     helio_rng_t rng;
+    helio_arena_t *arena;
+    helio_brokers_t brokers;
+    uint32_t current; /* index of the broker in use */
 };
 
 void helio_response_clear(helio_response_t *self)
@@ -49,14 +56,17 @@ static struct curl_slist *header_add(struct curl_slist *list, const char *name, 
     return longer;
 }
 
-helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *settings,
-                          helio_remote_t **ret_remote, helio_error_t *err)
+helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *settings, helio_remote_t **ret_remote,
+                          helio_error_t *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return helio_fail(err, HELIO_IO, "libcurl cannot be initialised");
     helio_remote_t *self = helio_new(1, sizeof *self);
     self->io = io;
     self->settings = settings;
+    self->arena = helio_arena_new();
+    if (helio_brokers_parse(helio_text_of(settings->broker), self->arena, &self->brokers) != HELIO_OK)
+        abort(); /* the settings were checked */
     self->multi = curl_multi_init();
     if (!self->multi)
         abort();
@@ -70,6 +80,16 @@ helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *s
     return HELIO_OK;
 }
 
+uint32_t helio_remote_broker_count(const helio_remote_t *self)
+{
+    return self->brokers.count;
+}
+
+const char *helio_remote_broker(const helio_remote_t *self, uint32_t broker)
+{
+    return self->brokers.urls[broker - 1];
+}
+
 void helio_remote_destroy(helio_remote_t **self_p)
 {
     helio_remote_t *self = *self_p;
@@ -77,6 +97,7 @@ void helio_remote_destroy(helio_remote_t **self_p)
         return;
     (void)curl_multi_cleanup(self->multi);
     curl_slist_free_all(self->headers);
+    helio_arena_destroy(&self->arena);
     free(self);
     curl_global_cleanup();
     *self_p = NULL;
@@ -137,21 +158,22 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *arg)
             abort(); /* only for options this libcurl does not know, or no memory */ \
     } while (0)
 
-static helio_stream_t *transfer_new(helio_remote_t *remote, const char *path)
+static helio_stream_t *transfer_new(helio_remote_t *remote, const char *path, uint32_t broker)
 {
     helio_stream_t *self = helio_new(1, sizeof *self);
     self->remote = remote;
+    self->broker = broker;
     self->easy = curl_easy_init();
     if (!self->easy)
         abort();
     self->response.body.max = HELIO_REMOTE_BODY_MAX;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t url = {0};
-    helio_buffer_printf(&url, "%s%s", remote->settings->broker, path);
+    helio_buffer_printf(&url, "%s%s", remote->brokers.urls[broker], path);
     SET(CURLOPT_URL, url.data);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_CONNECTTIMEOUT_MS, 10000L);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, remote->brokers.count > 1 ? (long)HELIO_REMOTE_HUNG_MS : 10000L);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_TCP_KEEPIDLE, 30L);
     SET(CURLOPT_TCP_KEEPINTVL, 10L);
@@ -194,7 +216,7 @@ void helio_stream_destroy(helio_stream_t **self_p)
 
 helio_stream_t *helio_stream_new(helio_remote_t *remote, const helio_stream_options_t *options)
 {
-    helio_stream_t *self = transfer_new(remote, options->path);
+    helio_stream_t *self = transfer_new(remote, options->path, remote->current);
     self->options = *options;
     if (options->accept)
         self->headers = header_add(self->headers, "Accept", options->accept);
@@ -255,6 +277,22 @@ uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)
 
 /*  ---- waiting ---- */
 
+/*  Whether another broker can do better. */
+static bool is_away(const helio_stream_t *transfer)
+{
+    long status = helio_stream_status(transfer);
+    if (transfer->result == CURLE_OK)
+        return status == 502 || status == 503 || status == 504;
+    return transfer->result != CURLE_WRITE_ERROR;
+}
+
+/*  Leaves a broker that is away, unless another transfer has done so already. */
+static void change_broker(helio_remote_t *self, const helio_stream_t *transfer)
+{
+    if (transfer->broker == self->current && is_away(transfer))
+        self->current = (self->current + 1) % self->brokers.count;
+}
+
 /*  True when a transfer has ended: its owner should check before waiting. */
 static bool harvest(helio_remote_t *self)
 {
@@ -267,6 +305,7 @@ static bool harvest(helio_remote_t *self)
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
         transfer->result = message->data.result;
         transfer->over = any = true;
+        change_broker(self, transfer);
     }
     return any;
 }
@@ -307,17 +346,14 @@ static bool wait_ms(helio_remote_t *self, uint64_t ms, int interrupts)
     return helio_client_interrupts(self->io) == interrupts;
 }
 
-bool helio_remote_is_transient(long status)
+/*  outcome: what else is to be said. */
+static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transfer, const char *outcome,
+                        helio_error_t *err)
 {
-    return status == 429 || status == 502 || status == 503 || status == 504;
-}
-
-static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transfer, helio_error_t *err)
-{
-    const char *why = helio_stream_error(transfer), *broker = self->settings->broker;
+    const char *why = helio_stream_error(transfer), *broker = self->brokers.urls[transfer->broker];
     switch ((int)transfer->result) {
     case CURLE_OPERATION_TIMEDOUT:
-        return helio_fail(err, HELIO_TIMEOUT, "the broker at %.200s does not answer: %.200s", broker, why);
+        return helio_fail(err, HELIO_TIMEOUT, "the broker at %.200s does not answer: %.200s%s", broker, why, outcome);
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_URL_MALFORMAT:
@@ -329,16 +365,48 @@ static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transf
     case CURLE_WEIRD_SERVER_REPLY:
         return helio_fail(err, HELIO_PROTOCOL, "the server at %.200s is not a Heliostat broker: %.200s", broker, why);
     default:
-        return helio_fail(err, HELIO_UNAVAILABLE, "cannot reach the broker at %.200s: %.200s", broker, why);
+        return helio_fail(err, HELIO_UNAVAILABLE, "cannot reach the broker at %.200s: %.200s%s", broker, why, outcome);
     }
 }
 
-static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
-                        helio_response_t *ret_response, int interrupts, helio_error_t *err)
+static bool was_sent(const helio_stream_t *transfer)
 {
-    helio_stream_t *self = transfer_new(remote, request->path);
+    long bytes = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &bytes);
+    return bytes > 0;
+}
+
+/*  A broker that hangs takes connections and never answers. Only what cannot act twice is asked elsewhere meanwhile: it
+ *  may still be carried out here, later. */
+static bool may_overtake(const helio_remote_t *self, const helio_request_t *request)
+{
+    return self->brokers.count > 1 && !request->broker && helio_request_is_repeatable(request) &&
+           (!request->method || strcmp(request->method, "GET") == 0 || request->idempotency_key);
+}
+
+/*  Until it is over, Ctrl-C came in, or hung_ms passed without a byte of answer; 0 = no such bound. */
+static void await(helio_stream_t *self, int interrupts, int64_t hung_ms)
+{
+    int64_t hung_at_ms = hung_ms ? helio_clock_boot_ms() + hung_ms : INT64_MAX;
+    while (!self->over && helio_client_interrupts(self->remote->io) == interrupts) {
+        int64_t left_ms = helio_stream_status(self) ? INT64_MAX : hung_at_ms - helio_clock_boot_ms();
+        if (left_ms <= 0) {
+            self->result = CURLE_OPERATION_TIMEDOUT;
+            self->over = true;
+            change_broker(self->remote, self);
+            return;
+        }
+        helio_remote_pump(self->remote, left_ms < 1000 ? (uint32_t)left_ms : 1000);
+    }
+}
+
+/*  *ret_elsewhere: another broker can be asked at once. */
+static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request, helio_response_t *ret_response,
+                        int interrupts, int64_t hung_ms, bool *ret_elsewhere, helio_error_t *err)
+{
+    helio_stream_t *self = transfer_new(remote, request->path, request->broker ? request->broker - 1 : remote->current);
     self->is_call = true;
-    SET(CURLOPT_TIMEOUT_MS, (long)remote->settings->timeout_ms);
+    SET(CURLOPT_TIMEOUT_MS, (long)(request->within_ms ? request->within_ms : remote->settings->timeout_ms));
     SET(CURLOPT_ACCEPT_ENCODING, "");
     if (request->idempotency_key)
         self->headers = header_add(self->headers, "Idempotency-Key", request->idempotency_key);
@@ -355,13 +423,15 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
         SET(CURLOPT_CUSTOMREQUEST, method);
     }
     transfer_start(self);
-    while (!self->over && helio_client_interrupts(remote->io) == interrupts)
-        helio_remote_pump(remote, 1000);
+    await(self, interrupts, hung_ms);
     helio_rc rc = HELIO_OK;
+    *ret_elsewhere = self->over && is_away(self) && (helio_request_is_repeatable(request) || !was_sent(self));
     if (!self->over) {
         rc = helio_fail(err, HELIO_BUSY, "interrupted");
     } else if (self->result != CURLE_OK) {
-        rc = fail_of(remote, self, err);
+        bool is_unknown = helio_request_acts_each_time(request) && was_sent(self);
+        rc = fail_of(remote, self, is_unknown ? "; whether it was done is not known: look before you ask again" : "",
+                     err);
     } else {
         self->response.status = helio_stream_status(self);
         helio_response_clear(ret_response);
@@ -372,6 +442,24 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
     return rc;
 }
 
+/*  One attempt, at each broker in turn until one is not away; then, if none has said anything, with all the time that a
+ *  request has, until one says anything: one that says that it is not ready is not left for one that hangs. */
+static helio_rc attempt_each(helio_remote_t *self, const helio_request_t *request, helio_response_t *ret_response,
+                             int interrupts, helio_error_t *err)
+{
+    helio_rc rc = HELIO_OK;
+    bool elsewhere = true;
+    uint32_t brokers = request->broker ? 1 : self->brokers.count;
+    for (uint32_t i = 0; may_overtake(self, request) && i < brokers && elsewhere; i++)
+        rc = attempt(self, request, ret_response, interrupts, HELIO_REMOTE_HUNG_MS, &elsewhere, err);
+    if (may_overtake(self, request) && rc != HELIO_TIMEOUT)
+        return rc;
+    bool all_hang = may_overtake(self, request);
+    for (uint32_t i = 0; i < brokers && elsewhere && !(all_hang && i && rc == HELIO_OK); i++)
+        rc = attempt(self, request, ret_response, interrupts, 0, &elsewhere, err);
+    return rc;
+}
+
 static void say_away(const helio_client_t *client, helio_rc rc, const helio_error_t *err, long status)
 {
     char why[96];
@@ -379,40 +467,32 @@ static void say_away(const helio_client_t *client, helio_rc rc, const helio_erro
     helio_client_say(client, "%s; retrying for up to a minute", rc != HELIO_OK ? err->text : why);
 }
 
-helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
-                           helio_response_t *ret_response, helio_error_t *err)
+helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request, helio_response_t *ret_response,
+                           helio_error_t *err)
 {
-    bool post = request->method && strcmp(request->method, "POST") == 0;
-    bool repeatable = !request->once && (!post || request->idempotency_key);
+    bool repeatable = helio_request_is_repeatable(request);
     int interrupts = helio_client_interrupts(self->io);
-    int64_t end_ms = helio_clock_boot_ms() + (int64_t)self->io->patience_ms * HELIO_REMOTE_PATIENCE;
+    int64_t began_ms = helio_clock_boot_ms(), unit_ms = self->io->patience_ms;
+    int64_t end_ms = began_ms + unit_ms * HELIO_REMOTE_PATIENCE, takeover_ms = began_ms;
+    if (self->brokers.count > 1 && !request->broker)
+        takeover_ms += unit_ms * HELIO_REMOTE_TAKEOVER;
     for (uint32_t n = 0;; n++) {
-        helio_rc rc = attempt(self, request, ret_response, interrupts, err);
+        helio_rc rc = attempt_each(self, request, ret_response, interrupts, err);
         bool again = rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT ||
-                     (rc == HELIO_OK && helio_remote_is_transient(ret_response->status));
+                     (rc == HELIO_OK && helio_status_is_transient(ret_response->status));
         bool patient = request->patient && helio_clock_boot_ms() < end_ms;
-        if (!again || !repeatable || (n + 1 >= HELIO_REMOTE_ATTEMPTS && !patient))
+        bool enough = n + 1 >= HELIO_REMOTE_ATTEMPTS && helio_clock_boot_ms() >= takeover_ms;
+        if (!again || !repeatable || (enough && !patient))
             return rc;
         if (patient && n == 0)
             say_away(request->patient, rc, err, ret_response->status);
         uint64_t pause_ms = helio_remote_backoff_ms(self, n);
         if (rc == HELIO_OK && ret_response->retry_after_ms) {
             if (ret_response->retry_after_ms > HELIO_REMOTE_RETRY_AFTER_MAX_MS)
-                return rc; /* the caller says when to come back */
+                return rc; /* the caller decides when to call again */
             pause_ms += ret_response->retry_after_ms;
         }
         if (!wait_ms(self, pause_ms, interrupts))
             return helio_fail(err, HELIO_BUSY, "interrupted");
-    }
-}
-
-void helio_remote_escape(const char *text, helio_buffer_t *out)
-{
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    for (const char *at = text; *at; at++) {
-        if (strchr(safe, *at))
-            helio_buffer_append(out, at, 1);
-        else
-            helio_buffer_printf(out, "%%%02X", (unsigned char)*at);
     }
 }

@@ -3,9 +3,14 @@
  *  One thread. All waiting happens in helio_remote_pump, which also returns at Ctrl-C. The on_data of streams runs
  *  inside it, also during a request, and must not call this object.
  *
- *  Only requests that are safe to repeat are retried: GET, PUT, DELETE, and POST with an Idempotency-Key. There are
- *  three attempts, with jittered waits that double; Retry-After is honoured up to its bound. Redirects are not
- *  followed: they could carry the token elsewhere.
+ *  Of several brokers, one is used until it cannot be reached or is not ready (502, 503, 504); then the next one is
+ *  asked at once. A request that is not safe to repeat goes there only if none of it was sent. One that is safe to
+ *  repeat goes there too if nothing has come back within HELIO_REMOTE_HUNG_MS; once every broker has had so long, each
+ *  is given the whole time-out, since an answer can take long.
+ *
+ *  Only requests that are safe to repeat are retried: GET, PUT, DELETE, and any with an Idempotency-Key. They have
+ *  three attempts, or with several brokers as many as fit into 30 s, with jittered waits that double; Retry-After is
+ *  honoured up to its bound. Of any other one that was sent and has no answer, err says that its outcome is unknown. Redirects are not followed: they could carry the token elsewhere.
  */
 #ifndef HELIO_CLIENT_REMOTE_H
 #define HELIO_CLIENT_REMOTE_H
@@ -15,6 +20,8 @@
 enum {
     HELIO_REMOTE_ATTEMPTS = 3,
     HELIO_REMOTE_PATIENCE = 240, /* in units of the client's patience (250 ms): a minute */
+    HELIO_REMOTE_TAKEOVER = 120, /* the same: 30 s; another broker takes over 20 s after the leader stood still */
+    HELIO_REMOTE_HUNG_MS = 3000, /* without a byte of answer: another of several brokers is asked meanwhile */
     HELIO_REMOTE_RETRY_AFTER_MAX_MS = 10000,
     HELIO_REMOTE_BODY_MAX = 64 << 20
 };
@@ -26,16 +33,18 @@ typedef struct helio_request {
     helio_text_t body;
     const char *idempotency_key; /* NULL = none */
     bool once;                   /* no retries */
-    /*  The client whose user is told once that the broker does not answer; requests are then retried for about a
-     *  minute in place of three times. NULL = three attempts. */
+    uint32_t broker;             /* asks this one alone, counted from 1; 0 = whichever answers */
+    uint32_t within_ms;          /* the whole answer must be there so soon; 0 = the time-out of the settings */
+    /*  The client whose user is told once that the broker does not answer; requests are then retried for about a minute
+     *  instead of three times. NULL = three attempts. */
     const helio_client_t *patient;
 } helio_request_t;
 
 typedef struct helio_response {
     long status; /* 100..599 */
     helio_buffer_t body;
-    uint64_t retry_after_ms; /* 0 = not said */
-    int64_t date_wall_ms;    /* the broker's clock; 0 = not said */
+    uint64_t retry_after_ms; /* 0 = not given */
+    int64_t date_wall_ms;    /* the broker's clock; 0 = not given */
 } helio_response_t;
 
 void helio_response_clear(helio_response_t *self);
@@ -44,13 +53,13 @@ HELIO_MUST_CHECK helio_rc helio_remote_new(const helio_client_io_t *io, const he
                                            helio_remote_t **ret_remote, helio_error_t *err);
 void helio_remote_destroy(helio_remote_t **self_p);
 
+uint32_t helio_remote_broker_count(const helio_remote_t *self);
+const char *helio_remote_broker(const helio_remote_t *self, uint32_t broker); /* its URL; counted from 1 */
+
 /*  HELIO_OK: a complete reply arrived, with any status. UNAVAILABLE: no connection; TIMEOUT: too late; INVALID:
  *  certificate or URL; TOO_BIG; PROTOCOL; BUSY: interrupted by Ctrl-C. err names the broker and the cause. */
 HELIO_MUST_CHECK helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
                                             helio_response_t *ret_response, helio_error_t *err);
-
-/*  Whether a status is worth another attempt: 429, 502, 503, 504. */
-bool helio_remote_is_transient(long status);
 
 /*  The wait before attempt n (from 0): patience * 2^n within 16 times patience, of which the lower half is
  * jitter. */
@@ -71,19 +80,15 @@ typedef struct helio_stream_options {
 helio_stream_t *helio_stream_new(helio_remote_t *remote, const helio_stream_options_t *options);
 void helio_stream_destroy(helio_stream_t **self_p); /* before its remote */
 
-bool helio_stream_is_open(const helio_stream_t *self);         /* a 2xx answer began and has not ended */
+bool helio_stream_is_open(const helio_stream_t *self);         /* a 2xx reply began and has not ended */
 bool helio_stream_is_over(const helio_stream_t *self);         /* ended, well or not */
 bool helio_stream_is_whole(const helio_stream_t *self);        /* over, 2xx, and the last byte was received */
-long helio_stream_status(const helio_stream_t *self);          /* 0 = no answer yet */
+long helio_stream_status(const helio_stream_t *self);          /* 0 = no reply yet */
 const char *helio_stream_error(const helio_stream_t *self);    /* why it is over, "" = no error */
-helio_text_t helio_stream_problem(const helio_stream_t *self); /* the body of a non-2xx answer */
+helio_text_t helio_stream_problem(const helio_stream_t *self); /* the body of a reply that is not 2xx */
 uint64_t helio_stream_retry_after_ms(const helio_stream_t *self);
 
-/*  Moves all transfers for at most timeout_ms; returns early when something happened or Ctrl-C was pressed.
- */
+/*  Drives all transfers for at most timeout_ms; returns early when something happened or Ctrl-C was pressed. */
 void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms);
-
-/*  Appends a path or query component, percent-encoded. */
-void helio_remote_escape(const char *text, helio_buffer_t *out);
 
 #endif

@@ -1,3 +1,4 @@
+/*  response.c -- sends one request, and turns a failure into a message, a remedy and an exit code. */
 #include "client/transport/response.h"
 
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include "client/invocation/settings.h"
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
+#include "client/reasons/reply_details.h"
+#include "client/transport/escape.h"
 
 int helio_response_exit(long status)
 {
@@ -44,7 +47,7 @@ int helio_response_exit_of_rc(helio_rc rc)
     case HELIO_OK:
         return HELIO_EXIT_OK;
     case HELIO_UNAVAILABLE:
-    case HELIO_INVALID: /* an untrusted certificate: there is no broker to use */
+    case HELIO_INVALID: /* an untrusted certificate: no broker can be used */
         return HELIO_EXIT_UNREACHABLE;
     case HELIO_TIMEOUT:
         return HELIO_EXIT_TIMEOUT;
@@ -65,7 +68,7 @@ int helio_response_print_rc(const helio_client_t *client, helio_rc rc, const hel
 {
     int code = helio_response_exit_of_rc(rc);
     if (rc == HELIO_BUSY)
-        return code; /* who pressed Ctrl-C knows */
+        return code; /* the user pressed Ctrl-C and needs no message */
     const char *help = "";
     if (rc == HELIO_UNAVAILABLE)
         help = "\nhelp: check that the broker runs there (`helio doctor`), or name another with --broker URL, "
@@ -98,8 +101,21 @@ static const char *where_listed(const char *command)
     return "\nhelp: `helio ls` lists jobs, `helio sites` lists sites";
 }
 
-/*  The remedy for a failed request, if the problem does not give one: sentences that come with details say where
- *  known names are listed. */
+/*  Whether the problem has one of those codes. A broker of release 0.1 sends no codes: it can be any. */
+static bool may_be(const json_t *problem, const helio_detail_code_t *codes, size_t count)
+{
+    if (!json_array_size(json_object_get(problem, "details")))
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (helio_reply_has_detail(problem, codes[i]))
+            return true;
+    return false;
+}
+#define MAY_BE(problem, ...)                                    \
+    may_be(problem, (const helio_detail_code_t[]){__VA_ARGS__}, \
+           sizeof((const helio_detail_code_t[]){__VA_ARGS__}) / sizeof(helio_detail_code_t))
+
+/*  The remedy for a failed request, if the reply's own sentence gives none. */
 static const char *remedy(const helio_client_t *client, long status, const json_t *problem)
 {
     const helio_settings_t *settings = client->settings;
@@ -109,14 +125,17 @@ static const char *remedy(const helio_client_t *client, long status, const json_
     if (status == 401 && !settings->token[0])
         return "\nhelp: set HELIO_TOKEN, or `token_file:` in the settings; an administrator creates a token with "
                "`helio token add`";
+    if (status == 401 && !MAY_BE(problem, HELIO_DETAIL_TOKEN_INVALID))
+        return "\nhelp: `helio doctor` shows where the token comes from";
     if (status == 401)
         return "\nhelp: the token is wrong, expired or revoked; `helio doctor` shows where it comes from";
-    if (status == 403)
+    if (status == 403 && MAY_BE(problem, HELIO_DETAIL_ROLE_NEEDED, HELIO_DETAIL_NEEDS_OPERATOR))
         return "\nhelp: this requires another role; `helio doctor` shows the role of your token";
-    bool has_details = json_array_size(json_object_get(problem, "details")) > 0;
-    if (status == 404 && client->arguments->word_count && !has_details)
+    if (status == 404 && client->arguments->word_count &&
+        MAY_BE(problem, HELIO_DETAIL_NO_SUCH_THING, HELIO_DETAIL_NO_SUCH_JOB_ID, HELIO_DETAIL_USER_UNKNOWN))
         return where_listed(client->command->name);
-    if (status == 503)
+    if (status == 503 &&
+        MAY_BE(problem, HELIO_DETAIL_BROKER_STARTING, HELIO_DETAIL_BROKER_UNAVAILABLE, HELIO_DETAIL_TOKENS_NOT_LOADED))
         return "\nhelp: the broker is starting, or cannot reach its database; try again shortly";
     return "";
 }
@@ -138,8 +157,7 @@ static int print_ambiguous(const helio_client_t *client, const json_t *ids, int 
     return helio_client_fail(client, code, "several jobs match; type more of the id:%s", list.data);
 }
 
-int helio_response_print_error(const helio_client_t *client, long status, helio_text_t body,
-                          uint64_t retry_after_ms)
+int helio_response_print_error(const helio_client_t *client, long status, helio_text_t body, uint64_t retry_after_ms)
 {
     int code = helio_response_exit(status);
     HELIO_AUTO(helio_json_clear)
@@ -163,13 +181,12 @@ int helio_response_print_error(const helio_client_t *client, long status, helio_
         (void)snprintf(wait, sizeof wait, "\nhelp: try again in %s", human);
     }
     if (!detail[0])
-        return helio_client_fail(client, code, "the broker answers %ld%s%s%s%s", status, reason[0] ? " " : "",
-                                 reason, remedy(client, status, problem), wait);
+        return helio_client_fail(client, code, "the broker answers %ld%s%s%s%s", status, reason[0] ? " " : "", reason,
+                                 remedy(client, status, problem), wait);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t told = {0};
     helio_instants_in(client->output.zone, client->output.wall_ms, detail, &told);
     return helio_client_fail(client, code, "%s%s%s%s%s%s", told.data, reason[0] ? " (" : "", reason,
-                             reason[0] ? ")" : "",
-                             wait[0] ? wait : remedy(client, status, problem), "");
+                             reason[0] ? ")" : "", wait[0] ? wait : remedy(client, status, problem), "");
 }
 
 int helio_ask(const helio_client_t *client, const helio_request_t *request, json_t **ret_json)
@@ -181,14 +198,13 @@ int helio_ask(const helio_client_t *client, const helio_request_t *request, json
         return helio_response_print_rc(client, rc, &err);
     if (response.status < 200 || response.status > 299)
         return helio_response_print_error(client, response.status, helio_buffer_view(&response.body),
-                                     response.retry_after_ms);
+                                          response.retry_after_ms);
     json_error_t where;
-    json_t *json = response.body.size
-                       ? json_loadb(response.body.data, response.body.size, JSON_DECODE_ANY, &where)
-                       : json_null();
+    json_t *json =
+        response.body.size ? json_loadb(response.body.data, response.body.size, JSON_DECODE_ANY, &where) : json_null();
     if (!json)
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the answer from %s is not JSON: %s",
-                                 client->settings->broker, where.text);
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the answer from %s is not JSON: %s", client->settings->broker,
+                                 where.text);
     *ret_json = json;
     return HELIO_EXIT_OK;
 }
@@ -204,8 +220,7 @@ int helio_ask_post(const helio_client_t *client, const char *path, json_t *body,
     if (body)
         helio_output_json(body, false, &text);
     json_decref(body);
-    return helio_ask(client,
-                     &(helio_request_t){.method = "POST", .path = path, .body = helio_buffer_view(&text)},
+    return helio_ask(client, &(helio_request_t){.method = "POST", .path = path, .body = helio_buffer_view(&text)},
                      ret_json);
 }
 
@@ -222,19 +237,17 @@ int helio_response_list(const helio_client_t *client, const json_t *reply, const
     json_array_foreach(list, i, item)
     {
         if (!json_is_object(item))
-            return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's list of %s has an invalid entry",
-                                     key);
+            return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's list of %s has an invalid entry", key);
     }
     *ret_list = (json_t *)(uintptr_t)list;
     return HELIO_EXIT_OK;
 }
 
-const char *helio_path(const helio_client_t *client, const char *before, const char *component,
-                       const char *after)
+const char *helio_path(const helio_client_t *client, const char *before, const char *component, const char *after)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
     helio_buffer_text(&path, before);
-    helio_remote_escape(component, &path);
+    helio_url_escape(component, &path);
     helio_buffer_text(&path, after);
     return helio_arena_string(client->arena, helio_buffer_view(&path));
 }

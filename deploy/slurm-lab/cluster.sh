@@ -16,7 +16,6 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=deploy/slurm-lab/lib.sh
 . "$here/lib.sh"
-usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 case ${1:-} in -h|--help) usage; exit 0 ;; esac
 if [ $# -lt 3 ] || [ $# -gt 4 ]; then usage >&2; exit 2; fi
 
@@ -39,17 +38,7 @@ esac
 exec 9>>"$lab/.lock"
 flock -w 60 9 || fail "another command is running on $lab"
 
-state_of() { # NAME
-  local pid
-  pid=$(pid_of "$1") || { echo down; return; }
-  if grep -q '^State:[[:space:]]*T' "/proc/$pid/status" 2>/dev/null; then echo paused; else echo running; fi
-}
 needs_munge() { pid_of munged >/dev/null || fail "$lab is down; deploy/slurm-lab/up.sh starts it"; }
-signal() { # SIGNAL NAME
-  local pid
-  pid=$(pid_of "$2") || fail "$2 is not running"
-  kill -"$1" "$pid"
-}
 status() {
   local name pid state all=0
   # shellcheck disable=SC2013

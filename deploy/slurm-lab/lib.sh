@@ -1,34 +1,13 @@
 # shellcheck shell=bash
 # Shared by up.sh, down.sh and cluster.sh; sourced, with the variable `lab` set to the lab's folder (absolute).
 #
-# Every daemon has a name (munged, mariadbd, slurmdbd, slurmctld-eu, slurmd-eu-n1) and, while it should run, a file
-# $lab/run/NAME with its pid and start time: a pid alone may meanwhile belong to another process.
+# The names of the daemons (deploy/daemons.sh) are munged, mariadbd, slurmdbd, slurmctld-eu, slurmd-eu-n1.
 # $lab/settings holds the options and findings of up.sh; every later command reads it.
 
+# shellcheck source=deploy/daemons.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../daemons.sh"
+
 cluster_names=(eu us asia sa af oc)
-
-fail() { echo "${0##*/}: $*" >&2; exit 1; }
-
-born() { # PID: prints its start time; fails if the process does not exist or is a zombie
-  local line
-  { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
-  line=${line##*) } # the command's name is in brackets and may contain anything
-  # shellcheck disable=SC2086
-  set -- $line
-  [ "$1" != Z ] && [ "$1" != X ] && echo "${20}"
-}
-pid_of() { # NAME: prints the pid of the daemon if it is still the process that was started
-  local pid start
-  { read -r pid start <"$lab/run/$1"; } 2>/dev/null || return 1
-  [ "$(born "$pid")" = "$start" ] && echo "$pid"
-}
-recorded() { # PATTERN: the names of the recorded daemons, running or not
-  local file
-  # shellcheck disable=SC2086
-  for file in "$lab"/run/$1; do [ -f "$file" ] && basename "$file"; done
-  return 0
-}
-any_alive() { local name; for name in $(recorded '*'); do pid_of "$name" >/dev/null && return 0; done; return 1; }
 
 log_of() { # NAME: the output of the daemon
   case $1 in
@@ -38,40 +17,17 @@ log_of() { # NAME: the output of the daemon
   esac
 }
 start() { # NAME COMMAND…
-  local name=$1 as_localhost=() pid
+  local name=$1 as_localhost=()
   shift
   # shellcheck disable=SC2016
-  printf '=== %s started at %(%FT%T)T\n' "$name" -1 >>"$(log_of "$name")"
   [ "$own_hostname" = no ] || as_localhost=(unshare --uts sh -c 'hostname localhost && exec "$@"' lab)
-  (cd / && exec env -u SLURM_CONF setsid "${as_localhost[@]}" "$@") </dev/null >>"$(log_of "$name")" 2>&1 9>&- &
-  pid=$!
-  echo "$pid $(born "$pid")" >"$lab/run/$name"
+  launch "$name" env -u SLURM_CONF "${as_localhost[@]}" "$@"
 }
 start_ctld() { start "slurmctld-$1" slurmctld -D -f "$lab/$1/slurm.conf"; }
 # Its MySQL library reads the socket path only from here, and slurmdbd.conf is beside the given slurm.conf.
 start_dbd() { start slurmdbd env MYSQL_UNIX_PORT="$lab/mariadb/socket" SLURM_CONF="$lab/dbd/slurm.conf" slurmdbd -D; }
 start_slurmd() { start "slurmd-$1" slurmd -D -f "$lab/${1%-n*}/slurm.conf" -N "$1"; }
 
-watched='*' # daemons whose end fails the current command
-check_daemons() { # fails, with the end of the log, if one of them has ended
-  local name
-  for name in $(recorded "$watched"); do
-    pid_of "$name" >/dev/null && continue
-    rm -f "$lab/run/$name"
-    echo "--- the end of $(log_of "$name"):" >&2
-    tac "$(log_of "$name")" | sed '/^=== /q' | head -n 15 | tac >&2
-    fail "$name has ended unexpectedly; see the log above"
-  done
-}
-wait_for() { # SECONDS WHAT COMMAND…: until the command succeeds
-  local end=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@" >/dev/null 2>&1; do
-    check_daemons
-    [ "$SECONDS" -lt "$end" ] || fail "still waiting for $what; logs are in $lab/*/log and $lab/log"
-    sleep 0.05
-  done
-}
 ctld_answers() { SLURM_CONF=$lab/$1/slurm.conf timeout 3 scontrol ping | grep -q ' is UP'; }
 # A controller that has recovered its state trusts its nodes for a while, so the node itself is queried too.
 node_listens() {
@@ -81,23 +37,7 @@ node_listens() {
 }
 node_ready() { # NODE
   node_listens "$1" &&
-    SLURM_CONF=$lab/${1%-n*}/slurm.conf timeout 3 sinfo -h -N -n "$1" -p main -o '%T' | grep -qxE 'idle|mixed|allocated|completing'
-}
-
-stop() { # SIGNAL NAME…: all at once, then waits; after 10 s the rest is killed
-  local signal=$1 name pid until
-  shift
-  for name in "$@"; do # a paused process handles no signal until it continues
-    if pid=$(pid_of "$name"); then kill -"$signal" "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null || true; fi
-  done
-  until=$((SECONDS + 10))
-  for name in "$@"; do
-    while pid=$(pid_of "$name"); do
-      [ "$SECONDS" -lt "$until" ] || kill -KILL "$pid" 2>/dev/null
-      sleep 0.02
-    done
-    rm -f "$lab/run/$name"
-  done
+    SLURM_CONF=$lab/${1%-n*}/slurm.conf timeout 3 sinfo -h -N -n "$1" -o '%T' | grep -qxE 'idle|mixed|allocated|completing'
 }
 
 # The processes of jobs are not recorded anywhere. A step daemon keeps its node's log open, and its processes are its

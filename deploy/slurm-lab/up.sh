@@ -10,6 +10,7 @@
 #
 # Environment:
 #   NODES=1         nodes (slurmd) of each cluster, 1..16; they are called eu-n1, eu-n2, …
+#   CPU_NODES=0     the last of them that have no GPUs; they make up the partition cpu, and are in no other
 #   GPUS=8          GPUs of each node, 0..64          GPU_TYPE=h100   their type
 #   CPUS=64         declared CPUs of each node
 #   DBD=0           1: also starts slurmdbd on a private MariaDB; the clusters are registered, gres/gpu is accounted
@@ -27,18 +28,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=deploy/slurm-lab/lib.sh
 . "$here/lib.sh"
 
-usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 case ${1:-} in -h|--help) usage; exit 0 ;; esac
 [ $# = 2 ] || { usage >&2; exit 2; }
 
-bad() { echo "up.sh: $*" >&2; exit 2; }
-number() { # NAME VALUE MIN MAX
-  [[ $2 =~ ^[0-9]{1,6}$ ]] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || bad "$1 is '$2'; it must be a number from $3 to $4"
-}
 clusters=$2 nodes=${NODES:-1} gpus=${GPUS:-8} gpu_type=${GPU_TYPE:-h100} cpus=${CPUS:-64} dbd=${DBD:-0}
-preempt=${PREEMPT:-off} base_port=${BASE_PORT:-} kill_wait=${KILL_WAIT:-5} min_job_age=${MIN_JOB_AGE:-60} extra=${EXTRA:-}
+cpu_nodes=${CPU_NODES:-0} preempt=${PREEMPT:-off} base_port=${BASE_PORT:-} kill_wait=${KILL_WAIT:-5} min_job_age=${MIN_JOB_AGE:-60} extra=${EXTRA:-}
 number N "$clusters" 1 6
 number NODES "$nodes" 1 16
+number CPU_NODES "$cpu_nodes" 0 $((nodes - 1))
 number GPUS "$gpus" 0 64
 number CPUS "$cpus" 1 1024
 number DBD "$dbd" 0 1
@@ -88,19 +85,10 @@ fi
 host=${host%%.*}
 
 ports=$((clusters * (nodes + 1) + 1))
-range_free() { # FIRST: no port of the lab is in use
-  local port
-  for ((port = $1; port < $1 + ports; port++)); do if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then echo "$port"; return 1; fi; done
-}
 if [ -n "$base_port" ]; then
-  taken=$(range_free "$base_port") || fail "port $taken is in use; the lab needs $base_port..$((base_port + ports - 1)), or omit BASE_PORT"
-else # random, so that two labs that start at the same time do not collide; below the kernel's ephemeral ports
-  for _ in $(seq 50); do
-    base_port=$((12000 + (RANDOM * 32768 + RANDOM) % (20000 - 12000 - ports)))
-    range_free "$base_port" >/dev/null && break
-    base_port=
-  done
-  [ -n "$base_port" ] || fail "found no $ports free ports between 12000 and 20000; set BASE_PORT"
+  if taken=$(taken_port "$base_port" "$ports"); then fail "port $taken is in use; the lab needs $base_port..$((base_port + ports - 1)), or omit BASE_PORT"; fi
+else # below the kernel's ephemeral ports
+  base_port=$(free_range "$ports" 12000 20000) || fail "found no $ports free ports between 12000 and 20000; set BASE_PORT"
 fi
 dbd_port=$((base_port + ports - 1))
 
@@ -117,7 +105,7 @@ CONF
 
 me=$(id -un)
 write_slurm_conf() { # CLUSTER FIRST_PORT
-  local dir=$lab/$1 list='' k node
+  local dir=$lab/$1 list='' without='' k node
   cat <<CONF
 ClusterName=$1
 SlurmctldHost=$host(127.0.0.1)
@@ -175,12 +163,13 @@ CONF
   fi
   for ((k = 1; k <= nodes; k++)); do
     node=$1-n$k
-    list+=${list:+,}$node
-    echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$(($2 + k)) CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=512000$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpu_type:$gpus") State=UNKNOWN"
+    if [ "$k" -gt $((nodes - cpu_nodes)) ]; then without+=${without:+,}$node; else list+=${list:+,}$node; fi
+    echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$(($2 + k)) CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=512000$([ "$gpus" = 0 ] || [ "$k" -gt $((nodes - cpu_nodes)) ] || echo " Gres=gpu:$gpu_type:$gpus") State=UNKNOWN"
   done
   echo "PartitionName=main Nodes=$list Default=YES MaxTime=INFINITE PriorityTier=10 State=UP"
   echo "PartitionName=urgent Nodes=$list MaxTime=INFINITE PriorityTier=100 State=UP$([ "$preempt" = off ] || echo " PreemptMode=OFF")"
   echo "PartitionName=debug Nodes=$list MaxTime=10 PriorityTier=10 State=UP"
+  [ -z "$without" ] || echo "PartitionName=cpu Nodes=$without MaxTime=INFINITE PriorityTier=10 State=UP"
   [ -z "$extra" ] || printf '%b\n' "${extra//@DIR@/$dir}"
 }
 
@@ -192,7 +181,9 @@ for ((i = 0; i < clusters; i++)); do
   write_slurm_conf "$name" $((base_port + i * (nodes + 1))) >"$dir/slurm.conf"
   # Slurm ignores a count alone and refuses regular files: it needs devices, and /dev/null is a device.
   for ((g = 0; g < gpus; g++)); do ln -sfn /dev/null "$dir/dev/gpu$g"; done
-  { if [ "$gpus" -gt 0 ]; then echo "Name=gpu Type=$gpu_type File=$dir/dev/gpu$([ "$gpus" = 1 ] && echo 0 || echo "[0-$((gpus - 1))]")"; fi; } >"$dir/gres.conf"
+  gpu_nodes=
+  [ "$cpu_nodes" = 0 ] || gpu_nodes="NodeName=$name-n[1-$((nodes - cpu_nodes))] " # otherwise all, whatever their names become
+  { if [ "$gpus" -gt 0 ]; then echo "${gpu_nodes}Name=gpu Type=$gpu_type File=$dir/dev/gpu$([ "$gpus" = 1 ] && echo 0 || echo "[0-$((gpus - 1))]")"; fi; } >"$dir/gres.conf"
   echo "CgroupAutomount=no" >"$dir/cgroup.conf"
 done
 
@@ -259,6 +250,6 @@ trap - EXIT
 
 for ((i = 0; i < clusters; i++)); do
   name=${cluster_names[i]}
-  printf '%-4s SLURM_CONF=%s  %d node(s)  %d GPUs\n' "$name" "$lab/$name/slurm.conf" "$nodes" $((nodes * gpus))
+  printf '%-4s SLURM_CONF=%s  %d node(s)  %d GPUs\n' "$name" "$lab/$name/slurm.conf" "$nodes" $(((nodes - cpu_nodes) * gpus))
 done
 awk -v a="$began" -v b="$EPOCHREALTIME" -v p="$base_port..$((base_port + ports - 1))" 'BEGIN { printf "up in %.1f s, ports %s of 127.0.0.1\n", b - a, p }'

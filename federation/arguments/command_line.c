@@ -1,4 +1,4 @@
-/*  command_line.c -- see command_line.h. */
+/*  command_line.c -- reads the words of a command line by a table of options. */
 #include "federation/arguments/command_line.h"
 
 #include <assert.h>
@@ -45,9 +45,12 @@ static helio_rc keep(helio_command_line_t *self, uint32_t id, const char *value,
     helio_option_values_t *values = &self->values[id];
     bool repeats = (self->options->repeats & (UINT64_C(1) << id)) != 0;
     uint32_t most = repeats ? self->options->repeats_most : 1;
-    if (option->choices && !choice_is_listed(option->choices, value))
-        return helio_fail(err, HELIO_INVALID, "--%s takes one of: %s; not '%.64s'", option->name, option->choices,
-                          value);
+    if (option->choices && !choice_is_listed(option->choices, value)) {
+        helio_text_t meant = helio_suggestion_among(helio_text_of(value), helio_text_of(option->choices), ' ');
+        return helio_fail(err, HELIO_INVALID, "--%s takes one of: %s; not '%.64s'%s%.*s%s", option->name,
+                          option->choices, value, meant.size ? "\nhelp: did you mean '" : "", HELIO_TEXT_ARGS(meant),
+                          meant.size ? "'?" : "");
+    }
     if (repeats && values->count == most)
         return helio_fail(err, HELIO_INVALID, "--%s: at most %u of them", option->name, most);
     if (!values->items)
@@ -58,6 +61,15 @@ static helio_rc keep(helio_command_line_t *self, uint32_t id, const char *value,
     return HELIO_OK;
 }
 
+static const char *help_instead(const helio_command_line_rules_t *rules, helio_text_t name)
+{
+    for (const helio_option_instead_t *row = rules->instead; row && row->name; row++)
+        if (helio_text_is(name, row->name))
+            return row->help;
+    return NULL;
+}
+
+/*  help: the remedy if no option resembles it. */
 static helio_rc fail_unknown(const helio_command_line_t *self, helio_text_t name, const char *help, helio_error_t *err)
 {
     helio_suggestion_t suggestion = {.written = name};
@@ -89,7 +101,7 @@ typedef struct parsing {
     helio_command_line_t *line;
 } parsing_t;
 
-/*  `attached`: the value that stands in the same word; NULL = the next word is the value. */
+/*  `attached`: the value in the same word; NULL = the next word is the value. */
 static helio_rc take_value(parsing_t *self, uint32_t id, const char *attached, helio_error_t *err)
 {
     const helio_option_t *option = &self->rules->options->items[id];
@@ -97,8 +109,7 @@ static helio_rc take_value(parsing_t *self, uint32_t id, const char *attached, h
     if (!value && self->at + 1 < self->argc)
         value = self->argv[++self->at];
     if (!value || (self->rules->refuses_empty && !*value))
-        return helio_fail(err, HELIO_INVALID, "--%s needs a value: --%s %s", option->name, option->name,
-                          option->value);
+        return helio_fail(err, HELIO_INVALID, "--%s needs a value: --%s %s", option->name, option->name, option->value);
     return keep(self->line, id, value, err);
 }
 
@@ -107,8 +118,12 @@ static helio_rc take_long(parsing_t *self, const char *word, helio_error_t *err)
     uint32_t id;
     helio_text_t name = {word + 2, (uint32_t)strcspn(word + 2, "=")};
     const char *attached = name.data[name.size] == '=' ? name.data + name.size + 1 : NULL;
-    if (helio_option_find(self->rules->options, name, &id) != HELIO_OK)
-        return fail_unknown(self->line, name, self->rules->options_help, err);
+    if (helio_option_find(self->rules->options, name, &id) != HELIO_OK) {
+        const char *instead = help_instead(self->rules, name);
+        return instead
+                   ? helio_fail(err, HELIO_INVALID, "unknown option '--%.*s'\nhelp: %s", HELIO_TEXT_ARGS(name), instead)
+                   : fail_unknown(self->line, name, self->rules->options_help, err);
+    }
     const helio_option_t *option = &self->rules->options->items[id];
     if (option->value)
         return take_value(self, id, attached, err);

@@ -1,7 +1,7 @@
-/*  option.c -- see option.h. */
+/*  option.c -- looks up options, and prints their help. */
 #include "federation/arguments/option.h"
 
-enum { DOC_COLUMN = 28 };
+enum { DOC_COLUMN = 30 }; /* after a name that reaches beyond it, the text begins on a line of its own */
 
 helio_rc helio_option_find(const helio_option_table_t *self, helio_text_t name, uint32_t *ret_option)
 {
@@ -32,7 +32,11 @@ static void line(const helio_option_t *option, helio_buffer_t *out)
         helio_buffer_printf(out, "      --%s", option->name);
     if (option->value)
         helio_buffer_printf(out, " %s", option->value);
-    while (out->size < begin + 2 + DOC_COLUMN)
+    if (out->size > begin + DOC_COLUMN) {
+        helio_buffer_text(out, "\n");
+        begin = out->size;
+    }
+    while (out->size < begin + DOC_COLUMN)
         helio_buffer_text(out, " ");
     helio_buffer_printf(out, " %s", option->doc);
     if (option->choices)

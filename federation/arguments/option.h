@@ -1,6 +1,5 @@
-/*  option.h -- the options that a program takes, as one table: the parser, the help and "did you mean" read it, so
- *  they cannot differ. Pure.
- */
+/*  option.h -- the options that a program accepts, as one table: the parser, the help and "did you mean" read it, so
+ *  they cannot differ. Pure. */
 #ifndef HELIO_ARGUMENTS_OPTION_H
 #define HELIO_ARGUMENTS_OPTION_H
 
@@ -9,8 +8,8 @@
 typedef struct helio_option {
     const char *name;    /* "queue" for --queue */
     char letter;         /* 'q' for -q; 0 = none */
-    const char *value;   /* what it takes, "NAME"; NULL = nothing: a switch */
-    const char *choices; /* the values it takes, separated by blanks; NULL = any */
+    const char *value;   /* its value, "NAME"; NULL = none: a switch */
+    const char *choices; /* the values it accepts, separated by blanks; NULL = any */
     const char *doc;     /* one line, no full stop */
 } helio_option_t;
 
@@ -22,7 +21,7 @@ enum { HELIO_OPTIONS_MAX = 64 };
 typedef struct helio_option_table {
     const helio_option_t *items;
     uint32_t count;          /* at most HELIO_OPTIONS_MAX */
-    helio_options_t repeats; /* every value of these is kept; of the others the last one wins */
+    helio_options_t repeats; /* every value of these is kept; of the others the last one counts */
     uint32_t repeats_most;   /* values of one of them */
 } helio_option_table_t;
 

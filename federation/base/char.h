@@ -1,4 +1,4 @@
-/*  char.h -- kinds of ASCII characters, the same in every locale. Pure. */
+/*  char.h -- classes of ASCII characters, the same in every locale. Pure. */
 #ifndef HELIO_BASE_CHAR_H
 #define HELIO_BASE_CHAR_H
 

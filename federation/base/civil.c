@@ -1,3 +1,4 @@
+/*  civil.c -- calendar dates to days and back. */
 #include "federation/base/civil.h"
 
 /*  Days since 1970-01-01 of a proleptic Gregorian date and back; method: Howard Hinnant, "chrono-compatible

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/*  Days since 1970-01-01; month 1..12, day 1..31 (further days count on into the next month). */
+/*  Days since 1970-01-01; month 1..12, day 1..31 (larger days continue into the next month). */
 int64_t helio_days_of_civil(int64_t year, int64_t month, int64_t day);
 void helio_civil_of_days(int64_t days, int64_t *ret_year, int64_t *ret_month, int64_t *ret_day);
 /*  0 = Monday … 6 = Sunday. */

@@ -1,3 +1,4 @@
+/*  clock.c -- reads the clocks, and formats and parses times. */
 #include "federation/base/clock.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ int64_t helio_clock_wall_ms(void)
 void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE])
 {
     const int64_t day_ms = 86400000;
-    /* the form has four digits for the year: what is outside them shows as their ends */
+    /* the form has four digits for the year: years outside are clamped */
     const int64_t first_ms = INT64_C(-62167219200000), last_ms = INT64_C(253402300799999);
     wall_ms = wall_ms < first_ms ? first_ms : wall_ms > last_ms ? last_ms : wall_ms;
     int64_t days = helio_floor(wall_ms, day_ms);

@@ -1,4 +1,4 @@
-/*  duration.c -- see duration.h. */
+/*  duration.c -- formats lengths of time. */
 #include "federation/base/duration.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ void helio_duration_text(uint64_t ms, char ret_text[HELIO_DURATION_SIZE])
         (void)snprintf(ret_text, HELIO_DURATION_SIZE, "0s");
 }
 
-/*  "2h05m": the smaller unit has two digits, so that columns of them are easy to compare. */
+/*  "2h05m": the smaller unit has two digits, so that columns are easy to compare. */
 static void two_units(uint64_t larger, const char *larger_name, uint64_t smaller, const char *smaller_name,
                       char ret_text[HELIO_DURATION_SIZE])
 {

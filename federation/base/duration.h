@@ -1,4 +1,4 @@
-/*  duration.h -- lengths of time as text. Pure. Reading them back: helio_duration_parse in federation/spec/value.h. */
+/*  duration.h -- lengths of time as text. Pure. The inverse is helio_duration_parse in federation/spec/value.h. */
 #ifndef HELIO_BASE_DURATION_H
 #define HELIO_BASE_DURATION_H
 
@@ -15,15 +15,15 @@ typedef struct helio_duration_unit {
 enum { HELIO_DURATION_UNITS = 6 };
 extern const helio_duration_unit_t helio_duration_units[HELIO_DURATION_UNITS];
 
-/*  Exact, for what is read back: "1h30m", "500ms", "10d", "0s". */
+/*  Exact, for texts that are parsed again: "1h30m", "500ms", "10d", "0s". */
 void helio_duration_text(uint64_t ms, char ret_text[HELIO_DURATION_SIZE]);
 
-/*  Whole minutes, rounded up, for limits and forecasts: what is shown is never too short. "45m", "4h05m", "100h00m". */
+/*  Whole minutes, rounded up, for limits and forecasts: the text is never too short. "45m", "4h05m", "100h00m". */
 void helio_duration_text_up(uint64_t ms, char ret_text[HELIO_DURATION_SIZE]);
 
-/*  The two largest units, rounded to seconds and then cut, for tables: "4s", "11m", "2h05m", "3d04h". */
+/*  The two largest units, rounded to seconds and then truncated, for tables: "4s", "11m", "2h05m", "3d04h". */
 void helio_duration_text_brief(uint64_t ms, char ret_text[HELIO_DURATION_SIZE]);
-/*  The same with the seconds of what is shorter than an hour: "1m57s". */
+/*  The same with seconds for lengths below an hour: "1m57s". */
 void helio_duration_text_brief_seconds(uint64_t ms, char ret_text[HELIO_DURATION_SIZE]);
 
 #endif

@@ -1,3 +1,4 @@
+/*  error.c -- names and texts of the result codes. */
 #include "federation/base/error.h"
 
 #include <stdarg.h>

@@ -3,28 +3,28 @@
  *  Every fallible function returns helio_rc (0 = ok) and must be checked. Functions with more detail take a
  *  helio_error_t * as their last parameter; NULL is allowed. Libraries never log: they return errors.
  *
- *  There are three classes of errors: a programming error is an assert (also in release builds); out of memory aborts
+ *  The classes of errors are three: a programming error is an assert (also in release builds); out of memory aborts
  *  (sizes from outside are bounded first); an operating error is returned.
  */
 #ifndef HELIO_BASE_ERROR_H
 #define HELIO_BASE_ERROR_H
 
 /*        name          text                                    retryable */
-#define HELIO_RC_TABLE(X)                                                                                    \
-    X(OK,           "ok",                                        false)                                      \
-    X(INVALID,      "invalid input",                             false)                                      \
-    X(NOT_FOUND,    "not found",                                 false)                                      \
-    X(FORBIDDEN,    "not allowed",                               false)                                      \
-    X(CONFLICT,     "conflict",                                  false)                                      \
-    X(TOO_BIG,      "larger than the bound",                     false)                                      \
-    X(PROTOCOL,     "malformed message",                         false)                                      \
-    X(VERSION,      "version mismatch",                          false)                                      \
-    X(INFEASIBLE,   "nothing feasible",                          false)                                      \
-    X(FENCED,       "fenced by a newer epoch",                   false)                                      \
-    X(IO,           "input/output error",                        true)                                       \
-    X(BUSY,         "queue full",                                true)                                       \
-    X(UNAVAILABLE,  "unavailable",                               true)                                       \
-    X(TIMEOUT,      "timed out",                                 true)
+#define HELIO_RC_TABLE(X)                       \
+    X(OK, "ok", false)                          \
+    X(INVALID, "invalid input", false)          \
+    X(NOT_FOUND, "not found", false)            \
+    X(FORBIDDEN, "not allowed", false)          \
+    X(CONFLICT, "conflict", false)              \
+    X(TOO_BIG, "larger than the bound", false)  \
+    X(PROTOCOL, "malformed message", false)     \
+    X(VERSION, "version mismatch", false)       \
+    X(INFEASIBLE, "nothing feasible", false)    \
+    X(FENCED, "fenced by a newer epoch", false) \
+    X(IO, "input/output error", true)           \
+    X(BUSY, "queue full", true)                 \
+    X(UNAVAILABLE, "unavailable", true)         \
+    X(TIMEOUT, "timed out", true)
 
 typedef enum helio_rc {
 #define X(name, text, retryable) HELIO_##name,

@@ -1,3 +1,4 @@
+/*  heap.c -- an intrusive binary heap. */
 #include "federation/base/heap.h"
 
 #include <assert.h>
@@ -13,7 +14,7 @@ static void set(helio_heap_t *self, size_t at, helio_heap_item_t *item)
     item->slot = at + 1;
 }
 
-/*  Moves the item at this index to where it belongs, up or down. */
+/*  Moves the item at this index up or down to its place. */
 static void settle(helio_heap_t *self, size_t at)
 {
     helio_heap_item_t *item = self->items[at];

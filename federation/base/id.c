@@ -1,3 +1,4 @@
+/*  id.c -- UUIDs and job keys: creation, text forms, hashing. */
 #include "federation/base/char.h"
 #include "federation/base/id.h"
 

@@ -1,3 +1,4 @@
+/*  json.c -- the JSON writer: separators, indentation, escapes, numbers. */
 #include "federation/base/json.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ helio_json_writer_t helio_json_indented_into(helio_buffer_t *out)
     return (helio_json_writer_t){.out = out, .indented = true};
 }
 
-/*  Everything that may stand as it is goes out in one piece. */
+/*  Characters that need no escape are written in one piece. */
 static void put_quoted(helio_buffer_t *out, helio_text_t text)
 {
     uint32_t from = 0;
@@ -63,7 +64,7 @@ static void new_line(const helio_json_writer_t *self)
         helio_buffer_printf(self->out, "\n%*s", (int)(self->depth * 2), "");
 }
 
-/*  What stands before a value: a comma, a new line, its name. */
+/*  Writes the separator before a value: a comma, a new line, its name. */
 static void lead(helio_json_writer_t *self, const char *name)
 {
     bool in_object = self->depth && !is_in_array(self);
@@ -152,7 +153,8 @@ void helio_json_put_i64(helio_json_writer_t *self, const char *name, int64_t val
     helio_buffer_printf(self->out, "%" PRId64, value);
 }
 
-/*  With as few digits as give the same number again, and a point or an exponent: readers tell reals from integers. */
+/*  With as few digits as give the same number again, and a point or an exponent, since readers distinguish reals from
+ *  integers. */
 void helio_json_put_real(helio_json_writer_t *self, const char *name, double value)
 {
     char text[32];

@@ -34,9 +34,9 @@ void helio_json_end(helio_json_writer_t *self); /* the innermost object or array
 
 /*  Bytes that are not UTF-8 become U+FFFD. */
 void helio_json_put_text(helio_json_writer_t *self, const char *name, helio_text_t value);
-void helio_json_put_string(helio_json_writer_t *self, const char *name, const char *value); /* NULL: "" */
-void helio_json_put_text_or_null(helio_json_writer_t *self, const char *name, helio_text_t value); /* null when it is empty */
-void helio_json_put_time(helio_json_writer_t *self, const char *name, int64_t wall_ms); /* RFC 3339; null when it is 0 */
+void helio_json_put_string(helio_json_writer_t *self, const char *name, const char *value);        /* NULL: "" */
+void helio_json_put_text_or_null(helio_json_writer_t *self, const char *name, helio_text_t value); /* "" gives null */
+void helio_json_put_time(helio_json_writer_t *self, const char *name, int64_t wall_ms); /* RFC 3339; 0 gives null */
 void helio_json_put_u64(helio_json_writer_t *self, const char *name, uint64_t value);
 void helio_json_put_i64(helio_json_writer_t *self, const char *name, int64_t value);
 void helio_json_put_real(helio_json_writer_t *self, const char *name, double value); /* null when it is not finite */

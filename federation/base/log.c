@@ -1,3 +1,4 @@
+/*  log.c -- writes log lines, escapes their values, and limits floods. */
 #include "federation/base/log.h"
 
 #include <pthread.h>
@@ -52,13 +53,13 @@ void helio_log(helio_log_t *self, helio_level_t level, const char *event, const 
     size_t total = (size_t)size + (more > 0 ? (size_t)more : 0);
     if (total > sizeof line - 2)
         total = sizeof line - 2;
-    for (size_t i = 0; i < total; i++) /* the last line of defence; values should come through helio_log_quote */
+    for (size_t i = 0; i < total; i++) /* the last safeguard; values should be quoted by helio_log_quote */
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = '?';
     line[total] = '\n';
     (void)pthread_mutex_lock(&self->lock);
     ssize_t written = write(self->fd, line, total + 1);
-    (void)written; /* nowhere left to complain */
+    (void)written; /* the error cannot be reported anywhere */
     (void)pthread_mutex_unlock(&self->lock);
 }
 

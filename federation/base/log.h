@@ -24,10 +24,11 @@ void helio_log_destroy(helio_log_t **self_p);
  *  helio_log_quote). Example: helio_log(log, HELIO_INFO, "job_placed", "job=%s site=%s", id, site). */
 void helio_log(helio_log_t *self, helio_level_t level, const char *event, const char *fields, ...) HELIO_PRINTF(4, 5);
 
-/*  Quotes and escapes into a caller's buffer; cuts at its end. Returns ret_text. */
+/*  Quotes and escapes into the caller's buffer, and truncates at its end. Returns ret_text. */
 const char *helio_log_quote(helio_text_t value, char *ret_text, size_t capacity);
 
-/*  At most `burst` true answers a second for this limiter; the first line after a silence says how many were cut. */
+/*  At most `burst` true results a second for this limiter; the first line after a silence says how many lines were
+ *  dropped. */
 typedef struct helio_log_limit {
     int64_t second;
     uint32_t used;

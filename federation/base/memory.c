@@ -1,3 +1,4 @@
+/*  memory.c -- allocation that aborts on failure, texts, buffers and arenas. */
 #include "federation/base/memory.h"
 
 #include <assert.h>
@@ -147,6 +148,7 @@ typedef struct arena_block {
 
 struct helio_arena {
     arena_block_t *blocks;
+    size_t bytes; /* allocated since the last reset */
 };
 
 static arena_block_t *arena_block_new(size_t capacity)
@@ -178,6 +180,7 @@ void helio_arena_reset(helio_arena_t *self)
         free(block);
     }
     self->blocks->used = 0;
+    self->bytes = 0;
 }
 
 void helio_arena_destroy(helio_arena_t **self_p)
@@ -204,8 +207,14 @@ void *helio_arena_alloc(helio_arena_t *self, size_t count, size_t size)
     }
     void *memory = block->bytes + block->used;
     block->used += total;
+    self->bytes += total;
     memset(memory, 0, total);
     return memory;
+}
+
+size_t helio_arena_bytes(const helio_arena_t *self)
+{
+    return self->bytes;
 }
 
 helio_text_t helio_arena_text(helio_arena_t *self, helio_text_t text)

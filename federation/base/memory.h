@@ -14,7 +14,7 @@
 
 /*  Zeroed memory; aborts on failure. */
 void *helio_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
-/*  As realloc for arrays; the new tail is not cleared; aborts when there is none or the product overflows. */
+/*  As realloc for arrays; the new tail is not cleared; aborts on failure or if the product overflows. */
 void *helio_grow(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
 char *helio_strdup(const char *text) __attribute__((malloc, returns_nonnull));
 
@@ -31,10 +31,10 @@ typedef struct helio_text {
 helio_text_t helio_text_of(const char *string); /* NULL gives the empty text */
 bool helio_text_equal(helio_text_t a, helio_text_t b);
 bool helio_text_is(helio_text_t a, const char *string);
-/*  The place of the one of `count` words that the text is. */
+/*  The index of the word, among `count` words, that equals the text. */
 HELIO_MUST_CHECK helio_rc helio_text_among(helio_text_t text, const char *const *words, uint32_t count,
                                            uint32_t *ret_place);
-/*  Copies at most capacity-1 bytes and terminates; false when it was cut. */
+/*  Copies at most capacity-1 bytes and terminates them; false if the text was truncated. */
 bool helio_text_copy(helio_text_t text, char *ret_string, size_t capacity);
 
 /*  A growable run of bytes with a maximum: appending past it sets `overflow` and appends nothing, so that a chain
@@ -58,12 +58,14 @@ helio_text_t helio_buffer_view(const helio_buffer_t *self);
 typedef struct helio_arena helio_arena_t;
 
 helio_arena_t *helio_arena_new(void);
-helio_arena_t *helio_arena_new_sized(size_t bytes); /* for long-lived things: the first block is no larger than asked */
+/*  for long-lived arenas: the first block is no larger than requested */
+helio_arena_t *helio_arena_new_sized(size_t bytes);
 void helio_arena_destroy(helio_arena_t **self_p);
-void helio_arena_reset(helio_arena_t *self); /* everything handed out is gone; the first block is kept */
+void helio_arena_reset(helio_arena_t *self); /* frees everything that was allocated; the first block is kept */
 void *helio_arena_alloc(helio_arena_t *self, size_t count, size_t size) __attribute__((returns_nonnull)); /* zeroed */
-helio_text_t helio_arena_text(helio_arena_t *self, helio_text_t text);   /* a copy, NUL-terminated beyond its size */
-const char *helio_arena_string(helio_arena_t *self, helio_text_t text);  /* the same as a C string */
+size_t helio_arena_bytes(const helio_arena_t *self);                                                      /* in use */
+helio_text_t helio_arena_text(helio_arena_t *self, helio_text_t text);  /* a copy, followed by a NUL beyond its size */
+const char *helio_arena_string(helio_arena_t *self, helio_text_t text); /* the same as a C string */
 helio_text_t helio_arena_printf(helio_arena_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
 
 #endif

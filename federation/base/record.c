@@ -1,3 +1,4 @@
+/*  record.c -- compares, hashes and copies records by their descriptions. */
 #include "federation/base/record.h"
 
 #include <assert.h>
@@ -8,8 +9,7 @@ static bool list_equal(const helio_record_type_t *type, const helio_list_t *a, c
     if (a->count != b->count)
         return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (!helio_record_equal(type, (const char *)a->items + i * type->size,
-                                (const char *)b->items + i * type->size))
+        if (!helio_record_equal(type, (const char *)a->items + i * type->size, (const char *)b->items + i * type->size))
             return false;
     return true;
 }
@@ -58,45 +58,57 @@ bool helio_record_equal(const helio_record_type_t *type, const void *a, const vo
     return true;
 }
 
-static uint64_t field_hash(const helio_field_t *field, const void *at, uint64_t hash)
+/*  secret NULL: without a key. Otherwise what was hashed so far keys the hash of what follows. */
+static uint64_t mix(uint64_t hash, const helio_hash_key_t *secret, const void *bytes, size_t size)
+{
+    if (!secret)
+        return helio_hash(hash, bytes, size);
+    helio_hash_key_t chained = {{secret->words[0] ^ hash, secret->words[1]}};
+    return helio_keyed_hash(&chained, bytes, size);
+}
+
+static uint64_t fields_hash(const helio_record_type_t *type, const void *record, uint64_t hash,
+                            const helio_hash_key_t *secret);
+
+static uint64_t field_hash(const helio_field_t *field, const void *at, uint64_t hash, const helio_hash_key_t *secret)
 {
     switch (field->kind) {
     case HELIO_KIND_BOOL:
-        return helio_hash(hash, at, sizeof(bool));
+        return mix(hash, secret, at, sizeof(bool));
     case HELIO_KIND_I32:
     case HELIO_KIND_U32:
-        return helio_hash(hash, at, 4);
+        return mix(hash, secret, at, 4);
     case HELIO_KIND_I64:
     case HELIO_KIND_U64:
     case HELIO_KIND_F64:
-        return helio_hash(hash, at, 8);
+        return mix(hash, secret, at, 8);
     case HELIO_KIND_UUID:
-        return helio_hash(hash, at, sizeof(helio_uuid_t));
+        return mix(hash, secret, at, sizeof(helio_uuid_t));
     case HELIO_KIND_KEY: {
         const helio_job_key_t *key = at;
-        hash = helio_hash(hash, key->job.bytes, sizeof key->job.bytes);
-        return helio_hash(hash, &key->task, sizeof key->task);
+        hash = mix(hash, secret, key->job.bytes, sizeof key->job.bytes);
+        return mix(hash, secret, &key->task, sizeof key->task);
     }
     case HELIO_KIND_TEXT:
     case HELIO_KIND_BYTES: {
         const helio_text_t *text = at;
-        hash = helio_hash(hash, &text->size, sizeof text->size);
-        return helio_hash(hash, text->data, text->size);
+        hash = mix(hash, secret, &text->size, sizeof text->size);
+        return mix(hash, secret, text->data, text->size);
     }
     case HELIO_KIND_U32S:
     case HELIO_KIND_F64S: {
         const helio_list_t *list = at;
-        hash = helio_hash(hash, &list->count, sizeof list->count);
-        return helio_hash(hash, list->items,
-                          list->count * (field->kind == HELIO_KIND_U32S ? sizeof(uint32_t) : sizeof(double)));
+        hash = mix(hash, secret, &list->count, sizeof list->count);
+        return mix(hash, secret, list->items,
+                   list->count * (field->kind == HELIO_KIND_U32S ? sizeof(uint32_t) : sizeof(double)));
     }
     case HELIO_KIND_RECORD:
-        return helio_record_hash(field->nested, at, hash);
+        return fields_hash(field->nested, at, hash, secret);
     case HELIO_KIND_LIST: {
         const helio_list_t *list = at;
-        hash = helio_hash(hash, &list->count, sizeof list->count);
+        hash = mix(hash, secret, &list->count, sizeof list->count);
         for (uint32_t i = 0; i < list->count; i++)
-            hash = helio_record_hash(field->nested, (const char *)list->items + i * field->nested->size, hash);
+            hash = fields_hash(field->nested, (const char *)list->items + i * field->nested->size, hash, secret);
         return hash;
     }
     }
@@ -104,11 +116,22 @@ static uint64_t field_hash(const helio_field_t *field, const void *at, uint64_t 
     return hash;
 }
 
-uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, uint64_t hash)
+static uint64_t fields_hash(const helio_record_type_t *type, const void *record, uint64_t hash,
+                            const helio_hash_key_t *secret)
 {
     for (size_t i = 0; i < type->field_count; i++)
-        hash = field_hash(&type->fields[i], (const char *)record + type->fields[i].offset, hash);
+        hash = field_hash(&type->fields[i], (const char *)record + type->fields[i].offset, hash, secret);
     return hash;
+}
+
+uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, uint64_t hash)
+{
+    return fields_hash(type, record, hash, NULL);
+}
+
+uint64_t helio_record_keyed_hash(const helio_record_type_t *type, const void *record, const helio_hash_key_t *secret)
+{
+    return fields_hash(type, record, 0, secret);
 }
 
 static void deepen(const helio_field_t *field, helio_arena_t *arena, void *at)

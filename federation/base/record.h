@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "federation/base/id.h"
+#include "federation/base/keyed_hash.h"
 #include "federation/base/memory.h"
 
 typedef enum helio_kind {
@@ -38,7 +39,7 @@ typedef enum helio_kind {
     HELIO_KIND_U64,
     HELIO_KIND_F64, /* finite */
     HELIO_KIND_UUID,
-    HELIO_KIND_KEY, /* helio_job_key_t */
+    HELIO_KIND_KEY,  /* helio_job_key_t */
     HELIO_KIND_TEXT, /* UTF-8 */
     HELIO_KIND_BYTES,
     HELIO_KIND_U32S, /* list of U32 */
@@ -94,10 +95,10 @@ typedef struct helio_list {
 #define HELIO_CTYPE_U32S(type) helio_u32s_t
 #define HELIO_CTYPE_F64S(type) helio_f64s_t
 #define HELIO_CTYPE_RECORD(type) type##_t
-#define HELIO_CTYPE_LIST(type)                                                                               \
-    struct {                                                                                                 \
-        type##_t *items;                                                                                     \
-        uint32_t count;                                                                                      \
+#define HELIO_CTYPE_LIST(type) \
+    struct {                   \
+        type##_t *items;       \
+        uint32_t count;        \
     }
 
 #define HELIO_NESTED_BOOL(type) NULL
@@ -118,35 +119,36 @@ typedef struct helio_list {
 /*  `...` is the type and, unless it is 1, the version since which the field exists. */
 #define HELIO_RECORD_FIRST_(first, ...) first
 #define HELIO_RECORD_SECOND_(first, second, ...) second
-#define HELIO_RECORD_MEMBER_(record, kind, name, bound, ...)                                                 \
+#define HELIO_RECORD_MEMBER_(record, kind, name, bound, ...) \
     HELIO_RECORD_CTYPE_(kind, HELIO_RECORD_FIRST_(__VA_ARGS__, _)) name;
 #define HELIO_RECORD_CTYPE_(kind, type) HELIO_CTYPE_##kind(type)
-#define HELIO_RECORD_FIELD_(record, kind, name, bound, ...)                                                  \
-    {#name,                                                                                                  \
-     HELIO_KIND_##kind,                                                                                      \
-     offsetof(record##_t, name),                                                                             \
-     bound,                                                                                                  \
-     HELIO_RECORD_NESTED_(kind, HELIO_RECORD_FIRST_(__VA_ARGS__, _)),                                        \
+#define HELIO_RECORD_FIELD_(record, kind, name, bound, ...)           \
+    {#name,                                                           \
+     HELIO_KIND_##kind,                                               \
+     offsetof(record##_t, name),                                      \
+     bound,                                                           \
+     HELIO_RECORD_NESTED_(kind, HELIO_RECORD_FIRST_(__VA_ARGS__, _)), \
      HELIO_RECORD_SECOND_(__VA_ARGS__, 1, _)},
 #define HELIO_RECORD_NESTED_(kind, type) HELIO_NESTED_##kind(type)
 
-#define HELIO_RECORD_DECLARE(record, FIELDS)                                                                 \
-    typedef struct record {                                                                                  \
-        FIELDS(HELIO_RECORD_MEMBER_, record)                                                                 \
-    } record##_t;                                                                                            \
+#define HELIO_RECORD_DECLARE(record, FIELDS) \
+    typedef struct record {                  \
+        FIELDS(HELIO_RECORD_MEMBER_, record) \
+    } record##_t;                            \
     extern const helio_record_type_t record##_type;
 
-#define HELIO_RECORD_DEFINE(record, FIELDS)                                                                  \
-    static const helio_field_t record##_fields[] = {FIELDS(HELIO_RECORD_FIELD_, record)};                    \
-    const helio_record_type_t record##_type = {#record, sizeof(record##_t), record##_fields,                 \
+#define HELIO_RECORD_DEFINE(record, FIELDS)                                                  \
+    static const helio_field_t record##_fields[] = {FIELDS(HELIO_RECORD_FIELD_, record)};    \
+    const helio_record_type_t record##_type = {#record, sizeof(record##_t), record##_fields, \
                                                sizeof record##_fields / sizeof record##_fields[0]};
 
 /*  Deep comparison of two records of one type. */
 bool helio_record_equal(const helio_record_type_t *type, const void *a, const void *b);
 /*  A hash of every field's value (helio_hash chained in field order): equal records have equal hashes. */
 uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, uint64_t hash);
+/*  The same with a key, for records whose values strangers choose (keyed_hash.h). */
+uint64_t helio_record_keyed_hash(const helio_record_type_t *type, const void *record, const helio_hash_key_t *secret);
 /*  Deep copy into an arena: every view of *ret_copy points into the arena. */
-void helio_record_copy(const helio_record_type_t *type, helio_arena_t *arena, const void *from,
-                       void *ret_copy);
+void helio_record_copy(const helio_record_type_t *type, helio_arena_t *arena, const void *from, void *ret_copy);
 
 #endif

@@ -1,3 +1,4 @@
+/*  ring.c -- a bounded lock-free queue with an eventfd. */
 #include "federation/base/ring.h"
 
 #include <assert.h>
@@ -71,7 +72,7 @@ helio_rc helio_ring_push(helio_ring_t *self, void *item)
     atomic_store_explicit(&cell->sequence, at + 1, memory_order_release);
     uint64_t one = 1;
     ssize_t written = write(self->fd, &one, sizeof one);
-    (void)written; /* only fails when the counter is saturated, and then the reader is awake anyway */
+    (void)written; /* fails only if the counter is saturated, and then the reader is awake anyway */
     return HELIO_OK;
 }
 

@@ -1,3 +1,4 @@
+/*  rng.c -- splitmix64. */
 #include "federation/base/rng.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/*  step.c -- the list of effects that a step emits. */
 #include "federation/base/step.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*  step.h -- the input and output of a core: events and effects, as data.
  *
- *  A core is one function, step (core, event, effects). An event carries the time; an effect is carried out by a
- *  shell, in order. An effect's payload lives until the next step: the shell copies, serialises or carries it out.
+ *  A core is one function, step (core, event, effects). An event carries the time; an effect is carried out by a shell,
+ *  in order. An effect's payload lives until the next step: the shell copies, serialises or carries it out.
  *
- *  An effect says when it may leave. A ROW joins the open batch. A HELD effect leaves once the batch that was open
- *  when it was emitted has been committed; a FREE one at once. Batches count up from 1; the shell seals the
- *  open one and tells the core so by an event, so a replay numbers them alike.
+ *  Each effect has a release. A ROW joins the open batch. A HELD effect is carried out once the batch that was open
+ *  when it was emitted has been committed; a FREE one at once. Batches are numbered from 1. The shell seals the open
+ *  batch and tells the core by an event, so that a replay numbers the batches in the same way.
  */
 #ifndef HELIO_BASE_STEP_H
 #define HELIO_BASE_STEP_H
@@ -46,8 +46,8 @@ typedef struct helio_effects {
 helio_effects_t *helio_effects_new(void);
 void helio_effects_destroy(helio_effects_t **self_p);
 void helio_effects_reset(helio_effects_t *self); /* a core does so at the beginning of each step */
-/*  Appends a copy of the record (its views are not copied: they must live until the next step, or in
- *  self->arena) and returns it. */
+/*  Appends a copy of the record and returns it. The record's views are not copied: they must live until the next step,
+ *  or in self->arena. */
 void *helio_effects_add(helio_effects_t *self, uint32_t kind, const helio_step_kind_t *kinds, uint64_t batch,
                         const void *record);
 

@@ -1,4 +1,4 @@
-/*  suggest.c -- see suggest.h. */
+/*  suggest.c -- edit distance, and the nearest of the offered words. */
 #include <string.h>
 
 #include "federation/base/suggest.h"
@@ -41,16 +41,36 @@ uint32_t helio_edit_distance(helio_text_t a, helio_text_t b)
     return above[b.size];
 }
 
+/*  A third of the longer word may differ: enough for typing errors, too little to turn one word into another. */
+static bool is_similar(helio_text_t written, helio_text_t known, uint32_t *ret_distance)
+{
+    uint32_t longer = known.size > written.size ? known.size : written.size;
+    *ret_distance = helio_edit_distance(written, known);
+    return *ret_distance <= (longer < 3 ? 0 : longer / 3);
+}
+
 void helio_suggestion_offer(helio_suggestion_t *self, const char *word)
 {
-    helio_text_t known = helio_text_of(word);
-    uint32_t distance = helio_edit_distance(self->written, known);
-    /* A third of the longer word may differ: enough for typing errors, too little to turn one word into
-     * another. */
-    uint32_t longer = known.size > self->written.size ? known.size : self->written.size;
-    uint32_t limit = longer < 3 ? 0 : longer / 3;
-    if (distance <= limit && (!self->best || distance < self->distance)) {
-        self->best = word;
-        self->distance = distance;
+    uint32_t distance;
+    if (!is_similar(self->written, helio_text_of(word), &distance) || (self->best && distance >= self->distance))
+        return;
+    self->best = word;
+    self->distance = distance;
+}
+
+helio_text_t helio_suggestion_among(helio_text_t written, helio_text_t words, char separator)
+{
+    helio_text_t best = {0};
+    uint32_t distance, least = UINT32_MAX;
+    for (uint32_t begin = 0, end = 0; end <= words.size; end++) {
+        if (end < words.size && words.data[end] != separator)
+            continue;
+        helio_text_t word = {words.data + begin, end - begin};
+        if (is_similar(written, word, &distance) && distance < least) {
+            best = word;
+            least = distance;
+        }
+        begin = end + 1;
     }
+    return best;
 }

@@ -1,9 +1,10 @@
+/*  utf8.c -- validates and truncates UTF-8. */
 #include "federation/base/utf8.h"
 
 #include <string.h>
 
-/*  The range of the second byte is what rules out overlong forms (after E0, F0), surrogates (ED) and code points beyond
- *  the last (F4). */
+/*  The range of the second byte excludes overlong forms (after E0, F0), surrogates (ED) and code points beyond the last
+ *  (F4). */
 size_t helio_utf8_sequence(const void *bytes, size_t left)
 {
     const unsigned char *at = bytes;

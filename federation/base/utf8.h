@@ -1,19 +1,20 @@
-/*  utf8.h -- UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing beyond U+10FFFF. Pure. */
+/*  utf8.h -- UTF-8 as defined by RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF. Pure. */
 #ifndef HELIO_BASE_UTF8_H
 #define HELIO_BASE_UTF8_H
 
 #include "federation/base/memory.h"
 
-/*  Size of the character that the bytes begin with, 1 to 4; 0 = they begin with none. NUL is a character. left > 0. */
+/*  Size of the character at the beginning of the bytes, 1 to 4; 0 = invalid. NUL is a character. left > 0. */
 size_t helio_utf8_sequence(const void *bytes, size_t left);
 
-/*  How many bytes from the beginning are UTF-8: the place of the first byte that is not, or the text's size. */
+/*  The number of bytes from the beginning that are UTF-8: the index of the first byte that is not, or the text's
+ *  size. */
 size_t helio_utf8_prefix(helio_text_t text);
 
 /*  UTF-8 without NUL: what a PostgreSQL text, a message and a C string can all hold. */
 bool helio_utf8_is_text(helio_text_t text);
 
-/*  The beginning of a UTF-8 text, at most size_max bytes, no character cut in two. */
+/*  The beginning of a UTF-8 text, at most size_max bytes, without an incomplete character. */
 helio_text_t helio_utf8_cut(helio_text_t text, uint32_t size_max);
 
 #endif

@@ -1,7 +1,10 @@
+/*  account.c -- splits use, energy, carbon and cost at the hours, without losing a unit. */
 #include "federation/energy/account.h"
 
 #include <assert.h>
 #include <math.h>
+
+#include "federation/energy/power.h"
 
 __extension__ typedef __int128 helio_i128_t;
 
@@ -11,7 +14,7 @@ helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, con
                                            double utilisation)
 {
     return (helio_hourly_price_t){
-        .watts_per_gpu = pool->host_w + pool->base_w + pool->slope_w * utilisation,
+        .watts_per_gpu = helio_pool_watts(pool, utilisation),
         .pue = site->pue >= 1 ? site->pue : 1,
         .price_usd_per_gpu_h = pool->price_usd_per_gpu_h,
         .electricity_usd_per_kwh = pool->owned ? site->electricity_usd_per_kwh : 0,
@@ -19,25 +22,25 @@ helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, con
     };
 }
 
-/*  Rounds to the nearest integer, clamped so that many can be summed: a site may report any figure. */
+/*  Rounds to the nearest integer, clamped so that many can be summed: a site can report any figure. */
 static int64_t whole(double value)
 {
     const double most = 9007199254740992.0; /* 2^53 */
     return isnan(value) ? 0 : llround(fmin(fmax(value, -most), most));
 }
 
-helio_account_t helio_account_of(const helio_hourly_price_t *hourly_prices, uint64_t gpu_ms, uint64_t measured_j)
+helio_account_t helio_account_of(const helio_hourly_price_t *hourly_price, uint64_t gpu_ms, uint64_t measured_j)
 {
     double gpu_h = (double)gpu_ms / HOUR_MS;
-    double joules = measured_j ? (double)measured_j : hourly_prices->watts_per_gpu * (double)gpu_ms / 1000;
-    joules *= hourly_prices->pue;
+    double joules = measured_j ? (double)measured_j : hourly_price->watts_per_gpu * (double)gpu_ms / 1000;
+    joules *= hourly_price->pue;
     double kwh = joules / 3.6e6;
     return (helio_account_t){
         .gpu_ms = gpu_ms,
         .energy_j = (uint64_t)whole(fmax(joules, 0)),
-        .carbon_mg = (uint64_t)whole(fmax(kwh * hourly_prices->carbon_g_per_kwh * 1000, 0)),
+        .carbon_mg = (uint64_t)whole(fmax(kwh * hourly_price->carbon_g_per_kwh * 1000, 0)),
         .cost_micro_usd =
-            whole((gpu_h * hourly_prices->price_usd_per_gpu_h + kwh * hourly_prices->electricity_usd_per_kwh) * 1e6),
+            whole((gpu_h * hourly_price->price_usd_per_gpu_h + kwh * hourly_price->electricity_usd_per_kwh) * 1e6),
     };
 }
 
@@ -55,8 +58,8 @@ uint32_t helio_account_hours(int64_t start_ms, uint64_t run_ms, int64_t *ret_fir
     return run_ms ? (uint32_t)((into + run_ms - 1) / HOUR_MS) + 1 : 1;
 }
 
-uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
-                             helio_arena_t *arena, helio_account_slice_t **ret_slices)
+uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms, helio_arena_t *arena,
+                             helio_account_slice_t **ret_slices)
 {
     int64_t first;
     uint32_t count = helio_account_hours(start_ms, run_ms, &first);
@@ -73,10 +76,10 @@ uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uin
                                           (uint64_t)share((int64_t)total->carbon_mg, done, run_ms),
                                           share(total->cost_micro_usd, done, run_ms),
                                       };
-        slices[i] = (helio_account_slice_t){first + (int64_t)i * HOUR_MS,
-                                            {upto.gpu_ms - before.gpu_ms, upto.energy_j - before.energy_j,
-                                             upto.carbon_mg - before.carbon_mg,
-                                             upto.cost_micro_usd - before.cost_micro_usd}};
+        slices[i] =
+            (helio_account_slice_t){first + (int64_t)i * HOUR_MS,
+                                    {upto.gpu_ms - before.gpu_ms, upto.energy_j - before.energy_j,
+                                     upto.carbon_mg - before.carbon_mg, upto.cost_micro_usd - before.cost_micro_usd}};
         before = upto;
     }
     *ret_slices = slices;
@@ -88,14 +91,14 @@ typedef struct exact {
     double joules, milligrams, micro_usd;
 } exact_t;
 
-static void charge(exact_t *sum, const helio_hourly_price_t *hourly_prices, const helio_account_t *share, bool measured)
+static void charge(exact_t *sum, const helio_hourly_price_t *hourly_price, const helio_account_t *share, bool measured)
 {
-    double joules = measured ? (double)share->energy_j : hourly_prices->watts_per_gpu * (double)share->gpu_ms / 1000;
-    joules = fmax(joules * hourly_prices->pue, 0);
+    double joules = measured ? (double)share->energy_j : hourly_price->watts_per_gpu * (double)share->gpu_ms / 1000;
+    joules = fmax(joules * hourly_price->pue, 0);
     double kwh = joules / 3.6e6, gpu_h = (double)share->gpu_ms / HOUR_MS;
     sum->joules += joules;
-    sum->milligrams += fmax(kwh * hourly_prices->carbon_g_per_kwh * 1000, 0);
-    sum->micro_usd += (gpu_h * hourly_prices->price_usd_per_gpu_h + kwh * hourly_prices->electricity_usd_per_kwh) * 1e6;
+    sum->milligrams += fmax(kwh * hourly_price->carbon_g_per_kwh * 1000, 0);
+    sum->micro_usd += (gpu_h * hourly_price->price_usd_per_gpu_h + kwh * hourly_price->electricity_usd_per_kwh) * 1e6;
 }
 
 uint32_t helio_account_hourly(const helio_hourly_price_t *hourly, uint32_t rate_count, int64_t start_ms,
@@ -112,9 +115,8 @@ uint32_t helio_account_hourly(const helio_hourly_price_t *hourly, uint32_t rate_
         charge(&sum, &hourly[i < rate_count ? i : rate_count - 1], use, measured_j > 0);
         helio_account_t upto = {total.gpu_ms + use->gpu_ms, (uint64_t)whole(sum.joules),
                                 (uint64_t)whole(sum.milligrams), whole(sum.micro_usd)};
-        *use =
-            (helio_account_t){use->gpu_ms, upto.energy_j - total.energy_j, upto.carbon_mg - total.carbon_mg,
-                              upto.cost_micro_usd - total.cost_micro_usd};
+        *use = (helio_account_t){use->gpu_ms, upto.energy_j - total.energy_j, upto.carbon_mg - total.carbon_mg,
+                                 upto.cost_micro_usd - total.cost_micro_usd};
         total = upto;
     }
     *ret_total = total;

@@ -22,7 +22,7 @@ typedef struct helio_hourly_price {
     double carbon_g_per_kwh;        /* 0 = unknown */
 } helio_hourly_price_t;
 
-/*  Rates from a site's static figures at the given utilisation (0..1). */
+/*  The hourly price from a site's static figures at the given utilisation (0..1). */
 helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, const helio_pool_t *pool,
                                            double utilisation);
 
@@ -33,9 +33,9 @@ typedef struct helio_account {
     int64_t cost_micro_usd;
 } helio_account_t;
 
-/*  The account of gpu_ms of use. measured_j > 0 replaces the modelled energy; it is the energy of GPUs and hosts
- *  without PUE, which is applied here. */
-helio_account_t helio_account_of(const helio_hourly_price_t *hourly_prices, uint64_t gpu_ms, uint64_t measured_j);
+/*  The account of gpu_ms of use. measured_j > 0 replaces the modelled energy: it is what the GPUs used, without their
+ *  hosts and without PUE. PUE is applied here; the hosts are overhead of the site then (site-agent/telemetry). */
+helio_account_t helio_account_of(const helio_hourly_price_t *hourly_price, uint64_t gpu_ms, uint64_t measured_j);
 
 typedef struct helio_account_slice {
     int64_t hour_ms; /* beginning of the hour, Unix ms */
@@ -44,14 +44,14 @@ typedef struct helio_account_slice {
 
 /*  Splits a total over [start_ms, start_ms + run_ms) in proportion to the time in each hour. The slices add up to
  *  the total exactly. Returns the count; *ret_slices lives in the arena. run_ms 0 gives one slice. */
-uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
-                             helio_arena_t *arena, helio_account_slice_t **ret_slices);
+uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms, helio_arena_t *arena,
+                             helio_account_slice_t **ret_slices);
 
-/*  The same with intensity and prices by the hour: gpu_ms and measured energy are split by time, and carbon and cost
- *  of each hour follow from the energy and rates of that hour. hourly[i] applies to the i-th hour that the run
- *  touches; after the last entry, that entry repeats (rate_count >= 1). Fractions are carried from hour to hour, so
- *  that the slices add up to *ret_total exactly, which is the whole rounded once. measured_j > 0 replaces the
- *  modelled energy of the whole run; modelled energy follows the watts and the PUE of each hour. */
+/*  The account of a run, hour by hour. gpu_ms and measured energy are split by time; modelled energy, carbon and cost
+ *  of an hour follow from its watts, PUE, intensity and prices. hourly[i] applies to the i-th hour that the run
+ *  touches; the last entry applies to all later hours (rate_count >= 1). measured_j > 0 replaces the modelled energy of
+ *  the whole run. The sum over all hours is rounded to *ret_total, and the slices add up to it exactly, because
+ *  fractions are carried from hour to hour. */
 uint32_t helio_account_hourly(const helio_hourly_price_t *hourly, uint32_t rate_count, int64_t start_ms,
                               uint64_t run_ms, uint64_t gpu_ms, uint64_t measured_j, helio_arena_t *arena,
                               helio_account_slice_t **ret_slices, helio_account_t *ret_total);

@@ -1,3 +1,4 @@
+/*  forecast.c -- the built-in forecaster and its band. */
 #include "federation/energy/forecast.h"
 
 #include <assert.h>
@@ -67,8 +68,8 @@ static double at_least(double value, double least)
 }
 
 /*  The formula, without values after `last`. */
-static void seasonal(const helio_hours_t *history, int64_t last, double mean, int64_t first_hour,
-                     uint32_t count, double least, double *ret_values)
+static void seasonal(const helio_hours_t *history, int64_t last, double mean, int64_t first_hour, uint32_t count,
+                     double least, double *ret_values)
 {
     double usual = same_hour(history, last, last - 1);
     double anomaly = isnan(usual) ? 0 : helio_hours_at(history, last) - usual;
@@ -79,8 +80,7 @@ static void seasonal(const helio_hours_t *history, int64_t last, double mean, in
     }
 }
 
-bool helio_forecast_last_day(const helio_hours_t *history, int64_t first_hour, uint32_t count,
-                             double *ret_values)
+bool helio_forecast_last_day(const helio_hours_t *history, int64_t first_hour, uint32_t count, double *ret_values)
 {
     int64_t last = helio_hours_last(history, first_hour);
     if (last == INT64_MIN)

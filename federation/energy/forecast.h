@@ -61,7 +61,6 @@ void helio_forecast_points(const helio_hours_t *history, int64_t first_hour, uin
                            helio_arena_t *arena, helio_forecast_t *ret_forecast);
 
 /*  For dead sources: repeats the newest known value of each hour of the day, however old. False: no value is known. */
-bool helio_forecast_last_day(const helio_hours_t *history, int64_t first_hour, uint32_t count,
-                             double *ret_values);
+bool helio_forecast_last_day(const helio_hours_t *history, int64_t first_hour, uint32_t count, double *ret_values);
 
 #endif

@@ -1,3 +1,4 @@
+/*  power.c -- the table of GPU models with their sources, and its reference page. */
 #include "federation/energy/power.h"
 
 #include <stddef.h>
@@ -20,10 +21,10 @@
  *  2023); less the 328 W of the measured GPU at full utilisation, that leaves 100 W = 25 % of 400 W. This is a
  *  single reference: a site that knows its nodes sets `power` itself. */
 #define HOST(board) ((board)*0.25)
-#define BY_RULE(name, board)                                                               \
-    {                                                                                      \
-        .model = name, .board_w = (board), .idle_w = (board)*0.12, .base_w = (board)*0.25, \
-        .slope_w = (board)*0.60, .host_w = HOST(board)                                     \
+#define BY_RULE(name, board)                                                                                        \
+    {                                                                                                               \
+        .model = name, .board_w = (board), .idle_w = (board)*0.12, .base_w = (board)*0.25, .slope_w = (board)*0.60, \
+        .host_w = HOST(board)                                                                                       \
     }
 
 static const helio_power_facts_t facts[] = {
@@ -34,20 +35,8 @@ static const helio_power_facts_t facts[] = {
      .base_w = 86,
      .slope_w = 243,
      .host_w = HOST(400)},
-    {.model = "L40",
-     .measured = true,
-     .board_w = 300,
-     .idle_w = 37,
-     .base_w = 64,
-     .slope_w = 279,
-     .host_w = HOST(300)},
-    {.model = "L4",
-     .measured = true,
-     .board_w = 72,
-     .idle_w = 17,
-     .base_w = 52,
-     .slope_w = 20,
-     .host_w = HOST(72)},
+    {.model = "L40", .measured = true, .board_w = 300, .idle_w = 37, .base_w = 64, .slope_w = 279, .host_w = HOST(300)},
+    {.model = "L4", .measured = true, .board_w = 72, .idle_w = 17, .base_w = 52, .slope_w = 20, .host_w = HOST(72)},
     {.model = "MI210", .board_w = 300, .idle_w = 42, .base_w = 75, .slope_w = 180, .host_w = HOST(300)},
     BY_RULE("T4", 70),
     BY_RULE("A10", 150),
@@ -74,6 +63,7 @@ static bool is_model(helio_text_t gpu, const char *model)
 
 const helio_power_facts_t *helio_power_of(helio_text_t gpu)
 {
+    gpu = helio_gpu_model(gpu);
     for (size_t i = 0; i < FACTS; i++)
         if (is_model(gpu, facts[i].model))
             return &facts[i];
@@ -98,13 +88,51 @@ bool helio_power_fill(helio_pool_t *pool)
     return true;
 }
 
+static bool gives_power(const helio_pool_t *pool)
+{
+    return pool->base_w > 0 || pool->slope_w > 0 || pool->host_w > 0;
+}
+
+static double full_w(const helio_power_facts_t *known)
+{
+    return known->host_w + known->base_w + known->slope_w;
+}
+
+static const helio_power_facts_t *highest(void)
+{
+    const helio_power_facts_t *most = &facts[0];
+    for (size_t i = 1; i < FACTS; i++)
+        most = full_w(&facts[i]) > full_w(most) ? &facts[i] : most;
+    return most;
+}
+
+bool helio_pool_power_is_assumed(const helio_pool_t *pool)
+{
+    return pool->gpus_per_node && !gives_power(pool) && !helio_power_of(pool->gpu);
+}
+
+double helio_pool_watts(const helio_pool_t *pool, double utilisation)
+{
+    if (gives_power(pool) || !pool->gpus_per_node)
+        return pool->host_w + pool->base_w + pool->slope_w * utilisation;
+#ifdef HELIO_MUTANT_power_unknown_is_free
+    return 0;
+#endif
+    const helio_power_facts_t *known = helio_power_of(pool->gpu);
+    double part = helio_gpu_sevenths(pool->gpu) / 7.0;
+    known = known ? known : highest();
+    return (known->host_w + known->base_w + known->slope_w * utilisation) * part;
+}
+
 static const char page_head[] =
     "# Power by GPU model\n\n"
     "<!-- Made from federation/energy/power.c by its test. -->\n\n"
     "A pool whose site file names no `power` gets these figures by the model of its GPUs, in watts a GPU\n"
     "([energy](../energy.md#power-by-gpu-model)). An allocated GPU draws host + base + slope x utilisation;\n"
-    "an unused GPU draws idle. A slice of a GPU gets its share. Models that are not in this table have no\n"
-    "figures until the site file names them.\n\n"
+    "an unused GPU draws idle. A slice of a GPU gets its share. For a model that is not in this table, the\n"
+    "site file has to name them: `helio-agent --check` fails without. If such a site joins all the same, the\n"
+    "broker assumes host, base and slope of the model with the highest sum, so that unknown power never looks\n"
+    "cheap or clean; the ledger says `assumed`.\n\n"
     "| model | board | idle | base | slope | host | source |\n|---|---|---|---|---|---|---|\n";
 static const char page_tail[] =
     "\nThe board's maximum is the vendor's. The rule for models that nobody measured: idle 12 %, base 25 %,\n"

@@ -16,11 +16,16 @@ typedef struct helio_power_facts {
     double idle_w, base_w, slope_w, host_w;
 } helio_power_facts_t;
 
-/*  Looks up the pool's GPU name, ignoring case: the name itself, or a longer name that begins with it and '-' or '_'
- *  ("H100-SXM"). NULL: not in the table. */
+/*  Looks up the pool's GPU name without its slice, ignoring case: the name itself, or a longer name that begins with it
+ *  and '-' or '_' ("H100-SXM"). NULL: not in the table. */
 const helio_power_facts_t *helio_power_of(helio_text_t gpu);
 /*  NULL beyond the end. */
 const helio_power_facts_t *helio_power_row(uint32_t index);
+
+/*  W of one allocated GPU of the pool at that utilisation (0..1), without PUE. If neither the pool nor the table of
+ *  models says it, it is assumed: the highest of the table, so that a missing figure never looks cheap or clean. */
+double helio_pool_watts(const helio_pool_t *pool, double utilisation);
+bool helio_pool_power_is_assumed(const helio_pool_t *pool);
 
 /*  docs/reference/power.md. */
 void helio_power_page(helio_buffer_t *page);

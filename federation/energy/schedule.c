@@ -1,3 +1,4 @@
+/*  schedule.c -- parses schedules, and computes their UTC intervals. */
 #include "federation/energy/schedule.h"
 
 #include <stdlib.h>

@@ -32,8 +32,7 @@ typedef struct helio_schedule {
 } helio_schedule_t;
 
 /*  HELIO_INVALID: the error's text begins with the position, "at character 5: …" (from 1). HELIO_TOO_BIG: too long. */
-HELIO_MUST_CHECK helio_rc helio_schedule_parse(helio_text_t text, helio_schedule_t *ret_schedule,
-                                               helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_schedule_parse(helio_text_t text, helio_schedule_t *ret_schedule, helio_error_t *err);
 
 /*  [begin_ms, end_ms), Unix time. */
 typedef struct helio_interval {

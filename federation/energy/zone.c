@@ -1,3 +1,4 @@
+/*  zone.c -- parses TZif files, and converts between UTC and local time. */
 #include "federation/energy/zone.h"
 
 #include <stdlib.h>
@@ -95,8 +96,7 @@ static helio_rc take_block(helio_zone_t *self, const bytes_t *from, const counts
 {
     const uint8_t *kinds = from->at + counts->times * time_size;
     if (counts->leap)
-        return helio_fail(err, HELIO_INVALID,
-                          "the time-zone data includes leap seconds; use data without them");
+        return helio_fail(err, HELIO_INVALID, "the time-zone data includes leap seconds; use data without them");
     self->times = helio_new(counts->times + 1, sizeof *self->times);
     self->kinds = helio_new(counts->times + 1, sizeof *self->kinds);
     self->count = counts->times;
@@ -178,7 +178,7 @@ void helio_zone_destroy(helio_zone_t **self_p)
     *self_p = NULL;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- conversion ---------------------------------------------------------------------------------------------- */
 
 /*  Number of transitions at or before a time. */
 static uint32_t passed(const helio_zone_t *self, int64_t utc_s)
@@ -211,8 +211,7 @@ static helio_zone_stretch_t raw_at(const helio_zone_t *self, int64_t utc_s)
         return stretch;
     }
     const local_type_t *type = &self->types[n ? self->kinds[n - 1] : 0];
-    return (helio_zone_stretch_t){begin, n < self->count ? self->times[n] : INT64_MAX, type->offset_s,
-                                  type->daylight};
+    return (helio_zone_stretch_t){begin, n < self->count ? self->times[n] : INT64_MAX, type->offset_s, type->daylight};
 }
 
 /*  Each end of a stretch is extended once: transitions without a change of offset (a new abbreviation) are common.
@@ -238,8 +237,7 @@ int64_t helio_zone_local_s(const helio_zone_t *self, int64_t utc_s)
     return utc_s + raw_at(self, utc_s).offset_s;
 }
 
-helio_local_fit_t helio_zone_utc_s(const helio_zone_t *self, int64_t local_s, int64_t *ret_first,
-                                   int64_t *ret_second)
+helio_local_fit_t helio_zone_utc_s(const helio_zone_t *self, int64_t local_s, int64_t *ret_first, int64_t *ret_second)
 {
     /* Whatever the offset, the time is within 26 hours of the number: walk the stretches there. */
     int64_t found[2], jump = local_s;

@@ -40,7 +40,6 @@ int64_t helio_zone_local_s(const helio_zone_t *self, int64_t utc_s);
  *  clocks were put back: *ret_first and the later *ret_second. NEVER, if clocks were put forward over it: both are
  *  the time of the jump. */
 typedef enum helio_local_fit { HELIO_LOCAL_ONCE, HELIO_LOCAL_TWICE, HELIO_LOCAL_NEVER } helio_local_fit_t;
-helio_local_fit_t helio_zone_utc_s(const helio_zone_t *self, int64_t local_s, int64_t *ret_first,
-                                   int64_t *ret_second);
+helio_local_fit_t helio_zone_utc_s(const helio_zone_t *self, int64_t local_s, int64_t *ret_first, int64_t *ret_second);
 
 #endif

@@ -1,3 +1,4 @@
+/*  zone_rule.c -- parses POSIX TZ rules, and computes the changes of a year. */
 #include "federation/energy/zone_rule.h"
 
 #include "federation/base/char.h"
@@ -38,8 +39,7 @@ static bool name(cursor_t *self)
             self->at++;
         return literal(self, '>');
     }
-    while (self->at < self->end &&
-           ((*self->at >= 'A' && *self->at <= 'Z') || (*self->at >= 'a' && *self->at <= 'z')))
+    while (self->at < self->end && ((*self->at >= 'A' && *self->at <= 'Z') || (*self->at >= 'a' && *self->at <= 'z')))
         self->at++;
     return self->at - from >= 3;
 }
@@ -115,8 +115,8 @@ static int64_t day_of(const helio_rule_date_t *self, int64_t year)
         return january + self->day - 1 + (leap && self->day >= 60);
     }
     int64_t first = helio_days_of_civil(year, self->month, 1);
-    int64_t next = self->month == 12 ? helio_days_of_civil(year + 1, 1, 1)
-                                     : helio_days_of_civil(year, self->month + 1, 1);
+    int64_t next =
+        self->month == 12 ? helio_days_of_civil(year + 1, 1, 1) : helio_days_of_civil(year, self->month + 1, 1);
     int32_t weekday = (int32_t)((helio_weekday_of_days(first) + 1) % 7); /* 0 = Sunday */
     int64_t day = first + (self->day - weekday + 7) % 7 + (self->week - 1) * 7;
     return day < next ? day : day - 7;
@@ -127,8 +127,7 @@ helio_zone_stretch_t helio_zone_rule_at(const helio_zone_rule_t *self, int64_t u
     helio_zone_stretch_t stretch = {INT64_MIN, INT64_MAX, self->standard_s, false};
     if (!self->has_daylight)
         return stretch;
-    const int64_t far_s =
-        INT64_C(6000000000000); /* the year 192000: sums cannot overflow */
+    const int64_t far_s = INT64_C(6000000000000); /* the year 192000: sums cannot overflow */
     if (utc_s > far_s || utc_s < -far_s)
         return stretch;
     int64_t year, month, day;

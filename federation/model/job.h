@@ -9,17 +9,28 @@
 #include "federation/base/record.h"
 
 /*  Enumerations as tables: C name, word in files. The order is the stored value: append only. */
+/* clang-format off */
 #define HELIO_JOB_KIND_TABLE(X) \
     X(TRAIN, "train")           \
-    X(INFER, "infer") X(EVAL, "eval") X(SWEEP, "sweep") X(DEBUG, "debug") X(SERVICE, "service")
+    X(INFER, "infer")           \
+    X(EVAL, "eval")             \
+    X(SWEEP, "sweep")           \
+    X(DEBUG, "debug")           \
+    X(SERVICE, "service")
+/* clang-format on */
 #define HELIO_TIER_TABLE(X) X(BEST_EFFORT, "best-effort") X(STANDARD, "standard") X(CRITICAL, "critical")
 #define HELIO_SITE_LOSS_TABLE(X) X(STRICT, "strict") X(LEASE, "lease") X(EAGER, "eager")
 #define HELIO_INTERCONNECT_TABLE(X) X(ANY, "any") X(NVLINK, "nvlink") X(IB, "ib")
 /*  From most to least isolated: a job that tolerates one value tolerates all values before it. */
 #define HELIO_SHARING_TABLE(X) X(NONE, "none") X(MIG, "mig") X(MPS, "mps") X(TIMESLICE, "timeslice")
+/* clang-format off */
 #define HELIO_GOAL_TABLE(X) \
     X(FAST, "fast")         \
-    X(CHEAP, "cheap") X(BALANCED, "balanced") X(GREEN, "green") X(FOLLOW_THE_SUN, "follow-the-sun")
+    X(CHEAP, "cheap")       \
+    X(BALANCED, "balanced") \
+    X(GREEN, "green")       \
+    X(FOLLOW_THE_SUN, "follow-the-sun")
+/* clang-format on */
 #define HELIO_BETTER_SITE_TABLE(X) X(STAY, "stay") X(CHECKPOINT, "checkpoint")
 #define HELIO_DATA_MODE_TABLE(X) X(RO, "ro") X(RW, "rw")
 
@@ -80,48 +91,48 @@ HELIO_RECORD_DECLARE(helio_string, HELIO_STRING_FIELDS)
     F(R, U32, mode, HELIO_DATA_MODE_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
 
-#define HELIO_JOB_SPEC_FIELDS(F, R)                                                                        \
-    F(R, TEXT, name, HELIO_JOB_NAME_MAX, _)                                                                \
-    F(R, TEXT, queue, 32, _)                                                                               \
-    F(R, U32, kind, HELIO_JOB_KIND_COUNT - 1, _)                                                           \
-    F(R, TEXT, home, 32, _)            /* site; "" = the tenant's home site */                             \
-    F(R, LIST, gpus, 8, helio_gpu_ask) /* alternatives; none = a CPU job */                                \
-    F(R, BOOL, gpus_any, 0, _)         /* alternatives without preference; otherwise in order of preference */ \
-    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                               \
-    F(R, U32, cpus, 4096, _)      /* per node; 0 = not set */                                              \
-    F(R, U64, memory_bytes, 0, _) /* per node; 0 = not set */                                              \
-    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                               \
-    F(R, U64, time_limit_ms, 0, _) /* 0 = not set: the queue's default */                                  \
-    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                         \
-    F(R, TEXT, image, 512, _)                                                                              \
-    F(R, LIST, env, HELIO_JOB_LIST_MAX, helio_pair)                                                        \
-    F(R, LIST, secrets, HELIO_JOB_LIST_MAX, helio_string) /* names only */                                   \
-    F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)                                                   \
-    F(R, TEXT, run, HELIO_JOB_RUN_MAX, _)                                                                  \
-    F(R, TEXT, checkpoint_signal, 16, _) /* "USR1"; "" = none */                                           \
-    F(R, U64, checkpoint_grace_ms, 0, _)                                                                   \
-    F(R, U64, checkpoint_every_ms, 0, _)                                                                   \
-    F(R, U32, on_site_loss, HELIO_SITE_LOSS_COUNT - 1, _)                                                  \
-    F(R, U32, retries, 100, _) /* after the job's own failures */                                          \
-    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                               \
-    F(R, BOOL, prices_set, 0, _) /* the two prices below replace the goal's */                             \
-    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                          \
-    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                        \
-    F(R, U64, flexible_ms, 0, _)                                                                           \
-    F(R, I64, deadline_wall_ms, 0, _)                 /* 0 = none */                                       \
-    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string) /* patterns; "!x" excludes */                        \
-    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                    \
-    F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no limit */                                              \
-    F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no limit */                                              \
-    F(R, U32, on_better_site, HELIO_BETTER_SITE_COUNT - 1, _)                                              \
-    F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)        /* array indices, ascending; none = not an array */   \
-    F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no limit */                                    \
-    F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_string)                                                   \
-    F(R, LIST, slurm, 64, helio_pair)                                                                      \
-    F(R, LIST, kubernetes, 64, helio_pair)                                                                 \
+#define HELIO_JOB_SPEC_FIELDS(F, R)                                                                             \
+    F(R, TEXT, name, HELIO_JOB_NAME_MAX, _)                                                                     \
+    F(R, TEXT, queue, 32, _)                                                                                    \
+    F(R, U32, kind, HELIO_JOB_KIND_COUNT - 1, _)                                                                \
+    F(R, TEXT, home, 32, _)            /* site; "" = the tenant's home site */                                  \
+    F(R, LIST, gpus, 8, helio_gpu_ask) /* alternatives; none = a CPU job */                                     \
+    F(R, BOOL, gpus_any, 0, _)         /* alternatives without preference; otherwise in order of preference */  \
+    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                                    \
+    F(R, U32, cpus, 4096, _)      /* per node; 0 = not set */                                                   \
+    F(R, U64, memory_bytes, 0, _) /* per node; 0 = not set */                                                   \
+    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                    \
+    F(R, U64, time_limit_ms, 0, _) /* 0 = not set: the queue's default */                                       \
+    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                              \
+    F(R, TEXT, image, 512, _)                                                                                   \
+    F(R, LIST, env, HELIO_JOB_LIST_MAX, helio_pair)                                                             \
+    F(R, LIST, secrets, HELIO_JOB_LIST_MAX, helio_string) /* names only */                                      \
+    F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)                                                        \
+    F(R, TEXT, run, HELIO_JOB_RUN_MAX, _)                                                                       \
+    F(R, TEXT, checkpoint_signal, 16, _) /* "USR1"; "" = none */                                                \
+    F(R, U64, checkpoint_grace_ms, 0, _)                                                                        \
+    F(R, U64, checkpoint_every_ms, 0, _)                                                                        \
+    F(R, U32, on_site_loss, HELIO_SITE_LOSS_COUNT - 1, _)                                                       \
+    F(R, U32, retries, 100, _) /* after the job's own failures */                                               \
+    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                                    \
+    F(R, BOOL, prices_set, 0, _) /* the two prices below replace the goal's */                                  \
+    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                               \
+    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                             \
+    F(R, U64, flexible_ms, 0, _)                                                                                \
+    F(R, I64, deadline_wall_ms, 0, _)                   /* 0 = none */                                          \
+    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string) /* patterns; "!x" excludes */                           \
+    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                       \
+    F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no limit */                                                   \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no limit */                                                   \
+    F(R, U32, on_better_site, HELIO_BETTER_SITE_COUNT - 1, _)                                                   \
+    F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)        /* array indices, ascending; none = not an array */        \
+    F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no limit */                                         \
+    F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_string)                                                      \
+    F(R, LIST, slurm, 64, helio_pair)                                                                           \
+    F(R, LIST, kubernetes, 64, helio_pair)                                                                      \
     F(R, LIST, backends, 8, helio_string)                      /* kinds of sites that may run it; none = all */ \
-    F(R, I64, not_before_wall_ms, 0, _)                      /* earliest start; 0 = none */                \
-    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */        \
+    F(R, I64, not_before_wall_ms, 0, _)                        /* earliest start; 0 = none */                   \
+    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */           \
     F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 

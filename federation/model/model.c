@@ -11,6 +11,7 @@ HELIO_RECORD_DEFINE(helio_pair, HELIO_PAIR_FIELDS)
 HELIO_RECORD_DEFINE(helio_string, HELIO_STRING_FIELDS)
 HELIO_RECORD_DEFINE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
 HELIO_RECORD_DEFINE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
+HELIO_RECORD_DEFINE(helio_pool_option, HELIO_POOL_OPTION_FIELDS)
 HELIO_RECORD_DEFINE(helio_pool, HELIO_POOL_FIELDS)
 HELIO_RECORD_DEFINE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 HELIO_RECORD_DEFINE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
@@ -161,7 +162,6 @@ bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant)
 {
     const helio_string_t all = {HELIO_TEXT("*")}, own = {tenant}, *items = profile->tenants.items;
     uint32_t count = profile->tenants.count;
-    return !profile->tenants_reported ||
-           (count && (bsearch(&own, items, count, sizeof *items, by_name) ||
-                       bsearch(&all, items, count, sizeof *items, by_name)));
+    return !profile->tenants_reported || (count && (bsearch(&own, items, count, sizeof *items, by_name) ||
+                                                    bsearch(&all, items, count, sizeof *items, by_name)));
 }

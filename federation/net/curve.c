@@ -1,3 +1,4 @@
+/*  curve.c -- makes, writes and reads CURVE keys. */
 #include "federation/net/curve.h"
 
 #include <ctype.h>
@@ -27,8 +28,8 @@ bool helio_curve_key_is_valid(helio_text_t key)
     return valid;
 }
 
-/*  People pass public keys to commands and write them into YAML. A key that begins with '-' would be read as an
- *  option, and one that begins with '*' or '#' would not be text in YAML. */
+/*  People pass public keys to commands and write them into YAML. A key that begins with '-' would be read as an option,
+ *  and one that begins with '*' or '#' would not be text in YAML. */
 static bool is_handy(const char *public_key)
 {
     return isalnum((unsigned char)public_key[0]) != 0;
@@ -86,14 +87,14 @@ helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path, helio
     char line[HELIO_CURVE_CHARS + 1];
     HELIO_AUTO(helio_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST)
-        return helio_fail(err, HELIO_CONFLICT, "%s: already exists; keys are never overwritten: move the file away first",
-                          path);
+        return helio_fail(err, HELIO_CONFLICT,
+                          "%s: already exists; keys are never overwritten: move the file away first", path);
     if (fd < 0)
         return helio_fail(err, HELIO_IO, "%s: cannot create the key file: %s", path, strerror(errno));
     memcpy(line, pair->secret_key, HELIO_CURVE_CHARS);
     line[HELIO_CURVE_CHARS] = '\n';
-    bool written = fchmod(fd, 0600) == 0 && write(fd, line, sizeof line) == (ssize_t)sizeof line &&
-                   fsync(fd) == 0 && sync_directory_of(path);
+    bool written = fchmod(fd, 0600) == 0 && write(fd, line, sizeof line) == (ssize_t)sizeof line && fsync(fd) == 0 &&
+                   sync_directory_of(path);
     int why = errno;
     helio_wipe(line, sizeof line);
     if (written)
@@ -109,11 +110,11 @@ static helio_rc check_access(int fd, const char *path, helio_error_t *err)
         return helio_fail(err, HELIO_INVALID, "%s: not a regular file", path);
     if (info.st_uid != geteuid() && info.st_uid != 0)
         return helio_fail(err, HELIO_FORBIDDEN,
-                          "%s: the key file belongs to user %u, not to the user of this program: change its owner", path,
-                          (unsigned)info.st_uid);
+                          "%s: the key file belongs to user %u, not to the user of this program: change its owner",
+                          path, (unsigned)info.st_uid);
     if (info.st_mode & 077)
-        return helio_fail(err, HELIO_FORBIDDEN, "%s: other users can access the key file (mode %04o): run chmod 600", path,
-                          (unsigned)(info.st_mode & 07777));
+        return helio_fail(err, HELIO_FORBIDDEN, "%s: other users can access the key file (mode %04o): run chmod 600",
+                          path, (unsigned)(info.st_mode & 07777));
     return HELIO_OK;
 }
 
@@ -123,8 +124,8 @@ helio_rc helio_keypair_load(const char *path, helio_keypair_t *ret_pair, helio_e
     if (fd < 0 && errno == ENOENT)
         return helio_fail(err, HELIO_NOT_FOUND, "%s: key file not found", path);
     if (fd < 0)
-        return helio_fail(err, errno == EACCES ? HELIO_FORBIDDEN : HELIO_IO,
-                          "%s: cannot read the key file: %s", path, strerror(errno));
+        return helio_fail(err, errno == EACCES ? HELIO_FORBIDDEN : HELIO_IO, "%s: cannot read the key file: %s", path,
+                          strerror(errno));
     helio_rc rc = check_access(fd, path, err);
     if (rc)
         return rc;

@@ -21,14 +21,12 @@ typedef struct helio_keypair {
  *  as text. */
 HELIO_MUST_CHECK helio_rc helio_keypair_new(helio_keypair_t *ret_pair, helio_error_t *err);
 /*  Creates the file durably, with mode 0600. HELIO_CONFLICT if it exists: keys are never overwritten. */
-HELIO_MUST_CHECK helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path,
-                                             helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path, helio_error_t *err);
 /*  HELIO_NOT_FOUND, HELIO_FORBIDDEN (owner or mode), HELIO_INVALID (not a key); the error's text names the path and the
  *  remedy. */
 HELIO_MUST_CHECK helio_rc helio_keypair_load(const char *path, helio_keypair_t *ret_pair, helio_error_t *err);
 /*  Derives the key pair from a secret key. */
-HELIO_MUST_CHECK helio_rc helio_keypair_of(const char *secret_key, helio_keypair_t *ret_pair,
-                                           helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_keypair_of(const char *secret_key, helio_keypair_t *ret_pair, helio_error_t *err);
 /*  Overwrites both keys. Usable with HELIO_AUTO. */
 void helio_keypair_wipe(helio_keypair_t *pair);
 

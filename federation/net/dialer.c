@@ -1,3 +1,4 @@
+/*  dialer.c -- one connection to one of several servers: dialling, the handshake, the back-off. */
 #include "federation/net/dialer.h"
 
 #include <assert.h>
@@ -7,10 +8,11 @@
 #include <string.h>
 
 #include "federation/base/clock.h"
-#include "federation/base/rng.h"
+#include "federation/base/redial.h"
 #include "federation/net/internal.h"
+#include "federation/net/zap.h"
 
-enum { ENDPOINT_MAX = 255, WHY_SIZE = 160, BACKOFF_SHIFT_MAX = 20, EVENT_BYTES = 6 };
+enum { ENDPOINT_MAX = 255, WHY_SIZE = 160, EVENT_BYTES = 6 };
 
 typedef struct target {
     char endpoint[ENDPOINT_MAX + 1];
@@ -24,14 +26,13 @@ typedef enum state { RESTING, DIALLING, CONNECTED, LEAVING } state_t;
 struct helio_dialer {
     helio_dialer_options_t options; /* strings and targets are not used after helio_dialer_new */
     target_t *targets;
-    size_t current;
+    helio_redial_t redial;
     helio_keypair_t pair;
     helio_net_t *net;
     helio_loop_t *loop;
     helio_rng_t rng;
     state_t state;
     bool was_connected;   /* while LEAVING */
-    unsigned failures;    /* in a row, since something was received */
     helio_timer_t *timer; /* RESTING: the back-off; DIALLING: the attempt's limit; LEAVING: at once */
     void *socket, *monitor;
     helio_source_t *socket_source, *monitor_source;
@@ -44,12 +45,13 @@ static void on_timer(void *arg);
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
 
-static void tell(helio_dialer_t *self, void (*fn)(void *arg, const char *text), const char *text)
+static void tell_end(helio_dialer_t *self, void (*fn)(void *arg, const char *endpoint, const char *why),
+                     const char *endpoint, const char *why)
 {
     if (!fn)
         return;
     self->calling = true;
-    fn(self->options.arg, text);
+    fn(self->options.arg, endpoint, why);
     self->calling = false;
 }
 
@@ -70,38 +72,17 @@ static void close_sockets(helio_dialer_t *self, int linger_ms)
     self->monitor = NULL;
 }
 
-/*  Half of the delay is fixed, half is random, so that many agents that lose one broker do not return at the same
- *  time. */
-static int64_t backoff_ms(helio_dialer_t *self)
-{
-    int64_t delay_ms = self->options.backoff_min_ms;
-    for (unsigned i = 0;
-         i < self->failures && i < BACKOFF_SHIFT_MAX && delay_ms < self->options.backoff_max_ms; i++)
-        delay_ms *= 2;
-    if (delay_ms > self->options.backoff_max_ms)
-        delay_ms = self->options.backoff_max_ms;
-    return delay_ms / 2 + (int64_t)helio_rng_below(&self->rng, (uint64_t)(delay_ms / 2) + 1);
-}
-
 /*  Ends the connection or attempt and continues with the next target. From the loop only. */
 static void hang_up(helio_dialer_t *self)
 {
     char why[WHY_SIZE];
     bool connected = self->state == CONNECTED || (self->state == LEAVING && self->was_connected);
-    const char *endpoint = self->targets[self->current].endpoint;
+    const char *endpoint = self->targets[self->redial.target].endpoint;
     memcpy(why, self->why, sizeof why);
     close_sockets(self, 0);
     self->state = RESTING;
-    self->current = (self->current + 1) % self->options.target_count;
-    helio_timer_arm(self->timer, backoff_ms(self), 0);
-    self->failures++;
-    if (connected) {
-        tell(self, self->options.on_disconnected, why);
-    } else if (self->options.on_failed) {
-        self->calling = true;
-        self->options.on_failed(self->options.arg, endpoint, why);
-        self->calling = false;
-    }
+    helio_timer_arm(self->timer, helio_redial_next(&self->redial, &self->rng), 0);
+    tell_end(self, connected ? self->options.on_disconnected : self->options.on_failed, endpoint, why);
 }
 
 /*  As hang_up, but in the loop's next turn: for callers that do not expect callbacks. */
@@ -117,8 +98,7 @@ static void leave(helio_dialer_t *self, const char *why)
 
 void helio_dialer_redial(helio_dialer_t *self, const char *why, uint32_t times)
 {
-    if (times && self->failures < times - 1)
-        self->failures = times - 1;
+    helio_redial_refused(&self->redial, times);
     leave(self, why ? why : "redial");
 }
 
@@ -132,7 +112,7 @@ static bool receive(helio_dialer_t *self)
     if (received && zmq_msg_more(&frame)) {
         helio_socket_skip_parts(self->socket); /* frames are single-part: ignore others */
     } else if (received && zmq_msg_size(&frame) <= self->options.frame_max_bytes) {
-        self->failures = 0;
+        helio_redial_heard(&self->redial);
         self->calling = true;
         self->options.on_message(self->options.arg,
                                  (helio_text_t){zmq_msg_data(&frame), (uint32_t)zmq_msg_size(&frame)});
@@ -150,15 +130,16 @@ static void on_readable(void *arg)
         continue;
 }
 
-/* ---- the socket's news --------------------------------------------------------------------------------- */
+/* ---- events of the socket ----------------------------------------------------------------------------------- */
 
-/*  False if there is none. */
-static bool next_event(helio_dialer_t *self, uint16_t *ret_event)
+/*  False if no event is left. */
+static bool next_event(helio_dialer_t *self, uint16_t *ret_event, uint32_t *ret_value)
 {
     uint8_t bytes[EVENT_BYTES];
     if (zmq_recv(self->monitor, bytes, sizeof bytes, ZMQ_DONTWAIT) != EVENT_BYTES)
         return false;
     memcpy(ret_event, bytes, sizeof *ret_event);
+    memcpy(ret_value, bytes + sizeof *ret_event, sizeof *ret_value);
     helio_socket_skip_parts(self->monitor);
     return true;
 }
@@ -180,20 +161,26 @@ static void connected(helio_dialer_t *self)
         return;
     self->state = CONNECTED;
     helio_timer_disarm(self->timer);
-    tell(self, self->options.on_connected, self->targets[self->current].endpoint);
+    if (!self->options.on_connected)
+        return;
+    self->calling = true;
+    self->options.on_connected(self->options.arg, helio_dialer_endpoint(self));
+    self->calling = false;
 }
 
 static void on_event(void *arg)
 {
     helio_dialer_t *self = arg;
     uint16_t event;
-    while (self->monitor && next_event(self, &event)) {
+    uint32_t value;
+    while (self->monitor && next_event(self, &event, &value)) {
         switch (event) {
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
             connected(self);
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-            lost(self, "the server does not know this key: ask its operator to add it");
+            lost(self, value == HELIO_ZAP_CLOSED ? "the server admits nobody now: it does not lead, or has no keys yet"
+                                                 : "the server does not know this key: ask its operator to add it");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
@@ -218,9 +205,8 @@ static void on_event(void *arg)
 static bool open_monitor(helio_dialer_t *self)
 {
     enum {
-        EVENTS = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                 ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED
+        EVENTS = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED
     };
     char address[64];
     (void)snprintf(address, sizeof address, "inproc://helio-dialer-%p-%llu", (void *)self,
@@ -228,8 +214,7 @@ static bool open_monitor(helio_dialer_t *self)
     if (zmq_socket_monitor(self->socket, address, EVENTS) != 0)
         return false;
     self->monitor = zmq_socket(helio_net_context(self->net), ZMQ_PAIR);
-    return self->monitor && helio_socket_int(self->monitor, ZMQ_LINGER, 0) &&
-           zmq_connect(self->monitor, address) == 0;
+    return self->monitor && helio_socket_int(self->monitor, ZMQ_LINGER, 0) && zmq_connect(self->monitor, address) == 0;
 }
 
 static bool open_socket(helio_dialer_t *self, const target_t *target)
@@ -252,7 +237,7 @@ static void dial(helio_dialer_t *self)
 {
     self->attempts++;
     self->state = DIALLING;
-    if (!open_socket(self, &self->targets[self->current])) {
+    if (!open_socket(self, &self->targets[self->redial.target])) {
         (void)snprintf(self->why, sizeof self->why, "%s", zmq_strerror(errno));
         hang_up(self);
         return;
@@ -270,8 +255,7 @@ static void on_timer(void *arg)
         dial(self);
         break;
     case DIALLING:
-        (void)snprintf(self->why, sizeof self->why, "no answer within %lld ms",
-                       (long long)self->options.connect_ms);
+        (void)snprintf(self->why, sizeof self->why, "no answer within %lld ms", (long long)self->options.connect_ms);
         hang_up(self);
         break;
     case LEAVING:
@@ -282,7 +266,7 @@ static void on_timer(void *arg)
     }
 }
 
-/* ---- beginning and end --------------------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------------------------- */
 
 static void set_defaults(helio_dialer_options_t *options)
 {
@@ -301,8 +285,7 @@ static helio_rc check_target(const helio_dialer_target_t *target, helio_error_t 
 {
     const char *endpoint = target->endpoint;
     if (!helio_endpoint_is_valid(endpoint, false))
-        return helio_fail(err, HELIO_INVALID, "%.*s: not an endpoint: write tcp://HOST:PORT", ENDPOINT_MAX,
-                          endpoint);
+        return helio_fail(err, HELIO_INVALID, "%.*s: not an endpoint: write tcp://HOST:PORT", ENDPOINT_MAX, endpoint);
     if (!target->server_key || !helio_curve_key_is_valid(helio_text_of(target->server_key)))
         return helio_fail(err, HELIO_INVALID, "%s: the server key is not a public key (40 characters of Z85)",
                           endpoint);
@@ -322,11 +305,13 @@ helio_rc helio_dialer_new(helio_net_t *net, helio_loop_t *loop, const helio_dial
     helio_dialer_t *self = helio_new(1, sizeof *self);
     self->options = *options;
     set_defaults(&self->options);
+    self->redial = (helio_redial_t){.target_count = (uint32_t)options->target_count,
+                                    .least_ms = self->options.backoff_min_ms,
+                                    .most_ms = self->options.backoff_max_ms};
     self->pair = pair;
     self->net = net;
     self->loop = loop;
-    self->rng.state =
-        options->seed ? options->seed : (uint64_t)(uintptr_t)self ^ (uint64_t)helio_clock_boot_ms();
+    self->rng.state = options->seed ? options->seed : (uint64_t)(uintptr_t)self ^ (uint64_t)helio_clock_boot_ms();
     self->targets = helio_new(options->target_count, sizeof *self->targets);
     for (size_t i = 0; i < options->target_count; i++) {
         memcpy(self->targets[i].endpoint, options->targets[i].endpoint, strlen(options->targets[i].endpoint));
@@ -346,8 +331,7 @@ void helio_dialer_destroy(helio_dialer_t **self_p)
     if (!self)
         return;
     assert(!self->calling);
-    close_sockets(self,
-                  self->state == CONNECTED && self->options.linger_ms > 0 ? self->options.linger_ms : 0);
+    close_sockets(self, self->state == CONNECTED && self->options.linger_ms > 0 ? self->options.linger_ms : 0);
     helio_timer_destroy(&self->timer);
     helio_keypair_wipe(&self->pair);
     free(self->targets);
@@ -375,5 +359,5 @@ bool helio_dialer_is_connected(const helio_dialer_t *self)
 
 const char *helio_dialer_endpoint(const helio_dialer_t *self)
 {
-    return self->targets[self->current].endpoint;
+    return self->targets[self->redial.target].endpoint;
 }

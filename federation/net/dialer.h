@@ -32,25 +32,24 @@ typedef struct helio_dialer_options {
     size_t target_count;
     const char *secret_key;   /* own, Z85 */
     uint32_t frame_max_bytes; /* [1 MiB] */
-    uint32_t
-        queue_messages; /* ZeroMQ's high-water mark per direction; beyond it, sending returns HELIO_BUSY [128] */
-    uint32_t burst;     /* messages served per turn of the loop [256] */
-    int64_t connect_ms; /* limit of an attempt, including the handshake [10 s] */
-    int64_t backoff_min_ms; /* [250 ms] */
-    int64_t backoff_max_ms; /* [30 s] */
-    int linger_ms;          /* how long destroying may wait for sent messages [1 s; -1 = not at all] */
-    uint64_t seed;          /* of the jitter; different for each dialer [from its address and the clock] */
+    uint32_t queue_messages;  /* ZeroMQ's high-water mark per direction; beyond it, sending returns HELIO_BUSY [128] */
+    uint32_t burst;           /* messages served per turn of the loop [256] */
+    int64_t connect_ms;       /* limit of an attempt, including the handshake [10 s] */
+    int64_t backoff_min_ms;   /* [250 ms] */
+    int64_t backoff_max_ms;   /* [30 s] */
+    int linger_ms;            /* how long destroying may wait for sent messages [1 s; -1 = not at all] */
+    uint64_t seed;            /* of the jitter; different for each dialer [from its address and the clock] */
     void (*on_message)(void *arg, helio_text_t frame);     /* the view lives during this call */
     void (*on_connected)(void *arg, const char *endpoint); /* may be NULL */
-    void (*on_disconnected)(void *arg, const char *why);   /* after on_connected only; may be NULL */
+    void (*on_disconnected)(void *arg, const char *endpoint,
+                            const char *why);                            /* after on_connected only; may be NULL */
     void (*on_failed)(void *arg, const char *endpoint, const char *why); /* an attempt failed; may be NULL */
     void *arg;
 } helio_dialer_options_t;
 
 /*  Dials in the loop's next turn. HELIO_INVALID names the invalid endpoint or key. */
-HELIO_MUST_CHECK helio_rc helio_dialer_new(helio_net_t *net, helio_loop_t *loop,
-                                           const helio_dialer_options_t *options, helio_dialer_t **ret_dialer,
-                                           helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_dialer_new(helio_net_t *net, helio_loop_t *loop, const helio_dialer_options_t *options,
+                                           helio_dialer_t **ret_dialer, helio_error_t *err);
 void helio_dialer_destroy(helio_dialer_t **self_p); /* calls nothing back */
 
 /*  Never blocks. HELIO_BUSY: the queue is full, try later; HELIO_UNAVAILABLE: not connected; HELIO_TOO_BIG;

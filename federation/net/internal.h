@@ -21,8 +21,7 @@ helio_source_t *helio_source_of_socket(helio_loop_t *loop, void *socket, helio_l
 bool helio_endpoint_is_valid(const char *endpoint, bool binding);
 
 /*  Sets the options of every socket towards the network. False: an option was refused (errno). */
-bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue_messages,
-                          const char *endpoint);
+bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue_messages, const char *endpoint);
 bool helio_socket_int(void *socket, int option, int value);
 bool helio_socket_text(void *socket, int option, const char *value);
 

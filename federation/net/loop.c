@@ -1,3 +1,4 @@
+/*  loop.c -- polls descriptors and timers, and calls their handlers. */
 #include "federation/net/loop.h"
 
 #include <assert.h>
@@ -139,8 +140,7 @@ static void run_timers(helio_loop_t *self)
 
 static short events_of(unsigned interest)
 {
-    return (short)((interest & HELIO_LOOP_IN ? ZMQ_POLLIN : 0) |
-                   (interest & HELIO_LOOP_OUT ? ZMQ_POLLOUT : 0));
+    return (short)((interest & HELIO_LOOP_IN ? ZMQ_POLLIN : 0) | (interest & HELIO_LOOP_OUT ? ZMQ_POLLOUT : 0));
 }
 
 static helio_source_t *source_new(helio_loop_t *loop, zmq_pollitem_t item, helio_loop_fn *fn, void *arg)

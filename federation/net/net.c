@@ -1,3 +1,4 @@
+/*  net.c -- the ZeroMQ context, and the options of its sockets. */
 #include "federation/net/net.h"
 
 #include <czmq.h>
@@ -85,12 +86,11 @@ bool helio_socket_text(void *socket, int option, const char *value)
     return zmq_setsockopt(socket, option, value, strlen(value)) == 0;
 }
 
-bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue_messages,
-                          const char *endpoint)
+bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue_messages, const char *endpoint)
 {
     int64_t frame_max = (int64_t)frame_max_bytes + CURVE_OVERHEAD;
     int queue = (int)queue_messages;
-    /* No option keeps libzmq's default: those are "unlimited", "for ever" and "queue for absent peers". */
+    /* Every option is set, since libzmq's defaults are "unlimited", "for ever" and "queue for absent peers". */
     return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max) == 0 &&
            helio_socket_int(socket, ZMQ_SNDHWM, queue) && helio_socket_int(socket, ZMQ_RCVHWM, queue) &&
            helio_socket_int(socket, ZMQ_SNDTIMEO, 0) && helio_socket_int(socket, ZMQ_RCVTIMEO, 0) &&
@@ -99,8 +99,7 @@ bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue
            helio_socket_int(socket, ZMQ_HEARTBEAT_TIMEOUT, SILENCE_MS) &&
            helio_socket_int(socket, ZMQ_HEARTBEAT_TTL, SILENCE_MS) &&
            helio_socket_int(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) &&
-           helio_socket_int(socket, ZMQ_TCP_MAXRT, SILENCE_MS) &&
-           helio_socket_int(socket, ZMQ_TCP_KEEPALIVE, 1) &&
+           helio_socket_int(socket, ZMQ_TCP_MAXRT, SILENCE_MS) && helio_socket_int(socket, ZMQ_TCP_KEEPALIVE, 1) &&
            helio_socket_int(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL);
 }
 

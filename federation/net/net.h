@@ -11,7 +11,8 @@
 
 typedef struct helio_net helio_net_t;
 
-/*  sockets_max limits the number of open ZeroMQ sockets (0 = 1023; a dialer uses up to 6, a server 2). */
+/*  sockets_max limits the number of open ZeroMQ sockets (0 = 1023; a dialer uses up to 6, a server 1 and one for each
+ *  connection). */
 HELIO_MUST_CHECK helio_rc helio_net_new(int sockets_max, helio_net_t **ret_net, helio_error_t *err);
 /*  Waits at most for the linger time of the last messages. */
 void helio_net_destroy(helio_net_t **self_p);

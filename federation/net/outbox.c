@@ -1,3 +1,4 @@
+/*  outbox.c -- a bounded queue of frames. */
 #include "federation/net/outbox.h"
 
 #include <assert.h>

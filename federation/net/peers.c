@@ -1,28 +1,62 @@
+/*  peers.c -- the tables of grants and peers. */
 #include "federation/net/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <utlist.h>
+
+#include "federation/base/clock.h"
+
+enum { SEE_OFF_STEP_MS = 2 };
+
+const char *helio_gone_name(helio_gone_t why)
+{
+    static const char *const words[HELIO_GONE_COUNT] = {"unreachable", "overflow", "idle", "revoked", "crowded"};
+    return (unsigned)why < HELIO_GONE_COUNT ? words[why] : "unknown";
+}
+
+static void unset_ready(helio_peers_t *self, helio_peer_t *peer)
+{
+    if (!peer->ready)
+        return;
+    DL_DELETE2(self->ready, peer, ready_previous, ready_next);
+    peer->ready = false;
+    self->ready_count--;
+}
+
+static void leave_lists(helio_peers_t *self, helio_peer_t *peer)
+{
+    if (peer->allowed) {
+        DL_DELETE2(peer->allowed->peers, peer, previous, next);
+        peer->allowed->peer_count--;
+    } else {
+        DL_DELETE2(self->strangers, peer, previous, next);
+        self->stranger_count--;
+    }
+    unset_ready(self, peer);
+}
 
 void helio_peers_forget(helio_peers_t *self, helio_peer_t *peer)
 {
     HASH_DELETE(by_handle, self->by_handle, peer);
-    HASH_DELETE(by_route, self->by_route, peer);
-    DL_DELETE2(peer->allowed->peers, peer, previous, next);
-    peer->allowed->peer_count--;
+    leave_lists(self, peer);
+    self->spoken_count -= peer->spoken;
     self->outbox_messages -= peer->outbox.messages;
     self->outbox_bytes -= peer->outbox.bytes;
     helio_outbox_clear(&peer->outbox);
+    helio_line_close(&peer->line, 0);
     free(peer);
 }
 
 void helio_peers_retire(helio_peers_t *self, helio_peer_t *peer, helio_gone_t why)
 {
-    if (self->farewell_count == self->farewell_capacity) {
+    if (peer->spoken && self->farewell_count == self->farewell_capacity) {
         self->farewell_capacity = self->farewell_capacity ? 2 * self->farewell_capacity : 16;
         self->farewells = helio_grow(self->farewells, self->farewell_capacity, sizeof *self->farewells);
     }
-    self->farewells[self->farewell_count++] = (helio_farewell_t){peer->handle, why};
+    if (peer->spoken)
+        self->farewells[self->farewell_count++] = (helio_farewell_t){peer->handle, why};
     helio_peers_forget(self, peer);
 }
 
@@ -44,6 +78,8 @@ void helio_peers_clear(helio_peers_t *self)
     helio_allowed_t *allowed, *next;
     HASH_ITER(hh, self->allowed, allowed, next)
     helio_peers_revoke(self, allowed);
+    while (self->strangers)
+        helio_peers_forget(self, self->strangers);
     free(self->farewells);
     *self = (helio_peers_t){0};
 }
@@ -70,6 +106,34 @@ void helio_peers_allow(helio_peers_t *self, helio_text_t key, helio_text_t princ
     allowed->keep = true;
 }
 
+helio_rc helio_grant_check(helio_text_t public_key, helio_text_t principal, helio_error_t *err)
+{
+    if (!principal.size || principal.size > HELIO_PRINCIPAL_MAX || memchr(principal.data, '\0', principal.size))
+        return helio_fail(err, HELIO_INVALID, "the name of a principal must have 1 to %d bytes", HELIO_PRINCIPAL_MAX);
+    if (!helio_curve_key_is_valid(public_key))
+        return helio_fail(err, HELIO_INVALID, "%.*s: the key \"%.*s\" is not a public key (40 characters of Z85)",
+                          HELIO_TEXT_ARGS(principal), HELIO_TEXT_ARGS(public_key));
+    return HELIO_OK;
+}
+
+helio_rc helio_peers_replace(helio_peers_t *self, const helio_grant_t *grants, size_t count, helio_error_t *err)
+{
+    helio_allowed_t *allowed, *next;
+    for (size_t i = 0; i < count; i++) {
+        helio_rc rc = helio_grant_check(grants[i].public_key, grants[i].principal, err);
+        if (rc)
+            return rc;
+    }
+    HASH_ITER(hh, self->allowed, allowed, next)
+    allowed->keep = false;
+    for (size_t i = 0; i < count; i++)
+        helio_peers_allow(self, grants[i].public_key, grants[i].principal);
+    HASH_ITER(hh, self->allowed, allowed, next)
+    if (!allowed->keep)
+        helio_peers_revoke(self, allowed);
+    return HELIO_OK;
+}
+
 helio_peer_t *helio_peers_find(const helio_peers_t *self, uint64_t handle)
 {
     helio_peer_t *peer = NULL;
@@ -88,27 +152,67 @@ static void make_room(helio_peers_t *self, helio_allowed_t *allowed, uint32_t pe
     helio_peers_retire(self, silent, HELIO_GONE_CROWDED);
 }
 
-helio_peer_t *helio_peers_of(helio_peers_t *self, uint32_t route, helio_allowed_t *allowed, int64_t now_ms,
-                             uint32_t per_key_max)
+helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_line_t *line, int64_t now_ms,
+                              uint32_t strangers_max)
 {
-    helio_peer_t *peer = NULL;
-    HASH_FIND(by_route, self->by_route, &route, sizeof route, peer);
-    if (peer && peer->allowed != allowed) {
-        /* Another peer has the route now, so the former connection has ended. */
-        helio_peers_retire(self, peer, HELIO_GONE_UNREACHABLE);
-        peer = NULL;
-    }
-    if (!peer) {
-        make_room(self, allowed, per_key_max);
-        peer = helio_new(1, sizeof *peer);
-        peer->handle = ++self->last_handle;
-        peer->route = route;
-        peer->allowed = allowed;
-        HASH_ADD(by_handle, self->by_handle, handle, sizeof peer->handle, peer);
-        HASH_ADD(by_route, self->by_route, route, sizeof peer->route, peer);
-        DL_APPEND2(allowed->peers, peer, previous, next);
-        allowed->peer_count++;
-    }
+    if (self->stranger_count >= strangers_max)
+        helio_peers_forget(self, self->strangers);
+    helio_peer_t *peer = helio_new(1, sizeof *peer);
+    peer->handle = handle;
+    peer->line = *line;
     peer->heard_ms = now_ms;
+    HASH_ADD(by_handle, self->by_handle, handle, sizeof peer->handle, peer);
+    DL_APPEND2(self->strangers, peer, previous, next);
+    self->stranger_count++;
     return peer;
+}
+
+void helio_peers_admit(helio_peers_t *self, helio_peer_t *peer, helio_allowed_t *allowed, uint32_t per_key_max)
+{
+    make_room(self, allowed, per_key_max);
+    DL_DELETE2(self->strangers, peer, previous, next);
+    self->stranger_count--;
+    peer->allowed = allowed;
+    DL_APPEND2(allowed->peers, peer, previous, next);
+    allowed->peer_count++;
+}
+
+void helio_peers_heard(helio_peers_t *self, helio_peer_t *peer, int64_t now_ms)
+{
+    self->spoken_count += !peer->spoken;
+    peer->spoken = true;
+    peer->heard_ms = now_ms;
+}
+
+void helio_peers_set_ready(helio_peers_t *self, helio_peer_t *peer)
+{
+    if (peer->ready)
+        return;
+    peer->ready = true;
+    self->ready_count++;
+    DL_APPEND2(self->ready, peer, ready_previous, ready_next);
+}
+
+helio_peer_t *helio_peers_take_ready(helio_peers_t *self)
+{
+    helio_peer_t *peer = self->ready;
+    if (peer)
+        unset_ready(self, peer);
+    return peer;
+}
+
+void helio_peers_see_off(helio_peers_t *self, int linger_ms)
+{
+    static const struct timespec step = {.tv_nsec = SEE_OFF_STEP_MS * 1000000L};
+    int64_t end_ms = helio_clock_boot_ms() + linger_ms;
+    helio_peer_t *peer, *next;
+    HASH_ITER(by_handle, self->by_handle, peer, next)
+    helio_line_close(&peer->line, linger_ms);
+    while (self->by_handle && helio_clock_boot_ms() < end_ms) {
+        HASH_ITER(by_handle, self->by_handle, peer, next)
+        if (peer->line.relay.inner < 0 || !helio_relay_pump(&peer->line.relay))
+            helio_peers_forget(self, peer);
+        if (self->by_handle)
+            (void)nanosleep(&step, NULL);
+    }
 }

@@ -1,6 +1,9 @@
+/*  zap.c -- answers libzmq's authentication requests from the table of grants. */
 #include "federation/net/zap.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +13,8 @@
 enum { PARTS = 7, PART_MAX = 255, BURST = 64, CURVE_BYTES = 32 };
 enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, ROUTING_ID, MECHANISM, CREDENTIALS };
 
-static const char ENDPOINT[] = "inproc://zeromq.zap.01"; /* as RFC 27 has it */
+static const char ENDPOINT[] = "inproc://zeromq.zap.01"; /* as in RFC 27 */
+static const char DOMAIN_FORM[] = "heliostat/%" PRIu64;
 
 typedef struct part {
     char bytes[PART_MAX];
@@ -30,7 +34,7 @@ static bool part_is(const part_t *part, const char *text)
     return part->size == strlen(text) && memcmp(part->bytes, text, part->size) == 0;
 }
 
-/*  False if there is no request. A request of another shape leaves parts empty and is therefore refused. */
+/*  False if no request is left. A request of another shape leaves parts empty and is therefore refused. */
 static bool receive(helio_zap_t *self, part_t parts[PARTS])
 {
     memset(parts, 0, PARTS * sizeof parts[0]);
@@ -48,19 +52,41 @@ static bool receive(helio_zap_t *self, part_t parts[PARTS])
     return true;
 }
 
-static bool judge(const helio_zap_t *self, const part_t parts[PARTS], char ret_key[HELIO_CURVE_SIZE])
+void helio_zap_domain(uint64_t number, char ret_domain[HELIO_ZAP_DOMAIN_SIZE])
 {
-    if (!part_is(&parts[VERSION], "1.0") || !part_is(&parts[DOMAIN], HELIO_ZAP_DOMAIN) ||
-        !part_is(&parts[MECHANISM], "CURVE") || parts[CREDENTIALS].size != CURVE_BYTES)
+    (void)snprintf(ret_domain, HELIO_ZAP_DOMAIN_SIZE, DOMAIN_FORM, number);
+}
+
+/*  The domain is our own text, so it is compared with what we would write. */
+static bool number_of(const part_t *domain, uint64_t *ret_number)
+{
+    char text[HELIO_ZAP_DOMAIN_SIZE] = "", again[HELIO_ZAP_DOMAIN_SIZE];
+    if (domain->size >= sizeof text)
         return false;
-    return zmq_z85_encode(ret_key, (const uint8_t *)parts[CREDENTIALS].bytes, CURVE_BYTES) &&
-           self->allowed(self->arg, ret_key);
+    memcpy(text, domain->bytes, domain->size);
+    const char *digits = strchr(text, '/');
+    *ret_number = digits ? strtoull(digits + 1, NULL, 10) : 0;
+    helio_zap_domain(*ret_number, again);
+    return strcmp(text, again) == 0;
+}
+
+static helio_zap_answer_t judge(const helio_zap_t *self, const part_t parts[PARTS], char ret_key[HELIO_CURVE_SIZE])
+{
+    uint64_t number;
+    if (!part_is(&parts[VERSION], "1.0") || !number_of(&parts[DOMAIN], &number) ||
+        !part_is(&parts[MECHANISM], "CURVE") || parts[CREDENTIALS].size != CURVE_BYTES ||
+        !zmq_z85_encode(ret_key, (const uint8_t *)parts[CREDENTIALS].bytes, CURVE_BYTES))
+        return HELIO_ZAP_UNKNOWN;
+    return self->allowed(self->arg, number, ret_key);
 }
 
 /*  If the answer cannot be sent, the handshake times out, and the peer is not admitted. */
-static void answer(helio_zap_t *self, const part_t *request_id, const char *code, const char *text,
-                   const char *user)
+static void answer(helio_zap_t *self, const part_t *request_id, helio_zap_answer_t verdict, const char *user)
 {
+    const char *code = verdict == HELIO_ZAP_KNOWN ? "200" : verdict == HELIO_ZAP_CLOSED ? "500" : "400";
+    const char *text = verdict == HELIO_ZAP_KNOWN    ? "OK"
+                       : verdict == HELIO_ZAP_CLOSED ? "nobody is admitted now"
+                                                     : "key not known";
     const struct {
         const char *bytes;
         size_t size;
@@ -69,8 +95,7 @@ static void answer(helio_zap_t *self, const part_t *request_id, const char *code
                  {user, strlen(user)}, {"", 0}};
     size_t count = sizeof parts / sizeof parts[0];
     for (size_t i = 0; i < count; i++)
-        if (zmq_send(self->socket, parts[i].bytes, parts[i].size,
-                     ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0)) < 0)
+        if (zmq_send(self->socket, parts[i].bytes, parts[i].size, ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0)) < 0)
             return;
 }
 
@@ -80,19 +105,15 @@ static void on_request(void *arg)
     part_t parts[PARTS];
     for (int i = 0; i < BURST && receive(self, parts); i++) {
         char key[HELIO_CURVE_SIZE] = "";
-        bool allowed = judge(self, parts, key);
-        if (allowed) {
-            self->accepted++;
-            answer(self, &parts[REQUEST_ID], "200", "OK", key);
-        } else {
-            self->refused++;
-            answer(self, &parts[REQUEST_ID], "400", "key not known", "");
-        }
+        helio_zap_answer_t verdict = judge(self, parts, key);
+        self->accepted += verdict == HELIO_ZAP_KNOWN;
+        self->refused += verdict != HELIO_ZAP_KNOWN;
+        answer(self, &parts[REQUEST_ID], verdict, verdict == HELIO_ZAP_KNOWN ? key : "");
     }
 }
 
-helio_rc helio_zap_new(helio_net_t *net, helio_loop_t *loop, helio_zap_fn *allowed, void *arg,
-                       helio_zap_t **ret_zap, helio_error_t *err)
+helio_rc helio_zap_new(helio_net_t *net, helio_loop_t *loop, helio_zap_fn *allowed, void *arg, helio_zap_t **ret_zap,
+                       helio_error_t *err)
 {
     void *socket = zmq_socket(helio_net_context(net), ZMQ_REP);
     if (!socket)
@@ -101,8 +122,7 @@ helio_rc helio_zap_new(helio_net_t *net, helio_loop_t *loop, helio_zap_fn *allow
         bool taken = errno == EADDRINUSE;
         const char *why = zmq_strerror(errno);
         (void)zmq_close(socket);
-        return taken ? helio_fail(err, HELIO_CONFLICT,
-                                  "this net already has a server: use one net per server")
+        return taken ? helio_fail(err, HELIO_CONFLICT, "this net already has a server: use one net per server")
                      : helio_fail(err, HELIO_IO, "cannot bind the authenticator: %s", why);
     }
     helio_zap_t *self = helio_new(1, sizeof *self);

@@ -1,3 +1,4 @@
+/*  budget.c -- parses and formats budgets, and computes periods and the expected use of runs. */
 #include "federation/policy/budget.h"
 
 #include <assert.h>
@@ -42,9 +43,7 @@ const char *helio_budget_level_name(uint32_t level)
 
 helio_budget_level_t helio_budget_level(int64_t limit, int64_t left)
 {
-    return left <= 0           ? HELIO_BUDGET_LEVEL_FULL
-           : left <= limit / 5 ? HELIO_BUDGET_LEVEL_HIGH
-                               : HELIO_BUDGET_LEVEL_LOW;
+    return left <= 0 ? HELIO_BUDGET_LEVEL_FULL : left <= limit / 5 ? HELIO_BUDGET_LEVEL_HIGH : HELIO_BUDGET_LEVEL_LOW;
 }
 
 const char *helio_period_name(uint32_t period)
@@ -52,7 +51,7 @@ const char *helio_period_name(uint32_t period)
     return period < HELIO_PERIOD_COUNT ? period_names[period] : "unknown";
 }
 
-/* ---- as they are written ------------------------------------------------------------------------------- */
+/* ---- notation ------------------------------------------------------------------------------------------------ */
 
 typedef struct unit {
     const char *word;
@@ -133,12 +132,11 @@ static helio_rc no_unit(helio_text_t text, helio_text_t word, helio_error_t *err
 {
     const char *meant = meant_unit(word);
     if (!word.size)
-        return helio_fail(err, HELIO_INVALID, "budget '%.*s': the unit is missing: add USD, gpu-h, t or kg",
+        return helio_fail(err, HELIO_INVALID, "'%.*s': the unit is missing: add USD, gpu-h, t or kg",
                           HELIO_TEXT_ARGS(text));
-    return helio_fail(err, HELIO_INVALID, "budget '%.*s': unknown unit '%.*s'; %s%s%s",
-                      HELIO_TEXT_ARGS(text), HELIO_TEXT_ARGS(word),
-                      meant ? "did you mean '" : "the units are USD, gpu-h, t and kg", meant ? meant : "",
-                      meant ? "'?" : "");
+    return helio_fail(err, HELIO_INVALID, "'%.*s': unknown unit '%.*s'; %s%s%s", HELIO_TEXT_ARGS(text),
+                      HELIO_TEXT_ARGS(word), meant ? "did you mean '" : "the units are USD, gpu-h, t and kg",
+                      meant ? meant : "", meant ? "'?" : "");
 }
 
 static helio_rc parse_period(helio_text_t text, helio_text_t word, uint32_t *ret_period, helio_error_t *err)
@@ -152,11 +150,10 @@ static helio_rc parse_period(helio_text_t text, helio_text_t word, uint32_t *ret
         helio_suggestion_offer(&meant, period_names[i]);
     }
     if (!word.size)
-        return helio_fail(err, HELIO_INVALID, "budget '%.*s': the period is missing: add /day, /week or /month",
+        return helio_fail(err, HELIO_INVALID, "'%.*s': the period is missing: add /day, /week or /month",
                           HELIO_TEXT_ARGS(text));
-    return helio_fail(err, HELIO_INVALID, "budget '%.*s': unknown period '%.*s'; %s%s%s",
-                      HELIO_TEXT_ARGS(text), HELIO_TEXT_ARGS(word),
-                      meant.best ? "did you mean '" : "the periods are day, week and month",
+    return helio_fail(err, HELIO_INVALID, "'%.*s': unknown period '%.*s'; %s%s%s", HELIO_TEXT_ARGS(text),
+                      HELIO_TEXT_ARGS(word), meant.best ? "did you mean '" : "the periods are day, week and month",
                       meant.best ? meant.best : "", meant.best ? "'?" : "");
 }
 
@@ -169,8 +166,7 @@ static uint32_t parse_number(helio_text_t text, helio_wide_t *ret_millionths)
     uint32_t at = 0, digits = 0;
     for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, digits++)
         value = value < most ? value * 10 + (text.data[at] - '0') * 1000000 : most;
-    if (digits && at + 1 < text.size && text.data[at] == '.' && text.data[at + 1] >= '0' &&
-        text.data[at + 1] <= '9')
+    if (digits && at + 1 < text.size && text.data[at] == '.' && text.data[at + 1] >= '0' && text.data[at + 1] <= '9')
         for (at++; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++) {
             scale /= 10;
             if (!scale)
@@ -181,8 +177,7 @@ static uint32_t parse_number(helio_text_t text, helio_wide_t *ret_millionths)
     return digits ? at : 0;
 }
 
-static helio_rc parse_none(helio_text_t text, helio_text_t rest, helio_budget_ask_t *ret_ask,
-                           helio_error_t *err)
+static helio_rc parse_none(helio_text_t text, helio_text_t rest, helio_budget_ask_t *ret_ask, helio_error_t *err)
 {
     const unit_t *unit = unit_of(rest);
     if (rest.size && !unit)
@@ -196,17 +191,16 @@ helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask, heli
     static const char none[] = "none";
     helio_text_t rest = trimmed(text);
     if (text.size > HELIO_BUDGET_TEXT_SIZE - 1)
-        return helio_fail(err, HELIO_INVALID,
-                          "a budget is written as '5000 gpu-h/month'; %u bytes are too long", text.size);
+        return helio_fail(err, HELIO_INVALID, "a budget is written as '5000 gpu-h/month'; %u bytes are too long",
+                          text.size);
     if (rest.size >= 4 && memcmp(rest.data, none, 4) == 0 && (rest.size == 4 || is_blank(rest.data[4])))
         return parse_none(text, trimmed((helio_text_t){rest.data + 4, rest.size - 4}), ret_ask, err);
     helio_wide_t millionths = 0;
     uint32_t size = parse_number(rest, &millionths);
     if (!size)
-        return helio_fail(
-            err, HELIO_INVALID,
-            "budget '%.*s': write it as '5000 gpu-h/month', '20000 USD/month', '2 t/month' or 'none'",
-            HELIO_TEXT_ARGS(text));
+        return helio_fail(err, HELIO_INVALID,
+                          "'%.*s': write it as '5000 gpu-h/month', '20000 USD/month', '2 t/month' or 'none'",
+                          HELIO_TEXT_ARGS(text));
     rest = trimmed((helio_text_t){rest.data + size, rest.size - size});
     const char *slash = rest.size ? memchr(rest.data, '/', rest.size) : NULL;
     uint32_t word_size = slash ? (uint32_t)(slash - rest.data) : rest.size;
@@ -222,7 +216,7 @@ helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask, heli
         return rc;
     helio_wide_t amount = millionths * unit->scale / 1000000;
     if (amount > HELIO_BUDGET_AMOUNT_MAX)
-        return helio_fail(err, HELIO_INVALID, "budget '%.*s': the amount is too large; 'none' sets no limit",
+        return helio_fail(err, HELIO_INVALID, "'%.*s': the amount is too large; 'none' sets no limit",
                           HELIO_TEXT_ARGS(text));
     ask.budget.limit = (int64_t)amount;
     *ret_ask = ask;
@@ -241,20 +235,22 @@ void helio_budget_text(uint32_t kind, helio_budget_t budget, char ret_text[HELIO
     (void)snprintf(decimals, sizeof decimals, ".%06d", (int)millionths);
     for (size_t end = strlen(decimals); end && (decimals[end - 1] == '0' || decimals[end - 1] == '.'); end--)
         decimals[end - 1] = '\0';
-    (void)snprintf(ret_text, HELIO_BUDGET_TEXT_SIZE, "%lld%s %s/%s", (long long)(budget.limit / unit->scale),
-                   decimals, unit->word, period_names[budget.period]);
+    (void)snprintf(ret_text, HELIO_BUDGET_TEXT_SIZE, "%lld%s %s/%s", (long long)(budget.limit / unit->scale), decimals,
+                   unit->word, period_names[budget.period]);
 }
 
 void helio_budget_figure(uint32_t kind, int64_t limit, int64_t amount, char ret_text[HELIO_BUDGET_TEXT_SIZE])
 {
     int64_t scale = unit_for(kind, limit)->scale, size = amount < 0 ? -amount : amount;
-    int64_t whole = size / scale, thousandths = (int64_t)((helio_wide_t)(size % scale) * 1000 / scale);
-    int digits = whole >= 100 ? 0 : whole >= 10 ? 1 : 3;
+    int64_t whole = size / scale, millionths = (int64_t)((helio_wide_t)(size % scale) * 1000000 / scale);
+    int digits = whole >= 100 ? 0 : whole >= 10 ? 1 : whole || millionths >= 1000 ? 3 : 6; /* not 0 unless it is */
     char reversed[40], decimals[8] = "";
     uint32_t count = 0;
     if (digits)
         (void)snprintf(decimals, sizeof decimals, ".%0*d", digits,
-                       (int)(digits == 1 ? thousandths / 100 : thousandths));
+                       (int)(digits == 1   ? millionths / 100000
+                             : digits == 3 ? millionths / 1000
+                                           : millionths));
     for (size_t end = strlen(decimals); end && (decimals[end - 1] == '0' || decimals[end - 1] == '.'); end--)
         decimals[end - 1] = '\0';
     for (uint32_t place = 0; place == 0 || whole; place++, whole /= 10) {
@@ -299,15 +295,13 @@ int64_t helio_period_next(uint32_t period, int64_t wall_ms)
     if (period == HELIO_PERIOD_WEEK)
         return (days + 7) * DAY_MS;
     helio_civil_of_days(days, &year, &month, &day);
-    return (month == 12 ? helio_days_of_civil(year + 1, 1, 1) : helio_days_of_civil(year, month + 1, 1)) *
-           DAY_MS;
+    return (month == 12 ? helio_days_of_civil(year + 1, 1, 1) : helio_days_of_civil(year, month + 1, 1)) * DAY_MS;
 }
 
 void helio_period_text(uint32_t period, int64_t begin_ms, char ret_text[HELIO_BUDGET_TEXT_SIZE])
 {
-    static const char *const months[] = {"January",   "February", "March",    "April",
-                                         "May",       "June",     "July",     "August",
-                                         "September", "October",  "November", "December"};
+    static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
+                                         "July",    "August",   "September", "October", "November", "December"};
     int64_t year, month, day;
     helio_civil_of_days(days_of(begin_ms), &year, &month, &day);
     if (period == HELIO_PERIOD_MONTH)
@@ -317,7 +311,7 @@ void helio_period_text(uint32_t period, int64_t begin_ms, char ret_text[HELIO_BU
                        period == HELIO_PERIOD_WEEK ? "the week of " : "", (int)year, (int)month, (int)day);
 }
 
-/* ---- what is foreseen ---------------------------------------------------------------------------------- */
+/* ---- expected use -------------------------------------------------------------------------------------------- */
 
 /*  The use until a time, rounded down, so that consecutive parts add up. */
 static int64_t spent_by(const helio_spend_t *self, uint32_t kind, int64_t at_ms)

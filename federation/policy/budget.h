@@ -34,8 +34,7 @@ helio_budget_level_t helio_budget_level(int64_t limit, int64_t left);
 typedef enum helio_period { HELIO_PERIOD_TABLE(HELIO_PERIOD_ENUMERATOR_) HELIO_PERIOD_COUNT } helio_period_t;
 const char *helio_period_name(uint32_t period);
 
-#define HELIO_BUDGET_AMOUNT_MAX \
-    INT64_C(1000000000000000) /* of each kind: 277 million GPU-hours, a billion dollars */
+#define HELIO_BUDGET_AMOUNT_MAX INT64_C(1000000000000000) /* of each kind: 277 million GPU-hours, a billion dollars */
 enum { HELIO_BUDGET_TEXT_SIZE = 48, HELIO_BUDGETS_GIVEN_MAX = 8 };
 
 typedef struct helio_budget {
@@ -51,8 +50,7 @@ typedef struct helio_budget_ask {
 } helio_budget_ask_t;
 
 /*  HELIO_INVALID: the error's text says what is wrong and suggests what was meant. */
-HELIO_MUST_CHECK helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask,
-                                             helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask, helio_error_t *err);
 /*  The inverse of parsing: "5000 gpu-h/month", "none gpu-h". */
 void helio_budget_text(uint32_t kind, helio_budget_t budget, char ret_text[HELIO_BUDGET_TEXT_SIZE]);
 /*  For people: "4,980", in the unit of the limit, rounded down to about four digits; and the unit: "GPU-hours", "USD",
@@ -75,8 +73,7 @@ typedef struct helio_spend {
     uint64_t run_ms; /* 0 = all of it at start_ms */
     uint64_t last_ms;
 } helio_spend_t;
-#define HELIO_SPEND_MAX \
-    INT64_C(10000000000000) /* of one run: a million such runs can be added up without overflow */
+#define HELIO_SPEND_MAX INT64_C(10000000000000) /* of one run: a million such runs can be added up without overflow */
 
 /*  The use of one kind within [begin_ms, end_ms). The parts of consecutive periods add up to the whole. */
 int64_t helio_spend_within(const helio_spend_t *self, uint32_t kind, int64_t begin_ms, int64_t end_ms);

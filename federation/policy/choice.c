@@ -1,6 +1,8 @@
+/*  choice.c -- filters a pool for a class, and scores its starts now and later. */
 #include "federation/policy/choice.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /*  Greedy matching with one backtracking point: the last '*'. */
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text)
@@ -74,8 +76,7 @@ static bool backends_allow(const helio_requirement_t *want, helio_text_t backend
     return want->backends.count == 0;
 }
 
-static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask,
-                                  const helio_pool_t *pool)
+static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask, const helio_pool_t *pool)
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
     helio_text_t model = helio_gpu_model(pool->gpu), slice = helio_gpu_slice(pool->gpu);
@@ -93,8 +94,7 @@ static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_g
 
 /*  The first alternative that the pool could ever run; otherwise the rejection of the alternative that came
  *  furthest. */
-static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool,
-                                   helio_candidate_t *c)
+static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool, helio_candidate_t *c)
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
     helio_rejection_t miss = HELIO_REJECTION_NONE;
@@ -121,6 +121,71 @@ static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_
     return HELIO_REJECTION_NONE;
 }
 
+/* ---- names of the local scheduler ------------------------------------------------------------------------- */
+
+static bool is_listed(helio_text_t values, helio_text_t word)
+{
+    for (uint32_t at = 0, end; at < values.size; at = end + 1) {
+        for (end = at; end < values.size && values.data[end] != ',';)
+            end++;
+        if (helio_text_equal((helio_text_t){values.data + at, end - at}, word))
+            return true;
+    }
+    return false;
+}
+
+/*  The next word of a list of partitions or of an expression of features ("a100&(ib|roce)*2"): *at is moved behind
+ *  it. Counts, negations and what it may contain beside words are left out. */
+static helio_text_t next_word(helio_text_t text, uint32_t *at)
+{
+    static const char apart[] = ",&|()[]* \t";
+    while (*at < text.size && strchr(apart, text.data[*at])) {
+        bool count = text.data[(*at)++] == '*';
+        while (count && *at < text.size && text.data[*at] >= '0' && text.data[*at] <= '9')
+            (*at)++;
+    }
+    uint32_t from = *at;
+    while (*at < text.size && !strchr(apart, text.data[*at]))
+        (*at)++;
+    return (helio_text_t){text.data + from, *at - from};
+}
+
+enum { NAMES_MAX = 32 }; /* of one expression; a longer one costs too much, and is left to the cluster */
+
+/*  Whether the pool has what is asked for: of partitions and of alternatives one, of features all. An expression that
+ *  may mean more than that is left to the cluster. */
+static bool has_names(helio_text_t values, helio_text_t asked, bool any)
+{
+    uint32_t at = 0;
+    for (uint32_t count = 0; count < NAMES_MAX; count++) {
+        helio_text_t word = next_word(asked, &at);
+        if (!word.size)
+            return !count || !any; /* none of the alternatives, or all of the features */
+        bool has = word.data[0] == '!' || is_listed(values, word);
+        if (has == any)
+            return has;
+    }
+    return true;
+}
+
+helio_missing_name_t helio_choice_missing_name(const helio_requirement_t *want, const helio_pool_t *pool)
+{
+    bool alternatives = want->constraint.size && (memchr(want->constraint.data, '|', want->constraint.size) ||
+                                                  memchr(want->constraint.data, '[', want->constraint.size));
+    const struct {
+        helio_text_t option, value;
+        bool any;
+    } asked[] = {{HELIO_TEXT("partition"), want->partition, true},
+                 {HELIO_TEXT("constraint"), want->constraint, alternatives}};
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++)
+        for (uint32_t k = 0; asked[i].value.size && k < pool->options.count; k++) {
+            const helio_pool_option_t *has = &pool->options.items[k];
+            if (helio_text_equal(has->option, asked[i].option) && !has_names(has->values, asked[i].value, asked[i].any))
+                return (helio_missing_name_t){asked[i].option, asked[i].value, has->values};
+        }
+    return (helio_missing_name_t){0};
+}
+
 helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const helio_site_profile_t *site,
                                       const helio_pool_t *pool)
 {
@@ -133,12 +198,16 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
         c.rejection = HELIO_REJECTION_BACKEND;
     else
         c.rejection = fits_ever(want, pool, &c);
+    if (want->whole_nodes && helio_text_is(site->backend, "slurm"))
+        c.gpus_per_node = pool->gpus_per_node; /* Slurm allocates all of them */
     if (c.rejection == HELIO_REJECTION_NONE && want->container && !site->containers)
         c.rejection = HELIO_REJECTION_NO_CONTAINER_RUNTIME;
     if (c.rejection == HELIO_REJECTION_NONE && want->lease && !site->leases)
         c.rejection = HELIO_REJECTION_NO_LEASES;
     if (c.rejection == HELIO_REJECTION_NONE && !helio_site_maps(site, want->tenant))
         c.rejection = HELIO_REJECTION_NO_USER_MAPPING;
+    if (c.rejection == HELIO_REJECTION_NONE && helio_choice_missing_name(want, pool).option.size)
+        c.rejection = HELIO_REJECTION_NO_SUCH_NAME;
     return c;
 }
 
@@ -256,6 +325,7 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
                    want->scarcity_price_micro_usd_per_gpu_h},
         .now_ms = step_ms,
         .free_until_ms = want->free_until_ms,
+        .objective = now->objective,
     };
     bounds_t bounds = {want, now, work};
     bounds.high.run_ms = c.run_high_ms;
@@ -264,7 +334,7 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
     c.rejection = caps(&bounds, now->wall_ms, step_ms, &high);
     c.high_cost_micro_usd = high.cost_micro_usd;
     c.high_mg_per_kwh = helio_plan_mg_per_kwh(&high);
-    if (now->ready && !now->draining &&
+    if ((now->ready || now->away) && !now->draining &&
         (want->free_until_ms > now->wall_ms || c.rejection != HELIO_REJECTION_NONE))
         look_ahead(&bounds, &work, &c);
     if (c.rejection == HELIO_REJECTION_NONE && now->draining)

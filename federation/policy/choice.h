@@ -12,16 +12,18 @@
 #include "federation/policy/terms.h"
 #include "federation/reason/codes.h"
 
-#define HELIO_POLICY_VERSION "terms-2"
+#define HELIO_POLICY_VERSION "terms-3"
 
 /*  The changing state of a site and pool, in addition to the static profile. */
 typedef struct helio_site_now {
     bool ready; /* in session, heard from recently, capacity known */
+    bool away;  /* not ready, but it was a moment ago: starts in later hours are planned by its last forecast */
     bool draining;
     int64_t wall_ms;
     const helio_pool_forecast_t *pool_forecast; /* the pool's */
     helio_extras_t extras;
     int64_t held_start_ms; /* the start at this pool that the class already waits for; 0 = none */
+    uint32_t objective;    /* helio_objective_t */
 } helio_site_now_t;
 
 typedef struct helio_candidate {
@@ -32,15 +34,23 @@ typedef struct helio_candidate {
     uint64_t run_high_ms; /* p90: for deadline and caps */
     int64_t high_cost_micro_usd; /* of a run of that length, started now; 0 = no cap needs it */
     uint64_t high_mg_per_kwh;
-    helio_plan_t now;      /* a start now; none if the pool never fits */
-    helio_plan_t later;    /* the best later start; none: it may not wait, or no start meets the caps */
+    helio_plan_t now;          /* a start now; none if the pool never fits */
+    helio_plan_t later;        /* the best later start; none: it may not wait, or no start meets the caps */
     helio_transfer_t transfer; /* of its data, before either */
-    int64_t not_before_ms; /* if rejected by a cap: the first later start that meets all caps; 0 = none known */
+    int64_t not_before_ms;     /* if rejected by a cap: the first later start that meets all caps; 0 = none known */
 } helio_candidate_t;
 
 /*  Could the pool ever run it, and may it run there? Only rejection, ask and gpus_per_node of the result are set. */
 helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const helio_site_profile_t *site,
                                       const helio_pool_t *pool);
+
+/*  The option of the job's `slurm` part whose value the pool does not have; option "" = none. The result views `want`
+ *  and `pool`. */
+typedef struct helio_missing_name {
+    helio_text_t option, value;
+    helio_text_t names; /* those that it has, separated by commas */
+} helio_missing_name_t;
+helio_missing_name_t helio_choice_missing_name(const helio_requirement_t *want, const helio_pool_t *pool);
 
 /*  Filters and scores one pool of one site: a start now, and starts at the beginning of the hours ahead within the
  *  free waiting time, at most HELIO_START_AHEAD_H and none that would end after the deadline. A class that may not

@@ -1,6 +1,8 @@
+/*  duration.c -- keeps samples of runs by key, and predicts run times from them. */
 #include "federation/base/char.h"
 #include "federation/policy/duration.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -31,11 +33,18 @@ typedef struct past {
 
 struct helio_durations {
     past_t *names, *others; /* ordered by their last end */
+    helio_hash_key_t secret;
 };
 
 helio_durations_t *helio_durations_new(void)
 {
     return helio_new(1, sizeof(helio_durations_t));
+}
+
+void helio_durations_secret(helio_durations_t *self, const helio_hash_key_t *secret)
+{
+    assert(!self->names && !self->others);
+    self->secret = *secret;
 }
 
 static void drop_all(past_t **table)
@@ -148,14 +157,19 @@ static bool key_of(const helio_runner_t *runner, helio_duration_basis_t basis, w
     return true;
 }
 
+static unsigned hash_of(const helio_durations_t *self, const whose_t *key)
+{
+    return (unsigned)helio_keyed_hash(&self->secret, key->bytes, key->size);
+}
+
 static past_t *find(const helio_durations_t *self, helio_duration_basis_t basis, const whose_t *key)
 {
     past_t *table = basis == HELIO_DURATION_BASIS_NAME ? self->names : self->others, *past;
-    HASH_FIND(hh, table, key->bytes, key->size, past);
+    HASH_FIND_BYHASHVALUE(hh, table, key->bytes, key->size, hash_of(self, key), past);
     return past;
 }
 
-/*  Moves the key to the end of its table's order; the first key is preempted if the table is full. */
+/*  Moves the key to the end of its table's order. If the table is full, the first key is dropped. */
 static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const whose_t *key)
 {
     bool named = basis == HELIO_DURATION_BASIS_NAME;
@@ -172,14 +186,14 @@ static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const
     }
     memcpy(past->key, key->bytes, key->size);
     past->key_size = key->size;
-    HASH_ADD(hh, *table, key, past->key_size, past);
+    HASH_ADD_BYHASHVALUE(hh, *table, key, past->key_size, hash_of(self, key), past);
     return past;
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
-void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms,
-                          uint32_t weight_milli, bool whole)
+void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
+                          bool whole)
 {
     uint64_t bounded = run_ms < RUN_MAX_MS ? run_ms : RUN_MAX_MS;
     uint64_t normal = bounded * (weight_milli < WEIGHT_MAX ? weight_milli : WEIGHT_MAX) / 1000;
@@ -207,9 +221,8 @@ static uint32_t sorted(const past_t *past, weighed_t ret_runs[HELIO_DURATION_RUN
 {
     /* 65536 * 2^(-age / 16) */
     static const uint32_t weights[HELIO_DURATION_RUNS] = {
-        65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393, 46341, 44376, 42495,
-        40693, 38968, 37316, 35734, 34219, 32768, 31379, 30048, 28774, 27554, 26386,
-        25268, 24196, 23170, 22188, 21247, 20347, 19484, 18658, 17867, 17109};
+        65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393, 46341, 44376, 42495, 40693, 38968, 37316, 35734, 34219,
+        32768, 31379, 30048, 28774, 27554, 26386, 25268, 24196, 23170, 22188, 21247, 20347, 19484, 18658, 17867, 17109};
     uint32_t sum = 0;
     for (uint32_t age = 0; age < past->run_count; age++) {
         uint64_t ms = past->runs_ms[(past->run_next + HELIO_DURATION_RUNS - 1 - age) % HELIO_DURATION_RUNS];
@@ -243,8 +256,7 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
     for (uint32_t basis = HELIO_DURATION_BASIS_NAME; basis < HELIO_DURATION_BASIS_COUNT; basis++) {
         whose_t key;
         const past_t *past = key_of(runner, basis, &key) ? find(self, basis, &key) : NULL;
-        uint32_t least =
-            basis == HELIO_DURATION_BASIS_NAME ? HELIO_DURATION_RUNS_MIN : HELIO_DURATION_OTHERS_MIN;
+        uint32_t least = basis == HELIO_DURATION_BASIS_NAME ? HELIO_DURATION_RUNS_MIN : HELIO_DURATION_OTHERS_MIN;
         if (!past || past->run_count < least)
             continue;
         weighed_t runs[HELIO_DURATION_RUNS];
@@ -261,14 +273,13 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
     return (helio_duration_t){0};
 }
 
-/* ---- at a place ---------------------------------------------------------------------------------------- */
+/* ---- on a GPU model ----------------------------------------------------------------------------------------- */
 
 uint64_t helio_duration_at(uint64_t normal_ms, uint32_t weight_milli, uint64_t limit_ms)
 {
     if (!normal_ms || !weight_milli || normal_ms > RUN_MAX_MS * WEIGHT_MAX / 1000)
         return limit_ms;
-    uint64_t ms =
-        normal_ms / weight_milli * 1000 + (normal_ms % weight_milli * 1000 + weight_milli - 1) / weight_milli;
+    uint64_t ms = normal_ms / weight_milli * 1000 + (normal_ms % weight_milli * 1000 + weight_milli - 1) / weight_milli;
     return ms < limit_ms ? ms : limit_ms;
 }
 

@@ -22,13 +22,14 @@
 #ifndef HELIO_POLICY_DURATION_H
 #define HELIO_POLICY_DURATION_H
 
+#include "federation/base/keyed_hash.h"
 #include "federation/base/memory.h"
 
 enum {
-    HELIO_DURATION_RUNS = 32,    /* per key; the weight of a run halves with every 16 later runs */
-    HELIO_DURATION_RUNS_MIN = 3, /* with fewer runs there is no prediction */
+    HELIO_DURATION_RUNS = 32,      /* per key; the weight of a run halves with every 16 later runs */
+    HELIO_DURATION_RUNS_MIN = 3,   /* fewer runs give no prediction */
     HELIO_DURATION_OTHERS_MIN = 8, /* the same for jobs that do not share a name */
-    HELIO_DURATION_NAMES = 8192, /* keys (tenant, user, name) */
+    HELIO_DURATION_NAMES = 8192,   /* keys (tenant, user, name) */
     HELIO_DURATION_OTHERS =
         4096, /* keys (tenant, user, size) and (tenant, kind, size): a flood of names does not displace them */
     HELIO_DURATION_HISTORY = 20000, /* ended jobs that a new leader reads: load_run (schema/queries/load.sql) */
@@ -69,11 +70,13 @@ typedef struct helio_durations helio_durations_t;
 
 helio_durations_t *helio_durations_new(void);
 void helio_durations_destroy(helio_durations_t **self_p);
+/*  What keys the hashes of its tables, since users choose their keys; before anything is recorded. */
+void helio_durations_secret(helio_durations_t *self, const helio_hash_key_t *secret);
 
 /*  Records a job that ended with its first attempt. whole: the run is a sample; otherwise it only counts as failed.
  *  weight_milli: of the GPU model (helio_gpu_weight_milli). Constant time. */
-void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms,
-                          uint32_t weight_milli, bool whole);
+void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
+                          bool whole);
 helio_duration_t helio_durations_expect(const helio_durations_t *self, const helio_runner_t *runner);
 uint32_t helio_durations_keys(const helio_durations_t *self);
 

@@ -1,3 +1,4 @@
+/*  fair_share.c -- the decayed average of use in integers, and the weights of GPU models. */
 #include "federation/policy/fair_share.h"
 
 #include <assert.h>
@@ -84,10 +85,12 @@ void helio_share_give(helio_share_t *self, int64_t now_ms, uint32_t gpus, uint32
     self->held_micro -= micro;
 }
 
-/*  The exponentially decayed average: use / (half-life / ln 2), decayed by its age. */
+/*  The half-life / ln 2, rounded; 1.442695041 is 1 / ln 2. */
+static const uint64_t mean_life_ms = (HELIO_SHARE_HALF_LIFE_MS * UINT64_C(1442695041) + 500000000) / 1000000000;
+
+/*  The exponentially decayed average: use / mean life, decayed by its age. */
 void helio_share_recall(helio_share_t *self, uint64_t gpu_ms, uint32_t weight_milli, int64_t age_ms)
 {
-    static const uint64_t mean_life_ms = 124648852; /* 86,400,000 / ln 2 */
     static const uint64_t gpu_ms_max = UINT64_C(1) << 40;
     uint64_t use = (gpu_ms < gpu_ms_max ? gpu_ms : gpu_ms_max) * weight_milli * 1000 / mean_life_ms;
     self->mean_micro += decayed(use, age_ms > 0 ? (uint64_t)step_of(age_ms) : 0);

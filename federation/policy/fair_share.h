@@ -16,16 +16,30 @@
 enum { HELIO_SHARE_HALF_LIFE_MS = 86400000 };
 /*  Shares decay in steps of 1/65,536 of the half-life: 1.3 s. */
 enum { HELIO_SHARE_STEPS = 65536 };
-/*  Use that is older than this many half-lives counts less than 1 % and need not be loaded. */
-enum { HELIO_SHARE_MEMORY_HALF_LIVES = 7 };
+/*  Use that is older than seven half-lives counts less than 1 % and need not be loaded. */
+enum { HELIO_SHARE_MEMORY_MS = 7 * HELIO_SHARE_HALF_LIFE_MS };
 
 /*  MODEL, weight in thousandths of an A100: ratios of the dense 16-bit tensor throughput in the vendors' data sheets
  *  (TFLOPS: P100 21.2, T4 65, L4 121, A10 and V100 125, A40 150, A30 165, A100 312, L40S 362, MI250X 383,
- * H100 and H200 989, MI300X 1307, B200 2250; where a sheet gives the figure with sparsity, half of it). */
-#define HELIO_GPU_WEIGHT_TABLE(X)                                                                            \
-    X("P100", 68) X("T4", 208) X("L40S", 1160) X("L4", 388) X("A100", 1000) X("A10", 401) X("V100", 401)     \
-    X("A40", 481) X("A30", 529) X("MI250X", 1228) X("H100", 3170) X("H200", 3170) X("MI300X", 4189)          \
+ *  H100 and H200 989, MI300X 1307, B200 2250). Where a sheet has only the throughput with sparsity, the dense one is
+ *  taken as half of it. */
+/* clang-format off */
+#define HELIO_GPU_WEIGHT_TABLE(X) \
+    X("P100", 68)                 \
+    X("T4", 208)                  \
+    X("L40S", 1160)               \
+    X("L4", 388)                  \
+    X("A100", 1000)               \
+    X("A10", 401)                 \
+    X("V100", 401)                \
+    X("A40", 481)                 \
+    X("A30", 529)                 \
+    X("MI250X", 1228)             \
+    X("H100", 3170)               \
+    X("H200", 3170)               \
+    X("MI300X", 4189)             \
     X("B200", 7212)
+/* clang-format on */
 /*  The weight of a model, matched by the beginning of its name: "A100-80GB" is an A100. Unknown models count as an
  *  A100. */
 uint32_t helio_gpu_weight_milli(helio_text_t model);

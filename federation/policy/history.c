@@ -1,3 +1,4 @@
+/*  history.c -- a ring of hourly values with their origins. */
 #include "federation/policy/history.h"
 
 #include <math.h>
@@ -25,8 +26,8 @@ typedef struct entry {
 
 struct helio_history {
     uint32_t signal;
-    int64_t issued_ms; /* of the last issue taken */
-    int64_t reported_ms;   /* the last hour reported as news; 0 = none */
+    int64_t issued_ms;   /* of the last issue taken */
+    int64_t reported_ms; /* the last hour reported as news; 0 = none */
     entry_t ring[RING_HOURS];
     origin_t *origins;
     uint32_t origin_count;
@@ -154,7 +155,7 @@ static void tell_elapsed(helio_history_t *self, int64_t before_ms, helio_history
 }
 
 void helio_history_take(helio_history_t *self, const helio_series_t *series, int64_t wall_ms,
-                     helio_history_news_fn *news, void *arg)
+                        helio_history_news_fn *news, void *arg)
 {
     if (!series->step_s || !series->values.count || helio_text_is(series->kind, "marginal") ||
         series->issued_wall_ms < self->issued_ms || series->issued_wall_ms > wall_ms + HELIO_HOUR_MS)

@@ -1,8 +1,8 @@
 /*  history.h -- the history of one signal of a site, hour by hour: the latest value of each hour and its source.
  *
  *  The latest issue that covers an hour determines its value. A value issued before the hour began is a forecast and
- *  counts as an estimate. The history keeps the last HELIO_HISTORY_BACK_H hours, and the hours ahead, because a site may
- *  become silent. One owner. Hours are UTC hours.
+ *  counts as an estimate. The history keeps the last HELIO_HISTORY_BACK_H hours, and the hours ahead, because a site
+ *  can become silent. One owner. Hours are UTC hours.
  */
 #ifndef HELIO_POLICY_HISTORY_H
 #define HELIO_POLICY_HISTORY_H
@@ -35,7 +35,7 @@ typedef void helio_history_news_fn(void *arg, const helio_history_value_t *value
 /*  Takes an issue of the signal. Ignored: marginal series, issues older than the last one, issues dated an hour
  *  ahead of the clock. news may be NULL. */
 void helio_history_take(helio_history_t *self, const helio_series_t *series, int64_t wall_ms,
-                     helio_history_news_fn *news, void *arg);
+                        helio_history_news_fn *news, void *arg);
 /*  Restores a value that news reported before a restart. The order of hours does not matter. */
 void helio_history_restore(helio_history_t *self, const helio_history_value_t *value, int64_t wall_ms);
 

@@ -1,3 +1,4 @@
+/*  migration.c -- compares the rest of a run here and at another pool. */
 #include "federation/policy/migration.h"
 
 /*  Scales a run time here to one there, without overflow: years of milliseconds are below 2^40. */
@@ -45,7 +46,7 @@ static int64_t needs(const helio_plan_t *here, uint32_t times)
     return part > HELIO_MIGRATION_SAVES_LEAST_MICRO_USD ? part : HELIO_MIGRATION_SAVES_LEAST_MICRO_USD;
 }
 
-/*  The rest of the run, never beyond the limit of this attempt. */
+/*  The rest of the run, at most the remaining limit of this attempt. */
 static uint64_t rest_of(const helio_migration_job_t *job, const helio_migration_target_t *here)
 {
     uint64_t floor_ms = here->run_ms / 1000 * HELIO_MIGRATION_FLOOR_PER_MILLE;
@@ -66,7 +67,8 @@ static uint64_t high_rest_of(const helio_migration_job_t *job, const helio_migra
 static helio_plan_t plan_of(const helio_migration_job_t *job, const helio_migration_target_t *target, int64_t begin_ms,
                             uint64_t run_ms)
 {
-    helio_work_t work = {.gpus = target->gpus, .run_ms = run_ms, .prices = job->prices, .now_ms = begin_ms};
+    helio_work_t work = {
+        .gpus = target->gpus, .run_ms = run_ms, .prices = job->prices, .now_ms = begin_ms, .objective = job->objective};
     helio_extras_t none = {.stale = false};
     work.prices.scarcity_micro_usd_per_gpu_h = 0; /* its own GPUs count as taken here */
     return helio_plan_of(target->pool_forecast, &work, &none, begin_ms);
@@ -89,17 +91,31 @@ static int64_t way_cost(const helio_migration_job_t *job, const helio_migration_
 {
     const helio_transfer_t *transfer = &there->transfer;
     helio_i128_t gpu_ms = (helio_i128_t)there->gpus * (helio_i128_t)away_ms;
-    return transfer->egress_micro_usd +
-           per((helio_i128_t)transfer->carbon_mg * job->prices.carbon_micro_usd_per_t, 1000000000) +
-           per(gpu_ms * job->prices.wait_micro_usd_per_gpu_h, HELIO_HOUR_MS);
+    int64_t cost = 0;
+    if (helio_objective_counts(job->objective, HELIO_TERM_TRANSFER))
+        cost += transfer->egress_micro_usd +
+                per((helio_i128_t)transfer->carbon_mg * job->prices.carbon_micro_usd_per_t, 1000000000);
+    if (helio_objective_counts(job->objective, HELIO_TERM_WAIT))
+        cost += per(gpu_ms * job->prices.wait_micro_usd_per_gpu_h, HELIO_HOUR_MS);
+    return cost;
+}
+
+/*  An unknown price is taken for the one here: nobody migrates for it. */
+static int64_t unknown_price(const helio_migration_job_t *job, const helio_migration_target_t *here,
+                             const helio_migration_target_t *there, const helio_migration_t *migration)
+{
+    bool unknown = there->price_unknown && !here->price_unknown && migration->here.cost_micro_usd > 0;
+    return unknown && helio_objective_counts(job->objective, HELIO_TERM_MONEY) ? migration->here.cost_micro_usd : 0;
 }
 
 static helio_rejection_t bounds(const helio_migration_job_t *job, const helio_migration_target_t *there,
                                 const helio_migration_t *migration)
 {
-    helio_plan_t high = plan_of(job, there, migration->begin_ms, migration->run_high_ms);
     if (job->deadline_wall_ms && migration->begin_ms + (int64_t)migration->run_high_ms > job->deadline_wall_ms)
         return HELIO_REJECTION_DEADLINE;
+    if (!job->max_cost_micro_usd && !job->max_carbon_mg_per_kwh)
+        return HELIO_REJECTION_NONE;
+    helio_plan_t high = plan_of(job, there, migration->begin_ms, migration->run_high_ms);
     if (job->max_cost_micro_usd &&
         high.cost_micro_usd + there->transfer.egress_micro_usd > (int64_t)job->max_cost_micro_usd)
         return HELIO_REJECTION_COST_CAP;
@@ -128,16 +144,18 @@ helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const 
     helio_plan_t whole = plan_of(job, there, migration.begin_ms, rest_there_ms + twice_ms);
     migration.there = plan_of(job, there, migration.begin_ms + (int64_t)twice_ms, rest_there_ms);
     migration.there.terms[HELIO_TERM_DISRUPTION] = weighed(&whole) - weighed(&migration.there) + weighed(&leaving) +
-                                        way_cost(job, there, away_ms + HELIO_MIGRATION_RESTART_MS);
+                                                   way_cost(job, there, away_ms + HELIO_MIGRATION_RESTART_MS);
+    int64_t unknown_micro_usd = unknown_price(job, here, there, &migration);
+    migration.there.terms[HELIO_TERM_RISK] += unknown_micro_usd;
     migration.there.start_ms = migration.begin_ms;
     migration.there.score_micro_usd = weighed(&migration.there) + migration.there.terms[HELIO_TERM_DISRUPTION];
     migration.run = whole;
     migration.run.score_micro_usd = migration.there.score_micro_usd;
     migration.saves_micro_usd = migration.here.score_micro_usd - migration.there.score_micro_usd;
     migration.saves_money_micro_usd = migration.here.cost_micro_usd - whole.cost_micro_usd - leaving.cost_micro_usd -
-                                 there->transfer.egress_micro_usd;
+                                      there->transfer.egress_micro_usd - unknown_micro_usd;
     migration.saves_mg = (int64_t)migration.here.carbon_mg - (int64_t)whole.carbon_mg - (int64_t)leaving.carbon_mg -
-                    (int64_t)there->transfer.carbon_mg;
+                         (int64_t)there->transfer.carbon_mg;
     migration.needs_micro_usd = needs(&migration.here, job->times);
     migration.rejection = bounds(job, there, &migration);
     return migration;

@@ -8,6 +8,8 @@
  *             the transfer of its data: egress and carbon,
  *             its wait price × GPUs × the time until it runs again.
  *
+ *  Only the terms of the objective count (terms.h): where money counts for nothing, nobody migrates for it.
+ *
  *  The rest is the predicted run time (p50, duration.h) less the run time of all attempts so far. A new attempt has the
  *  whole time limit, so deadline and caps are checked against more: p90 less the run time of this attempt.
  */
@@ -39,6 +41,7 @@ enum {
 
 typedef struct helio_migration_job {
     helio_prices_t prices;
+    uint32_t objective; /* helio_objective_t: which terms count */
     int64_t now_ms;
     uint64_t ran_ms;    /* this attempt */
     uint64_t before_ms; /* the attempts before it */
@@ -55,10 +58,11 @@ typedef struct helio_migration_job {
 /*  A pool where the job runs or could run. */
 typedef struct helio_migration_target {
     const helio_pool_forecast_t *pool_forecast;
-    uint64_t gpus;        /* over all nodes */
-    uint64_t run_ms;      /* predicted run time there, p50; the time limit without a prediction */
-    uint64_t run_high_ms; /* p90 */
+    uint64_t gpus;             /* over all nodes */
+    uint64_t run_ms;           /* predicted run time there, p50; the time limit without a prediction */
+    uint64_t run_high_ms;      /* p90 */
     helio_transfer_t transfer; /* of its data; ignored for the current pool */
+    bool price_unknown;
 } helio_migration_target_t;
 
 typedef struct helio_migration {
@@ -68,8 +72,8 @@ typedef struct helio_migration {
     uint64_t run_high_ms;        /* the same at p90 */
     int64_t begin_ms;            /* its processes start there */
     helio_plan_t here;
-    helio_plan_t there; /* money, carbon, risk, cost and energy of the rest; MOVE is everything else */
-    helio_plan_t run; /* all use there, with repeated work and the restart; the score is that of `there` */
+    helio_plan_t there;      /* money, carbon, risk, cost and energy of the rest; `disruption` is everything else */
+    helio_plan_t run;        /* all use there, with repeated work and the restart; the score is that of `there` */
     int64_t saves_micro_usd; /* of the score */
     int64_t saves_money_micro_usd;
     int64_t saves_mg;

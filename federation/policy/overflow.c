@@ -1,3 +1,4 @@
+/*  overflow.c -- parses overflow steps, and decides which are open. */
 #include "federation/base/char.h"
 #include "federation/policy/overflow.h"
 
@@ -100,8 +101,7 @@ static helio_rc take_part(helio_overflow_step_t *step, uint32_t number, helio_te
         return HELIO_OK;
     }
     if (begins(part, "max-price=", &value)) {
-        bool good =
-            take_number(&value, 6, (int64_t)HELIO_OVERFLOW_PRICE_MAX * 1000000, &step->max_price_micro_usd);
+        bool good = take_number(&value, 6, (int64_t)HELIO_OVERFLOW_PRICE_MAX * 1000000, &step->max_price_micro_usd);
         if (!good || value.size || !step->max_price_micro_usd)
             return helio_fail(err, HELIO_INVALID,
                               "step %u: max-price needs USD per GPU-hour, such as 3 or 2.50, at most %d", number,
@@ -109,13 +109,11 @@ static helio_rc take_part(helio_overflow_step_t *step, uint32_t number, helio_te
         return HELIO_OK;
     }
     if (!is_pattern(part))
-        return helio_fail(
-            err, HELIO_INVALID,
-            "step %u: '%.*s' is neither a site pattern nor after=DURATION nor max-price=USD", number,
-            HELIO_TEXT_ARGS(part));
+        return helio_fail(err, HELIO_INVALID,
+                          "step %u: '%.*s' is neither a site pattern nor after=DURATION nor max-price=USD", number,
+                          HELIO_TEXT_ARGS(part));
     if (step->pattern_count == HELIO_OVERFLOW_PATTERNS_MAX)
-        return helio_fail(err, HELIO_INVALID, "step %u: at most %d site patterns", number,
-                          HELIO_OVERFLOW_PATTERNS_MAX);
+        return helio_fail(err, HELIO_INVALID, "step %u: at most %d site patterns", number, HELIO_OVERFLOW_PATTERNS_MAX);
     step->patterns[step->pattern_count++].text = part;
     return HELIO_OK;
 }
@@ -132,8 +130,7 @@ static helio_rc take_step(helio_overflow_t *overflow, helio_text_t text, helio_e
             return rc;
     }
     if (!step->pattern_count)
-        return helio_fail(err, HELIO_INVALID, "step %u: no sites: name them by patterns such as 'eu-*'",
-                          number);
+        return helio_fail(err, HELIO_INVALID, "step %u: no sites: name them by patterns such as 'eu-*'", number);
     if (number == 1 && step->after_ms)
         return helio_fail(err, HELIO_INVALID, "step 1: the first step is always open and takes no after");
     if (number > 1 && step->after_ms < step[-1].after_ms)
@@ -146,8 +143,7 @@ helio_rc helio_overflow_parse(helio_text_t text, helio_overflow_t *ret_overflow,
 {
     helio_overflow_t overflow = {0};
     if (text.size > HELIO_OVERFLOW_TEXT_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "the steps exceed %d characters",
-                          HELIO_OVERFLOW_TEXT_MAX);
+        return helio_fail(err, HELIO_TOO_BIG, "the steps exceed %d characters", HELIO_OVERFLOW_TEXT_MAX);
     if (!trim(text).size)
         return helio_fail(err, HELIO_INVALID, "no step is given");
     while (text.data) {
@@ -162,8 +158,7 @@ helio_rc helio_overflow_parse(helio_text_t text, helio_overflow_t *ret_overflow,
 uint32_t helio_overflow_step_of(const helio_overflow_t *self, helio_text_t site)
 {
     uint32_t i = 0;
-    while (i < self->count &&
-           !helio_patterns_allow(self->steps[i].patterns, self->steps[i].pattern_count, site))
+    while (i < self->count && !helio_patterns_allow(self->steps[i].patterns, self->steps[i].pattern_count, site))
         i++;
     return i;
 }
@@ -195,8 +190,8 @@ void helio_overflow_name(const helio_overflow_step_t *step, char *ret_text, size
     size_t used = 0;
     ret_text[0] = '\0';
     for (uint32_t i = 0; i < step->pattern_count && used < size; i++) {
-        int wrote = snprintf(ret_text + used, size - used, "%s%.*s", i ? ", " : "",
-                             HELIO_TEXT_ARGS(step->patterns[i].text));
+        int wrote =
+            snprintf(ret_text + used, size - used, "%s%.*s", i ? ", " : "", HELIO_TEXT_ARGS(step->patterns[i].text));
         used += wrote > 0 ? (size_t)wrote : 0;
     }
 }

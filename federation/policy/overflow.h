@@ -37,8 +37,7 @@ typedef struct helio_overflow {
 
 /*  Patterns are views into the text. A step must not open before the previous one. HELIO_INVALID: the error's text
  *  names the step and the cause; HELIO_TOO_BIG. */
-HELIO_MUST_CHECK helio_rc helio_overflow_parse(helio_text_t text, helio_overflow_t *ret_overflow,
-                                               helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_overflow_parse(helio_text_t text, helio_overflow_t *ret_overflow, helio_error_t *err);
 
 /*  Index of the step that the site belongs to; self->count if none. */
 uint32_t helio_overflow_step_of(const helio_overflow_t *self, helio_text_t site);

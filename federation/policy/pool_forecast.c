@@ -1,7 +1,9 @@
+/*  pool_forecast.c -- hourly means of series, and their prefix sums. */
 #include "federation/policy/pool_forecast.h"
 
 #include <math.h>
 
+#include "federation/energy/power.h"
 #include "federation/policy/prices.h"
 
 enum { DEAD_AFTER_MS = 24 * HELIO_HOUR_MS };
@@ -11,23 +13,20 @@ static const int64_t RENT_SCALE = 1000000;
 static bool alive(const helio_series_t *series, int64_t wall_ms)
 {
     return series->step_s && series->values.count &&
-           series->start_wall_ms + (int64_t)series->values.count * series->step_s * 1000 + DEAD_AFTER_MS >
-               wall_ms;
+           series->start_wall_ms + (int64_t)series->values.count * series->step_s * 1000 + DEAD_AFTER_MS > wall_ms;
 }
 
 /*  The series used for a signal; NULL if none. A dead series is used only if nothing else is known. */
-static const helio_series_t *find(const helio_series_t *series, uint32_t count, uint32_t signal,
-                                  helio_text_t pool, bool has_static, int64_t wall_ms)
+static const helio_series_t *find(const helio_series_t *series, uint32_t count, uint32_t signal, helio_text_t pool,
+                                  bool has_static, int64_t wall_ms)
 {
-    bool may_be_dead =
-        !has_static && signal != HELIO_SIGNAL_FREE_GPUS; /* a dead series cannot tell what is free */
+    bool may_be_dead = !has_static && signal != HELIO_SIGNAL_FREE_GPUS; /* a dead series cannot tell what is free */
     const helio_series_t *best = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const helio_series_t *s = &series[i];
         bool own = s->pool.size > 0;
-        if (s->signal != signal || !s->step_s || !s->values.count ||
-            (own && !helio_text_equal(s->pool, pool)) || helio_text_is(s->kind, "marginal") ||
-            (!may_be_dead && !alive(s, wall_ms)))
+        if (s->signal != signal || !s->step_s || !s->values.count || (own && !helio_text_equal(s->pool, pool)) ||
+            helio_text_is(s->kind, "marginal") || (!may_be_dead && !alive(s, wall_ms)))
             continue;
         if (!best || own > (best->pool.size > 0) ||
             (own == (best->pool.size > 0) && s->issued_wall_ms > best->issued_wall_ms))
@@ -37,11 +36,9 @@ static const helio_series_t *find(const helio_series_t *series, uint32_t count, 
 }
 
 /*  The time-weighted mean of the points over [hour, hour + 1 h); NAN if none is good. */
-static double hour_mean(const helio_series_t *series, const helio_f64s_t *points, double least,
-                        int64_t hour_ms)
+static double hour_mean(const helio_series_t *series, const helio_f64s_t *points, double least, int64_t hour_ms)
 {
-    int64_t step_ms = (int64_t)series->step_s * 1000, start = series->start_wall_ms,
-            end = hour_ms + HELIO_HOUR_MS;
+    int64_t step_ms = (int64_t)series->step_s * 1000, start = series->start_wall_ms, end = hour_ms + HELIO_HOUR_MS;
     if (end <= start)
         return NAN;
     double sum = 0, weight = 0;
@@ -59,8 +56,7 @@ static double hour_mean(const helio_series_t *series, const helio_f64s_t *points
 }
 
 /*  The last good point before the first hour, so that an ended series is continued. */
-static double last_before(const helio_series_t *series, const helio_f64s_t *points, double least,
-                          int64_t hour_ms)
+static double last_before(const helio_series_t *series, const helio_f64s_t *points, double least, int64_t hour_ms)
 {
     int64_t step_ms = (int64_t)series->step_s * 1000;
     for (uint32_t i = points->count; i-- > 0;)
@@ -115,8 +111,7 @@ typedef struct maker {
 
 /*  One signal: from its series, otherwise the static figure. Returns the series used. */
 static const helio_series_t *signal_of(const maker_t *maker, uint32_t signal, bool has_static, double figure,
-                                       const bounds_t *bounds, int64_t *hours,
-                                       helio_pool_forecast_source_t *ret_source)
+                                       const bounds_t *bounds, int64_t *hours, helio_pool_forecast_source_t *ret_source)
 {
     const helio_series_t *series =
         find(maker->series, maker->series_count, signal, maker->pool, has_static, maker->wall_ms);
@@ -132,11 +127,12 @@ static const helio_series_t *signal_of(const maker_t *maker, uint32_t signal, bo
 static void carbon_of(helio_pool_forecast_t *self, const maker_t *maker, const helio_site_profile_t *site)
 {
     static const bounds_t grams = {0, 1e5, 1000};
-    const helio_series_t *series =
-        signal_of(maker, HELIO_SIGNAL_CARBON, site->carbon_g_per_kwh >= 0, site->carbon_g_per_kwh, &grams,
-                  self->carbon, &self->carbon_from);
+    const helio_series_t *series = signal_of(maker, HELIO_SIGNAL_CARBON, site->carbon_g_per_kwh >= 0,
+                                             site->carbon_g_per_kwh, &grams, self->carbon, &self->carbon_from);
+    if (!self->carbon_from.known)
+        fill_all(self->carbon, HELIO_UNKNOWN_G_PER_KWH * 1000);
     for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++)
-        self->carbon_high[h] = self->carbon_from.known ? self->carbon[h] : HELIO_RISK_UNKNOWN_G_PER_KWH * 1000;
+        self->carbon_high[h] = self->carbon[h];
     int64_t p90[HELIO_POOL_FORECAST_HOURS];
     if (!series || series->p90.count != series->values.count ||
         !fill(p90, maker->from_ms, series, &series->p90, &grams))
@@ -152,7 +148,7 @@ static void power_of(helio_pool_forecast_t *self, const maker_t *maker, const he
     static const bounds_t pue = {1, 10, 1000000}, watts = {0, 1e6, 1000};
     helio_pool_forecast_source_t from;
     (void)signal_of(maker, HELIO_SIGNAL_PUE, true, site->pue, &pue, self->milliwatts, &from);
-    double drawn = pool->host_w + pool->base_w + pool->slope_w;
+    double drawn = helio_pool_watts(pool, 1);
     int64_t milliwatts = isfinite(drawn) ? whole(drawn, &watts) : 0;
     for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++)
         self->milliwatts[h] = (self->milliwatts[h] * milliwatts + 500000) / 1000000;
@@ -161,8 +157,7 @@ static void power_of(helio_pool_forecast_t *self, const maker_t *maker, const he
 /*  The part of the pool that is not free in each hour. */
 static void taken_of(helio_pool_forecast_t *self, const helio_pool_t *pool)
 {
-    int64_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes,
-            gpus = nodes * pool->gpus_per_node;
+    int64_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes, gpus = nodes * pool->gpus_per_node;
     for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++) {
         int64_t left = self->free_gpus[h] < gpus ? self->free_gpus[h] : gpus;
         self->taken[h] = left < 0 || !gpus ? HELIO_UNKNOWN_TAKEN_PER_MILLE : 1000 - left * 1000 / gpus;
@@ -174,16 +169,22 @@ double helio_pool_forecast_hour_mean(const helio_series_t *series, double least,
     return series->step_s ? hour_mean(series, &series->values, least, hour_ms) : NAN;
 }
 
+bool helio_pool_forecast_has_price(const helio_pool_forecast_t *self, const helio_pool_t *pool)
+{
+    return self->rent_from.known || (pool->owned && self->tariff_from.known);
+}
+
 void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
-                        const helio_series_t *series, uint32_t series_count, int64_t wall_ms)
+                              const helio_series_t *series, uint32_t series_count, int64_t wall_ms)
 {
     static const bounds_t rent = {-1e6, 1e6, 1e6}, tariff = {-1e3, 1e3, 1e6}, devices = {0, 1e7, 1};
     maker_t maker = {series, series_count, pool->name, helio_hour_of(wall_ms), wall_ms};
     self->from_ms = maker.from_ms;
-    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, true, pool->price_usd_per_gpu_h, &rent, self->rent,
-                    &self->rent_from);
-    (void)signal_of(&maker, HELIO_SIGNAL_ELECTRICITY, true, site->electricity_usd_per_kwh, &tariff,
-                    self->tariff, &self->tariff_from);
+    /* A static figure of 0 is one that was not given: it must not replace a series that has ended. */
+    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, pool->price_usd_per_gpu_h != 0, pool->price_usd_per_gpu_h, &rent,
+                    self->rent, &self->rent_from);
+    (void)signal_of(&maker, HELIO_SIGNAL_ELECTRICITY, site->electricity_usd_per_kwh != 0, site->electricity_usd_per_kwh,
+                    &tariff, self->tariff, &self->tariff_from);
     if (!pool->owned)
         fill_all(self->tariff, 0);
     (void)signal_of(&maker, HELIO_SIGNAL_FREE_GPUS, false, 0, &devices, self->free_gpus, &self->free_from);
@@ -197,8 +198,7 @@ void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_prof
         helio_i128_t energy = (helio_i128_t)self->milliwatts[h] * HELIO_HOUR_MS;
         self->sums[h + 1] = (helio_pool_forecast_sums_t){
             self->sums[h].energy + energy,
-            self->sums[h].money + (helio_i128_t)self->rent[h] * HELIO_HOUR_MS * RENT_SCALE +
-                energy * self->tariff[h],
+            self->sums[h].money + (helio_i128_t)self->rent[h] * HELIO_HOUR_MS * RENT_SCALE + energy * self->tariff[h],
             self->sums[h].carbon + energy * self->carbon[h],
             self->sums[h].carbon_high + energy * self->carbon_high[h],
             self->sums[h].taken + (helio_i128_t)self->taken[h] * HELIO_HOUR_MS,
@@ -233,5 +233,5 @@ helio_pool_forecast_use_t helio_pool_forecast_use(const helio_pool_forecast_t *s
         return (helio_pool_forecast_use_t){0};
     helio_pool_forecast_sums_t a = until(self, begin_ms), b = until(self, end_ms);
     return (helio_pool_forecast_use_t){b.energy - a.energy, b.money - a.money, b.carbon - a.carbon,
-                                 b.carbon_high - a.carbon_high, b.taken - a.taken};
+                                       b.carbon_high - a.carbon_high, b.taken - a.taken};
 }

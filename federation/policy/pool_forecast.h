@@ -45,18 +45,22 @@ typedef struct helio_pool_forecast {
     helio_pool_forecast_source_t carbon_from, tariff_from, rent_from, free_from;
     int64_t milliwatts[HELIO_POOL_FORECAST_HOURS]; /* of an allocated GPU at full utilisation, including PUE */
     int64_t rent[HELIO_POOL_FORECAST_HOURS];       /* micro-USD per GPU-hour */
-    int64_t tariff[HELIO_POOL_FORECAST_HOURS]; /* micro-USD per kWh; 0 where electricity is part of the rent; may be
+    int64_t tariff[HELIO_POOL_FORECAST_HOURS];     /* micro-USD per kWh; 0 where electricity is part of the rent; may be
                                             negative */
-    int64_t carbon[HELIO_POOL_FORECAST_HOURS]; /* mg per kWh, expected; 0 = unknown */
+    int64_t carbon[HELIO_POOL_FORECAST_HOURS];     /* mg per kWh, expected; 0 = unknown */
     int64_t carbon_high[HELIO_POOL_FORECAST_HOURS]; /* the same at the risk's quantile */
     int64_t free_gpus[HELIO_POOL_FORECAST_HOURS];   /* -1 = not reported */
     int64_t taken[HELIO_POOL_FORECAST_HOURS];       /* GPUs that are not free, in thousandths of the pool */
     helio_pool_forecast_sums_t sums[HELIO_POOL_FORECAST_HOURS + 1];
 } helio_pool_forecast_t;
 
+/*  Whether anything says what a GPU-hour costs: a rent, or a tariff of owned GPUs. If not, its cost is 0, which means
+ *  nothing. */
+bool helio_pool_forecast_has_price(const helio_pool_forecast_t *self, const helio_pool_t *pool);
+
 /*  Begins with the hour of wall_ms. `series`: all series of the site; those of other pools are ignored. */
 void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
-                        const helio_series_t *series, uint32_t series_count, int64_t wall_ms);
+                              const helio_series_t *series, uint32_t series_count, int64_t wall_ms);
 
 /*  The time-weighted mean of a series over one hour; points below `least` are ignored. NAN if no point is left. */
 double helio_pool_forecast_hour_mean(const helio_series_t *series, double least, int64_t hour_ms);

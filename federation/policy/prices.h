@@ -55,10 +55,9 @@ enum { HELIO_SCORE_STEP_MS = 300000 };
  *  certain one wins. With z(0.70) / z(0.90) = 0.5244 / 1.2816 of a normal distribution, that is 409 thousandths of
  *  the way from the mean to p90. */
 enum { HELIO_RISK_PER_MILLE_TO_P90 = 409 };
-/*  A site that does not report its intensity is scored as if it burnt coal: missing data must not look clean. Only
- *  the score uses this figure, not the ledger. (Coal without capture: 740 to 910 g/kWh life cycle, IPCC AR5, WG III,
- *  annex III.) */
-enum { HELIO_RISK_UNKNOWN_G_PER_KWH = 1000 };
+/*  A site that does not report its intensity is scored and charged as if it burnt coal: missing data must not look
+ *  clean. (Coal without capture: 740 to 910 g/kWh life cycle, IPCC AR5, WG III, annex III.) */
+enum { HELIO_UNKNOWN_G_PER_KWH = 1000 };
 /*  Older figures may be wrong: a refused offer costs a minute of waiting on average. */
 enum { HELIO_RISK_STALE_AFTER_MS = 10000, HELIO_RISK_STALE_WAIT_MS = 60000 };
 

@@ -1,3 +1,4 @@
+/*  quota.c -- the arithmetic of quotas. */
 #include "federation/policy/quota.h"
 
 #include <assert.h>

@@ -41,7 +41,7 @@ typedef struct helio_holdings {
 uint32_t helio_quota_left(const helio_holdings_t *self);
 /*  The usage is below the guarantee. */
 bool helio_quota_is_below_guarantee(const helio_holdings_t *self);
-/*  give: no more than was taken. */
+/*  give: at most what was taken. */
 void helio_quota_take(helio_holdings_t *self, uint32_t gpus);
 void helio_quota_give(helio_holdings_t *self, uint32_t gpus);
 

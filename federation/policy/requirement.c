@@ -1,3 +1,4 @@
+/*  requirement.c -- makes the requirement of a job, and compares and prints requirements. */
 #include "federation/policy/requirement.h"
 
 #include "federation/policy/duration.h"
@@ -16,6 +17,23 @@ int64_t helio_requirement_free_until(uint64_t flexible_ms, int64_t submitted_ms)
 }
 
 HELIO_RECORD_DEFINE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
+
+/*  --exclusive; --exclusive=user shares nodes among the user's jobs. */
+static bool is_exclusive(const helio_job_spec_t *spec)
+{
+    for (uint32_t i = 0; i < spec->slurm.count; i++)
+        if (helio_text_is(spec->slurm.items[i].name, "exclusive"))
+            return spec->slurm.items[i].value.size == 0;
+    return false;
+}
+
+static helio_text_t slurm_option(const helio_job_spec_t *spec, const char *name)
+{
+    for (uint32_t i = 0; i < spec->slurm.count; i++)
+        if (helio_text_is(spec->slurm.items[i].name, name))
+            return spec->slurm.items[i].value;
+    return (helio_text_t){0};
+}
 
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
                                          uint64_t time_limit_ms, int64_t submitted_ms)
@@ -41,6 +59,9 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h,
         .scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h,
         .free_until_ms = helio_requirement_free_until(spec->flexible_ms, submitted_ms),
+        .whole_nodes = is_exclusive(spec),
+        .partition = slurm_option(spec, "partition"),
+        .constraint = slurm_option(spec, "constraint"),
     };
     self.gpus.items = spec->gpus.items;
     self.gpus.count = spec->gpus.count;

@@ -4,31 +4,34 @@
 
 #include "federation/model/job.h"
 
-#define HELIO_REQUIREMENT_FIELDS(F, R)                                                                    \
-    F(R, TEXT, tenant, 32, _)                                                                             \
-    F(R, TEXT, queue, 32, _)                                                                              \
-    F(R, TEXT, home, 32, _) /* the site that wins ties */                                                 \
-    F(R, LIST, gpus, 8, helio_gpu_ask)                                                                    \
-    F(R, BOOL, gpus_any, 0, _)                                                                            \
-    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                              \
-    F(R, U32, cpus, 4096, _)                                                                              \
-    F(R, U64, memory_bytes, 0, _)                                                                         \
-    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                              \
-    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                        \
-    F(R, BOOL, container, 0, _)                                                                           \
-    F(R, BOOL, lease, 0, _) /* it must be stoppable while the agent is down */                            \
-    F(R, U64, time_limit_ms, 0, _)                                                                        \
-    F(R, I64, deadline_wall_ms, 0, _)                                                                     \
-    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string)                                                     \
-    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                   \
-    F(R, U64, max_cost_micro_usd, 0, _)                                                                   \
-    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                \
-    F(R, LIST, backends, 8, helio_string)                                                                   \
-    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                         \
-    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                       \
-    F(R, I64, free_until_ms, 0, _) /* last full hour until which waiting is free; 0 = never */            \
-    F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)                                                   \
+#define HELIO_REQUIREMENT_FIELDS(F, R)                                                                         \
+    F(R, TEXT, tenant, 32, _)                                                                                  \
+    F(R, TEXT, queue, 32, _)                                                                                   \
+    F(R, TEXT, home, 32, _) /* the site that wins ties */                                                      \
+    F(R, LIST, gpus, 8, helio_gpu_ask)                                                                         \
+    F(R, BOOL, gpus_any, 0, _)                                                                                 \
+    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                                   \
+    F(R, U32, cpus, 4096, _)                                                                                   \
+    F(R, U64, memory_bytes, 0, _)                                                                              \
+    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                   \
+    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                             \
+    F(R, BOOL, container, 0, _)                                                                                \
+    F(R, BOOL, lease, 0, _) /* it must be stoppable while the agent is down */                                 \
+    F(R, U64, time_limit_ms, 0, _)                                                                             \
+    F(R, I64, deadline_wall_ms, 0, _)                                                                          \
+    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string)                                                        \
+    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                      \
+    F(R, U64, max_cost_micro_usd, 0, _)                                                                        \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                     \
+    F(R, LIST, backends, 8, helio_string)                                                                      \
+    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                              \
+    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                            \
+    F(R, I64, free_until_ms, 0, _) /* last full hour until which waiting is free; 0 = never */                 \
+    F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)                                                        \
     F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)                                                       \
+    F(R, BOOL, whole_nodes, 0, _)   /* as the next two, of the job's `slurm` part: it gets all of its nodes */ \
+    F(R, TEXT, partition, 65536, _) /* "" = not set */                                                         \
+    F(R, TEXT, constraint, 65536, _)                                                                           \
     F(R, U64, expected_ms, 0, _)      /* p50 of its run as on an A100, in steps (duration.h); 0 = unknown */   \
     F(R, U64, expected_high_ms, 0, _) /* p90, the same */
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)

@@ -1,11 +1,27 @@
-#include "federation/base/number.h"
+/*  terms.c -- computes the terms of a start, and their sum. */
 #include "federation/policy/terms.h"
+
+#include <assert.h>
+
+#include "federation/base/number.h"
 
 static const char *const words[] = {
 #define X(name, word) word,
     HELIO_TERM_TABLE(X)
 #undef X
 };
+
+static const uint32_t counted[HELIO_OBJECTIVE_COUNT] = {
+#define X(name, terms) [HELIO_OBJECTIVE_##name] = terms,
+    HELIO_OBJECTIVE_TABLE(X)
+#undef X
+};
+
+bool helio_objective_counts(uint32_t objective, helio_term_t term)
+{
+    assert(objective < HELIO_OBJECTIVE_COUNT);
+    return counted[objective] >> term & 1;
+}
 
 const char *helio_term_name(helio_term_t term)
 {
@@ -53,8 +69,7 @@ static int64_t wait_cost(const helio_work_t *work, uint64_t gpus, int64_t wait_m
 {
     if (wait_ms <= 0)
         return 0;
-    return ratio((helio_i128_t)wait_ms * (helio_i128_t)gpus * work->prices.wait_micro_usd_per_gpu_h,
-                 HELIO_HOUR_MS);
+    return ratio((helio_i128_t)wait_ms * (helio_i128_t)gpus * work->prices.wait_micro_usd_per_gpu_h, HELIO_HOUR_MS);
 }
 
 helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const helio_work_t *work,
@@ -81,16 +96,16 @@ helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const hel
         ratio((helio_i128_t)extras->transfer.egress_micro_usd +
                   carbon_cost(work, (int64_t)helio_lesser_u64(extras->transfer.carbon_mg, (uint64_t)MOST)),
               1);
-    for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
+    for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++) {
+        plan.terms[i] = helio_objective_counts(work->objective, i) ? plan.terms[i] : 0;
         plan.score_micro_usd += plan.terms[i];
+    }
     return plan;
 }
 
 uint64_t helio_plan_mg_per_kwh(const helio_plan_t *plan)
 {
-    return plan->energy_j
-               ? (uint64_t)ratio((helio_i128_t)plan->carbon_mg * 3600000, (helio_i128_t)plan->energy_j)
-               : 0;
+    return plan->energy_j ? (uint64_t)ratio((helio_i128_t)plan->carbon_mg * 3600000, (helio_i128_t)plan->energy_j) : 0;
 }
 
 int64_t helio_plan_patience(const helio_plan_t *now, int64_t wait_ms, bool held)

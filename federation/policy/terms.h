@@ -1,13 +1,13 @@
 /*  terms.h -- the cost of a start: one score in micro-USD and the terms of which it is the sum. Pure.
  *
- *  money     rent, and on owned pools electricity: energy × tariff, hour by hour;
- *  carbon    carbon price × expected carbon, hour by hour;
- *  wait      wait price × GPUs × the time waited beyond the free waiting time;
- *  risk      extra cost at the forecast's 70th percentile over its mean; unreported intensities; old figures;
- *  shadow    price of scarce capacity: the scarcity price (prices.h) × GPU-hours × the share of the pool that others
- *            are expected to hold, and a planner's surcharge;
- *  move      checkpoint, transfer and restart of a job that runs elsewhere;
- *  transfer  transfer of the job's data: egress and carbon.
+ *  money       rent, and on owned pools electricity: energy × tariff, hour by hour;
+ *  carbon      carbon price × expected carbon, hour by hour;
+ *  wait        wait price × GPUs × the time waited beyond the free waiting time;
+ *  risk        extra cost at the forecast's 70th percentile over its mean; unreported intensities; old figures;
+ *  shadow      price of scarce capacity: the scarcity price (prices.h) × GPU-hours × the share of the pool that others
+ *              are expected to hold, and a planner's surcharge;
+ *  disruption  of a migration: checkpoint, transfer and restart; of a preemption: the work that the victims lose;
+ *  transfer    transfer of the job's data: egress and carbon.
  *
  *  The run lasts as long as predicted at that pool (duration.h), or the whole time limit without a prediction.
  */
@@ -17,13 +17,36 @@
 #include "federation/policy/pool_forecast.h"
 #include "federation/policy/transfer.h"
 
-#define HELIO_TERM_TABLE(X)                                                                 \
-    X(MONEY, "money")                                                                       \
-    X(CARBON, "carbon") X(WAIT, "wait") X(RISK, "risk") X(SHADOW, "shadow") X(DISRUPTION, "move") \
-        X(TRANSFER, "transfer")
+/* clang-format off */
+#define HELIO_TERM_TABLE(X)     \
+    X(MONEY, "money")           \
+    X(CARBON, "carbon")         \
+    X(WAIT, "wait")             \
+    X(RISK, "risk")             \
+    X(SHADOW, "shadow")         \
+    X(DISRUPTION, "disruption") \
+    X(TRANSFER, "transfer")
+/* clang-format on */
 #define HELIO_TERM_ENUMERATOR_(name, word) HELIO_TERM_##name,
 typedef enum helio_term { HELIO_TERM_TABLE(HELIO_TERM_ENUMERATOR_) HELIO_TERM_COUNT } helio_term_t;
 const char *helio_term_name(helio_term_t term);
+
+/*  What a decision minimises: which terms count. The terms of other rows are 0 in a plan; its cost, energy and carbon
+ *  are not. The service runs with ALL. The other rows are simple rules to compare it with (decisions/0007-simulate.md):
+ *  where no term counts, every start costs the same, and ties go to the home site, then to the largest free share. */
+#define HELIO_TERM_BIT(term) (UINT32_C(1) << HELIO_TERM_##term)
+/* clang-format off */
+#define HELIO_OBJECTIVE_TABLE(X)         \
+    X(ALL, UINT32_MAX)                   \
+    X(EARLIEST, 0)                       \
+    X(CHEAPEST, HELIO_TERM_BIT(MONEY))   \
+    X(GREENEST, HELIO_TERM_BIT(CARBON) | HELIO_TERM_BIT(RISK))
+/* clang-format on */
+#define HELIO_OBJECTIVE_ENUMERATOR_(name, terms) HELIO_OBJECTIVE_##name,
+typedef enum helio_objective {
+    HELIO_OBJECTIVE_TABLE(HELIO_OBJECTIVE_ENUMERATOR_) HELIO_OBJECTIVE_COUNT
+} helio_objective_t;
+bool helio_objective_counts(uint32_t objective, helio_term_t term);
 
 /*  The work to be scored. */
 typedef struct helio_work {
@@ -32,11 +55,12 @@ typedef struct helio_work {
     helio_prices_t prices;
     int64_t now_ms;
     int64_t free_until_ms; /* waiting is free until then; 0 or in the past = never */
+    uint32_t objective;    /* helio_objective_t */
 } helio_work_t;
 
 /*  Additional costs at a pool; all zero if unknown. */
 typedef struct helio_extras {
-    bool stale;            /* the site's figures are older than HELIO_RISK_STALE_AFTER_MS */
+    bool stale;            /* the site's figures are old (broker/core/sites/silence.c) */
     int64_t queue_wait_ms; /* after the start, in the site's own queue */
     int64_t shadow_micro_usd_per_gpu_h;
     int64_t disruption_micro_usd;

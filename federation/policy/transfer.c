@@ -1,3 +1,4 @@
+/*  transfer.c -- computes transfers, and the prefixes of data URIs. */
 #include "federation/policy/transfer.h"
 
 #include "federation/base/number.h"
@@ -22,8 +23,7 @@ helio_transfer_t helio_transfer_of(uint64_t bytes, const helio_link_t *link, uin
         .ms = ratio((helio_i128_t)bytes * 8, (helio_i128_t)(link->mbps ? link->mbps : 1) * 1000, MS_MAX),
         .egress_micro_usd = (int64_t)ratio((helio_i128_t)bytes * link->egress_micro_usd_per_gb, gb, MOST),
         .energy_j = ratio(joules, gb, MOST),
-        .carbon_mg =
-            ratio(joules * (helio_i128_t)helio_lesser_u64(mg_per_kwh, UINT64_C(1) << 30), gb * 3600000, MOST),
+        .carbon_mg = ratio(joules * (helio_i128_t)helio_lesser_u64(mg_per_kwh, UINT64_C(1) << 30), gb * 3600000, MOST),
     };
 }
 

@@ -1,3 +1,4 @@
+/*  codes.c -- names of reasons, rejections and causes, and the texts of older peers. */
 #include "federation/reason/codes.h"
 
 #include <stdio.h>
@@ -78,8 +79,8 @@ void helio_cause_derive(helio_text_t text, uint32_t *cause, helio_text_t *explan
 
 helio_text_t helio_cause_text(uint32_t cause, helio_text_t explanation, char *into, size_t capacity)
 {
-    bool bare = cause == HELIO_CAUSE_NONE || cause >= HELIO_CAUSE_COUNT ||
-                (cause == HELIO_CAUSE_STOPPED && explanation.size);
+    bool bare =
+        cause == HELIO_CAUSE_NONE || cause >= HELIO_CAUSE_COUNT || (cause == HELIO_CAUSE_STOPPED && explanation.size);
     (void)snprintf(into, capacity, "%s%s%.*s", bare ? "" : causes[cause].word, !bare && explanation.size ? ": " : "",
                    HELIO_TEXT_ARGS(explanation));
     return helio_text_of(into);

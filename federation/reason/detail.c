@@ -1,3 +1,4 @@
+/*  detail.c -- makes, copies and finds details; the table of their codes. */
 #include "federation/reason/detail.h"
 
 #include <assert.h>
@@ -7,14 +8,17 @@ HELIO_RECORD_DEFINE(helio_value, HELIO_VALUE_FIELDS)
 HELIO_RECORD_DEFINE(helio_detail, HELIO_DETAIL_FIELDS)
 HELIO_RECORD_DEFINE(helio_details, HELIO_DETAILS_FIELDS)
 
-#define P(kind, name) {HELIO_VALUE_##kind, #name}
+#define P(kind, name)             \
+    {                             \
+        HELIO_VALUE_##kind, #name \
+    }
 #define DETAIL0(name, word_, sentence_) [HELIO_DETAIL_##name] = {.word = word_, .sentence = sentence_},
-#define DETAIL(name, word_, sentence_, ...)                                                                  \
-    [HELIO_DETAIL_##name] = {                                                                                \
-        .word = word_,                                                                                       \
-        .sentence = sentence_,                                                                               \
-        .params = {__VA_ARGS__},                                                                             \
-        .param_count = (uint32_t)(sizeof((const helio_param_t[]){__VA_ARGS__}) / sizeof(helio_param_t)),     \
+#define DETAIL(name, word_, sentence_, ...)                                                              \
+    [HELIO_DETAIL_##name] = {                                                                            \
+        .word = word_,                                                                                   \
+        .sentence = sentence_,                                                                           \
+        .params = {__VA_ARGS__},                                                                         \
+        .param_count = (uint32_t)(sizeof((const helio_param_t[]){__VA_ARGS__}) / sizeof(helio_param_t)), \
     },
 static const helio_detail_entry_t entries[HELIO_DETAIL_CODE_COUNT] = {
     [HELIO_DETAIL_NONE] = {.word = "", .sentence = ""},
@@ -61,10 +65,30 @@ helio_detail_t helio_detail_make(helio_arena_t *arena, helio_detail_code_t code,
     return detail;
 }
 
+_Static_assert((int)HELIO_DETAIL_VALUES_MAX *(int)HELIO_DETAIL_TEXT_MAX <= (int)HELIO_DETAILS_TEXT_MAX,
+               "the first detail always has room");
+
+static uint32_t text_size(const helio_detail_t *detail)
+{
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < detail->values.count; i++)
+        size += detail->values.items[i].text.size;
+    return size;
+}
+
+uint32_t helio_details_text_size(const helio_details_t *self)
+{
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < self->items.count; i++)
+        size += text_size(&self->items.items[i]);
+    return size;
+}
+
 void helio_details_add(helio_details_t *self, helio_arena_t *arena, helio_detail_t detail)
 {
     uint32_t count = self->items.count;
-    if (detail.code == HELIO_DETAIL_NONE || count == HELIO_DETAILS_MAX)
+    if (detail.code == HELIO_DETAIL_NONE || count == HELIO_DETAILS_MAX ||
+        helio_details_text_size(self) + text_size(&detail) > HELIO_DETAILS_TEXT_MAX)
         return;
     helio_detail_t *items = helio_arena_alloc(arena, count + 1, sizeof *items);
     if (count)
@@ -72,6 +96,7 @@ void helio_details_add(helio_details_t *self, helio_arena_t *arena, helio_detail
     items[count] = detail;
     self->items.items = items;
     self->items.count = count + 1;
+    assert(helio_details_text_size(self) <= HELIO_DETAILS_TEXT_MAX);
 }
 
 void helio_details_join(helio_details_t *self, helio_arena_t *arena, const helio_details_t *more)

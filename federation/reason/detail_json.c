@@ -1,3 +1,4 @@
+/*  detail_json.c -- writes and reads details as JSON, with the units of JSON. */
 #include "federation/reason/detail_json.h"
 
 #include <jansson.h>
@@ -6,7 +7,7 @@
 
 #include "federation/base/clock.h"
 
-/*  How many of the stored unit make one of JSON's; 0 = the number as it is. */
+/*  How many of the stored unit are one of JSON's; 0 = the number itself. */
 static double unit_of(helio_value_kind_t kind)
 {
     switch (kind) {

@@ -1,18 +1,19 @@
+/*  page.c -- the documentation of every reason, rejection and cause, and their reference page. */
 #include "federation/reason/page.h"
 
 #include "federation/reason/detail.h"
 
 static const helio_reason_doc_t reasons[HELIO_REASON_COUNT] = {
-    [HELIO_REASON_INVALID] =
-        {"The document is wrong, or names what does not exist.",
-         "The message names the place; `helio help` and docs/reference/job.md the keys."},
+    [HELIO_REASON_INVALID] = {"The document is wrong, or names what does not exist.",
+                              "The message names the place; `helio help` and docs/reference/job.md the keys."},
     [HELIO_REASON_FORBIDDEN] = {"The token, or its tenant, may not do that.",
                                 "Ask an administrator for a token or a role."},
     [HELIO_REASON_NEVER_FITS] =
         {"No site could run it, even empty.",
          "Ask for what a site has: `helio gpus` lists it; `helio explain` says what each site lacks."},
     [HELIO_REASON_GATED] =
-        {"It waits for jobs that it depends on, for its `not_before`, or for tasks of its own array.",
+        {"It waits for jobs that it depends on, for its `not_before`, for tasks of its own array, or, after a restore of the "
+         "database, for the end of a copy of it that may run.",
          "Nothing: its turn comes then. `helio explain` says when, as far as that is known."},
     [HELIO_REASON_POLICY_CAP] =
         {"A bound of its own document, a quota or a budget forbids every start at present.",
@@ -20,9 +21,8 @@ static const helio_reason_doc_t reasons[HELIO_REASON_COUNT] = {
     [HELIO_REASON_WAITING_FOR_CAPACITY] =
         {"Sites could run it and have no room, drain, or are silent.",
          "Wait, or allow other sites and GPUs; `helio explain` lists what would help."},
-    [HELIO_REASON_WAITING_FOR_WINDOW] =
-        {"It could start, and waits for a cheaper or cleaner hour within `flexible`.",
-         "Nothing; without `flexible` it starts as soon as a site can take it."},
+    [HELIO_REASON_WAITING_FOR_WINDOW] = {"It could start, and waits for a cheaper or cleaner hour within `flexible`.",
+                                         "Nothing; without `flexible` it starts as soon as a site can take it."},
     [HELIO_REASON_QUEUED] = {"It has not been looked at yet, or as many jobs wait as the broker takes.",
                              "Wait a moment; when a submission is refused with it, submit again later."},
 };
@@ -31,9 +31,8 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_SITE_PATTERN] = {"`placement.sites` excludes the site.", "Allow it there."},
     [HELIO_REJECTION_RESIDENCY] = {"`placement.regions` excludes the site's region.",
                                    "Allow the region, if its data may go there."},
-    [HELIO_REJECTION_BACKEND] =
-        {"`placement.backends` lacks the site's kind, or the job has keys for another kind.",
-         "Allow the kind, or take those keys away."},
+    [HELIO_REJECTION_BACKEND] = {"`placement.backends` lacks the site's kind, or the job has keys for another kind.",
+                                 "Allow the kind, or take those keys away."},
     [HELIO_REJECTION_NO_SUCH_GPU] = {"The pool has no GPU of the models or the memory that are asked for.",
                                      "Add an alternative to `gpu`."},
     [HELIO_REJECTION_TOO_SMALL] =
@@ -43,25 +42,29 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
                                          "Ask for less, if the job can do with it."},
     [HELIO_REJECTION_NO_SHARING] = {"The pool shares its GPUs among jobs, and the job wants its own.",
                                     "Set `sharing`, if the job tolerates it."},
-    [HELIO_REJECTION_NO_CONTAINER_RUNTIME] =
-        {"The job has an `image`, and the site declares no container runtime.",
-         "Run without `image`, or have the site declare `containers`."},
+    [HELIO_REJECTION_NO_CONTAINER_RUNTIME] = {"The job has an `image`, and the site declares no container runtime.",
+                                              "Run without `image`, or have the site declare `containers`."},
     [HELIO_REJECTION_NO_LEASES] =
         {"The site cannot stop a job whose lease is over, and `on_site_loss: lease` needs that.",
          "Use `strict` or `eager`, or have the site enable leases."},
     [HELIO_REJECTION_NO_USER_MAPPING] =
         {"The site has no Unix user for the job's tenant, so it could not start it.",
          "The site's operator adds a line under `agent.users` of the site file, and starts the agent again."},
+    [HELIO_REJECTION_NO_SUCH_NAME] =
+        {"The job's `slurm` part names a partition or a feature that the pool's cluster does not have.",
+         "Correct the name or take it away; the detail lists what the cluster has."},
     [HELIO_REJECTION_NO_LINK] = {"No link is known over which the job's data could get there.",
                                  "Place copies of the data nearer, or have an operator declare a link."},
-    [HELIO_REJECTION_DEADLINE] = {"Nine runs in ten, or its time limit, would end after `deadline`. As an answer to a "
-                                  "submission: no start could be early enough.",
-                                  "A later `deadline`, or a shorter `time`."},
-    [HELIO_REJECTION_COST_CAP] = {"A run as long as nine in ten, or its time limit, costs more there than `max_cost`.",
-                                  "A larger `max_cost`, or a shorter `time`."},
-    [HELIO_REJECTION_CARBON_CAP] =
-        {"The mean intensity of its hours there is above `max_carbon`, or is not told.",
-         "A larger `max_carbon`, or wait: the detail says until when."},
+    [HELIO_REJECTION_DEADLINE] =
+        {"More than one run in ten is expected to end after `deadline`; where no similar runs are "
+         "known, a run of its time limit would. In the answer to a submission: no start could be "
+         "early enough.",
+         "A later `deadline`, or a shorter `time`."},
+    [HELIO_REJECTION_COST_CAP] =
+        {"A run of p90 length (of the time limit where no similar runs are known) costs more there than `max_cost`.",
+         "A larger `max_cost`, or a shorter `time`."},
+    [HELIO_REJECTION_CARBON_CAP] = {"The mean intensity of its hours there is above `max_carbon`, or is not told.",
+                                    "A larger `max_carbon`, or wait: the detail says until when."},
     [HELIO_REJECTION_QUOTA] =
         {"Its tenant, or the tenant's queue, holds as many GPUs as its quota allows.",
          "Wait for its other jobs, take a smaller alternative, or ask an operator (`helio quota`)."},
@@ -73,7 +76,7 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_SITE_SILENT] = {"The site is not in session, or has not told what is free.",
                                      "Wait, or see to its agent: `helio sites`."},
     [HELIO_REJECTION_NO_CAPACITY] =
-        {"It fits, but not now: the GPUs are in use, kept for a gang that waits, or the site just refused.",
+        {"It fits, but not now: the GPUs are in use, reserved for a gang that waits, or the site just refused.",
          "Wait: the detail says how many are free, and until when that is expected."},
     [HELIO_REJECTION_OVERFLOW] =
         {"An overflow group of the queue or the tenant keeps the site for later, or for a lower price.",
@@ -81,11 +84,13 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
 };
 
 static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
-    [HELIO_CAUSE_NOT_READY] = {"The site cannot accept jobs yet: its journal is being reconciled, or it holds no lease.",
+    [HELIO_CAUSE_NOT_READY] = {"The site cannot accept jobs yet: its journal is being reconciled, or it holds no "
+                               "lease.",
                                "Nothing: the job is placed again."},
     [HELIO_CAUSE_TOO_MANY] = {"The site holds as many attempts as it can.", "Nothing: the job is placed again."},
     [HELIO_CAUSE_NO_SUCH_POOL] = {"The site no longer has a pool of that name.", "Nothing: the job is placed again."},
-    [HELIO_CAUSE_NO_CAPACITY] = {"Other jobs took the pool's nodes or GPUs in the meantime.", "Nothing: the job is placed again."},
+    [HELIO_CAUSE_NO_CAPACITY] = {"Other jobs took the pool's nodes or GPUs in the meantime.",
+                                 "Nothing: the job is placed again."},
     [HELIO_CAUSE_STALE_EPOCH] = {"The offer was older than what the site knows of the job.", "Nothing."},
     [HELIO_CAUSE_NOT_HERE] = {"The broker asked the site to stop an attempt that the site does not have.", "Nothing."},
     [HELIO_CAUSE_FENCED] = {"A newer attempt of the job exists, so the site stopped this one.",
@@ -160,7 +165,7 @@ static void params_text(const helio_detail_entry_t *entry, helio_buffer_t *out)
         helio_buffer_printf(out, "%s`%s` %s", i ? ", " : "", entry->params[i].name, json[entry->params[i].kind]);
 }
 
-/*  A '|' of a template would end the table's cell. */
+/*  Escapes '|', which would end the table's cell. */
 static void sentence_text(const char *sentence, helio_buffer_t *out)
 {
     for (const char *at = sentence; *at; at++)
@@ -173,8 +178,10 @@ static void details_section(helio_buffer_t *out)
         out, "\n## Details\n\n"
              "The facts behind a reason: `details` of a job, a decision and a candidate is a list of "
              "`{\"code\", \"params\"}`. Programs read these; the sentences (`detail`, `text`) are for people and "
-             "can change with any release. Codes and parameters are only ever added. In a sentence `[…]` is left "
-             "out when a value in it is 0 or empty, and `{n|job|jobs}` is the word for that number.\n\n"
+             "can change with any release. Codes and parameters are only ever added. Parameters named `problem`, "
+             "`explanation` or `why` hold the words of a parser, a site or the system: they too are for people. In a "
+             "sentence `[…]` is left out when a value in it is 0 or empty, and `{n|job|jobs}` is the word for that "
+             "number.\n\n"
              "| code | sentence | params |\n|---|---|---|\n");
     for (uint32_t i = HELIO_DETAIL_NONE + 1; i < HELIO_DETAIL_CODE_COUNT; i++) {
         const helio_detail_entry_t *entry = helio_detail_entry(i);
@@ -191,8 +198,7 @@ void helio_reasons_page(helio_buffer_t *out)
     helio_buffer_text(
         out, "# Reasons\n\n"
              "<!-- Made from federation/reason by its test. -->\n\n"
-             "Words that programs can branch on. The lists are closed: a release may add a word, and a word keeps "
-             "its meaning.\n\n"
+             "Words that programs can branch on. A word is never changed or removed; a new release may add words.\n\n"
              "## What a job waits for\n\n"
              "`reason` of a queued job, and of a refused submission. Where several apply, the first of this list "
              "is given.\n\n"

@@ -1,4 +1,4 @@
-/*  page.h -- what the words of codes.h mean, and what to do about them; docs/reference/reasons.md is made of it. */
+/*  page.h -- the meaning and the remedy of each name in codes.h; docs/reference/reasons.md is made from it. */
 #ifndef HELIO_REASON_PAGE_H
 #define HELIO_REASON_PAGE_H
 
@@ -6,7 +6,7 @@
 #include "federation/reason/codes.h"
 
 typedef struct helio_reason_doc {
-    const char *meaning; /* a sentence; NULL = none was written, which a test finds */
+    const char *meaning; /* a sentence; NULL = missing, which a test detects */
     const char *remedy;
 } helio_reason_doc_t;
 

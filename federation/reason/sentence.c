@@ -1,3 +1,4 @@
+/*  sentence.c -- fills in the templates of details. */
 #include "federation/reason/sentence.h"
 
 #include <assert.h>
@@ -67,7 +68,7 @@ static void show_bytes(int64_t bytes, helio_buffer_t *out)
     helio_buffer_printf(out, "%" PRId64 " B", bytes);
 }
 
-/*  "4,980", "12.5": thousands apart, no more decimals than there are. */
+/*  "4,980", "12.5": thousands separated, no more decimals than needed. */
 static void show_milli(int64_t milli, helio_buffer_t *out)
 {
     char digits[24];
@@ -150,7 +151,7 @@ typedef struct insertion {
     helio_text_t one, many; /* of {name|one|many}; empty = the value itself */
 } insertion_t;
 
-/*  at: behind the '{'. Returns what follows the '}'. A template that names no parameter is a programmer's error. */
+/*  at: after the '{'. Returns the position after the '}'. A template that names no parameter is a programming error. */
 static const char *read_insertion(const helio_detail_t *detail, const helio_detail_entry_t *entry, const char *at,
                                   insertion_t *ret)
 {
@@ -186,7 +187,7 @@ static void insert(const insertion_t *insertion, helio_buffer_t *out)
         helio_value_show(insertion->kind, &insertion->value, out);
 }
 
-/*  One run of the template up to `stop`; at: its beginning. Returns where it stopped. *ret_whole: no value was missing. */
+/*  One part of the template up to `stop`, from `at` on. Returns where it stopped. *ret_whole: no value was missing. */
 static const char *fill(const helio_detail_t *detail, const helio_detail_entry_t *entry, const char *at, char stop,
                         bool *ret_whole, helio_buffer_t *out)
 {
@@ -234,7 +235,7 @@ void helio_sentences(const helio_details_t *details, helio_buffer_t *out)
         size_t joint = out->size;
         helio_sentence(&details->items.items[i], out);
         if (out->size == joint)
-            out->size = before; /* a code that is not known adds nothing */
+            out->size = before; /* an unknown code adds nothing */
     }
 }
 

@@ -59,8 +59,7 @@ static uint32_t count_chars(const char *at, const char *to, const char *end)
     return count;
 }
 
-static void fill_place(helio_diagnostic_t *self, const helio_spec_source_t *source, size_t offset,
-                       size_t end_offset)
+static void fill_place(helio_diagnostic_t *self, const helio_spec_source_t *source, size_t offset, size_t end_offset)
 {
     const char *data = source->text.data, *end = data + source->text.size;
     if (!data)
@@ -120,8 +119,8 @@ static void diagnose(helio_spec_reader_t *self, size_t offset, size_t end, helio
     *slot = diagnostic;
 }
 
-helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t end,
-                                helio_spec_problem_t problem, const char *hint, const char *format, ...)
+helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t end, helio_spec_problem_t problem,
+                                const char *hint, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -130,8 +129,8 @@ helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t
     return problem == HELIO_SPEC_TOO_BIG_PROBLEM ? HELIO_TOO_BIG : HELIO_INVALID;
 }
 
-helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t *node,
-                             helio_spec_problem_t problem, const char *hint, const char *format, ...)
+helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t *node, helio_spec_problem_t problem,
+                             const char *hint, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -48,8 +48,7 @@ static void caret(const helio_diagnostic_t *self, const char *on, const char *of
 
 void helio_diagnostic_text(const helio_diagnostic_t *self, bool colour, helio_buffer_t *out)
 {
-    const char *bold = colour ? "\033[1m" : "", *red = colour ? "\033[1;31m" : "",
-               *green = colour ? "\033[1;32m" : "";
+    const char *bold = colour ? "\033[1m" : "", *red = colour ? "\033[1;31m" : "", *green = colour ? "\033[1;32m" : "";
     const char *off = colour ? "\033[0m" : "";
     helio_buffer_text(out, bold);
     place(self, out);

@@ -58,7 +58,7 @@ typedef struct helio_diagnostics {
 /*  Prints "job.yaml:4:8: error: unknown key 'flexble' in placement", the line, a caret, and "help: did you mean …". */
 void helio_diagnostic_text(const helio_diagnostic_t *self, bool colour, helio_buffer_t *out);
 
-/*  The same for all errors, with a final line if there are more. */
+/*  The same for all errors, with a final line if more were found. */
 void helio_diagnostics_text(const helio_diagnostics_t *self, bool colour, helio_buffer_t *out);
 
 /*  Only the first line, without a newline: for logs and API replies. */

@@ -1,4 +1,4 @@
-/*  encoding.c -- see encoding.h. */
+/*  encoding.c -- finds bytes that a source must not contain, and rewrites JSON's surrogate escapes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +38,8 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
 {
     helio_text_t text = self->source.text;
     if (text.size > source_max)
-        return helio_spec_diagnose_at(self, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+        return helio_spec_diagnose_at(self, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM,
+                                      "keep programs and data in files of their own, and name those",
                                       "the file has %u bytes; the limit is %zu", text.size, source_max);
     const unsigned char *data = (const unsigned char *)text.data, *end = data ? data + text.size : data;
     for (const unsigned char *at = data; at < end;) {
@@ -58,7 +59,7 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
     return HELIO_OK;
 }
 
-/*  The value of \uXXXX at `at`, -1 if there is none. */
+/*  The value of \uXXXX at `at`, -1 if the text has none. */
 static int32_t escape_value(const char *at, const char *end)
 {
     int32_t value = 0;

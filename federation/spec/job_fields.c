@@ -70,8 +70,7 @@ static const helio_spec_field_t prices_fields[] = {
      .example = "0.5 USD/gpu-h",
      .doc = "Price that you put on one hour of waiting, per GPU of the job."},
 };
-static const helio_spec_table_t prices_table =
-    HELIO_SPEC_TABLE("prices", helio_job_spec_t, prices_fields, NULL);
+static const helio_spec_table_t prices_table = HELIO_SPEC_TABLE("prices", helio_job_spec_t, prices_fields, NULL);
 
 static const helio_spec_field_t placement_fields[] = {
     {.key = "goal",
@@ -173,8 +172,7 @@ static const helio_spec_field_t depends_fields[] = {
      .doc = "Jobs that must end without success before this job starts. If one of them succeeds, this job is "
             "cancelled."},
 };
-static const helio_spec_table_t depends_table =
-    HELIO_SPEC_TABLE("depends", helio_job_spec_t, depends_fields, NULL);
+static const helio_spec_table_t depends_table = HELIO_SPEC_TABLE("depends", helio_job_spec_t, depends_fields, NULL);
 
 static const char gpu_schema[] =
     "{\"oneOf\": [{\"type\": \"string\"}, "
@@ -316,8 +314,8 @@ static const helio_spec_field_t job_fields[] = {
      .fallback = "strict",
      .example = "lease",
      .doc =
-         "What happens when the site becomes silent. `strict`: wait for proof that the job has ended. `lease`: restart the "
-         "job when its lease has expired. `eager`: restart the job immediately; it may run twice."},
+         "What happens when the site becomes silent. `strict`: wait for proof that the job has ended. `lease`: restart "
+         "the job when its lease has expired. `eager`: restart the job immediately; it may run twice."},
     {.key = "retries",
      .kind = HELIO_SPEC_U32,
      AT(retries),
@@ -364,6 +362,5 @@ const helio_spec_table_t helio_spec_job_table =
 helio_rc helio_spec_parse_job(helio_spec_source_t source, helio_arena_t *arena, helio_job_spec_t *ret_spec,
                               helio_diagnostic_t *ret_diagnostic)
 {
-    return helio_spec_read(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, ret_spec,
-                           ret_diagnostic);
+    return helio_spec_read(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, ret_spec, ret_diagnostic);
 }

@@ -1,4 +1,4 @@
-/*  job_values.c -- see job_values.h. */
+/*  job_values.c -- parses GPU requests and array indexes, and checks rules across fields. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,18 @@
 
 enum { GPU_ASKS_MAX = 8, GPU_MODEL_MAX = 32 };
 
-static const char gpu_hint[] =
-    "for example 'gpu: H100:8', '[H100:8, A100:8]', '\"80GB..:8\"' or 'H100/1g.10gb:1'";
+static const char gpu_hint[] = "for example 'gpu: H100:8', '[H100:8, A100:8]', '\"80GB..:8\"' or 'H100/1g.10gb:1'";
 static const char array_hint[] = "for example 'array: 0-99%10', '1,3,7' or '0-15:4'";
 
-static helio_rc refuse_gpu(helio_spec_reader_t *reader, const helio_spec_node_t *node,
-                           helio_spec_problem_t problem, const char *why)
+static helio_rc refuse_gpu(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_spec_problem_t problem,
+                           const char *why)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
     return helio_spec_diagnose(reader, node, problem, gpu_hint, "%s: %s, found %s", reader->path, why,
                                helio_spec_found(node, found));
 }
 
-/*  The position of the first `c`; text.size if there is none. */
+/*  The position of the first `c`; text.size if it does not occur. */
 static uint32_t find_char(helio_text_t text, char c)
 {
     const char *at = text.size ? memchr(text.data, c, text.size) : NULL;
@@ -44,8 +43,7 @@ static helio_rc read_count(helio_spec_reader_t *reader, const helio_spec_node_t 
     uint64_t count;
     helio_rc rc = helio_u64_parse(text, &count);
     if (rc == HELIO_INVALID)
-        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
-                          "expected a whole number of GPUs after ':'");
+        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected a whole number of GPUs after ':'");
     if (rc != HELIO_OK || count < 1 || count > HELIO_JOB_GPUS_PER_NODE_MAX)
         return refuse_gpu(reader, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, "expected 1 to 64 GPUs per node");
     ask->count = (uint32_t)count;
@@ -60,10 +58,8 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
     if (helio_text_is(text, "any"))
         return HELIO_OK;
     if (text.size > 2 && memcmp(text.data + text.size - 2, "..", 2) == 0) {
-        if (helio_bytes_parse(head(text, text.size - 2), &ask->memory_bytes) != HELIO_OK ||
-            ask->memory_bytes == 0)
-            return refuse_gpu(reader, node, HELIO_SPEC_WRONG_UNIT_PROBLEM,
-                              "expected a minimum memory such as 80GB..");
+        if (helio_bytes_parse(head(text, text.size - 2), &ask->memory_bytes) != HELIO_OK || ask->memory_bytes == 0)
+            return refuse_gpu(reader, node, HELIO_SPEC_WRONG_UNIT_PROBLEM, "expected a minimum memory such as 80GB..");
         return HELIO_OK;
     }
     uint32_t slash = find_char(text, '/');
@@ -71,8 +67,7 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
     if (slash < text.size) {
         ask->mig = tail(text, slash + 1);
         if (!helio_spec_is_mig(ask->mig))
-            return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
-                              "expected a MIG profile such as 1g.10gb");
+            return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected a MIG profile such as 1g.10gb");
     }
     if (helio_u64_parse(ask->model, &number) == HELIO_OK)
         return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
@@ -144,8 +139,8 @@ helio_rc helio_spec_read_gpu(helio_spec_reader_t *reader, const helio_spec_node_
     return HELIO_OK;
 }
 
-static helio_rc refuse_array(helio_spec_reader_t *reader, const helio_spec_node_t *node,
-                             helio_spec_problem_t problem, const char *why)
+static helio_rc refuse_array(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_spec_problem_t problem,
+                             const char *why)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
     return helio_spec_diagnose(reader, node, problem, array_hint, "%s: %s, found %s", reader->path, why,
@@ -206,8 +201,7 @@ helio_rc helio_spec_read_array(helio_spec_reader_t *reader, const helio_spec_nod
     helio_text_t list = head(node->text, percent);
     if (percent < node->text.size && (helio_u64_parse(tail(node->text, percent + 1), &at_once) != HELIO_OK ||
                                       at_once == 0 || at_once > HELIO_JOB_ARRAY_MAX))
-        return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
-                            "expected 1 to 10000 tasks at once after '%'");
+        return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected 1 to 10000 tasks at once after '%'");
     helio_u32s_t tasks = {helio_arena_alloc(reader->arena, HELIO_JOB_ARRAY_MAX, sizeof(uint32_t)), 0};
     for (;;) {
         uint32_t comma = find_char(list, ',');
@@ -241,8 +235,7 @@ helio_rc helio_spec_check_job(helio_spec_reader_t *reader, const helio_spec_node
 {
     const helio_job_spec_t *job = ret_job;
     if (job->gpus.count == 0 && job->interconnect == HELIO_INTERCONNECT_NVLINK)
-        return helio_spec_diagnose(reader, helio_spec_find(node, "interconnect"),
-                                   HELIO_SPEC_CONTRADICTION_PROBLEM,
+        return helio_spec_diagnose(reader, helio_spec_find(node, "interconnect"), HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "add 'gpu: H100:8', or remove interconnect",
                                    "interconnect: nvlink needs GPUs, but the job requests none");
     if (job->gpus.count == 0 && job->sharing == HELIO_SHARING_MIG)

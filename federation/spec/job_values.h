@@ -14,7 +14,6 @@ helio_rc helio_spec_read_array(helio_spec_reader_t *reader, const helio_spec_nod
 
 /*  Rules across fields. */
 helio_rc helio_spec_check_job(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job);
-helio_rc helio_spec_check_placement(helio_spec_reader_t *reader, const helio_spec_node_t *node,
-                                    void *ret_job);
+helio_rc helio_spec_check_placement(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job);
 
 #endif

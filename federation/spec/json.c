@@ -109,8 +109,7 @@ static size_t shared_size(const json_t *self)
     size_t size = helio_spec_printable_size(at, (const unsigned char *)self->end);
     bool apart = (size == 2 && at[0] == 0xc2 && at[1] < 0xa0) ||
                  (size == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9)) ||
-                 (size == 3 && at[0] == 0xef &&
-                  ((at[1] == 0xbb && at[2] == 0xbf) || (at[1] == 0xbf && at[2] >= 0xbe)));
+                 (size == 3 && at[0] == 0xef && ((at[1] == 0xbb && at[2] == 0xbf) || (at[1] == 0xbf && at[2] >= 0xbe)));
     return apart ? 0 : size;
 }
 

@@ -30,16 +30,15 @@ static bool awaits_key(const helio_spec_node_t *mapping)
     return mapping->type == HELIO_SPEC_MAPPING && mapping->count % 2 == 0;
 }
 
-static helio_rc refuse_duplicate(builder_t *self, const helio_spec_node_t *mapping,
-                                 const helio_spec_node_t *key)
+static helio_rc refuse_duplicate(builder_t *self, const helio_spec_node_t *mapping, const helio_spec_node_t *key)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
     /* A key is checked only if all keys before it have their values: keys are every second child. */
     for (const helio_spec_node_t *seen = mapping->first; seen; seen = seen->next->next)
         if (helio_text_equal(seen->text, key->text))
             return helio_spec_diagnose(self->reader, key, HELIO_SPEC_DUPLICATE_KEY_PROBLEM,
-                                       "remove one of the two, or rename it",
-                                       "key %s is given twice", helio_spec_found(key, found));
+                                       "remove one of the two, or rename it", "key %s is given twice",
+                                       helio_spec_found(key, found));
     return HELIO_OK;
 }
 
@@ -115,8 +114,8 @@ static helio_rc open_node(builder_t *self, helio_spec_node_t *node)
     if (rc != HELIO_OK)
         return rc;
     if (self->depth == HELIO_SPEC_DEPTH_MAX)
-        return helio_spec_diagnose(self->reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
-                                   "nested deeper than %d levels", HELIO_SPEC_DEPTH_MAX);
+        return helio_spec_diagnose(self->reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL, "nested deeper than %d levels",
+                                   HELIO_SPEC_DEPTH_MAX);
     self->open[self->depth++] = node;
     return HELIO_OK;
 }
@@ -134,8 +133,8 @@ static helio_rc refuse_feature(builder_t *self, const yaml_event_t *event, const
     helio_text_t text = self->reader->source.text;
     while (end < text.size && (unsigned char)text.data[end] > ' ' && !strchr(",]}", text.data[end]))
         end++;
-    return helio_spec_diagnose_at(self->reader, offset, end, HELIO_SPEC_FORBIDDEN_PROBLEM, hint,
-                                  "%s are not supported", what);
+    return helio_spec_diagnose_at(self->reader, offset, end, HELIO_SPEC_FORBIDDEN_PROBLEM, hint, "%s are not supported",
+                                  what);
 }
 
 static helio_rc refuse_properties(builder_t *self, const yaml_event_t *event, const yaml_char_t *anchor,
@@ -191,8 +190,7 @@ static helio_rc take_event(builder_t *self, const yaml_event_t *event)
             rc = open_node(self, node_of(self, event, HELIO_SPEC_MAPPING));
         break;
     case YAML_SEQUENCE_START_EVENT:
-        rc =
-            refuse_properties(self, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
+        rc = refuse_properties(self, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
         if (rc == HELIO_OK)
             rc = open_node(self, node_of(self, event, HELIO_SPEC_SEQUENCE));
         break;
@@ -268,13 +266,12 @@ static helio_rc diagnose_syntax(builder_t *self, const yaml_parser_t *parser)
     size_t offset = byte_of(self, open ? parser->context_mark.index : parser->problem_mark.index);
     size_t tab = find_tab(text, offset);
     if (tab < text.size)
-        return helio_spec_diagnose_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM,
-                                      "indent with spaces", "not valid YAML: a tab is not allowed in indentation");
+        return helio_spec_diagnose_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM, "indent with spaces",
+                                      "not valid YAML: a tab is not allowed in indentation");
     const char *hint = key ? "write a colon and a space after the key" : syntax_hint(text, offset);
     if (!parser->context || open)
         return helio_spec_diagnose_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
-                                      "not valid YAML: %s%s%s", problem, open ? " " : "",
-                                      open ? parser->context : "");
+                                      "not valid YAML: %s%s%s", problem, open ? " " : "", open ? parser->context : "");
     uint32_t first = self->reader->source.line ? self->reader->source.line : 1;
     return helio_spec_diagnose_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
                                   "not valid YAML: %s %s that begins on line %u", problem, parser->context,
@@ -328,8 +325,7 @@ helio_rc helio_spec_yaml_tree(helio_spec_reader_t *self, size_t source_max, heli
     if (!yaml_parser_initialize(&parser))
         abort(); /* out of memory */
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser,
-                                 (const unsigned char *)(text.data ? text.data : "") + (marked ? 3 : 0),
+    yaml_parser_set_input_string(&parser, (const unsigned char *)(text.data ? text.data : "") + (marked ? 3 : 0),
                                  text.size - (marked ? 3 : 0));
     rc = read_events(&builder, &parser);
     yaml_parser_delete(&parser);

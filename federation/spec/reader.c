@@ -6,16 +6,10 @@
 #include "federation/base/suggest.h"
 #include "federation/spec/scalar.h"
 
-enum {
-    ENTRIES_DEFAULT_MAX = 1024,
-    WORD_MAX = 256,
-    PAIR_NAME_MAX = 256,
-    PAIR_VALUE_MAX = 64 << 10,
-    HINT_SIZE = 320
-};
+enum { ENTRIES_DEFAULT_MAX = 1024, WORD_MAX = 256, PAIR_NAME_MAX = 256, PAIR_VALUE_MAX = 64 << 10, HINT_SIZE = 320 };
 
-static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
-                           const helio_spec_node_t *node, char *target);
+static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table, const helio_spec_node_t *node,
+                           char *target);
 
 /*  Keys differ early, and a small document is mostly keys: avoids strlen. No text contains the NUL that ends a key. */
 static bool is_key(const char *key, helio_text_t text)
@@ -108,20 +102,18 @@ static bool advise(const helio_spec_field_t *field, size_t base, void *context)
     if (field->kind == HELIO_SPEC_GROUP && !self->group && find_field(field->table, self->suggestion.written, &inner))
         self->group = field->key;
     if (self->keys_size + strlen(field->key) + 8 < sizeof self->keys)
-        self->keys_size += (size_t)snprintf(self->keys + self->keys_size, sizeof self->keys - self->keys_size,
-                                            "%s%s", self->keys_size ? ", " : "", field->key);
+        self->keys_size += (size_t)snprintf(self->keys + self->keys_size, sizeof self->keys - self->keys_size, "%s%s",
+                                            self->keys_size ? ", " : "", field->key);
     return true;
 }
 
-static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *table,
-                           const helio_spec_node_t *key)
+static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *table, const helio_spec_node_t *key)
 {
     advice_t advice = {.suggestion = {.written = key->text}};
     char hint[HINT_SIZE], found[HELIO_SPEC_FOUND_SIZE], where[sizeof self->path];
     (void)helio_spec_each(table, 0, advise, &advice);
     if (advice.group)
-        (void)snprintf(hint, sizeof hint, "'%.*s' belongs under '%s'", HELIO_TEXT_ARGS(key->text),
-                       advice.group);
+        (void)snprintf(hint, sizeof hint, "'%.*s' belongs under '%s'", HELIO_TEXT_ARGS(key->text), advice.group);
     else if (advice.suggestion.best)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", advice.suggestion.best);
     else
@@ -142,18 +134,16 @@ static bool goes_on(const helio_spec_reader_t *self)
 
 /*  ---- collections ---- */
 
-static helio_rc check_entries(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                              const helio_spec_node_t *node)
+static helio_rc check_entries(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node)
 {
     if ((double)node->count <= entries_most(field))
         return HELIO_OK;
-    return helio_spec_diagnose(self, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
-                               "%s: %u entries exceed the limit of %.0f",
+    return helio_spec_diagnose(self, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL, "%s: %u entries exceed the limit of %.0f",
                                self->path, node->count, entries_most(field));
 }
 
-static helio_rc read_words(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                           const helio_spec_node_t *node, helio_list_t *target)
+static helio_rc read_words(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                           helio_list_t *target)
 {
     bool single = node->type == HELIO_SPEC_SCALAR;
     if (!single && node->type != HELIO_SPEC_SEQUENCE)
@@ -175,8 +165,8 @@ static helio_rc read_words(helio_spec_reader_t *self, const helio_spec_field_t *
     return rc;
 }
 
-static helio_rc read_pair(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *name, helio_pair_t *pair)
+static helio_rc read_pair(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *name,
+                          helio_pair_t *pair)
 {
     const helio_spec_node_t *value = name->next;
     helio_rc rc = helio_spec_text(self, field, name, PAIR_NAME_MAX, &pair->name);
@@ -195,8 +185,8 @@ static helio_rc read_pair(helio_spec_reader_t *self, const helio_spec_field_t *f
     return rc;
 }
 
-static helio_rc read_pairs(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                           const helio_spec_node_t *node, helio_list_t *target)
+static helio_rc read_pairs(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                           helio_list_t *target)
 {
     if (node->type != HELIO_SPEC_MAPPING)
         return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
@@ -215,8 +205,8 @@ static helio_rc read_pairs(helio_spec_reader_t *self, const helio_spec_field_t *
     return rc;
 }
 
-static helio_rc read_list(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *node, helio_list_t *target)
+static helio_rc read_list(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                          helio_list_t *target)
 {
     if (node->type != HELIO_SPEC_SEQUENCE)
         return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM,
@@ -240,8 +230,8 @@ static helio_rc read_list(helio_spec_reader_t *self, const helio_spec_field_t *f
     return rc;
 }
 
-static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                           const helio_spec_node_t *node, char *base)
+static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                           char *base)
 {
     void *target = base + field->offset;
     if (field->set_offset)
@@ -256,6 +246,8 @@ static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *
     case HELIO_SPEC_LIST:
         return read_list(self, field, node, target);
     case HELIO_SPEC_GROUP:
+        if (node->type != HELIO_SPEC_MAPPING) /* with its example */
+            return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
         return read_table(self, field->table, node, target);
     case HELIO_SPEC_CUSTOM:
         return field->custom(self, node, base);
@@ -294,8 +286,8 @@ static const helio_spec_field_t *find_missing(const helio_spec_table_t *table, c
 }
 
 /*  The rules of included tables, then those of the table itself. */
-static helio_rc check_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
-                            const helio_spec_node_t *node, char *target)
+static helio_rc check_table(helio_spec_reader_t *self, const helio_spec_table_t *table, const helio_spec_node_t *node,
+                            char *target)
 {
     for (size_t i = 0; i < table->field_count; i++)
         if (table->fields[i].kind == HELIO_SPEC_INCLUDE) {
@@ -309,20 +301,19 @@ static helio_rc check_table(helio_spec_reader_t *self, const helio_spec_table_t 
 static helio_rc refuse_other(helio_spec_reader_t *self, const helio_spec_node_t *node)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    return helio_spec_diagnose(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL,
-                               "%s: expected a mapping, found %s", self->path, helio_spec_found(node, found));
+    return helio_spec_diagnose(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL, "%s: expected a mapping, found %s",
+                               self->path, helio_spec_found(node, found));
 }
 
 /*  The target already has its defaults, including those of its groups. */
-static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
-                           const helio_spec_node_t *node, char *target)
+static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table, const helio_spec_node_t *node,
+                           char *target)
 {
     if (node->type != HELIO_SPEC_MAPPING)
         return refuse_other(self, node);
     helio_rc rc = HELIO_OK;
     bool misspelt = false; /* a missing key may be the one that is misspelt */
-    for (const helio_spec_node_t *key = node->first; key && (rc == HELIO_OK || goes_on(self));
-         key = key->next->next) {
+    for (const helio_spec_node_t *key = node->first; key && (rc == HELIO_OK || goes_on(self)); key = key->next->next) {
         size_t base;
         const helio_spec_field_t *field = find_field(table, key->text, &base);
         misspelt |= !field;
@@ -338,8 +329,7 @@ static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *
     const helio_spec_field_t *missing = find_missing(table, node);
     if (missing)
         return refuse_missing(self, node, missing);
-    return rc == HELIO_OK ? check_table(self, table, node, target)
-                          : rc; /* rules apply only to valid values */
+    return rc == HELIO_OK ? check_table(self, table, node, target) : rc; /* rules apply only to valid values */
 }
 
 helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
@@ -348,8 +338,8 @@ helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t so
     return helio_spec_read_from(table, NULL, source, source_max, arena, ret_struct, ret_diagnostic);
 }
 
-static helio_rc read_document(helio_spec_reader_t *self, const helio_spec_table_t *table,
-                              const void *defaults, size_t source_max, void *ret_struct)
+static helio_rc read_document(helio_spec_reader_t *self, const helio_spec_table_t *table, const void *defaults,
+                              size_t source_max, void *ret_struct)
 {
     helio_spec_node_t *root;
     assert(source_max <= HELIO_SPEC_STREAM_MAX);
@@ -367,9 +357,9 @@ static helio_rc read_document(helio_spec_reader_t *self, const helio_spec_table_
     return rc;
 }
 
-helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
-                              helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
-                              void *ret_struct, helio_diagnostic_t *ret_diagnostic)
+helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults, helio_spec_source_t source,
+                              size_t source_max, helio_arena_t *arena, void *ret_struct,
+                              helio_diagnostic_t *ret_diagnostic)
 {
     helio_spec_reader_t reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic};
     return read_document(&reader, table, defaults, source_max, ret_struct);

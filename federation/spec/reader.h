@@ -44,13 +44,11 @@ struct helio_spec_reader {
 
 /*  Fills the diagnostic with the position of the node, the reader's path and the texts (hint NULL = none). Returns
  *  the code to pass on: HELIO_TOO_BIG for TOO_BIG, otherwise HELIO_INVALID. */
-helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t *node,
-                             helio_spec_problem_t problem, const char *hint, const char *format, ...)
-    HELIO_PRINTF(5, 6);
+helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t *node, helio_spec_problem_t problem,
+                             const char *hint, const char *format, ...) HELIO_PRINTF(5, 6);
 /*  The same for a range of source bytes. */
-helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t end,
-                                helio_spec_problem_t problem, const char *hint, const char *format, ...)
-    HELIO_PRINTF(6, 7);
+helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t end, helio_spec_problem_t problem,
+                                const char *hint, const char *format, ...) HELIO_PRINTF(6, 7);
 
 /*  The name of a value in messages: "'90'", "a list", "a mapping", "nothing". Returns ret_text. */
 const char *helio_spec_found(const helio_spec_node_t *node, char ret_text[HELIO_SPEC_FOUND_SIZE]);
@@ -65,14 +63,12 @@ void helio_spec_path_cut(helio_spec_reader_t *self, size_t size);
 
 /*  node.c: the source as a tree; *ret_root is a MAPPING (empty for the empty document). Uses json.c if possible,
  *  otherwise libyaml: the result is the same. */
-HELIO_MUST_CHECK helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max,
-                                          helio_spec_node_t **ret_root);
+HELIO_MUST_CHECK helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max, helio_spec_node_t **ret_root);
 /*  The two parsers, for the tests that compare them. The YAML parser reports errors. */
 HELIO_MUST_CHECK helio_rc helio_spec_yaml_tree(helio_spec_reader_t *self, size_t source_max,
                                                helio_spec_node_t **ret_root);
 /*  json.c: false = not plain JSON, or invalid; reports nothing, because the YAML parser will. */
-HELIO_MUST_CHECK bool helio_spec_json_tree(helio_spec_reader_t *self, size_t source_max,
-                                           helio_spec_node_t **ret_root);
+HELIO_MUST_CHECK bool helio_spec_json_tree(helio_spec_reader_t *self, size_t source_max, helio_spec_node_t **ret_root);
 
 /*  Calls `each` for every field of a table, including INCLUDEd fields, until it returns false. `base` is the offset
  *  of the field's struct within the table's. */

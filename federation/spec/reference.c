@@ -78,7 +78,8 @@ static const char quantities[] =
     "  are also valid.\n"
     "- **Amounts of money**: `400 USD`, with at most six decimals.\n"
     "- **Times**: RFC 3339 with a time zone: `2026-11-22T07:00:00Z`, `2026-11-22T08:00:00+01:00`.\n"
-    "- **Text**: put text in quotes if it begins with `!`, `&`, `*`, `@`, `%`, `[` or `{`, or if it contains `: `. Where\n"
+    "- **Text**: put text in quotes if it begins with `!`, `&`, `*`, `@`, `%`, `[` or `{`, or if it contains `: `. "
+    "Where\n"
     "  text is expected, a number keeps its text as written. A quoted number is text.\n";
 
 static const char bounds[] = "\n## Limits\n\n"
@@ -106,8 +107,8 @@ void helio_spec_job_reference(helio_buffer_t *out)
              "      |   ^~~~~~~\n"
              "help: did you mean 'flexible'?\n"
              "```\n\n"
-             "To submit several jobs at once, write YAML documents separated by `---`, JSON objects one after another, a "
-             "JSON\n"
+             "To submit several jobs at once, write YAML documents separated by `---`, JSON objects one after another, "
+             "a JSON\n"
              "array, or `{\"jobs\": [...]}`. The broker stores the exact bytes of each job and sends them to the "
              "site.\n\n"
              "## Keys\n\n");
@@ -121,8 +122,8 @@ void helio_spec_site_reference(helio_buffer_t *out)
     helio_buffer_text(
         out, "# The site file\n\n"
              "<!-- Generated from federation/spec/site_fields.c by its test. -->\n\n"
-             "The site file describes a site. The agent of the site reads it, and the simulator's fleet file lists such "
-             "sites\n"
+             "The site file describes a site. The agent of the site reads it, and the simulator's fleet file lists "
+             "such sites\n"
              "under `sites`. The settings of the agent are in the same file under `agent` ([reference](agent.md)); "
              "`windows`\n"
              "is a key beside `pools` ([reference](feeds.md)).\n\n"

@@ -1,5 +1,5 @@
-/*  rules.c -- see rules.h. Each rule exists in three forms: as code, as text for messages, and as a pattern for JSON
- *  Schema; tests compare code and text by examples. */
+/*  rules.c -- the rules for names and patterns. Each rule exists in three forms: as code, as text for messages, and as
+ *  a pattern for JSON Schema; tests compare code and text by examples. */
 #include <string.h>
 
 #include "federation/model/site.h"
@@ -125,8 +125,7 @@ const helio_spec_rule_t helio_spec_rule_job_name = {
     is_job_name, "a name of at most 63 letters, digits, '.', '_' and '-' that begins with a letter or digit",
     "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"};
 const helio_spec_rule_t helio_spec_rule_name = {
-    is_short_name,
-    "a name of at most 32 letters, digits, '.', '_' and '-' that begins with a letter or digit",
+    is_short_name, "a name of at most 32 letters, digits, '.', '_' and '-' that begins with a letter or digit",
     "^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"};
 const helio_spec_rule_t helio_spec_rule_pool_gpu = {
     is_pool_gpu, "a GPU model, or a MIG slice such as H100/1g.10gb, at most 32",
@@ -135,8 +134,7 @@ const helio_spec_rule_t helio_spec_rule_env = {
     is_env_name, "a name of letters, digits and '_' that does not begin with a digit or with HELIO_",
     "^(?!HELIO_)[A-Za-z_][A-Za-z0-9_]{0,127}$"};
 const helio_spec_rule_t helio_spec_rule_pattern = {
-    is_pattern, "a name that may contain * and ?, with a leading '!' to exclude it",
-    "^!?[A-Za-z0-9._*?-]{1,64}$"};
+    is_pattern, "a name that may contain * and ?, with a leading '!' to exclude it", "^!?[A-Za-z0-9._*?-]{1,64}$"};
 const helio_spec_rule_t helio_spec_rule_backend = {is_backend, "one of local, slurm, kubernetes, exec",
                                                    "^(local|slurm|kubernetes|exec)$"};
 const helio_spec_rule_t helio_spec_rule_job_id = {

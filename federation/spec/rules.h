@@ -1,7 +1,7 @@
 /*  rules.h -- which texts are names, patterns, identifiers. Internal to federation/spec.
  *
- *  Each rule says the same thing three times: as code, in words for messages, and as a pattern for JSON Schema. Tests hold code
- *  and words together by example.
+ *  Each rule exists in three forms: as code, as text for messages, and as a pattern for JSON Schema. Tests compare code
+ *  and text by examples.
  */
 #ifndef HELIO_SPEC_RULES_H
 #define HELIO_SPEC_RULES_H
@@ -13,7 +13,7 @@ bool helio_spec_has_letter(helio_text_t text);
 bool helio_spec_is_mig(helio_text_t text);
 
 extern const helio_spec_rule_t helio_spec_rule_job_name;
-extern const helio_spec_rule_t helio_spec_rule_name; /* queues, sites, regions, pools, GPU models */
+extern const helio_spec_rule_t helio_spec_rule_name;     /* queues, sites, regions, pools, GPU models */
 extern const helio_spec_rule_t helio_spec_rule_pool_gpu; /* a model, or a MIG slice of one */
 extern const helio_spec_rule_t helio_spec_rule_env;
 extern const helio_spec_rule_t helio_spec_rule_pattern; /* sites and regions: eu-*, !eu-test */

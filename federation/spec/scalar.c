@@ -1,4 +1,4 @@
-/*  scalar.c -- see scalar.h. One function per kind; errors state the expectation and an example. */
+/*  scalar.c -- one function per kind of value; errors state the expectation and an example. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,8 +109,8 @@ void helio_spec_expected(const helio_spec_field_t *field, char ret_text[HELIO_SP
         (void)snprintf(ret_text, size, "%s", nouns[field->kind]);
 }
 
-helio_rc helio_spec_expect(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                           const helio_spec_node_t *node, helio_spec_problem_t problem, const char *hint)
+helio_rc helio_spec_expect(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                           helio_spec_problem_t problem, const char *hint)
 {
     char expected[HELIO_SPEC_EXPECTED_SIZE], found[HELIO_SPEC_FOUND_SIZE], example[HINT_SIZE];
     helio_spec_expected(field, expected);
@@ -136,31 +136,28 @@ static helio_rc refuse_no_text(helio_spec_reader_t *self, const helio_spec_field
 {
     char found[HELIO_SPEC_FOUND_SIZE], hint[HINT_SIZE];
     const char *expected = field->rule ? field->rule->expected : "text";
-    (void)snprintf(hint, sizeof hint, "for example '%s: %s'", field->key,
-                   field->example ? field->example : "");
+    (void)snprintf(hint, sizeof hint, "for example '%s: %s'", field->key, field->example ? field->example : "");
     bool show = field->example && !strchr(field->example, '\n');
     return helio_spec_diagnose(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, show ? hint : NULL,
-                               "%s: expected %s, found %s", self->path, expected,
-                               helio_spec_found(node, found));
+                               "%s: expected %s, found %s", self->path, expected, helio_spec_found(node, found));
 }
 
 static helio_rc refuse_by_rule(helio_spec_reader_t *self, const helio_spec_field_t *field,
                                const helio_spec_node_t *node)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    return helio_spec_diagnose(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s: expected %s, found %s",
-                               self->path, field->rule->expected, helio_spec_found(node, found));
+    return helio_spec_diagnose(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s: expected %s, found %s", self->path,
+                               field->rule->expected, helio_spec_found(node, found));
 }
 
-helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                         const helio_spec_node_t *node, double most, helio_text_t *target)
+helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                         double most, helio_text_t *target)
 {
     if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
         return refuse_no_text(self, field, node);
     if ((double)node->text.size > most)
         return helio_spec_diagnose(self, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, NULL,
-                                   "%s: %u bytes exceed the limit of %.0f", self->path,
-                                   node->text.size, most);
+                                   "%s: %u bytes exceed the limit of %.0f", self->path, node->text.size, most);
     if (!field->multiline && !one_line(node->text))
         return helio_spec_diagnose(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL,
                                    "%s: expected one line of text without control characters", self->path);
@@ -170,8 +167,7 @@ helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *fi
     return HELIO_OK;
 }
 
-static helio_rc refuse_word(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                            const helio_spec_node_t *node)
+static helio_rc refuse_word(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node)
 {
     char hint[HINT_SIZE];
     helio_suggestion_t suggestion = {.written = node->text};
@@ -179,12 +175,11 @@ static helio_rc refuse_word(helio_spec_reader_t *self, const helio_spec_field_t 
         helio_suggestion_offer(&suggestion, field->words->word(i));
     if (suggestion.best)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", suggestion.best);
-    return helio_spec_expect(self, field, node, HELIO_SPEC_UNKNOWN_WORD_PROBLEM,
-                             suggestion.best ? hint : NULL);
+    return helio_spec_expect(self, field, node, HELIO_SPEC_UNKNOWN_WORD_PROBLEM, suggestion.best ? hint : NULL);
 }
 
-static helio_rc read_word(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *node, uint32_t *target)
+static helio_rc read_word(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                          uint32_t *target)
 {
     return field->words->of(node->text, target) == HELIO_OK ? HELIO_OK : refuse_word(self, field, node);
 }
@@ -197,13 +192,11 @@ static bool is_any_of(helio_text_t text, const char *const *words)
     return false;
 }
 
-static helio_rc read_bool(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *node, bool *target)
+static helio_rc read_bool(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                          bool *target)
 {
-    static const char *const yes[] = {"yes", "Yes",  "YES",  "on",   "On", "ON",
-                                      "1",   "True", "TRUE", "true", NULL};
-    static const char *const no[] = {"no", "No",    "NO",    "off",   "Off", "OFF",
-                                     "0",  "False", "FALSE", "false", NULL};
+    static const char *const yes[] = {"yes", "Yes", "YES", "on", "On", "ON", "1", "True", "TRUE", "true", NULL};
+    static const char *const no[] = {"no", "No", "NO", "off", "Off", "OFF", "0", "False", "FALSE", "false", NULL};
     bool value = helio_text_is(node->text, "true");
     if (!node->plain || (!value && !helio_text_is(node->text, "false"))) {
         const char *hint = is_any_of(node->text, yes)  ? "write true, without quotes"
@@ -215,16 +208,15 @@ static helio_rc read_bool(helio_spec_reader_t *self, const helio_spec_field_t *f
     return HELIO_OK;
 }
 
-static helio_rc refuse_number(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                              const helio_spec_node_t *node, helio_rc rc)
+static helio_rc refuse_number(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                              helio_rc rc)
 {
     double number;
     if (!node->plain && helio_f64_parse(node->text, &number) == HELIO_OK)
         return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM,
                                  "remove the quotes: a quoted number is text");
     return helio_spec_expect(
-        self, field, node,
-        rc == HELIO_TOO_BIG ? HELIO_SPEC_OUT_OF_RANGE_PROBLEM : HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
+        self, field, node, rc == HELIO_TOO_BIG ? HELIO_SPEC_OUT_OF_RANGE_PROBLEM : HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
 }
 
 static bool in_range(const helio_spec_field_t *field, double value)
@@ -233,8 +225,8 @@ static bool in_range(const helio_spec_field_t *field, double value)
     return value >= range.least && value <= range.most;
 }
 
-static helio_rc read_number(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                            const helio_spec_node_t *node, void *target)
+static helio_rc read_number(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                            void *target)
 {
     uint64_t u64 = 0;
     int64_t i64 = 0;
@@ -269,8 +261,8 @@ static bool starts_with_digit(helio_text_t text)
 }
 
 /*  A value that begins like a number has a wrong or missing unit, the most common error. */
-static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                            const helio_spec_node_t *node, helio_rc rc)
+static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                            helio_rc rc)
 {
     char hint[HINT_SIZE] = "", bare[24];
     double number;
@@ -278,14 +270,13 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
         return helio_spec_expect(self, field, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, NULL);
     if (!starts_with_digit(node->text))
         return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
-    bool unitless =
-        helio_f64_parse(node->text, &number) == HELIO_OK && helio_text_copy(node->text, bare, sizeof bare);
+    bool unitless = helio_f64_parse(node->text, &number) == HELIO_OK && helio_text_copy(node->text, bare, sizeof bare);
     switch ((int)field->kind) {
     case HELIO_SPEC_DURATION:
         if (unitless && !strpbrk(bare, ".eE"))
             (void)snprintf(hint, sizeof hint,
-                           "the unit is missing: write '%ss' (seconds), '%sm' (minutes) or '%sh' (hours)", bare,
-                           bare, bare);
+                           "the unit is missing: write '%ss' (seconds), '%sm' (minutes) or '%sh' (hours)", bare, bare,
+                           bare);
         else
             (void)snprintf(hint, sizeof hint,
                            "write whole numbers with w, d, h, m, s or ms, largest first; "
@@ -294,8 +285,7 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
         break;
     case HELIO_SPEC_BYTES:
         if (unitless)
-            (void)snprintf(hint, sizeof hint, "the unit is missing: write '%sGB' (10^9) or '%sGiB' (2^30)",
-                           bare, bare);
+            (void)snprintf(hint, sizeof hint, "the unit is missing: write '%sGB' (10^9) or '%sGiB' (2^30)", bare, bare);
         else
             (void)snprintf(hint, sizeof hint, "the units are B, KB, MB, GB, TB, PB and KiB, MiB, GiB, TiB, PiB");
         break;
@@ -310,8 +300,8 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
     return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_UNIT_PROBLEM, hint);
 }
 
-static helio_rc read_quantity(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                              const helio_spec_node_t *node, uint64_t *target)
+static helio_rc read_quantity(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                              uint64_t *target)
 {
     uint64_t value = 0;
     int64_t money = 0;
@@ -328,17 +318,15 @@ static helio_rc read_quantity(helio_spec_reader_t *self, const helio_spec_field_
         return refuse_unit(self, field, node, rc);
     bool bounded = field->kind == HELIO_SPEC_DURATION || field->least != 0 || field->most != 0;
     if (bounded && !in_range(field, (double)value)) {
-        bool unsaid =
-            field->kind == HELIO_SPEC_DURATION && field->most == 0 && (double)value > duration_most_ms;
-        return helio_spec_expect(self, field, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM,
-                                 unsaid ? "at most 3650d" : NULL);
+        bool unsaid = field->kind == HELIO_SPEC_DURATION && field->most == 0 && (double)value > duration_most_ms;
+        return helio_spec_expect(self, field, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, unsaid ? "at most 3650d" : NULL);
     }
     *target = value;
     return HELIO_OK;
 }
 
-static helio_rc read_time(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *node, int64_t *target)
+static helio_rc read_time(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                          int64_t *target)
 {
     int64_t wall_ms;
     if (helio_rfc3339_parse(node->text, &wall_ms) != HELIO_OK)
@@ -349,8 +337,8 @@ static helio_rc read_time(helio_spec_reader_t *self, const helio_spec_field_t *f
     return HELIO_OK;
 }
 
-static helio_rc read_text(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *node, helio_text_t *target)
+static helio_rc read_text(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                          helio_text_t *target)
 {
     uint32_t value;
     if (field->words) {
@@ -367,8 +355,8 @@ bool helio_spec_is_scalar(helio_spec_kind_t kind)
     return kind <= HELIO_SPEC_CHOICE;
 }
 
-helio_rc helio_spec_scalar(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                           const helio_spec_node_t *node, void *target)
+helio_rc helio_spec_scalar(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
+                           void *target)
 {
     assert(helio_spec_is_scalar(field->kind));
     bool textual = field->kind == HELIO_SPEC_TEXT || field->kind == HELIO_SPEC_PATH;
@@ -398,8 +386,7 @@ void helio_spec_fallback(const helio_spec_field_t *field, helio_arena_t *arena, 
 {
     helio_spec_field_t free_field = *field;
     helio_spec_reader_t reader = {.arena = arena};
-    helio_spec_node_t node = {
-        .type = HELIO_SPEC_SCALAR, .plain = true, .text = helio_text_of(field->fallback)};
+    helio_spec_node_t node = {.type = HELIO_SPEC_SCALAR, .plain = true, .text = helio_text_of(field->fallback)};
     if (field->kind != HELIO_SPEC_TEXT && field->kind != HELIO_SPEC_PATH)
         free_field.least = free_field.most = 0;
     helio_rc rc = helio_spec_scalar(&reader, &free_field, &node, target);

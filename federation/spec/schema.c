@@ -112,7 +112,7 @@ static void kind_members(helio_json_writer_t *self, const helio_spec_field_t *fi
     case HELIO_SPEC_DURATION:
         helio_json_put_string(self, "type", "string");
         helio_json_put_string(self, "pattern",
-                    "^(0|(?=[0-9])([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?)$");
+                              "^(0|(?=[0-9])([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?)$");
         break;
     case HELIO_SPEC_BYTES:
         helio_json_put_string(self, "type", "string");

@@ -101,11 +101,7 @@ static const helio_spec_field_t pool_fields[] = {
      .example = "H100",
      .doc = "GPU model, as jobs request it. `H100/1g.10gb` with `sharing: mig` is a pool of MIG slices: then memory, "
             "gpus_per_node, power and price are those of a slice. Default: no GPU, a CPU pool."},
-    {.key = "memory",
-     .kind = HELIO_SPEC_BYTES,
-     POOL(gpu_memory_bytes),
-     .example = "80GB",
-     .doc = "Memory of one GPU."},
+    {.key = "memory", .kind = HELIO_SPEC_BYTES, POOL(gpu_memory_bytes), .example = "80GB", .doc = "Memory of one GPU."},
     {.key = "nodes",
      .kind = HELIO_SPEC_U32,
      POOL(nodes),
@@ -184,7 +180,9 @@ static const helio_spec_field_t pool_fields[] = {
      .kind = HELIO_SPEC_GROUP,
      .table = &power_table,
      .example = "{idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}",
-     .doc = "Power model of one GPU: (host_w + base_w + slope_w x utilisation) x the site's pue."},
+     .doc =
+         "Power model of one GPU: (host_w + base_w + slope_w x utilisation) x the site's pue. Default: by the model of "
+         "the GPU. A model without figures needs it, and a price: the check of the site file fails without."},
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pool", helio_pool_t, pool_fields, check_pool);
 
@@ -206,9 +204,9 @@ static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t 
                                        "add 'gpus_per_node: 8'", "pools[%u]: a GPU pool needs 'gpus_per_node'", i);
         for (uint32_t j = 0; j < i; j++)
             if (helio_text_equal(site->pools.items[i].name, site->pools.items[j].name))
-                return helio_spec_diagnose(
-                    reader, helio_spec_find(item, "name"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
-                    "pools: two pools are named '%.*s'", HELIO_TEXT_ARGS(site->pools.items[i].name));
+                return helio_spec_diagnose(reader, helio_spec_find(item, "name"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                           NULL, "pools: two pools are named '%.*s'",
+                                           HELIO_TEXT_ARGS(site->pools.items[i].name));
     }
     return HELIO_OK;
 }
@@ -312,11 +310,10 @@ static const helio_spec_field_t file_fields[] = {
     {.key = "windows", .kind = HELIO_SPEC_SKIP, .doc = "Windows of reserved GPUs (windows.h)."},
     {.key = "agent", .kind = HELIO_SPEC_SKIP, .doc = "Settings of the agent, which reads them itself."},
 };
-static const helio_spec_table_t file_table =
-    HELIO_SPEC_TABLE("site", helio_site_profile_t, file_fields, NULL);
+static const helio_spec_table_t file_table = HELIO_SPEC_TABLE("site", helio_site_profile_t, file_fields, NULL);
 
-helio_rc helio_spec_parse_site(helio_spec_source_t source, helio_arena_t *arena,
-                               helio_site_profile_t *ret_site, helio_diagnostic_t *ret_diagnostic)
+helio_rc helio_spec_parse_site(helio_spec_source_t source, helio_arena_t *arena, helio_site_profile_t *ret_site,
+                               helio_diagnostic_t *ret_diagnostic)
 {
     return helio_spec_read(&file_table, source, HELIO_SPEC_SOURCE_MAX, arena, ret_site, ret_diagnostic);
 }

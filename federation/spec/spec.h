@@ -34,13 +34,11 @@ typedef struct helio_spec_source {
  *  remedy. All views of the spec point into the arena. HELIO_TOO_BIG beyond HELIO_JOB_SOURCE_MAX, otherwise
  *  HELIO_INVALID. */
 HELIO_MUST_CHECK helio_rc helio_spec_parse_job(helio_spec_source_t source, helio_arena_t *arena,
-                                               helio_job_spec_t *ret_spec,
-                                               helio_diagnostic_t *ret_diagnostic);
+                                               helio_job_spec_t *ret_spec, helio_diagnostic_t *ret_diagnostic);
 
 /*  A site file; keys under `agent:` belong to the agent's own table and are skipped. */
 HELIO_MUST_CHECK helio_rc helio_spec_parse_site(helio_spec_source_t source, helio_arena_t *arena,
-                                                helio_site_profile_t *ret_site,
-                                                helio_diagnostic_t *ret_diagnostic);
+                                                helio_site_profile_t *ret_site, helio_diagnostic_t *ret_diagnostic);
 
 /*  Splits a submission into jobs: a YAML stream (`---`), consecutive JSON objects (JSON lines), a JSON array, or
  *  {"jobs": […]}. The text of each part is the exact received bytes (a view into source.text); its line number is
@@ -68,8 +66,8 @@ typedef enum helio_spec_kind {
     HELIO_SPEC_MONEY,    /* 64 bits, micro USD, not negative: 400 USD */
     HELIO_SPEC_QUANTITY, /* 64 bits, not negative: a number and `unit`, scaled by 10^decimals: 250 g/kWh */
     HELIO_SPEC_TIME,     /* int64_t Unix ms: RFC 3339 */
-    HELIO_SPEC_CHOICE,     /* uint32_t: one of the words of an enumeration */
-    HELIO_SPEC_STRINGS,    /* {helio_string_t *, count}: a list, or one word; most = entries */
+    HELIO_SPEC_CHOICE,   /* uint32_t: one of the words of an enumeration */
+    HELIO_SPEC_STRINGS,  /* {helio_string_t *, count}: a list, or one word; most = entries */
     HELIO_SPEC_PAIRS,    /* {helio_pair_t *, count}: a mapping of text to text as written; most = entries */
     HELIO_SPEC_LIST,     /* {record *, count}: a list of mappings read by `table`; most = entries */
     HELIO_SPEC_GROUP,    /* a mapping read by `table` into the struct at `offset` (0 = the same struct) */
@@ -79,8 +77,7 @@ typedef enum helio_spec_kind {
 } helio_spec_kind_t;
 
 typedef struct helio_spec_table helio_spec_table_t;
-typedef struct helio_spec_reader
-    helio_spec_reader_t; /* federation/spec/reader.h: for CUSTOM and `check` only */
+typedef struct helio_spec_reader helio_spec_reader_t; /* federation/spec/reader.h: for CUSTOM and `check` only */
 typedef struct helio_spec_node helio_spec_node_t;
 
 typedef struct helio_spec_enum {
@@ -104,8 +101,7 @@ typedef struct helio_spec_field {
     size_t offset; /* into the struct of the table */
     bool required;
     double least; /* numbers; also DURATION (ms) */
-    double
-        most; /* numbers, DURATION; bytes of TEXT; entries of WORDS, PAIRS, LIST. 0 = the kind's own bound */
+    double most;  /* numbers, DURATION; bytes of TEXT; entries of WORDS, PAIRS, LIST. 0 = the kind's own bound */
     const helio_spec_enum_t *words;  /* WORD; TEXT that must be one of some words */
     const helio_spec_table_t *table; /* LIST, GROUP, INCLUDE */
     const helio_spec_rule_t *rule;

@@ -21,9 +21,8 @@ static helio_rc add(splitter_t *self, const char *from, const char *to)
 {
     if (self->parts.count == HELIO_SPEC_STREAM_JOBS_MAX)
         return helio_spec_diagnose_at(&self->reader, (size_t)(from - self->source.text.data),
-                                      (size_t)(from - self->source.text.data), HELIO_SPEC_TOO_BIG_PROBLEM,
-                                      NULL, "more than %d jobs in one submission",
-                                      HELIO_SPEC_STREAM_JOBS_MAX);
+                                      (size_t)(from - self->source.text.data), HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+                                      "more than %d jobs in one submission", HELIO_SPEC_STREAM_JOBS_MAX);
     if (self->parts.count == self->capacity) {
         uint32_t capacity = self->capacity ? self->capacity * 2 : 16;
         helio_spec_source_t *items = helio_arena_alloc(self->reader.arena, capacity, sizeof *items);
@@ -107,8 +106,7 @@ static bool split_lines(splitter_t *self, const char *at, const char *end, helio
 }
 
 /*  `[object, object …]` from its opening bracket; `ret_behind` is the position after the closing bracket. */
-static bool split_array(splitter_t *self, const char *at, const char *end, const char **ret_behind,
-                        helio_rc *ret_rc)
+static bool split_array(splitter_t *self, const char *at, const char *end, const char **ret_behind, helio_rc *ret_rc)
 {
     if (at == end || *at != '[')
         return false;
@@ -158,8 +156,7 @@ static bool split_json(splitter_t *self, const char *at, const char *end, helio_
 {
     const char *behind = NULL;
     if (*at == '[')
-        return split_array(self, at, end, &behind, ret_rc) &&
-               (*ret_rc != HELIO_OK || skip_blanks(behind, end) == end);
+        return split_array(self, at, end, &behind, ret_rc) && (*ret_rc != HELIO_OK || skip_blanks(behind, end) == end);
     if (*at != '{')
         return false;
     if (split_jobs_key(self, at, end, ret_rc))
@@ -217,8 +214,7 @@ static helio_rc split_yaml(splitter_t *self, const char *at, const char *end)
             says = directive = false;
         if (!says && *line == '%')
             directive = true;
-        says = says ||
-               (!ends && says_something(line, next)); /* content after `...` belongs to the part that it ends */
+        says = says || (!ends && says_something(line, next)); /* content after `...` belongs to the part that it ends */
         line = next;
     }
     return rc == HELIO_OK && says ? add(self, from, end) : rc;
@@ -227,14 +223,13 @@ static helio_rc split_yaml(splitter_t *self, const char *at, const char *end)
 helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena, helio_spec_parts_t *ret_parts,
                           helio_diagnostic_t *ret_diagnostic)
 {
-    splitter_t self = {.source = source,
-                       .reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic}};
+    splitter_t self = {.source = source, .reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic}};
     const char *data = source.text.data ? source.text.data : "", *end = data + source.text.size;
     helio_rc rc = HELIO_OK;
     if (source.text.size > HELIO_SPEC_STREAM_MAX)
-        return helio_spec_diagnose_at(
-            &self.reader, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, "split the submission",
-            "the submission has %u bytes; the limit is %d", source.text.size, HELIO_SPEC_STREAM_MAX);
+        return helio_spec_diagnose_at(&self.reader, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, "split the submission",
+                                      "the submission has %u bytes; the limit is %d", source.text.size,
+                                      HELIO_SPEC_STREAM_MAX);
     self.source.text.data = data;
     forget(&self);
     const char *at = skip_blanks(data, end);
@@ -243,8 +238,8 @@ helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena, heli
         rc = split_yaml(&self, data, end);
     }
     if (rc == HELIO_OK && self.parts.count == 0)
-        rc = helio_spec_diagnose_at(&self.reader, 0, 0, HELIO_SPEC_MISSING_PROBLEM,
-                                    "a job needs at least 'run: ...'", "the input contains no job");
+        rc = helio_spec_diagnose_at(&self.reader, 0, 0, HELIO_SPEC_MISSING_PROBLEM, "a job needs at least 'run: ...'",
+                                    "the input contains no job");
     if (rc == HELIO_OK)
         *ret_parts = self.parts;
     return rc;

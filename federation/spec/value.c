@@ -1,4 +1,5 @@
-/*  value.c -- see value.h. Every grammar is parsed by hand from a view: no locale, no copies, no silent overflow. */
+/*  value.c -- parses and formats quantities. Every grammar is parsed by hand from a view: no locale, no copies, no
+ *  silent overflow. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +30,7 @@ static bool at_digit(const cursor_t *self)
     return self->at < self->end && helio_is_digit(*self->at);
 }
 
-/*  A run of digits; HELIO_INVALID if there is none, HELIO_TOO_BIG beyond 64 bits. */
+/*  A run of digits; HELIO_INVALID without a digit, HELIO_TOO_BIG beyond 64 bits. */
 static helio_rc take_u64(cursor_t *self, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -308,6 +309,6 @@ void helio_money_text(int64_t micro_usd, char ret_text[HELIO_VALUE_SIZE])
         if (dot)
             break;
     }
-    (void)snprintf(ret_text, HELIO_VALUE_SIZE, "%s%" PRIu64 "%s USD", micro_usd < 0 ? "-" : "",
-                   magnitude / 1000000, fraction);
+    (void)snprintf(ret_text, HELIO_VALUE_SIZE, "%s%" PRIu64 "%s USD", micro_usd < 0 ? "-" : "", magnitude / 1000000,
+                   fraction);
 }

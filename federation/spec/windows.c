@@ -1,3 +1,4 @@
+/*  windows.c -- the fields of a reservation window. */
 #include "federation/spec/windows.h"
 
 #include <stddef.h>
@@ -32,8 +33,8 @@ static const helio_spec_field_t window_fields[] = {
      AT(series),
      .rule = &helio_spec_rule_name,
      .example = "azure-conv",
-     .doc =
-         "Alternative to `reserve_gpus`: reserve GPUs in proportion to this demand series, `peak_gpus` at its maximum."},
+     .doc = "Alternative to `reserve_gpus`: reserve GPUs in proportion to this demand series, `peak_gpus` at its "
+            "maximum."},
     {.key = "peak_gpus",
      .kind = HELIO_SPEC_U32,
      AT(peak_gpus),
@@ -49,18 +50,16 @@ static helio_rc check(helio_spec_reader_t *reader, const helio_spec_node_t *node
     if (window->series.size ? window->peak_gpus == 0 : window->reserve_gpus == 0)
         return helio_spec_diagnose(reader, node, HELIO_SPEC_MISSING_PROBLEM,
                                    window->series.size ? "add 'peak_gpus: 96'" : "add 'reserve_gpus: 64'",
-                                   "%s: a window needs 'reserve_gpus', or 'series' with 'peak_gpus'",
-                                   reader->path);
+                                   "%s: a window needs 'reserve_gpus', or 'series' with 'peak_gpus'", reader->path);
     const char *other = window->series.size ? (window->when.size      ? "when"
                                                : window->reserve_gpus ? "reserve_gpus"
                                                                       : NULL)
                                             : (window->peak_gpus ? "peak_gpus" : NULL);
     if (other)
-        return helio_spec_diagnose(reader, helio_spec_find(node, other), HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   NULL, "%s: '%s' has no effect %s", reader->path, other,
+        return helio_spec_diagnose(reader, helio_spec_find(node, other), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
+                                   "%s: '%s' has no effect %s", reader->path, other,
                                    window->series.size ? "with a series" : "without a series");
     return HELIO_OK;
 }
 
-const helio_spec_table_t helio_spec_window_table =
-    HELIO_SPEC_TABLE("window", helio_window_t, window_fields, check);
+const helio_spec_table_t helio_spec_window_table = HELIO_SPEC_TABLE("window", helio_window_t, window_fields, check);

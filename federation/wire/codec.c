@@ -1,3 +1,4 @@
+/*  codec.c -- encodes records as msgpack, and whole frames. */
 #include "federation/wire/codec.h"
 
 #include <assert.h>
@@ -45,8 +46,8 @@ static helio_rc pack_text(const helio_record_type_t *type, const helio_field_t *
                           msgpack_packer *packer, helio_error_t *err)
 {
     if (!within(field, text.size))
-        return helio_fail(err, HELIO_TOO_BIG, "%s.%s: %u bytes, at most %llu", type->name, field->name,
-                          text.size, (unsigned long long)field->bound);
+        return helio_fail(err, HELIO_TOO_BIG, "%s.%s: %u bytes, at most %llu", type->name, field->name, text.size,
+                          (unsigned long long)field->bound);
     if (field->kind == HELIO_KIND_BYTES) {
         pack_bin(packer, text.data, text.size);
         return HELIO_OK;
@@ -88,13 +89,13 @@ static helio_rc pack_record(const helio_record_type_t *type, const void *record,
     return pack_fields(type, record, packer, err);
 }
 
-static helio_rc pack_list(const helio_record_type_t *type, const helio_field_t *field,
-                          const helio_list_t *list, msgpack_packer *packer, helio_error_t *err)
+static helio_rc pack_list(const helio_record_type_t *type, const helio_field_t *field, const helio_list_t *list,
+                          msgpack_packer *packer, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
     if (!within(field, list->count))
-        return helio_fail(err, HELIO_TOO_BIG, "%s.%s: %u items, at most %llu", type->name, field->name,
-                          list->count, (unsigned long long)field->bound);
+        return helio_fail(err, HELIO_TOO_BIG, "%s.%s: %u items, at most %llu", type->name, field->name, list->count,
+                          (unsigned long long)field->bound);
     (void)msgpack_pack_array(packer, list->count);
     for (uint32_t i = 0; !rc && i < list->count; i++) {
         if (field->kind == HELIO_KIND_U32S)
@@ -160,8 +161,8 @@ static helio_rc pack_fields(const helio_record_type_t *type, const char *record,
 }
 
 /*  Restores the buffer on failure, so that the caller can continue appending. */
-static helio_rc finish_packing(helio_rc rc, const char *name, helio_buffer_t *out, size_t start,
-                               size_t size_max, helio_error_t *err)
+static helio_rc finish_packing(helio_rc rc, const char *name, helio_buffer_t *out, size_t start, size_t size_max,
+                               helio_error_t *err)
 {
     if (!rc && (out->overflow || out->size - start > size_max))
         rc = helio_fail(err, HELIO_TOO_BIG, "%s: the encoded message is larger than its maximum", name);
@@ -174,8 +175,7 @@ static helio_rc finish_packing(helio_rc rc, const char *name, helio_buffer_t *ou
     return rc;
 }
 
-helio_rc helio_wire_pack(const helio_record_type_t *type, const void *record, helio_buffer_t *out,
-                         helio_error_t *err)
+helio_rc helio_wire_pack(const helio_record_type_t *type, const void *record, helio_buffer_t *out, helio_error_t *err)
 {
     size_t start = out->size;
     if (out->overflow)
@@ -189,7 +189,7 @@ helio_rc helio_wire_pack(const helio_record_type_t *type, const void *record, he
 helio_rc helio_wire_encode(uint32_t message, const void *record, helio_buffer_t *out, helio_error_t *err)
 {
     const helio_record_type_t *type = helio_message_type(message);
-    assert(type); /* the number is our own */
+    assert(type); /* the number is this program's own */
     size_t start = out->size;
     if (out->overflow)
         return helio_fail(err, HELIO_TOO_BIG, "%s: the buffer has overflowed before", type->name);

@@ -23,12 +23,12 @@
 
 /*  Appends one array. HELIO_INVALID: a value violates the field table; HELIO_TOO_BIG: a bound, or the buffer's
  *  maximum. On failure the buffer is restored. */
-HELIO_MUST_CHECK helio_rc helio_wire_pack(const helio_record_type_t *type, const void *record,
-                                          helio_buffer_t *out, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_wire_pack(const helio_record_type_t *type, const void *record, helio_buffer_t *out,
+                                          helio_error_t *err);
 /*  TEXT and BYTES become views into `bytes`, which the caller keeps alive; lists live in the arena. HELIO_PROTOCOL;
  *  on failure *ret_record is unchanged (the arena may have grown). */
-HELIO_MUST_CHECK helio_rc helio_wire_unpack(const helio_record_type_t *type, helio_text_t bytes,
-                                            helio_arena_t *arena, void *ret_record, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_wire_unpack(const helio_record_type_t *type, helio_text_t bytes, helio_arena_t *arena,
+                                            void *ret_record, helio_error_t *err);
 
 /*  A frame is [message, fields…], with the numbers of messages.h. HELIO_TOO_BIG beyond HELIO_WIRE_FRAME_MAX: split
  *  lists. */

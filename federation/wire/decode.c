@@ -106,8 +106,7 @@ static void skip_one(reader_t *self)
         unsigned tag = self->at[0];
         if (take_array(self, &count))
             todo += count;
-        else if (!take_run(self, true, &view) && !take_run(self, false, &view) &&
-                 !take_int(self, &negative, &bits))
+        else if (!take_run(self, true, &view) && !take_run(self, false, &view) && !take_int(self, &negative, &bits))
             self->at += tag == 0xca ? 5 : tag == 0xcb ? 9 : 1; /* floats; nil, false, true */
     }
 }
@@ -160,8 +159,7 @@ static helio_rc read_id(reader_t *self, void *at)
     if (key) {
         const unsigned char *task = (const unsigned char *)view.data + UUID_BYTES;
         helio_job_key_t *into = at;
-        into->task =
-            (int32_t)((uint32_t)task[0] << 24 | (uint32_t)task[1] << 16 | (uint32_t)task[2] << 8 | task[3]);
+        into->task = (int32_t)((uint32_t)task[0] << 24 | (uint32_t)task[1] << 16 | (uint32_t)task[2] << 8 | task[3]);
     }
     return HELIO_OK;
 }
@@ -302,8 +300,8 @@ static reader_t reader_of(helio_text_t bytes, helio_arena_t *arena, helio_error_
     return (reader_t){.at = data, .end = data + bytes.size, .arena = arena, .err = err};
 }
 
-helio_rc helio_wire_unpack(const helio_record_type_t *type, helio_text_t bytes, helio_arena_t *arena,
-                           void *ret_record, helio_error_t *err)
+helio_rc helio_wire_unpack(const helio_record_type_t *type, helio_text_t bytes, helio_arena_t *arena, void *ret_record,
+                           helio_error_t *err)
 {
     helio_rc rc = helio_wire_prescan(bytes, HELIO_WIRE_ELEMENTS_MAX, err);
     if (rc)

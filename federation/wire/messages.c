@@ -1,9 +1,9 @@
+/*  messages.c -- the tables of messages and of later additions, looked up by number and version. */
 #include "federation/wire/messages.h"
 
 #include <string.h>
 
-#define X(number, NAME, record, sender, doc) \
-    HELIO_RECORD_DEFINE(helio_msg_##record, HELIO_MSG_##NAME##_FIELDS)
+#define X(number, NAME, record, sender, doc) HELIO_RECORD_DEFINE(helio_msg_##record, HELIO_MSG_##NAME##_FIELDS)
 HELIO_MESSAGE_TABLE(X)
 #undef X
 

@@ -21,7 +21,7 @@
 /*  Tests build peers of other versions from the same sources (tests/peers): additions after HELIO_PROTOCOL_SPEAKS
  *  are then neither written nor read. */
 #ifndef HELIO_PROTOCOL_SPEAKS
-#define HELIO_PROTOCOL_SPEAKS 4
+#define HELIO_PROTOCOL_SPEAKS 6
 #endif
 #ifndef HELIO_PROTOCOL_SPEAKS_MIN
 #define HELIO_PROTOCOL_SPEAKS_MIN 1
@@ -35,16 +35,19 @@ enum {
 
 /*  The first two fields of HELLO and of REFUSAL keep their position in every version: they tell peers that they have
  *  no version in common. */
-#define HELIO_MSG_HELLO_FIELDS(F, R)                                                         \
-    F(R, U32, protocol, 0, _)        /* newest and oldest version that the agent speaks */   \
-    F(R, U32, protocol_min, 0, _)                                                            \
-    F(R, TEXT, agent_version, 32, _)                                                         \
-    F(R, UUID, boot_id, 0, _)         /* new at every start of the agent */                  \
-    F(R, U64, incarnation_seen, 0, _) /* highest ever seen: the agent refuses a lower one */ \
-    F(R, U64, broker_epoch_seen, 0, _)                                                       \
-    F(R, I64, wall_ms, 0, _)                                                                 \
-    F(R, BOOL, reconcile_only, 0, _) /* the journal was damaged: start nothing */            \
-    F(R, RECORD, profile, 0, helio_site_profile)
+#define HELIO_MSG_HELLO_FIELDS(F, R)                                                                            \
+    F(R, U32, protocol, 0, _) /* newest and oldest version that the agent speaks */                             \
+    F(R, U32, protocol_min, 0, _)                                                                               \
+    F(R, TEXT, agent_version, 32, _)                                                                            \
+    F(R, UUID, boot_id, 0, _)         /* new at every start of the agent */                                     \
+    F(R, U64, incarnation_seen, 0, _) /* highest ever seen: the agent refuses a lower one */                    \
+    F(R, U64, broker_epoch_seen, 0, _)                                                                          \
+    F(R, I64, wall_ms, 0, _)                                                                                    \
+    F(R, BOOL, reconcile_only, 0, _) /* the journal was damaged: start nothing */                               \
+    F(R, RECORD, profile, 0, helio_site_profile)                                                                \
+    F(R, I64, memory_since_ms, 0, _, 5) /* when its journal was made, by the site's clock: names the journal */ \
+    F(R, U64, memory_mark, 0, _, 5)     /* rises in the journal before each HELLO and with each report */       \
+    F(R, UUID, former_boot_id, 0, _, 5) /* of the last process in session that is proved to have ended */
 #define HELIO_MSG_WELCOME_FIELDS(F, R)                            \
     F(R, U32, protocol, 0, _) /* the one to speak: min of both */ \
     F(R, U64, incarnation, 0, _)                                  \
@@ -52,11 +55,12 @@ enum {
     F(R, U64, lease_ms, 0, _)                                     \
     F(R, U64, renew_ms, 0, _)                                     \
     F(R, U64, summary_ms, 0, _)                                   \
-    F(R, I64, wall_ms, 0, _)
+    F(R, I64, wall_ms, 0, _)                                      \
+    F(R, U64, memory_mark, 0, _, 5) /* the highest ever seen of this journal: the agent goes on above it */
 #define HELIO_MSG_INVENTORY_FIELDS(F, R)                      \
     F(R, LIST, holdings, HELIO_WIRE_BATCH_MAX, helio_holding) \
     F(R, BOOL, last, 0, _)
-#define HELIO_MSG_VERDICTS_FIELDS(F, R)                      \
+#define HELIO_MSG_VERDICTS_FIELDS(F, R)                               \
     F(R, LIST, verdicts, HELIO_WIRE_BATCH_MAX, helio_attempt_verdict) \
     F(R, BOOL, last, 0, _)
 #define HELIO_MSG_SUMMARY_FIELDS(F, R) F(R, RECORD, summary, 0, helio_site_summary)
@@ -64,7 +68,7 @@ enum {
     F(R, U64, incarnation, 0, _)      \
     F(R, LIST, orders, HELIO_WIRE_BATCH_MAX, helio_order)
 #define HELIO_MSG_REPORTS_FIELDS(F, R) F(R, LIST, reports, HELIO_WIRE_BATCH_MAX, helio_report)
-#define HELIO_MSG_REPORTS_ACK_FIELDS(F, R) F(R, U64, seq, 0, _) /* all up to here are durable */
+#define HELIO_MSG_REPORTS_ACK_FIELDS(F, R) F(R, U64, seq, 0, _) /* all reports up to this number are durable */
 #define HELIO_MSG_RENEW_FIELDS(F, R) F(R, I64, sent_boot_ms, 0, _)
 #define HELIO_MSG_RENEWED_FIELDS(F, R)                                                        \
     F(R, I64, sent_boot_ms, 0, _) /* echoed: the lease counts from the agent's own sending */ \
@@ -77,48 +81,45 @@ enum {
     F(R, U32, epoch, 0, _)              \
     F(R, U64, offset, 0, _)             \
     F(R, U32, size_max, 256 << 10, _)
-#define HELIO_MSG_LOG_DATA_FIELDS(F, R)                                                        \
-    F(R, U64, request, 0, _)                                                                   \
-    F(R, U32, rc, HELIO_TIMEOUT, _) /* helio_rc: NOT_FOUND when the site keeps no log of it */ \
-    F(R, U64, offset, 0, _)                                                                    \
-    F(R, BYTES, data, 256 << 10, _)                                                            \
+#define HELIO_MSG_LOG_DATA_FIELDS(F, R)                                                    \
+    F(R, U64, request, 0, _)                                                               \
+    F(R, U32, rc, HELIO_TIMEOUT, _) /* helio_rc: NOT_FOUND if the site has no log of it */ \
+    F(R, U64, offset, 0, _)                                                                \
+    F(R, BYTES, data, 256 << 10, _)                                                        \
     F(R, BOOL, end, 0, _) /* the attempt has ended and this is the last of its log */
-#define HELIO_MSG_REFUSAL_FIELDS(F, R) \
-    F(R, U32, rc, HELIO_TIMEOUT, _)    \
-    F(R, TEXT, text, 512, _)           \
-    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not set */  \
+#define HELIO_MSG_REFUSAL_FIELDS(F, R)                                                               \
+    F(R, U32, rc, HELIO_TIMEOUT, _)                                                                  \
+    F(R, TEXT, text, 512, _)                                                                         \
+    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not set */ \
     F(R, U32, protocol_min, 0, _, 3)
 #define HELIO_MSG_BYE_FIELDS(F, R) F(R, TEXT, reason, 128, _)
 
-/*  number, NAME, record, who sends it, what it means */
-#define HELIO_MESSAGE_TABLE(X)                                                                \
-    X(1, HELLO, hello, "agent", "opens a session: who I am, what I can do, what I have seen") \
-    X(2, WELCOME, welcome, "broker", "the session is open; these are its clocks")             \
-    X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")    \
-    X(4, VERDICTS, verdicts, "broker", "what becomes of each holding")                          \
-    X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")         \
-    X(6, ORDERS, orders, "broker", "run these")                                               \
-    X(7, REPORTS, reports, "agent", "what became of attempts; repeated until acknowledged")   \
-    X(8, REPORTS_ACK, reports_ack, "broker", "reports up to here are in the ledger")          \
-    X(9, RENEW, renew, "agent", "asks for the lease of all its attempts")                     \
-    X(10, RENEWED, renewed, "broker", "grants it")                                            \
-    X(11, LOG_DATA, log_data, "agent", "a piece of an attempt's log")                         \
-    X(12, LOG_READ, log_read, "broker", "asks for one")                                       \
-    X(13, BYE, bye, "agent", "an orderly stop; attempts keep running")                        \
-    X(14, STOPS, stops, "broker", "stop these attempts")                                      \
-    X(16, RESYNC, resync, "broker", "a change did not follow its base: send a full summary")  \
-    X(18, REFUSAL, refusal, "broker", "no session, or no longer one; says why")
+/*  number, NAME, record, sender, meaning */
+#define HELIO_MESSAGE_TABLE(X)                                                                      \
+    X(1, HELLO, hello, "agent", "opens a session: identity, capabilities, what the agent has seen") \
+    X(2, WELCOME, welcome, "broker", "the session is open; its clocks")                             \
+    X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")          \
+    X(4, VERDICTS, verdicts, "broker", "the verdict on each holding")                               \
+    X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")               \
+    X(6, ORDERS, orders, "broker", "run these attempts")                                            \
+    X(7, REPORTS, reports, "agent", "what happened to attempts; repeated until acknowledged")       \
+    X(8, REPORTS_ACK, reports_ack, "broker", "reports up to this number are in the ledger")         \
+    X(9, RENEW, renew, "agent", "requests the lease for all its attempts")                          \
+    X(10, RENEWED, renewed, "broker", "grants the lease")                                           \
+    X(11, LOG_DATA, log_data, "agent", "a piece of an attempt's log")                               \
+    X(12, LOG_READ, log_read, "broker", "requests a piece of a log")                                \
+    X(13, BYE, bye, "agent", "an orderly stop; attempts keep running")                              \
+    X(14, STOPS, stops, "broker", "stop these attempts")                                            \
+    X(16, RESYNC, resync, "broker", "a change lacks its base: send a full summary")                 \
+    X(18, REFUSAL, refusal, "broker", "no session, or the end of one; says why")
 
 /*  Values of enumerations that were added later. If the agreed version lacks a value, the sender omits the item (of
  *  `list`) that has it: an older reader would refuse the whole message. record, field, value, word, since, what is
  *  omitted */
-#define HELIO_WIRE_LATER_TABLE(X) \
-    X(helio_series, signal, HELIO_SIGNAL_RESERVED, "reserved_gpus", 3, "the series")
+#define HELIO_WIRE_LATER_TABLE(X) X(helio_series, signal, HELIO_SIGNAL_RESERVED, "reserved_gpus", 3, "the series")
 
 #define HELIO_MESSAGE_ENUMERATOR_(number, NAME, record, sender, doc) HELIO_MSG_##NAME = number,
-typedef enum helio_message {
-    HELIO_MESSAGE_TABLE(HELIO_MESSAGE_ENUMERATOR_) HELIO_MESSAGE_LIMIT = 32
-} helio_message_t;
+typedef enum helio_message { HELIO_MESSAGE_TABLE(HELIO_MESSAGE_ENUMERATOR_) HELIO_MESSAGE_LIMIT = 32 } helio_message_t;
 
 HELIO_RECORD_DECLARE(helio_msg_hello, HELIO_MSG_HELLO_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_welcome, HELIO_MSG_WELCOME_FIELDS)

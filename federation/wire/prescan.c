@@ -1,3 +1,4 @@
+/*  prescan.c -- walks msgpack without decoding it, and checks its bounds. */
 #include "federation/wire/prescan.h"
 
 #include <stdbool.h>
@@ -79,8 +80,8 @@ helio_rc helio_wire_prescan(helio_text_t bytes, uint32_t elements_max, helio_err
             return helio_fail(err, HELIO_PROTOCOL, "the message is truncated in the element at byte %llu of %u",
                               (unsigned long long)at, bytes.size);
         if (head.refused)
-            return helio_fail(err, HELIO_PROTOCOL, "%s at byte %llu: messages are arrays of plain values",
-                              head.refused, (unsigned long long)at);
+            return helio_fail(err, HELIO_PROTOCOL, "%s at byte %llu: messages are arrays of plain values", head.refused,
+                              (unsigned long long)at);
         if (!at && !head.array)
             return helio_fail(err, HELIO_PROTOCOL, "the message is not an array");
         if (++seen > elements_max)
@@ -90,8 +91,7 @@ helio_rc helio_wire_prescan(helio_text_t bytes, uint32_t elements_max, helio_err
         pending--;
         /* Every element takes at least one byte, so an announced gigabyte is refused immediately. */
         if (pending > left)
-            return helio_fail(err, HELIO_PROTOCOL,
-                              "after byte %llu more elements are announced than bytes remain",
+            return helio_fail(err, HELIO_PROTOCOL, "after byte %llu more elements are announced than bytes remain",
                               (unsigned long long)at);
         if (depth)
             remaining[depth - 1]--;

@@ -1,8 +1,8 @@
-/*  prescan.h -- checks before any decoding that bytes are one well-formed msgpack array within our limits.
+/*  prescan.h -- checks before any decoding that bytes are one well-formed msgpack array within the project's limits.
  *
  *  In msgpack five bytes can announce gigabytes. This walk allocates nothing, does not recurse and reads each byte of
  *  structure once. It checks that nesting is at most HELIO_WIRE_DEPTH_MAX, that no more elements are announced than
- *  bytes remain, that there are at most elements_max elements, no maps and no extension types (messages are arrays of
+ *  bytes remain, that at most elements_max elements exist, without maps and extension types (messages are arrays of
  *  plain values), and that the message ends exactly at the last byte. Only the top level must be an array. Any thread.
  */
 #ifndef HELIO_WIRE_PRESCAN_H

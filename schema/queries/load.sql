@@ -8,7 +8,8 @@ select f.incarnation, f.broker_epoch,
     f.seed,
     coalesce((select j.job_id from helio.jobs j order by j.job_id desc limit 1), '00000000-0000-0000-0000-000000000000'),
     greatest(helio.time_ms(f.leases_until) - helio.time_ms(now()), 0),
-    coalesce(helio.time_ms(case when f.restored_at > now() - interval '1 day' then f.restored_at end), 0)
+    coalesce(helio.time_ms(case when f.restored_at > now() - interval '1 day' then f.restored_at end), 0),
+    coalesce(f.restored_job, '00000000-0000-0000-0000-000000000000')
 from helio.federation f
 
 -- name: load_tenant
@@ -42,10 +43,10 @@ where d.day >= least(date_trunc('month', now(), 'UTC'), date_trunc('week', now()
 order by d.tenant, d.queue, d.day
 
 -- name: load_usage
--- As far back as shares remember: HELIO_SHARE_MEMORY_HALF_LIVES days.
+-- Use of the last $1 milliseconds, by tenant, GPU model and hour.
 select l.tenant, coalesce(l.gpu_model, ''), helio.time_ms(l.hour), sum(l.gpu_ms)::int8
 from helio.ledger l
-where l.hour >= now() - interval '7 days' and l.tenant <> ''
+where l.hour >= now() - $1::bigint * interval '1 millisecond' and l.tenant <> ''
 group by l.tenant, l.gpu_model, l.hour
 order by l.tenant, l.hour, l.gpu_model
 
@@ -59,7 +60,10 @@ from helio.links order by from_site, to_site
 -- name: load_site
 select site, state::int4, draining, coalesce(drain_reason, ''), coalesce(backend, ''), coalesce(region, ''), latitude,
     longitude, coalesce(timezone, ''), pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases,
-    coalesce(agent_version, ''), helio.time_ms(seen_at), coalesce(refused, ''), helio.time_ms(refused_at)
+    coalesce(agent_version, ''), helio.time_ms(seen_at), coalesce(refused, ''), helio.time_ms(refused_at),
+    coalesce(memory_since_ms, 0), coalesce(memory_mark, 0), helio.time_ms(memory_lost_at),
+    helio.time_ms(unreconciled_at),
+    coalesce(agent_process, ''), awaited_by::int4
 from helio.sites order by site
 
 -- name: load_pool
@@ -78,7 +82,8 @@ select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key
     coalesce(j.name, ''), j.queue, j.tier::int4, j.kind::int4, coalesce(j.home_site, ''), coalesce(j.gpu_model, ''),
     j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at),
     coalesce(j.expected_ms, 0), coalesce(j.expected_high_ms, 0), coalesce(j.expected_runs, 0), coalesce(j.expected_failed, 0),
-    coalesce(j.expected_basis, 0)::int4
+    coalesce(j.expected_basis, 0)::int4, coalesce(j.tasks_at_once, 0),
+    coalesce(j.on_site_loss, 0)::int4
 from helio.open_jobs o join helio.jobs j using (job_id)
 order by o.job_id
 
@@ -92,7 +97,8 @@ order by e.job_id
 select s.job_id, s.task, s.state::int4, s.before::int4, s.intent::int4, s.epoch, s.attempts, s.failures, s.site_failures,
     coalesce(s.site, ''), coalesce(s.pool, ''), coalesce(coalesce(s.details, helio.stated(s.reason))::text, ''),
     helio.time_ms(s.started_at), helio.time_ms(s.finished_at), coalesce(s.exit_code, -1), s.gpu_ms, s.cost_micro_usd, s.energy_j,
-    s.carbon_mg, s.units_done, helio.time_ms(s.at), s.evictions, s.saved_ms, s.moves
+    s.carbon_mg, s.units_done, helio.time_ms(s.at), s.evictions, s.saved_ms, s.moves,
+    s.losses
 from helio.open_jobs o join helio.job_state s using (job_id)
 order by s.job_id, s.task
 
@@ -159,3 +165,37 @@ join helio.attempts a on a.job_id = t.job_id and a.task = t.task and a.epoch = 1
 join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = 1
 join helio.jobs j on j.job_id = t.job_id
 order by t.seq
+
+-- name: load_class
+-- The start that a class waits for is among the details of its row. A class without jobs keeps its last row: it is passed over.
+select c.class_id, coalesce(c.tenant, ''), coalesce(c.queue, ''), coalesce(c.summary, ''), c.reason, c.details::text, c.decision_id,
+    coalesce(helio.time_ms(c.at), 0), helio.time_ms(c.expected_at)
+from helio.classes c
+where c.reason = 'WaitingForWindow' and c.details is not null and c.expected_at > now() - interval '48 hours'
+order by c.class_id
+
+-- name: load_given_up
+-- What attempts can have used at most whose estimates follow, for as many as the core keeps. One without a placement is not
+-- among them, and keeps its estimate.
+select g.job_id, g.task, g.epoch, g.site, g.nodes, g.gpus, g.time_limit_ms, helio.time_ms(g.placed_at)
+from (
+    select a.at, a.job_id, a.task, a.epoch, a.site, p.nodes, p.gpus, j.time_limit_ms, p.at as placed_at
+    from helio.attempts a join helio.placements p using (job_id, task, epoch) join helio.jobs j using (job_id)
+    where a.basis = 1 and a.at > now() - interval '35 days'
+    order by a.at desc limit 100000
+) g
+order by g.at, g.job_id, g.task, g.epoch
+
+-- name: load_estimate
+-- What was charged for attempts that were given up, for which no site has reported an end: as many hours as the core keeps, and not
+-- of attempts that are so old that no site knows them any more.
+select l.job_id, l.task, l.epoch, l.tenant, l.site, coalesce(l.pool, ''), coalesce(l.gpu_model, ''), coalesce(l.queue, ''),
+    helio.time_ms(l.hour), l.gpu_ms, l.energy_j, l.carbon_mg, l.cost_micro_usd, coalesce(l.provenance, ''), l.fenced,
+    coalesce(l.rates_id, 0), l.estimated, l.part::int4
+from (
+    select a.at, e.*
+    from helio.attempts a join helio.ledger e using (job_id, task, epoch)
+    where a.basis = 1 and a.at > now() - interval '35 days' and e.part = 2
+    order by a.at desc limit 100000
+) l
+order by l.at, l.job_id, l.task, l.epoch, l.hour

@@ -8,11 +8,12 @@
 -- Empty texts and lists come as nulls here (broker/store/batch.c).
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at, expected_ms, expected_high_ms, expected_runs,
-    expected_failed, expected_basis)
+    expected_failed, expected_basis, tasks_at_once, on_site_loss)
 select n.job, n.tenant, n.user_name, n.idempotency_key, n.spec_hash, n.source, n.name, n.queue, n.tier, n.kind, n.home_site,
     n.gpu_model, n.gpus, n.nodes, n.time_limit_ms, n.class_id, n.tasks::int4[], helio.ms_at(n.submitted_ms),
     nullif(n.expected_ms, 0), nullif(n.expected_high_ms, 0), nullif(n.expected_runs, 0),
-    case when n.expected_basis > 0 then n.expected_failed end, nullif(n.expected_basis, 0)
+    case when n.expected_basis > 0 then n.expected_failed end, nullif(n.expected_basis, 0),
+    nullif(n.tasks_at_once, 0), n.on_site_loss
 from (
     select unnest($1::uuid[]) as job, unnest($2::text[]) as tenant, unnest($3::text[]) as user_name,
         unnest($4::text[]) as idempotency_key, unnest($5::bytea[]) as spec_hash, unnest($6::bytea[]) as source,
@@ -21,7 +22,8 @@ from (
         unnest($14::int4[]) as nodes, unnest($15::int8[]) as time_limit_ms, unnest($16::int8[]) as class_id,
         unnest($17::text[]) as tasks, unnest($18::int8[]) as submitted_ms, unnest($19::int8[]) as expected_ms,
         unnest($20::int8[]) as expected_high_ms, unnest($21::int4[]) as expected_runs,
-        unnest($22::int4[]) as expected_failed, unnest($23::int4[]) as expected_basis
+        unnest($22::int4[]) as expected_failed, unnest($23::int4[]) as expected_basis,
+        unnest($24::int4[]) as tasks_at_once, unnest($25::int4[]) as on_site_loss
 ) as n
 
 -- name: put_state
@@ -42,11 +44,11 @@ with ended as (
 )
 insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool,
     reason, details, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at,
-    evictions, saved_ms, moves)
+    evictions, saved_ms, moves, losses)
 select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures, nullif(n.site, ''),
     nullif(n.pool, ''), nullif(n.reason, ''), n.details::jsonb, helio.ms_time(n.started_ms), helio.ms_time(n.finished_ms),
     nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg, n.units_done, helio.ms_time(n.at_ms),
-    n.evictions, n.saved_ms, n.moves
+    n.evictions, n.saved_ms, n.moves, n.losses
 from (
     select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as state,
         unnest($4::int4[]) as before, unnest($5::int4[]) as intent, unnest($6::int4[]) as epoch,
@@ -57,17 +59,17 @@ from (
         unnest($17::int8[]) as gpu_ms, unnest($18::int8[]) as cost_micro_usd, unnest($19::int8[]) as energy_j,
         unnest($20::int8[]) as carbon_mg, unnest($21::int8[]) as units_done, unnest($22::int8[]) as at_ms,
         unnest($23::int4[]) as evictions, unnest($24::int8[]) as saved_ms,
-        unnest($25::int4[]) as moves
+        unnest($25::int4[]) as moves, unnest($26::int4[]) as losses
 ) as n
 on conflict (job_id, task) do update set
     state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
     attempts = excluded.attempts, failures = excluded.failures, site_failures = excluded.site_failures,
     site = excluded.site, pool = excluded.pool, reason = excluded.reason, details = excluded.details,
-    started_at = excluded.started_at,
+    details_turn = not s.details_turn, started_at = excluded.started_at,
     finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
     cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
     units_done = excluded.units_done, at = excluded.at, evictions = excluded.evictions, saved_ms = excluded.saved_ms,
-    moves = excluded.moves
+    moves = excluded.moves, losses = excluded.losses
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,
@@ -89,38 +91,60 @@ from (
 ) as n
 
 -- name: put_attempt
-insert into helio.attempts (job_id, task, epoch, site, kind, completes, fenced, exit_code, started_at, ended_at, run_ms,
-    gpu_ms, energy_j, units_done, reason, local_id, at)
-select n.job, n.task, n.epoch, n.site, n.kind, n.completes, n.fenced, nullif(n.exit_code, -1),
-    helio.ms_time(n.started_ms), helio.ms_time(n.ended_ms), n.run_ms, n.gpu_ms, n.energy_j, n.units_done,
-    nullif(n.reason, ''), nullif(n.local_id, ''), helio.ms_at(n.at_ms)
+-- Of several of a batch the one counts that knows most: a correction, then the first.
+insert into helio.attempts as a (job_id, task, epoch, site, kind, completes, fenced, exit_code, started_at, ended_at, run_ms,
+    gpu_ms, energy_j, units_done, reason, local_id, at, basis)
+select distinct on (n.job, n.task, n.epoch) n.job, n.task, n.epoch, n.site, n.kind, n.completes, n.fenced,
+    nullif(n.exit_code, -1), helio.ms_time(n.started_ms), helio.ms_time(n.ended_ms), n.run_ms, n.gpu_ms, n.energy_j,
+    n.units_done, nullif(n.reason, ''), nullif(n.local_id, ''), helio.ms_at(n.at_ms), n.basis
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::int4[], $6::bool[], $7::bool[], $8::int4[], $9::int8[],
-        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[], $15::text[], $16::text[], $17::int8[])
-    as n (job, task, epoch, site, kind, completes, fenced, exit_code, started_ms, ended_ms, run_ms, gpu_ms, energy_j,
-        units_done, reason, local_id, at_ms)
--- evidence counts of attempts that were placed at that very site: nobody takes the row of an epoch that another one has
-where not n.fenced or exists (select from helio.placements p
-    where p.job_id = n.job and p.task = n.task and p.epoch = n.epoch and p.site = n.site)
+        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[], $15::text[], $16::text[], $17::int8[], $18::int4[])
+    with ordinality as n (job, task, epoch, site, kind, completes, fenced, exit_code, started_ms, ended_ms, run_ms, gpu_ms,
+        energy_j, units_done, reason, local_id, at_ms, basis, place)
+-- Evidence counts of attempts that were placed at that very site: nobody takes the row of an epoch that another one has.
+-- It counts within what the placement and the job allow, which the core does not know of jobs that are over. It is no longer
+-- than the time limit, or than since the placement, and a day; on the GPUs of the placement, or those that the job asks for
+-- first, by which an agent's report without GPUs is completed; at 100 kW a device; and not more than a day before the
+-- placement (broker/core/sites/sanitize.c, reports.c). Nothing that happened is beyond these bounds. So what is beyond them
+-- is not cut but left out, with its ledger.
+where not n.fenced or exists (select from helio.placements p join helio.jobs j on j.job_id = p.job_id
+    where p.job_id = n.job and p.task = n.task and p.epoch = n.epoch and p.site = n.site
+      and n.run_ms <= least(j.time_limit_ms, n.at_ms - helio.time_ms(p.at)) + 86400000
+      and n.gpu_ms <= n.run_ms * greatest(p.gpus, j.gpus)
+      and n.energy_j <= (n.run_ms / 1000 + 1) * greatest(p.gpus, j.gpus, p.nodes) * 100000
+      and helio.ms_time(n.started_ms) >= p.at - interval '24 hours')
+order by n.job, n.task, n.epoch, n.basis desc, n.place
 -- a report that is repeated after its acknowledgement was lost changes nothing; a second completion still fails
-on conflict (job_id, task, epoch) do nothing
+on conflict (job_id, task, epoch) do update set kind = excluded.kind, exit_code = excluded.exit_code,
+    started_at = excluded.started_at, ended_at = excluded.ended_at, at = excluded.at, run_ms = excluded.run_ms,
+    gpu_ms = excluded.gpu_ms, energy_j = excluded.energy_j, units_done = excluded.units_done, reason = excluded.reason,
+    local_id = excluded.local_id, basis = excluded.basis
+where a.basis = 1 and excluded.basis = 2
 
 -- name: put_ledger
 insert into helio.ledger (job_id, task, epoch, tenant, site, pool, gpu_model, queue, hour, gpu_ms, energy_j, carbon_mg,
-    cost_micro_usd, provenance, fenced, rates_id, part)
+    cost_micro_usd, provenance, fenced, rates_id, part, estimated)
 select n.job, n.task, n.epoch,
     coalesce(nullif(n.tenant, ''), (select j.tenant from helio.jobs j where j.job_id = n.job), ''),
-    n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''), helio.ms_at(n.hour_ms), n.gpu_ms, n.energy_j, n.carbon_mg, n.cost_micro_usd,
-    nullif(n.provenance, ''), n.fenced, nullif(n.rates_id, 0),
-    case when n.provenance = 'transfer' then 1 else 0 end
+    n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''), helio.ms_at(n.hour_ms), s.sign * n.gpu_ms,
+    s.sign * n.energy_j, s.sign * n.carbon_mg, s.sign * n.cost_micro_usd, nullif(n.provenance, ''), n.fenced,
+    nullif(n.rates_id, 0), n.part, n.estimated
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[],
-        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[], $16::int8[])
+        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[], $16::int8[], $17::bool[], $18::int4[])
     as n (job, task, epoch, tenant, site, pool, gpu_model, queue, hour_ms, gpu_ms, energy_j, carbon_mg, cost_micro_usd,
-        provenance, fenced, rates_id)
--- evidence is charged once, within the time of the attempt that was written: a second story with other hours adds nothing
+        provenance, fenced, rates_id, estimated, part)
+cross join lateral (select case when n.part = 3 then -1 else 1 end as sign) as s
+-- Evidence is charged once, within the time of the attempt that was written, at most its first 48 hours: over these the core
+-- spreads it (CORE_EVIDENCE_HOURS_MAX). Each of them has its row then, so a second story with other hours adds nothing.
+-- Estimate and correction go by the attempt's basis: what does not fit it was written by somebody who knew less.
 where not n.fenced or exists (select from helio.attempts a
     where a.job_id = n.job and a.task = n.task and a.epoch = n.epoch and a.site = n.site and a.fenced
-      and helio.ms_at(n.hour_ms) > a.started_at - interval '1 hour'
-      and helio.ms_at(n.hour_ms) < a.started_at + a.run_ms * interval '1 millisecond')
+      and case n.part when 2 then a.basis > 0 when 3 then a.basis = 2 when 4 then a.basis = 2
+          else (n.part = 1 or a.basis = 0) and helio.ms_at(n.hour_ms) > a.started_at - interval '1 hour'
+              and helio.ms_at(n.hour_ms) < a.started_at + least(a.run_ms, 172800000) * interval '1 millisecond' end
+      and (n.part <> 0 and n.part <> 4 or n.gpu_ms <= a.gpu_ms)
+      and (n.part <> 1 or not exists (select from helio.ledger l
+          where l.job_id = n.job and l.task = n.task and l.epoch = n.epoch and l.part = 1)))
 on conflict (job_id, task, epoch, hour, part) do nothing
 
 -- name: put_transition
@@ -165,28 +189,36 @@ from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
     with ordinality as n (class_id, tenant, queue, summary, reason, detail, details, decision_id, at_ms, expected_ms, place)
 order by n.class_id, n.place desc
 on conflict (class_id) do update set tenant = excluded.tenant, queue = excluded.queue, summary = excluded.summary,
-    reason = excluded.reason, detail = excluded.detail, details = excluded.details, decision_id = excluded.decision_id, at = excluded.at,
-    expected_at = excluded.expected_at
+    reason = excluded.reason, detail = excluded.detail, details = excluded.details, details_turn = not c.details_turn,
+    decision_id = excluded.decision_id, at = excluded.at, expected_at = excluded.expected_at
 
 -- name: put_site
 insert into helio.sites as s (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,
-    carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at, refused, refused_at)
+    carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at, refused, refused_at,
+    memory_since_ms, memory_mark, memory_lost_at, unreconciled_at, agent_process, awaited_by)
 select distinct on (n.site) n.site, n.state, n.draining, nullif(n.drain_reason, ''), nullif(n.backend, ''),
     nullif(n.region, ''), n.latitude, n.longitude, nullif(n.timezone, ''), n.pue, n.carbon_g_per_kwh,
     n.electricity_usd_per_kwh, n.containers, n.leases, nullif(n.agent_version, ''), helio.ms_time(n.seen_ms),
-    nullif(n.refused, ''), helio.ms_time(n.refused_ms)
+    nullif(n.refused, ''), helio.ms_time(n.refused_ms), nullif(n.memory_since_ms, 0), nullif(n.memory_mark, 0),
+    helio.ms_time(n.memory_lost_ms), helio.ms_time(n.unreconciled_ms),
+    nullif(n.agent_process, ''), n.awaited_by
 from unnest($1::text[], $2::int4[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::float8[], $8::float8[],
         $9::text[], $10::float8[], $11::float8[], $12::float8[], $13::bool[], $14::bool[], $15::text[], $16::int8[],
-        $17::text[], $18::int8[])
+        $17::text[], $18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::int8[], $23::text[],
+        $24::int4[])
     with ordinality as n (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,
-        carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_ms, refused, refused_ms, place)
+        carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_ms, refused, refused_ms,
+        memory_since_ms, memory_mark, memory_lost_ms, unreconciled_ms, agent_process, awaited_by, place)
 order by n.site, n.place desc
 on conflict (site) do update set state = excluded.state, draining = excluded.draining,
     drain_reason = excluded.drain_reason, backend = excluded.backend, region = excluded.region,
     latitude = excluded.latitude, longitude = excluded.longitude, timezone = excluded.timezone, pue = excluded.pue,
     carbon_g_per_kwh = excluded.carbon_g_per_kwh, electricity_usd_per_kwh = excluded.electricity_usd_per_kwh,
     containers = excluded.containers, leases = excluded.leases, agent_version = excluded.agent_version,
-    seen_at = excluded.seen_at, refused = excluded.refused, refused_at = excluded.refused_at
+    seen_at = excluded.seen_at, refused = excluded.refused, refused_at = excluded.refused_at,
+    memory_since_ms = excluded.memory_since_ms, memory_mark = excluded.memory_mark,
+    memory_lost_at = excluded.memory_lost_at, unreconciled_at = excluded.unreconciled_at,
+    agent_process = excluded.agent_process, awaited_by = excluded.awaited_by
 
 -- name: put_pool
 insert into helio.pools as p (site, pool, gpu, gpu_memory_bytes, nodes, max_nodes, gpus_per_node, cpus_per_node,
@@ -210,9 +242,9 @@ on conflict (site, pool) do update set gpu = excluded.gpu, gpu_memory_bytes = ex
 -- name: put_capacity
 with n as (
     select * from unnest($1::text[], $2::text[], $3::int8[], $4::bool[], $5::int4[], $6::int4[], $7::int4[], $8::int4[],
-            $9::int4[], $10::int4[], $11::int4[], $12::int4[], $13::float8[])
+            $9::int4[], $10::int4[], $11::int4[], $12::int4[], $13::float8[], $14::text[], $15::text[])
         with ordinality as n (site, pool, at_ms, sample, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved,
-            largest_block_gpus, jobs_running, jobs_queued, site_power_w, place)
+            largest_block_gpus, jobs_running, jobs_queued, site_power_w, withheld, withheld_details, place)
 ), sampled as (
     insert into helio.capacity_samples (site, pool, at, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved,
         largest_block_gpus, jobs_running, jobs_queued, site_power_w)
@@ -222,15 +254,17 @@ with n as (
     on conflict (site, pool, at) do nothing
 )
 insert into helio.capacity_now as c (site, pool, at, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved,
-    largest_block_gpus, jobs_running, jobs_queued, site_power_w)
+    largest_block_gpus, jobs_running, jobs_queued, site_power_w, withheld, withheld_details)
 select distinct on (n.site, n.pool) n.site, n.pool, helio.ms_at(n.at_ms), n.nodes_up, n.gpus_total, n.gpus_allocated,
-    n.gpus_free, n.gpus_reserved, n.largest_block_gpus, n.jobs_running, n.jobs_queued, n.site_power_w
+    n.gpus_free, n.gpus_reserved, n.largest_block_gpus, n.jobs_running, n.jobs_queued, n.site_power_w,
+    nullif(n.withheld, ''), n.withheld_details::jsonb
 from n
 order by n.site, n.pool, n.place desc
 on conflict (site, pool) do update set at = excluded.at, nodes_up = excluded.nodes_up, gpus_total = excluded.gpus_total,
     gpus_allocated = excluded.gpus_allocated, gpus_free = excluded.gpus_free, gpus_reserved = excluded.gpus_reserved,
     largest_block_gpus = excluded.largest_block_gpus, jobs_running = excluded.jobs_running,
-    jobs_queued = excluded.jobs_queued, site_power_w = excluded.site_power_w
+    jobs_queued = excluded.jobs_queued, site_power_w = excluded.site_power_w, withheld = excluded.withheld,
+    withheld_details = excluded.withheld_details
 
 -- name: put_series
 -- A series of no step says nothing and is passed over.
@@ -305,7 +339,7 @@ select distinct on (n.job) n.job, nullif(n.detail, ''), n.details::jsonb, helio.
 from unnest($1::uuid[], $2::text[], $3::text[], $4::int8[]) with ordinality as n (job, detail, details, opened_ms, place)
 order by n.job, n.place desc
 on conflict (job_id) do update set detail = case when g.opened_at is null then excluded.detail end,
-    details = case when g.opened_at is null then excluded.details end,
+    details = case when g.opened_at is null then excluded.details end, details_turn = not g.details_turn,
     opened_at = coalesce(g.opened_at, excluded.opened_at)
 
 -- name: put_site_key

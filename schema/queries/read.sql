@@ -3,12 +3,18 @@
 
 -- name: read_job
 -- $1 id: whole, or a prefix or suffix of at least six characters, with ".task" for one task of an array; $2 tenant.
--- Several jobs: {"ambiguous": [ids]}. An array without a task: the whole, with "tasks" (how many in each state).
+-- Several jobs: {"ambiguous": [ids]}. An array without a task: the whole, with "tasks" (how many in each state). The last member,
+-- alone on its line, has its document and its last edit: "asked": {"source", "edit"}.
 with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
-    else (select case when helio.job_task($1::text) < 0 and j.tasks is not null then helio.array_json(j.job_id)
-              else helio.task_json(j.job_id, helio.job_task($1::text)) end
+    else (select left(case when helio.job_task($1::text) < 0 and j.tasks is not null then helio.array_json(j.job_id)
+                  else helio.task_json(j.job_id, helio.job_task($1::text)) end, -1)
+              || E',\n"asked":' || json_build_object('source', convert_from(j.source, 'UTF8'), 'edit', (
+                  select json_build_object('goal', e.goal, 'prices_set', e.prices_set, 'flexible_ms', e.flexible_ms,
+                      'deadline_ms', helio.time_ms(e.deadline_at), 'max_cost_micro_usd', e.max_cost_micro_usd,
+                      'max_carbon_mg_per_kwh', e.max_carbon_mg_per_kwh)
+                  from helio.edits e where e.job_id = j.job_id))::text || '}'
           from found join helio.jobs j using (job_id)) end
 from found
 
@@ -139,13 +145,13 @@ from found
 
 -- name: read_job_where
 -- $1 id as for read_job; $2 tenant. Whose it is and where its newest attempt is or was: {id, task, tenant, user, array,
--- site, epoch, state}, or {"ambiguous": [ids]}.
+-- site, silent_s (of a silent site), epoch, state}, or {"ambiguous": [ids]}.
 with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
     else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'task', t.task, 'tenant', j.tenant,
               'user', j.user_name, 'array', j.tasks is not null, 'first', j.tasks[1], 'site', p.site, 'epoch', coalesce(p.epoch, 0),
-              'state', helio.state_word(coalesce(s.state, 0::int2)))::text
+              'silent_s', ceil(helio.silent_seconds(p.site)), 'state', helio.state_word(coalesce(s.state, 0::int2)))::text
           from found join helio.jobs j using (job_id)
           cross join lateral (select helio.job_task($1::text) as task) t
           left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -164,7 +170,7 @@ select case when count(*) > 1
               'user', j.user_name, 'array', j.tasks is not null, 'first', j.tasks[1], 'site', p.site, 'epoch', $3::int4,
               'newest', coalesce((select max(n.epoch) from helio.placements n
                                   where n.job_id = j.job_id and n.task = t.task), 0),
-              'state', helio.state_word(coalesce(s.state, 0::int2)))::text
+              'silent_s', ceil(helio.silent_seconds(p.site)), 'state', helio.state_word(coalesce(s.state, 0::int2)))::text
           from found join helio.jobs j using (job_id)
           cross join lateral (select helio.job_task($1::text) as task) t
           left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -173,10 +179,11 @@ select case when count(*) > 1
 from found
 
 -- name: read_sites
--- All sites, with their pools.
+-- All sites, with their pools. One that never joined and has no key in force is a slip of a pen, and not shown.
 select coalesce(json_agg(json_build_object('site', s.site, 'region', s.region, 'backend', s.backend,
     'state', helio.site_state_shown(s.state, s.draining, s.seen_at), 'draining', s.draining,
     'drain_reason', s.drain_reason, 'refused', s.refused, 'refused_at', helio.rfc3339(s.refused_at),
+    'memory_lost_at', helio.rfc3339(s.memory_lost_at), 'unreconciled_at', helio.rfc3339(s.unreconciled_at),
     'last_seen', helio.rfc3339(s.seen_at), 'seen_s', helio.seconds_between(s.seen_at, now()),
     'gpus_total', coalesce(s.gpus_total, 0), 'gpus_allocated', coalesce(s.gpus_allocated, 0),
     'gpus_free', coalesce(s.gpus_free, 0), 'gpus_reserved', coalesce(s.gpus_reserved, 0),
@@ -191,22 +198,31 @@ left join lateral (
         json_agg(json_build_object('pool', n.pool, 'gpu_model', n.gpu_model, 'nodes', n.nodes,
             'gpus_per_node', n.gpus_per_node, 'gpus_total', coalesce(n.gpus_total, 0),
             'gpus_free', coalesce(n.gpus_free, 0), 'gpus_reserved', coalesce(n.gpus_reserved, 0),
-            'price_usd_per_gpu_h', n.price_usd_per_gpu_h) order by n.pool) as pools
+            'price_usd_per_gpu_h', n.price_usd_per_gpu_h, 'withheld', n.withheld,
+            'withheld_details', n.withheld_details) order by n.pool) as pools
     from helio.pools_now n where n.site = s.site
 ) p on true
+where s.seen_at is not null or s.draining or s.unreconciled_at is not null
+    or exists (select from helio.site_keys k where k.site = s.site and k.revoked_at is null)
 
 -- name: read_forecast
 -- $1 site; $2 days over which its error is measured (null = 7, at most 30). Each series as last issued, from now on: [{"signal",
 -- "pool", "issued_at", "step_s", "source", "kind", "factor", "estimated", "points": [{"time", "value", "p10", "p90"}], "errors":
 -- [{"horizon_h_from", "horizon_h_to", "hours", "mean_absolute_error", "mean_ape_ratio", "bias"}]}]; null when there is no such
 -- site. Errors are of what was issued in those days, by whole hours ahead; a range without a measured hour is not there.
-with errors as materialized (
+-- At most 512 series, as many as a summary carries, and the errors of the newest 5000 issues.
+with since as materialized (
+    select greatest(now() - make_interval(days => least(coalesce($2::int4, 7), 30)), (
+        select i.issued_at from helio.series i
+        where i.site = $1::text and i.issued_at > now() - make_interval(days => least(coalesce($2::int4, 7), 30))
+        order by i.issued_at desc offset 5000 limit 1)) as issued_at
+), errors as materialized (
     select e.signal, coalesce(e.pool, '') as pool, coalesce(e.kind, '') as kind, e.factor, b.least, b.most, count(*) as hours,
         avg(e.absolute_error) as mean_absolute_error, avg(e.ape_ratio) as mean_ape_ratio, avg(e.value - e.actual_value) as bias
     from helio_report.forecast_error e
     join (values (0, 1), (2, 6), (7, 12), (13, 24), (25, 48), (49, 168)) as b (least, most)
         on e.horizon_h between b.least and b.most
-    where e.site = $1::text and e.issued_at > now() - make_interval(days => least(coalesce($2::int4, 7), 30))
+    where e.site = $1::text and e.issued_at > (select s.issued_at from since s)
     group by e.signal, coalesce(e.pool, ''), coalesce(e.kind, ''), e.factor, b.least, b.most
 )
 select case when exists (select from helio.sites s where s.site = $1::text) then (
@@ -223,7 +239,7 @@ select case when exists (select from helio.sites s where s.site = $1::text) then
             from errors e
             where e.signal = helio.signal_word(n.signal) and e.pool = n.pool and e.kind = n.kind
               and e.factor is not distinct from n.factor), '[]')) order by n.signal, n.pool, n.kind), '[]')::text
-    from helio.series_now n where n.site = $1::text) end
+    from (select * from helio.series_now m where m.site = $1::text order by m.issued_at desc limit 512) n) end
 
 -- name: read_gpus
 -- One entry per pool that has GPUs.
@@ -379,6 +395,11 @@ from (
     order by t.seq limit least(greatest($3::int4, 1), 1000)
 ) e
 
+-- name: read_leader
+-- {"leader", "epoch", "since"}: the broker that leads, or led last; null: none ever has.
+select json_build_object('leader', f.holder, 'epoch', f.broker_epoch, 'since', helio.rfc3339(f.taken_at))::text
+from helio.federation f
+
 -- name: read_last_event
 -- The highest seq there is: where a subscriber without Last-Event-ID begins. {"seq"}
 select json_build_object('seq', coalesce(max(seq), 0))::text from helio.transitions
@@ -389,6 +410,30 @@ select coalesce(json_agg(json_build_object('token_id', t.token_id, 'tenant', t.t
     'role', t.role, 'created_at', helio.rfc3339(t.created_at), 'expires_at', helio.rfc3339(t.expires_at),
     'revoked_at', helio.rfc3339(t.revoked_at)) order by t.created_at desc, t.token_id), '[]')::text
 from helio.tokens t where $1::text is null or t.tenant = $1::text
+
+-- name: read_token
+-- $1 id; $2 SHA-256 of its secret, in hexadecimal (null: whatever it is). One token as it is stored; null: there is none.
+select json_build_object('token_id', t.token_id, 'hash', encode(t.hash, 'hex'), 'tenant', t.tenant, 'user', t.user_name,
+    'role', t.role, 'created_ms', helio.time_ms(t.created_at), 'expires_ms', coalesce(helio.time_ms(t.expires_at), 0),
+    'revoked_ms', coalesce(helio.time_ms(t.revoked_at), 0))::text
+from helio.tokens t where t.token_id = $1::text and ($2::text is null or t.hash = decode($2::text, 'hex'))
+
+-- name: read_site_keys
+-- Every key that a site had, by site, the newest first.
+select coalesce(json_agg(json_build_object('site', k.site, 'public_key', k.public_key, 'created_at', helio.rfc3339(k.created_at),
+    'revoked_at', helio.rfc3339(k.revoked_at)) order by k.site, k.created_at desc, k.public_key), '[]')::text
+from helio.site_keys k
+
+-- name: read_site_key
+-- $1 site; $2 public key. {public_key, created_ms, revoked_ms}, 0 while it is in force; null if it was never this site's.
+select json_build_object('public_key', k.public_key, 'created_ms', helio.time_ms(k.created_at),
+    'revoked_ms', coalesce(helio.time_ms(k.revoked_at), 0))::text
+from helio.site_keys k where k.site = $1::text and k.public_key = $2::text
+
+-- name: read_key
+-- $1 public key, of any site. {site, revoked_ms}, 0 while it is in force.
+select json_build_object('site', k.site, 'revoked_ms', coalesce(helio.time_ms(k.revoked_at), 0))::text
+from helio.site_keys k where k.public_key = $1::text
 
 -- name: read_principals
 select coalesce(json_agg(json_build_object('kind', p.kind, 'name', p.name, 'tenant', p.tenant, 'roles', p.roles,
@@ -428,6 +473,7 @@ with by_state as (
     select u.time, u.tenant, count(*) as jobs, sum(u.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds,
         sum(u.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd, sum(u.energy_j)::int8 / 3600000.0::float8 as energy_kwh,
         sum(u.carbon_mg)::int8 / 1000.0::float8 as carbon_g, sum(u.fenced_gpu_ms)::int8 / 1000.0::float8 as fenced_gpu_seconds,
+        sum(u.estimated_gpu_ms)::int8 / 1000.0::float8 as estimated_gpu_seconds,
         sum(u.estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
         sum(u.transfer_micro_usd)::int8 / 1000000.0::float8 as transfer_cost_usd,
         sum(u.transfer_mg)::int8 / 1000.0::float8 as transfer_carbon_g
@@ -435,6 +481,7 @@ with by_state as (
         select helio.utc_day(l.hour) as time, l.tenant, sum(l.gpu_ms) as gpu_ms, sum(l.cost_micro_usd) as cost_micro_usd,
             sum(l.energy_j) as energy_j, sum(l.carbon_mg) as carbon_mg,
             coalesce(sum(l.gpu_ms) filter (where l.fenced), 0) as fenced_gpu_ms,
+            coalesce(sum(l.gpu_ms) filter (where l.estimated), 0) as estimated_gpu_ms,
             coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0) as estimated_j,
             coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0) as transfer_micro_usd,
             coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0) as transfer_mg
@@ -457,6 +504,7 @@ select json_build_object(
     'usage', (select coalesce(json_agg(json_build_object('day', to_char(u.time at time zone 'UTC', 'YYYY-MM-DD'),
             'tenant', u.tenant, 'jobs', u.jobs, 'gpu_seconds', u.gpu_seconds, 'cost_usd', u.cost_usd,
             'energy_kwh', u.energy_kwh, 'carbon_g', u.carbon_g, 'fenced_gpu_seconds', u.fenced_gpu_seconds,
+            'estimated_gpu_seconds', u.estimated_gpu_seconds,
             'carbon_estimated_ratio', u.carbon_estimated_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
             'transfer_carbon_g', u.transfer_carbon_g) order by u.time desc, u.tenant), '[]') from used u),
     'baselines', (select coalesce(json_agg(json_build_object('day', to_char(h.time at time zone 'UTC', 'YYYY-MM-DD'),
@@ -538,7 +586,7 @@ select json_build_object(
 from by_state
 
 -- name: read_retention
--- What retention did, and how many old jobs are open: {"tables": [{"table", "deleted", "oldest_s"}], "unsettled"}; oldest_s null: not known.
+-- What retention did, and how many old jobs are open: {"tables": [{"table", "deleted", "oldest_s"}], "open_backlog"}; oldest_s null: not known.
 select json_build_object('tables', coalesce((select json_agg(json_build_object('table', r.what, 'deleted', r.deleted,
         'oldest_s', date_part('epoch', now() - r.oldest_at)) order by r.what) from helio.retention r), '[]'),
-    'unsettled', (select count(*) from helio.unsettled))::text
+    'open_backlog', (select count(*) from helio.unsettled))::text

@@ -1,5 +1,5 @@
--- Retention (broker/store/retention.c): each statement deletes a little of one kind and says how much. $1 keeps what is younger than
--- this time (Unix, ms), $2 rows at most. Nothing is deleted that an open job, the ledger, the audit or a report of days rests on.
+-- Retention (broker/store/retention.c): each statement deletes some rows of one kind and returns how many. $1 the time (Unix, ms)
+-- before which rows are deleted, $2 rows at most. What an open job, the ledger, the audit or a report by days needs stays.
 
 -- name: retention_leads
 -- $1 the name that a broker leads by. 1: it does; what time it is here; when retention ran last, 0 = never.
@@ -8,7 +8,7 @@ select coalesce(f.holder = $1::text, false)::integer, helio.time_ms(now()),
 from helio.federation f
 
 -- name: retention_compact
--- $1 jobs at most. How many were moved on by.
+-- Settles $1 jobs at most (0027_settled.sql). Returns how many jobs the mark of settled jobs has passed.
 select helio.settle(greatest($1::int4, 2))
 
 -- name: retention_samples

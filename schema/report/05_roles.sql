@@ -12,7 +12,8 @@ begin
                 execute format('create role %I %s', wanted.name, wanted.login);
             exception
                 when insufficient_privilege then
-                    raise notice 'role % not created: % may not create roles', wanted.name, current_user;
+                    raise notice 'role % not created: % may not create roles; let a superuser run `create role % %`, and run '
+                        '`helio-broker migrate` again', wanted.name, current_user, wanted.name, wanted.login;
                 when duplicate_object or unique_violation then
                     null; -- another database of this server was migrated at the same time
             end;

@@ -1,9 +1,42 @@
 -- The basis of the views and of the broker's own queries: jobs with their current state, and the series in effect.
 -- Internal to schema helio: not a stable interface.
 
+-- The detail ArrayThrottle of federation/reason/details.def, which tests compare with these: no row of the broker's says it, because
+-- which tasks an array's limit keeps out changes with each of them that ends.
+create or replace function helio.throttle_sentence(tasks integer) returns text language sql immutable parallel safe
+    return format('at most %s at once', case tasks when 1 then '1 task of this array runs' else tasks || ' tasks of this array run' end);
+
+create or replace function helio.throttle_details(tasks integer) returns jsonb language sql immutable parallel safe
+    return jsonb_build_array(jsonb_build_object('code', 'ArrayThrottle', 'params', jsonb_build_object('tasks', tasks)));
+
+-- The detail SitesUnreconciled, likewise: which sites a restored job waits for changes with each of them that reports.
+create or replace function helio.awaited_sentence(sites text[]) returns text language sql immutable parallel safe
+    return format('the database was restored, and it may run at %s%s, which %s not reported since; it starts when %s reported or an '
+            'operator has attested %s', array_to_string(sites[1:5], ', '), ' and ' || nullif(greatest(cardinality(sites) - 5, 0), 0) || ' more',
+        case cardinality(sites) when 1 then 'has' else 'have' end, case cardinality(sites) when 1 then 'that site has' else 'they have' end,
+        case cardinality(sites) when 1 then 'it' else 'them' end);
+
+create or replace function helio.awaited_details(sites text[]) returns jsonb language sql immutable parallel safe
+    return jsonb_build_array(jsonb_build_object('code', 'SitesUnreconciled',
+        'params', jsonb_build_object('sites', to_jsonb(sites[1:5]), 'sites_total', cardinality(sites))));
+
+-- Whether the row of a waiting task says that a copy of it, which a site has listed, keeps it out of its queue.
+create or replace function helio.has_copies(details jsonb) returns boolean language sql immutable parallel safe
+    return coalesce(details @> '[{"code": "CopiesEnd"}]', false);
+
+-- The sites that jobs of a restored database wait for, by the jobs' `on_site_loss` (broker/core/state/copies.h). No row: none waits.
+create or replace view helio.awaited_now as
+select l.on_site_loss, f.restored_job, w.sites
+from helio.federation f
+cross join (values (0::smallint), (1::smallint)) as l (on_site_loss)
+cross join lateral (select array_agg(s.site order by s.site) as sites from helio.sites s where s.awaited_by > l.on_site_loss) w
+where w.sites is not null;
+
 -- One row per task. A task without a row in job_state is queued and was never placed; its pending reason is stored once for its class.
 -- Its run time is that of its attempts: those that ended, without fenced ones (as in gpu_seconds), and the one that runs. started_at stays
 -- the start of an ended attempt until the next one runs, so that it does not grow meanwhile.
+-- A throttled array lets its tasks into the queue in ascending order; those that have been placed have a row in job_state and are let
+-- in. A task is kept out while as many others before it wait as the limit leaves, as broker/core/state/jobs.c feeds them.
 create or replace view helio.tasks_now as
 select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, coalesce(e.queue, j.queue) as queue,
     coalesce(e.tier, j.tier) as tier, j.kind, j.home_site, j.gpus, j.nodes, j.time_limit_ms,
@@ -16,14 +49,22 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     coalesce(s.carbon_mg, 0) / 1000.0::float8 as carbon_g,
     coalesce(s.units_done, 0) as units_done,
     case when coalesce(s.state, 0) <> 0 then s.reason
+         when w.sites is not null or helio.has_copies(s.details) then 'Gated'
          when g.job_id is not null and g.opened_at is null then 'Gated'
+         when throttle.kept_out then 'Gated'
          else coalesce(c.reason, s.reason, 'Queued') end as reason,
     case when coalesce(s.state, 0) = 0 then
-        case when g.job_id is not null and g.opened_at is null then g.detail else c.detail end end as detail,
+        case when w.sites is not null then helio.awaited_sentence(w.sites)
+             when helio.has_copies(s.details) then s.reason
+             when g.job_id is not null and g.opened_at is null then g.detail
+             when throttle.kept_out then helio.throttle_sentence(j.tasks_at_once)
+             else c.detail end end as detail,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
+             and throttle.kept_out is not true and w.sites is null and not helio.has_copies(s.details)
         then c.decision_id end as waiting_decision_id,
     s.at as changed_at,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
+             and throttle.kept_out is not true and w.sites is null and not helio.has_copies(s.details)
         then c.expected_at end as expected_at,
     nullif(s.saved_ms, 0) / 1000.0::float8 as saved_seconds,
     case when s.started_at is not null then
@@ -35,16 +76,32 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
          where a.job_id = j.job_id and a.task = t.task) end as run_seconds,
     coalesce(e.priority, 0) as priority, s.before,
     case when coalesce(s.state, 0) <> 0 then s.details
+         when w.sites is not null then helio.awaited_details(w.sites)
+         when helio.has_copies(s.details) then s.details
          when g.job_id is not null and g.opened_at is null then g.details
+         when throttle.kept_out then helio.throttle_details(j.tasks_at_once)
          when c.reason is not null then c.details
          else s.details end as details
 from helio.jobs j
-cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
+cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) with ordinality as t (task, place)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+cross join lateral (
+    select case when s.job_id is not null or j.tasks_at_once is null then false
+        -- most tasks are so far behind the last one with a row that nothing has to be counted
+        when t.place > j.tasks_at_once + coalesce(array_position(j.tasks,
+            (select max(o.task) from helio.job_state o where o.job_id = j.job_id)), 0) then true
+        else (select t.place - 1 - count(*) filter (where o.task < t.task)
+             >= greatest(j.tasks_at_once - count(*) filter (where o.state between 0 and 7
+                 and not (o.state = 0 and helio.has_copies(o.details))), 0)
+         from helio.job_state o where o.job_id = j.job_id) end as kept_out
+    offset 0 -- once for each task, however often it is read below
+) throttle
 left join helio.edits e on e.job_id = j.job_id
 left join helio.classes c on c.class_id = coalesce(e.class_id, j.class_id)
 left join helio.gates g on g.job_id = j.job_id
-left join helio.pools p on p.site = s.site and p.pool = s.pool;
+left join helio.pools p on p.site = s.site and p.pool = s.pool
+left join helio.awaited_now w on j.job_id <= w.restored_job and coalesce(j.on_site_loss, 0) = w.on_site_loss
+    and coalesce(s.state, 0) = 0;
 
 -- Jobs that may be open: old jobs that were open when they were settled, and all jobs from the mark on.
 create or replace view helio.maybe_open as
@@ -116,6 +173,21 @@ create or replace function helio.site_state_shown(state smallint, draining boole
     return case when draining then 'draining' when state = 1 and seen_at < now() - interval '15 s' then 'silent'
         else helio.site_state_word(state) end;
 
+-- For how long a site has not been heard, where it is shown as silent for that; else null.
+create or replace function helio.silent_seconds(of_site text) returns float8 language sql stable
+    begin atomic
+        select helio.seconds_between(s.seen_at, now())
+        from helio.sites s where s.site = of_site and s.seen_at < now() - interval '15 s';
+    end;
+
+-- What is known of a job at a site that is silent may be out of date: {"code", "params"} of that detail, in a list. Null where it is not.
+create or replace function helio.silence_json(of_site text, state smallint) returns json language sql stable
+    begin atomic
+        select json_build_array(json_build_object('code', 'SiteSilentFor',
+            'params', json_build_object('site', of_site, 'silent_s', ceil(helio.silent_seconds(of_site)))))
+        where helio.state_is_live(state) and helio.silent_seconds(of_site) is not null;
+    end;
+
 -- One row per site: the sums over its pools, and the signals in effect, otherwise the constants of the site file.
 create or replace view helio.sites_now as
 select s.site, s.region, s.backend, s.state, s.draining, s.drain_reason, s.seen_at, s.latitude, s.longitude, s.timezone,
@@ -128,17 +200,18 @@ select s.site, s.region, s.backend, s.state, s.draining, s.drain_reason, s.seen_
     coalesce((select v.value from helio.signals_now v where v.site = s.site and v.signal = 2
               order by v.issued_at desc limit 1), s.electricity_usd_per_kwh) as electricity_usd_per_kwh,
     c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved, c.jobs_running, c.jobs_queued, c.power_w,
-    s.refused, s.refused_at
+    s.refused, s.refused_at, s.memory_lost_at, s.unreconciled_at
 from helio.sites s
 left join lateral (
     select sum(n.gpus_total)::integer as gpus_total, sum(n.gpus_allocated)::integer as gpus_allocated,
         sum(n.gpus_free)::integer as gpus_free, sum(n.gpus_reserved)::integer as gpus_reserved,
         sum(n.jobs_running)::integer as jobs_running, sum(n.jobs_queued)::integer as jobs_queued,
         nullif(max(n.site_power_w), -1) as power_w
-    from helio.capacity_now n where n.site = s.site
+    from helio.capacity_now n join helio.pools p using (site, pool)
+    where n.site = s.site and (p.max_nodes > 0 or p.nodes > 0)
 ) c on true;
 
--- One row per pool. The price of a GPU-hour is rent, or the electricity of a GPU at full utilisation.
+-- One row per pool of today: one that is no longer in the site file has no nodes. The price of a GPU-hour is rent, or the electricity of a GPU at full utilisation.
 create or replace view helio.pools_now as
 select p.site, p.pool, s.region, s.backend, s.state, s.draining, p.gpu as gpu_model, p.gpu_memory_bytes, p.nodes,
     p.max_nodes, p.gpus_per_node, p.interconnect, p.sharing, p.owned,
@@ -148,10 +221,12 @@ select p.site, p.pool, s.region, s.backend, s.state, s.draining, p.gpu as gpu_mo
               order by v.pool = '', v.issued_at desc limit 1),
              case when p.owned
                  then s.electricity_usd_per_kwh * s.pue * (p.host_w + p.base_w + p.slope_w) / 1000
-                 else p.price_usd_per_gpu_h end) as price_usd_per_gpu_h
+                 else p.price_usd_per_gpu_h end) as price_usd_per_gpu_h,
+    c.withheld, c.withheld_details
 from helio.pools p
 join helio.sites_now s on s.site = p.site
-left join helio.capacity_now c on c.site = p.site and c.pool = p.pool;
+left join helio.capacity_now c on c.site = p.site and c.pool = p.pool
+where p.max_nodes > 0 or p.nodes > 0;
 
 -- ---- ids and JSON, for the broker's reads -----------------------------------------------------------------
 
@@ -232,7 +307,7 @@ create or replace function helio.history_json(job uuid, of_task integer) returns
     begin atomic
         select json_agg(h.entry order by h.seq)
         from (select 0 as seq, json_build_object('time', helio.rfc3339(j.submitted_at), 'epoch', 0, 'from', null,
-                         'to', 'queued', 'reason', null, 'details', null, 'actor', 'user:' || coalesce(j.user_name, '')) as entry
+                         'to', 'queued', 'reason', null, 'details', null, 'actor', helio.user_principal(j.tenant, coalesce(j.user_name, ''))) as entry
               from helio.jobs j where j.job_id = job
               union all
               select t.seq, json_build_object('time', helio.rfc3339(t.at), 'epoch', t.epoch,
@@ -252,7 +327,8 @@ create or replace function helio.edits_json(job uuid) returns json language sql 
 
 create or replace function helio.task_json(job uuid, of_task integer) returns text language sql stable
     begin atomic
-        select left(helio.task_object(t)::text, -1) || ', "edits" : ' || helio.edits_json(job)::text
+        select left(helio.task_object(t)::text, -1) || ', "silence_details" : '
+            || coalesce(helio.silence_json(t.site, t.state)::text, 'null') || ', "edits" : ' || helio.edits_json(job)::text
             || ', "history" : ' || helio.history_json(job, of_task)::text || '}'
         from helio.tasks_now t where t.job_id = job and t.task = of_task;
     end;
@@ -282,7 +358,8 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'wait_seconds', helio.seconds_between(a.submitted_at, coalesce(a.started_at, now())),
             'run_seconds', a.run_seconds,
             'saved_seconds', a.saved_seconds,
-            'reason', a.reason, 'detail', a.detail, 'details', a.details, 'tasks_total', a.total,
+            'reason', a.reason, 'detail', case when a.reason = 'Gated' then a.detail end,
+            'details', case when a.reason = 'Gated' then a.details end, 'tasks_total', a.total,
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
                       from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
                             group by n.state) s),
@@ -356,11 +433,13 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                     'terms', json_build_object('money', c.cost_micro_usd / 1000000.0::float8,
                         'carbon', c.carbon_micro_usd / 1000000.0::float8, 'wait', c.wait_micro_usd / 1000000.0::float8,
                         'risk', c.risk_micro_usd / 1000000.0::float8, 'shadow', c.shadow_micro_usd / 1000000.0::float8,
-                        'move', c.move_micro_usd / 1000000.0::float8,
-                        'transfer', c.transfer_micro_usd / 1000000.0::float8),
+                        'disruption', c.move_micro_usd / 1000000.0::float8,
+                        'transfer', c.transfer_micro_usd / 1000000.0::float8,
+                        'move', c.move_micro_usd / 1000000.0::float8), -- deprecated: the former name of disruption
                     'duration_s', c.run_ms / 1000.0::float8, 'duration_p90_s', c.run_high_ms / 1000.0::float8,
                     'reason', c.rejected_reason, 'detail', c.detail, 'details', c.details) order by c.rank)
                 from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
+            'silence_details', helio.silence_json(t.site, t.state),
             'edits', helio.edits_json(t.job_id), 'history', helio.history_json(t.job_id, t.task))::text
         from helio.tasks_now t
         left join lateral (

@@ -118,7 +118,7 @@ comment on view helio_report.forecast_error_by_horizon is 'Mean forecast errors 
 
 -- run_seconds as in helio.tasks_now.
 create or replace view helio_report.jobs as
-select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t.tier) as tier,
+select t.id as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t.tier) as tier,
     helio.kind_word(t.kind) as kind, helio.state_word(t.state) as state, t.home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at,
     helio.seconds_between(t.submitted_at, coalesce(t.started_at, t.finished_at, now())) as wait_seconds,
@@ -131,23 +131,23 @@ select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name
          where a.job_id = t.job_id and a.task = t.task) end as run_seconds,
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
     t.submitted_at as time, t.details
-from helio.tasks_in_sight t;
-comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at. Rows of tenants: a tenant''s reader sees only its own.';
+from helio.visible_tasks t;
+comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at or job_id. Rows of tenants: a tenant''s reader sees only its own.';
 
--- A union at the top of a view would not be a security barrier: PostgreSQL flattens it before it checks for one. Texts as in helio.tasks_in_sight.
+-- A union at the top of a view would not be a security barrier: PostgreSQL flattens it before it checks for one. Texts as in helio.visible_tasks.
 create or replace view helio_report.job_transitions with (security_barrier) as
 select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor, u.details
 from (
     select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
         helio.state_word(t.to_state) as to_state, t.reason || '' as reason, t.actor || '' as actor,
         t.details || '[]' as details
-    from helio.transitions t left join helio.jobs_in_sight o using (job_id)
+    from helio.transitions t left join helio.visible_jobs o using (job_id)
     where t.from_state <> t.to_state
-      and ((select s.every_tenant from helio.sight s) or o.job_id is not null)
+      and ((select s.every_tenant from helio.row_visibility s) or o.job_id is not null)
     union all
-    select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, 'user:' || coalesce(t.user_name, ''), null
+    select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, helio.user_principal(t.tenant, coalesce(t.user_name, '')), null
     from helio.tasks_now t
-    where (select s.every_tenant from helio.sight s) or t.tenant = any ((select s.tenants from helio.sight s)::text[])
+    where (select s.every_tenant from helio.row_visibility s) or t.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
 ) u;
 comment on view helio_report.job_transitions is 'State changes of jobs. The submission is the change from null. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -155,7 +155,7 @@ create or replace view helio_report.edits with (security_barrier) as
 select e.at as time, helio.job_text(e.job_id, -1) as job_id, j.tenant || '' as tenant, e.actor || '' as actor, e.field,
     e.before || '' as from_value, e.after || '' as to_value
 from helio.edited e join helio.jobs j using (job_id)
-where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]);
+where (select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.edits is
     'Edits of pending jobs: one row for each changed field. A row about an array applies to all of its tasks. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -167,8 +167,8 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site
     p.planned_energy_j / 3600000.0::float8 as planned_energy_kwh, p.planned_carbon_mg / 1000.0::float8 as planned_carbon_g,
     p.gpus, p.nodes, p.gpu_model, p.expected_ms / 1000.0::float8 as expected_seconds,
     p.expected_high_ms / 1000.0::float8 as expected_p90_seconds
-from helio.placements p left join helio.decisions d using (decision_id) left join helio.jobs_in_sight o using (job_id)
-where (select s.every_tenant from helio.sight s) or o.job_id is not null;
+from helio.placements p left join helio.decisions d using (decision_id) left join helio.visible_jobs o using (job_id)
+where (select s.every_tenant from helio.row_visibility s) or o.job_id is not null;
 comment on view helio_report.placements is 'Placements of jobs at sites, with the plan that each placement is based on. Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.placement_candidates with (security_barrier) as
@@ -183,9 +183,10 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.risk_micro_usd / 1000000.0::float8 as risk_term_usd, c.shadow_micro_usd / 1000000.0::float8 as shadow_term_usd,
     c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd,
     c.egress_micro_usd / 1000000.0::float8 as egress_usd,
-    c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds, c.details
-from helio.placements p join helio.candidates c using (decision_id) left join helio.jobs_in_sight o using (job_id)
-where (select s.every_tenant from helio.sight s) or o.job_id is not null;
+    c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds, c.details,
+    c.move_micro_usd / 1000000.0::float8 as disruption_term_usd
+from helio.placements p join helio.candidates c using (decision_id) left join helio.visible_jobs o using (job_id)
+where (select s.every_tenant from helio.row_visibility s) or o.job_id is not null;
 comment on view helio_report.placement_candidates is 'Candidates of each placement, with their scores. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- Jobs that ended with their first attempt and had a prediction: the runs from which later runs are predicted.
@@ -199,17 +200,17 @@ join helio.job_state s on s.job_id = a.job_id and s.task = a.task and s.state in
 join helio.jobs j on j.job_id = a.job_id and j.expected_basis is not null
 join helio.placements p on p.job_id = a.job_id and p.task = a.task and p.epoch = 1 and p.expected_ms > 0
 where a.epoch = 1 and a.completes and a.run_ms > 0
-  and ((select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]))
+  and ((select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
 group by 1, 2, 3;
 comment on view helio_report.duration_error is
     'Actual compared with expected run times, by the day (UTC) on which the runs ended. A ratio above 1 means longer than expected. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- A migration's decision has the same text as the transition. So the next placement's decision tells whether the job reached its target.
-create or replace view helio_report.moves with (security_barrier) as
+create or replace view helio_report.migrations with (security_barrier) as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
-    n.site as to_site, n.pool as to_pool, d.decision_id is not null as moved,
+    n.site as to_site, n.pool as to_pool, d.decision_id is not null as reached_target,
     (here.score_micro_usd - there.score_micro_usd) / 1000000.0::float8 as saves_usd,
-    there.move_micro_usd / 1000000.0::float8 as move_term_usd, t.reason, t.details || '[]' as details
+    there.move_micro_usd / 1000000.0::float8 as disruption_term_usd, t.reason, t.details || '[]' as details
 from helio.transitions t
 join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
 left join helio.placements n on n.job_id = t.job_id and n.task = t.task and n.epoch = t.epoch + 1
@@ -218,11 +219,19 @@ left join helio.candidates here
     on here.decision_id = d.decision_id and here.site = p.site and here.pool = p.pool
 left join helio.candidates there
     on there.decision_id = d.decision_id and there.site = n.site and there.pool = n.pool
-left join helio.jobs_in_sight o on o.job_id = t.job_id
+left join helio.visible_jobs o on o.job_id = t.job_id
 where helio.state_word(t.to_state) = 'stopping' and (t.details->0->>'code' = 'Migrated' or (t.details is null and t.reason like 'moved from %'))
-  and ((select s.every_tenant from helio.sight s) or o.job_id is not null);
+  and ((select s.every_tenant from helio.row_visibility s) or o.job_id is not null);
+comment on view helio_report.migrations is
+    'Running jobs that were told to leave for a better site, and their next placement. Filter on time. Rows of tenants: a tenant''s reader sees only its own.';
+
+-- Deprecated (docs/upgrade.md): migrations under its former name, with the former names of two columns.
+create or replace view helio_report.moves with (security_barrier) as
+select m.time, m.job_id, m.epoch, m.from_site, m.from_pool, m.to_site, m.to_pool, m.reached_target as moved, m.saves_usd,
+    m.disruption_term_usd as move_term_usd, m.reason, m.details
+from helio_report.migrations m;
 comment on view helio_report.moves is
-    'Migrations: running jobs that were told to leave for a better site, and their next placement. Filter on time. Rows of tenants: a tenant''s reader sees only its own.';
+    'Deprecated, removed in the next release: read migrations. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- Jobs that ended are found by their last attempt, which has an index on the hour; open jobs by their state.
 create or replace view helio_report.queue_wait with (security_barrier) as
@@ -240,7 +249,7 @@ from (
     where s.started_at is not null and not helio.state_is_over(s.state)
 ) b
 join helio.jobs j using (job_id) left join helio.edits e using (job_id)
-where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[])
+where (select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
 group by 1, 2, 3;
 comment on view helio_report.queue_wait is 'Waiting times of the jobs that started within each hour (UTC). Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -252,9 +261,9 @@ select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.te
     r.price_usd_per_gpu_h, r.price_source, r.price_issued_at, r.price_estimated,
     r.electricity_usd_per_kwh, r.electricity_source, r.electricity_issued_at, r.electricity_estimated,
     r.carbon_g_per_kwh, r.carbon_kind, r.carbon_factor, coalesce(r.carbon_source, 'static') as carbon_source,
-    r.carbon_issued_at, coalesce(r.carbon_estimated, true) as carbon_estimated
+    r.carbon_issued_at, coalesce(r.carbon_estimated, true) as carbon_estimated, l.estimated as time_estimated
 from helio.ledger l left join helio.rates r using (rates_id)
-where (select s.every_tenant from helio.sight s) or l.tenant = any ((select s.tenants from helio.sight s)::text[]);
+where (select s.every_tenant from helio.row_visibility s) or l.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.ledger is
     'Use by hour and attempt, with the prices applied. Filter on time. Source static without an issue time is the value of the site file. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -273,11 +282,12 @@ select helio.utc_day(l.hour) as time, l.tenant, l.site, l.gpu_model, l.queue,
     coalesce(sum(l.energy_j) filter (where l.provenance = 'measured'), 0)::float8 / nullif(sum(l.energy_j), 0) as measured_ratio,
     coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0)::bigint / 1000000.0::float8 as transfer_cost_usd,
     coalesce(sum(l.energy_j) filter (where l.part = 1), 0)::bigint / 3600000.0::float8 as transfer_energy_kwh,
-    coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::bigint / 1000.0::float8 as transfer_carbon_g
+    coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::bigint / 1000.0::float8 as transfer_carbon_g,
+    coalesce(sum(l.gpu_ms) filter (where l.estimated), 0)::bigint / 1000.0::float8 as estimated_gpu_seconds
 from helio.ledger l
 left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoch = l.epoch
 left join helio.rates r on r.rates_id = l.rates_id
-where (select s.every_tenant from helio.sight s) or l.tenant = any ((select s.tenants from helio.sight s)::text[])
+where (select s.every_tenant from helio.row_visibility s) or l.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
 group by 1, 2, 3, 4, 5;
 comment on view helio_report.usage_daily is 'The ledger by day (UTC), including fenced attempts. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -294,7 +304,7 @@ with running as (
         sum(p.energy_j) filter (where p.part = 2) as overhead_j, sum(p.energy_j) filter (where p.part = 3) as meter_j,
         bool_or(p.estimated) as estimated
     from (
-        select l.site, l.hour, -1 as part, l.energy_j, false as estimated from helio.ledger l where l.part = 0
+        select l.site, l.hour, -1 as part, l.energy_j, false as estimated from helio.ledger l where l.part <> 1
         union all
         select b.site, b.hour, b.part, b.energy_j, b.estimated from helio.site_ledger b
     ) p
@@ -342,7 +352,7 @@ from (
     cross join (values ('home'), ('least-wait')) as n (baseline)
     where l.fenced
 ) b
-where (select s.every_tenant from helio.sight s) or b.tenant = any ((select s.tenants from helio.sight s)::text[])
+where (select s.every_tenant from helio.row_visibility s) or b.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
 group by 1, 2, 3, b.carbon_kind;
 comment on view helio_report.savings_daily is
     'Use of the jobs that ended on the day (UTC), compared with two baselines. home: an immediate start at the job''s home site. least-wait: a start at the site where the job could have started first when it was decided. Both assume the run time of the last attempt and the prices of the hours in which the job would have run. Rows of tenants: a tenant''s reader sees only its own.';
@@ -371,5 +381,5 @@ select b.tenant, nullif(b.queue, '') as queue, helio.budget_kind_word(b.kind) as
     ((b.used + b.committed) / nullif(b.amount, 0))::float8 as gone_ratio, b.begins_at, b.ends_at, b.of_each
 from helio.budgets_now b
 cross join lateral (select case b.kind when 0 then 3600000.0 else 1000000.0 end as scale) u
-where (select s.every_tenant from helio.sight s) or b.tenant = any ((select s.tenants from helio.sight s)::text[]);
+where (select s.every_tenant from helio.row_visibility s) or b.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.budgets is 'One row per budget: what is used, committed and left in the current day, week or month (UTC). Rows of tenants: a tenant''s reader sees only its own.';

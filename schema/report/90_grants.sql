@@ -11,6 +11,9 @@ begin
         -- History is append-only.
         revoke update, delete, truncate on helio.ledger, helio.attempts, helio.transitions, helio.audit,
             helio.edited, helio.rates, helio.baselines, helio.site_ledger from helio_broker;
+        -- But for the end of an attempt that was given up, which its trigger lets correct.
+        grant update (kind, exit_code, started_at, ended_at, at, run_ms, gpu_ms, energy_j, units_done, reason, local_id, basis)
+            on helio.attempts to helio_broker;
         revoke insert, update, delete on helio.schema_migrations from helio_broker;
     end if;
 end
@@ -25,21 +28,23 @@ begin
                   where rolname = 'helio_reader' or rolname in (select r.reader from helio.readers r) loop
         execute helio.reader_grants(reader);
         begin
-            execute helio.reader_limits(reader);
+            if not helio.reader_has_limits(reader) then
+                execute helio.reader_limits(reader);
+            end if;
         exception
             when insufficient_privilege then
-                raise notice 'limits of role % not set: % may not alter it', reader, current_user;
+                raise notice 'limits of role % not set: % may not alter it; `helio-broker check` prints the SQL for a superuser of '
+                    'this server', reader, current_user;
         end;
     end loop;
 end
 $$;
 
 do $$
-declare
-    open_yet text := helio.build_walls();
 begin
-    if open_yet is not null then
-        raise notice 'open to every login of this database, which % cannot close; let a superuser run: %', current_user, open_yet;
+    if helio.add_privilege_checks() is not null then
+        raise notice 'rights that nobody needs are open to every login of this database, and % may not revoke them; `helio-broker check` '
+            'prints the SQL for a superuser of this server', current_user;
     end if;
 end
 $$;

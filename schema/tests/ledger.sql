@@ -39,6 +39,14 @@ select '0199dddd-0000-7000-8000-00000000000f', -1, 1, d + interval '1 hour', 1, 
 from day, (select rates_id from helio.ledger l where tenant = 'led' and provenance = 'measured' limit 1) l;
 select results_eq($$select fenced_gpu_seconds, carbon_estimated_ratio, measured_ratio from helio_report.usage_daily
     where tenant = 'led-modelled'$$, $$values (0::float8, 0::float8, 0::float8)$$, 'nothing of a kind is 0, not unknown');
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, pool,
+    gpu_model, queue, provenance, estimated)
+select '0199dddd-0000-7000-8000-00000000000e', -1, e, d + interval '1 hour', 1000 * e, 1, 1, 1, false, 'led-unseen', 'lulea', 'a',
+    'H100', 'standard', 'model', e = 2 from day, generate_series(1, 2) e;
+select results_eq($$select epoch, time_estimated from helio_report.ledger where tenant = 'led-unseen' order by epoch$$,
+    $$values (1, false), (2, true)$$, 'an estimated time is marked');
+select results_eq($$select gpu_seconds, estimated_gpu_seconds from helio_report.usage_daily where tenant = 'led-unseen'$$,
+    $$values (3::float8, 2::float8)$$, 'and summed up by day');
 select is((select sum(gpu_seconds) from helio_report.usage_daily where tenant = 'led'),
     (select sum(gpu_seconds) from helio_report.ledger where tenant = 'led'), 'usage and ledger have one sum');
 select throws_ok('update helio.rates set pue = 2', 'HE002', null, 'rates stay as they were');

@@ -68,7 +68,7 @@ with recursive uses as (
 )
 select u.view, c.oid as relation, c.relname as name from uses u join pg_class c on c.oid = u.relation
 where c.relnamespace = 'helio'::regnamespace;
-select ok(exists (select from made_of m where m.view = v.name and m.name = 'sight'), name || ' asks whose rows to show')
+select ok(exists (select from made_of m where m.view = v.name and m.name = 'row_visibility'), name || ' asks whose rows to show')
 from views v where of_tenants;
 select ok(exists (select from pg_class c where 'security_barrier=true' = any (c.reloptions)
     and (c.oid = v.oid or c.oid in (select m.relation from made_of m where m.view = v.name))), name || ' stands on a barrier')
@@ -152,7 +152,7 @@ reset role;
 
 -- Without the barrier the same function is shown more: the tests above can fail.
 delete from peeked;
-alter view helio.tasks_in_sight reset (security_barrier);
+alter view helio.visible_tasks reset (security_barrier);
 alter view helio_report.placements reset (security_barrier);
 set local role pgtap_reader_a;
 call pg_temp.peek_at_all();
@@ -177,7 +177,7 @@ reset role;
 
 -- ---- what no setting of a reader's takes back ---------------------------------------------------------------
 
-select is_empty('select helio.missing_walls()', 'every wall stands');
+select is_empty('select helio.missing_privilege_checks()', 'no privilege check is missing');
 select ok(rolconfig @> array ['temp_file_limit=1GB'], rolname || ' fills a gigabyte of disk at most')
 from pg_roles where rolname in ('helio_reader', 'pgtap_reader_a');
 create temporary table refused as
@@ -202,26 +202,26 @@ create role pgtap_lead;
 grant usage on schema helio to pgtap_lead;
 grant select on all tables in schema helio to pgtap_lead;
 grant update on helio.federation to pgtap_lead;
-select matches((select string_agg(w, ' ') from helio.missing_walls() w),
+select matches((select string_agg(m, ' ') from helio.missing_privilege_checks() m),
     'grant execute on function .*pg_advisory_lock\(bigint\).* to .*pgtap_lead; .*grant temporary on .*pgtap_lead', 'who may lead lacks the locks');
 set local role pgtap_lead;
 select throws_ok('select pg_try_advisory_xact_lock(7524442231838172527)', '42501', null, 'it does');
-select matches(helio.build_walls(), '^grant execute on function .* from public; grant temporary', 'and cannot give them to itself');
+select matches(helio.add_privilege_checks(), '^grant execute on function .* from public; grant temporary', 'and cannot give them to itself');
 reset role;
-select is(helio.build_walls(), null, 'a superuser does');
+select is(helio.add_privilege_checks(), null, 'a superuser does');
 set local role pgtap_lead;
 select lives_ok('select pg_try_advisory_xact_lock(7524442231838172527)', 'then it may lead');
 reset role;
 grant execute on function pg_catalog.pg_advisory_lock(bigint) to public;
 set local role pgtap_lead;
-select matches(helio.build_walls(), '^grant execute on function .*; revoke execute on function .* from public;$', 'who may not close them is told what to run');
+select matches(helio.add_privilege_checks(), '^grant execute on function .*; revoke execute on function .* from public;$', 'who may not close them is told what to run');
 reset role;
 set local role pgtap_reader_a;
 select lives_ok('select pg_advisory_lock(77)', 'an open lock is open: the tests above can fail');
 select lives_ok('select pg_advisory_unlock(77)', 'and is let go');
 reset role;
 select is(helio.put_reader('pgtap_reader_a', '{ra}'), null, 'adding a reader closes it where it may');
-select is_empty('select helio.missing_walls()', 'and it is closed');
+select is_empty('select helio.missing_privilege_checks()', 'and it is closed');
 
 -- ---- what an estimate tells -------------------------------------------------------------------------------
 

@@ -36,6 +36,11 @@ prepare moved(bigint, int2, int2) as insert into helio.transitions values ($1, '
     $2, $3, now());
 select lives_ok('execute moved(1, 0, 1)', 'queued to offered is listed');
 select throws_ok('execute moved(2, 8, 4)', '23514', null, 'succeeded to running is not');
+select throws_ok(format('execute moved(2, 7, %s)', s), '23514', null, 'suspect to ' || helio.state_word(s::int2) || ' is not')
+from unnest(array [8, 9, 10]) s;
+select throws_ok('execute moved(2, 2, 9)', '23514', null, 'accepted to failed is not');
+select ok(not convalidated, 'transitions of earlier releases are not held to the present list')
+from pg_constraint where conname = 'transitions_listed';
 select lives_ok('execute moved(2, 0, 0)', 'a queued job is edited');
 select lives_ok('execute moved(3, 13, 13)', 'a held one too');
 select throws_ok('execute moved(4, 4, 4)', '23514', null, 'but none that runs');
@@ -143,6 +148,15 @@ create temporary table shorter as select l.* from helio.lead('test', 60000) l;
 set search_path = public;
 select is(lease_ms, 60000::bigint, 'the next one may grant less') from helio.federation;
 select is(leases_until, now() + interval '1 hour', 'but what was granted before may run yet') from helio.federation;
+
+select ok(helio.is_led(), 'whoever looks sees that somebody leads');
+select is(http, '', 'a leader that does not say where it is reached is not reached') from helio.federation;
+create temporary table reached as select l.* from helio.lead('test', 60000, 'http://10.0.0.7:7480') l;
+set search_path = public;
+select ok(r.leads and f.broker_epoch = r.epoch and f.http = 'http://10.0.0.7:7480', 'and one that says is reached there')
+from reached r, helio.federation f;
+select pg_advisory_unlock_all();
+select ok(not helio.is_led(), 'nobody leads any more');
 
 select * from finish();
 rollback;

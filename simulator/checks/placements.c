@@ -1,9 +1,10 @@
-/*  placements.c -- the promises on placements and orders, checked when they are decided and when they leave. */
+/*  placements.c -- the promises on placements and orders, checked when a placement is decided and when its order
+ *  leaves. */
 #include "simulator/checks/internal.h"
 
 bool checks_has_come(const sim_checks_t *self, const sim_after_t *after)
 {
-    helio_found_t found = helio_vdb_found(self->vdb, sim_workload_on(self->workload, after));
+    helio_found_t found = sim_database_found(self->database, sim_workload_on(self->workload, after));
     return found != HELIO_FOUND_OPEN && found != (after->after == HELIO_AFTER_OK       ? HELIO_FOUND_NOT_OK
                                                   : after->after == HELIO_AFTER_NOT_OK ? HELIO_FOUND_OK
                                                                                        : HELIO_FOUND_OPEN);
@@ -13,12 +14,12 @@ static bool has_begun(const sim_checks_t *self, const sim_job_t *job)
 {
     const helio_u32s_t *tasks = &job->submission.spec.tasks;
     for (uint32_t i = 0; i < tasks->count; i++)
-        if (helio_vdb_has_placement(self->vdb, (helio_job_key_t){job->given, (int32_t)tasks->items[i]}, 1))
+        if (sim_database_has_placement(self->database, (helio_job_key_t){job->given, (int32_t)tasks->items[i]}, 1))
             return true;
     return false;
 }
 
-/*  Nothing is expected to take longer than it may, and nothing starts that would most likely end too late. */
+/*  No job is expected to run longer than its limit, and no job starts that would most likely end after its deadline. */
 static void check_expected(sim_checks_t *self, const sim_job_t *job, const helio_row_placement_t *row, int64_t wall_ms)
 {
     int64_t deadline_ms = job->deadline_ms;
@@ -30,13 +31,13 @@ static void check_expected(sim_checks_t *self, const sim_job_t *job, const helio
         sim_violate(self->engine, "a job was placed that is expected to end %lld ms after its deadline",
                     (long long)(wall_ms + (int64_t)row->expected_high_ms - deadline_ms));
     if (row->expected_high_ms < job->limit_ms)
-        self->sights.expected_use++;
+        self->seen.expected_use++;
     if (deadline_ms && wall_ms + (int64_t)job->limit_ms > deadline_ms)
-        self->sights.admitted++;
+        self->seen.admitted++;
 }
 
-/*  By the clock of the leader that decides. The other tasks of an array that has begun do not wait again for the next
- *  one's. */
+/*  Times are by the clock of the leader that decides. A hold that ended stays so when that clock is set back. Once an
+ *  array has begun, its other tasks may start without waiting for not_before again. */
 void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int64_t wall_ms)
 {
     for (uint32_t i = 0; i < sim_workload_count(self->workload); i++) {
@@ -44,7 +45,7 @@ void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int6
         if (helio_uuid_equal(job->given, row->key.job))
             check_expected(self, job, row, wall_ms);
         if (row->epoch == 1 && helio_uuid_equal(job->given, row->key.job) &&
-            wall_ms < job->submission.spec.not_before_wall_ms && !has_begun(self, job))
+            self->latest_wall_ms < job->submission.spec.not_before_wall_ms && !has_begun(self, job))
             sim_violate(self->engine, "a job was placed %lld ms before its time",
                         (long long)(job->submission.spec.not_before_wall_ms - wall_ms));
     }
@@ -52,10 +53,10 @@ void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int6
 
 void checks_order(sim_checks_t *self, const helio_order_t *order)
 {
-    if (!helio_vdb_has_placement(self->vdb, order->key, order->epoch))
+    if (!sim_database_has_placement(self->database, order->key, order->epoch))
         sim_violate(self->engine, "an order left before its placement was durable");
     const sim_job_t *job = sim_workload_of(self->workload, order->source);
     for (uint32_t i = 0; i < job->after_count; i++)
         if (!checks_has_come(self, &job->afters[i]))
-            sim_violate(self->engine, "an order left before the gate of its job was open");
+            sim_violate(self->engine, "an order left before the dependencies of its job were satisfied");
 }

@@ -14,15 +14,28 @@ static bool slots_clash(const sim_run_t *a, const sim_run_t *b)
     return false;
 }
 
+/*  Neither the database nor the site's agent can know of it: only a fence of the site itself could hold a second copy
+ *  back. */
+static bool is_known_to_nobody(const sim_checks_t *self, const sim_run_t *run)
+{
+    return run->orphan && sim_database_has_forgotten(self->database, run->id.key, run->id.epoch);
+}
+
 static void check_pair(sim_checks_t *self, const sim_run_t *a, const sim_run_t *b)
 {
+    /* an agent that cannot find what runs cannot know its GPUs either */
+    bool clash = a->site == b->site && !a->orphan && !b->orphan && slots_clash(a, b);
+    /* an eager job accepts that two attempts may overlap; strict and lease jobs never overlap */
+    bool twice = helio_job_key_equal(a->id.key, b->id.key) && a->on_site_loss != HELIO_SITE_LOSS_EAGER &&
+                 !is_known_to_nobody(self, a) && !is_known_to_nobody(self, b);
+    if (!clash && !twice)
+        return;
     char key[HELIO_KEY_SIZE];
     helio_job_key_text(a->id.key, key);
-    if (a->site == b->site && slots_clash(a, b))
+    if (clash)
         sim_violate(self->engine, "two attempts hold one GPU of %s: %s and another",
                     self->federation->profiles[a->site].name.data, key);
-    /* eager may overlap by its own choice; strict and lease never */
-    if (helio_job_key_equal(a->id.key, b->id.key) && a->on_site_loss != HELIO_SITE_LOSS_EAGER)
+    if (twice)
         sim_violate(self->engine, "two copies of %s run at once: epochs %u and %u", key, a->id.epoch, b->id.epoch);
 }
 

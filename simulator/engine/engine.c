@@ -1,3 +1,4 @@
+/*  engine.c -- virtual time: the queue of happenings, the random numbers, and the hash and trace of a run. */
 #include "simulator/engine/engine.h"
 
 #include <stdarg.h>
@@ -168,6 +169,9 @@ static void print_event(const sim_engine_t *self, const char *node, const char *
             printf(" %s=%u", field->name, *(const uint32_t *)at);
         } else if (field->kind == HELIO_KIND_U64) {
             printf(" %s=%llu", field->name, (unsigned long long)*(const uint64_t *)at);
+        } else if (field->kind == HELIO_KIND_TEXT) {
+            const helio_text_t *value = (const helio_text_t *)at;
+            printf(" %s=%.*s", field->name, (int)value->size, value->data);
         }
     }
     printf("\n");
@@ -182,6 +186,13 @@ void sim_record(sim_engine_t *self, const char *node, const char *event, const h
     self->hash = helio_record_hash(type, payload, helio_hash(self->hash, event, strlen(event)));
     if (self->options.trace)
         print_event(self, node, event, type, payload);
+}
+
+void sim_note(const sim_engine_t *self, const char *node, const char *effect, const helio_record_type_t *type,
+              const void *payload)
+{
+    if (self->options.trace)
+        print_event(self, node, effect, type, payload);
 }
 
 void sim_remark(const sim_engine_t *self, const char *what, const char *which)

@@ -3,8 +3,9 @@
  *  One 64-bit seed decides everything: the same seed gives the same run, event by event. Time is true time in ms and
  *  starts at 0. The engine knows nothing of brokers, sites or jobs.
  *
- *  Two kinds of random numbers: sim_chance and sim_between draw from one stream, so each draw moves all later ones;
- *  sim_draw depends on the seed and its arguments alone, so whoever uses it leaves all other draws as they were.
+ *  Random numbers are of two kinds. sim_chance and sim_between draw from one stream, so each draw shifts all later
+ *  ones. sim_draw depends on the seed and its arguments alone, so a caller of sim_draw leaves all other draws
+ *  unchanged.
  */
 #ifndef HELIO_SIMULATOR_ENGINE_ENGINE_H
 #define HELIO_SIMULATOR_ENGINE_ENGINE_H
@@ -17,8 +18,9 @@ typedef struct sim_engine sim_engine_t;
 typedef struct sim_happening sim_happening_t;
 typedef void sim_happening_fn(void *arg, sim_happening_t *happening);
 
-/*  Something that will happen. The engine calls fn at its time and frees it afterwards; the members below `arg` are for
- *  whoever made it, which keeps the payload alive. Happenings of the same ms happen in the order of their making. */
+/*  Something that will happen. The engine calls fn at its time and frees the happening afterwards. The members below
+ *  `arg` are for the code that made it; that code keeps the payload alive. Happenings of the same ms happen in the
+ *  order in which they were made. */
 struct sim_happening {
     helio_heap_item_t item;
     int64_t at_ms;
@@ -26,7 +28,7 @@ struct sim_happening {
     sim_happening_fn *fn;
     void *arg;
     uint32_t site;
-    uint64_t generation; /* of what it belongs to: the handler drops it when that has gone */
+    uint64_t generation; /* life of its owner: the handler drops a happening of an earlier life */
     uint32_t kind;
     uint64_t number;
     void *payload;
@@ -44,11 +46,11 @@ void sim_engine_destroy(sim_engine_t **self_p);
 /*  Time. */
 int64_t sim_now_ms(const sim_engine_t *self);
 int64_t sim_true_wall_ms(const sim_engine_t *self); /* as a wall clock without skew shows it */
-/*  A delay below 0 is none. Valid until it happens. */
+/*  A negative delay counts as 0. The result is valid until it happens. */
 sim_happening_t *sim_later(sim_engine_t *self, int64_t delay_ms, sim_happening_fn *fn, void *arg);
-/*  The same happening once more, with all that it carries. */
+/*  Schedules the same happening once more, with everything that it carries. */
 void sim_again(sim_engine_t *self, const sim_happening_t *happening, int64_t delay_ms);
-/*  Time moves to the next happening, which happens. False: nothing is left to happen. */
+/*  Advances time to the next happening and runs it. False: no happening is left. */
 bool sim_engine_step(sim_engine_t *self);
 
 /*  Random numbers. */
@@ -57,23 +59,25 @@ bool sim_chance(sim_engine_t *self, double probability);
 int64_t sim_between(sim_engine_t *self, int64_t low, int64_t high); /* inclusive */
 double sim_unit(sim_engine_t *self);                                /* [0, 1) */
 uint64_t sim_next(sim_engine_t *self);
-/*  Of seed and arguments alone. Its low bits follow those of the seed: sim_one_in takes others. */
+/*  Depends on the seed and the arguments alone. Its low bits follow those of the seed; sim_one_in uses others. */
 uint64_t sim_draw(const sim_engine_t *self, uint64_t what, uint64_t which);
-bool sim_one_in(const sim_engine_t *self, uint64_t worlds, uint64_t what); /* of so many worlds this is one */
+bool sim_one_in(const sim_engine_t *self, uint64_t worlds, uint64_t what); /* true in one of `worlds` worlds */
 
 /*  Memory that lives as long as the engine. */
 helio_arena_t *sim_arena(sim_engine_t *self);
 void *sim_copy(sim_engine_t *self, const helio_record_type_t *type, const void *record);
 
-/*  The record of a run: each event that a node takes is counted, hashed and, on demand, printed. */
+/*  The record of a run: each event that a node handles is counted, hashed and, on demand, printed. */
 void sim_record(sim_engine_t *self, const char *node, const char *event, const helio_record_type_t *type,
                 const void *payload);
+void sim_note(const sim_engine_t *self, const char *node, const char *effect, const helio_record_type_t *type,
+              const void *payload); /* likewise printed, but neither counted nor hashed: what a node has decided */
 void sim_remark(const sim_engine_t *self, const char *what, const char *which); /* printed with the events */
 uint64_t sim_hash(const sim_engine_t *self);
 uint64_t sim_steps(const sim_engine_t *self);
 
-/*  The first broken promise ends a run. Later ones are dropped. */
+/*  Records the first broken promise, which ends the run. Later ones are dropped. */
 void sim_violate(sim_engine_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
-const char *sim_violation(const sim_engine_t *self); /* "" while every promise was kept */
+const char *sim_violation(const sim_engine_t *self); /* "" while every promise holds */
 
 #endif

@@ -1,3 +1,4 @@
+/*  host.c -- the clocks of a virtual machine. */
 #include "simulator/engine/host.h"
 
 sim_clock_t sim_clock_of(sim_engine_t *engine)

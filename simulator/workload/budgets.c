@@ -1,11 +1,11 @@
-/*  budgets.c -- a tenant with a budget of GPU-hours a day, in a third of the worlds. It ends with the faults, so that
- *  every job ends. Half of these worlds cross a midnight, at which the budget begins again. */
+/*  budgets.c -- a tenant with a daily budget of GPU hours, in a third of the worlds. The budget is removed when the
+ *  faults end, so that every job ends. Half of these worlds cross midnight, when a new budget period begins. */
 #include <stdio.h>
 
 #include "simulator/workload/internal.h"
 
 enum {
-    LEAST_GPU_H = 2 * SIM_GPUS_PER_NODE, /* every job fits in it: they are foreseen by an hour at most */
+    LEAST_GPU_H = 2 * SIM_GPUS_PER_NODE, /* every job fits into it: each is expected to take an hour at most */
     RETRY_MS = 2000
 };
 
@@ -21,23 +21,23 @@ static void say(sim_workload_t *self, const char *budget, uint64_t number)
     helio_string_t word = {helio_text_of(budget)};
     helio_ev_quota_t event = {
         .call = BUDGETS_CALL + number,
-        .user = HELIO_TEXT("operator"),
+        .actor = HELIO_TEXT("user:ops/operator"),
         .role = HELIO_ROLE_OPERATOR,
         .tenant = helio_text_of(sim_budget_tenant),
         .budgets = {.items = &word, .count = 1},
     };
-    if (sim_broker_is_up(self->broker))
-        sim_broker_take(self->broker, HELIO_BROKER_EV_QUOTA, &event);
+    if (workload_broker(self))
+        sim_broker_take(workload_broker(self), HELIO_BROKER_EV_QUOTA, &event);
 }
 
-/*  Sent again until it is durable. */
+/*  Repeated until it is durable. */
 static void on_say(void *arg, sim_happening_t *item)
 {
     sim_workload_t *self = arg;
     bool ends = item->number;
     char text[48];
     int64_t limit;
-    if (helio_vdb_budget(self->vdb, sim_budget_tenant, &limit) != ends)
+    if (sim_database_budget(self->database, sim_budget_tenant, &limit) != ends)
         return;
     (void)snprintf(text, sizeof text, "%lld gpu-h/day",
                    (long long)(LEAST_GPU_H + (int64_t)(sim_draw(self->engine, 41, 0) % 8)));

@@ -1,5 +1,5 @@
-/*  data.c -- operators change the catalogue and the links between sites while everything else goes wrong. That a
- *  transfer is charged once an attempt, as it was placed, is checked by the database (vdb_ledger.c). */
+/*  data.c -- operators change the catalogue and the links between sites while everything else goes wrong. The virtual
+ *  database checks that a transfer is charged once an attempt, as it was placed (database/database_ledger.c). */
 #include "simulator/workload/internal.h"
 
 enum { CHANGES = 24, AGAIN_MS = 3000 };
@@ -16,7 +16,7 @@ static void set_link(sim_workload_t *self, uint32_t call, const char *from, cons
 {
     helio_ev_link_t event = {
         .call = DATA_CALL + call,
-        .user = HELIO_TEXT("operator"),
+        .actor = HELIO_TEXT("user:ops/operator"),
         .role = HELIO_ROLE_OPERATOR,
         .from = helio_text_of(from),
         .to = helio_text_of(to),
@@ -24,7 +24,7 @@ static void set_link(sim_workload_t *self, uint32_t call, const char *from, cons
         .mbps = 1000 + draw / 8 % 100000,
         .egress_micro_usd_per_gb = (int64_t)(draw / 1024 % 100000),
     };
-    sim_broker_take(self->broker, HELIO_BROKER_EV_LINK, &event);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_LINK, &event);
 }
 
 static void set_data(sim_workload_t *self, uint32_t call, uint64_t draw)
@@ -32,7 +32,7 @@ static void set_data(sim_workload_t *self, uint32_t call, uint64_t draw)
     helio_string_t sites[4];
     helio_ev_data_t event = {
         .call = DATA_CALL + call,
-        .user = HELIO_TEXT("operator"),
+        .actor = HELIO_TEXT("user:ops/operator"),
         .role = HELIO_ROLE_OPERATOR,
         .prefix = helio_text_of(prefixes[draw / 64 % 4]),
         .sites.items = sites,
@@ -40,10 +40,10 @@ static void set_data(sim_workload_t *self, uint32_t call, uint64_t draw)
     for (uint32_t i = 0; i < 4; i++)
         if (draw / 256 & (UINT64_C(1) << i))
             sites[event.sites.count++].text = helio_text_of(places[i]);
-    sim_broker_take(self->broker, HELIO_BROKER_EV_DATA, &event);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_DATA, &event);
 }
 
-/*  The first is the link of any to any, which stays, so that every job can end. */
+/*  The first link is the default between any two sites. It stays, so that every job can end. */
 static void on_change(void *arg, sim_happening_t *item)
 {
     sim_workload_t *self = arg;
@@ -51,7 +51,7 @@ static void on_change(void *arg, sim_happening_t *item)
     uint64_t draw = sim_draw(self->engine, 6, number);
     if (number == 0 && !self->linked)
         sim_later(self->engine, AGAIN_MS, on_change, self)->number = 0;
-    if (!sim_broker_is_up(self->broker) || (number && !self->linked))
+    if (!workload_broker(self) || (number && !self->linked))
         return;
     if (number == 0)
         set_link(self, 0, "*", "*", draw);

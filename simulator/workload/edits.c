@@ -1,6 +1,5 @@
-/*  edits.c -- people who change what their jobs ask for while everything else goes wrong: priority, goal,
- * patience, deadline, queue. Whatever they ask for, it holds from its answer on, whoever leads.
- */
+/*  edits.c -- users edit their jobs while everything else goes wrong: priority, goal, patience, deadline, queue. An
+ *  edit holds from its reply on, whoever leads. */
 #include <string.h>
 
 #include "simulator/workload/internal.h"
@@ -12,20 +11,20 @@ static bool has_edits(const sim_workload_t *self)
     return sim_seed(self->engine) % 5 == 2;
 }
 
-/*  To a queue of the same tier or a higher one, so that every job is placed at last. A deadline is moved to a later time
- *  or dropped, never to an earlier one. */
+/*  Queues of the same tier or a higher one, so that every job is placed in the end. A deadline is postponed or dropped,
+ *  never moved to an earlier time. */
 static void on_edit(void *arg, sim_happening_t *item)
 {
     sim_workload_t *self = arg;
     uint64_t draw = sim_draw(self->engine, 21, item->number);
     const sim_job_t *job = &self->jobs[draw % self->job_count];
-    if (!sim_broker_is_up(self->broker) || !job->answered)
+    if (!workload_broker(self) || !job->answered)
         return;
     bool other = helio_text_is(job->queue, "standard");
     helio_ev_edit_t edit = {
         .call = EDITS_CALL + item->number,
         .tenant = helio_text_of(draw / 64 % 8 ? job->tenant : "green"),
-        .user = HELIO_TEXT("ana"),
+        .actor = HELIO_TEXT("user:acme/ana"),
         .key = {job->id, HELIO_NO_TASK},
         .priority_given = draw / 512 % 2,
         .priority = (int32_t)(draw / 1024 % 201) - 100,
@@ -38,7 +37,7 @@ static void on_edit(void *arg, sim_happening_t *item)
         .queue_given = draw / 262144 % 3 == 0 && !helio_text_is(job->queue, "urgent"),
         .queue = other ? HELIO_TEXT("batch") : HELIO_TEXT("standard"),
     };
-    sim_broker_take(self->broker, HELIO_BROKER_EV_EDIT, &edit);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_EDIT, &edit);
 }
 
 /*  In a fifth of the worlds. */
@@ -50,18 +49,18 @@ void workload_edits_begin(sim_workload_t *self)
     }
 }
 
-/*  The job may be at a site, be over, or belong to another tenant. */
+/*  The edit may be refused: the job may be at a site, be over, or belong to another tenant. */
 void workload_edits_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     const sim_job_t *job = &self->jobs[sim_draw(self->engine, 21, reply->call - EDITS_CALL) % self->job_count];
     bool same = helio_details_find(&reply->details, HELIO_DETAIL_UNCHANGED) != NULL;
     if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND && reply->rc != HELIO_CONFLICT)
         workload_refused(self, reply, "a good edit was refused");
-    if (reply->rc == HELIO_OK && !same && !helio_vdb_edit(self->vdb, job->id))
+    if (reply->rc == HELIO_OK && !same && !sim_database_edit(self->database, job->id))
         sim_violate(self->engine, "an edit was answered before it was durable");
 }
 
-/*  The texts of a row live as long as its batch, so the job keeps constants of ours. */
+/*  The texts of a row live as long as its batch, so the job keeps string constants instead. */
 static helio_text_t queue_of(helio_text_t name)
 {
     return helio_text_is(name, "batch")      ? HELIO_TEXT("batch")
@@ -90,7 +89,7 @@ void workload_edits_takeover(sim_workload_t *self)
 {
     for (uint32_t i = 0; i < self->job_count; i++) {
         sim_job_t *job = &self->jobs[i];
-        const helio_row_edit_t *edit = helio_vdb_edit(self->vdb, job->given);
+        const helio_row_edit_t *edit = sim_database_edit(self->database, job->given);
         job->queue = edit ? queue_of(edit->queue) : job->submission.spec.queue;
         job->deadline_ms = edit ? edit->deadline_wall_ms : job->submission.spec.deadline_wall_ms;
     }

@@ -1,3 +1,4 @@
+/*  hours.c -- the grid of the virtual world: true hourly intensity, and the noisy forecasts of it. */
 #include "simulator/workload/hours.h"
 
 enum { FIRST_HOUR_MS = 110000, FORECAST_HOURS = 4, FORECAST_MS = 20000, RESERVED_MINUTES = 8 };
@@ -17,7 +18,7 @@ uint64_t sim_hours_truth(const sim_engine_t *engine, uint32_t site, int64_t hour
     return sim_draw(engine, 1000 + site, (uint64_t)(hour_ms / 3600000)) % 900;
 }
 
-/*  Intensity by the hour, with noise that differs from issue to issue. */
+/*  Hourly intensity, with noise that differs from issue to issue. */
 static helio_series_t forecast(sim_engine_t *engine, uint32_t site, int64_t wall_ms)
 {
     int64_t issued_ms = wall_ms - wall_ms % FORECAST_MS, start_ms = wall_ms - wall_ms % 3600000;

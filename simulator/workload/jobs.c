@@ -1,5 +1,5 @@
-/*  jobs.c -- what the tenants of the virtual world submit, drawn from the seed. A kind of job that was added later draws
- *  by sim_draw, so that the worlds of older seeds stay as they were. */
+/*  jobs.c -- what the tenants of the virtual world submit, drawn from the seed. A kind of job that was added later
+ *  draws with sim_draw, so that the worlds of older seeds stay as they were. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void make_tasks(sim_workload_t *self, sim_job_t *job, helio_job_spec_t *s
     spec->tasks_at_once = (uint32_t)sim_between(self->engine, 0, 3);
 }
 
-/*  One of the few before it, of the same tenant. */
+/*  One of the few submissions before it, of the same tenant. */
 static bool make_after(sim_workload_t *self, uint32_t index, helio_after_t after, sim_after_t *ret_after)
 {
     uint32_t at = (uint32_t)sim_between(self->engine, index > 8 ? index - 8 : 0, index - 1);
@@ -49,7 +49,7 @@ static bool make_after(sim_workload_t *self, uint32_t index, helio_after_t after
     return true;
 }
 
-/*  Chains, fans and dead ends. The broker never reads the names in the document, so they stay empty. */
+/*  Chains, fan-outs and dead ends. The broker never reads the names in the document, so they stay empty. */
 static void make_dependencies(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
     sim_job_t *job = &self->jobs[index];
@@ -71,7 +71,7 @@ static void make_dependencies(sim_workload_t *self, uint32_t index, helio_job_sp
             sim_true_wall_ms(self->engine) + job->submit_ms + sim_between(self->engine, -20000, 120000);
 }
 
-/*  Work that gives way is long and takes whole nodes, so that there is something to take. */
+/*  Best-effort work is long and takes whole nodes, so that preemption has victims. */
 static void make_tier(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
     uint64_t draw = sim_draw(self->engine, 5, index);
@@ -91,8 +91,29 @@ static void make_tier(sim_workload_t *self, uint32_t index, helio_job_spec_t *sp
     spec->checkpoint_every_ms = draw / 64 % 4 * 5000;
 }
 
-/*  Far below the limit of most: the job starts only if enough runs like it were short. A job that comes too late is
- *  cancelled. */
+/*  In crowded worlds jobs are long and wide, and urgent ones come late. So these find no place, and their preemptions
+ *  have several victims. */
+static void make_crowd(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
+{
+    enum { CROWD_DRAW = 77, LEAST_MS = 60000, SPREAD_MS = 240000, LATE_MS = 300000 };
+    sim_job_t *job = &self->jobs[index];
+    uint64_t draw = sim_draw(self->engine, CROWD_DRAW, index) >> 16;
+    bool urgent = helio_text_is(spec->queue, "urgent");
+    if (!self->crowded || !spec->gpus.count)
+        return;
+    spec->nodes = urgent && draw % 2 ? 2 : spec->nodes;
+    spec->gpus.items[0].count = urgent ? SIM_GPUS_PER_NODE : 1 + (uint32_t)(draw / 2 % SIM_GPUS_PER_NODE);
+    if (urgent) {
+        job->submit_ms += (int64_t)(draw / 64 % LATE_MS);
+        return;
+    }
+    job->duration_ms += LEAST_MS + (int64_t)(draw / 64 % SPREAD_MS);
+    job->limit_ms = job->limit_hits ? (uint64_t)job->duration_ms : job->limit_ms;
+    spec->time_limit_ms = job->limit_ms;
+}
+
+/*  Far below the limit of most jobs: the job starts only if enough runs like it were short. A job that cannot meet its
+ *  deadline is cancelled. */
 static void make_deadline(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
     sim_job_t *job = &self->jobs[index];
@@ -143,6 +164,7 @@ void workload_make_job(sim_workload_t *self, uint32_t index)
     }
     if (sim_has_tiers(sim_seed(self->engine)))
         make_tier(self, index, spec);
+    make_crowd(self, index, spec);
     static const char *const names[] = {"", "train-1", "train-2", "sweep", "eval_7"};
     spec->name = helio_text_of(names[sim_draw(self->engine, 15, index) % 5]);
     spec->kind = (uint32_t)(sim_draw(self->engine, 16, index) % HELIO_JOB_KIND_COUNT);

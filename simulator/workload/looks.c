@@ -1,5 +1,5 @@
-/*  looks.c -- people who only look while everything goes wrong: plans of jobs like those that are submitted,
- * and explanations of those that were. They may ask at any moment, and change nothing. */
+/*  looks.c -- users who only read while everything goes wrong: they ask for plans of jobs like those that are
+ *  submitted, and for explanations of those that were. They may ask at any time, and change nothing. */
 #include "simulator/workload/internal.h"
 
 enum { LOOKS = 48 };
@@ -9,21 +9,21 @@ static void on_look(void *arg, sim_happening_t *item)
     sim_workload_t *self = arg;
     uint64_t draw = sim_draw(self->engine, 23, item->number);
     sim_job_t *job = &self->jobs[draw % self->job_count];
-    if (!sim_broker_is_up(self->broker))
+    if (!workload_broker(self))
         return;
     helio_submission_t document = job->submission;
-    document.depends.count = 0; /* what they found when it was submitted is another matter */
+    document.depends.count = 0; /* the dependencies that it named when it was submitted do not matter here */
     document.spec.after_ok.count = document.spec.after_any.count = document.spec.after_not_ok.count = 0;
     helio_ev_submit_t plan = {.call = LOOKS_CALL + item->number,
                               .tenant = helio_text_of(job->tenant),
                               .user = HELIO_TEXT("ana"),
                               .jobs = {&document, 1}};
-    sim_broker_take(self->broker, HELIO_BROKER_EV_PLAN, &plan);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_PLAN, &plan);
     helio_ev_command_t explain = {.call = LOOKS_CALL + LOOKS + item->number,
                                   .tenant = helio_text_of(job->tenant),
-                                  .user = HELIO_TEXT("ana"),
+                                  .actor = HELIO_TEXT("user:acme/ana"),
                                   .key = {job->given, HELIO_NO_TASK}};
-    sim_broker_take(self->broker, HELIO_BROKER_EV_EXPLAIN, &explain);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_EXPLAIN, &explain);
 }
 
 void workload_looks_begin(sim_workload_t *self)

@@ -1,7 +1,6 @@
-/*  queues.c -- operators who change queues while everything else goes wrong: priorities for a while, at hours
- * of the day, in one region or everywhere; a queue is made and removed; overflow groups. Whoever's turn it
- * is, every promise must hold.
- */
+/*  queues.c -- operators change queues while everything else goes wrong: priorities for a limited time, by schedule, in
+ *  one region or everywhere. They create and remove a queue, and set overflow groups. Every promise must hold in any
+ *  scheduling order. */
 #include "simulator/workload/internal.h"
 
 enum { CHANGES = 16 };
@@ -16,7 +15,7 @@ static void set_rule(sim_workload_t *self, uint32_t number, uint64_t draw)
     bool lasts = draw / 64 % 2;
     helio_ev_queue_rule_t event = {
         .call = QUEUES_CALL + number,
-        .user = HELIO_TEXT("operator"),
+        .actor = HELIO_TEXT("user:ops/operator"),
         .role = HELIO_ROLE_OPERATOR,
         .queue = helio_text_of(names[draw / 4 % 2]),
         .region = helio_text_of(regions[draw / 8 % 4]),
@@ -25,7 +24,7 @@ static void set_rule(sim_workload_t *self, uint32_t number, uint64_t draw)
         .priority = (uint32_t)(draw / 4096 % 3 * 300),
         .remove = draw / 512 % 4 == 0,
     };
-    sim_broker_take(self->broker, HELIO_BROKER_EV_QUEUE_RULE, &event);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_QUEUE_RULE, &event);
 }
 
 static void set_queue(sim_workload_t *self, uint32_t number, uint64_t draw)
@@ -33,18 +32,18 @@ static void set_queue(sim_workload_t *self, uint32_t number, uint64_t draw)
     bool other = draw / 4 % 2;
     helio_ev_queue_t event = {
         .call = QUEUES_CALL + number,
-        .user = HELIO_TEXT("operator"),
+        .actor = HELIO_TEXT("user:ops/operator"),
         .role = HELIO_ROLE_OPERATOR,
         .queue = helio_text_of(other ? "other" : names[draw / 8 % 2]),
         .priority_given = true,
         .priority = (uint32_t)(draw / 64 % 4 * 200),
         .remove = other && draw / 16 % 2,
     };
-    sim_broker_take(self->broker, HELIO_BROKER_EV_QUEUE, &event);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_QUEUE, &event);
 }
 
-/*  Each is bound to one tenant or queue, so that none blocks another. The last step names every site, so that every job
- *  can end. */
+/*  Each group is bound to one tenant or queue, so that none blocks another. The last step names every site, so that
+ *  every job can end. */
 static void set_group(sim_workload_t *self, uint32_t number, uint64_t draw)
 {
     static const char *const steps[] = {"site0; *,after=2m",
@@ -56,7 +55,7 @@ static void set_group(sim_workload_t *self, uint32_t number, uint64_t draw)
     uint32_t who = (uint32_t)(draw / 4 % 3);
     helio_ev_overflow_t event = {
         .call = QUEUES_CALL + number,
-        .user = HELIO_TEXT("operator"),
+        .actor = HELIO_TEXT("user:ops/operator"),
         .role = HELIO_ROLE_OPERATOR,
         .name = helio_text_of(((const char *const[]){"one", "two", "three"})[who]),
         .queue = helio_text_of(who == 0   ? "standard"
@@ -68,14 +67,14 @@ static void set_group(sim_workload_t *self, uint32_t number, uint64_t draw)
         .steps = helio_text_of(steps[draw / 16 % 6]),
         .remove = draw / 128 % 4 == 0,
     };
-    sim_broker_take(self->broker, HELIO_BROKER_EV_OVERFLOW, &event);
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_OVERFLOW, &event);
 }
 
 static void on_change(void *arg, sim_happening_t *item)
 {
     sim_workload_t *self = arg;
     uint64_t draw = sim_draw(self->engine, 5, item->number);
-    if (!sim_broker_is_up(self->broker))
+    if (!workload_broker(self))
         return;
     if (draw % 4 == 1)
         set_group(self, (uint32_t)item->number, draw);
@@ -94,7 +93,7 @@ void workload_queues_begin(sim_workload_t *self)
     }
 }
 
-/*  A queue that is removed need not exist. */
+/*  The queue to remove may not exist. */
 void workload_queues_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND)

@@ -1,4 +1,4 @@
-/*  refusal.c -- a reply that refuses what should have been accepted. */
+/*  refusal.c -- a refusal of a request that should have been accepted is a violation. */
 #include "federation/reason/sentence.h"
 #include "simulator/workload/internal.h"
 

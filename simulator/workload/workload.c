@@ -1,3 +1,4 @@
+/*  workload.c -- starts the parts of the workload, dispatches the replies to them, and decides when all is over. */
 #include "simulator/workload/workload.h"
 
 #include <stdlib.h>
@@ -11,8 +12,7 @@ sim_workload_t *sim_workload_new(const sim_federation_t *federation, uint32_t jo
     sim_workload_t *self = helio_new(1, sizeof *self);
     self->federation = federation;
     self->engine = federation->engine;
-    self->broker = federation->broker;
-    self->vdb = federation->vdb;
+    self->database = federation->database;
     self->faults_ms = faults_ms;
     self->job_count = jobs < SIM_JOBS_MAX ? jobs : SIM_JOBS_MAX - 1;
     return self;
@@ -22,6 +22,13 @@ void sim_workload_destroy(sim_workload_t **self_p)
 {
     free(*self_p);
     *self_p = NULL;
+}
+
+void sim_workload_harden(sim_workload_t *self)
+{
+    enum { AMID_DRAW = 76, CROWDED_DRAW = 78 };
+    self->changes_amid = sim_one_in(self->engine, 3, AMID_DRAW);
+    self->crowded = sim_one_in(self->engine, 4, CROWDED_DRAW);
 }
 
 void sim_workload_begin(sim_workload_t *self)
@@ -38,18 +45,18 @@ void sim_workload_begin(sim_workload_t *self)
     }
 }
 
-/*  After the faults an operator releases what is held, now and then. */
+/*  After the faults, an operator releases held jobs from time to time. */
 static void on_operator(void *arg, sim_happening_t *item)
 {
     sim_workload_t *self = arg;
-    for (uint32_t i = 0; sim_broker_is_up(self->broker) && i < self->job_count; i++) {
+    for (uint32_t i = 0; workload_broker(self) && i < self->job_count; i++) {
         if (!self->jobs[i].answered)
             continue;
         helio_ev_command_t release = {.call = RELEASES_CALL,
-                                      .user = HELIO_TEXT("operator"),
+                                      .actor = HELIO_TEXT("user:ops/operator"),
                                       .role = HELIO_ROLE_OPERATOR,
                                       .key = {self->jobs[i].id, HELIO_NO_TASK}};
-        sim_broker_take(self->broker, HELIO_BROKER_EV_RELEASE, &release);
+        sim_broker_take(workload_broker(self), HELIO_BROKER_EV_RELEASE, &release);
     }
     sim_again(self->engine, item, OPERATOR_EVERY_MS);
 }
@@ -74,10 +81,11 @@ void sim_workload_decided(sim_workload_t *self, const helio_effect_t *effect)
 static void looked(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     (void)self;
-    (void)reply; /* any answer is good */
+    (void)reply; /* any reply is correct */
 }
 
-void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
+/*  A refusal of an older leader comes of what it does not know. Its user asks again. */
+void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply, bool newest)
 {
     static const struct {
         uint64_t from;
@@ -95,6 +103,8 @@ void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
         {SUBMIT_CALL, workload_submit_answered},
     };
     size_t at = 0;
+    if (!newest && reply->rc != HELIO_OK)
+        return;
     while (reply->call < callers[at].from)
         at++;
     callers[at].answered(self, reply);
@@ -103,6 +113,11 @@ void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 void sim_workload_takeover(sim_workload_t *self)
 {
     workload_edits_takeover(self);
+}
+
+void sim_workload_taken_over(sim_workload_t *self)
+{
+    workload_quotas_takeover(self);
 }
 
 void sim_workload_spec(const sim_workload_t *self, helio_text_t source, helio_job_spec_t *ret_spec)
@@ -120,24 +135,10 @@ sim_program_t sim_workload_program(const sim_workload_t *self, helio_text_t sour
 
 /* ---- its end ------------------------------------------------------------------------------------------- */
 
-typedef struct end {
-    const helio_vdb_t *vdb;
-    bool over;
-} end_t;
-
-static void look(void *arg, helio_job_key_t key, const helio_row_job_t *row)
-{
-    end_t *end = arg;
-    (void)row;
-    end->over = end->over && helio_job_state_is_terminal(helio_vdb_state(end->vdb, key).row.state);
-}
-
 bool sim_workload_is_over(const sim_workload_t *self)
 {
     for (uint32_t i = 0; i < self->job_count; i++)
         if (!self->jobs[i].answered)
             return false;
-    end_t end = {self->vdb, true};
-    helio_vdb_each_task(self->vdb, look, &end);
-    return end.over;
+    return sim_database_is_over(self->database);
 }

@@ -1,4 +1,6 @@
+/*  agent.c -- opens and closes the parts of the agent, and turns its loop. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "federation/base/clock.h"
 #include "site-agent/agent/internal.h"
@@ -15,7 +17,7 @@ static void arm(helio_timer_t *timer, int64_t at_ms)
 
 helio_rc helio_agent_turn(helio_agent_t *self, int64_t timeout_ms, helio_error_t *err)
 {
-    agent_seal(self); /* of the former turn, and of the beginning */
+    agent_seal(self); /* the rows of the former turn, and those of the start */
     if (self->fault.code != HELIO_OK) {
         if (err)
             *err = self->fault;
@@ -49,7 +51,7 @@ void helio_agent_figures(const helio_agent_t *self, helio_agent_figures_t *ret_f
     helio_agent_core_figures(self->core, ret_figures);
 }
 
-/* ---- beginning ------------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------------------ */
 
 static void on_load(void *arg, uint32_t event, const void *payload)
 {
@@ -59,8 +61,8 @@ static void on_load(void *arg, uint32_t event, const void *payload)
 static helio_rc load(helio_agent_t *self, helio_journal_state_t *ret_state, helio_error_t *err)
 {
     helio_error_t why = {0};
-    helio_rc rc = helio_journal_open(self->parts.settings->state_dir.data, helio_clock_wall_ms(),
-                                     &self->journal, ret_state, &why);
+    helio_rc rc = helio_journal_open(self->parts.settings->state_dir.data, helio_clock_wall_ms(), &self->journal,
+                                     ret_state, &why);
     if (rc == HELIO_OK)
         rc = helio_journal_load(self->journal, on_load, self, &why);
     if (rc != HELIO_OK) {
@@ -68,6 +70,7 @@ static helio_rc load(helio_agent_t *self, helio_journal_state_t *ret_state, heli
             *err = why;
         return rc;
     }
+    helio_journal_reserve(self->journal);
     helio_aev_loaded_t loaded = {.damaged = *ret_state == HELIO_JOURNAL_DAMAGED};
     agent_step(self, HELIO_AGENT_EV_LOADED, &loaded);
     char quoted[700];
@@ -97,13 +100,15 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
                                      .attempts_max = settings->attempts_max,
                                      .kill_margin_ms = settings->kill_margin_ms};
     self->core = helio_agent_core_new(options, &settings->site);
+    agent_survey(self);
     helio_journal_state_t state = HELIO_JOURNAL_INTACT;
     rc = load(self, &state, err);
+    if (rc == HELIO_OK)
+        rc = helio_state_files_open(&self->state_files, settings->state_dir.data, err);
     if (rc != HELIO_OK)
         return rc;
     agent_seal(self);
-    if (state != HELIO_JOURNAL_INTACT)
-        agent_survey(self);
+    agent_take_survey(self);
     rc = agent_open_feeds(self, err);
     if (rc != HELIO_OK)
         return rc;
@@ -126,6 +131,7 @@ helio_rc helio_agent_new(const helio_agent_parts_t *parts, helio_agent_t **ret_a
     self->held[1].arena = helio_arena_new();
     self->batch = 1;
     self->wake_ms = INT64_MAX;
+    memset(self->state_files.fds, -1, sizeof self->state_files.fds);
     helio_rc rc = begin(self, err);
     if (rc != HELIO_OK) {
         helio_agent_destroy(&self);
@@ -160,6 +166,7 @@ void helio_agent_destroy(helio_agent_t **self_p)
         free(self->held[i].items);
     }
     helio_keypair_wipe(&self->keys);
+    helio_state_files_close(&self->state_files);
     free(self);
     *self_p = NULL;
 }

@@ -1,3 +1,4 @@
+/*  check.c -- `helio-agent --check`: the lines on settings, state directory, brokers, users, backend and feeds. */
 #include "site-agent/agent/check.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "federation/energy/power.h"
 #include "federation/net/curve.h"
 #include "federation/net/dialer.h"
 #include "site-agent/agent/gpus.h"
@@ -31,6 +33,13 @@ static void line(tally_t *tally, const char *what, helio_rc rc, const char *deta
     (void)fflush(stdout);
 }
 
+/*  Something that the agent works without. It does not count as failed. */
+static void advise(const char *what, const char *detail)
+{
+    (void)printf("! %s: %s\n", what, detail);
+    (void)fflush(stdout);
+}
+
 static void check_state_dir(tally_t *tally, const helio_agent_settings_t *settings)
 {
     helio_error_t err = {0};
@@ -49,8 +58,7 @@ static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings
     char text[TEXT_SIZE];
     helio_rc rc = helio_keypair_load(settings->key_file.data, ret_pair, &err);
     if (rc == HELIO_OK)
-        (void)snprintf(text, sizeof text, "%.500s, public key %s", settings->key_file.data,
-                       ret_pair->public_key);
+        (void)snprintf(text, sizeof text, "%.500s, public key %s", settings->key_file.data, ret_pair->public_key);
     line(tally, "key_file", rc, rc == HELIO_OK ? text : err.text);
     return rc;
 }
@@ -59,7 +67,7 @@ static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings
 
 typedef struct knock {
     bool connected, failed, answered;
-    helio_rc rc; /* of the answer */
+    helio_rc rc; /* of the reply */
     char why[300];
     char fault[200]; /* of the versions */
 } knock_t;
@@ -86,9 +94,9 @@ static void on_message(void *arg, helio_text_t frame)
 }
 
 /*  An ordinary HELLO would replace the session of a running agent. A HELLO of a version that does not exist opens no
- * session; the broker checks the site's name first, and reports a key that belongs to another site. */
-static helio_rc ask_name(helio_dialer_t *dialer, helio_loop_t *loop, const helio_site_profile_t *site,
-                         knock_t *knock, helio_error_t *err)
+ *  session; the broker checks the site's name first, and reports a key that belongs to another site. */
+static helio_rc ask_name(helio_dialer_t *dialer, helio_loop_t *loop, const helio_site_profile_t *site, knock_t *knock,
+                         helio_error_t *err)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t frame = {0};
     helio_rc rc = helio_question_frame(site, &frame, err);
@@ -129,11 +137,10 @@ static helio_rc shake_hands(const helio_dialer_target_t *target, const char *sec
     while (rc == HELIO_OK && !knock.connected && !knock.failed && helio_clock_boot_ms() < until_ms)
         rc = helio_loop_turn(loop, 100, err);
     if (rc == HELIO_OK && !knock.connected)
-        rc = helio_fail(
-            err, HELIO_UNAVAILABLE,
-            "%s: %s; check the address, the firewall, broker_key, and that the broker knows this site "
-            "(helio keys add NAME PUBLIC_KEY)",
-            target->endpoint, knock.failed ? knock.why : "no answer within 5 s");
+        rc = helio_fail(err, HELIO_UNAVAILABLE,
+                        "%s: %s; check the address, the firewall, broker_key, and that the broker knows this site "
+                        "(helio keys add NAME PUBLIC_KEY)",
+                        target->endpoint, knock.failed ? knock.why : "no answer within 5 s");
     if (rc == HELIO_OK)
         rc = ask_name(dialer, loop, site, &knock, err);
     helio_dialer_destroy(&dialer);
@@ -161,14 +168,14 @@ static void check_brokers(tally_t *tally, const helio_agent_settings_t *settings
 
 /* ---- users and backend --------------------------------------------------------------------------------- */
 
-static helio_rc check_user(const helio_user_rule_t *user, char text[TEXT_SIZE])
+static helio_rc check_user(const helio_job_rules_t *rules, const helio_user_rule_t *user, char text[TEXT_SIZE])
 {
     char name[64];
     (void)helio_text_copy(user->unix_user, name, sizeof name);
     errno = 0;
     const struct passwd *account = getpwnam(name);
-    int head = snprintf(text, TEXT_SIZE, "%.*s/%.*s as %s", HELIO_TEXT_ARGS(user->tenant),
-                        HELIO_TEXT_ARGS(user->user), name);
+    int head =
+        snprintf(text, TEXT_SIZE, "%.*s/%.*s as %s", HELIO_TEXT_ARGS(user->tenant), HELIO_TEXT_ARGS(user->user), name);
     const char *fault = NULL;
     if (!account)
         fault = ": there is no such account; useradd it, or name another";
@@ -176,9 +183,32 @@ static helio_rc check_user(const helio_user_rule_t *user, char text[TEXT_SIZE])
         fault = ": root is refused unless the entry says allow_root: true";
     else if (geteuid() != 0 && account->pw_uid != geteuid())
         fault = ": an agent that is not root can start jobs as its own account only";
+    else if (!user->shared && helio_job_rules_meet(rules, user))
+        fault = ": jobs of another tenant run as that account, too, and these are refused; name an account of their "
+                "own, or say shared: true";
     if (fault)
         (void)snprintf(text + head, (size_t)(TEXT_SIZE - head), "%s", fault);
     return fault ? HELIO_INVALID : HELIO_OK;
+}
+
+/*  What is good for a trial, and not for tenants who need not trust one another, or the machine's other programs. */
+static void advise_on_account(const helio_job_rules_t *rules, const helio_user_rule_t *user)
+{
+    char text[TEXT_SIZE];
+    (void)snprintf(
+        text, sizeof text,
+        "jobs of several tenants run as %.*s: they can read and change one another's files, and forge one "
+        "another's results; for a trial, or for tenants who trust one another: else name an account for each",
+        HELIO_TEXT_ARGS(user->unix_user));
+    if (user->shared && helio_job_rules_meet(rules, user))
+        advise("user", text);
+    (void)snprintf(text, sizeof text,
+                   "jobs of %.*s run as nobody, the account of whatever has none of its own: for a trial only; "
+                   "`useradd --system %.*s-jobs`, and name that account",
+                   HELIO_TEXT_ARGS(user->tenant), helio_text_is(user->tenant, "*") ? 6 : (int)user->tenant.size,
+                   helio_text_is(user->tenant, "*") ? "tenant" : user->tenant.data);
+    if (helio_text_is(user->unix_user, "nobody"))
+        advise("user", text);
 }
 
 static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
@@ -188,8 +218,9 @@ static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
         line(tally, "users", HELIO_INVALID,
              "no user can run jobs here; add for example users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
     for (uint32_t i = 0; i < settings->rules.users.count; i++) {
-        helio_rc rc = check_user(&settings->rules.users.items[i], text);
+        helio_rc rc = check_user(&settings->rules, &settings->rules.users.items[i], text);
         line(tally, "user", rc, text);
+        advise_on_account(&settings->rules, &settings->rules.users.items[i]);
     }
 }
 
@@ -218,25 +249,54 @@ static void check_gpus(tally_t *tally, const helio_agent_settings_t *settings)
     line(tally, "gpus", nodes ? HELIO_OK : HELIO_INVALID, text);
 }
 
-static void ignore_event(void *arg, const helio_aev_backend_t *event)
+/*  Power that nobody gives is assumed at the highest of all models, and a price that nobody gives is unknown: whoever
+ *  adds a new model has to state both. A price of 0 is one that was not given; a feed or a tariff can give it. */
+static void check_prices(tally_t *tally, const helio_agent_settings_t *settings)
 {
-    (void)arg;
-    (void)event;
+    char what[80], text[TEXT_SIZE];
+    bool tariff = settings->feeds.tariff.count > 0 || settings->site.electricity_usd_per_kwh != 0;
+    bool price_feed = false;
+    for (uint32_t i = 0; i < settings->feeds.feeds.count; i++) {
+        uint32_t signal = settings->feeds.feeds.items[i].signal;
+        tariff = tariff || signal == HELIO_FEED_ELECTRICITY;
+        price_feed = price_feed || signal == HELIO_FEED_PRICE;
+    }
+    for (uint32_t i = 0; i < settings->site.pools.count; i++) {
+        const helio_pool_t *pool = &settings->site.pools.items[i];
+        bool price = pool->price_usd_per_gpu_h != 0 || price_feed || (pool->owned && tariff);
+        if (!pool->gpu.size)
+            continue;
+        (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
+        if (helio_power_of(pool->gpu)) {
+            if (!price)
+                advise(what,
+                       "nothing gives its price, so that its runs are charged nothing and `helio explain` shows the "
+                       "price as unknown: set price_usd_per_gpu_h, or owned with electricity_usd_per_kwh");
+            continue;
+        }
+        if (!pool->gpus_per_node)
+            continue;
+        bool power = !helio_pool_power_is_assumed(pool);
+        if (power && price)
+            (void)snprintf(text, sizeof text, "%.*s: power and price are given", HELIO_TEXT_ARGS(pool->gpu));
+        else
+            (void)snprintf(text, sizeof text,
+                           "%.*s is no model of docs/reference/power.md, and the site file gives no %s%s%s: set %s%s%s",
+                           HELIO_TEXT_ARGS(pool->gpu), power ? "" : "power", !power && !price ? " and no " : "",
+                           price ? "" : "price", power ? "" : "power: {idle_w, base_w, slope_w, host_w}",
+                           !power && !price ? ", " : "",
+                           price ? "" : "price_usd_per_gpu_h, or owned with electricity_usd_per_kwh");
+        line(tally, what, power && price ? HELIO_OK : HELIO_INVALID, text);
+    }
 }
 
-static void check_backend(tally_t *tally, const helio_agent_settings_t *settings,
-                          helio_make_backend_fn *make_backend)
+static void check_backend(tally_t *tally, const helio_agent_settings_t *settings)
 {
     helio_error_t err = {0};
     char text[TEXT_SIZE];
-    helio_backend_sink_t sink = {.on_event = ignore_event};
-    helio_backend_t *backend = NULL;
-    helio_rc rc = make_backend(settings, &sink, &backend, &err);
-    if (rc == HELIO_OK && backend->class->check)
-        rc = backend->class->check(backend, &err);
+    helio_rc rc = helio_check_backend(settings, &err);
     (void)snprintf(text, sizeof text, "%.*s", HELIO_TEXT_ARGS(settings->site.backend));
     line(tally, "backend", rc, rc == HELIO_OK ? text : err.text);
-    helio_backend_destroy(&backend);
 }
 
 static helio_rc check_secret(tally_t *tally, uint32_t feed, const char *path)
@@ -251,7 +311,7 @@ static helio_rc check_secret(tally_t *tally, uint32_t feed, const char *path)
     return rc;
 }
 
-/*  Asks no source: whether one answers is its own business, and the agent lives with either. */
+/*  Asks no source. A source may be down for a while, and the agent works without it. */
 static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
 {
     helio_error_t err = {0};
@@ -269,8 +329,7 @@ static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
     helio_feeds_destroy(&feeds);
     (void)snprintf(text, sizeof text, "%u, tariff of %u line%s, %u window%s, %.*s", settings->feeds.feeds.count,
                    settings->feeds.tariff.count, plural(settings->feeds.tariff.count), settings->feeds.windows.count,
-                   plural(settings->feeds.windows.count),
-                   HELIO_TEXT_ARGS(settings->site.timezone));
+                   plural(settings->feeds.windows.count), HELIO_TEXT_ARGS(settings->site.timezone));
     line(tally, "feeds", rc, rc == HELIO_OK ? text : err.text);
 }
 
@@ -279,8 +338,41 @@ static void cluster_line(void *arg, const char *what, helio_rc rc, const char *d
     line(arg, what, rc, detail);
 }
 
-uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe,
-                           helio_make_backend_fn *make_backend)
+/*  A group that the site file names must exist; without one named, jobs can run without. */
+static void check_cgroups(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    helio_error_t err = {0};
+    char text[HELIO_CHECK_TEXT_SIZE];
+    helio_rc rc = helio_check_cgroups(settings, text, &err);
+    if (rc == HELIO_OK || settings->cgroup.size)
+        line(tally, "cgroup", rc, rc == HELIO_OK ? text : err.text);
+    else
+        advise("cgroup", err.text);
+}
+
+/*  Jobs write below state_dir: their outputs and checkpoints. The nearest folder that exists stands for one that the
+ *  first run makes. */
+static void check_disks(const helio_agent_settings_t *settings)
+{
+    static const char *const rooms[] = {"output", "checkpoints"};
+    char path[TEXT_SIZE], text[TEXT_SIZE + 300];
+    struct stat state, room;
+    if (stat(settings->state_dir.data, &state))
+        return;
+    for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        (void)snprintf(path, sizeof path, "%.500s/%s", settings->state_dir.data, rooms[i]);
+        if (stat(path, &room) == 0 && room.st_dev != state.st_dev)
+            continue;
+        (void)snprintf(
+            text, sizeof text,
+            "%s shares a file system with the agent's state: a job that fills it keeps others from starting; "
+            "mount a file system of its own there, or set quotas",
+            path);
+        advise("disk", text);
+    }
+}
+
+uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
 {
     tally_t tally = {0};
     char text[TEXT_SIZE];
@@ -296,13 +388,18 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe,
                        found ? "" : ": missing or not executable; install helio-shim, or set shim: PATH");
         line(&tally, "shim", found ? HELIO_OK : HELIO_NOT_FOUND, text);
     }
-    if (helio_text_is(settings->site.backend, "slurm")) {
+    bool pods = helio_text_is(settings->site.backend, "kubernetes");
+    if (pods || helio_text_is(settings->site.backend, "slurm")) {
         helio_check_cluster(settings, probe, cluster_line, &tally);
     } else {
-        check_backend(&tally, settings, make_backend);
+        check_backend(&tally, settings);
+        check_cgroups(&tally, settings);
+        check_disks(settings);
         check_gpus(&tally, settings);
     }
     check_feeds(&tally, settings);
-    check_users(&tally, settings);
+    check_prices(&tally, settings);
+    if (!pods) /* they run as their images say */
+        check_users(&tally, settings);
     return tally.failed;
 }

@@ -1,4 +1,5 @@
-/*  effects.c -- a step of the core, and what it wants done: rows into the journal, the rest once they are committed. */
+/*  effects.c -- steps of the core and their effects: rows go to the journal, the rest is carried out after their
+ *  commit. */
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
 #include "site-agent/agent/internal.h"
@@ -11,13 +12,12 @@ void agent_fault(helio_agent_t *self, const helio_error_t *err)
 
 static void log_report(helio_agent_t *self, const helio_report_t *report)
 {
-    char key[HELIO_KEY_SIZE], reason[300]; /* cause and explanation in one, as operators search for it */
+    char key[HELIO_KEY_SIZE], reason[300]; /* cause and explanation in one text, as operators search for it */
     helio_job_key_text(report->key, key);
-    helio_level_t level = report->kind == HELIO_REPORT_KIND_LOST || report->kind == HELIO_REPORT_KIND_REFUSED
-                              ? HELIO_WARN
-                              : HELIO_INFO;
-    helio_log(self->parts.log, level, "attempt", "job=%s epoch=%u report=%s exit=%d run_ms=%llu reason=%s",
-              key, report->epoch, helio_report_kind_name(report->kind), report->exit_code,
+    helio_level_t level =
+        report->kind == HELIO_REPORT_KIND_LOST || report->kind == HELIO_REPORT_KIND_REFUSED ? HELIO_WARN : HELIO_INFO;
+    helio_log(self->parts.log, level, "attempt", "job=%s epoch=%u report=%s exit=%d run_ms=%llu reason=%s", key,
+              report->epoch, helio_report_kind_name(report->kind), report->exit_code,
               (unsigned long long)report->run_ms, helio_log_quote(report->reason, reason, sizeof reason));
 }
 
@@ -35,7 +35,7 @@ static void hold(helio_agent_t *self, const helio_effect_t *effect)
     held->items[held->count++] = copy;
 }
 
-/*  The document was checked by the broker; one that does not parse here is never given to a backend. */
+/*  The broker has checked the document. A document that does not parse here is never given to a backend. */
 static helio_rc parse_spec(helio_agent_t *self, const helio_order_t *order, helio_job_spec_t *ret_spec,
                            helio_error_t *err)
 {
@@ -77,8 +77,7 @@ static void set_lease(helio_agent_t *self, const helio_afx_lease_t *lease)
 {
     helio_error_t err = {0};
     char quoted[600];
-    if (self->backend->class->lease &&
-        self->backend->class->lease(self->backend, lease->deadline_boot_ms, &err) != HELIO_OK)
+    if (self->backend->class->lease && self->backend->class->lease(self->backend, lease, &err) != HELIO_OK)
         helio_log(self->parts.log, HELIO_ERROR, "lease_not_written", "text=%s",
                   helio_log_quote(helio_text_of(err.text), quoted, sizeof quoted));
 }
@@ -155,7 +154,8 @@ void agent_step(helio_agent_t *self, uint32_t kind, const void *payload)
     take_effects(self);
 }
 
-/*  Until nothing waits: what is carried out may be news to the core at once (a document that does not parse). */
+/*  Repeats until nothing waits: carrying out an effect can give the core a new event at once (a document that does not
+ *  parse). */
 void agent_seal(helio_agent_t *self)
 {
     while (self->fault.code == HELIO_OK && (self->open_rows || self->held[self->filling].count)) {

@@ -1,5 +1,5 @@
-/*  energy_accounting.c -- the agent's book of what no job is charged for (telemetry/energy_account.h): looked at by the clock, told beside
- * the series of the feeds. */
+/*  energy_accounting.c -- drives the agent's energy account (telemetry/energy_account.h): ticks it by the clock, and
+ *  publishes its series with those of the feeds. */
 #include <stdlib.h>
 
 #include "federation/base/clock.h"
@@ -10,9 +10,9 @@ enum { ENERGY_SAVE_MS = 60000 };
 void agent_open_energy_account(helio_agent_t *self)
 {
     helio_energy_account_options_t options = {.profile = &self->settings.site,
-                                    .nvml = self->settings.nvml,
-                                    .state_dir = self->settings.state_dir.data,
-                                    .wall_ms = helio_clock_wall_ms()};
+                                              .nvml = self->settings.nvml,
+                                              .state_dir = self->settings.state_dir.data,
+                                              .wall_ms = helio_clock_wall_ms()};
     self->settings.energy_account = helio_energy_account_new(&options);
 }
 
@@ -49,7 +49,7 @@ bool agent_tick_energy_account(helio_agent_t *self)
     return helio_energy_account_news(energy_account, wall_ms);
 }
 
-/*  The PUE that is published now is the one that counts from here on. */
+/*  The account uses the PUE that is published from now on. */
 void agent_add_energy_account(helio_agent_t *self, int64_t wall_ms, helio_arena_t *arena, helio_aev_series_t *series)
 {
     uint32_t before = series->series.count, pools = self->settings.site.pools.count;

@@ -1,3 +1,4 @@
+/*  gpus.c -- compares the GPUs of this machine with the site file, and completes the file's pools. */
 #include "site-agent/agent/gpus.h"
 
 #include "federation/energy/power.h"

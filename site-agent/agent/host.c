@@ -1,3 +1,4 @@
+/*  host.c -- creates and locks the state directory, and notifies the supervisor. */
 #include "site-agent/agent/host.h"
 
 #include <errno.h>
@@ -16,19 +17,18 @@ static helio_rc check_directory(int fd, const char *path, helio_error_t *err)
     if (fstat(fd, &status) != 0)
         return helio_fail(err, HELIO_IO, "state_dir %s: %s", path, strerror(errno));
     if (status.st_uid != geteuid())
-        return helio_fail(err, HELIO_FORBIDDEN, "state_dir %s belongs to user %u, not to us (%u): chown it",
-                          path, (unsigned)status.st_uid, (unsigned)geteuid());
+        return helio_fail(err, HELIO_FORBIDDEN, "state_dir %s belongs to user %u, not to us (%u): chown it", path,
+                          (unsigned)status.st_uid, (unsigned)geteuid());
     if (status.st_mode & 022)
-        return helio_fail(err, HELIO_FORBIDDEN, "state_dir %s can be written by others: chmod go-w %s", path,
-                          path);
+        return helio_fail(err, HELIO_FORBIDDEN, "state_dir %s can be written by others: chmod go-w %s", path, path);
     return HELIO_OK;
 }
 
 helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err)
 {
     bool made = mkdir(path, 0700) == 0;
-    /* Whatever the umask: jobs' users pass through to their own folders, and can read nothing of ours on the
-     * way. */
+    /*  Whatever the umask is: jobs' users pass through to their own folders, and can read none of the agent's files on
+     *  the way. */
     if (!made ? errno != EEXIST : chmod(path, 0711) != 0)
         return helio_fail(err, HELIO_IO, "state_dir %s cannot be made: %s", path, strerror(errno));
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -46,9 +46,9 @@ helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err)
         code = errno;
         (void)close(fd);
         if (code == EWOULDBLOCK)
-            return helio_fail(
-                err, HELIO_CONFLICT,
-                "another agent runs with state_dir %s: stop it, or give this one its own state_dir", path);
+            return helio_fail(err, HELIO_CONFLICT,
+                              "another agent runs with state_dir %s: stop it, or give this one its own state_dir",
+                              path);
         return helio_fail(err, HELIO_IO, "state_dir %s cannot be locked: %s", path, strerror(code));
     }
     *ret_fd = fd;
@@ -59,7 +59,7 @@ helio_rc helio_state_dir_inspect(const char *path, helio_error_t *err)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 && errno == ENOENT)
-        return HELIO_OK; /* made by the first run */
+        return HELIO_OK; /* the first run creates it */
     if (dir < 0)
         return helio_fail(err, HELIO_IO, "state_dir %s: %s", path, strerror(errno));
     helio_rc rc = check_directory(dir, path, err);

@@ -1,15 +1,16 @@
-/*  internal.h -- the agent as its own files see it. Only site-agent/agent includes it. One thread. */
+/*  internal.h -- the state of the agent, for its own files. Only site-agent/agent includes it. One thread. */
 #ifndef HELIO_SITE_AGENT_AGENT_INTERNAL_H
 #define HELIO_SITE_AGENT_AGENT_INTERNAL_H
 
 #include "federation/net/curve.h"
 #include "federation/net/net.h"
 #include "site-agent/agent/agent.h"
+#include "site-agent/agent/state_files.h"
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/journal/journal.h"
 #include "site-agent/uplink/uplink.h"
 
-/*  Effects that wait for their batch. Two of them: while one is carried out, the other fills. */
+/*  Effects that wait for their batch. Of the two lists, one is carried out while the other is filled. */
 typedef struct held {
     helio_arena_t *arena;
     helio_effect_t *items;
@@ -26,15 +27,20 @@ struct helio_agent {
     helio_backend_t *backend;
     helio_source_t *backend_source;
     helio_timer_t *backend_timer, *tick_timer, *feeds_timer, *energy_timer;
-    helio_agent_settings_t settings; /* the caller's, with our book: what parts.settings points at */
-    int64_t energy_save_ms;            /* CLOCK_BOOTTIME */
+    helio_agent_settings_t settings; /* the caller's, with the energy account added; parts.settings points here */
+    int64_t energy_save_ms;          /* CLOCK_BOOTTIME */
     helio_feeds_t *feeds;
     helio_source_t *feeds_source;
     helio_arena_t *spec_arena;
-    helio_arena_t *backend_series_arena; /* what the backend said last of the hours to come */
+    helio_arena_t *backend_series_arena; /* the backend's latest forecasts */
     helio_aev_series_t backend_series;
-    bool silent;          /* the scheduler below */
-    uint64_t empty_pools; /* a bit for each pool of the site file: it was said that nothing of it is there */
+    bool disk_full; /* the core was told so */
+    helio_state_files_t state_files;
+    uint32_t gpus_of_others; /* as the log says */
+    bool survey_hindered;    /* the log says so */
+    bool found_unknown;      /* the same */
+    bool silent;             /* the cluster's scheduler does not answer */
+    uint64_t empty_pools;    /* one bit for each pool of the site file: the log says that none of its GPUs exist */
     held_t held[2];
     uint32_t filling; /* index into held */
     uint64_t open_rows, batch;
@@ -46,24 +52,24 @@ struct helio_agent {
 };
 
 /* effects.c */
-void agent_fault(helio_agent_t *self, const helio_error_t *err); /* the first one stands */
+void agent_fault(helio_agent_t *self, const helio_error_t *err); /* keeps the first fault */
 void agent_step(helio_agent_t *self, uint32_t kind, const void *payload);
 void agent_seal(helio_agent_t *self); /* commits, and carries out what waited for it */
 
-/* news.c: each opens a source of news, and hears it from then on */
+/* event_sources.c: each opens a source of events */
 helio_rc agent_open_backend(helio_agent_t *self, helio_error_t *err);
 helio_rc agent_open_feeds(helio_agent_t *self, helio_error_t *err);
 void agent_make_timers(helio_agent_t *self);
 helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err);
-/*  The journal cannot say what runs here: the backend is asked, before the broker is told what does. */
-void agent_survey(helio_agent_t *self);
-void agent_tell_series(helio_agent_t *self); /* of the hours to come, as they are known, and of those that are over */
+void agent_survey(helio_agent_t *self);      /* asks the backend what runs here, before the journal is loaded */
+void agent_take_survey(helio_agent_t *self); /* and takes the answer, after that */
+void agent_tell_series(helio_agent_t *self); /* forecasts, and values of hours that are over */
 
 /* energy_accounting.c: what no job is charged for */
-void agent_open_energy_account(helio_agent_t *self); /* before the backend, which measures by it */
-void agent_close_energy_account(helio_agent_t *self); /* after it */
-bool agent_tick_energy_account(helio_agent_t *self);  /* by the clock; true: it has series to tell */
-/*  The book's series beside those that there are; everything lives in the arena. */
+void agent_open_energy_account(helio_agent_t *self);  /* before the backend, which uses it to measure */
+void agent_close_energy_account(helio_agent_t *self); /* after the backend */
+bool agent_tick_energy_account(helio_agent_t *self);  /* by the clock; true: it has series to publish */
+/*  Adds the account's series to those that exist; everything lives in the arena. */
 void agent_add_energy_account(helio_agent_t *self, int64_t wall_ms, helio_arena_t *arena, helio_aev_series_t *series);
 void agent_on_meter(void *arg, const helio_feed_t *feed, const helio_points_t *points);
 

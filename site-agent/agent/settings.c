@@ -1,3 +1,4 @@
+/*  settings.c -- reads the site file: its keys, their defaults, and what follows from them. */
 #include "site-agent/agent/settings.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ enum { PATH_SIZE = 4096, KEY_FILE_MAX = 4096 };
 
 #define AT(member) .offset = offsetof(helio_agent_settings_t, member)
 
-/*  Apart from the feeds, which have a page of their own. */
+/*  Without the feeds, which have a page of their own. */
 static const helio_spec_field_t own_fields[] = {
     {.key = "state_dir",
      .kind = HELIO_SPEC_PATH,
@@ -49,6 +50,29 @@ static const helio_spec_field_t own_fields[] = {
      AT(shim),
      .example = "/usr/libexec/heliostat/helio-shim",
      .doc = "The program around each job. Default: the one installed beside the agent."},
+    {.key = "cgroup",
+     .kind = HELIO_SPEC_PATH,
+     AT(cgroup),
+     .example = "/sys/fs/cgroup/system.slice/helio-jobs.service",
+     .doc = "The control group (version 2) that is delegated to the agent; each job of the backend `local` gets one of "
+            "its own below it. Default: that of helio-jobs.service, and none where that does not run."},
+    {.key = "processes_max",
+     .kind = HELIO_SPEC_U64,
+     AT(processes_max),
+     .least = 16,
+     .most = 4194304,
+     .fallback = "16384",
+     .example = "16384",
+     .doc = "Processes and threads that a job of the backend `local` can have at once, where it has a control group. "
+            "`16384`: half of the kernel's smallest table of processes, so one job cannot fill it."},
+    {.key = "gpus_shared",
+     .kind = HELIO_SPEC_BOOL,
+     AT(gpus_shared),
+     .fallback = "false",
+     .example = "false",
+     .doc =
+         "GPUs of the backend `local` on which processes outside the federation compute are offered all the same. "
+         "`false`: they count as in use, where the NVIDIA driver tells of them and the site is one machine with one pool."},
     {.kind = HELIO_SPEC_INCLUDE, AT(rules), .table = &helio_job_rules_table},
     {.key = "slurm",
      .kind = HELIO_SPEC_GROUP,
@@ -56,6 +80,12 @@ static const helio_spec_field_t own_fields[] = {
      .table = &helio_slurm_settings_table,
      .example = "{shared: /shared/heliostat}",
      .doc = "The cluster, for the backend `slurm`."},
+    {.key = "kubernetes",
+     .kind = HELIO_SPEC_GROUP,
+     AT(kubernetes),
+     .table = &helio_kubernetes_settings_table,
+     .example = "{kubeconfig: /etc/heliostat/kubeconfig, namespace: heliostat}",
+     .doc = "The cluster, for the backend `kubernetes`."},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -80,15 +110,13 @@ static const helio_spec_field_t own_fields[] = {
      .example = "info",
      .doc = "The least level that is logged."},
 };
-static const helio_spec_table_t own_table =
-    HELIO_SPEC_TABLE("agent", helio_agent_settings_t, own_fields, NULL);
+static const helio_spec_table_t own_table = HELIO_SPEC_TABLE("agent", helio_agent_settings_t, own_fields, NULL);
 
 static const helio_spec_field_t agent_fields[] = {
     {.kind = HELIO_SPEC_INCLUDE, .table = &own_table},
     {.kind = HELIO_SPEC_INCLUDE, AT(feeds), .table = &helio_feeds_settings_table},
 };
-static const helio_spec_table_t agent_table =
-    HELIO_SPEC_TABLE("agent", helio_agent_settings_t, agent_fields, NULL);
+static const helio_spec_table_t agent_table = HELIO_SPEC_TABLE("agent", helio_agent_settings_t, agent_fields, NULL);
 
 static const helio_spec_field_t file_fields[] = {
     {.kind = HELIO_SPEC_INCLUDE, AT(site), .table = &helio_spec_site_table},
@@ -128,7 +156,7 @@ static helio_rc read_file(const char *path, size_t most, helio_buffer_t *out, he
     return HELIO_OK;
 }
 
-/*  The line on which a key of the file's own level stands; 0 = none. */
+/*  The line of a top-level key of the file; 0 = none. */
 static uint32_t line_of(helio_text_t text, const char *key)
 {
     size_t size = strlen(key);
@@ -144,7 +172,7 @@ static uint32_t line_of(helio_text_t text, const char *key)
     return 0;
 }
 
-/*  UTC needs no data; every other zone is a file of the system's. */
+/*  UTC needs no data; every other zone is a file of the system. */
 static helio_rc check_zone(const char *path, helio_text_t text, helio_text_t zone, helio_buffer_t *complaint)
 {
     char file[sizeof ZONES + HELIO_ZONE_NAME_MAX + 2];
@@ -171,8 +199,8 @@ static const char *folder_of(helio_arena_t *arena, const char *file)
     return helio_arena_string(arena, helio_text_of(realpath(from, full) ? full : from));
 }
 
-/*  Relative to the folder of the file that says it; absolute, since a backend's programs have folders of
- * their own. */
+/*  Relative to the folder of the file that names it. The result is absolute, since a backend's programs run in other
+ *  folders. */
 static helio_text_t resolve(helio_arena_t *arena, const char *file, helio_text_t path)
 {
     if (path.size == 0 || path.data[0] == '/')
@@ -197,8 +225,8 @@ static helio_text_t default_shim(helio_arena_t *arena)
     return helio_arena_printf(arena, "%s/../libexec/heliostat/helio-shim", self);
 }
 
-helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
-                                   helio_agent_settings_t *ret_settings, helio_buffer_t *complaint)
+helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio_agent_settings_t *ret_settings,
+                                   helio_buffer_t *complaint)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
     helio_error_t err = {0};
@@ -210,8 +238,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
     helio_agent_settings_t settings;
     helio_diagnostics_t wrong;
     helio_spec_source_t source = {.text = helio_arena_text(arena, helio_buffer_view(&bytes)), .name = path};
-    rc = helio_spec_judge(&helio_agent_settings_table, source, HELIO_SPEC_SOURCE_MAX, arena, &settings,
-                          &wrong);
+    rc = helio_spec_judge(&helio_agent_settings_table, source, HELIO_SPEC_SOURCE_MAX, arena, &settings, &wrong);
     if (rc != HELIO_OK) {
         helio_diagnostics_text(&wrong, isatty(STDERR_FILENO) == 1 && !getenv("NO_COLOR"), complaint);
         return rc;
@@ -221,6 +248,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
         return rc;
     settings.state_dir = resolve(arena, path, settings.state_dir);
     settings.key_file = resolve(arena, path, settings.key_file);
+    settings.cgroup = resolve(arena, path, settings.cgroup);
     settings.rules.secrets = resolve(arena, path, settings.rules.secrets);
     settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : default_shim(arena);
     if (!helio_curve_key_is_valid(settings.broker_key))
@@ -229,6 +257,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
     settings.slurm.conf = resolve(arena, path, settings.slurm.conf);
     settings.slurm.commands = resolve(arena, path, settings.slurm.commands);
     settings.slurm.shim = resolve(arena, path, settings.slurm.shim);
+    settings.kubernetes.kubeconfig = resolve(arena, path, settings.kubernetes.kubeconfig);
     if (helio_text_is(settings.site.backend, "local") || helio_text_is(settings.site.backend, "slurm"))
         settings.site.leases = true; /* the shim around each job enforces them */
     for (uint32_t i = 0; i < settings.site.pools.count; i++)
@@ -238,7 +267,10 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
         helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
         return rc;
     }
-    helio_job_rules_tell(&settings.rules, arena, &settings.site);
+    if (helio_text_is(settings.site.backend, "kubernetes"))
+        helio_kubernetes_profile(&settings.kubernetes, arena, &settings.site);
+    else
+        helio_job_rules_tell(&settings.rules, arena, &settings.site);
     *ret_settings = settings;
     return HELIO_OK;
 }
@@ -260,10 +292,9 @@ helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret
             from--;
         key = (helio_text_t){bytes.data ? bytes.data + from : "", (uint32_t)(bytes.size - from)};
         if (!helio_curve_key_is_valid(key))
-            return helio_fail(
-                err, HELIO_INVALID,
-                "%.*s: its last line is not a public key; `helio-broker keygen` prints the right one",
-                HELIO_TEXT_ARGS(settings->broker_key));
+            return helio_fail(err, HELIO_INVALID,
+                              "%.*s: its last line is not a public key; `helio-broker keygen` prints the right one",
+                              HELIO_TEXT_ARGS(settings->broker_key));
     }
     (void)helio_text_copy(key, ret_key, 41);
     return HELIO_OK;
@@ -272,15 +303,16 @@ helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret
 void helio_agent_reference(helio_buffer_t *out)
 {
     helio_buffer_text(
-        out, "# The agent's part of the site file\n\n"
-             "<!-- Generated from site-agent/agent/settings.c, site-agent/backends/rules.c and "
-             "site-agent/backends/slurm/slurm_settings.c;\nthe test of the reference writes it. -->\n\n"
-             "How the agent of a site runs: the keys under `agent` in the [site file](site.md). `feeds` and "
-             "`tariff` stand there too:\n"
-             "[their page](feeds.md). Relative paths begin at the site file's folder. Durations and sizes: "
-             "[quantities](site.md#quantities).\n"
-             "`helio-agent --config site.yaml --check` reports what is wrong with a file before an agent runs "
-             "with it.\n\n"
-             "## Under `agent`\n\n");
+        out,
+        "# The agent's part of the site file\n\n"
+        "<!-- Generated from site-agent/agent/settings.c, site-agent/backends/rules.c, "
+        "site-agent/backends/slurm/slurm_settings.c\nand site-agent/backends/kubernetes/settings.c; the test of the reference writes it. -->\n\n"
+        "How the agent of a site runs: the keys under `agent` in the [site file](site.md). `feeds` and "
+        "`tariff` stand there too:\n"
+        "[their page](feeds.md). Relative paths begin at the site file's folder. Durations and sizes: "
+        "[quantities](site.md#quantities).\n"
+        "`helio-agent --config site.yaml --check` reports what is wrong with a file before an agent runs "
+        "with it.\n\n"
+        "## Under `agent`\n\n");
     helio_spec_reference(&own_table, out);
 }

@@ -3,6 +3,7 @@
 #define HELIO_AGENT_SETTINGS_H
 
 #include "federation/spec/spec.h"
+#include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/rules.h"
 #include "site-agent/backends/slurm/slurm.h"
 #include "site-agent/feeds/settings.h"
@@ -20,26 +21,29 @@ typedef struct helio_agent_settings {
     helio_text_t broker_key; /* Z85 after loading */
     helio_text_t key_file;
     helio_text_t shim;
-    helio_job_rules_t rules;      /* users, secrets, …, whatever starts the jobs */
-    helio_slurm_settings_t slurm; /* of the backend `slurm` */
-    helio_feeds_settings_t feeds; /* completed */
+    helio_text_t cgroup;                    /* of the backend `local`; "" = that of the package's unit */
+    uint64_t processes_max;                 /* of one attempt */
+    bool gpus_shared;                       /* GPUs that others use are offered all the same */
+    helio_job_rules_t rules;                /* users, secrets and other rules for jobs, for every backend */
+    helio_slurm_settings_t slurm;           /* of the backend `slurm` */
+    helio_kubernetes_settings_t kubernetes; /* of the backend `kubernetes` */
+    helio_feeds_settings_t feeds;           /* after completion */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */
     helio_energy_account_t *
-        energy_account; /* of what no job is charged for (telemetry/energy_account.h); the agent's own. Not of the file */
-    helio_nvml_t *nvml; /* measures the site's GPUs (gpus.h); NULL = nobody does. Not of the file */
+        /* of the energy that no job is charged for (telemetry/energy_account.h); the agent's own. Not in the file */
+        energy_account;
+    helio_nvml_t *nvml; /* measures the site's GPUs (gpus.h); NULL = nothing does. Not in the file */
 } helio_agent_settings_t;
 
-/*  Everything lives in the arena. The error's text is the diagnostic: file, line, column, what and how to
- * mend it. Paths are relative to the file's own folder. broker_key is not yet looked at when it names a file
- * that is missing. */
+/*  Everything lives in the arena. The error's text is the diagnostic: file, line, column, problem and remedy. Paths are
+ *  relative to the file's own folder. A broker_key that names a missing file is not checked yet. */
 HELIO_MUST_CHECK helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
-                                                    helio_agent_settings_t *ret_settings,
-                                                    helio_buffer_t *complaint);
+                                                    helio_agent_settings_t *ret_settings, helio_buffer_t *complaint);
 
-/*  The broker's public key: given as such, or the last line of a file. HELIO_INVALID, HELIO_IO with the
- * remedy. */
+/*  The broker's public key: the value itself, or the last line of the file that it names. HELIO_INVALID, HELIO_IO with
+ *  the remedy. */
 HELIO_MUST_CHECK helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret_key[41],
                                                  helio_error_t *err);
 

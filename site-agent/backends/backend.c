@@ -1,3 +1,4 @@
+/*  backend.c -- names of attempts, written and read. */
 #include "federation/base/char.h"
 #include "site-agent/backends/backend.h"
 
@@ -21,13 +22,6 @@ void helio_attempt_name(helio_job_key_t key, uint32_t epoch, char ret_name[HELIO
         (void)snprintf(ret_name, HELIO_ATTEMPT_NAME_SIZE, "helio-%s-%u", id, epoch);
     else
         (void)snprintf(ret_name, HELIO_ATTEMPT_NAME_SIZE, "helio-%s-%d-%u", id, key.task, epoch);
-}
-
-uint64_t helio_attempt_hash(helio_job_key_t key, uint32_t epoch)
-{
-    uint64_t hash = helio_hash(HELIO_HASH_SEED, &key.job, sizeof key.job);
-    hash = helio_hash(hash, &key.task, sizeof key.task);
-    return helio_hash(hash, &epoch, sizeof epoch);
 }
 
 /*  Digits up to the end or a '-'; at most `most`. */
@@ -62,7 +56,8 @@ helio_rc helio_attempt_name_parse(helio_text_t name, helio_job_key_t *ret_key, u
             return HELIO_INVALID;
         key.task = (int32_t)first;
     }
-    /* One spelling only: a name that reads alike but is written otherwise is somebody else's. */
+    /* Each name has one spelling only. A name that parses to the same attempt but is spelled otherwise is not the
+     * federation's. */
     char again[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, (uint32_t)epoch, again);
     if (at != name.size || !helio_text_is(name, again))

@@ -1,26 +1,26 @@
-/*  backend.h -- what runs attempts at a site: local processes, Slurm, Kubernetes, a command.
+/*  backend.h -- how a site runs attempts: local processes, or a Slurm cluster.
  *
- *  One table of functions; every backend's struct begins with a helio_backend_t. A backend is driven by one
- * thread and has no thread of its own that it shows: the agent's loop waits until fd is readable or next_ms
- * has come and then calls process, which does what is due and hands out events. Nothing else calls back:
- * start, adopt, stop, forget and survey only note their outcome (next_ms becomes 0), so that a core may be
- * stepped from a callback without re-entry. A view in an event lives for the callback only.
+ *  One table of functions; every backend's struct begins with a helio_backend_t. One thread drives a backend, and the
+ *  backend shows no thread of its own: the agent's loop waits until fd is readable or next_ms has come, and then calls
+ *  process, which does what is due and emits events. Nothing else calls back: start, adopt, stop, forget and survey
+ *  only note their outcome (next_ms becomes 0), so a core can be stepped from a callback without re-entry. A view in an
+ *  event lives for the callback only.
  *
- *  Guarantees that every backend gives:
- *   - Names. An attempt is called helio-<job>[-<task>]-<epoch> wherever it shows (helio_attempt_name).
- *   - start is idempotent: it looks the attempt up by that name first, also among those that have ended, and
- * starts it only if the backend does not know it. A repeated start is answered with the present state
- * (STARTED, ENDED, …).
- *   - adopt never starts anything: it watches an attempt that exists, or answers ABSENT. A look-up that fails
- * (scheduler unreachable) is repeated until it succeeds: silence is never ABSENT, nor VANISHED.
- *   - Events of one attempt come as any number of WAITING, [STARTED], pairs of SUSPENDED and RESUMED, then exactly
- *     one of ENDED, FAILED_TO_START, VANISHED, ABSENT, for one start or adopt of one backend object. A new object
- *     (the agent restarted) says all that again when asked.
- *   - FAILED_TO_START: not one instruction of the job ran. VANISHED: it ran, its end is unknown, and nothing
- * of it runs any more. Both have a cause (federation/reason/codes.h), and an explanation of what the system or
- * the scheduler said.
- *   - ENDED with `stopped`: it ended because of a stop or of its lease, whatever its exit code then was.
- *   - destroy ends no attempt: they run on and can be adopted by a new object.
+ *  Every backend guarantees:
+ *    - Names. An attempt is called helio-<job>[-<task>]-<epoch> wherever it appears (helio_attempt_name).
+ *    - start is idempotent: it looks the attempt up by that name first, also among those that have ended, and starts it
+ *      only if the backend does not know it. A repeated start is answered with the present state (STARTED, ENDED, …).
+ *    - adopt never starts anything: it watches an attempt that exists, or answers ABSENT. A look-up that fails
+ *      (scheduler unreachable) is repeated until it succeeds: silence never means ABSENT or VANISHED.
+ *    - Events of one attempt come as any number of WAITING, [STARTED], pairs of SUSPENDED and RESUMED, then exactly one
+ *      of ENDED, FAILED_TO_START, VANISHED, ABSENT, for one start or adopt of one backend object. A new object (the
+ *      agent restarted) repeats all events when asked.
+ *    - FAILED_TO_START: not one instruction of the job ran. VANISHED: it ran, its end is unknown, and nothing of it
+ *      runs any more. Both have a cause (federation/reason/codes.h), and an explanation: what the system or the
+ *      scheduler reported.
+ *    - VANISHED has the time that it ran, up to the last proof of life, as far as the backend can tell (`estimated`).
+ *    - ENDED with `stopped`: it ended because of a stop or of its lease, whatever its exit code was.
+ *    - destroy ends no attempt: attempts run on, and a new object can adopt them.
  */
 #ifndef HELIO_BACKENDS_BACKEND_H
 #define HELIO_BACKENDS_BACKEND_H
@@ -29,10 +29,9 @@
 
 typedef struct helio_backend helio_backend_t;
 
-/*  What start and adopt are given; all of it borrowed for the call. `spec` is order->source, parsed (the
- * caller has refused what does not parse); the order's resources and limit are the resolved ones and go
- * before the spec's. slots: one a node for backends that leave placing to the core (allocates), else empty.
- */
+/*  What start and adopt are given; all of it is borrowed for the call. `spec` is order->source, parsed (the caller has
+ *  refused a source that does not parse). The order's resources and limit are the resolved ones and take precedence
+ *  over the spec's. slots: one for each node if the backend leaves allocation to the core, else empty. */
 typedef struct helio_backend_task {
     const helio_order_t *order;
     const helio_job_spec_t *spec;
@@ -40,86 +39,89 @@ typedef struct helio_backend_task {
     uint32_t slot_count;
 } helio_backend_task_t;
 
-/*  Where a backend's news go, given at its creation. on_capacity may be NULL (and is not used by one that
- * allocates). Its figures must leave out what every attempt needs that start has been called for: the core counts
- * an order as contained in the first figures that come after its start. */
+/*  Receives a backend's events; given when the backend is made. on_capacity can be NULL, and is not used by a backend
+ *  that leaves allocation to the core. The reported capacity must exclude what every attempt needs whose start has been
+ *  called: the core considers an order contained in the first figures that come after its start. */
 typedef struct helio_backend_sink {
     void *arg;
     void (*on_event)(void *arg, const helio_aev_backend_t *event);
     void (*on_capacity)(void *arg, const helio_aev_capacity_t *capacity);
-    /*  Series that the backend itself knows (free GPUs of the next hours): all of them, each time. May be NULL. */
+    /*  Series that the backend itself knows (free GPUs of the next hours), always all of them. Can be NULL. */
     void (*on_series)(void *arg, const helio_aev_series_t *series);
-    /*  The scheduler below answers nothing (silent: no GPUs are offered until it does), or again. For the log; said
-     *  at each change, not repeated. May be NULL. */
+    /*  The cluster's scheduler stopped answering (silent: no GPUs are offered until it answers), or answers again. For
+     *  the log; called at each change only. Can be NULL. */
     void (*on_silence)(void *arg, bool silent, uint64_t for_ms);
+    /*  The survey: what hinders it, once and again when that changes; NULL: complete, once. Called by process. */
+    void (*on_survey)(void *arg, const char *hindrance);
 } helio_backend_sink_t;
 
 typedef struct helio_backend_class {
-    const char *name; /* the word of a site file's `backend` */
-    bool allocates;   /* the core chooses nodes and GPUs; false: a scheduler of its own does */
+    const char *name; /* the value of a site file's `backend` */
+    bool allocates;   /* the core chooses nodes and GPUs; false: the backend's scheduler does */
 
     void (*start)(helio_backend_t *self, const helio_backend_task_t *task);
     void (*adopt)(helio_backend_t *self, const helio_backend_task_t *task);
 
-    /*  GRACE: checkpoint signal or TERM, the job's grace (of the spec given to start or adopt), KILL. KILL:
-     * at once; it may follow a GRACE. Repeats are harmless. Of an attempt that was neither started nor
-     * adopted here: looked up by name, stopped if it is there, else ABSENT. The end comes as ENDED with
-     * `stopped`. */
+    /*  GRACE: the checkpoint signal or TERM, then KILL after the job's grace (of the spec given to start or adopt).
+     *  KILL: at once; it can follow a GRACE. Repeats are harmless. An attempt that was neither started nor adopted here
+     *  is looked up by name and stopped if it exists, else ABSENT. The end is reported as ENDED with `stopped`. */
     void (*stop)(helio_backend_t *self, const helio_stop_t *stop);
 
-    /*  Its end is acknowledged by the broker: what is kept of it may go, after the site's retention time.
-     * Never called while it may still run; harmless for what is unknown. */
+    /*  The broker has acknowledged its end: what is kept of it can be removed after the site's retention time. Never
+     *  called while it may still run; harmless for an unknown attempt. */
     void (*forget)(helio_backend_t *self, helio_job_key_t key, uint32_t epoch);
 
-    /*  Reports every attempt of the federation that the backend holds, asked for or not, as if each had been
-     * adopted: for an agent whose journal was damaged. NULL: cannot. */
+    /*  Reports every attempt of the federation that the backend holds, as if each had been adopted: the journal can
+     *  have been lost, or be an older copy. Called once, before anything else. What it can look at at once it has
+     *  looked at when it returns. The backend goes on by itself until it could look everywhere and at everything that
+     *  it found, and then calls on_survey. Until then an ABSENT proves nothing. NULL: the backend cannot. */
     void (*survey)(helio_backend_t *self);
 
-    /*  Attempts under `lease` and `eager` stop by themselves, without the agent, when this CLOCK_BOOTTIME (of
-     * this machine) comes before a later deadline does. NULL: the site offers only `strict`. IO: it could not
-     * be written; they will stop at the former deadline, which is the safe side. */
-    helio_rc (*lease)(helio_backend_t *self, int64_t deadline_boot_ms, helio_error_t *err);
+    /*  The attempts that it names, if they are under `lease` or `eager`, stop by themselves, without the agent, at this
+     *  CLOCK_BOOTTIME (of this machine) unless a later deadline that names them comes first. One that was never named
+     *  does not start. NULL: the site offers only `strict`. IO: it could not be written; the attempts will stop at the
+     *  former deadline, which is safe. */
+    helio_rc (*lease)(helio_backend_t *self, const helio_afx_lease_t *lease, helio_error_t *err);
 
-    /*  A piece of an attempt's output (standard output and error of all ranks) from `offset`: appends at most
-     * `max` bytes to *out. *ret_next is where to go on; *ret_end: the attempt is over and nothing follows. A
-     * running attempt yields 0 bytes when there is no more yet. NOT_FOUND: unknown here, or tidied away. */
-    helio_rc (*log_read)(helio_backend_t *self, helio_job_key_t key, uint32_t epoch, uint64_t offset,
-                         size_t max, helio_buffer_t *out, uint64_t *ret_next, bool *ret_end,
-                         helio_error_t *err);
-
-    /*  For `helio-agent check`: can this backend work as configured? Says what is wrong and how to mend it.
-     */
-    helio_rc (*check)(helio_backend_t *self, helio_error_t *err);
+    /*  A piece of an attempt's output (standard output and error of all ranks) from `offset`: appends at most `max`
+     *  bytes to *out. *ret_next: the offset to go on with; *ret_end: the attempt is over and nothing follows. A running
+     *  attempt yields 0 bytes while it has written no more. NOT_FOUND: unknown here, or tidied away. */
+    helio_rc (*log_read)(helio_backend_t *self, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,
+                         helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err);
 
     /*  A descriptor that is readable when process has something to do (an epoll instance, usually); -1: none.
      * Constant. */
     int (*fd)(const helio_backend_t *self);
-    /*  CLOCK_BOOTTIME in ms when process wants to be called whatever fd says; 0: now; INT64_MAX: no wish. */
+    /*  CLOCK_BOOTTIME in ms at which process must be called whatever fd reports; 0: now; INT64_MAX: never. */
     int64_t (*next_ms)(const helio_backend_t *self);
-    /*  Never waits for anything but the disk; what is left to do makes next_ms 0. Early calls are
-     * harmless. */
+    /*  Waits for nothing but the disk; remaining work sets next_ms to 0. Early calls are harmless. */
     void (*process)(helio_backend_t *self, int64_t now_boot_ms, int64_t now_wall_ms);
 
     void (*destroy)(helio_backend_t *self); /* frees; ends no attempt */
 } helio_backend_class_t;
 
-/*  First member of each backend's own struct. */
+/*  The first member of each backend's own struct. */
 struct helio_backend {
     const helio_backend_class_t *class;
 };
 
 void helio_backend_destroy(helio_backend_t **self_p);
 
-/*  ---- names ---- */
+/*  ---- attempts ---- */
+
+/*  Which attempt; compared and hashed byte by byte, as the key of a table (uthash). */
+typedef struct helio_attempt_id {
+    helio_job_key_t key;
+    uint32_t epoch;
+} helio_attempt_id_t;
+_Static_assert(sizeof(helio_attempt_id_t) == sizeof(helio_job_key_t) + sizeof(uint32_t), "no padding is hashed");
 
 enum { HELIO_ATTEMPT_NAME_SIZE = 6 + HELIO_ID_CHARS + 11 + 11 + 1 };
 
-/*  "helio-<26 characters>[-<task>]-<epoch>": letters, digits and '-' only, safe as a file, Slurm or
- * Kubernetes name. */
+/*  "helio-<26 characters>[-<task>]-<epoch>": letters, digits and '-' only, safe as the name of a file or of a Slurm
+ *  job. */
 void helio_attempt_name(helio_job_key_t key, uint32_t epoch, char ret_name[HELIO_ATTEMPT_NAME_SIZE]);
-uint64_t helio_attempt_hash(helio_job_key_t key, uint32_t epoch); /* for tables of attempts */
 /*  And back; INVALID for anything that helio_attempt_name would not have written. */
-HELIO_MUST_CHECK helio_rc helio_attempt_name_parse(helio_text_t name, helio_job_key_t *ret_key,
-                                                   uint32_t *ret_epoch);
+HELIO_MUST_CHECK helio_rc helio_attempt_name_parse(helio_text_t name, helio_job_key_t *ret_key, uint32_t *ret_epoch);
 
 #endif

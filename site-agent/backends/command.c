@@ -1,3 +1,4 @@
+/*  command.c -- the queue of commands, their output, their deadlines and their ends. */
 #include "site-agent/backends/command.h"
 
 #include <assert.h>
@@ -13,12 +14,12 @@
 
 #include "federation/base/clock.h"
 #include "federation/base/file.h"
-#include "site-agent/backends/command_inner.h"
+#include "site-agent/backends/command_internal.h"
 
 enum {
     COMPLAINT_MAX = 4096,
-    POLITE_MS = 2000, /* between TERM and KILL, and from KILL to not waiting for it any longer */
-    STUCK_MAX = 32,   /* children that outlived KILL (a dead file system): with so many, nothing new is run */
+    POLITE_MS = 2000, /* from TERM to KILL, and from KILL until the command no longer waits for it */
+    STUCK_MAX = 32,   /* children that outlived KILL (a dead file system): with this many, nothing new is run */
     PIECE = 65536
 };
 
@@ -35,7 +36,7 @@ struct helio_commands {
 
 /* ---- texts --------------------------------------------------------------------------------------------- */
 
-/*  One block: the pointers, then what they point to. */
+/*  One block: the pointers, then the bytes that they point to. */
 static char **copy_texts(const char *const *first, const char *const *second)
 {
     size_t count = 0, bytes = 0;
@@ -101,7 +102,7 @@ static helio_rc spawn(helio_commands_t *self, child_t *child, helio_error_t *err
 
 /* ---- hearing it ---------------------------------------------------------------------------------------- */
 
-/*  What is there now. Closes at its end. True when it was cut. */
+/*  Reads what has arrived. Closes the descriptor at its end. True when output was cut. */
 static bool hear(int *fd, helio_buffer_t *into, size_t max)
 {
     char piece[PIECE];
@@ -135,7 +136,7 @@ static int exit_code_of(const siginfo_t *info)
     return info->si_code == CLD_EXITED ? info->si_status & 255 : 128 + info->si_status;
 }
 
-/*  Looks without reaping first: the group's number stays ours until then. */
+/*  Waits without reaping first, so that the group's number cannot be reused until the group is killed. */
 static bool is_over(child_t *child, int *ret_exit_code)
 {
     siginfo_t info = {0};
@@ -175,7 +176,7 @@ static void tell(child_t *child, helio_command_result_t *result, int64_t now_ms)
     child->done = NULL;
 }
 
-/*  It exceeded its time: TERM, KILL, and then its end is reported without waiting for it. */
+/*  It exceeded its time: TERM, then KILL; then its end is reported without waiting for it. */
 static void urge(helio_commands_t *self, child_t *child, int64_t now_ms)
 {
     if (now_ms < child->due_ms)
@@ -207,8 +208,7 @@ static void serve(helio_commands_t *self, child_t *child, int64_t now_ms)
         urge(self, child, now_ms);
         return;
     }
-    listen_to(child); /* what it wrote before it ended is there now; what its own children still write is not
-                         waited for */
+    listen_to(child); /* what it wrote before its end has arrived; output of its own children is not waited for */
     unlink_child(&self->running, child);
     self->running_count--;
     tell(child, &result, now_ms);
@@ -252,19 +252,19 @@ static void start_next(helio_commands_t *self, int64_t now_ms)
     free_child(child);
 }
 
-/* ---- the loop's side ----------------------------------------------------------------------------------- */
+/* ---- called by the loop ------------------------------------------------------------------------------------- */
 
 void helio_commands_process(helio_commands_t *self, int64_t now_boot_ms)
 {
-    /* A `done` may queue and drop, but neither starts nor frees: the list of the running ones is ours here.
-     */
+    /*  A `done` can queue and drop, but neither starts nor frees: only this function changes the list of running
+     *  commands. */
     for (child_t *child = self->running, *next; child; child = next) {
         next = child->next;
         serve(self, child, now_boot_ms);
     }
     reap_stuck(self);
     for (uint32_t i = self->waiting_count; i && may_start(self);
-         i--) /* one that cannot be run may queue another */
+         i--) /* a command that cannot be run may queue another in its `done` */
         start_next(self, now_boot_ms);
 }
 
@@ -288,8 +288,7 @@ uint32_t helio_commands_busy(const helio_commands_t *self)
     return self->waiting_count + self->running_count;
 }
 
-helio_rc helio_commands_run(helio_commands_t *self, const helio_command_t *command, bool urgent,
-                            helio_error_t *err)
+helio_rc helio_commands_run(helio_commands_t *self, const helio_command_t *command, bool urgent, helio_error_t *err)
 {
     assert(command->argv && command->argv[0] && command->max_bytes);
     size_t args = 0;
@@ -343,7 +342,7 @@ void helio_commands_drop(helio_commands_t *self, const void *arg)
             child->done = NULL;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------------------------- */
 
 helio_rc helio_commands_new(const helio_commands_options_t *options, helio_commands_t **ret_commands,
                             helio_error_t *err)
@@ -374,7 +373,7 @@ void helio_commands_destroy(helio_commands_t **self_p)
     for (child_t *child; (child = self->running);) {
         self->running = child->next;
         (void)kill(-child->pid, SIGKILL);
-        siginfo_t info; /* one that cannot die now is our own parent's to reap */
+        siginfo_t info; /* a child that does not die now is reaped by the parent of this process */
         (void)waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG);
         free_child(child);
     }
@@ -419,9 +418,8 @@ static void on_waited(void *arg, const helio_command_result_t *result)
         waited->rc = helio_fail(waited->err, HELIO_TOO_BIG, "more output than was asked for");
 }
 
-helio_rc helio_command_wait(const helio_commands_options_t *options, const helio_command_t *command,
-                            int *ret_exit_code, helio_buffer_t *out, helio_buffer_t *complaint,
-                            helio_error_t *err)
+helio_rc helio_command_wait(const helio_commands_options_t *options, const helio_command_t *command, int *ret_exit_code,
+                            helio_buffer_t *out, helio_buffer_t *complaint, helio_error_t *err)
 {
     helio_commands_t *commands = NULL;
     helio_rc rc = helio_commands_new(options, &commands, err);

@@ -1,4 +1,4 @@
-/*  command_spawn.c -- from a queued command to a process: between fork and exec nothing but system calls. */
+/*  command_spawn.c -- from a queued command to a process. Between fork and exec only system calls are made. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 #include "federation/base/file.h"
-#include "site-agent/backends/command_inner.h"
+#include "site-agent/backends/command_internal.h"
 
 enum { GROUPS_MAX = 256 };
 
-/*  What the child needs between fork and exec, made before: there, nothing but system calls is allowed. */
+/*  What the child needs between fork and exec. It is made before the fork, since only system calls are allowed
+ *  there. */
 typedef struct launch {
     const char *file;
     char *const *argv;
@@ -33,9 +34,8 @@ static helio_rc find_file(const char *path, const char *name, char ret_file[4096
 {
     if (strchr(name, '/')) {
         (void)helio_text_copy(helio_text_of(name), ret_file, 4096);
-        return access(name, X_OK)
-                   ? helio_fail(err, HELIO_NOT_FOUND, "cannot run '%s': %s", name, strerror(errno))
-                   : HELIO_OK;
+        return access(name, X_OK) ? helio_fail(err, HELIO_NOT_FOUND, "cannot run '%s': %s", name, strerror(errno))
+                                  : HELIO_OK;
     }
     for (const char *at = path; *at;) {
         size_t size = strcspn(at, ":");
@@ -63,7 +63,7 @@ static helio_rc groups_of(const helio_child_t *child, launch_t *launch, helio_er
     return HELIO_OK;
 }
 
-/*  System calls by themselves: the C library's forms speak to threads that are not here. */
+/*  Raw system calls: the C library's functions also change the other threads, which do not exist in the child. */
 static int become(const launch_t *launch)
 {
     if (!launch->other_user)
@@ -81,8 +81,8 @@ static _Noreturn void run_child(const launch_t *launch)
     for (int i = 1; i < NSIG; i++)
         (void)sigaction(i, &usual, NULL);
     (void)umask(022);
-    if (setpgid(0, 0) == 0 && dup2(launch->in, 0) == 0 && dup2(launch->out, 1) == 1 &&
-        dup2(launch->err, 2) == 2 && chdir("/") == 0 && become(launch) == 0) {
+    if (setpgid(0, 0) == 0 && dup2(launch->in, 0) == 0 && dup2(launch->out, 1) == 1 && dup2(launch->err, 2) == 2 &&
+        chdir("/") == 0 && become(launch) == 0) {
         (void)syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
         sigset_t none;
         (void)sigemptyset(&none);
@@ -113,7 +113,7 @@ static int open_input(const helio_child_t *child)
     return fd;
 }
 
-/*  All signals held while there are two of us with one set of handlers. */
+/*  Blocks all signals while parent and child share one set of handlers. */
 static pid_t fork_child(const launch_t *launch)
 {
     sigset_t all, before;
@@ -124,7 +124,7 @@ static pid_t fork_child(const launch_t *launch)
         run_child(launch);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (pid > 0)
-        (void)setpgid(pid, pid); /* parent and child both do it: the first one counts */
+        (void)setpgid(pid, pid); /* parent and child both call it: the first call counts */
     return pid;
 }
 
@@ -162,6 +162,6 @@ helio_rc helio_child_spawn(helio_child_t *child, const char *path, helio_error_t
     int fds[] = {child->out, child->err, child->trouble};
     for (int i = 0; i < 3; i++)
         (void)fcntl(fds[i], F_SETFL, O_NONBLOCK);
-    child->pidfd = pidfd_open(child->pid, 0); /* not reaped yet, so it is ours */
+    child->pidfd = pidfd_open(child->pid, 0); /* not reaped yet, so the number is still its own */
     return HELIO_OK;
 }

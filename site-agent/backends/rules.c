@@ -1,4 +1,4 @@
-/*  rules.c -- the keys of a site file that say how jobs run, and who a tenant's user is here. */
+/*  rules.c -- the keys of a site file that say how jobs run, and the Unix user of a tenant's user. */
 #include "site-agent/backends/rules.h"
 
 #include <stddef.h>
@@ -13,14 +13,14 @@ static const helio_spec_field_t user_fields[] = {
      .most = 32,
      .fallback = "*",
      .example = "acme",
-     .doc = "The tenant; `*` is any."},
+     .doc = "The tenant; `\"*\"`, in quotes, is any."},
     {.key = "user",
      .kind = HELIO_SPEC_TEXT,
      USER(user),
      .most = 64,
      .fallback = "*",
      .example = "ada",
-     .doc = "The user within the tenant; `*` is any."},
+     .doc = "The user within the tenant; `\"*\"`, in quotes, is any."},
     {.key = "unix",
      .kind = HELIO_SPEC_TEXT,
      USER(unix_user),
@@ -40,6 +40,13 @@ static const helio_spec_field_t user_fields[] = {
      .most = 64,
      .example = "acme-gpu",
      .doc = "Slurm account that such jobs are charged to. Default: the Unix user's default account in Slurm."},
+    {.key = "shared",
+     .kind = HELIO_SPEC_BOOL,
+     USER(shared),
+     .fallback = "false",
+     .example = "false",
+     .doc = "Needed where jobs of several tenants run as this Unix user: such jobs can read, change and stop one "
+            "another, and forge one another's results."},
 };
 static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("users", helio_user_rule_t, user_fields, NULL);
 
@@ -50,8 +57,10 @@ static const helio_spec_field_t rules_fields[] = {
      .most = 10000,
      .table = &user_table,
      .example = "[{tenant: acme, user: \"*\", unix: acme-batch}]",
-     .doc = "Maps tenants and users to Unix users of this site. The agent reports the tenants that have a line, and the "
-            "broker sends only their jobs. A user without a matching line is refused with cause NoUserMapping."},
+     .doc =
+         "Maps tenants and users to Unix users of this site: one for each tenant, or more. The agent reports the tenants "
+         "that have a line, and the broker sends only their jobs. A user without a matching line is refused with cause "
+         "NoUserMapping."},
     {.key = "secrets",
      .kind = HELIO_SPEC_PATH,
      AT(secrets),
@@ -83,14 +92,33 @@ static const helio_spec_field_t rules_fields[] = {
      AT(log_max_bytes),
      .fallback = "1GB",
      .example = "1GB",
-     .doc = "The largest output that is kept of one attempt."},
+     .doc = "The largest output that is kept of one attempt. The rest is dropped, a line at the log's end says so, and "
+            "the job goes on. `1GB`: more than people read, and a thousand such logs fit on a small disk."},
+    {.key = "setuid_programs",
+     .kind = HELIO_SPEC_BOOL,
+     AT(setuid_programs),
+     .fallback = "false",
+     .example = "false",
+     .doc = "Whether jobs of the backend `local` may gain rights by the programs that they run, as sudo and setuid "
+            "installations of Apptainer do. Such a site removes NoNewPrivileges from the agent's unit, too."},
 };
-const helio_spec_table_t helio_job_rules_table =
-    HELIO_SPEC_TABLE("rules", helio_job_rules_t, rules_fields, NULL);
+const helio_spec_table_t helio_job_rules_table = HELIO_SPEC_TABLE("rules", helio_job_rules_t, rules_fields, NULL);
 
 static bool fits(helio_text_t pattern, helio_text_t text)
 {
     return helio_text_is(pattern, "*") || (pattern.size && helio_text_equal(pattern, text));
+}
+
+bool helio_job_rules_meet(const helio_job_rules_t *rules, const helio_user_rule_t *line)
+{
+    if (helio_text_is(line->tenant, "*"))
+        return true;
+    for (uint32_t i = 0; i < rules->users.count; i++) {
+        const helio_user_rule_t *other = &rules->users.items[i];
+        if (helio_text_equal(other->unix_user, line->unix_user) && !helio_text_equal(other->tenant, line->tenant))
+            return true;
+    }
+    return false;
 }
 
 helio_rc helio_job_rules_user(const helio_job_rules_t *rules, helio_text_t tenant, helio_text_t user,
@@ -100,7 +128,7 @@ helio_rc helio_job_rules_user(const helio_job_rules_t *rules, helio_text_t tenan
         const helio_user_rule_t *line = &rules->users.items[i];
         if (fits(line->tenant, tenant) && fits(line->user, user)) {
             *ret_rule = *line;
-            return HELIO_OK;
+            return line->shared || !helio_job_rules_meet(rules, line) ? HELIO_OK : HELIO_FORBIDDEN;
         }
     }
     return HELIO_NOT_FOUND;
@@ -119,8 +147,9 @@ void helio_job_rules_tell(const helio_job_rules_t *rules, helio_arena_t *arena, 
     profile->tenants.items = helio_arena_alloc(arena, HELIO_SITE_TENANTS_MAX, sizeof *profile->tenants.items);
     profile->tenants.count = 0;
     for (uint32_t i = 0; i < rules->users.count; i++) {
-        helio_text_t tenant = rules->users.items[i].tenant;
-        if (is_listed(profile, tenant))
+        const helio_user_rule_t *line = &rules->users.items[i];
+        helio_text_t tenant = line->tenant;
+        if (is_listed(profile, tenant) || (!line->shared && helio_job_rules_meet(rules, line)))
             continue;
         if (profile->tenants.count == HELIO_SITE_TENANTS_MAX) {
             profile->tenants.count = 0;
@@ -145,7 +174,8 @@ void helio_job_rules_copy(const helio_job_rules_t *from, helio_arena_t *arena, h
                                                    .user = helio_arena_text(arena, line->user),
                                                    .unix_user = helio_arena_text(arena, line->unix_user),
                                                    .allow_root = line->allow_root,
-                                                   .account = helio_arena_text(arena, line->account)};
+                                                   .account = helio_arena_text(arena, line->account),
+                                                   .shared = line->shared};
     }
     *ret_rules = rules;
 }

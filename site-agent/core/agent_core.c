@@ -1,9 +1,10 @@
-/*  agent_core.c -- the one function that everything goes through. */
+/*  agent_core.c -- the step function of the agent's core. */
 #include "site-agent/core/agent_core.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "site-agent/core/capacity.h"
 #include "site-agent/core/lease.h"
 #include "site-agent/core/life.h"
 #include "site-agent/core/orders.h"
@@ -61,7 +62,7 @@ static void load_meta(helio_agent_core_t *self, const helio_jrow_meta_t *row)
     self->has_meta = true;
 }
 
-/*  Before anything else in each step: an agent that was asleep stops what it must before it listens. */
+/*  First in each step: an agent that was suspended stops what it must before it handles the event. */
 static void enforce_lease(helio_agent_core_t *self)
 {
     for (uint32_t mode; helio_lease_due(self, &mode);)
@@ -72,15 +73,26 @@ static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
 {
     self->loaded = true;
     self->reconcile_only = event->damaged;
-    /* A new journal does not know the numbers that a lost one has used: the clock is ahead of them. */
-    if (!self->has_meta && self->event->wall_ms > 0 &&
-        self->meta.report_seq < (uint64_t)self->event->wall_ms * 1024)
+    /* A new journal does not know the numbers that a lost one has used; numbers from the clock are above them. */
+    if (!self->has_meta && self->event->wall_ms > 0 && self->meta.report_seq < (uint64_t)self->event->wall_ms * 1024)
         self->meta.report_seq = (uint64_t)self->event->wall_ms * 1024;
+    self->loaded_seq = self->meta.report_seq;
     self->meta_changed = !self->has_meta;
+    if (!self->meta.memory_since_ms) { /* a new journal, or one of an agent before version 5 */
+        self->meta.memory_since_ms = self->event->wall_ms > 0 ? self->event->wall_ms : 1;
+        self->meta_changed = true;
+    }
     helio_lease_loaded(self);
     helio_reports_loaded(self);
     helio_attempts_loaded(self);
     enforce_lease(self);
+}
+
+static void look_at_gpus(helio_agent_core_t *self, const helio_aev_gpus_t *event)
+{
+    helio_slot_t busy = {.gpus = event->busy};
+    if (self->capacity && self->profile.pools.count == 1 && self->profile.pools.items[0].nodes == 1)
+        self->figures.gpus_of_others = helio_capacity_leave_to_others(self->capacity, 0, &busy);
 }
 
 /* ---- stepping ------------------------------------------------------------------------------------------ */
@@ -92,39 +104,41 @@ static void sealed(helio_agent_core_t *self, const helio_aev_sealed_t *event)
     self->session.dispatch_started = self->session.dispatch_seen;
 }
 
-/*  LOADING: while the journal is read. LIVE: from then on; the clocks are checked too. SEALING: a batch was
- *  committed. */
+/*  LOADING: while the journal is read. LIVE: afterwards; the clocks are checked too. SEALING: a batch was committed. */
 typedef enum when { LOADING, LIVE, SEALING } when_t;
 
-/*  NAME, record, when, what is done */
-#define HANDLER_TABLE(X)                                                              \
-    X(LOAD_META, helio_jrow_meta, LOADING, load_meta(self, event))                    \
-    X(LOAD_SEEN, helio_jrow_seen, LOADING, load_seen(self, event))                    \
-    X(LOAD_ATTEMPT, helio_jrow_attempt, LOADING, helio_attempt_load(self, event))     \
-    X(LOAD_REPORT, helio_report, LOADING, helio_reports_load(self, event))            \
-    X(LOADED, helio_aev_loaded, LOADING, loaded(self, event))                         \
-    X(TICK, helio_aev_nothing, LIVE, (void)0)                                         \
-    X(SEALED, helio_aev_sealed, SEALING, sealed(self, event))                         \
-    X(CONNECTED, helio_aev_nothing, LIVE, helio_session_connected(self))              \
-    X(DISCONNECTED, helio_aev_nothing, LIVE, helio_session_disconnected(self))        \
-    X(WELCOME, helio_aev_welcome, LIVE, helio_session_welcome(self, event))           \
-    X(VERDICTS, helio_aev_verdicts, LIVE, helio_session_rulings(self, event))           \
-    X(ORDERS, helio_aev_orders, LIVE, helio_orders_take(self, event))                 \
-    X(STOPS, helio_aev_stops, LIVE, helio_stops_take(self, event))                    \
-    X(REPORTS_ACK, helio_aev_ack, LIVE, helio_reports_acknowledge(self, event->seq))  \
-    X(RENEWED, helio_aev_renewed, LIVE, helio_session_renewed(self, event))           \
-    X(RESYNC, helio_aev_nothing, LIVE, helio_session_resync(self))                    \
-    X(BACKEND, helio_aev_backend, LIVE, helio_attempt_backend(self, event))           \
-    X(CAPACITY, helio_aev_capacity, LIVE, helio_summary_capacity(self, event))        \
-    X(SERIES, helio_aev_series, LIVE, helio_summary_series(self, event))
+/*  NAME, record, phase, action */
+#define HANDLER_TABLE(X)                                                             \
+    X(LOAD_META, helio_jrow_meta, LOADING, load_meta(self, event))                   \
+    X(LOAD_SEEN, helio_jrow_seen, LOADING, load_seen(self, event))                   \
+    X(LOAD_ATTEMPT, helio_jrow_attempt, LOADING, helio_attempt_load(self, event))    \
+    X(LOAD_REPORT, helio_report, LOADING, helio_reports_load(self, event))           \
+    X(LOADED, helio_aev_loaded, LOADING, loaded(self, event))                        \
+    X(TICK, helio_aev_nothing, LIVE, (void)0)                                        \
+    X(SEALED, helio_aev_sealed, SEALING, sealed(self, event))                        \
+    X(CONNECTED, helio_aev_nothing, LIVE, helio_session_connected(self))             \
+    X(DISCONNECTED, helio_aev_nothing, LIVE, helio_session_disconnected(self))       \
+    X(WELCOME, helio_aev_welcome, LIVE, helio_session_welcome(self, event))          \
+    X(VERDICTS, helio_aev_verdicts, LIVE, helio_session_rulings(self, event))        \
+    X(ORDERS, helio_aev_orders, LIVE, helio_orders_take(self, event))                \
+    X(STOPS, helio_aev_stops, LIVE, helio_stops_take(self, event))                   \
+    X(REPORTS_ACK, helio_aev_ack, LIVE, helio_reports_acknowledge(self, event->seq)) \
+    X(RENEWED, helio_aev_renewed, LIVE, helio_session_renewed(self, event))          \
+    X(RESYNC, helio_aev_nothing, LIVE, helio_session_resync(self))                   \
+    X(BACKEND, helio_aev_backend, LIVE, helio_attempt_backend(self, event))          \
+    X(CAPACITY, helio_aev_capacity, LIVE, helio_summary_capacity(self, event))       \
+    X(SERIES, helio_aev_series, LIVE, helio_summary_series(self, event))             \
+    X(DISK, helio_aev_disk, LIVE, self->disk_full = event->full)                     \
+    X(SURVEYED, helio_aev_nothing, LIVE, helio_attempts_surveyed(self))              \
+    X(GPUS, helio_aev_gpus, LIVE, look_at_gpus(self, event))
 
-#define X(NAME, record, when, call)                                        \
-    static void on_##NAME(helio_agent_core_t *self, const void *payload)   \
-    {                                                                      \
-        const record##_t *event = payload;                                 \
-        (void)self;                                                        \
-        (void)event;                                                       \
-        call;                                                              \
+#define X(NAME, record, when, call)                                      \
+    static void on_##NAME(helio_agent_core_t *self, const void *payload) \
+    {                                                                    \
+        const record##_t *event = payload;                               \
+        (void)self;                                                      \
+        (void)event;                                                     \
+        call;                                                            \
     }
 HANDLER_TABLE(X)
 #undef X
@@ -159,6 +173,7 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
     handlers[event->kind].handle(self, event->payload);
     if (when == LIVE)
         helio_session_tick(self);
+    helio_lease_tell(self);
     if (self->meta_changed)
         helio_agent_emit(self, HELIO_AGENT_FX_ROW_META, &self->meta);
     self->meta_changed = false;
@@ -184,5 +199,6 @@ void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figure
     ret_figures->in_session = helio_session_is_open(self);
     ret_figures->open_batch = self->open_batch;
     ret_figures->reconcile_only = self->reconcile_only;
+    ret_figures->surveying = !self->surveyed;
     ret_figures->found_unknown = self->attempts.found > 0;
 }

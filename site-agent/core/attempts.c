@@ -1,4 +1,4 @@
-/*  attempts.c -- the attempts that the site holds, their edges and their rows. What changes them is in life.c. */
+/*  attempts.c -- the attempts that the site holds, their edges and their rows. life.c makes the changes. */
 #include "site-agent/core/attempts.h"
 
 #include <assert.h>
@@ -104,7 +104,7 @@ helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnatio
 
 void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
 {
-    assert(attempt->over || !self->effects); /* or the core goes, and everything with it */
+    assert(attempt->over || !self->effects); /* otherwise the core is destroyed, and everything with it */
     for (helio_attempt_t **at = &attempt->known->attempts; *at; at = &(*at)->sibling)
         if (*at == attempt) {
             *at = attempt->sibling;
@@ -148,7 +148,7 @@ void helio_attempt_explain_stop(helio_attempt_t *attempt, uint32_t cause, helio_
                            sizeof attempt->stop_reason);
 }
 
-/*  A row of an agent before version 4 has the text alone: a word of the agent's own, or what the broker gave. */
+/*  A row of an agent before version 4 has only the text: the agent's own cause, or what the broker gave. */
 static void load_stop(helio_attempt_t *attempt, const helio_jrow_attempt_t *row)
 {
     helio_text_t explanation = row->stop_explanation;
@@ -162,9 +162,8 @@ static void load_stop(helio_attempt_t *attempt, const helio_jrow_attempt_t *row)
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row)
 {
     assert(row->state >= HELIO_JOB_ACCEPTED && row->state <= HELIO_JOB_STOPPING);
-    helio_attempt_t *attempt =
-        helio_attempt_add(self, row->incarnation, &row->order,
-                          helio_slots_copy(row->slots.items, row->slots.count), row->slots.count);
+    helio_attempt_t *attempt = helio_attempt_add(
+        self, row->incarnation, &row->order, helio_slots_copy(row->slots.items, row->slots.count), row->slots.count);
     attempt->state = row->state;
     attempt->stop_mode = row->stop_mode;
     attempt->fenced = row->fenced;

@@ -2,21 +2,24 @@
 #ifndef HELIO_AGENT_ATTEMPTS_H
 #define HELIO_AGENT_ATTEMPTS_H
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/internal.h"
 
 struct helio_attempt {
     helio_known_t *known;
-    helio_attempt_t *sibling;     /* same key, other epoch */
-    helio_attempt_t *prev, *next; /* all, in the order of acceptance */
+    helio_attempt_t *sibling;     /* of the same key, with other epochs */
+    helio_attempt_t *prev, *next; /* of all, in the order of acceptance */
     uint64_t incarnation;
     helio_order_t order; /* its texts lie in `bytes` */
-    helio_slot_t *slots; /* one block with their GPU lists; NULL when not placed by us */
+    helio_slot_t *slots; /* one block with their GPU lists; NULL if the core did not allocate them */
     uint32_t slot_count;
-    uint32_t state; /* helio_job_state_t, as in attempt_state.def */
-    bool over;      /* ended; only its report is held */
-    bool start_due; /* to be started when a session is open (again) */
-    bool found;     /* told by the backend, not by the journal: its size is unknown */
+    uint32_t state;      /* helio_job_state_t, as in attempt_state.def */
+    bool over;           /* it ended; only its report is held */
+    bool start_due;      /* to be started once a session is open (again) */
+    bool unproven;       /* the backend did not find it before its survey was complete: it is to look again */
+    bool found;          /* reported by the backend, unknown to the journal: its size is unknown */
+    uint32_t found_gpus; /* of all nodes, as its backend says; 0 = unknown */
     bool fenced;
+    bool kept; /* found, and the broker counts on it here */
     uint32_t stop_mode;
     uint32_t stop_cause; /* helio_cause_t; NONE unless STOPPING */
     char stop_explanation[65];
@@ -26,7 +29,7 @@ struct helio_attempt {
 };
 
 helio_attempt_t *helio_attempt_find(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch);
-/*  Copies the order; takes over slots (a block of helio_slots_copy, may be NULL). */
+/*  Copies the order; takes ownership of slots (a block of helio_slots_copy, can be NULL). */
 helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order,
                                    helio_slot_t *slots, uint32_t slot_count);
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row);
@@ -43,7 +46,7 @@ bool helio_attempt_edge(uint32_t from, uint32_t to);
 bool helio_attempt_may_end(uint32_t from, uint32_t report);
 bool helio_attempt_leased(const helio_attempt_t *attempt); /* stops when its lease ends */
 
-/*  An epoch of the job was accepted or refused: with its row. */
+/*  An epoch of the job was accepted or refused: records it, and stores its row. */
 void helio_epoch_seen(helio_agent_core_t *self, helio_known_t *known, uint32_t epoch);
 
 #endif

@@ -1,5 +1,5 @@
-/*  capacity.c -- bit masks of free GPUs, one per node: a site that allocates by itself is small enough to be
- * scanned. */
+/*  capacity.c -- bit masks of free GPUs, one for each node: a site that the agent allocates is small enough to be
+ *  scanned. */
 #include "site-agent/core/capacity.h"
 
 #include <assert.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 
 typedef struct helio_node {
-    uint64_t free_gpus; /* bit g: GPU g is free */
+    uint64_t free_gpus; /* bit g: no attempt holds GPU g */
+    uint64_t others;    /* bit g: but others use it */
     int64_t cpus_used;
     int64_t memory_used;
 } helio_node_t;
@@ -25,6 +26,14 @@ struct helio_capacity {
 static uint64_t all_gpus(const helio_pool_t *pool)
 {
     return pool->gpus_per_node >= 64 ? UINT64_MAX : (UINT64_C(1) << pool->gpus_per_node) - 1;
+}
+
+static uint64_t offered(const helio_node_t *node)
+{
+#ifdef HELIO_MUTANT_others_ignored
+    return node->free_gpus;
+#endif
+    return node->free_gpus & ~node->others;
 }
 
 static uint32_t count_bits(uint64_t mask)
@@ -88,28 +97,26 @@ helio_slot_t *helio_slots_copy(const helio_slot_t *slots, uint32_t count)
 
 static bool node_fits(const helio_pool_t *pool, const helio_node_t *node, const helio_order_t *order)
 {
-    if (count_bits(node->free_gpus) < order->gpus_per_node)
+    if (count_bits(offered(node)) < order->gpus_per_node)
         return false;
     if (pool->cpus_per_node && node->cpus_used + (int64_t)order->cpus_per_node > (int64_t)pool->cpus_per_node)
         return false;
     if (!pool->memory_bytes_per_node || !order->memory_bytes_per_node)
         return true;
     uint64_t used = node->memory_used > 0 ? (uint64_t)node->memory_used : 0;
-    return used <= pool->memory_bytes_per_node &&
-           order->memory_bytes_per_node <= pool->memory_bytes_per_node - used;
+    return used <= pool->memory_bytes_per_node && order->memory_bytes_per_node <= pool->memory_bytes_per_node - used;
 }
 
 static helio_rc check_shape(const helio_pool_t *pool, const helio_order_t *order, helio_error_t *err)
 {
     if (order->nodes == 0 || order->nodes > pool->nodes)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes asked, the pool has %u", order->nodes,
-                          pool->nodes);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes asked, the pool has %u", order->nodes, pool->nodes);
     if (order->gpus_per_node > pool->gpus_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u GPUs a node asked, the pool's nodes have %u",
-                          order->gpus_per_node, pool->gpus_per_node);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u GPUs a node asked, the pool's nodes have %u", order->gpus_per_node,
+                          pool->gpus_per_node);
     if (pool->cpus_per_node && order->cpus_per_node > pool->cpus_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u CPUs a node asked, the pool's nodes have %u",
-                          order->cpus_per_node, pool->cpus_per_node);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u CPUs a node asked, the pool's nodes have %u", order->cpus_per_node,
+                          pool->cpus_per_node);
     if (pool->memory_bytes_per_node && order->memory_bytes_per_node > pool->memory_bytes_per_node)
         return helio_fail(err, HELIO_INFEASIBLE, "more memory a node asked than the pool's nodes have");
     return HELIO_OK;
@@ -120,8 +127,8 @@ static void take_node(helio_node_t *node, const helio_order_t *order, uint32_t i
 {
     *slot = (helio_slot_t){.node = index, .gpus = {list, order->gpus_per_node}};
     for (uint32_t i = 0; i < order->gpus_per_node; i++) {
-        list[i] = (uint32_t)__builtin_ctzll(node->free_gpus);
-        node->free_gpus &= node->free_gpus - 1;
+        list[i] = (uint32_t)__builtin_ctzll(offered(node));
+        node->free_gpus &= ~(UINT64_C(1) << list[i]);
     }
     node->cpus_used += order->cpus_per_node;
     node->memory_used += (int64_t)(order->memory_bytes_per_node & INT64_MAX);
@@ -137,27 +144,26 @@ helio_rc helio_capacity_take(helio_capacity_t *self, const helio_order_t *order,
     helio_rc rc = check_shape(pool->profile, order, err);
     if (rc != HELIO_OK)
         return rc;
-    /* How many nodes fit, by the number of their free GPUs: the fullest are taken first. */
+    /* How many nodes fit, by the number of their free GPUs: the fullest nodes are taken first. */
     uint32_t fitting[HELIO_JOB_GPUS_PER_NODE_MAX + 1] = {0}, total = 0;
     for (uint32_t n = 0; n < pool->profile->nodes; n++)
         if (node_fits(pool->profile, &pool->nodes[n], order)) {
-            fitting[count_bits(pool->nodes[n].free_gpus)]++;
+            fitting[count_bits(offered(&pool->nodes[n]))]++;
             total++;
         }
     if (total < order->nodes)
-        return helio_fail(err, HELIO_BUSY, "%u of %u nodes are free enough for %u GPUs each", total,
-                          order->nodes, order->gpus_per_node);
+        return helio_fail(err, HELIO_BUSY, "%u of %u nodes are free enough for %u GPUs each", total, order->nodes,
+                          order->gpus_per_node);
     uint32_t wanted[HELIO_JOB_GPUS_PER_NODE_MAX + 1] = {0}, missing = order->nodes;
     for (uint32_t k = 0; k <= HELIO_JOB_GPUS_PER_NODE_MAX && missing; k++) {
         wanted[k] = fitting[k] < missing ? fitting[k] : missing;
         missing -= wanted[k];
     }
-    helio_slot_t *slots =
-        helio_new(1, order->nodes * (sizeof *slots + order->gpus_per_node * sizeof(uint32_t)));
+    helio_slot_t *slots = helio_new(1, order->nodes * (sizeof *slots + order->gpus_per_node * sizeof(uint32_t)));
     uint32_t *list = (uint32_t *)(void *)(slots + order->nodes), count = 0;
     for (uint32_t n = 0; n < pool->profile->nodes && count < order->nodes; n++) {
         helio_node_t *node = &pool->nodes[n];
-        uint32_t k = count_bits(node->free_gpus);
+        uint32_t k = count_bits(offered(node));
         if (!wanted[k] || !node_fits(pool->profile, node, order))
             continue;
         wanted[k]--;
@@ -180,8 +186,8 @@ static uint64_t mask_of(const helio_pool_t *pool, const helio_slot_t *slot)
     return mask;
 }
 
-static void mark(helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
-                 uint32_t count, bool free_again)
+static void mark(helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots, uint32_t count,
+                 bool free_again)
 {
     uint32_t p = helio_site_pool_index(self->site, order->pool);
     if (p == UINT32_MAX)
@@ -197,6 +203,13 @@ static void mark(helio_capacity_t *self, const helio_order_t *order, const helio
         node->cpus_used += sign * order->cpus_per_node;
         node->memory_used += sign * (int64_t)(order->memory_bytes_per_node & INT64_MAX);
     }
+}
+
+uint32_t helio_capacity_leave_to_others(helio_capacity_t *self, uint32_t pool, const helio_slot_t *busy)
+{
+    helio_node_t *node = &self->pools[pool].nodes[busy->node];
+    node->others = mask_of(self->pools[pool].profile, busy) & node->free_gpus;
+    return count_bits(node->others);
 }
 
 void helio_capacity_retake(helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
@@ -238,7 +251,7 @@ void helio_capacity_pool(const helio_capacity_t *self, uint32_t index, helio_are
     uint32_t free_gpus = 0;
     for (uint32_t n = 0; n < profile->nodes; n++) {
         const helio_node_t *node = &pool->nodes[n];
-        uint32_t k = count_bits(node->free_gpus);
+        uint32_t k = count_bits(offered(node));
         capacity.free_nodes.items[k]++;
         free_gpus += k;
         int64_t cpus = (int64_t)profile->cpus_per_node - node->cpus_used;

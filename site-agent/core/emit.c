@@ -1,7 +1,7 @@
-/*  emit.c -- how the files of the core say what is to be done. */
+/*  emit.c -- how the files of the core emit effects. */
 #include <assert.h>
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/internal.h"
 
 void helio_agent_emit(helio_agent_core_t *self, uint32_t kind, const void *record)
 {

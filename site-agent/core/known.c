@@ -1,5 +1,5 @@
-/*  known.c -- a hash table of job keys. Nothing walks it in its own order except the sweep, so replays are
- * alike. */
+/*  known.c -- a hash table of job keys. Only the sweep walks it in table order, so that replays give the same
+ *  results. */
 #include "site-agent/core/known.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*  lease.c -- how long attempts under `lease` and `eager` can run without a renewal from the broker.
  *
- *  The lease counts from our own sending, on CLOCK_BOOTTIME, so it ends here before the broker declares it
- * ended. The caller of helio_lease_due stops the attempts.
+ *  The lease counts from the agent's own sending, on CLOCK_BOOTTIME, so it ends here before the broker declares it
+ *  ended. The caller of helio_lease_due stops the attempts.
  */
 #include "site-agent/core/lease.h"
 
@@ -33,10 +33,10 @@ bool helio_lease_is_valid(const helio_agent_core_t *self)
 
 void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t lease_ms)
 {
-    if (lease_ms == 0 || lease_ms > (uint64_t)INT32_MAX * 1000)
+    if (lease_ms == 0 || lease_ms > (uint64_t)INT32_MAX * 1000 || from_boot_ms > self->event->now_ms)
         return;
     int64_t until = from_boot_ms + (int64_t)lease_ms;
-    if (from_boot_ms > self->event->now_ms || until <= self->meta.lease_boot_ms)
+    if (until <= self->meta.lease_boot_ms)
         return;
     assert(self->loaded);
     self->meta.lease_boot_ms = until;
@@ -44,13 +44,37 @@ void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t 
     self->meta.lease_ms = lease_ms;
     self->lease_stage = STAGE_VALID;
     if (self->attempts.leased)
-        self->meta_changed = true; /* without such attempts a restart has nothing to count for */
-    helio_afx_lease_t lease = {stop_at_ms(self)};
+        self->meta_changed = true; /* without such attempts no count is needed after a restart */
+    self->lease_changed = true;
+}
+
+/*  A copy that this journal does not know is nobody's: the broker may place its job again when the lease of that time
+ *  is over. Of what was found, only what the broker has kept is prolonged. */
+static bool is_prolonged(const helio_attempt_t *attempt)
+{
+#ifdef HELIO_MUTANT_unkept_is_prolonged
+    if (attempt->found)
+        return true;
+#endif
+    return !attempt->over && !attempt->fenced && (helio_attempt_leased(attempt) || attempt->kept);
+}
+
+void helio_lease_tell(helio_agent_core_t *self)
+{
+    if (!self->lease_changed)
+        return;
+    self->lease_changed = false;
+    helio_afx_lease_t lease = {.deadline_boot_ms = stop_at_ms(self)};
+    lease.attempts.items =
+        helio_arena_alloc(self->effects->arena, self->attempts.count + 1, sizeof *lease.attempts.items);
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
+        if (is_prolonged(attempt) && lease.attempts.count < HELIO_LEASED_MAX)
+            lease.attempts.items[lease.attempts.count++] =
+                (helio_attempt_ref_t){attempt->order.key, attempt->order.epoch};
     helio_agent_emit(self, HELIO_AGENT_FX_LEASE, &lease);
 }
 
-/*  The earlier of the two clocks' counts: CLOCK_BOOTTIME starts over with the machine, the wall clock may be
- * set. */
+/*  The earlier by two clocks: CLOCK_BOOTTIME starts anew with the machine, and the wall clock can be set. */
 void helio_lease_loaded(helio_agent_core_t *self)
 {
     if (!self->meta.lease_boot_ms)
@@ -59,7 +83,7 @@ void helio_lease_loaded(helio_agent_core_t *self)
     if (by_wall < self->meta.lease_boot_ms)
         self->meta.lease_boot_ms = by_wall;
     if (self->meta.lease_boot_ms <= 0)
-        self->meta.lease_boot_ms = 1; /* ended before this machine started: 0 would say that there was none */
+        self->meta.lease_boot_ms = 1; /* it ended before this machine started; 0 would mean that no lease exists */
 }
 
 bool helio_lease_due(helio_agent_core_t *self, uint32_t *ret_mode)

@@ -1,6 +1,5 @@
-/*  orders.c -- the broker's orders and stops. The guards come in the order of the guarantees: an older incarnation is
- * ignored, a repeated order changes nothing, an older epoch never starts.
- */
+/*  orders.c -- the broker's orders and stops. The checks come in the order of the guarantees: another incarnation than
+ *  the session's is ignored, a repeated order changes nothing, an older epoch never starts. */
 #include "site-agent/core/orders.h"
 
 #include "federation/reason/codes.h"
@@ -8,8 +7,7 @@
 #include "site-agent/core/life.h"
 #include "site-agent/core/reports.h"
 
-/*  Reports that a broker does not acknowledge must not fill the disk: beyond this it is given nothing more.
- */
+/*  Reports that a broker does not acknowledge must not fill the disk. Above this number, new orders are refused. */
 enum { PENDING_MAX = 200000 };
 
 static void refuse(helio_agent_core_t *self, const helio_order_t *order, helio_cause_t cause, const char *explanation)
@@ -30,9 +28,13 @@ static helio_cause_t not_ready(const helio_agent_core_t *self, const helio_order
     *ret_explanation = NULL;
     if (self->reconcile_only)
         *ret_explanation = "the site's journal was damaged and is being reconciled";
+    else if (self->disk_full)
+        *ret_explanation = "the disk of the site's state is full";
     else if (!helio_session_is_open(self))
         *ret_explanation = "the inventory is not closed";
-    else if (self->attempts.found)
+    else if (!self->surveyed)
+        *ret_explanation = "the site does not know yet what runs here";
+    else if (self->capacity && self->attempts.found) /* elsewhere the cluster's scheduler knows its size */
         *ret_explanation = "an attempt of unknown size runs here";
     else if (order->on_site_loss != HELIO_SITE_LOSS_STRICT && !helio_lease_is_valid(self))
         *ret_explanation = "the site holds no lease";
@@ -42,8 +44,8 @@ static helio_cause_t not_ready(const helio_agent_core_t *self, const helio_order
     return self->attempts.count >= self->options.attempts_max ? HELIO_CAUSE_TOO_MANY : HELIO_CAUSE_NONE;
 }
 
-/*  Takes capacity where the agent places attempts. Elsewhere the cluster's scheduler has a queue, so only what the pool
- * can never hold is refused. */
+/*  Takes capacity if the core allocates. Elsewhere the cluster's scheduler has a queue, so only an order that the pool
+ *  can never hold is refused. */
 static helio_rc place(helio_agent_core_t *self, const helio_order_t *order, helio_slot_t **ret_slots,
                       uint32_t *ret_count, helio_error_t *err)
 {
@@ -55,8 +57,8 @@ static helio_rc place(helio_agent_core_t *self, const helio_order_t *order, heli
     const helio_pool_t *pool = &self->profile.pools.items[p];
     uint32_t most = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
     if (order->nodes == 0 || order->nodes > most || order->gpus_per_node > pool->gpus_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes of %u GPUs asked, the pool has %u of %u",
-                          order->nodes, order->gpus_per_node, most, pool->gpus_per_node);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes of %u GPUs asked, the pool has %u of %u", order->nodes,
+                          order->gpus_per_node, most, pool->gpus_per_node);
     return HELIO_OK;
 }
 
@@ -86,7 +88,7 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
     const helio_known_t *known = helio_known_find(self->known, order->key);
     if (known && known->epoch == order->epoch) {
         self->figures.replays_total++;
-        /* Over and acknowledged: only a broker with an older database asks for it, and it needs another epoch. */
+        /* Over and acknowledged: only a broker with an older database orders it again, and it needs another epoch. */
         if (!helio_reports_resend(self, order->key, order->epoch) &&
             !helio_attempt_find(self, order->key, order->epoch))
             refuse(self, order, HELIO_CAUSE_STALE_EPOCH, "that attempt is over here");
@@ -108,7 +110,7 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
 
 void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *orders)
 {
-    if (orders->incarnation < self->meta.incarnation || helio_reports_count(self) > PENDING_MAX) {
+    if (orders->incarnation != self->meta.incarnation || helio_reports_count(self) > PENDING_MAX) {
         self->figures.ignored_total++;
         return;
     }
@@ -116,20 +118,23 @@ void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *order
         take_order(self, orders->incarnation, &orders->orders.items[i]);
 }
 
-/*  An attempt that is not here has stopped, and a late order must not start it. */
+/*  An attempt that is not here has stopped, and a late order must not start it. Whether it is here is known once the
+ *  backend has reported all that it holds: until then there is no answer, and the broker asks again. */
 static void stop_unknown(helio_agent_core_t *self, const helio_stop_t *stop)
 {
-    if (!helio_session_is_open(self) || self->reconcile_only || helio_reports_count(self) > PENDING_MAX) {
+    bool known = self->surveyed;
+#ifdef HELIO_MUTANT_unknown_is_not_here
+    known = true;
+#endif
+    if (!helio_session_is_open(self) || self->reconcile_only || !known || helio_reports_count(self) > PENDING_MAX) {
         self->figures.ignored_total++;
         return;
     }
     if (helio_reports_resend(self, stop->key, stop->epoch))
         return;
     helio_epoch_seen(self, helio_known_get(self->known, stop->key), stop->epoch);
-    helio_report_t report = {.key = stop->key,
-                             .epoch = stop->epoch,
-                             .kind = HELIO_REPORT_KIND_STOPPED,
-                             .cause = HELIO_CAUSE_NOT_HERE};
+    helio_report_t report = {
+        .key = stop->key, .epoch = stop->epoch, .kind = HELIO_REPORT_KIND_STOPPED, .cause = HELIO_CAUSE_NOT_HERE};
     helio_reports_add(self, &report);
 }
 

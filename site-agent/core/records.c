@@ -1,4 +1,4 @@
-/*  records.c -- the tables behind agent_core.h: records, events, effects, words. */
+/*  records.c -- the tables behind agent_core.h: records, events, effects, names. */
 #include "site-agent/core/agent_core.h"
 
 HELIO_RECORD_DEFINE(helio_slot, HELIO_SLOT_FIELDS)
@@ -16,13 +16,16 @@ HELIO_RECORD_DEFINE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_gpus, HELIO_AEV_GPUS_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_disk, HELIO_AEV_DISK_FIELDS)
 HELIO_RECORD_DEFINE(helio_afx_hello, HELIO_AFX_HELLO_FIELDS)
 HELIO_RECORD_DEFINE(helio_afx_inventory, HELIO_AFX_INVENTORY_FIELDS)
 HELIO_RECORD_DEFINE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
 HELIO_RECORD_DEFINE(helio_afx_start, HELIO_AFX_START_FIELDS)
 HELIO_RECORD_DEFINE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
+HELIO_RECORD_DEFINE(helio_attempt_ref, HELIO_ATTEMPT_REF_FIELDS)
 HELIO_RECORD_DEFINE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
 
 const helio_step_kind_t helio_agent_events[HELIO_AGENT_EVENT_COUNT] = {

@@ -46,12 +46,10 @@ uint32_t helio_reports_count(const helio_agent_core_t *self)
 
 bool helio_report_is_end(uint32_t kind)
 {
-    return kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED ||
-           kind == HELIO_REPORT_KIND_LOST;
+    return kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED || kind == HELIO_REPORT_KIND_LOST;
 }
 
-/*  A text of a backend can hold any bytes; in a report it is for people, and it must fit the journal and the
- * wire. */
+/*  A text of a backend can hold any bytes. In a report people read it, and it must fit the journal and the wire. */
 static void keep_text(helio_text_t *text, char *into, size_t capacity)
 {
     (void)helio_text_copy(*text, into, capacity);
@@ -66,8 +64,8 @@ static helio_pending_t *append(helio_reports_t *self, const helio_report_t *repo
     helio_pending_t *pending = helio_new(1, sizeof *pending);
     pending->report = *report;
     keep_text(&pending->report.explanation, pending->explanation, sizeof pending->explanation);
-    pending->report.reason = helio_cause_text(pending->report.cause, pending->report.explanation, pending->reason,
-                                              sizeof pending->reason);
+    pending->report.reason =
+        helio_cause_text(pending->report.cause, pending->report.explanation, pending->reason, sizeof pending->reason);
     keep_text(&pending->report.local_id, pending->local_id, sizeof pending->local_id);
     if (self->last)
         self->last->next = pending;
@@ -92,8 +90,7 @@ void helio_reports_add(helio_agent_core_t *self, const helio_report_t *report)
 
 void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report)
 {
-    assert(!self->reports->last ||
-           self->reports->last->report.seq < report->seq); /* the journal loads in order */
+    assert(!self->reports->last || self->reports->last->report.seq < report->seq); /* the journal loads in order */
     helio_report_t whole = *report;
     helio_cause_derive(report->reason, &whole.cause, &whole.explanation); /* written by an agent before version 4 */
     append(self->reports, &whole);
@@ -137,8 +134,7 @@ static void forget(helio_agent_core_t *self, const helio_report_t *report)
     helio_attempt_t *attempt = helio_attempt_find(self, report->key, report->epoch);
     if (!attempt || !attempt->over)
         return;
-    helio_jrow_attempt_t row = {.state = HELIO_JOB_QUEUED,
-                                .order = {.key = report->key, .epoch = report->epoch}};
+    helio_jrow_attempt_t row = {.state = HELIO_JOB_QUEUED, .order = {.key = report->key, .epoch = report->epoch}};
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
     helio_afx_forget_t gone = {report->key, report->epoch};
     helio_agent_emit(self, HELIO_AGENT_FX_FORGET, &gone);
@@ -147,7 +143,7 @@ static void forget(helio_agent_core_t *self, const helio_report_t *report)
 
 void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq)
 {
-    /* A number that was never given out is not an acknowledgement of anything. */
+    /* A number that was never used acknowledges nothing. */
     if (seq > self->meta.report_seq) {
         self->figures.ignored_total++;
         return;

@@ -1,5 +1,4 @@
-/*  session.c -- HELLO, WELCOME, inventory, verdicts, then everything else; and the clocks of an open session.
- */
+/*  session.c -- HELLO, WELCOME, inventory, verdicts, then everything else; and the clocks of an open session. */
 #include "site-agent/core/session.h"
 
 #include <assert.h>
@@ -25,7 +24,18 @@ void helio_session_connected(helio_agent_core_t *self)
     close_session(self);
     self->session.phase = HELIO_SESSION_HELLO;
     self->session.hello_ms = self->event->now_ms;
-    helio_afx_hello_t hello = {self->meta.incarnation, self->meta.broker_epoch, self->reconcile_only};
+    /* A copy of the journal shows a lower number than the broker has seen. Until a first session was open, what was
+     * reported since the start does not count: an older copy could come above that number by what it found. */
+    uint64_t mark = self->has_opened ? self->meta.report_seq + 1 : ++self->loaded_seq;
+    if (self->meta.report_seq < mark) {
+        self->meta.report_seq = mark;
+        self->meta_changed = true;
+    }
+    helio_afx_hello_t hello = {.incarnation_seen = self->meta.incarnation,
+                               .broker_epoch_seen = self->meta.broker_epoch,
+                               .reconcile_only = self->reconcile_only,
+                               .memory_since_ms = self->meta.memory_since_ms,
+                               .memory_mark = mark};
     helio_agent_emit(self, HELIO_AGENT_FX_SEND_HELLO, &hello);
 }
 
@@ -44,8 +54,8 @@ static void send_inventory(helio_agent_core_t *self)
         part.holdings.items = helio_arena_alloc(self->effects->arena, count, sizeof *part.holdings.items);
         part.holdings.count = count;
         for (uint32_t i = 0; i < count; i++, attempt = attempt->next)
-            part.holdings.items[i] = (helio_holding_t){attempt->order.key, attempt->order.epoch,
-                                                       attempt->state, attempt->order.dispatch_seq};
+            part.holdings.items[i] = (helio_holding_t){attempt->order.key, attempt->order.epoch, attempt->state,
+                                                       attempt->order.dispatch_seq};
         left -= count;
         part.last = left == 0;
         helio_agent_emit(self, HELIO_AGENT_FX_SEND_INVENTORY, &part);
@@ -56,8 +66,8 @@ static void send_inventory(helio_agent_core_t *self)
  * back. */
 static bool is_stale(const helio_agent_core_t *self, const helio_aev_welcome_t *welcome)
 {
-    return welcome->incarnation < self->meta.incarnation || (welcome->incarnation == self->meta.incarnation &&
-                                                             welcome->broker_epoch < self->meta.broker_epoch);
+    return welcome->incarnation < self->meta.incarnation ||
+           (welcome->incarnation == self->meta.incarnation && welcome->broker_epoch < self->meta.broker_epoch);
 }
 
 static uint64_t clamp_clock(uint64_t ms)
@@ -79,6 +89,11 @@ void helio_session_welcome(helio_agent_core_t *self, const helio_aev_welcome_t *
         self->meta.broker_epoch = welcome->broker_epoch;
         self->meta_changed = true;
     }
+    /* This journal is an older copy: its numbers go on above those that the newer one has used. */
+    if (self->meta.report_seq < welcome->memory_mark && welcome->memory_mark <= INT64_MAX) {
+        self->meta.report_seq = welcome->memory_mark;
+        self->meta_changed = true;
+    }
     self->session.phase = HELIO_SESSION_INVENTORY;
     send_inventory(self);
 }
@@ -96,13 +111,14 @@ static void summarise(helio_agent_core_t *self)
     helio_summary_send(self);
 }
 
-/*  Every holding has been ruled on: what was waiting for that goes out, reports first. */
+/*  Every attempt has its verdict: messages that waited for that are sent, reports first. */
 static void open_session(helio_agent_core_t *self)
 {
     self->session.phase = HELIO_SESSION_OPEN;
+    self->has_opened = true;
     self->reconcile_only = false;
     helio_reports_resend_all(self);
-    /* The broker answered our HELLO after we sent it, so a lease from then on is one that it has granted. */
+    /* The broker answered a HELLO after the agent sent it, so a lease from that time is one that it has granted. */
     helio_lease_grant(self, self->session.hello_ms, self->session.welcome.lease_ms);
     renew(self);
     helio_summary_ask_all(self);
@@ -113,11 +129,16 @@ static void open_session(helio_agent_core_t *self)
 static void rule(helio_agent_core_t *self, const helio_attempt_verdict_t *attempt_verdict)
 {
     helio_attempt_t *attempt = helio_attempt_find(self, attempt_verdict->key, attempt_verdict->epoch);
-    if (!attempt || attempt->over || attempt_verdict->verdict == HELIO_VERDICT_KEEP)
+    if (!attempt || attempt->over)
         return;
+    if (attempt_verdict->verdict == HELIO_VERDICT_KEEP) {
+        self->lease_changed = self->lease_changed || (attempt->found && !attempt->kept && self->meta.lease_boot_ms);
+        attempt->kept = attempt->found;
+        return;
+    }
     if (attempt_verdict->verdict == HELIO_VERDICT_FENCED) {
         attempt->fenced = true;
-        /* A newer copy runs elsewhere, or may: this one must not write at the same time. */
+        /* A newer copy of the agent runs elsewhere, or may: this one must not write at the same time. */
         helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, HELIO_CAUSE_FENCED, (helio_text_t){0});
     } else {
         helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, HELIO_CAUSE_RULED, (helio_text_t){0});

@@ -1,8 +1,8 @@
-/*  session.h -- hello, welcome, inventory, verdicts, then everything else; the clocks of an open session. */
+/*  session.h -- HELLO, WELCOME, inventory, verdicts, then everything else; the clocks of an open session. */
 #ifndef HELIO_AGENT_SESSION_H
 #define HELIO_AGENT_SESSION_H
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/internal.h"
 
 void helio_session_connected(helio_agent_core_t *self);
 void helio_session_disconnected(helio_agent_core_t *self);

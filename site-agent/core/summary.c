@@ -1,22 +1,21 @@
-/*  summary.c -- what the site offers now: everything at first, then what differs from the summary before. An
- * empty change is sent as well: it is the sign of life, and carries the last dispatch that the figures
- * contain.
- */
+/*  summary.c -- what the site offers now: everything at first, then the differences from the summary before. An empty
+ *  change is sent too: it is the sign of life, and carries the last dispatch that the figures contain. */
 #include "site-agent/core/summary.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/reason/detail.h"
 #include "site-agent/core/reports.h"
 
-/*  A frame holds 1 MiB; a series of 192 points with its band takes about 5 KiB. The rest goes with the next
- * one. */
+/*  A frame holds 1 MiB; a series of 192 points with its band takes about 5 KiB. The rest follows with the next
+ *  summary. */
 enum { SERIES_PER_SUMMARY = 64 };
 
 struct helio_summary {
     uint64_t seq;
-    bool full; /* the next one names everything */
+    bool full; /* the next summary is a full one */
     helio_arena_t *sent_arena, *spare_arena;
     helio_pool_capacity_t *sent_pools; /* as last sent in this session */
     uint32_t sent_count;
@@ -63,18 +62,78 @@ static void count_jobs(const helio_agent_core_t *self, helio_pool_capacity_t *po
     }
 }
 
-static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
+/*  An attempt of unknown size runs here, or what runs here is unknown: so is which GPUs, CPUs and memory are in use.
+ *  No node is offered. */
+static void offer_nothing(helio_pool_capacity_t *pool)
 {
-    if (!self->capacity) {
-        *ret_pools = self->summary->reported.pools.items;
-        return self->summary->reported.pools.count;
-    }
+    pool->gpus_allocated = pool->gpus_total;
+    pool->cpus_free = 0;
+    pool->memory_free_bytes = 0;
+    for (uint32_t k = 0; k < pool->free_nodes.count; k++)
+        pool->free_nodes.items[k] = 0;
+}
+
+static bool offers(const helio_pool_capacity_t *pool, const helio_pool_t *profile)
+{
+    for (uint32_t k = profile->gpus_per_node > 0; k < pool->free_nodes.count; k++)
+        if (pool->free_nodes.items[k] && (k || pool->cpus_free))
+            return true;
+    return false;
+}
+
+/*  Why nothing of a pool is offered, where it is not the federation that uses all of it. */
+static uint32_t withheld(const helio_agent_core_t *self, const helio_pool_capacity_t *pool)
+{
+    helio_pool_use_t use = {0};
+    uint32_t p = helio_site_pool_index(&self->profile, pool->pool);
+    if (!self->surveyed)
+        return HELIO_DETAIL_WITHHELD_SURVEY;
+    if (self->capacity && self->attempts.found)
+        return HELIO_DETAIL_WITHHELD_UNKNOWN_RUN;
+    if (pool->withheld || p == UINT32_MAX || offers(pool, &self->profile.pools.items[p]))
+        return pool->withheld; /* the backend knows */
+    if (!pool->nodes_up)
+        return HELIO_DETAIL_WITHHELD_NODES;
+    if (pool->gpus_reserved)
+        return HELIO_DETAIL_WITHHELD_RESERVED;
+    (void)helio_agent_core_pool_use(self, p, &use);
+    return use.others || (self->capacity && self->figures.gpus_of_others) ? HELIO_DETAIL_WITHHELD_OTHERS
+                                                                          : HELIO_DETAIL_NONE;
+}
+
+/*  As the backend has reported them last, whose lists they share. Until all that it holds is known, none is taken as it
+ *  says: an entry without figures says why. */
+static uint32_t reported_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
+{
+    const helio_aev_capacity_t *reported = &self->summary->reported;
+    uint32_t count = self->surveyed ? reported->pools.count : self->profile.pools.count;
+    helio_pool_capacity_t *pools = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
+    for (uint32_t i = 0; i < count; i++)
+        pools[i] = self->surveyed ? reported->pools.items[i]
+                                  : (helio_pool_capacity_t){.pool = self->profile.pools.items[i].name};
+    *ret_pools = pools;
+    return count;
+}
+
+static uint32_t allocated_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
+{
     uint32_t count = self->profile.pools.count;
     helio_pool_capacity_t *pools = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
-    for (uint32_t p = 0; p < count; p++)
+    for (uint32_t p = 0; p < count; p++) {
         helio_capacity_pool(self->capacity, p, self->effects->arena, &pools[p]);
+        if (self->attempts.found || !self->surveyed)
+            offer_nothing(&pools[p]);
+    }
     count_jobs(self, pools);
     *ret_pools = pools;
+    return count;
+}
+
+static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
+{
+    uint32_t count = self->capacity ? allocated_pools(self, ret_pools) : reported_pools(self, ret_pools);
+    for (uint32_t i = 0; i < count; i++)
+        (*ret_pools)[i].withheld = withheld(self, &(*ret_pools)[i]);
     return count;
 }
 
@@ -121,7 +180,7 @@ static void keep_sent(helio_agent_core_t *self, const helio_pool_capacity_t *poo
         helio_record_copy(&helio_pool_capacity_type, arena, &pools[i], &self->summary->sent_pools[i]);
 }
 
-/*  Told by telemetry, or else modelled from the pools: allocated GPUs at full use, the others idle. */
+/*  As measured by telemetry, or else modelled from the pools: allocated GPUs at full use, the others idle. */
 static double power_w(const helio_agent_core_t *self, const helio_pool_capacity_t *pools, uint32_t count)
 {
     if (self->summary->series.power_w > 0)
@@ -147,8 +206,7 @@ static void add_series(helio_agent_core_t *self, helio_site_summary_t *summary)
     if (self->summary->full && self->summary->series.series.count)
         memset(self->summary->series_sent, 0, self->summary->series.series.count * sizeof(bool));
     uint32_t count = self->summary->series.series.count;
-    summary->series.items =
-        helio_arena_alloc(self->effects->arena, SERIES_PER_SUMMARY, sizeof *summary->series.items);
+    summary->series.items = helio_arena_alloc(self->effects->arena, SERIES_PER_SUMMARY, sizeof *summary->series.items);
     for (uint32_t i = 0; i < count && summary->series.count < SERIES_PER_SUMMARY; i++)
         if (!self->summary->series_sent[i]) {
             summary->series.items[summary->series.count++] = self->summary->series.series.items[i];
@@ -162,12 +220,12 @@ void helio_summary_send(helio_agent_core_t *self)
     helio_pool_capacity_t *pools = NULL;
     uint32_t count = current_pools(self, &pools);
     const helio_session_t *session = &self->session;
-    helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
-                                    .base_seq = self->summary->full ? 0 : self->summary->seq,
-                                    .dispatch_seen =
-                                        self->capacity ? session->dispatch_seen : session->dispatch_reported,
-                                    .power_w = power_w(self, pools, count),
-                                    .reports_pending = helio_reports_count(self)};
+    helio_site_summary_t summary = {
+        .wall_ms = self->event->wall_ms,
+        .base_seq = self->summary->full ? 0 : self->summary->seq,
+        .dispatch_seen = self->capacity ? session->dispatch_seen : session->dispatch_reported,
+        .power_w = power_w(self, pools, count),
+        .reports_pending = helio_reports_count(self)};
     summary.seq = ++self->summary->seq;
     summary.pools.items = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
     for (uint32_t i = 0; i < count; i++)
@@ -181,8 +239,8 @@ void helio_summary_send(helio_agent_core_t *self)
 
 static bool same_name(const helio_series_t *a, const helio_series_t *b)
 {
-    return a->signal == b->signal && helio_text_equal(a->pool, b->pool) &&
-           helio_text_equal(a->kind, b->kind) && helio_text_equal(a->factor, b->factor);
+    return a->signal == b->signal && helio_text_equal(a->pool, b->pool) && helio_text_equal(a->kind, b->kind) &&
+           helio_text_equal(a->factor, b->factor);
 }
 
 static const helio_series_t *find_series(const helio_aev_series_t *in, const helio_series_t *wanted,
@@ -196,7 +254,7 @@ static const helio_series_t *find_series(const helio_aev_series_t *in, const hel
     return NULL;
 }
 
-/*  What is the same as before is not sent again; what vanished can only be told by a full summary. */
+/*  Unchanged parts are not sent again; only a full summary can report that something vanished. */
 void helio_summary_series(helio_agent_core_t *self, const helio_aev_series_t *series)
 {
     helio_arena_t *arena = helio_arena_new();
@@ -219,12 +277,20 @@ void helio_summary_series(helio_agent_core_t *self, const helio_aev_series_t *se
     self->summary->series_sent = sent;
 }
 
+static bool names(const helio_aev_capacity_t *capacity, helio_text_t pool)
+{
+    for (uint32_t i = 0; i < capacity->pools.count; i++)
+        if (helio_text_equal(capacity->pools.items[i].pool, pool))
+            return true;
+    return false;
+}
+
 void helio_summary_capacity(helio_agent_core_t *self, const helio_aev_capacity_t *capacity)
 {
-    if (capacity->pools.count < self->summary->reported.pools.count)
-        self->summary->full = true; /* a change cannot say that a pool is gone */
-    /* Reported pools may be borrowed by the effects of this step: the former ones live until the next event.
-     */
+    for (uint32_t i = 0; i < self->summary->reported.pools.count; i++)
+        if (!names(capacity, self->summary->reported.pools.items[i].pool))
+            self->summary->full = true; /* a change cannot report that a pool is gone */
+    /* Effects of this step can borrow the reported pools, so the former ones live until the next event. */
     helio_arena_reset(self->summary->reported_arena);
     helio_record_copy(&helio_aev_capacity_type, self->summary->reported_arena, capacity, &self->summary->reported);
     self->session.dispatch_reported = self->session.dispatch_started;

@@ -1,4 +1,4 @@
-/*  complete.c -- what a site file implies about its feeds, and what contradicts itself across entries. */
+/*  complete.c -- what a site file implies about its feeds, and contradictions between its entries. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,9 +42,8 @@ static void imply_text(helio_text_t *value, helio_text_t implied)
 static void make_absolute(const completion_t *self, helio_text_t *path)
 {
     if (path->size)
-        *path = path->data[0] == '/'
-                    ? helio_arena_text(self->arena, *path)
-                    : helio_arena_printf(self->arena, "%s/%.*s", self->folder, HELIO_TEXT_ARGS(*path));
+        *path = path->data[0] == '/' ? helio_arena_text(self->arena, *path)
+                                     : helio_arena_printf(self->arena, "%s/%.*s", self->folder, HELIO_TEXT_ARGS(*path));
 }
 
 static void imply_map(helio_feed_t *feed)
@@ -75,11 +74,10 @@ static void imply_map(helio_feed_t *feed)
 
 static void imply_defaults(const completion_t *self, helio_feed_t *feed)
 {
-    static const char *const first_units[] = {
-        [HELIO_FEED_CARBON] = "g/kWh",    [HELIO_FEED_ELECTRICITY] = "USD/kWh",
-        [HELIO_FEED_PRICE] = "USD/GPU-h", [HELIO_FEED_PUE] = "1",
-        [HELIO_FEED_POWER] = "W",         [HELIO_FEED_LOAD] = "1",
-        [HELIO_FEED_METER] = "kWh"};
+    static const char *const first_units[] = {[HELIO_FEED_CARBON] = "g/kWh",    [HELIO_FEED_ELECTRICITY] = "USD/kWh",
+                                              [HELIO_FEED_PRICE] = "USD/GPU-h", [HELIO_FEED_PUE] = "1",
+                                              [HELIO_FEED_POWER] = "W",         [HELIO_FEED_LOAD] = "1",
+                                              [HELIO_FEED_METER] = "kWh"};
     imply_map(feed);
     imply(&feed->name, helio_feed_source_name(feed->source));
     imply(&feed->unit, first_units[feed->signal]);
@@ -102,7 +100,7 @@ static bool begins(helio_text_t text, const char *with)
     return text.size >= size && memcmp(text.data, with, size) == 0;
 }
 
-/*  Where a secret may go: over TLS, or not over a network at all. */
+/*  Where a secret may be sent: over TLS, or not over a network at all. */
 static bool is_private(helio_text_t url)
 {
     static const char *const here[] = {"http://127.0.0.1", "http://localhost", "http://[::1]"};
@@ -116,17 +114,15 @@ static bool is_private(helio_text_t url)
     return false;
 }
 
-static helio_rc check_url(const completion_t *self, const helio_feed_t *feed, const char *key,
-                          helio_text_t url)
+static helio_rc check_url(const completion_t *self, const helio_feed_t *feed, const char *key, helio_text_t url)
 {
     if (!url.size)
         return HELIO_OK;
     if (!begins(url, "https://") && !begins(url, "http://"))
         return refuse(self, "%s begins with neither https:// nor http://", key);
     if ((feed->secrets.count || feed->login.user.size) && !is_private(url))
-        return refuse(
-            self, "%s is plain http to another machine, so secrets would be readable on the way; use https",
-            key);
+        return refuse(self, "%s is plain http to another machine, so secrets would be readable on the way; use https",
+                      key);
     for (uint32_t i = 0; i < url.size; i++)
         if ((unsigned char)url.data[i] <= ' ' || url.data[i] == 0x7f)
             return refuse(self, "%s holds a blank or control character", key);
@@ -134,14 +130,12 @@ static helio_rc check_url(const completion_t *self, const helio_feed_t *feed, co
 }
 
 /*  One header is one line. */
-static helio_rc check_headers(const completion_t *self, const helio_pair_t *items, uint32_t count,
-                              bool values)
+static helio_rc check_headers(const completion_t *self, const helio_pair_t *items, uint32_t count, bool values)
 {
     for (uint32_t i = 0; i < count; i++) {
         helio_text_t name = items[i].name;
         for (uint32_t n = 0; n < name.size; n++)
-            if ((unsigned char)name.data[n] <= ' ' || (unsigned char)name.data[n] >= 0x7f ||
-                name.data[n] == ':')
+            if ((unsigned char)name.data[n] <= ' ' || (unsigned char)name.data[n] >= 0x7f || name.data[n] == ':')
                 return refuse(self, "'%.*s' cannot be the name of a header", HELIO_TEXT_ARGS(name));
         for (uint32_t n = 0; values && n < items[i].value.size; n++)
             if ((unsigned char)items[i].value.data[n] < ' ')
@@ -209,11 +203,10 @@ static helio_rc check_feed(const completion_t *self, const helio_feed_t *feed)
     return check_source(self, feed);
 }
 
-/*  One feed of each kind, whatever its factor: the broker keeps one series of a kind. */
+/*  One feed of each kind, whatever its factor: the broker keeps one series of each kind. */
 static bool is_twin(const helio_feed_t *a, const helio_feed_t *b)
 {
-    return a->signal == b->signal && helio_text_equal(a->pool, b->pool) &&
-           helio_text_equal(a->kind, b->kind) &&
+    return a->signal == b->signal && helio_text_equal(a->pool, b->pool) && helio_text_equal(a->kind, b->kind) &&
            (a->signal != HELIO_FEED_LOAD || helio_text_equal(a->name, b->name));
 }
 
@@ -263,8 +256,7 @@ helio_rc helio_feeds_settings_complete(helio_feeds_settings_t *self, const helio
         (void)snprintf(completion.at, sizeof completion.at, "windows[%u]", i);
         rc = check_window(&completion, self, &self->windows.items[i]);
     }
-    if (rc == HELIO_OK && (self->windows.count || self->tariff.count) &&
-        !helio_zone_name_is_good(profile->timezone))
+    if (rc == HELIO_OK && (self->windows.count || self->tariff.count) && !helio_zone_name_is_good(profile->timezone))
         rc = helio_fail(err, HELIO_INVALID, "timezone: '%.*s' is not the name of a time zone",
                         HELIO_TEXT_ARGS(profile->timezone));
     return rc;

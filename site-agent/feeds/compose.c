@@ -1,3 +1,4 @@
+/*  compose.c -- composes the published series of a site from profile, tariff, feeds, windows and backend. */
 #include "site-agent/feeds/compose.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ enum { POWER_FRESH_H = 2 };
 static void add_carbon(composer_t *self)
 {
     const double static_g = self->from->profile->carbon_g_per_kwh;
-    bool told = false; /* an average by the hour: the yearly one adds nothing */
+    bool told = false; /* an hourly average: a yearly one adds nothing */
     for (uint32_t i = 0; self->from->settings && i < self->from->settings->feeds.count; i++) {
         const helio_feed_t *feed = &self->from->settings->feeds.items[i];
         if (feed->signal != HELIO_FEED_CARBON || !composer_add_feed(self, HELIO_SIGNAL_CARBON, feed, 0))
@@ -25,11 +26,11 @@ static void add_carbon(composer_t *self)
     helio_series_t *series = composer_add_constant(self, HELIO_SIGNAL_CARBON, HELIO_TEXT("static"), static_g);
     series->kind = HELIO_TEXT("average");
     series->factor = HELIO_TEXT("lifecycle");
-    series->estimated = true; /* a yearly figure stands for every hour */
+    series->estimated = true; /* a yearly figure holds for every hour */
 }
 
-/*  Line after line takes what the ones before left of each hour; where two lines share a part of an hour, the
- * rest of that hour is taken by share, not by minute: within an hour that is near enough. */
+/*  Each line of the tariff takes what the lines before it left of each hour. Where two lines share a part of an hour,
+ *  the rest of that hour is divided by share, not by minute, which is precise enough within an hour. */
 static void add_tariff(composer_t *self)
 {
     const helio_feeds_settings_t *settings = self->from->settings;
@@ -58,7 +59,7 @@ static void add_electricity(composer_t *self)
         add_tariff(self);
     else
         (void)composer_add_constant(self, HELIO_SIGNAL_ELECTRICITY, HELIO_TEXT("static"),
-                           self->from->profile->electricity_usd_per_kwh);
+                                    self->from->profile->electricity_usd_per_kwh);
 }
 
 static void add_prices(composer_t *self)
@@ -81,12 +82,13 @@ static void add_pue(composer_t *self)
     if (!feed || !composer_add_feed(self, HELIO_SIGNAL_PUE, feed, 1))
         (void)composer_add_constant(self, HELIO_SIGNAL_PUE, HELIO_TEXT("static"), self->from->profile->pue);
     helio_series_t *series = &self->out->series.items[self->out->series.count - 1];
-    for (uint32_t i = 0; i < HOURS; i++)
-        series->values.items[i] =
-            fmax(series->values.items[i], 1); /* less than what the computers draw is a fault of the feed */
+    const helio_f64s_t all[] = {series->values, series->p10, series->p90};
+    for (size_t n = 0; n < sizeof all / sizeof all[0]; n++)
+        for (uint32_t i = 0; i < all[n].count; i++)
+            all[n].items[i] = fmax(all[n].items[i], 1); /* a PUE below 1 is an error of the feed */
 }
 
-/*  What the backend says of pools without windows, and of anything else. */
+/*  The backend's series of pools without windows, and of anything else. */
 static void add_backend(composer_t *self)
 {
     uint32_t own = self->out->series.count;
@@ -115,8 +117,7 @@ static double power_of(const composer_t *self)
     return last != INT64_MIN && self->hour - last <= POWER_FRESH_H ? helio_hours_at(&hours, last) : -1;
 }
 
-void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *arena,
-                   helio_aev_series_t *ret_series)
+void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *arena, helio_aev_series_t *ret_series)
 {
     helio_zone_t *utc = from->zone ? NULL : helio_zone_fixed(0);
     helio_compose_t with_zone = *from;
@@ -125,8 +126,7 @@ void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *
     composer_t self = {
         .from = &with_zone, .wall_ms = wall_ms, .hour = helio_floor(wall_ms, HOUR_MS), .arena = arena, .out = &all};
     self.issued_ms = self.hour * HOUR_MS > from->opened_wall_ms ? self.hour * HOUR_MS : from->opened_wall_ms;
-    size_t most = 4 + 3 * (size_t)from->profile->pools.count +
-                  (from->settings ? from->settings->feeds.count : 0) +
+    size_t most = 4 + 3 * (size_t)from->profile->pools.count + (from->settings ? from->settings->feeds.count : 0) +
                   (from->backend ? from->backend->series.count : 0);
     all.series.items = helio_arena_alloc(arena, most, sizeof *all.series.items);
     add_carbon(&self);

@@ -1,4 +1,4 @@
-/*  compose_feed.c -- what one feed says of the hours to come, and what stands in for what it does not say. */
+/*  compose_feed.c -- the series of one feed for the hours ahead, and what replaces missing values. */
 #include <math.h>
 
 #include "federation/base/clock.h"
@@ -33,8 +33,8 @@ static helio_text_t last_good_source(composer_t *self, const helio_feed_t *feed,
     return helio_arena_printf(self->arena, "%.*s, last good %.13sZ", HELIO_TEXT_ARGS(feed->name), time);
 }
 
-/*  The running hour as it came true, then what the source foresees, then what we do. Returns how many hours
- * after the running one are the source's. */
+/*  The current hour's actual value, then the source's forecast, then the built-in one. Returns how many hours after the
+ *  current one are the source's. */
 static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forecast_t *own, double *values)
 {
     helio_hours_t hours = helio_track_hours(track);
@@ -45,8 +45,7 @@ static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forec
         double ahead = helio_track_ahead(track, hour + (int64_t)i);
         theirs += i > 0 && !isnan(ahead);
         values[i] = !isnan(actual) ? actual : !isnan(ahead) ? ahead : own->count ? own->values[i] : before;
-        if (isnan(values[i])) /* a source without a past that says nothing of this hour: its next word will do
-                               */
+        if (isnan(values[i])) /* a source without a history and without a value for this hour: its next value is used */
             for (uint32_t n = i + 1; n < HOURS && isnan(values[i]); n++)
                 values[i] = helio_track_ahead(track, hour + (int64_t)n);
         before = values[i];
@@ -54,9 +53,9 @@ static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forec
     return theirs;
 }
 
-/*  As wide as the built-in forecaster's, around whatever the value is; nothing where it knows none. */
-static void add_band(composer_t *self, helio_series_t *series, const helio_track_t *track,
-                     const helio_forecast_t *own, double least)
+/*  As wide as the built-in forecaster's band, around each value; no band where it has none. */
+static void add_band(composer_t *self, helio_series_t *series, const helio_track_t *track, const helio_forecast_t *own,
+                     double least)
 {
     if (!own->p10)
         return;
@@ -83,11 +82,10 @@ static void add_fresh(composer_t *self, uint32_t signal, const helio_feed_t *fee
     helio_forecast_make(&hours, self->hour, HOURS, least, self->arena, &own);
     uint32_t theirs = fill(track, self->hour, &own, series->values.items);
     if (theirs == 0)
-        series->source =
-            helio_arena_printf(self->arena, "%.*s, built-in forecast", HELIO_TEXT_ARGS(feed->name));
+        series->source = helio_arena_printf(self->arena, "%.*s, built-in forecast", HELIO_TEXT_ARGS(feed->name));
     else if (theirs < HOURS - 1)
-        series->source = helio_arena_printf(self->arena, "%.*s, %uh of it built-in",
-                                            HELIO_TEXT_ARGS(feed->name), HOURS - 1 - theirs);
+        series->source = helio_arena_printf(self->arena, "%.*s, %uh of it built-in", HELIO_TEXT_ARGS(feed->name),
+                                            HOURS - 1 - theirs);
     if (track->success_wall_ms > series->issued_wall_ms && track->success_wall_ms <= self->wall_ms)
         series->issued_wall_ms = track->success_wall_ms;
     int64_t last = helio_hours_last(&hours, self->hour + 1);
@@ -101,7 +99,7 @@ static void add_last_good(composer_t *self, uint32_t signal, const helio_feed_t 
     int64_t last = helio_hours_last(&hours, self->hour + 1);
     helio_series_t *series = composer_add(self, signal, feed->name);
     series->estimated = true;
-    if (last == INT64_MIN) { /* it only ever foresaw */
+    if (last == INT64_MIN) { /* it has only ever sent forecasts */
         (void)fill(track, self->hour, &(helio_forecast_t){0}, series->values.items);
         series->source = last_good_source(self, feed, track->ahead_wall_ms / HOUR_MS);
     } else {
@@ -114,7 +112,7 @@ static void add_last_good(composer_t *self, uint32_t signal, const helio_feed_t 
     }
 }
 
-/*  False: the feed says nothing, something else has to stand in. */
+/*  False: the feed has no data, and something else has to replace it. */
 bool composer_add_feed(composer_t *self, uint32_t signal, const helio_feed_t *feed, double least)
 {
     double factor;

@@ -1,10 +1,10 @@
-/*  compose_windows.c -- what is kept of the pools by the clock or by demand, and what that leaves free. */
+/*  compose_windows.c -- what windows reserve of the pools, by the clock or by demand, and what that leaves free. */
 #include <math.h>
 #include <string.h>
 
 #include "site-agent/feeds/composer.h"
 
-/*  Of the hours from the running one on. */
+/*  The intervals of a schedule from the current hour on. */
 uint32_t composer_intervals(const composer_t *self, helio_text_t when, helio_interval_t **ret_intervals)
 {
     helio_schedule_t schedule;
@@ -15,7 +15,7 @@ uint32_t composer_intervals(const composer_t *self, helio_text_t when, helio_int
                                     ret_intervals);
 }
 
-/*  How much of each hour from the running one on lies inside: 0..1. */
+/*  The part of each hour from the current one on that lies within the schedule: 0..1. */
 void composer_shares(const composer_t *self, helio_text_t when, double shares[HOURS])
 {
     helio_interval_t *intervals;
@@ -31,10 +31,9 @@ void composer_shares(const composer_t *self, helio_text_t when, double shares[HO
         }
 }
 
-/*  In proportion to demand; its greatest value is that of the known past and the coming hours. False: nothing
- * is known, and the peak is kept, since inference that finds no GPU is worse than a job that waits. */
-static bool reserve_by_series(composer_t *self, const helio_window_t *window, double reserve[HOURS],
-                              int64_t *issued_ms)
+/*  In proportion to demand, relative to its largest value in the known past and the coming hours. False: demand is
+ *  unknown and the peak is reserved, since inference without a GPU is worse than a job that waits. */
+static bool reserve_by_series(composer_t *self, const helio_window_t *window, double reserve[HOURS], int64_t *issued_ms)
 {
     const helio_feed_t *feed = NULL;
     for (uint32_t i = 0; !feed && i < self->from->settings->feeds.count; i++)
@@ -43,21 +42,19 @@ static bool reserve_by_series(composer_t *self, const helio_window_t *window, do
             feed = &self->from->settings->feeds.items[i];
     uint32_t before = self->out->series.count;
     bool told =
-        feed && composer_add_feed(self, HELIO_SIGNAL_FREE_GPUS, feed, 0); /* a place to compute in; taken back below */
+        feed && composer_add_feed(self, HELIO_SIGNAL_FREE_GPUS, feed, 0); /* room to compute in; removed below */
     const helio_series_t *load = &self->out->series.items[before];
     double most = 0;
     for (uint32_t i = 0; told && i < HOURS; i++)
         most = fmax(most, load->values.items[i]);
     if (told && feed->source != HELIO_SOURCE_STATIC) {
-        helio_hours_t hours =
-            helio_track_hours(&self->from->tracks[feed - self->from->settings->feeds.items]);
+        helio_hours_t hours = helio_track_hours(&self->from->tracks[feed - self->from->settings->feeds.items]);
         for (uint32_t i = 0; i < hours.count; i++)
-            most = fmax(most, hours.values[i]); /* NAN is passed over */
+            most = fmax(most, hours.values[i]); /* fmax ignores NAN */
     }
     for (uint32_t i = 0; i < HOURS; i++)
-        reserve[i] += told && most > 0
-                          ? ceil(window->peak_gpus * fmax(load->values.items[i], 0) / most - 1e-9)
-                          : window->peak_gpus;
+        reserve[i] += told && most > 0 ? ceil(window->peak_gpus * fmax(load->values.items[i], 0) / most - 1e-9)
+                                       : window->peak_gpus;
     bool estimated = !told || load->estimated;
     if (told && load->issued_wall_ms > *issued_ms)
         *issued_ms = load->issued_wall_ms;
@@ -69,25 +66,23 @@ static const helio_series_t *backend_free(const composer_t *self, helio_text_t p
 {
     for (uint32_t i = 0; self->from->backend && i < self->from->backend->series.count; i++) {
         const helio_series_t *series = &self->from->backend->series.items[i];
-        if (series->signal == HELIO_SIGNAL_FREE_GPUS && helio_text_equal(series->pool, pool) &&
-            series->step_s && series->values.count)
+        if (series->signal == HELIO_SIGNAL_FREE_GPUS && helio_text_equal(series->pool, pool) && series->step_s &&
+            series->values.count)
             return series;
     }
     return NULL;
 }
 
-/*  At a time; before its begin the first value, after its end the last. */
+/*  The value at a time; before the series the first value, after it the last. */
 static double value_at(const helio_series_t *series, int64_t wall_ms)
 {
-    int64_t index = wall_ms < series->start_wall_ms
-                        ? 0
-                        : (wall_ms - series->start_wall_ms) / (INT64_C(1000) * series->step_s);
+    int64_t index =
+        wall_ms < series->start_wall_ms ? 0 : (wall_ms - series->start_wall_ms) / (INT64_C(1000) * series->step_s);
     return series->values.items[index < series->values.count ? (uint32_t)index : series->values.count - 1];
 }
 
-/*  True when the pool has windows at all; *ret_known: no guess was needed. */
-static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS], bool *ret_known,
-                       int64_t *issued_ms)
+/*  True if the pool has windows at all; *ret_known: no guess was needed. */
+static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS], bool *ret_known, int64_t *issued_ms)
 {
     const helio_windows_t *windows = &self->from->settings->windows;
     double shares[HOURS];
@@ -104,7 +99,7 @@ static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS
         }
         if (window->when.size)
             composer_shares(self, window->when, shares);
-        for (uint32_t i = 0; i < HOURS; i++) /* kept for a part of an hour is kept for the hour */
+        for (uint32_t i = 0; i < HOURS; i++) /* GPUs reserved for a part of an hour are reserved for the whole hour */
             reserve[i] += !window->when.size || shares[i] > 0 ? window->reserve_gpus : 0;
     }
     return any;
@@ -125,8 +120,8 @@ void composer_add_free(composer_t *self, const helio_pool_t *pool)
         issued_ms = backend->issued_wall_ms;
     series->issued_wall_ms = issued_ms;
     if (backend)
-        series->source = helio_arena_printf(self->arena, "%.40s less windows",
-                                            helio_arena_string(self->arena, backend->source));
+        series->source =
+            helio_arena_printf(self->arena, "%.40s less windows", helio_arena_string(self->arena, backend->source));
     for (uint32_t i = 0; i < HOURS; i++) {
         double all = backend ? value_at(backend, (self->hour + (int64_t)i) * HOUR_MS)
                              : (double)pool->nodes * pool->gpus_per_node;
@@ -134,7 +129,7 @@ void composer_add_free(composer_t *self, const helio_pool_t *pool)
     }
 }
 
-/*  The longest step that no begin or end of a window lies within: what is kept begins and ends on the minute. */
+/*  The longest step within which no window begins or ends: a reservation begins and ends on the minute. */
 static uint32_t step_of(const composer_t *self, helio_text_t pool)
 {
     static const uint32_t steps_s[] = {900, 300, 60};
@@ -172,7 +167,7 @@ static void add_window(composer_t *self, const helio_window_t *window, helio_ser
     }
 }
 
-/*  What is kept of a pool, and until when: the broker frees it in time. */
+/*  What is reserved of a pool, and until when: the broker frees it in time. */
 void composer_add_reserved(composer_t *self, helio_text_t pool)
 {
     const helio_windows_t *windows = self->from->settings ? &self->from->settings->windows : NULL;

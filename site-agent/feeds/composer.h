@@ -1,4 +1,4 @@
-/*  composer.h -- the series of the hours to come, under construction. Only compose*.c includes it. */
+/*  composer.h -- the series of the hours ahead, under construction. Only compose*.c includes it. */
 #ifndef HELIO_SITE_AGENT_FEEDS_COMPOSER_H
 #define HELIO_SITE_AGENT_FEEDS_COMPOSER_H
 
@@ -9,26 +9,26 @@ static const int64_t HOUR_MS = 3600000;
 
 typedef struct composer {
     const helio_compose_t *from;
-    int64_t wall_ms, hour; /* the running one */
-    int64_t issued_ms;     /* of what no feed says */
+    int64_t wall_ms, hour; /* the current hour */
+    int64_t issued_ms;     /* of values that no feed gives */
     helio_arena_t *arena;
     helio_aev_series_t *out;
 } composer_t;
 
 /* compose_feed.c */
-/*  One more, of an hour a value, from the running hour on; values zero. */
+/*  Adds a series with one value an hour, from the current hour on; values are zero. */
 helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t source);
 helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_text_t source, double value);
-/*  False: the feed says nothing, something else has to stand in. least: no value of its band is lower. */
+/*  False: the feed has no data, and something else has to replace it. least: lower bound of its band. */
 bool composer_add_feed(composer_t *self, uint32_t signal, const helio_feed_t *feed, double least);
 const helio_feed_t *composer_feed_of(const composer_t *self, uint32_t signal, helio_text_t pool); /* NULL = none */
 
 /* compose_windows.c */
-/*  Of the hours from the running one on. */
+/*  The intervals of a schedule from the current hour on. */
 uint32_t composer_intervals(const composer_t *self, helio_text_t when, helio_interval_t **ret_intervals);
-/*  How much of each hour from the running one on lies inside: 0..1. */
+/*  The part of each hour from the current one on that lies within the schedule: 0..1. */
 void composer_shares(const composer_t *self, helio_text_t when, double shares[HOURS]);
-/*  What windows leave free of a pool, and what they keep of it; nothing of one that has none. */
+/*  What windows leave free of a pool, and what they reserve; nothing for a pool without windows. */
 void composer_add_free(composer_t *self, const helio_pool_t *pool);
 void composer_add_reserved(composer_t *self, helio_text_t pool);
 

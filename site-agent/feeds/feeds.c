@@ -1,3 +1,5 @@
+/*  feeds.c -- runs the feeds: asks each source in its rhythm, keeps its track, and tells when there is news to
+ *  publish. */
 #include "site-agent/feeds/feeds.h"
 
 #include <assert.h>
@@ -9,7 +11,7 @@
 #include <unistd.h>
 
 #include "site-agent/feeds/compose.h"
-#include "site-agent/feeds/round.h"
+#include "site-agent/feeds/feed_round.h"
 #include "site-agent/feeds/store.h"
 
 enum { AT_ONCE = 4, FIRST_RETRY_MS = 60000, SAVE_EVERY_MS = 3600000, UNCHANGED_MS = 12 * 3600000 };
@@ -23,14 +25,14 @@ typedef struct line {
     helio_round_t *round; /* NULL: static */
     int64_t due_ms;       /* CLOCK_BOOTTIME */
     uint32_t failures;    /* in a row */
-} tenant_queue_t;
+} line_t;
 
 struct helio_feeds {
     helio_feeds_options_t options;
     char *state_dir;
     helio_zone_t *zone;
     helio_track_t *tracks;
-    tenant_queue_t *lines;
+    line_t *lines;
     uint32_t count;
     helio_fetcher_t *fetcher;
     helio_commands_t *commands;
@@ -38,7 +40,7 @@ struct helio_feeds {
     bool by_hour; /* something changes with the hour: a feed, a tariff, a window */
     bool news;
     int64_t published_wall_ms; /* INT64_MIN = never */
-    int64_t now_ms, wall_ms;   /* as told last */
+    int64_t now_ms, wall_ms;   /* as of the last call */
     int64_t save_due_ms;       /* CLOCK_BOOTTIME; INT64_MAX = nothing to write */
 };
 
@@ -48,12 +50,10 @@ static void note(const helio_feeds_t *self, const helio_feed_t *feed, bool well,
         self->options.on_note(self->options.arg, &(helio_feed_note_t){feed, well, text});
 }
 
-/* ---- rounds
- * ---------------------------------------------------------------------------------------------------------
- */
+/*  ---- rounds ------------------------------------------------------------------------------------------------- */
 
-/*  A minute after the first failure, then twice as long each time, up to the feed's own rhythm. */
-static int64_t pause_ms(const tenant_queue_t *line)
+/*  A minute after the first failure, then twice as long each time, up to the feed's own period. */
+static int64_t pause_ms(const line_t *line)
 {
     int64_t every_ms = (int64_t)line->feed->every_ms, pause = FIRST_RETRY_MS;
     for (uint32_t i = 1; i < line->failures && pause < every_ms; i++)
@@ -63,7 +63,7 @@ static int64_t pause_ms(const tenant_queue_t *line)
 
 static void on_round(void *arg, const helio_points_t *points, const char *complaint)
 {
-    tenant_queue_t *line = arg;
+    line_t *line = arg;
     helio_feeds_t *self = line->feeds;
     char text[800];
     uint32_t taken = points->count ? helio_track_take(line->track, points, self->wall_ms) : 0;
@@ -92,7 +92,7 @@ static void on_round(void *arg, const helio_points_t *points, const char *compla
 static void begin_due(helio_feeds_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++) {
-        tenant_queue_t *line = &self->lines[i];
+        line_t *line = &self->lines[i];
         if (line->round && !helio_round_runs(line->round) && line->due_ms <= self->now_ms)
             helio_round_begin(line->round, self->wall_ms);
     }
@@ -102,8 +102,7 @@ static void save(helio_feeds_t *self)
 {
     helio_error_t err = {0};
     self->save_due_ms = INT64_MAX;
-    if (self->state_dir &&
-        helio_tracks_save(self->state_dir, self->options.settings, self->tracks, &err) != HELIO_OK)
+    if (self->state_dir && helio_tracks_save(self->state_dir, self->options.settings, self->tracks, &err) != HELIO_OK)
         note(self, NULL, false, err.text);
 }
 
@@ -114,8 +113,7 @@ static helio_rc read_zone(helio_feeds_t *self, helio_error_t *err)
     helio_text_t name = self->options.profile->timezone;
     char path[512];
     if (!helio_zone_name_is_good(name))
-        return helio_fail(err, HELIO_INVALID, "timezone: '%.*s' is not the name of a time zone",
-                          HELIO_TEXT_ARGS(name));
+        return helio_fail(err, HELIO_INVALID, "timezone: '%.*s' is not the name of a time zone", HELIO_TEXT_ARGS(name));
     (void)snprintf(path, sizeof path, "%s/%.*s", self->options.zones ? self->options.zones : ZONES,
                    HELIO_TEXT_ARGS(name));
     FILE *file = fopen(path, "re");
@@ -137,10 +135,8 @@ static helio_rc read_zone(helio_feeds_t *self, helio_error_t *err)
 static helio_rc make_sources(helio_feeds_t *self, helio_error_t *err)
 {
     static const char *const environment[] = {"LC_ALL=C.UTF-8", NULL};
-    helio_commands_options_t options = {.path = "/usr/local/bin:/usr/bin:/bin",
-                                        .env = environment,
-                                        .at_once = AT_ONCE,
-                                        .queue_max = HELIO_FEEDS_MAX};
+    helio_commands_options_t options = {
+        .path = "/usr/local/bin:/usr/bin:/bin", .env = environment, .at_once = AT_ONCE, .queue_max = HELIO_FEEDS_MAX};
     helio_rc rc = helio_commands_new(&options, &self->commands, err);
     if (rc == HELIO_OK)
         rc = helio_fetcher_new(&self->fetcher, err);
@@ -148,8 +144,7 @@ static helio_rc make_sources(helio_feeds_t *self, helio_error_t *err)
         return rc;
     struct epoll_event in = {.events = EPOLLIN};
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (self->epoll < 0 ||
-        epoll_ctl(self->epoll, EPOLL_CTL_ADD, helio_commands_fd(self->commands), &in) != 0 ||
+    if (self->epoll < 0 || epoll_ctl(self->epoll, EPOLL_CTL_ADD, helio_commands_fd(self->commands), &in) != 0 ||
         epoll_ctl(self->epoll, EPOLL_CTL_ADD, helio_fetcher_fd(self->fetcher), &in) != 0)
         return helio_fail(err, HELIO_IO, "epoll: %s", strerror(errno));
     return HELIO_OK;
@@ -162,8 +157,8 @@ static void make_lines(helio_feeds_t *self)
     self->tracks = helio_new(self->count + 1, sizeof *self->tracks);
     self->lines = helio_new(self->count + 1, sizeof *self->lines);
     for (uint32_t i = 0; i < self->count; i++) {
-        tenant_queue_t *line = &self->lines[i];
-        *line = (tenant_queue_t){self, &settings->feeds.items[i], &self->tracks[i], NULL, self->now_ms, 0};
+        line_t *line = &self->lines[i];
+        *line = (line_t){self, &settings->feeds.items[i], &self->tracks[i], NULL, self->now_ms, 0};
         helio_track_begin(line->track, self->wall_ms);
         helio_round_parts_t parts = {line->feed, self->fetcher, self->commands, on_round, line};
         if (line->feed->source == HELIO_SOURCE_STATIC)
@@ -177,9 +172,8 @@ static void make_lines(helio_feeds_t *self)
 static void load(helio_feeds_t *self)
 {
     helio_error_t err = {0};
-    helio_rc rc = self->state_dir
-                      ? helio_tracks_load(self->state_dir, self->options.settings, self->tracks, &err)
-                      : HELIO_NOT_FOUND;
+    helio_rc rc = self->state_dir ? helio_tracks_load(self->state_dir, self->options.settings, self->tracks, &err)
+                                  : HELIO_NOT_FOUND;
     if (rc != HELIO_OK && rc != HELIO_NOT_FOUND)
         note(self, NULL, false, err.text);
 }
@@ -231,7 +225,7 @@ void helio_feeds_destroy(helio_feeds_t **self_p)
     *self_p = NULL;
 }
 
-/* ---- the loop's side ----------------------------------------------------------------------------------- */
+/* ---- called by the loop ------------------------------------------------------------------------------------- */
 
 int helio_feeds_fd(const helio_feeds_t *self)
 {
@@ -243,7 +237,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/*  Until the clock on the wall shows another hour, or what never changes is said again. */
+/*  Until the wall clock shows another hour, or unchanged series are due again. */
 static int64_t next_publication_ms(const helio_feeds_t *self)
 {
     if (self->news || self->published_wall_ms == INT64_MIN)
@@ -255,8 +249,7 @@ static int64_t next_publication_ms(const helio_feeds_t *self)
 int64_t helio_feeds_next_ms(const helio_feeds_t *self)
 {
     int64_t next = earlier(next_publication_ms(self), self->save_due_ms);
-    next =
-        earlier(next, earlier(helio_fetcher_next_ms(self->fetcher), helio_commands_next_ms(self->commands)));
+    next = earlier(next, earlier(helio_fetcher_next_ms(self->fetcher), helio_commands_next_ms(self->commands)));
     for (uint32_t i = 0; i < self->count; i++)
         if (self->lines[i].round && !helio_round_runs(self->lines[i].round))
             next = earlier(next, self->lines[i].due_ms);
@@ -282,8 +275,8 @@ bool helio_feeds_news(const helio_feeds_t *self, int64_t wall_ms)
     return wall_ms / period_ms != self->published_wall_ms / period_ms;
 }
 
-void helio_feeds_publish(helio_feeds_t *self, const helio_aev_series_t *backend, int64_t wall_ms,
-                         helio_arena_t *arena, helio_aev_series_t *ret_series)
+void helio_feeds_publish(helio_feeds_t *self, const helio_aev_series_t *backend, int64_t wall_ms, helio_arena_t *arena,
+                         helio_aev_series_t *ret_series)
 {
     helio_compose_t from = {.profile = self->options.profile,
                             .settings = self->options.settings,

@@ -1,3 +1,4 @@
+/*  maps.c -- the table of known services: their URLs and the fields of their responses. */
 #include "site-agent/feeds/maps.h"
 
 #include <stddef.h>
@@ -7,11 +8,11 @@
         (literal), (uint32_t)sizeof(literal) - 1 \
     }
 
-/*  electricitymaps: v3, hourly g/kWh of consumption, flow-traced; life-cycle factors unless asked otherwise.
- * The history is of the last 24 hours. watttime: v3, five-minute marginal operating rates in lb/MWh: what is
- * burned, not what was built. The history needs a begin and an end. uk-carbon-intensity: half-hourly forecast
- * and, once it is past, actual, of generation and imports; no registration. carbon-aware-sdk: the Green
- * Software Foundation's own server, on an address of the operator's. */
+/*  electricitymaps: v3, hourly g/kWh of consumption, flow-traced; life-cycle factors by default. The history covers the
+ *  last 24 hours. watttime: v3, five-minute marginal operating rates in lb/MWh, of combustion without construction. The
+ *  history needs a start and an end. uk-carbon-intensity: half-hourly forecast and, afterwards, actual value of
+ *  generation and imports; no registration. carbon-aware-sdk: the Green Software Foundation's own server, on an address
+ *  of the operator's. */
 static const helio_feed_map_t maps[] = {
     {.name = "electricitymaps",
      .url = "https://api.electricitymaps.com/v3/carbon-intensity/history?zone={region}",
@@ -29,8 +30,7 @@ static const helio_feed_map_t maps[] = {
     {.name = "watttime",
      .url = "https://api.watttime.org/v3/"
             "historical?region={region}&start={day_ago}&end={now}&signal_type=co2_moer",
-     .forecast_url =
-         "https://api.watttime.org/v3/forecast?region={region}&signal_type=co2_moer&horizon_hours=48",
+     .forecast_url = "https://api.watttime.org/v3/forecast?region={region}&signal_type=co2_moer&horizon_hours=48",
      .login_url = "https://api.watttime.org/login",
      .token = "token",
      .kind = "marginal",
@@ -47,10 +47,8 @@ static const helio_feed_map_t maps[] = {
      .kind = "average",
      .factor = "direct",
      .unit = "g/kWh",
-     .fields = {.list = T("data"),
-                .time = T("from"),
-                .value = T("intensity.actual"),
-                .forecast = T("intensity.forecast")}},
+     .fields =
+         {.list = T("data"), .time = T("from"), .value = T("intensity.actual"), .forecast = T("intensity.forecast")}},
     {.name = "carbon-aware-sdk",
      .kind = "average",
      .factor = "lifecycle",

@@ -1,4 +1,4 @@
-/*  points_csv.c -- files and the output of programs: a header line, then a line a point. */
+/*  points_csv.c -- files and the output of programs: a header line, then one line for each point. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ typedef struct columns {
     int32_t region, time, value;
 } columns_t;
 
-/*  Cuts the first line off; without its line break. False: nothing left. */
+/*  Cuts the first line off, without its line break. False: nothing is left. */
 static bool take_line(helio_text_t *rest, helio_text_t *ret_line)
 {
     if (rest->size == 0)
@@ -24,7 +24,7 @@ static bool take_line(helio_text_t *rest, helio_text_t *ret_line)
     return true;
 }
 
-/*  The cell of a column, without the blanks around it; false beyond the last. */
+/*  The cell of a column, without blanks around it; false beyond the last column. */
 static bool cell(helio_text_t line, int32_t column, helio_text_t *ret_cell)
 {
     const char *at = line.data, *end = line.data + line.size;
@@ -83,19 +83,21 @@ static bool time_of(helio_text_t text, int64_t *ret_ms)
 
 typedef enum taken { POINT, NOTHING, BAD_TIME, BAD_VALUE } taken_t;
 
-static taken_t take_point(const helio_feed_t *feed, const columns_t *columns, helio_text_t line,
+static taken_t take_point(const helio_feed_t *feed, const columns_t *columns, double factor, helio_text_t line,
                           helio_point_t *ret)
 {
     helio_text_t text;
     *ret = (helio_point_t){0};
-    if (columns->region != MISSING &&
-        (!cell(line, columns->region, &text) || !helio_text_equal(text, feed->region)))
+    if (columns->region != MISSING && (!cell(line, columns->region, &text) || !helio_text_equal(text, feed->region)))
         return NOTHING;
     if (!cell(line, columns->time, &text) || !time_of(text, &ret->time_ms))
         return BAD_TIME;
     if (!cell(line, columns->value, &text) || text.size == 0)
         return NOTHING;
-    return helio_f64_parse(text, &ret->value) == HELIO_OK ? POINT : BAD_VALUE;
+    if (helio_f64_parse(text, &ret->value) != HELIO_OK)
+        return BAD_VALUE;
+    ret->value *= factor;
+    return fabs(ret->value) <= HELIO_POINT_VALUE_MAX ? POINT : BAD_VALUE;
 }
 
 helio_rc helio_points_csv(const helio_feed_t *feed, helio_text_t answer, helio_arena_t *arena,
@@ -116,7 +118,7 @@ helio_rc helio_points_csv(const helio_feed_t *feed, helio_text_t answer, helio_a
     uint32_t capacity = 0;
     for (uint32_t number = 2; take_line(&rest, &line); number++) {
         helio_point_t point;
-        taken_t taken = line.size ? take_point(feed, &columns, line, &point) : NOTHING;
+        taken_t taken = line.size ? take_point(feed, &columns, factor, line, &point) : NOTHING;
         if (taken == BAD_TIME || taken == BAD_VALUE)
             return helio_fail(err, HELIO_INVALID, "line %u: the %s is none", number,
                               taken == BAD_TIME ? "time" : "number");
@@ -124,14 +126,13 @@ helio_rc helio_points_csv(const helio_feed_t *feed, helio_text_t answer, helio_a
             continue;
         if (points.count == HELIO_POINTS_MAX)
             return helio_fail(err, HELIO_TOO_BIG, "more than %d points", HELIO_POINTS_MAX);
-        if (points.count == capacity) { /* doubling in an arena wastes as much again at most */
+        if (points.count == capacity) { /* doubling in an arena wastes at most as much again */
             capacity = capacity ? capacity * 2 : 256;
             helio_point_t *longer = helio_arena_alloc(arena, capacity, sizeof *longer);
             if (points.count)
                 memcpy(longer, points.items, points.count * sizeof *longer);
             points.items = longer;
         }
-        point.value *= factor;
         points.items[points.count++] = point;
     }
     *ret_points = points;

@@ -1,4 +1,4 @@
-/*  points_json.c -- answers in JSON. jansson bounds the depth; the size is bounded before it is asked. */
+/*  points_json.c -- responses in JSON. jansson bounds the depth; the size is checked before parsing. */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static helio_rc load(helio_text_t answer, json_t **ret_root, helio_error_t *err)
     return HELIO_OK;
 }
 
-/*  The value at "a.0.b"; NULL when there is none. "" is the value itself. */
+/*  The value at "a.0.b"; NULL if it does not exist. "" is the value itself. */
 static json_t *find(json_t *from, helio_text_t path)
 {
     if (!path.size)
@@ -49,9 +49,8 @@ static json_t *find(json_t *from, helio_text_t path)
 static bool time_of(const json_t *json, int64_t *ret_ms)
 {
     if (json_is_string(json))
-        return helio_rfc3339_parse(
-                   (helio_text_t){json_string_value(json), (uint32_t)json_string_length(json)}, ret_ms) ==
-               HELIO_OK;
+        return helio_rfc3339_parse((helio_text_t){json_string_value(json), (uint32_t)json_string_length(json)},
+                                   ret_ms) == HELIO_OK;
     double seconds = json_is_number(json) ? json_number_value(json) : NAN;
     if (!(fabs(seconds) < 1e11)) /* the year 5138 */
         return false;
@@ -72,10 +71,11 @@ static bool number_of(const json_t *json, double *ret_value)
 
 static void add(helio_points_t *points, json_t *entry, helio_text_t path, double factor, helio_point_t point)
 {
-    if (path.size && number_of(find(entry, path), &point.value)) {
-        point.value *= factor;
+    if (!path.size || !number_of(find(entry, path), &point.value))
+        return;
+    point.value *= factor;
+    if (fabs(point.value) <= HELIO_POINT_VALUE_MAX)
         points->items[points->count++] = point;
-    }
 }
 
 helio_rc helio_points_json(const helio_feed_t *feed, helio_text_t answer, bool forecast, helio_arena_t *arena,
@@ -88,11 +88,10 @@ helio_rc helio_points_json(const helio_feed_t *feed, helio_text_t answer, bool f
     const helio_feed_fields_t *fields = &feed->fields;
     helio_text_t path = forecast ? fields->forecast_list : fields->list;
     json_t *list = find(root, path);
-    bool one = json_is_object(list); /* a service that tells only the latest has no list */
+    bool one = json_is_object(list); /* a service that gives only the latest value has no list */
     size_t count = one ? 1 : json_array_size(list);
     if (!one && !json_is_array(list))
-        return helio_fail(err, HELIO_INVALID, "there is no list at '%.*s' of the answer",
-                          HELIO_TEXT_ARGS(path));
+        return helio_fail(err, HELIO_INVALID, "there is no list at '%.*s' of the answer", HELIO_TEXT_ARGS(path));
     if (count > HELIO_POINTS_MAX)
         return helio_fail(err, HELIO_TOO_BIG, "a list of more than %d entries", HELIO_POINTS_MAX);
     double factor;
@@ -100,8 +99,7 @@ helio_rc helio_points_json(const helio_feed_t *feed, helio_text_t answer, bool f
     helio_points_t points = {.items = helio_arena_alloc(arena, count * 2, sizeof *points.items)};
     for (size_t i = 0; i < count; i++) {
         json_t *entry = one ? list : json_array_get(list, i);
-        helio_point_t point = {.estimated =
-                                   fields->estimated.size && json_is_true(find(entry, fields->estimated))};
+        helio_point_t point = {.estimated = fields->estimated.size && json_is_true(find(entry, fields->estimated))};
         if (!time_of(find(entry, forecast ? fields->forecast_time : fields->time), &point.time_ms))
             continue;
         if (!forecast) {
@@ -124,9 +122,7 @@ helio_rc helio_json_text(helio_text_t answer, helio_text_t path, helio_arena_t *
         return rc;
     const json_t *found = find(root, path);
     if (!json_is_string(found))
-        return helio_fail(err, HELIO_INVALID, "there is no text at '%.*s' of the answer",
-                          HELIO_TEXT_ARGS(path));
-    *ret_text = helio_arena_text(
-        arena, (helio_text_t){json_string_value(found), (uint32_t)json_string_length(found)});
+        return helio_fail(err, HELIO_INVALID, "there is no text at '%.*s' of the answer", HELIO_TEXT_ARGS(path));
+    *ret_text = helio_arena_text(arena, (helio_text_t){json_string_value(found), (uint32_t)json_string_length(found)});
     return HELIO_OK;
 }

@@ -1,3 +1,4 @@
+/*  secret.c -- reads a secret from its file, after checking who may read that file. */
 #include "site-agent/feeds/secret.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/*  settings.c -- the keys of feeds, tariff and windows, the units of signals, and their reference page. */
 #include "site-agent/feeds/settings.h"
 
 #include <stddef.h>
@@ -13,7 +14,7 @@ enum { PATH_MAX_BYTES = 1024, URL_MAX_BYTES = 2048 };
 #define TARIFF(member) .offset = offsetof(helio_tariff_t, member)
 #define SETTINGS(member) .offset = offsetof(helio_feeds_settings_t, member)
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------------------------- */
 
 #define WORD_ENTRY(name, word) word,
 static const char *const signal_names[] = {HELIO_FEED_SIGNAL_TABLE(WORD_ENTRY)};
@@ -56,7 +57,7 @@ WORDS(kind, "average", "marginal")
 WORDS(factor, "lifecycle", "direct")
 WORDS(map, "electricitymaps", "watttime", "uk-carbon-intensity", "carbon-aware-sdk")
 
-/*  What one of the unit is in the signal's own unit. A currency is counted apart. */
+/*  The size of the unit in the signal's own unit. Currencies are converted separately. */
 static const struct {
     uint32_t signal;
     const char *unit;
@@ -108,8 +109,7 @@ bool helio_feed_unit(const helio_feed_t *feed, double *ret_factor)
 
 static const helio_spec_field_t fields_fields[] = {
     PATH_FIELD(list, "data", "The list of entries; default: the answer itself."),
-    PATH_FIELD(time, "point_time",
-               "In an entry: RFC 3339, or Unix seconds; the begin of what the value is for."),
+    PATH_FIELD(time, "point_time", "In an entry: RFC 3339, or Unix seconds; the begin of what the value is for."),
     PATH_FIELD(value, "intensity.actual", "In an entry: what came true. Entries without it are passed over."),
     PATH_FIELD(forecast, "intensity.forecast", "In an entry: what the source foresees for that time."),
     PATH_FIELD(estimated, "isEstimated", "In an entry: true where the source itself has only an estimate."),
@@ -117,8 +117,7 @@ static const helio_spec_field_t fields_fields[] = {
     PATH_FIELD(forecast_time, "datetime", "In an entry of it."),
     PATH_FIELD(forecast_value, "carbonIntensity", "In an entry of it."),
 };
-static const helio_spec_table_t fields_table =
-    HELIO_SPEC_TABLE("fields", helio_feed_fields_t, fields_fields, NULL);
+static const helio_spec_table_t fields_table = HELIO_SPEC_TABLE("fields", helio_feed_fields_t, fields_fields, NULL);
 
 static const helio_spec_field_t login_fields[] = {
     {.key = "url",
@@ -126,8 +125,7 @@ static const helio_spec_field_t login_fields[] = {
      LOGIN(url),
      .most = URL_MAX_BYTES,
      .example = "https://api.watttime.org/login",
-     .doc =
-         "Asked before each round with user and password (basic authentication). Known for `map: watttime`."},
+     .doc = "Asked before each round with user and password (basic authentication). Known for `map: watttime`."},
     {.key = "user",
      .kind = HELIO_SPEC_TEXT,
      LOGIN(user),
@@ -149,8 +147,7 @@ static const helio_spec_field_t login_fields[] = {
      .example = "token",
      .doc = "Path into the answer; what is there goes along as `Authorization: Bearer …`."},
 };
-static const helio_spec_table_t login_table =
-    HELIO_SPEC_TABLE("login", helio_feed_login_t, login_fields, NULL);
+static const helio_spec_table_t login_table = HELIO_SPEC_TABLE("login", helio_feed_login_t, login_fields, NULL);
 
 static const helio_spec_field_t feed_fields[] = {
     {.key = "signal",
@@ -159,9 +156,8 @@ static const helio_spec_field_t feed_fields[] = {
      .required = true,
      .words = HELIO_SPEC_ENUM(helio_feed_signal, HELIO_FEED),
      .example = "carbon",
-     .doc =
-         "What it tells. price: rent of a pool's GPUs; power: the site's draw; load: demand, for `windows`; "
-         "meter: the energy of the whole site."},
+     .doc = "What it tells. price: rent of a pool's GPUs; power: the site's draw; load: demand, for `windows`; "
+            "meter: the energy of the whole site."},
     {.key = "source",
      .kind = HELIO_SPEC_CHOICE,
      AT(source),
@@ -189,8 +185,7 @@ static const helio_spec_field_t feed_fields[] = {
      .most = 86400000,
      .fallback = "15m",
      .example = "15m",
-     .doc =
-         "How often the source is asked; after a failure again within a minute, then ever later up to this."},
+     .doc = "How often the source is asked; after a failure again within a minute, then ever later up to this."},
     {.key = "timeout",
      .kind = HELIO_SPEC_DURATION,
      AT(timeout_ms),
@@ -294,8 +289,7 @@ static const helio_spec_field_t feed_fields[] = {
      AT(secrets),
      .most = HELIO_FEED_HEADERS_MAX,
      .example = "{auth-token: /etc/heliostat/electricitymaps.token}",
-     .doc =
-         "Headers whose value is the line in a file of mode 0600. To https addresses and this machine only."},
+     .doc = "Headers whose value is the line in a file of mode 0600. To https addresses and this machine only."},
     {.key = "fields",
      .kind = HELIO_SPEC_GROUP,
      AT(fields),
@@ -340,8 +334,7 @@ static helio_rc check_tariff(helio_spec_reader_t *reader, const helio_spec_node_
     if (helio_schedule_parse(line->when, &schedule, &err) == HELIO_OK)
         return HELIO_OK;
     return helio_spec_diagnose(reader, helio_spec_find(node, "when"), HELIO_SPEC_BAD_VALUE_PROBLEM,
-                               "for example 'Mon..Fri 08:00-20:00' or '22:00-06:00'", "%s: %s", reader->path,
-                               err.text);
+                               "for example 'Mon..Fri 08:00-20:00' or '22:00-06:00'", "%s: %s", reader->path, err.text);
 }
 
 static const helio_spec_field_t tariff_fields[] = {
@@ -361,8 +354,7 @@ static const helio_spec_field_t tariff_fields[] = {
      .example = "0.31",
      .doc = "Price of electricity then."},
 };
-static const helio_spec_table_t tariff_table =
-    HELIO_SPEC_TABLE("tariff", helio_tariff_t, tariff_fields, check_tariff);
+static const helio_spec_table_t tariff_table = HELIO_SPEC_TABLE("tariff", helio_tariff_t, tariff_fields, check_tariff);
 
 static const helio_spec_field_t settings_fields[] = {
     {.key = "feeds",

@@ -1,3 +1,4 @@
+/*  store.c -- writes the tracks of all feeds to one file, and reads them back after a restart. */
 #include "site-agent/feeds/store.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 
 #include "federation/base/id.h"
 
-/*  A header, then a record and its hours for each feed, as this machine writes numbers; a sum over all of it
- * at the end. */
+/*  A header, then a record and its hours for each feed, in this machine's number format; a checksum over all of it at
+ *  the end. */
 enum { PATH_SIZE = 4096 };
 static const char magic[8] = "HELIOFD1";
 
@@ -43,7 +44,7 @@ static void path_of(const char *directory, const char *name, char ret_path[PATH_
     (void)snprintf(ret_path, PATH_SIZE, "%s/%s", directory, name);
 }
 
-/*  What the file says goes into a track that has begun: only the hours that it has room for. */
+/*  Copies hours of the file into a new track, as far as the track has room for them. */
 static void restore(const record_t *record, helio_track_t *track)
 {
     for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++) {
@@ -76,18 +77,16 @@ static helio_rc read_whole(const char *path, helio_buffer_t *out, helio_error_t 
 static bool is_whole(const helio_buffer_t *bytes, size_t *ret_records)
 {
     uint64_t sum;
-    if (bytes->overflow || bytes->size < sizeof magic + sizeof sum ||
-        memcmp(bytes->data, magic, sizeof magic) != 0)
+    if (bytes->overflow || bytes->size < sizeof magic + sizeof sum || memcmp(bytes->data, magic, sizeof magic) != 0)
         return false;
     size_t body = bytes->size - sizeof sum;
     memcpy(&sum, bytes->data + body, sizeof sum);
     *ret_records = (body - sizeof magic) / sizeof(record_t);
-    return (body - sizeof magic) % sizeof(record_t) == 0 &&
-           sum == helio_hash(HELIO_HASH_SEED, bytes->data, body);
+    return (body - sizeof magic) % sizeof(record_t) == 0 && sum == helio_hash(HELIO_HASH_SEED, bytes->data, body);
 }
 
-helio_rc helio_tracks_load(const char *directory, const helio_feeds_settings_t *settings,
-                           helio_track_t *tracks, helio_error_t *err)
+helio_rc helio_tracks_load(const char *directory, const helio_feeds_settings_t *settings, helio_track_t *tracks,
+                           helio_error_t *err)
 {
     char path[PATH_SIZE];
     size_t count = 0;
@@ -111,7 +110,7 @@ helio_rc helio_tracks_load(const char *directory, const helio_feeds_settings_t *
 
 static void put(helio_buffer_t *out, const helio_feed_t *feed, const helio_track_t *track, record_t *record)
 {
-    memset(record, 0, sizeof *record); /* padding too: the sum is over it */
+    memset(record, 0, sizeof *record); /* padding too: the checksum covers it */
     record->key = key_of(feed);
     record->first_hour = track->first_hour;
     record->newest_ms = track->newest_ms;
@@ -123,9 +122,8 @@ static void put(helio_buffer_t *out, const helio_feed_t *feed, const helio_track
     helio_buffer_append(out, record, sizeof *record);
 }
 
-/*  Not synced: after a loss of power the sum tells, and the forecaster begins anew. */
-static helio_rc write_whole(const char *path, const char *fresh, const helio_buffer_t *bytes,
-                            helio_error_t *err)
+/*  Not synced: after a loss of power the checksum shows it, and the forecaster starts anew. */
+static helio_rc write_whole(const char *path, const char *fresh, const helio_buffer_t *bytes, helio_error_t *err)
 {
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     size_t done = 0;
@@ -146,8 +144,8 @@ static helio_rc write_whole(const char *path, const char *fresh, const helio_buf
     return HELIO_OK;
 }
 
-helio_rc helio_tracks_save(const char *directory, const helio_feeds_settings_t *settings,
-                           const helio_track_t *tracks, helio_error_t *err)
+helio_rc helio_tracks_save(const char *directory, const helio_feeds_settings_t *settings, const helio_track_t *tracks,
+                           helio_error_t *err)
 {
     char path[PATH_SIZE], fresh[PATH_SIZE];
     path_of(directory, "feeds.history", path);

@@ -1,3 +1,4 @@
+/*  track.c -- turns the points of a source into hourly means and forecasts, and judges whether the source works. */
 #include "federation/base/number.h"
 #include "site-agent/feeds/track.h"
 
@@ -21,14 +22,16 @@ void helio_track_begin(helio_track_t *self, int64_t wall_ms)
         self->ahead[i] = NAN;
 }
 
-/*  So that the running hour is the last one. A clock put back keeps the window where it is. */
+/*  Moves the window so that the current hour is the last. A clock that was set back leaves the window as it is, unless
+ *  the current hour is before all of it: then nothing could be kept until the clock has caught up. */
 static void move_on(helio_track_t *self, int64_t wall_ms)
 {
     int64_t by = helio_floor(wall_ms, HOUR_MS) - HELIO_TRACK_HOURS + 1 - self->first_hour;
+    if (by <= -HELIO_TRACK_HOURS)
+        helio_track_begin(self, wall_ms);
     if (by <= 0)
         return;
-    uint32_t shift = by < HELIO_TRACK_HOURS ? (uint32_t)by : HELIO_TRACK_HOURS,
-             kept = HELIO_TRACK_HOURS - shift;
+    uint32_t shift = by < HELIO_TRACK_HOURS ? (uint32_t)by : HELIO_TRACK_HOURS, kept = HELIO_TRACK_HOURS - shift;
     memmove(self->values, self->values + shift, kept * sizeof self->values[0]);
     memmove(self->counts, self->counts + shift, kept * sizeof self->counts[0]);
     memmove(self->estimated, self->estimated + shift, kept * sizeof self->estimated[0]);
@@ -40,7 +43,7 @@ static void move_on(helio_track_t *self, int64_t wall_ms)
     self->first_hour += by;
 }
 
-/*  Sums over the points of one answer, hour by hour. */
+/*  Sums over the points of one response, by hour. */
 typedef struct sums {
     double past[HELIO_TRACK_HOURS], ahead[HELIO_TRACK_AHEAD];
     uint32_t history_count[HELIO_TRACK_HOURS], ahead_count[HELIO_TRACK_AHEAD];
@@ -54,7 +57,7 @@ static void sum_up(const helio_track_t *self, const helio_points_t *points, int6
         const helio_point_t *point = &points->items[i];
         int64_t hour = helio_floor(point->time_ms, HOUR_MS);
         if (point->forecast ||
-            hour > now_hour) { /* what is said of hours to come is a forecast, whatever it is called */
+            hour > now_hour) { /* a value for a future hour is a forecast, whatever the source calls it */
             int64_t ahead = hour - now_hour;
             if (ahead < 0 || ahead >= HELIO_TRACK_AHEAD)
                 continue;
@@ -83,7 +86,7 @@ static void take_past(helio_track_t *self, const sums_t *sums)
         double sum = sums->past[i];
         bool adds = before && !sums->older[i];
         if (!adds && count < before)
-            continue; /* the answer begins within this hour: what was known is more */
+            continue; /* the response begins within this hour: the known value rests on more points */
         if (adds) {
             sum += self->values[i] * before;
             count += before;
@@ -135,8 +138,7 @@ helio_hours_t helio_track_hours(const helio_track_t *self)
 double helio_track_ahead(const helio_track_t *self, int64_t hour)
 {
     int64_t index = hour - self->ahead_first_hour;
-    return self->ahead_wall_ms == INT64_MIN || index < 0 || index >= HELIO_TRACK_AHEAD ? NAN
-                                                                                       : self->ahead[index];
+    return self->ahead_wall_ms == INT64_MIN || index < 0 || index >= HELIO_TRACK_AHEAD ? NAN : self->ahead[index];
 }
 
 helio_track_state_t helio_track_state(const helio_track_t *self, uint64_t every_ms, int64_t wall_ms)
@@ -148,11 +150,9 @@ helio_track_state_t helio_track_state(const helio_track_t *self, uint64_t every_
     int64_t patience_ms =
         STALE_ROUNDS * (int64_t)every_ms > STALE_LEAST_MS ? STALE_ROUNDS * (int64_t)every_ms : STALE_LEAST_MS;
     bool answers = self->success_wall_ms != INT64_MIN && wall_ms - self->success_wall_ms <= patience_ms;
-    bool about_now =
-        (has_past && now_hour - last <= ABOUT_NOW_H) || !isnan(helio_track_ahead(self, now_hour));
+    bool about_now = (has_past && now_hour - last <= ABOUT_NOW_H) || !isnan(helio_track_ahead(self, now_hour));
     if (answers && about_now)
         return HELIO_TRACK_FRESH;
-    bool repeatable =
-        (has_past && now_hour - last <= OLDEST_GOOD_H) || !isnan(helio_track_ahead(self, now_hour));
+    bool repeatable = (has_past && now_hour - last <= OLDEST_GOOD_H) || !isnan(helio_track_ahead(self, now_hour));
     return repeatable ? HELIO_TRACK_LAST_GOOD : HELIO_TRACK_NOTHING;
 }

@@ -1,4 +1,4 @@
-/*  format.h -- by what a file is known as a journal of this program. */
+/*  format.h -- the constants that identify a file as a journal of this program. */
 #ifndef HELIO_JOURNAL_FORMAT_H
 #define HELIO_JOURNAL_FORMAT_H
 

@@ -1,5 +1,5 @@
-/*  inspect.c -- the header of the file says what wrote it, the kernel who has it locked; SQLite is asked only
- * about a file that is whole by itself, with `immutable`, which takes no lock and makes no file. */
+/*  inspect.c -- the header of the file tells what wrote it, the kernel who has locked it. SQLite reads only a file that
+ *  is complete by itself, with `immutable`, which takes no lock and makes no file. */
 #include "site-agent/journal/inspect.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum {
     HEADER_SIZE = 100,
     USER_VERSION_AT = 60,
     APPLICATION_AT = 68,
-    LOCKS_AT = 0x40000000, /* of SQLite's file format: 512 bytes from here on are what processes lock */
+    LOCKS_AT = 0x40000000, /* in SQLite's file format: processes lock 512 bytes from here on */
     LOCKS_SIZE = 512
 };
 
@@ -29,7 +29,7 @@ static uint32_t be32(const uint8_t *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/*  log: what the file began with may stand in the write-ahead log alone, until that is moved into it. */
+/*  log: the first pages can be in the write-ahead log alone, until they are moved into the file. */
 static helio_rc read_header(int fd, const char *path, bool log, helio_error_t *err)
 {
     static const char magic[16] = "SQLite format 3";
@@ -42,17 +42,15 @@ static helio_rc read_header(int fd, const char *path, bool log, helio_error_t *e
     if (!whole || application != HELIO_JOURNAL_APPLICATION)
         return helio_fail(
             err, HELIO_PROTOCOL,
-            "%s is no journal of this program: the agent would move it aside, and know nothing of its jobs",
-            path);
+            "%s is no journal of this program: the agent would move it aside, and know nothing of its jobs", path);
     if (format > HELIO_JOURNAL_FORMAT)
-        return helio_fail(
-            err, HELIO_VERSION,
-            "%s was written by a newer release (format %u, this one knows %d): install that one again", path,
-            format, HELIO_JOURNAL_FORMAT);
+        return helio_fail(err, HELIO_VERSION,
+                          "%s was written by a newer release (format %u, this one knows %d): install that one again",
+                          path, format, HELIO_JOURNAL_FORMAT);
     return HELIO_OK;
 }
 
-/*  The process that has it open; 0 = none, or it cannot be told. */
+/*  The process that has it open; 0 = none, or unknown. */
 static long holder_of(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKS_AT, .l_len = LOCKS_SIZE};
@@ -71,27 +69,26 @@ static helio_rc check_rows(const char *path, helio_error_t *err)
 {
     char uri[PATH_SIZE * 3 + 40];
     size_t size = (size_t)snprintf(uri, sizeof uri, "file:");
-    for (const char *at = path; *at; at++) /* '?', '#' and '%' would mean something */
-        size += (size_t)snprintf(uri + size, sizeof uri - size, strchr("?#%", *at) ? "%%%02x" : "%c",
-                                 (unsigned char)*at);
+    for (const char *at = path; *at; at++) /* '?', '#' and '%' have a meaning in a URI */
+        size +=
+            (size_t)snprintf(uri + size, sizeof uri - size, strchr("?#%", *at) ? "%%%02x" : "%c", (unsigned char)*at);
     (void)snprintf(uri + size, sizeof uri - size, "?immutable=1");
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
     const char *said = NULL;
-    bool good = sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-                                NULL) == SQLITE_OK &&
-                sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &statement, NULL) == SQLITE_OK &&
-                sqlite3_step(statement) == SQLITE_ROW;
+    bool good =
+        sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW;
     if (good) {
         said = (const char *)sqlite3_column_text(statement, 0);
         good = said && strcmp(said, "ok") == 0;
     }
     helio_rc rc = HELIO_OK;
     if (!good)
-        rc = helio_fail(
-            err, HELIO_PROTOCOL,
-            "%s is damaged (%.200s): the agent would move it aside, and find its jobs by their folders", path,
-            said ? said : sqlite3_errmsg(db));
+        rc = helio_fail(err, HELIO_PROTOCOL,
+                        "%s is damaged (%.200s): the agent would move it aside, and find its jobs by their folders",
+                        path, said ? said : sqlite3_errmsg(db));
     (void)sqlite3_finalize(statement);
     (void)sqlite3_close(db);
     return rc;
@@ -103,8 +100,7 @@ static helio_rc may_write(const char *directory, const char *path, helio_error_t
                        : faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) != 0 ? directory
                                                                                       : NULL;
     if (what)
-        return helio_fail(err, HELIO_FORBIDDEN, "%s: %s; it must be the agent's own user's", what,
-                          strerror(errno));
+        return helio_fail(err, HELIO_FORBIDDEN, "%s: %s; it must be the agent's own user's", what, strerror(errno));
     return HELIO_OK;
 }
 
@@ -123,8 +119,8 @@ static helio_rc look(const char *directory, const char *path, int fd, char ret_t
     if (rc != HELIO_OK)
         return rc;
     if (pid)
-        (void)snprintf(ret_text, HELIO_JOURNAL_INSPECT_SIZE, "%.300s, held by the agent that runs (process %ld)",
-                       path, pid);
+        (void)snprintf(ret_text, HELIO_JOURNAL_INSPECT_SIZE, "%.300s, held by the agent that runs (process %ld)", path,
+                       pid);
     else
         (void)snprintf(ret_text, HELIO_JOURNAL_INSPECT_SIZE, "%.300s, %s; no agent has it open", path,
                        log ? "not closed in order: the next run reads its log" : "whole");

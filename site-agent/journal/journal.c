@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -19,7 +20,10 @@ enum {
     APPLICATION = HELIO_JOURNAL_APPLICATION,
     ID_MAX = 24,
     BYTES_MAX = 4 << 20,
-    PATH_SIZE = 4096
+    PATH_SIZE = 4096,
+    RESERVE = 4 << 20,     /* bytes: thousands of rows; a blob must be below BYTES_MAX */
+    ROOM = 4 * RESERVE,    /* free space of the disk that is needed for it: it goes to the log and to the database */
+    CHECKPOINT_PAGES = 250 /* of 4 KiB: written back before the log outgrows what the reserve has made it */
 };
 #define SEEN_KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
 
@@ -64,7 +68,7 @@ static helio_rc db_fail(helio_error_t *err, sqlite3 *db, const char *what)
 {
     int code = db ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM;
     helio_rc rc = HELIO_IO;
-    /* Our statements are constant: a plain error says that the schema or the header is not what we wrote. */
+    /* The statements are constant, so a plain error means that the schema or the header is not this program's. */
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_FORMAT || code == SQLITE_ERROR)
         rc = HELIO_PROTOCOL;
     else if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
@@ -118,7 +122,7 @@ static size_t id_of(kind_t kind, const void *record, uint8_t ret_id[ID_MAX])
     return size;
 }
 
-/*  By which rows expire; only what has been seen does. */
+/*  Rows expire by this time; only seen epochs do. */
 static int64_t at_of(kind_t kind, const void *record)
 {
     return kind == KIND_SEEN ? ((const helio_jrow_seen_t *)record)->wall_ms : 0;
@@ -174,23 +178,21 @@ static helio_rc check_file(sqlite3 *db, helio_error_t *err)
     if (rc != HELIO_OK)
         return rc;
     if (value > FORMAT)
-        return helio_fail(err, HELIO_VERSION,
-                          "journal: written by a newer release (format %lld, this one knows %d)",
+        return helio_fail(err, HELIO_VERSION, "journal: written by a newer release (format %lld, this one knows %d)",
                           (long long)value, FORMAT);
-    /* Not quick_check: it does not hold the index, by which rows are found, against the table. */
+    /* Not quick_check, which does not compare the index, by which rows are found, with the table. */
     rc = pragma(db, "PRAGMA integrity_check(1)", &value, text, sizeof text, err);
     if (rc == HELIO_OK && strcmp(text, "ok") != 0)
         return helio_fail(err, HELIO_PROTOCOL, "journal: %s", text);
     return rc;
 }
 
-static const char create_sql[] =
-    "BEGIN EXCLUSIVE;"
-    "CREATE TABLE entry (kind INTEGER NOT NULL, id BLOB NOT NULL, at_ms INTEGER NOT NULL,"
-    " bytes BLOB NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (kind, id));"
-    "PRAGMA application_id = 1212501066;"
-    "PRAGMA user_version = 1;"
-    "COMMIT;";
+static const char create_sql[] = "BEGIN EXCLUSIVE;"
+                                 "CREATE TABLE entry (kind INTEGER NOT NULL, id BLOB NOT NULL, at_ms INTEGER NOT NULL,"
+                                 " bytes BLOB NOT NULL, sum INTEGER NOT NULL, PRIMARY KEY (kind, id));"
+                                 "PRAGMA application_id = 1212501066;"
+                                 "PRAGMA user_version = 1;"
+                                 "COMMIT;";
 _Static_assert(APPLICATION == 1212501066, "create_sql names the application");
 _Static_assert(FORMAT == 1, "create_sql names the format");
 
@@ -201,16 +203,15 @@ static helio_rc open_db(helio_journal_t *self, const char *path, bool create, he
         return db_fail(err, self->db, path);
     (void)sqlite3_limit(self->db, SQLITE_LIMIT_LENGTH, BYTES_MAX + 1024);
     (void)sqlite3_db_config(self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    helio_rc rc =
-        execute(self->db,
-                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
-                err);
+    helio_rc rc = execute(self->db,
+                          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                          "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
+                          err);
     if (rc == HELIO_OK)
         rc = create ? execute(self->db, create_sql, err) : check_file(self->db, err);
     for (int i = 0; rc == HELIO_OK && i < QUERY_COUNT; i++)
-        if (sqlite3_prepare_v3(self->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT, &self->statements[i],
-                               NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v3(self->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT, &self->statements[i], NULL) !=
+            SQLITE_OK)
             rc = db_fail(err, self->db, "open");
     return rc;
 }
@@ -226,7 +227,7 @@ static void close_db(helio_journal_t *self)
     self->batch_open = false;
 }
 
-/*  The name of a new file is durable only when its directory is. */
+/*  The name of a new file is durable only when its directory is synced. */
 static helio_rc sync_directory(const char *directory, helio_error_t *err)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -242,12 +243,11 @@ static helio_rc sync_directory(const char *directory, helio_error_t *err)
 static helio_rc move_aside(const char *directory, int64_t wall_ms, helio_error_t *err)
 {
     static const char *const suffixes[] = {"-wal", "-shm",
-                                           ""}; /* the main file last: until then it is damaged still */
+                                           ""}; /* the main file last: until then the journal still counts as damaged */
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         char from[PATH_SIZE], to[PATH_SIZE];
         (void)snprintf(from, sizeof from, "%s/journal.db%s", directory, suffixes[i]);
-        (void)snprintf(to, sizeof to, "%s/journal.damaged-%lld%s", directory, (long long)wall_ms,
-                       suffixes[i]);
+        (void)snprintf(to, sizeof to, "%s/journal.damaged-%lld%s", directory, (long long)wall_ms, suffixes[i]);
         if (rename(from, to) != 0 && errno != ENOENT)
             return helio_fail(err, HELIO_IO, "journal: cannot move %s aside: %s", from, strerror(errno));
     }
@@ -269,8 +269,7 @@ static helio_rc expire(helio_journal_t *self, int64_t wall_ms, helio_error_t *er
 }
 
 /*  Created here, so that no other user can read the documents in it; SQLite gives its log the same mode. */
-static helio_rc create_file(helio_journal_t *self, const char *directory, const char *path,
-                            helio_error_t *err)
+static helio_rc create_file(helio_journal_t *self, const char *directory, const char *path, helio_error_t *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -284,10 +283,10 @@ static helio_rc open_existing(helio_journal_t *self, const char *path, int64_t w
 {
     helio_rc rc = open_db(self, path, false, err);
     if (rc == HELIO_OK)
-        rc = helio_journal_load(self, ignore_event, NULL, err); /* every row, before any of it is believed */
+        rc = helio_journal_load(self, ignore_event, NULL, err); /* every row is checked before any of it is used */
     if (rc == HELIO_OK)
         rc = expire(self, wall_ms, err);
-    /* A header that forbids writing, on a file that may be written, is not one that we wrote. */
+    /* A header that forbids writing, on a writable file, is not one that this program wrote. */
     if (rc == HELIO_IO && sqlite3_db_readonly(self->db, "main") == 1 && access(path, W_OK) == 0)
         rc = helio_fail(err, HELIO_PROTOCOL, "journal: its header says that it is read-only");
     return rc;
@@ -353,8 +352,8 @@ static helio_text_t blob(sqlite3_stmt *statement, int column)
     return (helio_text_t){data, data ? (uint32_t)sqlite3_column_bytes(statement, column) : 0};
 }
 
-static helio_rc load_row(sqlite3_stmt *statement, size_t k, helio_arena_t *arena,
-                         helio_journal_load_fn *on_event, void *arg, helio_error_t *err)
+static helio_rc load_row(sqlite3_stmt *statement, size_t k, helio_arena_t *arena, helio_journal_load_fn *on_event,
+                         void *arg, helio_error_t *err)
 {
     helio_text_t id = blob(statement, 0), bytes = blob(statement, 1);
     if (sum_of(kinds[k].kind, id.data, id.size, bytes.data, bytes.size) != sqlite3_column_int64(statement, 2))
@@ -373,15 +372,13 @@ static helio_rc load_row(sqlite3_stmt *statement, size_t k, helio_arena_t *arena
         uint32_t state = ((const helio_jrow_attempt_t *)record)->state;
         if (state != HELIO_JOB_ACCEPTED && state != HELIO_JOB_STARTING && state != HELIO_JOB_RUNNING &&
             state != HELIO_JOB_SUSPENDED && state != HELIO_JOB_STOPPING)
-            return helio_fail(err, HELIO_PROTOCOL, "journal: an attempt is '%s'",
-                              helio_job_state_name(state));
+            return helio_fail(err, HELIO_PROTOCOL, "journal: an attempt is '%s'", helio_job_state_name(state));
     }
     on_event(arg, kinds[k].event, record);
     return HELIO_OK;
 }
 
-helio_rc helio_journal_load(helio_journal_t *self, helio_journal_load_fn *on_event, void *arg,
-                            helio_error_t *err)
+helio_rc helio_journal_load(helio_journal_t *self, helio_journal_load_fn *on_event, void *arg, helio_error_t *err)
 {
     helio_arena_t *arena = helio_arena_new();
     sqlite3_stmt *statement = self->statements[SELECT];
@@ -390,8 +387,8 @@ helio_rc helio_journal_load(helio_journal_t *self, helio_journal_load_fn *on_eve
         (void)sqlite3_bind_int64(statement, 1, kinds[k].kind);
         int code;
         while (rc == HELIO_OK && (code = sqlite3_step(statement)) != SQLITE_DONE)
-            rc = code == SQLITE_ROW ? load_row(statement, k, arena, on_event, arg, err)
-                                    : db_fail(err, self->db, "read");
+            rc =
+                code == SQLITE_ROW ? load_row(statement, k, arena, on_event, arg, err) : db_fail(err, self->db, "read");
         (void)sqlite3_reset(statement);
     }
     helio_arena_destroy(&arena);
@@ -430,8 +427,7 @@ static helio_rc put_bytes(helio_journal_t *self, size_t k, const void *record, h
     bind_id(statement, kinds[k].kind, id, size);
     (void)sqlite3_bind_int64(statement, 3, at_of(kinds[k].kind, record));
     (void)sqlite3_bind_blob(statement, 4, self->bytes.data, (int)self->bytes.size, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(statement, 5,
-                             sum_of(kinds[k].kind, id, size, self->bytes.data, self->bytes.size));
+    (void)sqlite3_bind_int64(statement, 5, sum_of(kinds[k].kind, id, size, self->bytes.data, self->bytes.size));
     return run(self, PUT, err);
 }
 
@@ -475,4 +471,26 @@ void helio_journal_counts(const helio_journal_t *self, uint64_t *ret_rows, uint6
 {
     *ret_rows = self->rows;
     *ret_batches = self->batches;
+}
+
+/*  Pages that were written and freed stay in the database, and the log keeps the size that it once had: both are
+ *  written in place from then on, whatever else the disk holds. */
+void helio_journal_reserve(helio_journal_t *self)
+{
+    int64_t pages = 0, page_size = 0;
+    char text[32], sql[200];
+    struct statvfs disk;
+    if (statvfs(sqlite3_db_filename(self->db, "main"), &disk) || disk.f_bavail * disk.f_frsize < ROOM)
+        return;
+    if (pragma(self->db, "PRAGMA freelist_count", &pages, text, sizeof text, NULL) ||
+        pragma(self->db, "PRAGMA page_size", &page_size, text, sizeof text, NULL))
+        return;
+    int64_t missing = RESERVE - pages * page_size;
+    (void)snprintf(sql, sizeof sql,
+                   "PRAGMA wal_autocheckpoint = %d; BEGIN; CREATE TABLE reserve (bytes BLOB);"
+                   "INSERT INTO reserve VALUES (zeroblob (%lld)); COMMIT; DROP TABLE reserve;",
+                   CHECKPOINT_PAGES, (long long)(missing > RESERVE / 2 ? missing : RESERVE / 2));
+    if (sqlite3_exec(self->db, sql, NULL, NULL, NULL) != SQLITE_OK && !sqlite3_get_autocommit(self->db))
+        (void)sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL);
+    (void)sqlite3_exec(self->db, "DROP TABLE IF EXISTS reserve", NULL, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/*  environment.c -- lists of "NAME=value" entries: reading, setting, looking up. */
 #include "site-agent/shim/environment.h"
 
 #include <stdio.h>

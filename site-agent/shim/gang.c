@@ -1,3 +1,4 @@
+/*  gang.c -- the files `word` and `ranks`, written by the head and by the ranks, and how an attempt's ranks ended. */
 #include "site-agent/shim/gang.h"
 
 #include <errno.h>
@@ -12,14 +13,7 @@
 #include "federation/reason/codes.h"
 #include "site-agent/shim/plan.h"
 
-enum {
-    WORD_SIZE = 24,
-    LINE_SIZE = 8,
-    NAME_SIZE = 24,
-    DONE_LOOKS = 50,
-    DONE_LOOK_MS = 100,
-    LOOK_MOST_MS = 5000
-};
+enum { WORD_SIZE = 24, LINE_SIZE = 8, NAME_SIZE = 24, DONE_LOOKS = 50, DONE_LOOK_MS = 100, LOOK_MOST_MS = 5000 };
 
 int64_t helio_gang_poll_ms(uint32_t nodes)
 {
@@ -92,7 +86,7 @@ void helio_gang_poll(int folder, uint32_t nodes, helio_gang_count_t *ret_count)
     *ret_count = count;
 }
 
-/*  Its end mark, if it has one; a server that was slow to hear of it gets some time. */
+/*  Its `done`, if it has one; a server that is slow to report the file gets some time. */
 static bool read_done(int folder, const char *name, int *looks, helio_done_t *ret_done)
 {
     for (;; (*looks)--) {
@@ -111,7 +105,7 @@ static bool read_done(int folder, const char *name, int *looks, helio_done_t *re
     }
 }
 
-/*  Claims the rank for nobody; false: its shim has it. */
+/*  Claims the rank for no shim; false: its shim has it. */
 static bool close_rank(int folder, const char *name)
 {
     int status_files = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

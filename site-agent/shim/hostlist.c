@@ -1,3 +1,4 @@
+/*  hostlist.c -- expands Slurm's lists of node names. */
 #include "federation/base/char.h"
 #include "site-agent/shim/hostlist.h"
 
@@ -5,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*  A name is a row of pieces, each either plain text or a bracket with ranges; the last bracket turns
- * fastest. */
+/*  A name is a sequence of pieces, each either plain text or a bracket with ranges; the last bracket varies fastest. */
 enum { NAME_MAX_BYTES = 255, PIECES_MAX = 8, RANGES_MAX = 4096, DIGITS_MAX = 9 };
 
 typedef struct range {
     uint32_t first, last;
-    uint32_t width; /* digits, with leading zeros; 0 = as few as it takes */
+    uint32_t width; /* digits, with leading zeros; 0 = as few as needed */
 } range_t;
 
 typedef struct piece {
@@ -24,7 +24,7 @@ typedef struct walk {
     uint32_t range_count;
     piece_t pieces[PIECES_MAX];
     uint32_t piece_count;
-    uint32_t left; /* names that may still be given */
+    uint32_t left; /* names that can still be given */
     helio_hostlist_fn *fn;
     void *arg;
     bool enough;
@@ -69,7 +69,7 @@ static bool read_range(walk_t *self, helio_text_t text, uint32_t *at)
     return true;
 }
 
-/*  From behind the '[' to behind the ']'. */
+/*  From after the '[' to after the ']'. */
 static bool read_bracket(walk_t *self, helio_text_t text, uint32_t *at)
 {
     if (self->piece_count == PIECES_MAX)
@@ -109,7 +109,7 @@ static bool read_pattern(walk_t *self, helio_text_t text, uint32_t *at)
     return self->piece_count > 0;
 }
 
-/* ---- giving -------------------------------------------------------------------------------------------- */
+/* ---- expansion ----------------------------------------------------------------------------------------------- */
 
 typedef struct name {
     char text[NAME_MAX_BYTES + 1];

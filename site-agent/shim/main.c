@@ -1,6 +1,5 @@
-/*  helio-shim -- runs one attempt and outlives the agent that started it. Started by the agent, or by Slurm
- * for it, with the folder that the agent has prepared; nobody needs to call it by hand.
- */
+/*  helio-shim -- runs one attempt and outlives the agent that started it. The agent starts it, or Slurm does for the
+ *  agent, with the folder that the agent has prepared; people do not call it. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +17,7 @@ static void settle(helio_shim_mode_t mode)
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     if (mode == HELIO_SHIM_LOCAL)
-        (void)setsid(); /* fails where the agent has seen to it already */
+        (void)setsid(); /* fails if the agent has done it already */
     (void)close_range(3, ~0U, 0);
 }
 
@@ -35,8 +34,7 @@ int main(int argc, char **argv)
         call.mode = HELIO_SHIM_RANK;
     call.folder = argv[argc - 1];
     if (argc != (call.mode == HELIO_SHIM_LOCAL ? 2 : 3) || call.folder[0] != '/') {
-        (void)fprintf(stderr,
-                      "usage: helio-shim [--slurm | --rank] FOLDER (absolute path of a prepared attempt)\n");
+        (void)fprintf(stderr, "usage: helio-shim [--slurm | --rank] FOLDER (absolute path of a prepared attempt)\n");
         return 2;
     }
     settle(call.mode);
@@ -52,7 +50,7 @@ int main(int argc, char **argv)
     helio_rc rc = helio_shim_run(&call, &exit_code, &err);
     if (rc)
         (void)fprintf(stderr, "helio-shim: %s\n", err.text);
-    if (rc == HELIO_CONFLICT) /* to Slurm a second job of an attempt is one that had nothing to do */
+    if (rc == HELIO_CONFLICT) /* to Slurm, a second job of an attempt succeeded without work */
         return call.mode == HELIO_SHIM_SLURM ? 0 : EXIT_TAKEN;
     if (rc && rc != HELIO_UNAVAILABLE)
         return 1;

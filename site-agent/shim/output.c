@@ -1,3 +1,4 @@
+/*  output.c -- moves the ranks' output from their pipes into the log and into the user's files. */
 #include "site-agent/shim/output.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@ static helio_rc open_pipe(helio_stream_t *stream, int *ret_writer, helio_error_t
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return helio_fail(err, HELIO_IO, "pipe: %s", strerror(errno));
-    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK); /* of the read end alone: the two ends are two descriptions */
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK); /* of the read end alone: the two ends are separate descriptions */
     stream->pipe = ends[0];
     *ret_writer = ends[1];
     return HELIO_OK;
@@ -41,15 +42,14 @@ helio_rc helio_output_open(int folder, uint64_t max_bytes, bool apart, helio_out
     return HELIO_OK;
 }
 
-helio_rc helio_output_copy(helio_output_t *self, uint32_t stream, const char *path, bool truncate,
-                           helio_error_t *err)
+helio_rc helio_output_copy(helio_output_t *self, uint32_t stream, const char *path, bool truncate, helio_error_t *err)
 {
-    /* Not to be held up by a pipe that nobody reads. */
+    /* A pipe that is not read must not block the shim. */
     int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC | (truncate ? O_TRUNC : 0) | O_APPEND;
     int copy = open(path, flags, 0666);
     if (copy < 0)
-        return helio_fail(err, HELIO_IO, "cannot open the job's standard %s '%.300s': %s",
-                          stream ? "error" : "output", path, strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot open the job's standard %s '%.300s': %s", stream ? "error" : "output",
+                          path, strerror(errno));
     self->streams[stream].copy = copy;
     return HELIO_OK;
 }
@@ -76,8 +76,7 @@ static void keep(helio_output_t *self, const char *bytes, size_t size)
     self->dropped_bytes += size - done;
     if (self->kept_bytes == self->max_bytes && self->dropped_bytes && !self->told) {
         self->told = true;
-        (void)dprintf(self->log,
-                      "\nhelio: the log has reached its bound of %llu bytes; further output is not kept\n",
+        (void)dprintf(self->log, "\nhelio: the log has reached its bound of %llu bytes; further output is not kept\n",
                       (unsigned long long)self->max_bytes);
     }
 }

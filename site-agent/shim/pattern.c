@@ -1,3 +1,4 @@
+/*  pattern.c -- fills in the file name patterns of sbatch. */
 #include "federation/base/char.h"
 #include "site-agent/shim/pattern.h"
 

@@ -1,10 +1,11 @@
+/*  plan.c -- the texts of plan, claim, started and lease: writing and parsing. */
 #include "site-agent/shim/plan.h"
 
 #include <stdio.h>
 
 static const char *const launcher_words[HELIO_LAUNCHER_COUNT] = {"local", "slurm"};
 
-/*  Which number of the plan is which; those before OPTIONAL must be there. */
+/*  The index of each number in the plan; those before OPTIONAL are required. */
 typedef struct number {
     const char *key;
     uint64_t most;
@@ -23,14 +24,15 @@ enum {
     BATCH,
     TRUNCATE,
     TOLERANCE,
+    SETUID,
     NUMBERS
 };
 
 void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out)
 {
-    helio_buffer_printf(out, "uid=%u\ngid=%u\nuser=%.*s\nworkdir=%.*s\nlease=%.*s\nmark=%.*s\n", self->uid,
-                        self->gid, HELIO_TEXT_ARGS(self->user), HELIO_TEXT_ARGS(self->workdir),
-                        HELIO_TEXT_ARGS(self->lease), HELIO_TEXT_ARGS(self->mark));
+    helio_buffer_printf(out, "uid=%u\ngid=%u\nuser=%.*s\nworkdir=%.*s\nlease=%.*s\nmark=%.*s\n", self->uid, self->gid,
+                        HELIO_TEXT_ARGS(self->user), HELIO_TEXT_ARGS(self->workdir), HELIO_TEXT_ARGS(self->lease),
+                        HELIO_TEXT_ARGS(self->mark));
     helio_buffer_printf(out, "time_limit_ms=%llu\ngrace_ms=%llu\nlog_max_bytes=%llu\ncheckpoint_signal=%u\n",
                         (unsigned long long)self->time_limit_ms, (unsigned long long)self->grace_ms,
                         (unsigned long long)self->log_max_bytes, self->checkpoint_signal);
@@ -42,9 +44,14 @@ void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out)
                             "s\ntruncate=%d\nsrun=%.*s\n"
                             "clock_tolerance_ms=%llu\n",
                             launcher_words[self->launcher], self->nodes, self->batch_script,
-                            HELIO_TEXT_ARGS(self->stdout_path), HELIO_TEXT_ARGS(self->stderr_path),
-                            self->truncate, HELIO_TEXT_ARGS(self->srun),
-                            (unsigned long long)self->clock_tolerance_ms);
+                            HELIO_TEXT_ARGS(self->stdout_path), HELIO_TEXT_ARGS(self->stderr_path), self->truncate,
+                            HELIO_TEXT_ARGS(self->srun), (unsigned long long)self->clock_tolerance_ms);
+    if (self->lease_name.size)
+        helio_buffer_printf(out, "lease_name=%.*s\n", HELIO_TEXT_ARGS(self->lease_name));
+    if (self->cgroup.size)
+        helio_buffer_printf(out, "cgroup=%.*s\n", HELIO_TEXT_ARGS(self->cgroup));
+    if (self->setuid_programs)
+        helio_buffer_text(out, "setuid_programs=1\n");
     helio_buffer_text(out, "end=1\n");
 }
 
@@ -53,10 +60,15 @@ static bool plan_text_of(helio_plan_t *plan, helio_text_t key, helio_text_t valu
     const struct {
         const char *key;
         helio_text_t *text;
-    } texts[] = {
-        {"user", &plan->user}, {"workdir", &plan->workdir},         {"lease", &plan->lease},
-        {"mark", &plan->mark}, {"stdout_path", &plan->stdout_path}, {"stderr_path", &plan->stderr_path},
-        {"srun", &plan->srun}};
+    } texts[] = {{"user", &plan->user},
+                 {"workdir", &plan->workdir},
+                 {"lease", &plan->lease},
+                 {"lease_name", &plan->lease_name},
+                 {"mark", &plan->mark},
+                 {"stdout_path", &plan->stdout_path},
+                 {"stderr_path", &plan->stderr_path},
+                 {"srun", &plan->srun},
+                 {"cgroup", &plan->cgroup}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (helio_text_is(key, texts[i].key)) {
             *texts[i].text = value;
@@ -86,6 +98,7 @@ static void take_numbers(helio_plan_t *plan, const number_t numbers[NUMBERS])
     plan->batch_script = numbers[BATCH].value != 0;
     plan->truncate = numbers[TRUNCATE].value != 0;
     plan->clock_tolerance_ms = numbers[TOLERANCE].value;
+    plan->setuid_programs = numbers[SETUID].value != 0;
 }
 
 helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error_t *err)
@@ -100,6 +113,7 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
                                  [NODES] = {"nodes", HELIO_PLAN_NODES_MAX, 0},
                                  [BATCH] = {"batch_script", 1, 0},
                                  [TRUNCATE] = {"truncate", 1, 0},
+                                 [SETUID] = {"setuid_programs", 1, 0},
                                  [TOLERANCE] = {"clock_tolerance_ms", INT64_MAX / 4, 0}};
     bool whole = false;
     uint32_t seen = 0;
@@ -122,8 +136,7 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
             return helio_fail(err, HELIO_INVALID, "plan: unexpected '%.*s'", HELIO_TEXT_ARGS(key));
     }
     take_numbers(&plan, numbers);
-    bool peopled =
-        plan.launcher == HELIO_LAUNCHER_SLURM ? plan.nodes && !plan.rank_count : plan.rank_count > 0;
+    bool peopled = plan.launcher == HELIO_LAUNCHER_SLURM ? plan.nodes && !plan.rank_count : plan.rank_count > 0;
     if (!whole || seen != (1u << OPTIONAL) - 1 || !peopled || !plan.workdir.size)
         return helio_fail(err, HELIO_INVALID, "plan: incomplete");
     *ret_plan = plan;
@@ -172,8 +185,7 @@ helio_rc helio_claim_parse(helio_text_t text, helio_claim_t *ret_claim)
 
 void helio_started_text(const helio_started_t *self, helio_buffer_t *out)
 {
-    helio_buffer_printf(out, "wall_ms=%lld\nboot_ms=%lld\n", (long long)self->wall_ms,
-                        (long long)self->boot_ms);
+    helio_buffer_printf(out, "wall_ms=%lld\nboot_ms=%lld\n", (long long)self->wall_ms, (long long)self->boot_ms);
     for (uint32_t i = 0; i < self->rank_count; i++)
         helio_buffer_printf(out, "rank=%ld\nticks=%llu\n", (long)self->ranks[i].pid,
                             (unsigned long long)self->ranks[i].start_ticks);
@@ -192,8 +204,7 @@ helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started)
             started.wall_ms = number;
         else if (helio_text_is(key, "boot_ms"))
             started.boot_ms = number;
-        else if (helio_text_is(key, "rank") && started.rank_count < HELIO_PLAN_RANKS_MAX &&
-                 number <= INT32_MAX)
+        else if (helio_text_is(key, "rank") && started.rank_count < HELIO_PLAN_RANKS_MAX && number <= INT32_MAX)
             started.ranks[started.rank_count++].pid = (pid_t)number;
         else if (helio_text_is(key, "ticks") && ticks + 1 == started.rank_count)
             started.ranks[ticks++].start_ticks = (uint64_t)number;
@@ -211,23 +222,33 @@ helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started)
 void helio_lease_text(const helio_lease_t *self, helio_buffer_t *out)
 {
     if (self->boot_id[0])
-        helio_buffer_printf(out, "stop_boot_ms=%lld\nkill_boot_ms=%lld\nboot_id=%s\n",
-                            (long long)self->stop_boot_ms, (long long)self->kill_boot_ms, self->boot_id);
+        helio_buffer_printf(out, "stop_boot_ms=%lld\nkill_boot_ms=%lld\nboot_id=%s\n", (long long)self->stop_boot_ms,
+                            (long long)self->kill_boot_ms, self->boot_id);
     if (self->number)
         helio_buffer_printf(out, "number=%llu\nwritten_wall_ms=%lld\nstop_in_ms=%lld\nkill_in_ms=%lld\n",
                             (unsigned long long)self->number, (long long)self->written_wall_ms,
                             (long long)self->stop_in_ms, (long long)self->kill_in_ms);
 }
 
-/*  Each form whole or not at all; one of them at least. */
-helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease)
+void helio_lease_name_text(helio_text_t name, helio_buffer_t *out)
+{
+    helio_buffer_printf(out, "attempt=%.*s\n", HELIO_TEXT_ARGS(name));
+}
+
+/*  Each form is complete or absent; at least one is present. */
+helio_rc helio_lease_parse(helio_text_t text, helio_text_t name, helio_lease_t *ret_lease)
 {
     enum { BOOT = 7, REMOTE = 15 };
     helio_lease_t lease = {0};
     int64_t number = 0;
     uint32_t boot = 0, remote = 0;
+    bool named = !name.size;
     helio_text_t key, value;
     while (helio_status_file_line(&text, &key, &value)) {
+        if (helio_text_is(key, "attempt")) {
+            named = named || helio_text_equal(value, name);
+            continue;
+        }
         const struct {
             const char *key;
             int64_t least, most, *value;
@@ -239,8 +260,7 @@ helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease)
                     {"written_wall_ms", 0, INT64_MAX / 4, &lease.written_wall_ms, &remote, 2},
                     {"stop_in_ms", -(INT64_MAX / 4), INT64_MAX / 4, &lease.stop_in_ms, &remote, 4},
                     {"kill_in_ms", -(INT64_MAX / 4), INT64_MAX / 4, &lease.kill_in_ms, &remote, 8}};
-        if (helio_text_is(key, "boot_id") && value.size &&
-            helio_text_copy(value, lease.boot_id, sizeof lease.boot_id))
+        if (helio_text_is(key, "boot_id") && value.size && helio_text_copy(value, lease.boot_id, sizeof lease.boot_id))
             boot |= 4;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
             if (helio_text_is(key, rows[i].key) &&
@@ -249,6 +269,10 @@ helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease)
     }
     if ((boot && boot != BOOT) || (remote && remote != REMOTE) || !(boot || remote))
         return HELIO_INVALID;
+#ifndef HELIO_MUTANT_lease_of_any
+    if (!named)
+        return HELIO_NOT_FOUND;
+#endif
     lease.number = (uint64_t)number;
     *ret_lease = lease;
     return HELIO_OK;

@@ -1,4 +1,4 @@
-/*  plan.h -- how one attempt is to be run: written by the agent, read by the shim; and who runs it.
+/*  plan.h -- how one attempt is to be run, written by the agent and read by the shim; and which shim runs it.
  *
  *  Plain values; texts are views into the arena or buffer that they were read from.
  */
@@ -10,19 +10,14 @@
 
 enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MAX = 65536 };
 
-/*  Who makes the attempt's processes.
+/*  What creates the attempt's processes.
  *  LOCAL: the shim, one rank for each entry of `ranks`, on this machine.
- *  SLURM: the shim is the batch step's program. One node, or a batch script: one rank, here, with the GPUs
- * that Slurm gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and the SLURM_* names that it was
- * given. More nodes: the shim's one child is srun with one task a node, each of them a shim again
- * (`helio-shim --rank FOLDER`) that runs the rank of its SLURM_NODEID under the same rules, with status files of its
- * own in FOLDER/rank-<n>. The head shim alone looks at the time limit; what it wants of the others they read
- * in the folder (gang.h). */
-typedef enum helio_launcher {
-    HELIO_LAUNCHER_LOCAL,
-    HELIO_LAUNCHER_SLURM,
-    HELIO_LAUNCHER_COUNT
-} helio_launcher_t;
+ *  SLURM: the shim is the batch step's program. One node, or a batch script: one rank, here, with the GPUs that Slurm
+ *  gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and Slurm's SLURM_* variables. Several nodes: the shim's
+ *  only child is srun with one task a node. Each task is a shim (`helio-shim --rank FOLDER`) that runs the rank of its
+ *  SLURM_NODEID under the same rules, with status files of its own in FOLDER/rank-<n>. Only the head shim enforces the
+ *  time limit; the others read its commands in the folder (gang.h). */
+typedef enum helio_launcher { HELIO_LAUNCHER_LOCAL, HELIO_LAUNCHER_SLURM, HELIO_LAUNCHER_COUNT } helio_launcher_t;
 
 typedef struct helio_plan {
     uint32_t uid;
@@ -31,35 +26,36 @@ typedef struct helio_plan {
     helio_text_t workdir;
     helio_text_t lease; /* path of the site's lease file; "" = none */
     helio_text_t
-        mark; /* "HELIO_OUTPUT_DIR=…": what only this attempt's processes carry in their environment */
+        lease_name;    /* the attempt obeys it only while it has this name; "" = it needs none (a former agent's) */
+    helio_text_t mark; /* "HELIO_OUTPUT_DIR=…": an entry that only this attempt's processes have in their environment */
     uint64_t time_limit_ms; /* 0 = none */
     uint64_t grace_ms;
     uint64_t log_max_bytes;
     uint32_t checkpoint_signal;               /* 0 = TERM */
-    helio_text_t ranks[HELIO_PLAN_RANKS_MAX]; /* each: GPU indices "0,1", "" = none */
+    helio_text_t ranks[HELIO_PLAN_RANKS_MAX]; /* one for each rank: GPU indexes "0,1", "" = none */
     uint32_t rank_count;                      /* SLURM: 0 */
     helio_launcher_t launcher;
     uint32_t nodes;    /* SLURM: of the allocation */
-    bool batch_script; /* `run` starts once, on the first node, whatever `nodes` says */
-    helio_text_t
-        stdout_path; /* the ranks' output goes here as well as to `log`, opened as the job's user and */
-    helio_text_t
-        stderr_path;   /* appended to; "" = not; stderr_path "" = with standard output. Slurm's patterns */
-                       /* (%j %A %a %x %N %u %%) are filled in by the shim. SLURM only */
-    bool truncate;     /* those two files begin anew; else they are appended to */
-    helio_text_t srun; /* path of srun; "" = found by PATH. SLURM with several nodes */
-    uint64_t clock_tolerance_ms; /* by which this node's clock may differ from the lease writer's */
+    bool batch_script; /* `run` starts once, on the first node, whatever `nodes` is */
+    /* the ranks' output goes here as well as to `log`, opened as the job's user and appended to; "" = none; stderr_path
+     * "" = with standard output. The shim fills in Slurm's patterns (%j %A %a %x %N %u %%). SLURM only */
+    helio_text_t stdout_path, stderr_path;
+    bool truncate;               /* those two files are truncated; otherwise they are appended to */
+    helio_text_t srun;           /* path of srun; "" = found by PATH. SLURM with several nodes */
+    helio_text_t cgroup;         /* LOCAL: path of the control group that the agent has made for the ranks; "" = none */
+    bool setuid_programs;        /* LOCAL: a rank may gain rights by the programs that it runs (sudo) */
+    uint64_t clock_tolerance_ms; /* largest difference between this node's clock and the lease writer's */
 } helio_plan_t;
 
 void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out);
 HELIO_MUST_CHECK helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error_t *err);
 
-/*  claim: the shim of this folder, or nobody (pid 0): the agent has closed it before any shim came. */
+/*  claim: the shim of this folder, or none (pid 0): the agent has closed the folder before any shim came. */
 typedef struct helio_claim {
     helio_process_t shim;
     char boot_id[HELIO_BOOT_ID_SIZE];
     char host[65];         /* where the shim runs */
-    char scheduler_id[65]; /* SLURM_JOB_ID of the job that it runs in; "" = none */
+    char scheduler_id[65]; /* SLURM_JOB_ID of the job in which it runs; "" = none */
 } helio_claim_t;
 
 void helio_claim_text(const helio_claim_t *self, helio_buffer_t *out);
@@ -76,15 +72,13 @@ typedef struct helio_started {
 void helio_started_text(const helio_started_t *self, helio_buffer_t *out);
 HELIO_MUST_CHECK helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started);
 
-/*  The lease file: when to stop politely and when to kill. Two forms in one file:
- *   - of one boot of one machine: CLOCK_BOOTTIME values, exact there and ignored elsewhere (boot_id "" = not
- * given);
- *   - for any machine: how long the lease still was when it was written (stop_in_ms, kill_in_ms), a number
- * that rises with every writing, and the writer's UTC. A reader reckons the deadline from what it can vouch
- * for, the earlier of the two: (a) the writer's UTC + stop_in_ms - the tolerance between clocks; (b) once it
- * has seen a number change: its own boot time of the *last look at the former number* + stop_in_ms (the
- * writing came after that look, so this is never late, whatever either clock says). Before the first change
- * only (a) is known. */
+/*  The lease file: when to stop politely and when to kill. It has two forms:
+ *    - for one boot of one machine: CLOCK_BOOTTIME values, exact there and ignored elsewhere (boot_id "" = not given);
+ *    - for any machine: the time that was left when it was written (stop_in_ms, kill_in_ms), a number that rises with
+ *      every write, and the writer's UTC. A reader computes the deadline in two ways, and the earlier counts: (a) the
+ *      writer's UTC + stop_in_ms - the tolerance between clocks; (b) once it has seen the number change: its own boot
+ *      time of the *last read of the former number* + stop_in_ms (the write came after that read, so the result is
+ *      never late, whatever either clock shows). Before the first change only (a) is known. */
 typedef struct helio_lease {
     int64_t stop_boot_ms;
     int64_t kill_boot_ms;
@@ -96,6 +90,10 @@ typedef struct helio_lease {
 } helio_lease_t;
 
 void helio_lease_text(const helio_lease_t *self, helio_buffer_t *out);
-HELIO_MUST_CHECK helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease);
+/*  After that: one of the attempts that it is for. A copy that the agent does not know has no name in it. */
+void helio_lease_name_text(helio_text_t name, helio_buffer_t *out);
+enum { HELIO_LEASE_FILE_MAX = 64 << 20 };
+/*  NOT_FOUND: it does not have this name; "" is in every lease. */
+HELIO_MUST_CHECK helio_rc helio_lease_parse(helio_text_t text, helio_text_t name, helio_lease_t *ret_lease);
 
 #endif

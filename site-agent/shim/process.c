@@ -1,3 +1,4 @@
+/*  process.c -- reads /proc, and signals the processes of an attempt. */
 #include "site-agent/shim/process.h"
 
 #include <dirent.h>
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,14 +31,13 @@ helio_rc helio_process_inspect(pid_t pid, helio_process_info_t *ret_info)
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
     if (!read_file(path, text, sizeof text))
         return HELIO_NOT_FOUND;
-    /* The second field is the program's name in parentheses, and may itself hold any of these characters. */
+    /* The second field is the program's name in parentheses, and can itself contain any of these characters. */
     const char *after = strrchr(text, ')');
     char state;
     int parent, session;
     unsigned long long start;
-    if (!after ||
-        sscanf(after + 1, " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &state, &parent, &session, &start) != 4)
+    if (!after || sscanf(after + 1, " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                         &state, &parent, &session, &start) != 4)
         return HELIO_NOT_FOUND;
     *ret_info = (helio_process_info_t){{pid, start}, parent, session, state};
     return HELIO_OK;
@@ -49,12 +50,91 @@ bool helio_process_alive(helio_process_t process)
            info.process.start_ticks == process.start_ticks && info.state != 'Z' && info.state != 'X';
 }
 
+/*  key: of a set of signals in /proc/<pid>/status, with the line break before it. */
+static bool is_in_set(pid_t pid, const char *key, int signal)
+{
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    if (!read_file(path, text, sizeof text))
+        return false;
+    const char *set = strstr(text, key);
+    return set && (strtoull(set + strlen(key), NULL, 16) >> (signal - 1) & 1);
+}
+
+bool helio_process_has_pending(helio_process_t process, int signal)
+{
+    return helio_process_alive(process) && is_in_set(process.pid, "\nShdPnd:", signal);
+}
+
 void helio_process_boot_id(char ret_id[HELIO_BOOT_ID_SIZE])
 {
     char text[64] = "";
     (void)read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
     text[strcspn(text, "\n")] = '\0';
     (void)snprintf(ret_id, HELIO_BOOT_ID_SIZE, "%.36s", text);
+}
+
+/*  Read with the rights of the attempt's account: an environment is open to its own user, and to no root without
+ *  CAP_SYS_PTRACE, which the agent's unit does not have. */
+static size_t read_environment(pid_t pid, helio_account_t account, char *ret_text, size_t capacity)
+{
+    char path[64];
+    bool root = geteuid() == 0;
+    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+    if (root) {
+        (void)setfsgid(account.gid);
+        (void)setfsuid(account.uid);
+    }
+    size_t size = read_file(path, ret_text, capacity);
+    if (root) {
+        (void)setfsuid(0);
+        (void)setfsgid(getegid());
+    }
+    return size;
+}
+
+/*  /proc/<pid>/cmdline and environ are texts that end with NUL each. With a prefix: the first that begins with it, from
+ *  there on; without: the one with that index. */
+static bool find_text(pid_t pid, const char *prefix, uint32_t index, char *ret_text, size_t capacity)
+{
+    enum { TEXTS_MAX = 1 << 20 };
+    char path[64];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    if (stat(path, &status))
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    char *text = helio_new(TEXTS_MAX, 1);
+    helio_account_t owner = {.uid = status.st_uid, .gid = status.st_gid};
+    size_t size = prefix ? read_environment(pid, owner, text, TEXTS_MAX) : read_file(path, text, TEXTS_MAX);
+    size_t skip = prefix ? strlen(prefix) : 0;
+    bool found = false;
+    uint32_t i = 0;
+    for (size_t at = 0; at < size && !found; at += strlen(text + at) + 1, i++) {
+        found = (prefix ? strncmp(text + at, prefix, skip) == 0 : i == index) && strlen(text + at + skip) < capacity;
+        if (found)
+            memcpy(ret_text, text + at + skip, strlen(text + at + skip) + 1);
+    }
+    free(text);
+    return found;
+}
+
+bool helio_process_argument(pid_t pid, uint32_t index, char *ret_text, size_t capacity)
+{
+    return find_text(pid, NULL, index, ret_text, capacity);
+}
+
+bool helio_process_entry(pid_t pid, const char *prefix, char *ret_text, size_t capacity)
+{
+    return find_text(pid, prefix, 0, ret_text, capacity);
+}
+
+int64_t helio_process_owner(pid_t pid)
+{
+    char path[64];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    return stat(path, &status) == 0 ? (int64_t)status.st_uid : -1;
 }
 
 size_t helio_process_each(helio_process_fn *fn, void *arg)
@@ -93,7 +173,7 @@ static bool collect(void *arg, const helio_process_info_t *info)
     return true;
 }
 
-/*  A child's number is usually above its parent's, but wraps around: repeat until nothing is added. */
+/*  A child's number is usually above its parent's, but numbers wrap around: repeat until nothing is added. */
 static void mark_tree(const all_t *all, pid_t root, bool *in)
 {
     for (bool grew = true; grew;) {
@@ -110,14 +190,7 @@ static void mark_tree(const all_t *all, pid_t root, bool *in)
 
 static bool catches(pid_t pid, int signal)
 {
-    char path[64], text[4096];
-    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
-    if (!read_file(path, text, sizeof text))
-        return false;
-    const char *caught = strstr(text, "\nSigCgt:"), *blocked = strstr(text, "\nSigBlk:");
-    unsigned long long mask =
-        (caught ? strtoull(caught + 8, NULL, 16) : 0) | (blocked ? strtoull(blocked + 8, NULL, 16) : 0);
-    return mask >> (signal - 1) & 1;
+    return is_in_set(pid, "\nSigCgt:", signal) || is_in_set(pid, "\nSigBlk:", signal);
 }
 
 static bool is_called(pid_t pid, const char *name)
@@ -186,22 +259,20 @@ size_t helio_process_signal_others(pid_t root, int signal, const char *name)
     return signal_those(root, signal, want_others, name);
 }
 
-/* ---- what is left -------------------------------------------------------------------------------------- */
+/* ---- leftover processes ------------------------------------------------------------------------------------- */
 
 typedef struct left {
     const helio_process_t *leaders;
     size_t count;
-    uid_t uid;
+    helio_account_t account;
     const char *mark;
 } left_t;
 
-static bool has_mark(pid_t pid, const char *mark)
+static bool has_mark(pid_t pid, helio_account_t account, const char *mark)
 {
     enum { ENVIRON_MAX = 1 << 20 };
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
     char *text = helio_new(ENVIRON_MAX, 1);
-    size_t size = read_file(path, text, ENVIRON_MAX);
+    size_t size = read_environment(pid, account, text, ENVIRON_MAX);
     bool found = false;
     for (size_t at = 0; at < size && !found; at += strlen(text + at) + 1)
         found = strcmp(text + at, mark) == 0;
@@ -211,14 +282,11 @@ static bool has_mark(pid_t pid, const char *mark)
 
 static bool owned_by(pid_t pid, uid_t uid)
 {
-    char path[64];
-    struct stat status;
-    (void)snprintf(path, sizeof path, "/proc/%ld", (long)pid);
-    return stat(path, &status) == 0 && status.st_uid == uid;
+    return helio_process_owner(pid) == (int64_t)uid;
 }
 
-/*  The kernel keeps a session's number while it has members, so a leader that exists and is not ours proves
- * that the session is not ours either; without a leader the user has to tell. */
+/*  The kernel keeps a session's number while it has members, so if a leader exists and is not the attempt's, neither is
+ *  the session. Without a leader the user id decides. */
 static bool in_session(const left_t *left, const helio_process_info_t *info)
 {
     for (size_t i = 0; i < left->count; i++) {
@@ -227,7 +295,7 @@ static bool in_session(const left_t *left, const helio_process_info_t *info)
         helio_process_info_t leader;
         if (helio_process_inspect(info->session, &leader) == HELIO_OK)
             return leader.process.start_ticks == left->leaders[i].start_ticks;
-        return owned_by(info->process.pid, left->uid) &&
+        return owned_by(info->process.pid, left->account.uid) &&
                info->process.start_ticks >= left->leaders[i].start_ticks;
     }
     return false;
@@ -238,14 +306,14 @@ static bool kill_one(void *arg, const helio_process_info_t *info)
     const left_t *left = arg;
     if (info->process.pid == getpid() || info->state == 'Z' || info->state == 'X')
         return false;
-    if (!in_session(left, info) && !(left->mark && has_mark(info->process.pid, left->mark)))
+    if (!in_session(left, info) && !(left->mark && has_mark(info->process.pid, left->account, left->mark)))
         return false;
     (void)kill(info->process.pid, SIGKILL);
     return true;
 }
 
-size_t helio_process_kill_left(const helio_process_t *leaders, size_t count, uid_t uid, const char *mark)
+size_t helio_process_kill_left(const helio_process_t *leaders, size_t count, helio_account_t account, const char *mark)
 {
-    left_t left = {leaders, count, uid, mark};
+    left_t left = {leaders, count, account, mark};
     return helio_process_each(kill_one, &left);
 }

@@ -1,7 +1,7 @@
-/*  process.h -- which process is which, and ending what is left of an attempt.
+/*  process.h -- identifies processes, and ends what is left of an attempt.
  *
- *  A process number alone names nobody for long: with the start time (clock ticks since boot) and the boot's
- * id it does.
+ *  A process number identifies a process only for a while; together with the start time (clock ticks since boot) and
+ *  the boot's id it is unique.
  */
 #ifndef HELIO_SHIM_PROCESS_H
 #define HELIO_SHIM_PROCESS_H
@@ -26,26 +26,40 @@ typedef struct helio_process_info {
 } helio_process_info_t;
 
 HELIO_MUST_CHECK helio_rc helio_process_inspect(pid_t pid, helio_process_info_t *ret_info); /* NOT_FOUND */
-/*  The same process still exists and is no zombie. */
+/*  The same process still exists and is not a zombie. */
 bool helio_process_alive(helio_process_t process);
-/*  This boot of this machine. */
+/*  It was sent `signal` as a process, and has not taken it yet. */
+bool helio_process_has_pending(helio_process_t process, int signal);
+/*  The id of this boot of this machine. */
 void helio_process_boot_id(char ret_id[HELIO_BOOT_ID_SIZE]);
 
-/*  Every process of /proc that `fn` wants; returns how many it said yes to. Bounded by what exists. */
+/*  An argument of the process's command line, or what follows `prefix` ("NAME=") in its environment. False: it has
+ *  none, or more than fits. The user that it runs as; -1 = it is gone. */
+bool helio_process_argument(pid_t pid, uint32_t index, char *ret_text, size_t capacity);
+bool helio_process_entry(pid_t pid, const char *prefix, char *ret_text, size_t capacity);
+int64_t helio_process_owner(pid_t pid);
+
+/*  Calls fn for every process of /proc; returns for how many it returned true. Bounded by the number of processes. */
 typedef bool helio_process_fn(void *arg, const helio_process_info_t *info);
 size_t helio_process_each(helio_process_fn *fn, void *arg);
 
-/*  Sends `signal` to every process below `root` (its children, theirs, …); with `only_catchers`, to those
- * alone that have a handler for it or wait for it otherwise (it is blocked: sigwait, signalfd; srun does so).
- * Returns how many were sent one. root must be this process or its child, lest numbers be reused. */
+/*  Sends `signal` to every process below `root` (its children, theirs, …); with `only_catchers`, only to those that
+ *  have a handler for it or wait for it otherwise (it is blocked: sigwait, signalfd; srun does so). Returns how many
+ *  got one. root must be this process or its child, since numbers are reused. */
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers);
-/*  As signal_tree, of the programs called `name` (at most 15 characters) alone, or of all others. */
+/*  As signal_tree, but only to programs with the name `name` (at most 15 characters), or only to all others. */
 size_t helio_process_signal_called(pid_t root, int signal, const char *name);
 size_t helio_process_signal_others(pid_t root, int signal, const char *name);
 
-/*  Kills what is left of an attempt whose shim is gone: members of the sessions of `leaders` (checked by
- * start time while the leader exists, else by `uid`), and whatever carries `mark` ("NAME=value") in its
- * environment. Returns how many were found alive: call again until it is 0. */
-size_t helio_process_kill_left(const helio_process_t *leaders, size_t count, uid_t uid, const char *mark);
+typedef struct helio_account {
+    uid_t uid;
+    gid_t gid;
+} helio_account_t;
+
+/*  Kills what is left of an attempt whose shim is gone: members of the sessions of `leaders` (identified by start time
+ *  while the leader exists, else by its user), and every process of the account that has
+ *  `mark` ("NAME=value") in its environment.
+ *  Returns how many were found alive: call again until it is 0. */
+size_t helio_process_kill_left(const helio_process_t *leaders, size_t count, helio_account_t account, const char *mark);
 
 #endif

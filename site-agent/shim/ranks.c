@@ -1,3 +1,4 @@
+/*  ranks.c -- forks the ranks, holds them until their release, and reaps them. */
 #include "site-agent/shim/ranks.h"
 
 #include <errno.h>
@@ -7,11 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/*  What a child tells before the gate: all went well, or which step failed. */
+#include "site-agent/shim/cgroup.h"
+
+/*  What a child reports before its release: success, or which step failed. */
 typedef struct word {
     int error;
     char step[60];
@@ -21,9 +27,10 @@ typedef struct launch {
     const helio_ranks_start_t *start;
     const char *user;
     const char *workdir;
+    pid_t shim;
     char *const *env;
-    int gate[2];  /* children wait for a byte each */
-    int words[2]; /* children tell how far they came */
+    int gate[2];  /* children wait for one byte each */
+    int words[2]; /* children report how far they came */
 } launch_t;
 
 /* ---- in the child -------------------------------------------------------------------------------------- */
@@ -34,7 +41,7 @@ static const char *drop_rights(const launch_t *launch)
     uid_t uid = plan->uid;
     gid_t gid = plan->gid;
     if (plan->launcher !=
-        HELIO_LAUNCHER_LOCAL) { /* the scheduler has made us the user, with the groups it wants */
+        HELIO_LAUNCHER_LOCAL) { /* the scheduler has started this process as the user, with its groups */
         if (getuid() == uid && geteuid() == uid)
             return NULL;
         errno = EPERM;
@@ -59,23 +66,81 @@ static const char *drop_rights(const launch_t *launch)
     return NULL;
 }
 
+/*  The C library hides two of the real-time signals; a job finds them at their defaults too. Only after the change of
+ *  user, for which the C library signals the other threads: a sanitizer has one even here. */
+static void default_signals(void)
+{
+    enum { KERNEL_SIGNALS = 64 };
+    const struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        uint64_t mask;
+    } plain = {.handler = SIG_DFL}; /* as the kernel has it */
+    for (long number = 1; number <= KERNEL_SIGNALS; number++)
+        (void)syscall(SYS_rt_sigaction, number, &plain, NULL, sizeof plain.mask);
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/*  What only the agent's user can do. A service manager may protect the agent from the kernel's choice of what to end
+ *  when memory runs out; its jobs are not to inherit that. Under a scheduler all of this is the scheduler's. */
+static const char *limit(const launch_t *launch)
+{
+    if (launch->start->plan->launcher != HELIO_LAUNCHER_LOCAL)
+        return NULL;
+    if (launch->start->cgroup && helio_cgroup_enter(launch->start->cgroup))
+        return "entering the control group";
+    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (score >= 0) {
+        (void)!write(score, "0", 1);
+        (void)close(score);
+    }
+    struct rlimit core;
+    if (getrlimit(RLIMIT_CORE, &core))
+        return "core limit";
+    core.rlim_cur = 0; /* a job that wants core files says `ulimit -c` */
+    return setrlimit(RLIMIT_CORE, &core) ? "core limit" : NULL;
+}
+
+/*  After the change of user, which would clear the signal of the parent's death. The parent may be dead already. */
+static const char *bind_life(const launch_t *launch)
+{
+    const helio_plan_t *plan = launch->start->plan;
+#ifndef HELIO_MUTANT_rank_outlives_shim
+    if (!launch->start->is_srun) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+            return "binding it to the shim's life";
+        if (getppid() != launch->shim) {
+            errno = ESRCH;
+            return "the shim";
+        }
+    }
+#endif
+    bool plain = plan->launcher == HELIO_LAUNCHER_LOCAL && !plan->setuid_programs;
+#ifdef HELIO_MUTANT_rights_gained
+    plain = false;
+#endif
+    return plain && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? "no_new_privs" : NULL;
+}
+
 static const char *settle(const launch_t *launch)
 {
     if (setsid() < 0)
         return "setsid";
     int null = open("/dev/null", O_RDONLY);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(launch->start->output, 1) < 0 ||
-        dup2(launch->start->errors, 2) < 0)
+    if (null < 0 || dup2(null, 0) < 0 || dup2(launch->start->output, 1) < 0 || dup2(launch->start->errors, 2) < 0)
         return "redirection";
-    for (int signal_number = 1; signal_number < NSIG; signal_number++)
-        (void)signal(signal_number, SIG_DFL);
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)umask(022);
-    const char *step = drop_rights(launch);
+    const char *step = limit(launch);
+    if (!step)
+        step = drop_rights(launch);
+    if (!step)
+        step = bind_life(launch);
     if (step)
         return step;
+    default_signals();
     return chdir(launch->workdir) ? "entering the working directory" : NULL;
 }
 
@@ -106,7 +171,7 @@ static _Noreturn void child(const launch_t *launch)
 
 /* ---- in the shim --------------------------------------------------------------------------------------- */
 
-/*  A text with a #! line is executed by itself; any other is a script of bash. */
+/*  A text with a #! line is executed itself; any other is a script of bash. */
 char **helio_ranks_program(helio_arena_t *arena, const char *folder_path)
 {
     char **argv = helio_arena_alloc(arena, 3, sizeof *argv);
@@ -133,7 +198,7 @@ static helio_rc fork_rank(launch_t *launch, helio_rank_t *ret_rank, helio_error_
     if (pid == 0)
         child(launch);
     helio_process_info_t info;
-    if (helio_process_inspect(pid, &info)) /* it is our child: it exists until we reap it */
+    if (helio_process_inspect(pid, &info)) /* its own child: it exists until it is reaped */
         return helio_fail(err, HELIO_IO, "/proc does not show a new process");
     *ret_rank = (helio_rank_t){.leader = info.process};
     return HELIO_OK;
@@ -145,7 +210,7 @@ static helio_rc hear_all(int words, uint32_t count, helio_error_t *err)
         word_t word;
         ssize_t got;
         do
-            got = read(words, &word, sizeof word); /* small writes to a pipe stay whole */
+            got = read(words, &word, sizeof word); /* small writes to a pipe are atomic */
         while (got < 0 && errno == EINTR);
         if (got != (ssize_t)sizeof word)
             return helio_fail(err, HELIO_IO, "a rank died before it was ready");
@@ -163,7 +228,7 @@ static helio_rc fork_all(launch_t *launch, helio_ranks_t *ranks, helio_error_t *
         if (rc)
             return rc;
     }
-    (void)close(launch->words[1]); /* so that a child that died is an end of file, not silence */
+    (void)close(launch->words[1]); /* so that the death of a child ends the file instead of leaving it silent */
     launch->words[1] = -1;
     return hear_all(launch->words[0], ranks->count, err);
 }
@@ -172,6 +237,7 @@ helio_rc helio_ranks_prepare(const helio_ranks_start_t *start, helio_ranks_t *re
 {
     helio_arena_t *arena = helio_arena_new();
     launch_t launch = {.start = start,
+                       .shim = getpid(),
                        .user = helio_arena_string(arena, start->plan->user),
                        .workdir = helio_arena_string(arena, start->plan->workdir)};
     helio_rc rc = HELIO_OK;
@@ -216,6 +282,7 @@ void helio_ranks_reaped(helio_ranks_t *self, pid_t pid, int status)
         if (rank->leader.pid != pid || rank->ended)
             continue;
         rank->ended = true;
+        self->signalled += WIFSIGNALED(status);
         rank->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         self->ended++;
         if (rank->exit_code && !self->first_failure)

@@ -1,3 +1,4 @@
+/*  run.c -- runs one attempt: watches ranks, limit, lease, signals and folder, stops it, and writes `done`. */
 #include "site-agent/shim/run.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -16,46 +16,33 @@
 
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
-#include "site-agent/shim/inner.h"
+#include "site-agent/shim/cgroup.h"
+#include "site-agent/shim/guardian.h"
+#include "site-agent/shim/internal.h"
+#include "site-agent/shim/signals.h"
 #include "site-agent/shim/slurm.h"
 
 enum {
     BEAT_MS = 5000,
     KILL_AGAIN_MS = 20, /* a killed process may have forked meanwhile */
     RANK_FAILED_GRACE_MS = 30000,
-    HEAD_SLACK_MS = 5000, /* for the ranks' shims, which have the same grace, to end by themselves */
+    HEAD_SLACK_MS = 5000, /* time for the ranks' shims, which have the same grace, to end by themselves */
     SRUN_KILL_MS = 10000,
     DONE_TRIES = 600,
-    AFTERWARDS_MS = 200, /* Slurm signals a job's processes one by one, its own last */
+    AFTERWARDS_MS = 200, /* Slurm signals a job's processes one by one, the shim last */
     EXIT_NOT_STARTED = 125
 };
 
-static helio_rc claim(helio_shim_t *self, helio_error_t *err)
-{
-    helio_process_info_t me;
-    if (helio_process_inspect(getpid(), &me))
-        return helio_fail(err, HELIO_UNAVAILABLE, "/proc does not show this process");
-    helio_claim_t mine = {.shim = me.process};
-    memcpy(mine.boot_id, self->lease.boot_id, sizeof mine.boot_id);
-    (void)gethostname(mine.host, sizeof mine.host - 1);
-    if (self->call->mode != HELIO_SHIM_LOCAL)
-        (void)helio_text_copy(helio_text_of(helio_slurm_job_id(self->call->environ_list)), mine.scheduler_id,
-                              sizeof mine.scheduler_id);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_claim_text(&mine, &text);
-    return helio_status_file_claim(self->status_files, "claim", helio_buffer_view(&text), err);
-}
-
 /* ---- while it runs ------------------------------------------------------------------------------------- */
 
-/*  Until the ranks' shims must have heard and done what the head said. */
+/*  The time by which the ranks' shims must have read and obeyed the head's command. */
 static int64_t slack_ms(const helio_shim_t *self)
 {
     return HEAD_SLACK_MS + helio_gang_poll_ms(self->plan.nodes);
 }
 
-/*  A head's ranks are killed by their own shims; those that do not answer by Slurm, which ends all tasks at
- * once when srun gets TERM; srun at last, whose own child then has the step ended. */
+/*  A head's ranks are killed by their own shims. Those that do not respond are killed by Slurm, which ends all tasks at
+ *  once when srun gets TERM. In the end srun itself is killed, and its child makes Slurm end the step. */
 static void kill_step(helio_shim_t *self, int64_t now_ms)
 {
     int64_t since_ms = now_ms - self->killing_ms;
@@ -78,8 +65,8 @@ static void kill_step(helio_shim_t *self, int64_t now_ms)
         (void)helio_process_signal_tree(getpid(), SIGKILL, false);
 }
 
-/*  A batch script's own srun, killed at once, would leave tasks on other nodes that outlive our end mark.
- * TERM makes it have Slurm kill them, and wait for that; a program that is only called so dies later. */
+/*  The srun of a batch script, killed at once, would leave tasks on other nodes that outlive `done`. On TERM it has
+ *  Slurm kill them, and waits for that; another program that is called srun just dies later. */
 static void kill_batch(helio_shim_t *self, int64_t now_ms)
 {
     if (self->kill_steps++ == 0)
@@ -96,8 +83,11 @@ static void kill_again(helio_shim_t *self, int64_t now_ms)
         kill_step(self, now_ms);
     else if (self->plan.batch_script && self->call->mode == HELIO_SHIM_SLURM)
         kill_batch(self, now_ms);
-    else
+    else {
+        if (self->cgroup[0])
+            (void)helio_cgroup_kill(self->cgroup);
         (void)helio_process_signal_tree(getpid(), SIGKILL, false);
+    }
 }
 
 static void kill_now(helio_shim_t *self, int64_t now_ms)
@@ -116,8 +106,7 @@ static void stop_politely(helio_shim_t *self, int64_t now_ms, uint64_t grace_ms)
     self->kill_at_ms = now_ms + (int64_t)grace_ms + (self->head ? slack_ms(self) : 0);
     int signal_number = (int)self->plan.checkpoint_signal;
     if (self->head)
-        (void)!helio_gang_say(self->folder, HELIO_GANG_STOP, grace_ms,
-                              NULL); /* unheard: they are killed in time */
+        (void)!helio_gang_say(self->folder, HELIO_GANG_STOP, grace_ms, NULL); /* if it fails: they are killed in time */
     else if (!signal_number || helio_process_signal_tree(getpid(), signal_number, true) == 0)
         (void)helio_process_signal_tree(getpid(), SIGTERM, false);
 }
@@ -128,6 +117,10 @@ static void take_signals(helio_shim_t *self, int64_t now_ms)
     while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             continue;
+        if (helio_shim_is_for_job(self, info.ssi_signo)) {
+            helio_shim_hand_on(self, info.ssi_signo);
+            continue;
+        }
         if (self->phase != HELIO_SHIM_KILLING)
             self->done.stopped = true;
         if (info.ssi_signo == SIGTERM)
@@ -147,8 +140,7 @@ static void reap(helio_shim_t *self)
         if ((uint64_t)use.ru_maxrss > self->done.max_rss_kib)
             self->done.max_rss_kib = (uint64_t)use.ru_maxrss;
     }
-    /* A subreaper's descendants become its children when their parents die: without a child there is nothing
-     * left. */
+    /*  A subreaper's descendants become its children when their parents die: without children nothing is left. */
     self->childless = pid < 0 && errno == ECHILD;
 }
 
@@ -163,7 +155,7 @@ static void look_at_clocks(helio_shim_t *self, int64_t now_ms)
 #ifndef HELIO_MUTANT_lease_unheeded
     if (self->plan.lease.size) {
         if (self->phase == HELIO_SHIM_RUNNING && now_ms >= self->lease.stop_boot_ms)
-            self->lease_read_ms = 0; /* it may have been renewed since the last look */
+            self->lease_read_ms = 0; /* it may have been renewed since the last read */
         helio_shim_read_lease(self, now_ms);
         if (self->phase == HELIO_SHIM_RUNNING && now_ms >= self->lease.stop_boot_ms) {
             self->done.stopped = true;
@@ -178,19 +170,26 @@ static void look_at_clocks(helio_shim_t *self, int64_t now_ms)
         kill_now(self, now_ms);
 }
 
-/*  Ranks that have ended: a gang does not go on without one of its own. */
+/*  The programs have ended by themselves, so what they left behind ends, too. A shell that the polite signal killed has
+ *  left a program that may still save its work. */
+static bool is_run_out(const helio_shim_t *self)
+{
+    bool stopping = self->phase == HELIO_SHIM_STOPPING && !self->head && !self->ranks.signalled;
+    return (self->phase == HELIO_SHIM_RUNNING || stopping) && self->ranks.ended == self->ranks.count;
+}
+
+/*  Ranks that have ended: a gang does not go on with one rank missing. */
 static void look_at_ranks(helio_shim_t *self, int64_t now_ms)
 {
-    if (self->phase == HELIO_SHIM_RUNNING && self->ranks.ended == self->ranks.count)
+    if (is_run_out(self))
         kill_now(self, now_ms);
     else if (self->phase == HELIO_SHIM_RUNNING && self->ranks.first_failure) {
-        uint64_t grace_ms =
-            self->plan.grace_ms < RANK_FAILED_GRACE_MS ? self->plan.grace_ms : RANK_FAILED_GRACE_MS;
+        uint64_t grace_ms = self->plan.grace_ms < RANK_FAILED_GRACE_MS ? self->plan.grace_ms : RANK_FAILED_GRACE_MS;
         stop_politely(self, now_ms, grace_ms);
     }
 }
 
-/*  A head looks at its ranks, a rank listens to its head. */
+/*  A head reads the state of its ranks, a rank the head's command. */
 static void look_at_gang(helio_shim_t *self, int64_t now_ms)
 {
     bool rank = self->call->mode == HELIO_SHIM_RANK;
@@ -212,20 +211,18 @@ static void look_at_gang(helio_shim_t *self, int64_t now_ms)
     helio_gang_count_t count;
     helio_gang_poll(self->folder, self->plan.nodes, &count);
     if (self->env_there && count.begun == self->plan.nodes)
-        self->env_there =
-            unlinkat(self->folder, "env", 0) != 0; /* all have it; secrets do not stay on disk */
+        self->env_there = unlinkat(self->folder, "env", 0) != 0; /* all ranks have it; secrets do not stay on disk */
     if (count.failed)
         stop_politely(self, now_ms,
-                      self->plan.grace_ms < RANK_FAILED_GRACE_MS ? self->plan.grace_ms
-                                                                 : RANK_FAILED_GRACE_MS);
+                      self->plan.grace_ms < RANK_FAILED_GRACE_MS ? self->plan.grace_ms : RANK_FAILED_GRACE_MS);
 }
 
 static bool beats(const helio_shim_t *self)
 {
-    return self->plan.launcher == HELIO_LAUNCHER_SLURM && self->call->mode != HELIO_SHIM_RANK;
+    return self->call->mode != HELIO_SHIM_RANK;
 }
 
-/*  A job that is of the shim's own user may have shut its folder to both. */
+/*  A job that runs as the shim's own user may have removed the permissions of its folder. */
 static void open_up(int folder)
 {
     struct stat status;
@@ -233,15 +230,20 @@ static void open_up(int folder)
         (void)!fchmod(folder, status.st_mode | 0700);
 }
 
-/*  Inside an allocation the agent may have no other sign of life than a claim that is touched, and no other
- * way to us than the mark `stop`: a scheduler may lose, rename or give up a job whose processes live on. */
+/*  If the shim is killed, its last touch of the claim is the proof of how long the attempt ran. Inside an allocation it
+ *  can also be the agent's only sign of life, and the file `stop` its only way to reach the shim: a scheduler can lose,
+ *  rename or give up a job whose processes live on. */
 static void beat(helio_shim_t *self, int64_t now_ms)
 {
     if (!beats(self) || now_ms < self->beat_ms)
         return;
     self->beat_ms = now_ms + BEAT_MS;
-    open_up(self->folder);
+    bool batch = self->plan.launcher == HELIO_LAUNCHER_SLURM;
+    if (batch)
+        open_up(self->folder);
     (void)utimensat(self->status_files, "claim", NULL, AT_SYMLINK_NOFOLLOW);
+    if (!batch)
+        return;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t word = {0};
     if (self->phase == HELIO_SHIM_KILLING || helio_status_file_read(self->folder, "stop", 16, &word, NULL))
         return;
@@ -265,8 +267,7 @@ static int wait_ms(const helio_shim_t *self, int64_t now_ms)
         self->call->mode != HELIO_SHIM_RANK)
         until = limit;
     if (self->plan.lease.size) {
-        int64_t lease =
-            self->phase == HELIO_SHIM_RUNNING ? self->lease.stop_boot_ms : self->lease.kill_boot_ms;
+        int64_t lease = self->phase == HELIO_SHIM_RUNNING ? self->lease.stop_boot_ms : self->lease.kill_boot_ms;
         until = self->lease_read_ms < until ? self->lease_read_ms : until;
         until = lease < until ? lease : until;
     }
@@ -275,11 +276,19 @@ static int wait_ms(const helio_shim_t *self, int64_t now_ms)
     return until > now_ms ? (int)(until - now_ms) : 0;
 }
 
+/*  Killed by the guardian, since this process did not answer when lease or limit were over: the clocks say so. */
+static void look_back(helio_shim_t *self)
+{
+    if (self->phase == HELIO_SHIM_RUNNING && self->ranks.first_failure == 128 + SIGKILL)
+        look_at_clocks(self, helio_clock_boot_ms());
+}
+
 static void run(helio_shim_t *self)
 {
     for (;;) {
         helio_output_pump(&self->output);
         reap(self);
+        look_back(self);
         if (self->childless)
             return;
         int64_t now_ms = helio_clock_boot_ms();
@@ -304,7 +313,7 @@ static void end_failed(helio_shim_t *self, const helio_error_t *why)
     self->done.failed = true;
     self->done.cause = why->code == HELIO_FENCED ? HELIO_CAUSE_LEASE_EXPIRED : HELIO_CAUSE_START_FAILED;
     (void)snprintf(self->done.explanation, sizeof self->done.explanation, "%.180s", why->text);
-    self->head = false; /* there is no srun, or none that got beyond its gate */
+    self->head = false; /* srun was not found, or did not start its program */
     for (;;) {
         kill_now(self, helio_clock_boot_ms());
         reap(self);
@@ -321,7 +330,7 @@ static void explain_refusal(helio_shim_t *self, const helio_gang_end_t *end)
     memcpy(self->done.explanation, end->explanation, sizeof self->done.explanation);
 }
 
-/*  What srun's tasks came to. UNAVAILABLE: one of them began and left no end: it may still run. */
+/*  How srun's tasks ended. UNAVAILABLE: one of them began and left no `done`: it may still run. */
 static helio_rc end_gang(helio_shim_t *self, helio_error_t *err)
 {
     helio_gang_end_t end;
@@ -329,8 +338,8 @@ static helio_rc end_gang(helio_shim_t *self, helio_error_t *err)
     (void)!helio_gang_say(self->folder, HELIO_GANG_KILL, 0, NULL); /* srun may have died alone */
     helio_gang_gather(self->folder, self->plan.nodes, &end);
     if (end.silent)
-        return helio_fail(err, HELIO_UNAVAILABLE, "%u of %u ranks left no end (srun: %d)", end.silent,
-                          self->plan.nodes, srun_code);
+        return helio_fail(err, HELIO_UNAVAILABLE, "%u of %u ranks left no end (srun: %d)", end.silent, self->plan.nodes,
+                          srun_code);
     if (!end.ran && !self->done.stopped) {
         self->done.failed = true;
         explain_refusal(self, &end);
@@ -339,8 +348,7 @@ static helio_rc end_gang(helio_shim_t *self, helio_error_t *err)
                            "srun ended with %d before any rank began; the job's log has its message", srun_code);
         return HELIO_OK;
     }
-    self->done.max_rss_kib =
-        end.max_rss_kib > self->done.max_rss_kib ? end.max_rss_kib : self->done.max_rss_kib;
+    self->done.max_rss_kib = end.max_rss_kib > self->done.max_rss_kib ? end.max_rss_kib : self->done.max_rss_kib;
     if (end.lease_expired) {
         self->done.stopped = true;
         self->done.cause = HELIO_CAUSE_LEASE_EXPIRED;
@@ -358,6 +366,11 @@ static helio_rc end_ran(helio_shim_t *self, helio_error_t *err)
 {
     self->done.run_ms = (uint64_t)(helio_clock_boot_ms() - self->started_boot_ms);
     self->done.exit_code = self->ranks.first_failure;
+    if (self->done.exit_code && !self->done.stopped && self->cgroup[0] && helio_cgroup_oom_kills(self->cgroup)) {
+        self->done.cause = HELIO_CAUSE_OUT_OF_MEMORY;
+        (void)snprintf(self->done.explanation, sizeof self->done.explanation,
+                       "the job's processes used more than the memory that it asked for");
+    }
     helio_output_pump(&self->output);
     self->done.log_dropped_bytes = self->output.dropped_bytes;
     helio_output_close(&self->output);
@@ -367,9 +380,8 @@ static helio_rc end_ran(helio_shim_t *self, helio_error_t *err)
     return rc;
 }
 
-/*  A script whose program Slurm has just killed may go on to its end, and end well, before Slurm has come to
- * it and to us. That we are told to stop shows that it was no end of its own; whose doing it was, Slurm
- * knows. */
+/*  If Slurm has just killed a script's program, the script can go on and end with 0 before Slurm kills it and tells the
+ *  shim. That a stop is pending shows that the end was not its own; Slurm knows the cause. */
 static void listen_afterwards(helio_shim_t *self)
 {
     int64_t until_ms = helio_clock_boot_ms() + AFTERWARDS_MS, left_ms = AFTERWARDS_MS;
@@ -380,16 +392,20 @@ static void listen_afterwards(helio_shim_t *self)
         struct signalfd_siginfo info;
         (void)poll(&fd, 1, (int)left_ms);
         while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info)
-            self->done.stopped = self->done.stopped || info.ssi_signo != SIGCHLD;
+            self->done.stopped =
+                self->done.stopped || (info.ssi_signo != SIGCHLD && !helio_shim_is_for_job(self, info.ssi_signo));
         left_ms = until_ms - helio_clock_boot_ms();
     }
 }
 
-/*  The space was put aside; what still fails (a disk that is being mended) is tried for ten minutes. */
+/*  The space was reserved. What still fails (a disk that is being repaired) is tried for ten minutes. But nobody will
+ *  read what is written to a folder that was removed, and its agent waits for this process. */
 static helio_rc tell(helio_shim_t *self, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
     for (int i = 0; i < DONE_TRIES; i++) {
+        if (helio_shim_folder_was_removed(self) && helio_shim_take_copy(self, err))
+            return HELIO_NOT_FOUND;
         open_up(self->folder);
         open_up(self->status_files);
         rc = helio_done_write(self->status_files, &self->done, err);
@@ -400,27 +416,7 @@ static helio_rc tell(helio_shim_t *self, helio_error_t *err)
     return rc;
 }
 
-void helio_shim_signals(sigset_t *ret_set)
-{
-    (void)sigemptyset(ret_set);
-    (void)sigaddset(ret_set, SIGTERM);
-    (void)sigaddset(ret_set, SIGINT);
-    (void)sigaddset(ret_set, SIGUSR2);
-    (void)sigaddset(ret_set, SIGCHLD);
-}
-
-static helio_rc open_signals(int *ret_fd, helio_error_t *err)
-{
-    sigset_t set;
-    helio_shim_signals(&set);
-    int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd < 0)
-        return helio_fail(err, HELIO_IO, "signalfd: %s", strerror(errno));
-    *ret_fd = fd;
-    return HELIO_OK;
-}
-
-/*  Opens the folder, and of a rank its own. */
+/*  Opens the folder, and, for a rank, its own. */
 static helio_rc open_status_files(helio_shim_t *self, helio_error_t *err)
 {
     self->folder = open(self->call->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -434,7 +430,7 @@ static helio_rc open_status_files(helio_shim_t *self, helio_error_t *err)
     return helio_gang_open(self->folder, self->rank, &self->status_files, err);
 }
 
-/*  It is ours alone. */
+/*  The folder belongs to this shim alone. */
 static helio_rc run_claimed(helio_shim_t *self, int *ret_exit_code, helio_error_t *err)
 {
     helio_error_t why = {0};
@@ -465,18 +461,18 @@ helio_rc helio_shim_run(const helio_shim_call_t *call, int *ret_exit_code, helio
     helio_shim_t *self = helio_new(1, sizeof *self);
     self->call = call;
     self->output = HELIO_OUTPUT_NONE;
+    self->leash = -1;
     helio_process_boot_id(self->lease.boot_id);
     helio_rc rc = open_status_files(self, err);
-#ifndef HELIO_MUTANT_orphans_left
-    if (!rc && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-        rc = helio_fail(err, HELIO_UNAVAILABLE, "cannot become a subreaper: %s", strerror(errno));
-#endif
     if (!rc)
-        rc = open_signals(&self->signals, err);
+        rc = helio_shim_open_signals(&self->signals, err);
     if (!rc)
-        rc = claim(self, err);
+        rc = helio_shim_claim(self, err);
     if (!rc)
         rc = run_claimed(self, ret_exit_code, err);
+    helio_guardian_dismiss(self->leash); /* nothing of the attempt runs any more */
+    if (self->cgroup[0])
+        helio_cgroup_remove(self->cgroup);
     helio_buffer_clear(&self->plan_text);
     free(self);
     return rc;

@@ -1,12 +1,12 @@
-/*  run.h -- one attempt from its claim to its `done` mark. One thread; returns when nothing of the attempt
- * runs any more.
+/*  run.h -- one attempt from its claim to its `done` file. One thread; returns when nothing of the attempt runs any
+ *  more.
+ *      running --(limit, TERM, lease, a rank failed)--> stopping --(grace over, USR2, INT, lease over)--> killing -->
+ *          done
+ *      running, or stopping --(every leader ended by itself)--> killing (what they left behind) --> done
  *
- *      running --(limit, TERM, lease, a rank failed)--> stopping --(grace over, USR2, INT, lease over)-->
- * killing --> done running --(every leader ended)--> killing (what they left behind) --> done
- *
- *  Politely is: the checkpoint signal to every process that has a handler for it; without one, TERM to all. A
- * stopping attempt ends when its last process does, so that a program may write its checkpoint after its
- * shell has gone. The head of several nodes tells their shims (gang.h), which do all that for their own rank.
+ *  A polite stop sends the checkpoint signal to every process that has a handler for it; if none has, TERM to all. If
+ *  that signal kills a leader, a stopping attempt ends when its last process does, so that a program can write its
+ *  checkpoint after its shell was killed. The head of several nodes tells their shims (gang.h), which do all that for their own rank.
  */
 #ifndef HELIO_SHIM_RUN_H
 #define HELIO_SHIM_RUN_H
@@ -17,7 +17,7 @@
 
 typedef enum helio_shim_mode {
     HELIO_SHIM_LOCAL, /* started by the agent */
-    HELIO_SHIM_SLURM, /* the program of a Slurm job's batch step: the head, or all there is */
+    HELIO_SHIM_SLURM, /* the program of a Slurm job's batch step: the head, or the only shim */
     HELIO_SHIM_RANK   /* started by the head's srun: one rank of several */
 } helio_shim_mode_t;
 
@@ -28,14 +28,13 @@ typedef struct helio_shim_call {
     char *const *environ_list;
 } helio_shim_call_t;
 
-/*  SIGTERM, SIGINT, SIGUSR2 and SIGCHLD. */
+/*  Those that it takes: for itself, of its children, and to hand on to the job. */
 void helio_shim_signals(sigset_t *ret_set);
 
-/*  The caller blocks these signals before anything else. CONFLICT: another
- * shim has it, nothing was done. UNAVAILABLE: it is over, but what became of a rank is not known, so there is
- * no `done`: who started us must tell. OK: `done` is written, whatever it says. *ret_exit_code: the job's
- * own, 124 for the time limit, 125 when it could not be started. */
-HELIO_MUST_CHECK helio_rc helio_shim_run(const helio_shim_call_t *call, int *ret_exit_code,
-                                         helio_error_t *err);
+/*  The caller blocks these signals before anything else. CONFLICT: another shim has claimed it, and nothing was done.
+ *  UNAVAILABLE: it is over, but the end of a rank is unknown, so `done` is missing: whatever started the shim must
+ *  tell. OK: `done` is written, whatever it says. *ret_exit_code: the job's own, 124 for the time limit, 125 if it
+ *  could not be started. */
+HELIO_MUST_CHECK helio_rc helio_shim_run(const helio_shim_call_t *call, int *ret_exit_code, helio_error_t *err);
 
 #endif

@@ -1,3 +1,4 @@
+/*  slurm.c -- what a shim takes from Slurm's environment, and the command line of srun. */
 #include "site-agent/shim/slurm.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 enum { PATH_SIZE = 4096, HOSTS_MAX_BYTES = 100000 };
 
-/*  Of Slurm's environment, what a rank is given. */
+/*  The part of Slurm's environment that a rank gets. */
 static bool is_passed(helio_text_t name)
 {
     const helio_variable_doc_t *row = helio_variable_find(name);
@@ -66,16 +67,15 @@ static helio_rc set_hosts(char *const *list, helio_environment_t *env, helio_err
 {
     const char *nodes = helio_environ_get(list, HELIO_VARIABLE_SLURM_JOB_NODELIST);
     hosts_t hosts = {0};
-    hosts.text.max = HOSTS_MAX_BYTES; /* the kernel takes 128 KiB of one variable */
+    hosts.text.max = HOSTS_MAX_BYTES; /* the kernel accepts 128 KiB for one variable */
     helio_rc rc = HELIO_OK;
     if (!nodes || helio_hostlist_each(helio_text_of(nodes), HELIO_PLAN_NODES_MAX, add_host, &hosts))
-        rc = helio_fail(err, HELIO_INVALID, "Slurm's list of nodes makes no sense: '%.200s'",
-                        nodes ? nodes : "");
+        rc = helio_fail(err, HELIO_INVALID, "Slurm's list of nodes makes no sense: '%.200s'", nodes ? nodes : "");
     else {
         char count[16];
         (void)snprintf(count, sizeof count, "%u", hosts.count);
         helio_environment_set(env, HELIO_VARIABLE_NODES, helio_text_of(count));
-        /* So many nodes with so long names: SLURM_JOB_NODELIST says the same, shorter. */
+        /* With so many nodes and such long names, SLURM_JOB_NODELIST gives the same, shorter. */
         helio_environment_set(env, HELIO_VARIABLE_HOSTS,
                               hosts.text.overflow ? helio_text_of(nodes) : helio_buffer_view(&hosts.text));
     }
@@ -100,7 +100,7 @@ static bool find_program(const char *path, const char *program, char ret_path[PA
     return false;
 }
 
-/*  Slurm's own PATH first; of a user whose login it could not play through there is none. */
+/*  Slurm's own PATH first. It is missing if Slurm could not load the user's login environment. */
 static bool find_srun(const helio_plan_t *plan, char *const *list, char ret_path[PATH_SIZE])
 {
     static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin";
@@ -110,7 +110,7 @@ static bool find_srun(const helio_plan_t *plan, char *const *list, char ret_path
            find_program(usual, "srun", ret_path);
 }
 
-/*  A script for a batch system calls srun, which a site may keep where no job's PATH leads. */
+/*  A script for a batch system calls srun, which a site may keep outside every job's PATH. */
 static void make_srun_reachable(const helio_plan_t *plan, char *const *list, helio_environment_t *env)
 {
     char path[PATH_SIZE], longer[2 * PATH_SIZE];
@@ -159,9 +159,9 @@ void helio_slurm_own_environment(char *const *environ_list, helio_environment_t 
     add_missing(environ_list, env);
 }
 
-/*  `--exact` comes with `--cpus-per-task`, without which newer releases bind a task to one core. */
-helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list, const char *program,
-                          const char *folder, helio_arena_t *arena, char ***ret_argv, helio_error_t *err)
+/*  `--exact` is given with `--cpus-per-task`, without which newer releases bind a task to one core. */
+helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list, const char *program, const char *folder,
+                          helio_arena_t *arena, char ***ret_argv, helio_error_t *err)
 {
     enum { ARGS_MAX = 20 };
     char path[PATH_SIZE];
@@ -175,7 +175,7 @@ helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list, c
         helio_arena_printf(arena, "--ntasks=%u", plan->nodes),
         HELIO_TEXT("--ntasks-per-node=1"),
         HELIO_TEXT("--kill-on-bad-exit=1"),
-        HELIO_TEXT("--export=ALL"), /* of srun's own environment, which is Slurm's names alone */
+        HELIO_TEXT("--export=ALL"), /* in srun's own environment, which contains only Slurm's variables */
         HELIO_TEXT("--mpi=none"),
         HELIO_TEXT("--input=none"),
         HELIO_TEXT("--chdir=/"),

@@ -5,23 +5,21 @@
 #include "site-agent/shim/environment.h"
 #include "site-agent/shim/plan.h"
 
-/*  "" when Slurm did not say. */
+/*  "" if Slurm did not set it. */
 const char *helio_slurm_job_id(char *const *environ_list);
-/*  Position of this node in the allocation; false: Slurm did not say. */
+/*  The index of this node in the allocation; false: Slurm did not set it. */
 bool helio_slurm_node_rank(char *const *environ_list, uint32_t *ret_rank);
 
-/*  Adds what a rank under Slurm finds besides its attempt's own names: SLURM_*, what Slurm says of the GPUs,
- * HELIO_HOSTS, HELIO_NODES, HELIO_NODE_RANK and HELIO_GPUS. Names that are there already stay. INVALID: the
- * list of nodes. */
+/*  Adds the variables of a rank under Slurm to those of its attempt: SLURM_*, Slurm's variables for the GPUs,
+ *  HELIO_HOSTS, HELIO_NODES, HELIO_NODE_RANK and HELIO_GPUS. Existing variables stay. INVALID: the list of nodes. */
 HELIO_MUST_CHECK helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *environ_list,
-                                                       uint32_t rank, helio_environment_t *env,
-                                                       helio_error_t *err);
-/*  The environment of srun itself: what Slurm says and nothing of the job's. */
+                                                       uint32_t rank, helio_environment_t *env, helio_error_t *err);
+/*  The environment of srun itself: Slurm's variables and nothing of the job's. */
 void helio_slurm_own_environment(char *const *environ_list, helio_environment_t *env);
 
 /*  The command that starts `program --rank folder` once on each node. NOT_FOUND: no srun. */
-HELIO_MUST_CHECK helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list,
-                                           const char *program, const char *folder, helio_arena_t *arena,
-                                           char ***ret_argv, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list, const char *program,
+                                           const char *folder, helio_arena_t *arena, char ***ret_argv,
+                                           helio_error_t *err);
 
 #endif

@@ -4,17 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "federation/base/clock.h"
 #include "site-agent/shim/environment.h"
-#include "site-agent/shim/inner.h"
+#include "site-agent/shim/guardian.h"
+#include "site-agent/shim/internal.h"
+#include "site-agent/shim/lease_file.h"
 #include "site-agent/shim/pattern.h"
 #include "site-agent/shim/slurm.h"
 
 enum { ENV_MAX = 16 << 20, LEASE_READ_MS = 1000, PATH_SIZE = 4096 };
 
-/*  What the processes are made of. */
+/*  The inputs of the processes. */
 typedef struct kit {
     helio_arena_t *arena;
     helio_environment_t base; /* of the attempt, the same for all ranks */
@@ -24,21 +27,12 @@ typedef struct kit {
     int writers[HELIO_OUTPUT_STREAMS];
 } kit_t;
 
-/*  The file is read anew each time: the agent replaces it. One that cannot be read leaves the last deadline
- * standing, since a deadline only ever moves away. */
 void helio_shim_read_lease(helio_shim_t *self, int64_t now_ms)
 {
     if (!self->plan.lease.size || now_ms < self->lease_read_ms)
         return;
     self->lease_read_ms = now_ms + LEASE_READ_MS;
-    char path[PATH_SIZE];
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_lease_t lease;
-    int64_t asked_ms = helio_clock_boot_ms();
-    if (helio_text_copy(self->plan.lease, path, sizeof path) &&
-        helio_status_file_read(AT_FDCWD, path, 4096, &text, NULL) == HELIO_OK &&
-        helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK)
-        helio_lease_watch_see(&self->lease, &lease, asked_ms, helio_clock_boot_ms(), helio_clock_wall_ms());
+    helio_lease_file_read(&self->plan, &self->lease);
 }
 
 static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
@@ -54,7 +48,7 @@ static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
     return rc;
 }
 
-/* ---- what the ranks are given -------------------------------------------------------------------------- */
+/* ---- environment --------------------------------------------------------------------------------------------- */
 
 static void equip_local(helio_shim_t *self, kit_t *kit)
 {
@@ -73,8 +67,8 @@ static helio_rc equip_head(helio_shim_t *self, kit_t *kit, helio_error_t *err)
     helio_environment_t env = {.arena = kit->arena};
     helio_slurm_own_environment(self->call->environ_list, &env);
     kit->envs[kit->count++] = env.items;
-    helio_rc rc = helio_slurm_srun(&self->plan, self->call->environ_list, self->call->program,
-                                   self->call->folder, kit->arena, &kit->argv, err);
+    helio_rc rc = helio_slurm_srun(&self->plan, self->call->environ_list, self->call->program, self->call->folder,
+                                   kit->arena, &kit->argv, err);
     return rc ? rc : helio_gang_make(self->folder, self->plan.nodes, err);
 }
 
@@ -86,8 +80,7 @@ static helio_rc equip(helio_shim_t *self, kit_t *kit, helio_error_t *err)
         equip_local(self, kit);
         return HELIO_OK;
     }
-    helio_rc rc =
-        helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
+    helio_rc rc = helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
     kit->argv = helio_ranks_program(kit->arena, self->call->folder);
     kit->envs[kit->count++] = kit->base.items;
     return rc;
@@ -106,9 +99,12 @@ static helio_rc open_copy(helio_shim_t *self, const kit_t *kit, uint32_t stream,
     if (!title)
         title = helio_environ_get(self->call->environ_list, HELIO_VARIABLE_JOB_NAME);
     const char *task = helio_environment_get(&kit->base, HELIO_VARIABLE_ARRAY_INDEX);
-    helio_pattern_t values = {
-        helio_slurm_job_id(self->call->environ_list),           task, title ? title : "", user, host,
-        helio_environment_get(&kit->base, HELIO_VARIABLE_ARRAY_JOB_ID)};
+    helio_pattern_t values = {helio_slurm_job_id(self->call->environ_list),
+                              task,
+                              title ? title : "",
+                              user,
+                              host,
+                              helio_environment_get(&kit->base, HELIO_VARIABLE_ARRAY_JOB_ID)};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {.max = PATH_SIZE - 1};
     if (pattern.data[0] != '/')
         helio_buffer_printf(&path, "%.*s/", HELIO_TEXT_ARGS(self->plan.workdir));
@@ -118,7 +114,7 @@ static helio_rc open_copy(helio_shim_t *self, const kit_t *kit, uint32_t stream,
     return helio_output_copy(&self->output, stream, path.data, self->plan.truncate, err);
 }
 
-/*  A rank of several nodes prints into what srun gave its shim, which srun brings to the head. */
+/*  A rank of several nodes prints into the output that srun gave its shim; srun carries it to the head. */
 static helio_rc open_output(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 {
     const helio_plan_t *plan = &self->plan;
@@ -127,8 +123,8 @@ static helio_rc open_output(helio_shim_t *self, kit_t *kit, helio_error_t *err)
         kit->writers[1] = 2;
         return HELIO_OK;
     }
-    helio_rc rc = helio_output_open(self->folder, plan->log_max_bytes, plan->stderr_path.size > 0,
-                                    &self->output, kit->writers, err);
+    helio_rc rc = helio_output_open(self->folder, plan->log_max_bytes, plan->stderr_path.size > 0, &self->output,
+                                    kit->writers, err);
     if (!rc && plan->stdout_path.size)
         rc = open_copy(self, kit, 0, plan->stdout_path, err);
     if (!rc && plan->stderr_path.size)
@@ -161,7 +157,26 @@ static helio_rc read_plan(helio_shim_t *self, helio_error_t *err)
                           (unsigned)geteuid(), HELIO_TEXT_ARGS(self->plan.user), self->plan.uid);
     self->head = self->call->mode == HELIO_SHIM_SLURM && self->plan.nodes > 1 && !self->plan.batch_script;
     self->lease.tolerance_ms = self->plan.clock_tolerance_ms;
+    if (!helio_text_copy(self->plan.cgroup, self->cgroup, sizeof self->cgroup))
+        return helio_fail(err, HELIO_TOO_BIG, "the path of the job's control group is too long");
     return HELIO_OK;
+}
+
+/*  A scheduler watches over the shims that it starts; those of this machine have a guardian each. It comes first, so
+ *  that it is not among the descendants that the shim reaps. */
+static helio_rc take_charge(helio_shim_t *self, helio_error_t *err)
+{
+    const helio_ward_t ward = {.folder = self->folder, .plan = &self->plan, .lease = &self->lease};
+    helio_rc rc = HELIO_OK;
+#ifndef HELIO_MUTANT_shim_unguarded
+    if (self->call->mode == HELIO_SHIM_LOCAL)
+        rc = helio_guardian_start(&ward, &self->leash, err);
+#endif
+#ifndef HELIO_MUTANT_orphans_left
+    if (!rc && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+        rc = helio_fail(err, HELIO_UNAVAILABLE, "cannot become a subreaper: %s", strerror(errno));
+#endif
+    return rc;
 }
 
 /*  Nothing may start that would have to be stopped at once. */
@@ -186,7 +201,7 @@ static helio_rc release(helio_shim_t *self, helio_error_t *err)
         rc = helio_gang_tell(self->folder, self->rank, false, 0, err);
     if (!rc)
         return helio_ranks_release(&self->ranks, err);
-    (void)close(self->ranks.gate); /* the waiting ones go */
+    (void)close(self->ranks.gate); /* the waiting children end */
     (void)unlinkat(self->status_files, "started", 0);
     return rc;
 }
@@ -210,6 +225,8 @@ static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
                                  .argv = kit->argv,
                                  .envs = kit->envs,
                                  .count = kit->count,
+                                 .cgroup = self->cgroup[0] ? self->cgroup : NULL,
+                                 .is_srun = self->head,
                                  .output = kit->writers[0],
                                  .errors = kit->writers[1]};
     rc = helio_ranks_prepare(&start, &self->ranks, err);
@@ -229,6 +246,8 @@ helio_rc helio_shim_start(helio_shim_t *self, helio_error_t *err)
     helio_rc rc = helio_done_reserve(self->status_files, err);
     if (!rc)
         rc = read_plan(self, err);
+    if (!rc)
+        rc = take_charge(self, err);
     if (rc)
         return rc;
     kit_t *kit = helio_new(1, sizeof *kit);

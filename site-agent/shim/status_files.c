@@ -1,3 +1,4 @@
+/*  status_files.c -- writes status files durably, reads them with bounds, and the record `done`. */
 #include "site-agent/shim/status_files.h"
 
 #include <errno.h>
@@ -10,14 +11,17 @@
 #include "federation/base/file.h"
 #include "federation/reason/codes.h"
 
-enum { REASON_SIZE = sizeof((helio_done_t *)0)->explanation + 32 }; /* with the word of its cause */
+enum {
+    REASON_SIZE = sizeof((helio_done_t *)0)->explanation + 32, /* with the word of its cause */
+    EXIT_CODE_MAX = 255
+};
 
 static helio_rc failed(helio_error_t *err, const char *what, const char *name)
 {
     return helio_fail(err, HELIO_IO, "cannot %s '%s': %s", what, name, strerror(errno));
 }
 
-/*  The process's own number makes the name of the unfinished file its own. */
+/*  The process's own number makes the name of the temporary file unique. */
 static helio_rc write_tmp(int folder, const char *name, helio_text_t text, mode_t mode, char ret_tmp[96],
                           helio_error_t *err)
 {
@@ -47,6 +51,32 @@ helio_rc helio_status_file_write(int folder, const char *name, helio_text_t text
     return rc;
 }
 
+/*  The spare keeps its blocks: it is truncated only after it was written in place. */
+static helio_rc fill_spare(int folder, const char *spare, helio_text_t text, mode_t mode, helio_error_t *err)
+{
+    HELIO_AUTO(helio_close) int fd = openat(folder, spare, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0)
+        return failed(err, "create", spare);
+    bool good = helio_write_all(fd, text.data, text.size) && ftruncate(fd, (off_t)text.size) == 0;
+    return good && fchmod(fd, mode) == 0 && fsync(fd) == 0 ? HELIO_OK : failed(err, "write", spare);
+}
+
+helio_rc helio_status_file_replace(int folder, const char *name, helio_text_t text, mode_t mode, helio_error_t *err)
+{
+    char spare[96];
+    (void)snprintf(spare, sizeof spare, ".%.80s", name);
+    helio_rc rc = fill_spare(folder, spare, text, mode, err);
+    if (rc)
+        return rc;
+    if (renameat2(folder, spare, folder, name, RENAME_EXCHANGE) == 0)
+        return fsync(folder) ? failed(err, "put in place", name) : HELIO_OK;
+    if (errno != ENOENT)
+        return helio_status_file_write(folder, name, text, mode, err); /* a file system that exchanges nothing */
+    if (renameat(folder, spare, folder, name))                         /* the first text */
+        return failed(err, "put in place", name);
+    return fill_spare(folder, spare, text, mode, err) || fsync(folder) ? failed(err, "put in place", name) : HELIO_OK;
+}
+
 helio_rc helio_status_file_claim(int folder, const char *name, helio_text_t text, helio_error_t *err)
 {
     char tmp[96];
@@ -57,8 +87,8 @@ helio_rc helio_status_file_claim(int folder, const char *name, helio_text_t text
 #ifdef HELIO_MUTANT_claim_shared
         rc = HELIO_OK;
 #else
-        rc = errno == EEXIST ? helio_fail(err, HELIO_CONFLICT, "'%s' exists already", name)
-                             : failed(err, "claim", name);
+        rc =
+            errno == EEXIST ? helio_fail(err, HELIO_CONFLICT, "'%s' exists already", name) : failed(err, "claim", name);
 #endif
     (void)unlinkat(folder, tmp, 0);
     if (!rc && fsync(folder))
@@ -159,7 +189,7 @@ void helio_done_text(const helio_done_t *self, helio_buffer_t *out)
     helio_buffer_text(out, "\nend=1\n");
 }
 
-/*  It ends on terminals and in documents, and the mark may be a user's work: plain characters alone. */
+/*  It is printed on terminals and in documents, and a user can have written it: printable ASCII only. */
 static void read_reason(helio_text_t text, helio_done_t *done)
 {
     char reason[REASON_SIZE];
@@ -175,7 +205,7 @@ static void read_reason(helio_text_t text, helio_done_t *done)
 helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
 {
     helio_done_t done = {0};
-    bool whole = false;
+    bool whole = false, has_exit_code = false;
     helio_text_t key, value;
     while (helio_status_file_line(&text, &key, &value)) {
         int64_t number = 0;
@@ -188,9 +218,12 @@ helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
         uint64_t size = number < 0 ? 0 : (uint64_t)number;
         if (helio_text_is(key, "failed"))
             done.failed = number != 0;
-        else if (helio_text_is(key, "exit_code") && number >= 0 && number <= 255)
+        else if (helio_text_is(key, "exit_code")) {
+            if (number < 0 || number > EXIT_CODE_MAX)
+                return HELIO_INVALID;
             done.exit_code = (int32_t)number;
-        else if (helio_text_is(key, "limit_reached"))
+            has_exit_code = true;
+        } else if (helio_text_is(key, "limit_reached"))
             done.limit_reached = number != 0;
         else if (helio_text_is(key, "stopped"))
             done.stopped = number != 0;
@@ -207,7 +240,7 @@ helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
         else if (helio_text_is(key, "end"))
             whole = true;
     }
-    if (!whole)
+    if (!whole || !has_exit_code) /* no exit code is not 0: that would be success */
         return HELIO_INVALID;
     *ret_done = done;
     return HELIO_OK;
@@ -233,7 +266,7 @@ helio_rc helio_done_write(int folder, const helio_done_t *done, helio_error_t *e
     HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return failed(err, "open", "reserve");
-    /* The file is shortened only after it was written in place: its blocks stay its own until then. */
+    /* The file is truncated only after it was written in place: it keeps its blocks until then. */
     if (!helio_write_all(fd, text.data, text.size) || ftruncate(fd, (off_t)text.size) || fsync(fd))
         return failed(err, "write", "done");
     if (renameat(folder, "reserve", folder, "done") || fsync(folder))

@@ -1,3 +1,4 @@
+/*  variables.c -- looks up variables in the table, and makes their reference page. */
 #include "site-agent/shim/variables.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ bool helio_variable_is_ours(helio_text_t name)
 
 typedef struct part {
     const char *title, *text;
-    bool when; /* has a column for it */
+    bool when; /* the page has a column for it */
 } part_t;
 
 static const part_t parts[HELIO_VARIABLE_KINDS] = {
@@ -42,8 +43,8 @@ static const part_t parts[HELIO_VARIABLE_KINDS] = {
                              "The job file cannot set these. A name that begins with `HELIO_` is refused at\n"
                              "submission, a value for `CUDA_VISIBLE_DEVICES` is ignored.",
                              true},
-    [HELIO_VARIABLE_DEFAULT] = {"Set unless the job file sets them",
-                                "An entry of `env` or `secrets` takes precedence.", true},
+    [HELIO_VARIABLE_DEFAULT] = {"Set unless the job file sets them", "An entry of `env` or `secrets` takes precedence.",
+                                true},
     [HELIO_VARIABLE_BATCH] = {"For batch scripts",
                               "A script that was submitted with `helio sbatch` finds the names that Slurm would set.",
                               true},

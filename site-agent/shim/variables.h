@@ -1,7 +1,6 @@
-/*  variables.h -- every environment variable that a job is given: one table, from which the names in code and
- *  docs/reference/environment.md come. A job's environment begins empty: what is not in the table is the job's own
- *  (`env` and `secrets` of its job file). Pure.
- */
+/*  variables.h -- every environment variable that a job is given, in one table from which the names in code and
+ *  docs/reference/environment.md come. A job's environment starts empty: variables outside the table are the job's own
+ *  (`env` and `secrets` of its job file). Pure. */
 #ifndef HELIO_SHIM_VARIABLES_H
 #define HELIO_SHIM_VARIABLES_H
 
@@ -80,9 +79,7 @@ typedef enum helio_variable_kind {
 /* clang-format on */
 
 #define HELIO_VARIABLE_ENUMERATOR(id, name, kind, when, meaning) HELIO_VARIABLE_##id,
-typedef enum helio_variable {
-    HELIO_VARIABLE_TABLE(HELIO_VARIABLE_ENUMERATOR) HELIO_VARIABLE_COUNT
-} helio_variable_t;
+typedef enum helio_variable { HELIO_VARIABLE_TABLE(HELIO_VARIABLE_ENUMERATOR) HELIO_VARIABLE_COUNT } helio_variable_t;
 
 typedef struct helio_variable_doc {
     const char *name; /* "SLURM_*" is a prefix */
@@ -100,7 +97,7 @@ static inline const char *helio_variable_name(helio_variable_t variable)
 
 /*  The row of a name, by itself or by its prefix; NULL: the job's own. */
 const helio_variable_doc_t *helio_variable_find(helio_text_t name);
-/*  Whether a job file's value for it is passed over. */
+/*  Whether a job file's value for it is ignored. */
 bool helio_variable_is_ours(helio_text_t name);
 
 /*  docs/reference/environment.md. */

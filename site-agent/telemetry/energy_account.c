@@ -1,3 +1,5 @@
+/*  energy_account.c -- accounts the energy of GPUs by counters or by the model, and the readings of the meter, by
+ *  hour. */
 #include "site-agent/telemetry/energy_account.h"
 
 #include <math.h>
@@ -5,12 +7,12 @@
 #include <string.h>
 
 #include "federation/base/number.h"
-#include "site-agent/telemetry/energy_account_inner.h"
+#include "site-agent/telemetry/energy_account_internal.h"
 
 enum { LATE_MS = 10000, GAP_MS = 3 * 3600000, BLIND_MS = 600000 };
 static const int64_t HOUR_MS = 3600000;
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------------------------- */
 
 helio_energy_account_t *helio_energy_account_new(const helio_energy_account_options_t *options)
 {
@@ -23,7 +25,7 @@ helio_energy_account_t *helio_energy_account_new(const helio_energy_account_opti
     self->began_ms = self->tick_ms = options->wall_ms;
     self->told_hour = INT64_MIN;
     self->pools = helio_new(options->profile->pools.count + 1, sizeof *self->pools);
-    for (uint32_t p = 0; p < options->profile->pools.count; p++) /* the meter's has none */
+    for (uint32_t p = 0; p < options->profile->pools.count; p++) /* the meter's entry has none */
         (void)helio_text_copy(options->profile->pools.items[p].name, self->pools[p].name, sizeof self->pools[p].name);
     if (self->nvml)
         self->gpu_count = options->profile->pools.items[0].gpus_per_node;
@@ -46,7 +48,7 @@ void helio_energy_account_destroy(helio_energy_account_t **self_p)
 
 /* ---- hours --------------------------------------------------------------------------------------------- */
 
-/*  The hour's place, emptied when another hour was there; NULL: it is too old to be kept. */
+/*  The entry of the hour, emptied if it held another hour; NULL: the hour is too old to be kept. */
 static account_hour_t *hour_at(helio_energy_account_t *self, uint32_t pool, int64_t hour)
 {
     account_hour_t *kept = &self->pools[pool].hours[(uint64_t)hour % HELIO_ENERGY_ACCOUNT_HOURS];
@@ -58,7 +60,7 @@ static account_hour_t *hour_at(helio_energy_account_t *self, uint32_t pool, int6
     return kept;
 }
 
-/*  Energy of [from, to), by time to the hours within. */
+/*  Adds the energy of [from, to) to its hours, in proportion to time. */
 static void spread(helio_energy_account_t *self, uint32_t pool, uint32_t part, double joules, int64_t from_ms,
                    int64_t to_ms, bool estimated)
 {
@@ -80,7 +82,7 @@ static void spread(helio_energy_account_t *self, uint32_t pool, uint32_t part, d
     }
 }
 
-/*  What GPUs took, and what the building adds to it. */
+/*  The energy of GPUs, and what the building adds to it. */
 static void add(helio_energy_account_t *self, uint32_t pool, uint32_t part, double joules, int64_t from_ms,
                 int64_t to_ms, bool estimated)
 {
@@ -102,8 +104,8 @@ static double idle_j(const helio_energy_account_t *self, int64_t from_ms, int64_
     return to_ms > from_ms ? self->profile->pools.items[0].idle_w * (double)(to_ms - from_ms) / 1000 : 0;
 }
 
-/*  A GPU that no attempt holds, since it was last read. Without a counter (it fell silent, or the machine was started
- *  anew) the model speaks. */
+/*  A GPU that no attempt holds, since it was last read. Without a counter (it stopped answering, or the machine was
+ *  rebooted) the model is used. */
 static void read_free(helio_energy_account_t *self, uint32_t index, int64_t wall_ms)
 {
     account_gpu_t *gpu = &self->gpus[index];
@@ -131,7 +133,7 @@ void helio_energy_account_take(helio_energy_account_t *self, const char *attempt
         if (gpus[i] >= self->gpu_count)
             continue;
         account_gpu_t *gpu = &self->gpus[gpus[i]];
-        if (gpu->holder[0]) /* whoever that was is gone */
+        if (gpu->holder[0]) /* the former holder is gone */
             (void)helio_energy_account_give(self, gpu->holder, false, wall_ms, wall_ms);
         read_free(self, gpus[i], wall_ms);
         (void)helio_text_copy(helio_text_of(attempt), gpu->holder, sizeof gpu->holder);
@@ -139,7 +141,7 @@ void helio_energy_account_take(helio_energy_account_t *self, const char *attempt
     (void)!helio_energy_account_save(self, NULL);
 }
 
-/*  Ends the holding of one GPU; false: what the attempt took on it is not known. */
+/*  Ends the holding of one GPU; false: what the attempt used on it is unknown. */
 static bool give_one(helio_energy_account_t *self, uint32_t index, bool ran, int64_t ended_ms, int64_t wall_ms,
                      double *joules)
 {
@@ -166,7 +168,7 @@ static bool give_one(helio_energy_account_t *self, uint32_t index, bool ran, int
 uint64_t helio_energy_account_give(helio_energy_account_t *self, const char *attempt, bool ran, int64_t ended_ms,
                                    int64_t wall_ms)
 {
-    char name[HELIO_ENERGY_ACCOUNT_NAME_SIZE]; /* it may be the GPU's own */
+    char name[HELIO_ENERGY_ACCOUNT_NAME_SIZE]; /* it can be the GPU's own */
     double joules = 0;
     uint32_t held = 0, told = 0;
     (void)helio_text_copy(helio_text_of(attempt), name, sizeof name);
@@ -206,18 +208,36 @@ static void tick_model(helio_energy_account_t *self, uint32_t p, int64_t from_ms
     uint32_t total = use->total, ours = use->ours < total ? use->ours : total;
     uint32_t others = use->others < total - ours ? use->others : total - ours;
     double seconds = (double)(to_ms - from_ms) / 1000;
-    bool blind = to_ms - from_ms > BLIND_MS; /* we were away: as it was before */
+    bool blind = to_ms - from_ms > BLIND_MS; /* the agent did not run: as before */
     add(self, p, HELIO_ENERGY_ACCOUNT_IDLE, pool->idle_w * (total - ours - others) * seconds, from_ms, to_ms, blind);
     add(self, p, HELIO_ENERGY_ACCOUNT_FOREIGN, (pool->base_w + pool->slope_w) * others * seconds, from_ms, to_ms,
         blind);
     add_hosts(self, p, others, from_ms, to_ms);
 }
 
+/*  The wall clock was set back. Hours that it shows again would count twice, and hours that it showed too early would
+ *  hold the places of those that come: both are emptied. */
+static void set_back(helio_energy_account_t *self, int64_t wall_ms)
+{
+    int64_t hour = helio_floor(wall_ms, HOUR_MS);
+    self->began_ms = wall_ms;
+    self->meter.known = false;
+    for (uint32_t p = 0; p <= self->profile->pools.count; p++)
+        for (uint32_t h = 0; h < HELIO_ENERGY_ACCOUNT_HOURS; h++)
+            if (self->pools[p].hours[h].hour >= hour)
+                self->pools[p].hours[h] = (account_hour_t){0};
+    for (uint32_t i = 0; i < self->gpu_count; i++)
+        if (self->gpus[i].at_ms > wall_ms)
+            self->gpus[i].at_ms = self->gpus[i].holder[0] ? wall_ms : 0;
+}
+
 void helio_energy_account_tick(helio_energy_account_t *self, int64_t wall_ms)
 {
     int64_t from_ms = self->tick_ms;
+    if (from_ms - wall_ms > LATE_MS) /* less is a step of a time service */
+        set_back(self, wall_ms);
     if (wall_ms - from_ms >
-        HELIO_ENERGY_ACCOUNT_HOURS * HOUR_MS) { /* the clock was set, or we were away for too long */
+        HELIO_ENERGY_ACCOUNT_HOURS * HOUR_MS) { /* the clock was set, or the agent did not run for too long */
         self->began_ms = wall_ms;
         for (uint32_t i = 0; i < self->gpu_count; i++)
             self->gpus[i].at_ms = self->gpus[i].holder[0] ? self->gpus[i].at_ms : 0;
@@ -244,14 +264,14 @@ static int by_time(const void *a, const void *b)
     return (left->time_ms > right->time_ms) - (left->time_ms < right->time_ms);
 }
 
-/*  The meter's hours stand behind those of the last pool. */
+/*  The meter's hours follow those of the last pool. */
 static void read_one(helio_energy_account_t *self, const helio_energy_account_reading_t *reading, bool cumulative)
 {
     account_meter_t *meter = &self->meter;
     int64_t dt_ms = reading->time_ms - meter->last.time_ms;
     bool joins = meter->known && dt_ms <= GAP_MS && (!cumulative || reading->value >= meter->last.value);
-    double joules = cumulative ? (reading->value - meter->last.value) * 3.6e6
-                               : meter->last.value * (double)dt_ms / 1000;
+    double joules =
+        cumulative ? (reading->value - meter->last.value) * 3.6e6 : meter->last.value * (double)dt_ms / 1000;
     if (joins)
         spread(self, self->profile->pools.count, HELIO_ENERGY_ACCOUNT_IDLE, joules, meter->last.time_ms,
                reading->time_ms, false);
@@ -278,7 +298,7 @@ void helio_energy_account_read(helio_energy_account_t *self, helio_energy_accoun
             read_one(self, &readings[i], cumulative);
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------- */
+/* ---- publication --------------------------------------------------------------------------------------------- */
 
 bool helio_energy_account_news(helio_energy_account_t *self, int64_t wall_ms)
 {
@@ -294,8 +314,8 @@ static bool has_power(const helio_pool_t *pool)
     return pool->idle_w > 0 || pool->base_w > 0 || pool->slope_w > 0;
 }
 
-/*  Mean W of an hour that is over; -1 where it is not whole. A part that nothing was booked to is 0 once we looked
- *  for all of the hour. */
+/*  Mean W of an hour that is over; -1 if it is incomplete. A part without any energy is 0 once the whole hour was
+ *  observed. */
 static double watts_of(const helio_energy_account_t *self, uint32_t pool, uint32_t part, bool meter, int64_t hour)
 {
     const account_hour_t *kept = &self->pools[pool].hours[(uint64_t)hour % HELIO_ENERGY_ACCOUNT_HOURS];
@@ -309,7 +329,8 @@ static double watts_of(const helio_energy_account_t *self, uint32_t pool, uint32
 static bool add_series(const helio_energy_account_t *self, uint32_t pool, uint32_t part, bool meter, int64_t now_hour,
                        helio_arena_t *arena, helio_series_t *series)
 {
-    int64_t first = now_hour - HELIO_ENERGY_ACCOUNT_HOURS + 1; /* the place of the one before is the running hour's */
+    /* the entry of the hour before belongs to the current hour */
+    int64_t first = now_hour - HELIO_ENERGY_ACCOUNT_HOURS + 1;
     while (first < now_hour && watts_of(self, pool, part, meter, first) < 0)
         first++;
     if (first == now_hour)

@@ -1,6 +1,6 @@
-/*  energy_account_file.c -- the book over a restart: one file, written beside and put in place. Pools are found again by their
- *  names. Not synced: after a loss of power the sum tells, the machine's counters begin at zero anyway.
- */
+/*  energy_account_file.c -- the account over a restart: one file, written beside the old one and renamed. Pools are
+ *  matched by name. Not synced: after a loss of power the checksum shows it, and the machine's counters begin at zero
+ *  anyway. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 #include "federation/base/id.h"
 #include "federation/base/file.h"
-#include "site-agent/telemetry/energy_account_inner.h"
+#include "site-agent/telemetry/energy_account_internal.h"
 
 enum { PATH_SIZE = 4200 };
 static const char magic[8] = "HELIOBK1";
 
-/*  As this machine writes numbers; the sum is over it and all pools. */
+/*  In this machine's number format; the checksum covers it and all pools. */
 typedef struct header {
     char magic[8], site[40];
     uint64_t sum;
@@ -46,7 +46,7 @@ helio_rc helio_energy_account_save(helio_energy_account_t *self, helio_error_t *
         return HELIO_OK;
     path_of(self, "energy.book", path);
     path_of(self, "energy.book.new", fresh);
-    header_t *header = helio_new(1, sizeof *header); /* padding too: the sum is over it */
+    header_t *header = helio_new(1, sizeof *header); /* padding too: the checksum covers it */
     memcpy(header->magic, magic, sizeof magic);
     (void)helio_text_copy(self->profile->name, header->site, sizeof header->site);
     header->began_ms = self->began_ms;
@@ -69,7 +69,7 @@ helio_rc helio_energy_account_save(helio_energy_account_t *self, helio_error_t *
     return HELIO_OK;
 }
 
-/*  A GPU's number may mean another GPU when their count has changed. */
+/*  If the number of GPUs changed, an index can mean another GPU. */
 static void take_over(helio_energy_account_t *self, const header_t *header, const account_pool_t *pools)
 {
     self->began_ms = header->began_ms;

@@ -1,3 +1,4 @@
+/*  inventory.c -- groups the GPUs of this machine by model, and completes a pool from them. */
 #include "site-agent/telemetry/inventory.h"
 
 #include <string.h>
@@ -46,12 +47,10 @@ helio_rc helio_gpu_inventory_fill(const helio_gpu_inventory_t *self, helio_arena
         return helio_fail(err, HELIO_INVALID, "pool '%.*s' says %.*s, but this machine has %s",
                           HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(pool->gpu), self->groups[0].model);
     if (!pool->gpu.size && self->group_count > 1)
-        return helio_fail(err, HELIO_INVALID,
-                          "this machine has %s and %s: say in `gpu` which pool '%.*s' means",
+        return helio_fail(err, HELIO_INVALID, "this machine has %s and %s: say in `gpu` which pool '%.*s' means",
                           self->groups[0].model, self->groups[1].model, HELIO_TEXT_ARGS(pool->name));
     if (pool->gpus_per_node > group->count)
-        return helio_fail(err, HELIO_INVALID,
-                          "pool '%.*s' says %u GPUs a node, but this machine has %u of %s",
+        return helio_fail(err, HELIO_INVALID, "pool '%.*s' says %u GPUs a node, but this machine has %u of %s",
                           HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, group->count, group->model);
     if (!pool->gpu.size)
         pool->gpu = helio_arena_text(arena, helio_text_of(group->model));

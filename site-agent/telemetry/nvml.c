@@ -1,3 +1,4 @@
+/*  nvml.c -- loads NVIDIA's management library, and asks it for the GPUs, their power and their use. */
 #include "site-agent/telemetry/nvml.h"
 
 #include <dlfcn.h>
@@ -15,7 +16,7 @@ typedef struct nvml_utilisation {
     unsigned int gpu, memory; /* per cent */
 } nvml_utilisation_t;
 
-/*  result, name in the library, parameters; every function returns a code that is 0 when all went well. */
+/*  Result, name in the library, parameters; every function returns a code that is 0 on success. */
 #define NVML_CALLS(X)                                                               \
     X(init, "nvmlInit_v2", (void))                                                  \
     X(shutdown, "nvmlShutdown", (void))                                             \
@@ -33,7 +34,7 @@ typedef struct nvml_calls {
     NVML_CALLS(X)
 #undef X
     const char *(*error_text)(int);
-    int (*processes)(void *, unsigned int *, void *); /* NULL: a driver without it */
+    int (*processes)(void *, unsigned int *, void *); /* NULL: the driver does not have it */
 } nvml_calls_t;
 
 struct helio_nvml {
@@ -48,8 +49,7 @@ struct helio_nvml {
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-/*  ISO C has no conversion from an object's address to a function's; POSIX promises that the bytes are the
- * same. */
+/*  ISO C has no conversion from an object's address to a function's; POSIX guarantees that the bytes are the same. */
 static bool resolve(void *library, const char *symbol, void *ret_function)
 {
     void *address = dlsym(library, symbol);
@@ -87,11 +87,9 @@ static void add_gpu(helio_nvml_t *self, unsigned int index)
         code = self->call.memory(handle, &memory);
     gpu.memory_bytes = memory.total;
     helio_gpu_model_of(gpu.name, gpu.model);
-    /* One that does not answer keeps its number, so that its neighbours keep theirs: without a handle,
-     * without memory. */
+    /*  A GPU that does not respond keeps its number, so that the others keep theirs: it has no handle and no memory. */
     if (code != NVML_OK) {
-        (void)snprintf(self->reason, sizeof self->reason, "GPU %u does not answer: %.180s", index,
-                       text_of(self, code));
+        (void)snprintf(self->reason, sizeof self->reason, "GPU %u does not answer: %.180s", index, text_of(self, code));
         gpu = (helio_gpu_t){0};
         handle = NULL;
     }
@@ -104,14 +102,13 @@ static void open_library(helio_nvml_t *self, const char *library)
     self->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!self->library) {
         const char *why = dlerror();
-        (void)snprintf(self->reason, sizeof self->reason, "no NVIDIA driver library: %.200s",
-                       why ? why : library);
+        (void)snprintf(self->reason, sizeof self->reason, "no NVIDIA driver library: %.200s", why ? why : library);
         return;
     }
     const char *missing = resolve_all(self);
     if (missing) {
-        (void)snprintf(self->reason, sizeof self->reason,
-                       "the NVIDIA driver is too old: its library lacks %s", missing);
+        (void)snprintf(self->reason, sizeof self->reason, "the NVIDIA driver is too old: its library lacks %s",
+                       missing);
         return;
     }
     int code = self->call.init();
@@ -126,8 +123,8 @@ static void open_library(helio_nvml_t *self, const char *library)
     unsigned int count = 0;
     code = self->call.count(&count);
     if (code != NVML_OK || count == 0)
-        (void)snprintf(self->reason, sizeof self->reason, "the NVIDIA driver shows no GPU%s%.200s",
-                       code ? ": " : "", code ? text_of(self, code) : "");
+        (void)snprintf(self->reason, sizeof self->reason, "the NVIDIA driver shows no GPU%s%.200s", code ? ": " : "",
+                       code ? text_of(self, code) : "");
     if (code == NVML_OK && count > HELIO_NVML_GPUS_MAX) {
         (void)snprintf(self->reason, sizeof self->reason, "%u GPUs, of which the first %d are used", count,
                        HELIO_NVML_GPUS_MAX);
@@ -174,8 +171,7 @@ const helio_gpu_t *helio_nvml_gpu(const helio_nvml_t *self, uint32_t index)
     return index < self->count ? &self->gpus[index] : NULL;
 }
 
-helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index, helio_gpu_sample_t *ret_sample,
-                           helio_error_t *err)
+helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index, helio_gpu_sample_t *ret_sample, helio_error_t *err)
 {
     if (index >= self->count)
         return helio_fail(err, HELIO_NOT_FOUND, "there is no GPU %u", index);
@@ -183,10 +179,10 @@ helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index, helio_gpu_s
     nvml_memory_t memory = {0};
     if (!handle)
         return helio_fail(err, HELIO_UNAVAILABLE, "GPU %u does not answer", index);
-    int code = self->call.memory(handle, &memory); /* every model has it: no answer means no GPU */
+    /* every model has it: no result means that the GPU does not respond */
+    int code = self->call.memory(handle, &memory);
     if (code != NVML_OK)
-        return helio_fail(err, HELIO_UNAVAILABLE, "GPU %u does not answer: %.200s", index,
-                          text_of(self, code));
+        return helio_fail(err, HELIO_UNAVAILABLE, "GPU %u does not answer: %.200s", index, text_of(self, code));
     unsigned int power_mw = 0;
     nvml_utilisation_t used = {0};
     helio_gpu_sample_t sample = {.power_w = -1, .utilisation = -1, .memory_used_bytes = (int64_t)memory.used};
@@ -210,7 +206,7 @@ helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t
     return HELIO_OK;
 }
 
-/*  Asked with room for none, it says that there are some by refusing. */
+/*  Called with room for no entry, it reports that processes exist by failing. */
 bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index)
 {
     if (index >= self->count || !self->handles[index])
@@ -239,10 +235,10 @@ void helio_gpu_model_of(const char *name, char ret_model[32])
     while (skip(&name, "NVIDIA ") || skip(&name, "Tesla ") || skip(&name, "GeForce ") ||
            skip(&name, "Graphics Device "))
         ;
-    /* A family's name alone is no model: "RTX 4090", "RTX A6000", "Quadro GV100". */
+    /* A family's name alone is not a model: "RTX 4090", "RTX A6000", "Quadro GV100". */
     size_t first = strcspn(name, " -");
-    bool family = strncmp(name, "RTX ", 4) == 0 || strncmp(name, "GTX ", 4) == 0 ||
-                  strncmp(name, "TITAN ", 6) == 0 || strncmp(name, "Quadro ", 7) == 0;
+    bool family = strncmp(name, "RTX ", 4) == 0 || strncmp(name, "GTX ", 4) == 0 || strncmp(name, "TITAN ", 6) == 0 ||
+                  strncmp(name, "Quadro ", 7) == 0;
     size_t used = 0;
     const char *next = family ? name + first + 1 : "";
     for (size_t i = 0; i < first && used < 31; i++)

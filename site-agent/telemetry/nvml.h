@@ -1,9 +1,9 @@
-/*  nvml.h -- the GPUs of this machine as NVIDIA's management library tells them.
+/*  nvml.h -- the GPUs of this machine, by NVIDIA's management library.
  *
- *  The library is opened at run time, so one program serves machines with and without a driver: without one
- * there are no GPUs, and a reason that says why. Prototypes are our own, of the library's stable, versioned
- * entry points. One thread. Calls take up to some milliseconds each. Source: NVIDIA, "NVML API Reference"
- * (units: mW, mJ, bytes, per cent).
+ *  The library is opened at run time, so one program serves machines with and without a driver: without one, the list
+ *  of GPUs is empty and a reason says why. The prototypes are this project's own, of the library's stable, versioned
+ *  entry points. One thread. Calls take up to some milliseconds each. Source: NVIDIA, "NVML API Reference" (units: mW,
+ *  mJ, bytes, per cent).
  */
 #ifndef HELIO_TELEMETRY_NVML_H
 #define HELIO_TELEMETRY_NVML_H
@@ -15,11 +15,11 @@ enum { HELIO_NVML_GPUS_MAX = 64, HELIO_GPU_TEXT = 96 };
 typedef struct helio_gpu {
     char name[HELIO_GPU_TEXT]; /* "NVIDIA A100-SXM4-80GB" */
     char uuid[HELIO_GPU_TEXT]; /* "GPU-…" */
-    char model[32];            /* as job files say it: "A100" */
+    char model[32];            /* as in job files: "A100" */
     uint64_t memory_bytes;
 } helio_gpu_t;
 
-/*  What a GPU does now. A figure that its model does not offer is negative (energy: has_energy is false). */
+/*  The current state of a GPU. A figure that its model does not offer is negative (energy: has_energy is false). */
 typedef struct helio_gpu_sample {
     double power_w;
     double utilisation; /* 0..1, of the last sampling period: share of time with a kernel running */
@@ -35,20 +35,20 @@ helio_nvml_t *helio_nvml_new(const char *library);
 void helio_nvml_destroy(helio_nvml_t **self_p);
 
 uint32_t helio_nvml_count(const helio_nvml_t *self);
-/*  Why there are none, or fewer than the driver counts; "" when all is well. */
+/*  Why the list is empty, or shorter than the driver's count; "" if all is well. */
 const char *helio_nvml_reason(const helio_nvml_t *self);
-/*  index < count; as the driver numbers them. Lives as long as self. */
+/*  index < count; in the driver's order. Lives as long as self. */
 const helio_gpu_t *helio_nvml_gpu(const helio_nvml_t *self, uint32_t index);
-/*  UNAVAILABLE: the GPU does not answer (fallen off the bus, driver unloaded); NOT_FOUND: no such index. */
-HELIO_MUST_CHECK helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index,
-                                            helio_gpu_sample_t *ret_sample, helio_error_t *err);
-/*  Whether any process computes on it, whoever's; where the driver does not say, whether it is used at all. False
- * where it does not answer. */
+/*  UNAVAILABLE: the GPU does not respond (fallen off the bus, driver unloaded); NOT_FOUND: no such index. */
+HELIO_MUST_CHECK helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index, helio_gpu_sample_t *ret_sample,
+                                            helio_error_t *err);
+/*  Whether any process, of any user, computes on it; if the driver does not tell, whether it is used at all. False if
+ *  it does not respond. */
 bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index);
-/*  The energy counter alone. UNAVAILABLE where there is none. */
+/*  The energy counter alone. UNAVAILABLE if it has none. */
 HELIO_MUST_CHECK helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t *ret_mj);
 
-/*  "NVIDIA A100-SXM4-80GB" -> "A100", "NVIDIA GeForce RTX 4090" -> "RTX4090": the word that job files use. */
+/*  "NVIDIA A100-SXM4-80GB" -> "A100", "NVIDIA GeForce RTX 4090" -> "RTX4090": the name in job files. */
 void helio_gpu_model_of(const char *name, char ret_model[32]);
 
 #endif

@@ -1,3 +1,4 @@
+/*  mapping.c -- turns the broker's messages into events of the core, and effects of the core into frames. */
 #include "site-agent/uplink/mapping.h"
 
 #include <assert.h>
@@ -14,7 +15,8 @@ static const void *welcome_event(const helio_msg_welcome_t *message, helio_arena
                                    .broker_epoch = message->broker_epoch,
                                    .lease_ms = message->lease_ms,
                                    .renew_ms = message->renew_ms,
-                                   .summary_ms = message->summary_ms};
+                                   .summary_ms = message->summary_ms,
+                                   .memory_mark = message->memory_mark};
     return event;
 }
 
@@ -107,7 +109,7 @@ struct helio_framer {
     helio_framer_fn *send;
     void *arg;
     helio_buffer_t frame;
-    helio_arena_t *arena; /* of what is gathered */
+    helio_arena_t *arena; /* of the gathered messages */
     helio_report_t *reports;
     uint32_t report_count;
 };
@@ -155,11 +157,10 @@ static helio_rc send_now(helio_framer_t *self, uint32_t message, const void *rec
     if (rc != HELIO_OK)
         return rc;
     rc = self->send(self->arg, helio_buffer_view(&self->frame));
-    return rc == HELIO_OK ? rc
-                          : helio_fail(err, rc, "%s: %s", helio_message_name(message), helio_rc_text(rc));
+    return rc == HELIO_OK ? rc : helio_fail(err, rc, "%s: %s", helio_message_name(message), helio_rc_text(rc));
 }
 
-/*  Halves until it fits: a frame's size is known only when it is encoded. */
+/*  Halves the list until it fits: a frame's size is known only once it is encoded. */
 static helio_rc send_reports(helio_framer_t *self, helio_report_t *items, uint32_t count, helio_error_t *err)
 {
     helio_msg_reports_t message = {.reports = {items, count}};
@@ -200,14 +201,13 @@ static helio_rc put_report(helio_framer_t *self, const helio_report_t *report, h
     return HELIO_OK;
 }
 
-/*  Without the series that the other side has no signal for: it would refuse all of it. The arena is empty: what was
- * gathered has been sent. */
+/*  Leaves out series whose signal the other side does not know: it would refuse the whole message. The arena is empty,
+ *  since what was gathered has been sent. */
 static helio_rc send_summary(helio_framer_t *self, const helio_site_summary_t *summary, helio_error_t *err)
 {
     helio_msg_summary_t message = {*summary};
     uint32_t kept = 0;
-    message.summary.series.items =
-        helio_arena_alloc(self->arena, summary->series.count, sizeof *summary->series.items);
+    message.summary.series.items = helio_arena_alloc(self->arena, summary->series.count, sizeof *summary->series.items);
     for (uint32_t i = 0; i < summary->series.count; i++)
         if (helio_wire_value_since(&helio_series_type, "signal", summary->series.items[i].signal) <= self->protocol)
             message.summary.series.items[kept++] = summary->series.items[i];
@@ -217,8 +217,7 @@ static helio_rc send_summary(helio_framer_t *self, const helio_site_summary_t *s
     return rc;
 }
 
-static helio_rc put_hello(helio_framer_t *self, const helio_afx_hello_t *hello, int64_t wall_ms,
-                          helio_error_t *err)
+static helio_rc put_hello(helio_framer_t *self, const helio_afx_hello_t *hello, int64_t wall_ms, helio_error_t *err)
 {
     helio_msg_hello_t message = {.protocol = HELIO_PROTOCOL_VERSION,
                                  .protocol_min = HELIO_PROTOCOL_VERSION_MIN,
@@ -228,12 +227,14 @@ static helio_rc put_hello(helio_framer_t *self, const helio_afx_hello_t *hello, 
                                  .broker_epoch_seen = hello->broker_epoch_seen,
                                  .wall_ms = wall_ms,
                                  .reconcile_only = hello->reconcile_only,
-                                 .profile = *self->identity.profile};
+                                 .profile = *self->identity.profile,
+                                 .memory_since_ms = hello->memory_since_ms,
+                                 .memory_mark = hello->memory_mark,
+                                 .former_boot_id = self->identity.former_boot_id};
     return helio_framer_message(self, HELIO_MSG_HELLO, &message, err);
 }
 
-helio_rc helio_framer_put(helio_framer_t *self, const helio_effect_t *effect, int64_t wall_ms,
-                          helio_error_t *err)
+helio_rc helio_framer_put(helio_framer_t *self, const helio_effect_t *effect, int64_t wall_ms, helio_error_t *err)
 {
     switch (effect->kind) {
     case HELIO_AGENT_FX_SEND_REPORT:
@@ -242,8 +243,7 @@ helio_rc helio_framer_put(helio_framer_t *self, const helio_effect_t *effect, in
         return put_hello(self, effect->payload, wall_ms, err);
     case HELIO_AGENT_FX_SEND_INVENTORY: {
         const helio_afx_inventory_t *part = effect->payload;
-        helio_msg_inventory_t message = {.holdings = {part->holdings.items, part->holdings.count},
-                                         .last = part->last};
+        helio_msg_inventory_t message = {.holdings = {part->holdings.items, part->holdings.count}, .last = part->last};
         return helio_framer_message(self, HELIO_MSG_INVENTORY, &message, err);
     }
     case HELIO_AGENT_FX_SEND_SUMMARY: {

@@ -1,3 +1,4 @@
+/*  question.c -- the frame that asks a broker about this site, and what its reply means. */
 #include "site-agent/uplink/question.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ helio_rc helio_question_frame(const helio_site_profile_t *site, helio_buffer_t *
     return helio_wire_encode(HELIO_MSG_HELLO, &hello, out, err);
 }
 
-/*  A broker that does not tell its versions is of the time when there was one. */
+/*  A broker that does not tell its versions is so old that only one existed. */
 static void compare_versions(const helio_msg_refusal_t *refusal, char *ret_fault, size_t fault_size)
 {
     ret_fault[0] = '\0';
@@ -28,8 +29,7 @@ bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text,
     uint32_t message;
     void *record = NULL;
     helio_arena_t *arena = helio_arena_new();
-    bool answers =
-        helio_wire_decode(frame, arena, &message, &record, NULL) == HELIO_OK && message == HELIO_MSG_REFUSAL;
+    bool answers = helio_wire_decode(frame, arena, &message, &record, NULL) == HELIO_OK && message == HELIO_MSG_REFUSAL;
     if (answers) {
         const helio_msg_refusal_t *refusal = record;
         *ret_rc = (helio_rc)refusal->rc;

@@ -1,20 +1,20 @@
+/*  uplink.c -- keeps a connection to one broker: dials, opens the session, watches for silence, and gives up. */
 #include "site-agent/uplink/uplink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "federation/wire/codec.h"
-
-enum { SESSION_MS = 60 * 1000, SILENCE_LEAST_MS = 60 * 1000, BACKOFF_MIN_MS = 1000 };
+#include "site-agent/core/patience.h"
 
 struct helio_uplink {
     helio_uplink_options_t options;
     helio_dialer_t *dialer;
     helio_framer_t *framer;
     helio_arena_t *arena;    /* of the message being read */
-    helio_timer_t *watchdog; /* until the session opens, then for silence */
+    helio_timer_t *watchdog; /* until the session opens, then against silence */
     int64_t silence_ms;
-    uint32_t refusals; /* in a row that will not pass by themselves */
+    uint32_t refusals; /* in a row that repeating does not cure */
     bool connected;    /* and not given up */
     bool open;
 };
@@ -56,7 +56,7 @@ static void on_connected(void *arg, const char *endpoint)
     self->options.on_event(self->options.arg, HELIO_AGENT_EV_CONNECTED, &nothing);
 }
 
-static void on_disconnected(void *arg, const char *why)
+static void on_disconnected(void *arg, const char *endpoint, const char *why)
 {
     helio_uplink_t *self = arg;
     static const helio_aev_nothing_t nothing = {0};
@@ -64,7 +64,7 @@ static void on_disconnected(void *arg, const char *why)
     self->open = false;
     helio_timer_disarm(self->watchdog);
     helio_framer_drop(self->framer);
-    note(self, HELIO_UPLINK_DISCONNECTED, helio_dialer_endpoint(self->dialer), why);
+    note(self, HELIO_UPLINK_DISCONNECTED, endpoint, why);
     self->options.on_event(self->options.arg, HELIO_AGENT_EV_DISCONNECTED, &nothing);
 }
 
@@ -75,13 +75,8 @@ static void on_failed(void *arg, const char *endpoint, const char *why)
 
 static void watch_silence(helio_uplink_t *self, uint32_t message, const void *record)
 {
-    if (message == HELIO_MSG_WELCOME) {
-        /* Each renewal is answered: three without one are too many. */
-        uint64_t renew_ms = ((const helio_msg_welcome_t *)record)->renew_ms;
-        self->silence_ms = renew_ms < 3600 * 1000 ? (int64_t)renew_ms * 3 : INT64_C(3) * 3600 * 1000;
-        if (self->silence_ms < SILENCE_LEAST_MS)
-            self->silence_ms = SILENCE_LEAST_MS;
-    }
+    if (message == HELIO_MSG_WELCOME)
+        self->silence_ms = helio_patience_silence_ms(((const helio_msg_welcome_t *)record)->renew_ms);
     if (message == HELIO_MSG_VERDICTS && ((const helio_msg_verdicts_t *)record)->last && !self->open) {
         self->open = true;
         self->refusals = 0;
@@ -96,14 +91,15 @@ static void on_refusal(helio_uplink_t *self, const helio_msg_refusal_t *refusal)
     char text[513];
     (void)helio_text_copy(refusal->text, text, sizeof text);
     note(self, HELIO_UPLINK_REFUSED, helio_dialer_endpoint(self->dialer), text);
-    /* The broker has answered, so its line is good: without this it would be asked the same every second for days. */
+    /* The broker has answered, so the connection works. Without this, the agent would ask the same every second for
+     * days. */
     if (refusal->rc == HELIO_VERSION || refusal->rc == HELIO_FORBIDDEN || refusal->rc == HELIO_FENCED ||
-        refusal->rc == HELIO_PROTOCOL)
+        refusal->rc == HELIO_PROTOCOL || refusal->rc == HELIO_CONFLICT)
         self->refusals++;
     give_up(self, "refused");
 }
 
-/*  False: the broker is none that we can follow. */
+/*  False: the agent cannot follow this broker. */
 static bool take_version(helio_uplink_t *self, const helio_msg_welcome_t *welcome)
 {
     if (helio_protocol_agreed(welcome->protocol, welcome->protocol)) {
@@ -131,7 +127,7 @@ static void on_message(void *arg, helio_text_t frame)
     helio_error_t err;
     helio_rc rc = helio_wire_decode(frame, self->arena, &message, &record, &err);
     if (rc == HELIO_VERSION)
-        return; /* of a newer broker: what we do not know cannot be meant for us */
+        return; /* of a newer broker: an unknown message is not meant for this agent */
     if (rc != HELIO_OK) {
         give_up(self, err.text);
         return;
@@ -166,8 +162,8 @@ helio_rc helio_uplink_new(helio_net_t *net, helio_loop_t *loop, const helio_upli
     self->options.targets = NULL;
     self->options.secret_key = NULL;
     if (!self->options.session_ms)
-        self->options.session_ms = SESSION_MS;
-    self->silence_ms = SILENCE_LEAST_MS;
+        self->options.session_ms = HELIO_PATIENCE_SESSION_MS;
+    self->silence_ms = helio_patience_silence_ms(0); /* until a broker says how often leases are renewed */
     self->arena = helio_arena_new();
     self->framer = helio_framer_new(&options->identity, send_frame, self);
     self->watchdog = helio_timer_new(loop, on_watchdog, self);
@@ -176,7 +172,8 @@ helio_rc helio_uplink_new(helio_net_t *net, helio_loop_t *loop, const helio_upli
                                    .secret_key = options->secret_key,
                                    .frame_max_bytes = HELIO_WIRE_FRAME_MAX,
                                    .queue_messages = 1024,
-                                   .backoff_min_ms = BACKOFF_MIN_MS,
+                                   .backoff_min_ms = HELIO_PATIENCE_REDIAL_LEAST_MS,
+                                   .backoff_max_ms = helio_patience_redial_most_ms(options->target_count),
                                    .seed = options->seed,
                                    .on_message = on_message,
                                    .on_connected = on_connected,
@@ -222,7 +219,7 @@ void helio_uplink_flush(helio_uplink_t *self)
 /*  Messages that can be dropped: nothing depends on them. */
 static void say(helio_uplink_t *self, uint32_t message, const void *record)
 {
-    helio_uplink_flush(self); /* whose failure does matter */
+    helio_uplink_flush(self); /* the failure of any other message matters */
     if (self->connected && helio_framer_message(self->framer, message, record, NULL) != HELIO_OK)
         return;
 }

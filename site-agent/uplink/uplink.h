@@ -1,10 +1,10 @@
-/*  uplink.h -- the agent's connection to the federation: a dialer, the codec, and the mapping between them
- * and the core.
+/*  uplink.h -- the agent's connection to the federation: a dialer, the codec, and the mapping between them and the
+ *  core.
  *
- *  One broker at a time. The connection is given up and another one tried when the broker refuses, when its
- * messages cannot be read, when ours no longer go out (a report left out would be acknowledged with the ones
- * after it), when no session opens, or when an open one falls silent. Thread: the loop's; callbacks as in
- * dialer.h.
+ *  It uses one broker at a time. It gives the connection up and tries another one when the broker refuses, when the
+ *  broker's messages cannot be read, when its own messages are no longer sent (a report left out would be acknowledged
+ *  with the ones after it), when no session opens, or when an open session falls silent. Thread: the loop's; callbacks
+ *  as in dialer.h.
  */
 #ifndef HELIO_UPLINK_UPLINK_H
 #define HELIO_UPLINK_UPLINK_H
@@ -19,8 +19,8 @@ typedef enum helio_uplink_note {
     HELIO_UPLINK_OPEN,         /* the last verdict has come */
     HELIO_UPLINK_DISCONNECTED, /* was connected */
     HELIO_UPLINK_FAILED,       /* could not connect */
-    HELIO_UPLINK_REFUSED,      /* the broker said no; text is its own */
-    HELIO_UPLINK_GIVEN_UP,     /* we hung up; text says why */
+    HELIO_UPLINK_REFUSED,      /* the broker refused; text is the broker's */
+    HELIO_UPLINK_GIVEN_UP,     /* the agent closed the connection; text says why */
 } helio_uplink_note_t;
 
 typedef struct helio_uplink_options {
@@ -30,22 +30,21 @@ typedef struct helio_uplink_options {
     helio_identity_t identity; /* borrowed: lives as long as the uplink */
     uint64_t seed;             /* of the back-off's jitter */
     int64_t session_ms;        /* from connection to open session at most; 0 = 60 s */
-    void (*on_event)(void *arg, uint32_t event, const void *payload); /* a core's event; payload: this call */
-    void (*on_log_read)(void *arg, const helio_msg_log_read_t *request); /* may be NULL */
-    void (*on_note)(void *arg, helio_uplink_note_t note, const char *endpoint,
-                    const char *text); /* may be NULL */
+    /* an event for the core; the payload lives for the call */
+    void (*on_event)(void *arg, uint32_t event, const void *payload);
+    void (*on_log_read)(void *arg, const helio_msg_log_read_t *request);                          /* can be NULL */
+    void (*on_note)(void *arg, helio_uplink_note_t note, const char *endpoint, const char *text); /* can be NULL */
     void *arg;
 } helio_uplink_options_t;
 
-HELIO_MUST_CHECK helio_rc helio_uplink_new(helio_net_t *net, helio_loop_t *loop,
-                                           const helio_uplink_options_t *options, helio_uplink_t **ret_uplink,
-                                           helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_uplink_new(helio_net_t *net, helio_loop_t *loop, const helio_uplink_options_t *options,
+                                           helio_uplink_t **ret_uplink, helio_error_t *err);
 void helio_uplink_destroy(helio_uplink_t **self_p);
 
-/*  A SEND_* effect of the core. Without a connection it is dropped: the core says all again in the next
- * session. */
+/*  A SEND_* effect of the core. Without a connection it is dropped: the core sends everything again in the next
+ *  session. */
 void helio_uplink_put(helio_uplink_t *self, const helio_effect_t *effect, int64_t wall_ms);
-/*  After a round of put. */
+/*  After a series of put. */
 void helio_uplink_flush(helio_uplink_t *self);
 void helio_uplink_log_data(helio_uplink_t *self, const helio_msg_log_data_t *data);
 void helio_uplink_bye(helio_uplink_t *self, const char *reason);

@@ -36,12 +36,12 @@ static const double pue = 1.25, host_w = 100;
 typedef struct load {
     int32_t from_s, to_s; /* of the day */
     uint32_t first_gpu, gpus;
-    double watts[2];      /* of a GPU above its idle draw, in the first and second half */
+    double watts[2]; /* of a GPU above its idle draw, in the first and second half */
     bool foreign;
 } load_t;
 static const load_t loads[] = {
     {AT(1, 10), AT(4, 50), 0, 2, {320, 320}, false},
-    {AT(3, 0), AT(9, 34), 2, 1, {250, 250}, false},  /* ends while no agent looks */
+    {AT(3, 0), AT(9, 34), 2, 1, {250, 250}, false},   /* ends while no agent looks */
     {AT(8, 20), AT(12, 45), 0, 2, {360, 360}, false}, /* an agent is killed above it */
     {AT(13, 0), AT(15, 0), 3, 1, {140, 140}, true},
     {AT(14, 5), AT(20, 40), 0, 3, {190, 340}, false},
@@ -154,8 +154,8 @@ static void on_note(void *arg, const helio_feed_note_t *note)
 
 static void open_agent(day_t *self)
 {
-    helio_energy_account_options_t energy_account = {self->site, self->nvml, self->folder, harness_wall_ms(self->h)};
-    self->energy_account = helio_energy_account_new(&energy_account);
+    helio_energy_account_options_t options = {self->site, self->nvml, self->folder, harness_wall_ms(self->h)};
+    self->energy_account = helio_energy_account_new(&options);
     helio_feeds_options_t feeds = {.settings = &self->settings,
                                    .profile = self->site,
                                    .on_note = on_note,
@@ -315,15 +315,15 @@ static int live(void **state)
     self->nvml = helio_nvml_new(HELIO_NVML_DOUBLE);
     assert_int_equal(helio_nvml_count(self->nvml), GPUS);
     self->feed = (helio_feed_t){.signal = HELIO_FEED_METER,
-                         .source = HELIO_SOURCE_EXEC,
-                         .name = HELIO_TEXT("mains"),
-                         .unit = HELIO_TEXT("kWh"),
-                         .every_ms = 600000,
-                         .timeout_ms = 300000,
-                         .command = {self->command, 3},
-                         .region_column = HELIO_TEXT("region"),
-                         .time_column = HELIO_TEXT("time"),
-                         .value_column = HELIO_TEXT("value")};
+                                .source = HELIO_SOURCE_EXEC,
+                                .name = HELIO_TEXT("mains"),
+                                .unit = HELIO_TEXT("kWh"),
+                                .every_ms = 600000,
+                                .timeout_ms = 300000,
+                                .command = {self->command, 3},
+                                .region_column = HELIO_TEXT("region"),
+                                .time_column = HELIO_TEXT("time"),
+                                .value_column = HELIO_TEXT("value")};
     self->settings.feeds.items = &self->feed;
     self->settings.feeds.count = 1;
     open_agent(self);

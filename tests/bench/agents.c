@@ -1,8 +1,6 @@
-/*  agents.c -- agent doubles: sites that speak the whole protocol and run nothing. Every order is reported accepted,
- *  starting, running and ended (10 ms of run time) at once, so what is measured is the federation, not processes.
- *
- *      bench_agents ENDPOINT BROKER_KEY SITE:SECRET_KEY…      runs until it is ended
- */
+/*  agents.c -- agent doubles: sites that speak the whole protocol and run nothing. They report every order as accepted,
+ *  starting, running and ended (10 ms of run time) at once, so the benchmark measures the federation and not processes.
+ *      bench_agents ENDPOINT BROKER_KEY SITE:SECRET_KEY…      runs until it is killed */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,8 @@
-/*  bare.c -- what PostgreSQL itself takes: rows like a submitted job's, durable, by the fastest plain means: one
- *  table, its key and one index.
- *
+/*  bare.c -- the time that PostgreSQL alone needs: rows like a submitted job's, durable, by the fastest plain means:
+ *  one table, its key and one index.
  *      bench_bare CONNINFO unnest SECONDS CONNECTIONS     1,000 rows a transaction, binary arrays
  *      bench_bare CONNINFO single SECONDS CONNECTIONS     one row a transaction
- *  Prints rows per second.
- */
+ *  Prints rows per second. */
 #include <libpq-fe.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +13,7 @@
 
 #include "federation/base/clock.h"
 
-enum { ROWS = 1000, SOURCE = 401 /* as a document of bench_submit */, THREADS_MAX = 128 };
+enum { ROWS = 1000, SOURCE = 401 /* like a document of bench_submit */, THREADS_MAX = 128 };
 
 typedef struct work {
     const char *conninfo;

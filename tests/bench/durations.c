@@ -1,11 +1,11 @@
-/*  How well runs are foreseen: a trace of jobs, one line each on stdin, replayed in order of submission; a
- * run is known from its end on. Prints the share of runs at or below p90, and the median absolute logarithmic
- * error of p50 beside two simpler answers on the same runs: the limit alone, and the mean of the user's
- * earlier runs.
+/*  durations.c -- how well runs are predicted: a trace of jobs, one line each on standard input, is replayed in order
+ *  of submission; a run is known from its end on. Prints the share of runs at or below p90, and the median absolute
+ *  logarithmic error of p50, beside two simpler predictions for the same runs: the limit alone, and the mean of the
+ *  user's earlier runs.
  *
- *  Lines: job_id,submit_unix,duration_s,gpus,nodes,gpu_type,cpus,user,team,state,kind,queue_wait_s (after a
- * head). The traces name neither users nor jobs: the team stands for the user, and role (the job id's end, if
- * it has one) and number of GPUs for the name. All jobs get one limit, a day; longer runs end there.
+ *  Lines: job_id,submit_unix,duration_s,gpus,nodes,gpu_type,cpus,user,team,state,kind,queue_wait_s (after a header).
+ *  The traces name neither users nor jobs: the team stands for the user, and role (the end of the job id, if it has
+ *  one) and number of GPUs for the name. All jobs get one limit, a day; longer runs end there.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +14,7 @@
 
 #include "federation/policy/duration.h"
 
-enum {
-    COLUMNS = 12,
-    LIMIT_MS = 86400000,
-    WEIGHT = 1000,
-    USERS_MAX = 4096,
-    BASES = HELIO_DURATION_BASIS_COUNT
-};
+enum { COLUMNS = 12, LIMIT_MS = 86400000, WEIGHT = 1000, USERS_MAX = 4096, BASES = HELIO_DURATION_BASIS_COUNT };
 
 typedef struct run {
     int64_t submit_ms, end_ms;
@@ -39,7 +33,7 @@ typedef struct tally {
     double *ours, *limit, *mean;
 } tally_t;
 
-/*  Letters for digits: the number of GPUs is what tells jobs apart here, and a stem has no numbers. */
+/*  Letters instead of digits: the number of GPUs distinguishes jobs here, and numbers are removed from names. */
 static void name_of(char *const *cell, char ret_name[40])
 {
     const char *role = strrchr(cell[0], '-');
@@ -116,14 +110,13 @@ static void judge(tally_t *tally, const helio_durations_t *durations, mean_t *me
     tally->by_basis[expected.basis]++;
     if (!expected.basis)
         return;
-    /* as a decision sees it: by classes of length, at a place, below the limit */
+    /* as in a decision: by classes of length, on a GPU model, below the limit */
     uint64_t p50 = helio_duration_at(helio_duration_step(expected.p50_ms), WEIGHT, LIMIT_MS),
              p90 = helio_duration_at(helio_duration_step(expected.p90_ms), WEIGHT, LIMIT_MS);
     tally->below_p90 += run->run_ms <= p90;
     tally->ours[tally->count] = error((double)p50, run->run_ms);
     tally->limit[tally->count] = error(LIMIT_MS, run->run_ms);
-    tally->mean[tally->count] =
-        error(mean->count ? mean->sum_ms / (double)mean->count : LIMIT_MS, run->run_ms);
+    tally->mean[tally->count] = error(mean->count ? mean->sum_ms / (double)mean->count : LIMIT_MS, run->run_ms);
     tally->count++;
 }
 

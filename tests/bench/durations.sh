@@ -1,5 +1,5 @@
 #!/bin/sh
-# How well runs are foreseen on public traces of GPU jobs: durations.sh BUILD (see README.md)
+# How well run times are predicted on public traces of GPU jobs: durations.sh BUILD (see README.md)
 set -eu
 folder=${HELIO_DATA:-}/traces
 if [ ! -f "$folder/philly.csv.gz" ]; then

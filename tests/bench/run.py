@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""First measurements, each as a ratio to the bare database on the same PostgreSQL in the same run. Asserts nothing.
+"""Measures rates, each as a ratio to the bare database on the same PostgreSQL in the same run. Asserts nothing.
 
     tests/bench/run.py --build BUILD_DIR [--rounds 3] [--seconds 5] [--only submit|batch|cycle]
 
-What is measured, round by round, interleaved with its peer so that a noisy machine is noisy for both:
+The measurements, round by round, interleaved with the peer so that a noisy machine affects both:
   batch    POST /v1/jobs, 1,000 documents a call, 2 connections: jobs a second, durable  ÷ bare unnest of 1,000 rows (the same bytes)
   single   one document a call, 64 connections                                         ÷ bare one-row inserts on 64 connections, and pgbench -c 64
-  cycle    submit → placed → ordered → accepted → ran → completed → booked, all durable, with agent doubles: jobs a second
-The peer runs before and after, and the ratio is to the mean of both, so that a machine that grows slower does so for both; of
-batches so many times a round as it has seconds, for one second each. Each measure begins with a checkpoint, on a server whose log is already there in recycled files and whose buffers hold what a round
-writes: otherwise files being made and pages being preempted are most of what is measured. fsync is on, nothing else is set.
-Prints median [least..most], of ratios the quartiles too, and CPU seconds per 100,000 jobs or rows by process.
+  cycle    submit → placed → ordered → accepted → ran → completed → charged, all durable, with agent doubles: jobs a second
+The peer runs before and after, and the ratio is to the mean of both, so that a machine that slows down affects both; for
+batches once for each second of a round. Each measurement begins with a checkpoint, on a server whose log files exist already
+and whose buffers hold what a round writes: otherwise file creation and buffer writes would dominate. fsync is on.
+Prints median [least..most], for ratios the quartiles too, and CPU seconds per 100,000 jobs or rows by process.
 """
 import argparse, os, statistics, subprocess, sys, tempfile, time, shutil
 
@@ -20,7 +20,7 @@ from federation import free_port  # noqa: E402
 
 
 SERVER = "shared_buffers = 1GB\nmin_wal_size = 2GB\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h"
-LOG_FILES = 48  # of 16 MB: more than a measure writes
+LOG_FILES = 48  # of 16 MB: more than a measurement writes
 
 
 def out(*args, **kw):
@@ -59,7 +59,7 @@ class Bed:
         self.doubles = [build + "/tests/bench/bench_agents", f"tcp://127.0.0.1:{self.sites_port}", key] + doubles
 
     def make_log_files(self):
-        """Written once, then recycled, as on any server that has been up for a while."""
+        """Writes the log files once; they are then recycled, as on any server that has run for a while."""
         script = "select pg_logical_emit_message(false, '', ''); select pg_switch_wal();\n" * LOG_FILES
         out("psql", "-qXAt", self.conninfo, input=script)
 
@@ -111,7 +111,7 @@ def stat(pid):
 
 
 def cpu_seconds(bed):
-    """Of the broker, of PostgreSQL with the backends that are gone, of the load generators that are gone."""
+    """CPU seconds of the broker, of PostgreSQL with its ended backends, and of the ended load generators."""
     postmaster = int(open(bed.dir + "/pg/data/postmaster.pid").readline())
     server = sum(stat(postmaster)[1])
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -126,7 +126,7 @@ def cpu_seconds(bed):
 
 
 class Measure:
-    """Rates of one thing over the rounds, and what they cost."""
+    """The rates of one measurement over the rounds, and their CPU seconds."""
 
     def __init__(self):
         self.rates, self.costs = [], []
@@ -150,7 +150,7 @@ def spread(values, unit="/s"):
 
 
 def beside(bed, seconds, measure, function, peer, peer_function, times=1):
-    """The rates as ratios to their peer's before and after."""
+    """The rates as ratios to the peer's rates before and after."""
     ratios = []
     before = peer.take(bed, seconds, peer_function)
     for _ in range(times):
@@ -171,7 +171,7 @@ def measure_submit(args):
     batch_ratios, single_ratios, latencies = [], [], []
     clients = 64 if args.clients is None else args.clients
     for _ in range(args.rounds):
-        bed = Bed(args.build, 0)  # each round anew: a tenant's queue is bounded
+        bed = Bed(args.build, 0)  # anew in each round: a tenant's queue is bounded
         try:
             batch_ratios += beside(bed, 1, batch, lambda: bed.submit(2, 1000, 1)[0],
                                    bare, lambda: bed.bare("unnest", 1, 1), times=args.seconds)
@@ -216,8 +216,8 @@ def measure_cycle(args):
                 if time.monotonic() - began > 300:
                     raise SystemExit(f"{bed.done()} of {total} jobs after 300 s")
             rates.append(total / (time.monotonic() - began))
-            booked = bed.sql("select count(*) from helio.ledger")
-            assert int(booked) >= total, booked
+            charged = bed.sql("select count(*) from helio.ledger")
+            assert int(charged) >= total, charged
         finally:
             bed.down()
     print(f"end to end, {args.sites} sites, {args.jobs} jobs   ", spread(rates))

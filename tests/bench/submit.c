@@ -1,9 +1,7 @@
-/*  submit.c -- submits over HTTP as fast as it is answered: every answered job is durable.
- *
+/*  submit.c -- submits jobs over HTTP as fast as the broker answers: every answered job is durable.
  *      bench_submit PORT TOKEN CONNECTIONS JOBS_PER_CALL SECONDS|=TOTAL_JOBS
- *  Prints jobs per second and the call's p50 and p99 in ms. No two documents are the same, as in a real
- * sweep: each has a name and a text to run of its own, numbered through all connections and calls.
- */
+ *  Prints jobs per second and the p50 and p99 of a call in ms. All documents differ, as in a real sweep: each has a
+ *  name and a script of its own, numbered over all connections and calls. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -21,7 +19,7 @@ enum {
     THREADS_MAX = 256,
     LATENCIES_MAX = 200000,
     SERIAL_DIGITS = 10,
-    RUN_SIZE = 240 /* of the text to run without its number */
+    RUN_SIZE = 240 /* of the script without its number */
 };
 
 static const char before_name[] = "{\"name\": \"";
@@ -68,7 +66,7 @@ static void send_all(int fd, helio_text_t text)
     }
 }
 
-/*  One response with a Content-Length; anything but 201 ends the program. */
+/*  One response with a Content-Length; any status but 201 ends the program. */
 static void receive(int fd)
 {
     static _Thread_local char buffer[1 << 20];
@@ -99,11 +97,10 @@ static void put_serial(char *at, uint64_t serial)
         at[i] = (char)('0' + serial % 10);
 }
 
-/*  Makes the documents of the request new ones of the same size. */
+/*  Changes the documents of the request into new ones of the same size. */
 static void number(work_t *work)
 {
-    size_t size =
-        sizeof before_name - 1 + sizeof before_run - 1 + sizeof after_run - 1 + 2 * SERIAL_DIGITS + RUN_SIZE;
+    size_t size = sizeof before_name - 1 + sizeof before_run - 1 + sizeof after_run - 1 + 2 * SERIAL_DIGITS + RUN_SIZE;
     char *document = work->request.data + work->body;
     for (uint64_t i = 0; i < work->per_call; i++, document += size) {
         uint64_t serial = work->first + work->calls * work->per_call + i;
@@ -133,8 +130,8 @@ static void make_request(work_t *work, const char *token)
 {
     helio_buffer_t body = {0};
     for (uint64_t i = 0; i < work->per_call; i++)
-        helio_buffer_printf(&body, "%s%0*d%s%0*d%0*d%s", before_name, SERIAL_DIGITS, 0, before_run,
-                            SERIAL_DIGITS, 0, RUN_SIZE, 7, after_run);
+        helio_buffer_printf(&body, "%s%0*d%s%0*d%0*d%s", before_name, SERIAL_DIGITS, 0, before_run, SERIAL_DIGITS, 0,
+                            RUN_SIZE, 7, after_run);
     helio_buffer_printf(&work->request,
                         "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
                         "Content-Type: application/x-ndjson\r\nContent-Length: %zu\r\n\r\n",

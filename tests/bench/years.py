@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a broker is like after years: a database with millions of jobs that ended, and what is asked of it then.
+"""Measures a broker after years of use: a database with millions of ended jobs, and typical queries.
 
     tests/bench/years.py --build BUILD_DIR [--jobs 5000000] [--open 20000] [--dir DIR [--keep]] [--only start,reads,views,submit]
 
-Fills a PostgreSQL of its own with a year of twelve sites (years.sql, years_sites.sql) beside jobs that were submitted through
-the API and wait. One of the jobs that wait is as old as the rest (--old-open 0: none is). Then prints how long a broker takes
-until it is ready and how much memory it has; the time of reads of the API; of every helio_report view with a dashboard's time
-range, and which big tables its plan reads from end to end; and the rate of submissions. DIR with --keep is used again by the
-next call as it stands. Asserts nothing, except that the answers are answers.
+Fills a PostgreSQL of its own with a year of twelve sites (years.sql, years_sites.sql) and with pending jobs that were submitted
+through the API. One of the pending jobs is as old as the ended ones (--old-open 0: none). Then prints the startup time and
+memory of a broker; the times of API reads; the time of every helio_report view with a dashboard's time
+range, and the large tables that its plan scans completely; and the rate of submissions. The next call can reuse DIR with
+--keep. Asserts nothing, except that replies are successful.
 """
 import argparse, concurrent.futures, json, os, re, shutil, statistics, subprocess, sys, tempfile, time, urllib.error, urllib.request
 
@@ -19,7 +19,7 @@ from federation import free_port  # noqa: E402
 FILLING = "shared_buffers = 2GB\nwork_mem = 64MB\nmaintenance_work_mem = 512MB\nmax_wal_size = 32GB\nmin_wal_size = 2GB\n" \
           "checkpoint_timeout = 1h\nautovacuum = off\nfsync = off\nfull_page_writes = off\nmax_parallel_workers_per_gather = 0"
 SERVING = "shared_buffers = 1GB\nmin_wal_size = 2GB\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h"
-BIG_ROWS = 100000  # a table of so many rows is not to be read from end to end for a day
+BIG_ROWS = 100000  # a query for one day must not scan a table with this many rows
 SLICE = 250000
 DAY_MS = 86400000
 
@@ -61,7 +61,7 @@ class Years:
         out("psql", "-qX", "-v", "ON_ERROR_STOP=1", *flags, "-f", f"{HERE}/{name}", self.conninfo)
 
     def make(self):
-        """Tables, a tenant, jobs that wait; then the life before them."""
+        """Tables, a tenant, pending jobs; then the history before them."""
         self.server("up", "")
         self.configure()
         out(self.tool, "migrate", "--config", self.conf)
@@ -100,7 +100,7 @@ class Years:
             print("   ", line)
 
     def old_open(self):
-        """One that nobody released for most of a year: a job like any other that waits, with an old id, held."""
+        """A job that was not released for most of a year: like the other pending jobs, but with an old id, and held."""
         if not self.args.old_open:
             return
         old_ms = int(time.time() * 1000) - 360 * DAY_MS
@@ -167,7 +167,7 @@ class Years:
             self.server("down", "")
             shutil.rmtree(self.dir)
 
-    # ---- what is measured ----------------------------------------------------------------------------------
+    # ---- measurements --------------------------------------------------------------------------------------
 
     def measure_start(self):
         first = self.start()
@@ -207,7 +207,8 @@ class Years:
                 continue
             if path == "/metrics":
                 began = time.monotonic()
-                urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=300).read()
+                request = urllib.request.Request(f"http://127.0.0.1:{self.http}/metrics", headers={"Authorization": "Bearer " + self.token})
+                urllib.request.urlopen(request, timeout=300).read()
                 took, answer = time.monotonic() - began, None
             else:
                 took, answer = self.get(path)
@@ -250,7 +251,7 @@ class Years:
 
 
 def whole(node, big):
-    """Big tables that a plan reads from end to end."""
+    """The large tables that a plan scans completely."""
     if node["Node Type"] == "Seq Scan" and node["Relation Name"] in big:
         yield node["Relation Name"]
     if node["Node Type"].startswith("Index") and "Index Cond" not in node and node.get("Relation Name") in big \

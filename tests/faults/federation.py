@@ -1,7 +1,8 @@
 """A federation for campaigns: PostgreSQL, a broker and any number of sites in one folder, each of which can be killed
-with SIGKILL, paused and brought back. A kind of site is a class with the same few methods; what runs on it is the
-same table of jobs for all of them (workload.py)."""
+with SIGKILL, paused and restarted. Each kind of site is a class with the same few methods; all of them run
+the same table of jobs (workload.py)."""
 import collections, fcntl, json, os, pwd, random, signal, socket, subprocess, tempfile, time
+import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -11,8 +12,8 @@ reserved = []  # the locks of the ports that this process chose, held until it e
 
 
 def free_port():
-    """One that nobody listens on and that no other campaign chose: they run beside each other, and a port is chosen
-    seconds before its daemon takes it, and free for a moment whenever that daemon is killed."""
+    """A port that is free and that no other campaign chose. Campaigns run in parallel; a port is chosen seconds before
+    its daemon binds it, and is free for a moment whenever that daemon is killed."""
     folder = os.path.join(tempfile.gettempdir(), f"helio-ports-{os.getuid()}")
     os.makedirs(folder, exist_ok=True)
     while True:
@@ -29,13 +30,13 @@ def free_port():
 
 
 def check(good, complaint):
-    """Ends the campaign with a sentence if something does not hold."""
+    """Ends the campaign with a sentence if a condition does not hold."""
     if not good:
         raise SystemExit(complaint)
 
 
 def trainer(at, says=""):
-    """A program that counts, saves its count in a file when it gets USR1, and goes on from there. says: more of its first line."""
+    """A program that counts, saves its count in a file on USR1, and resumes from there. says: added to its first line."""
     return f"""
 at={at}
 step=$(cat "$at" 2>/dev/null || echo 0)
@@ -56,6 +57,7 @@ class LocalSite:
     """Processes of this machine, with declared GPUs."""
     kind = "local"
     nodes = 2
+    place = "region: EU-SE\nlat: 60\nlon: 20\ntimezone: Europe/Stockholm\npue: 1.2\ncarbon_g_per_kwh: 30\n"
 
     def __init__(self, name, price):
         self.name, self.price = name, price
@@ -92,7 +94,7 @@ class SlurmSite(LocalSite):
         os.chmod(self.shared, 0o755)
         self.attempts = os.path.join(self.shared, "attempts")
 
-    def site_keys(self):  # nodes, GPUs, CPUs and memory: what the cluster says
+    def site_keys(self):  # nodes, GPUs, CPUs and memory come from the cluster
         return f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
 
     def agent_keys(self, federation):
@@ -107,7 +109,7 @@ class SlurmSite(LocalSite):
         return run(TOP + "/deploy/slurm-lab/cluster.sh", self.lab, self.name, *command)
 
     def leftovers(self):
-        """What the cluster still holds of ours; empty at the end."""
+        """The federation's jobs that the cluster still holds; none at the end."""
         return [line for line in self.slurm("squeue", "--noheader", "--format=%i %T %j").splitlines() if "helio-" in line]
 
 
@@ -115,10 +117,9 @@ OWNED = "owned: true, power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}
 
 
 class Federation:
-    """Subclasses may say more of the broker's settings, where its processes run, and where its machines listen."""
+    """Subclasses can add settings of the broker, and define where processes run and machines listen."""
     settings = ""  # more lines of broker.yaml
-    brokers = ("broker",)  # the first one leads; others start when it does, and stand by
-    listen = "127.0.0.1"
+    brokers = ("broker",)  # the first one leads; the others start with it and stand by
 
     def __init__(self, build, folder, sites, tenants=("demo",)):
         self.build, self.dir, self.sites, self.tenants = os.path.abspath(build), folder, sites, tenants
@@ -141,50 +142,55 @@ class Federation:
             f.write(text)
         return self.path(name)
 
-    def broker_host(self, site):
-        """By what address the site's agent reaches the broker."""
-        return self.listen
+    def address(self, name):
+        """The address of the machine on which a daemon runs."""
+        return "127.0.0.1"
 
     def dress(self, name, command):
-        """The command of a daemon as it is started: on which machine, with which clock."""
+        """The command that starts a daemon: on which machine, with which clock."""
         return command
 
+    def postgres(self, word):
+        """One of the commands of tests/postgres.sh, on the machine of the database."""
+        return run(*self.dress("postgres", [TOP + "/tests/postgres.sh", word, self.pg])).strip()
+
+    def start_database(self):
+        """Makes the database; returns how this program connects to it, and how the brokers do."""
+        here = self.postgres("up")
+        return here, here
+
+    def stop_database(self):
+        subprocess.run([TOP + "/tests/postgres.sh", "down", self.pg], check=False)
+
     def up(self):
-        self.database = run(TOP + "/tests/postgres.sh", "up", self.pg).strip()
+        self.database, of_brokers = self.start_database()
         broker = self.tool("helio-broker")
         broker_pub = run(broker, "keygen", self.path("broker.key")).split()[-1]
-        self.urls, self.commands, site_ports = {}, {}, []
+        self.urls, self.commands, endpoints = {}, {}, []
         for name in self.brokers:
-            http, sites_port = free_port(), free_port()
-            conf = self.write(f"{name}.yaml", f'database: "{self.database}"\nlisten_http: 127.0.0.1:{http}\n'
-                              f"listen_sites: tcp://{self.listen}:{sites_port}\nkey_file: {self.path('broker.key')}\n"
+            address, http, sites_port = self.address(name), free_port(), free_port()
+            conf = self.write(f"{name}.yaml", f'database: "{of_brokers}"\nlisten_http: {address}:{http}\n'
+                              f"listen_sites: tcp://{address}:{sites_port}\nkey_file: {self.path('broker.key')}\n"
                               f"{self.settings}")
-            self.urls[name] = f"http://127.0.0.1:{http}"
+            self.urls[name] = f"http://{address}:{http}"
             self.commands[name] = [broker, "run", "--config", conf]
-            site_ports.append(sites_port)
+            endpoints.append(f'"tcp://{address}:{sites_port}"')
         run(broker, "migrate", "--config", conf)
         run(broker, "tenant", "add", "demo", "--home", self.sites[0].name, "--config", conf)
         token = run(broker, "token", "add", "--tenant", "demo", "--user", "tester", "--role", "admin",
                     "--config", conf).split()[-1]
         self.env = dict(os.environ, HELIO_BROKER=self.urls[self.brokers[0]], HELIO_TOKEN=token, NO_COLOR="1")
-        users = ", ".join(f'{{tenant: {tenant}, user: "*", unix: {self.job_user}}}' for tenant in self.tenants)
+        users = ", ".join(f'{{tenant: {tenant}, user: "*", unix: {self.job_user}, shared: true}}' for tenant in self.tenants)
         for site in self.sites:
             os.mkdir(self.path(site.name))
             site.up(self)
             pub = run(self.tool("helio-agent"), "keygen", self.path(site.name, "agent.key")).split()[-1]
             run(broker, "site", "add", site.name, pub, "--config", conf)
-            endpoints = ", ".join(f'"tcp://{self.broker_host(site)}:{port}"' for port in site_ports)
             site_conf = self.write(f"{site.name}/site.yaml", f"""name: {site.name}
 backend: {site.kind}
-region: EU-SE
-lat: 60
-lon: 20
-timezone: Europe/Stockholm
-pue: 1.2
-carbon_g_per_kwh: 30
-{site.site_keys()}agent:
+{site.place}{site.site_keys()}agent:
   state_dir: {self.path(site.name, 'state')}
-  broker: [{endpoints}]
+  broker: [{", ".join(endpoints)}]
   broker_key: "{broker_pub}"
   key_file: {self.path(site.name, 'agent.key')}
   users: [{users}]
@@ -207,7 +213,7 @@ carbon_g_per_kwh: 30
 
     def kill(self, name):
         if name == "postgres":
-            run(TOP + "/tests/postgres.sh", "kill", self.pg)
+            self.postgres("kill")
         else:
             if self.procs[name].poll() is not None:
                 raise SystemExit(f"{name} ended by itself; see {self.path(name + '.log')}")
@@ -216,7 +222,7 @@ carbon_g_per_kwh: 30
 
     def revive(self, name):
         if name == "postgres":
-            run(TOP + "/tests/postgres.sh", "start", self.pg)
+            self.postgres("start")
         else:
             self.start(name)
 
@@ -227,13 +233,28 @@ carbon_g_per_kwh: 30
         except SystemExit as end:
             raise SystemExit(f"{end}\n{self.last_words()}")
 
+    def is_well(self, broker, role="leader"):
+        """Whether a broker leads and is ready; with role "any" also whether it forwards to the one that leads."""
+        try:
+            with urllib.request.urlopen(f"{self.urls[broker]}/readyz?role={role}", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def metric(self, name, broker="broker"):
+        """The sum of a metric over its labels."""
+        asked = urllib.request.Request(f"{self.urls[broker]}/metrics", headers={"Authorization": f"Bearer {self.env['HELIO_TOKEN']}"})
+        with urllib.request.urlopen(asked, timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
+
     def log(self, name):
         """What a daemon has written so far."""
         with open(self.path(f"{name}.log"), errors="replace") as file:
             return file.read()
 
     def last_words(self):
-        """The end of each daemon's log, and of those that ended how."""
+        """The end of each daemon's log, and the exit of each daemon that ended."""
         said = ""
         for name, proc in self.procs.items():
             with open(self.path(f"{name}.log"), errors="replace") as log:
@@ -259,11 +280,11 @@ carbon_g_per_kwh: 30
             except subprocess.TimeoutExpired:
                 proc.kill()
                 proc.wait()
-        subprocess.run([TOP + "/tests/postgres.sh", "down", self.pg], check=False)
+        self.stop_database()
         for site in self.sites:
             site.down()
 
-    # ---- what it says
+    # ---- its state
 
     def helio(self, *args, check=True, stdin=None):
         done = subprocess.run([self.tool("helio"), *args], text=True, env=self.env, input=stdin,
@@ -276,14 +297,17 @@ carbon_g_per_kwh: 30
         out = self.helio("sites", "-o", "json", check=False)
         return json.loads(out.stdout) if out.returncode == 0 else []
 
-    def sql(self, query):
+    def sql(self, query, seconds=None):
         """Rows as lists of texts; None while the database does not answer."""
-        done = subprocess.run(["psql", "-qXAt", "-F", "\t", self.database, "-c", query], text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            done = subprocess.run(["psql", "-qXAt", "-F", "\t", self.database, "-c", query], text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None
         return None if done.returncode else [line.split("\t") for line in done.stdout.splitlines()]
 
     def submit(self, docs, key):
-        """One id a document; repeated under the same idempotency key until it is taken."""
+        """One id for each document; repeated with the same idempotency key until the submission is accepted."""
         text = "".join(json.dumps(doc) + "\n" for doc in docs)
         for _ in range(60):
             out = self.helio("submit", "-", "-o", "name", "--idempotency-key", key, check=False, stdin=text)
@@ -301,7 +325,7 @@ carbon_g_per_kwh: 30
         return self.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
 
     def look_up(self, key, column="state"):
-        """A column of helio_report.jobs; None = the job is not there."""
+        """A column of helio_report.jobs; None = no such job."""
         rows = self.sql(f"select {column} from helio_report.jobs where job_id = '{key}'")
         return rows[0][0] if rows else None
 

@@ -1,5 +1,5 @@
-"""A federation on machines that can fail: sites behind cables that can be cut, disks that can be filled, clocks that can be
-set, processes that can be paused. Networks and mounts are this process's own (alone()), and end with it."""
+"""A federation on machines that can fail: network links that can be cut, disks that can be filled, clocks that can be
+set, processes that can be paused. Networks and mounts are private to this process (alone()), and end with it."""
 import glob, os, signal, subprocess, sys
 
 from federation import Federation, LocalSite, run
@@ -7,33 +7,78 @@ from federation import Federation, LocalSite, run
 FAKETIME = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
 ALONE = ["unshare", "--net", "--mount", "--propagation", "private"]
 PREPARE = "ip link set lo up && mkdir -p /run/netns && mount -t tmpfs none /run/netns && mount -t tmpfs none /dev/shm"
-NOWHERE = "02:00:00:00:00:99"  # an address that no card has
+NOWHERE = "02:00:00:00:00:99"  # an address that no interface has
 
 
 def why_not_alone():
-    """Why this machine cannot give us networks and mounts of our own; None when it can."""
+    """Why this process cannot have private networks and mounts here; None if it can."""
     probe = PREPARE + " && ip netns add probe && ip link add probe type veth peer name p netns probe"
     done = subprocess.run([*ALONE, "sh", "-c", probe], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return None if done.returncode == 0 else (done.stdout.splitlines() or ["unshare fails"])[-1]
 
 
 def alone():
-    """This program again, with networks and mounts of its own."""
+    """Restarts this program with private networks and mounts."""
     if "HELIO_ALONE" in os.environ:
         return
     command = [*ALONE, "sh", "-c", PREPARE + ' && exec "$@"', "sh", sys.executable, *sys.argv]
     os.execvpe(command[0], command, dict(os.environ, HELIO_ALONE="1"))
 
 
+class Network:
+    """Machines on one bridge, each a network namespace with an address of its own. This program is the machine HERE."""
+    HERE = "here"
+
+    def __init__(self, machines):
+        self.addresses = {name: f"10.99.0.{i}" for i, name in enumerate((self.HERE, *machines), 1)}
+        run("ip", "link", "add", "bridge", "type", "bridge")
+        self.open([], "bridge", self.HERE)
+        for name in machines:
+            run("ip", "netns", "add", name)
+            run("ip", "link", "add", f"to-{name}", "type", "veth", "peer", "name", "uplink", "netns", name)
+            run("ip", "link", "set", f"to-{name}", "master", "bridge", "up")
+            run("ip", "-n", name, "link", "set", "lo", "up")
+            self.open(["-n", name], "uplink", name)
+
+    def open(self, inside, device, name):
+        run("ip", *inside, "addr", "add", f"{self.addresses[name]}/24", "dev", device)
+        run("ip", *inside, "link", "set", device, "up")
+
+    def enter(self, name, command):
+        """The command, on that machine."""
+        return ["nsenter", f"--net=/run/netns/{name}", *command] if name in self.addresses and name != self.HERE else command
+
+    # ---- the link of one machine
+
+    def cut(self, name):
+        run("ip", "link", "set", f"to-{name}", "down")
+
+    def mend(self, name):
+        run("ip", "link", "set", f"to-{name}", "up")
+
+    # ---- one direction between two machines
+
+    def neighbour(self, sender, receiver, *change, check=True):
+        inside, device = ([], "bridge") if sender == self.HERE else (["-n", sender], "uplink")
+        subprocess.run(["ip", *inside, "neigh", change[0], self.addresses[receiver], *change[1:], "dev", device], check=check)
+
+    def lose(self, sender, receiver):
+        """Packets of the sender to the receiver are lost; those of the other direction arrive."""
+        self.neighbour(sender, receiver, "replace", "lladdr", NOWHERE, "nud", "permanent")
+
+    def deliver(self, sender, receiver):
+        self.neighbour(sender, receiver, "del", check=False)  # gone already where the link was down meanwhile
+
+
 class Disk:
-    """A small one, at a folder."""
+    """A small disk, mounted at a folder."""
     def __init__(self, path, size):
         self.path = path
         os.makedirs(path, exist_ok=True)
         run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", path)
 
     def fill(self):
-        """To the last byte, whoever is root or not."""
+        """Fills the disk to the last byte, for root and for other users."""
         with open(os.path.join(self.path, "filler"), "ab", buffering=0) as filler:
             for size in (1 << 20, 1 << 12, 1):
                 try:
@@ -50,13 +95,13 @@ class Disk:
 
 
 class Clock:
-    """The wall clock of one machine: CLOCK_REALTIME of what is started with it. The clocks that only go forward stay."""
+    """The wall clock of one machine: CLOCK_REALTIME of the processes started with it. Monotonic clocks are not changed."""
     def __init__(self, path):
         self.path = path
         self.set(0)
 
     def set(self, seconds):
-        """So much ahead of the true one. Replaced at once: a process reads it at every look at the clock."""
+        """Sets the offset from the true time. The file is replaced atomically: a process reads it whenever it reads the clock."""
         with open(self.path + ".next", "w") as f:
             f.write(f"{seconds:+d}\n")
         os.rename(self.path + ".next", self.path)
@@ -68,7 +113,7 @@ class Clock:
 
 
 def children(pid):
-    """It and all that it started, and those in turn."""
+    """The process and all its descendants."""
     found = [pid]
     for parent in found:
         for task in glob.glob(f"/proc/{parent}/task/*/children"):
@@ -80,7 +125,7 @@ def children(pid):
 
 
 class Site(LocalSite):
-    """clock: a Clock of its own for the agent and its shims. disk: the size of the disk that its state is on."""
+    """clock: a Clock of its own for the agent and its shims. disk: the size of the disk of its state."""
     def __init__(self, name, price, clock=False, disk=None, more=""):
         super().__init__(name, price)
         self.has_clock, self.disk_size, self.more, self.disk = clock, disk, more, None
@@ -110,56 +155,33 @@ class Site(LocalSite):
 
 
 class Hosts(Federation):
-    """network: each site is a machine of its own, at the end of a cable to the broker's. disk: the size of PostgreSQL's."""
-    def __init__(self, build, folder, sites, network=False, disk=None, clock=False, settings=""):
-        super().__init__(build, folder, sites)
-        self.network, self.settings = network, settings
-        self.listen = "0.0.0.0" if network else "127.0.0.1"
+    """network: each site is a machine of its own, and so is each daemon of `machines`. disk: the size of PostgreSQL's disk.
+    clock: the brokers have a clock of their own."""
+    def __init__(self, build, folder, sites, network=False, machines=(), disk=None, clock=False, settings="", **more):
+        super().__init__(build, folder, sites, **more)
+        self.network, self.settings = Network([*machines, *(site.name for site in sites)]) if network else None, settings
         self.disk = Disk(self.path("disk"), disk) if disk else None
         self.pg = self.path("disk", "pg") if disk else self.path("pg")
         self.clock = Clock(self.path("clock")) if clock else None
-        for i, site in enumerate(sites if network else []):
-            run("ip", "netns", "add", site.name)
-            run("ip", "link", "add", f"to-{site.name}", "type", "veth", "peer", "name", "uplink", "netns", site.name)
-            for end, device, inside in ((1, f"to-{site.name}", []), (2, "uplink", ["-n", site.name])):
-                run("ip", *inside, "addr", "add", f"10.99.{i}.{end}/30", "dev", device)
-                run("ip", *inside, "link", "set", device, "up")
-            run("ip", "-n", site.name, "link", "set", "lo", "up")
 
-    def broker_host(self, site):
-        return f"10.99.{self.sites.index(site)}.1" if self.network else self.listen
+    def address(self, name):
+        return self.network.addresses.get(name, self.network.addresses[Network.HERE]) if self.network else super().address(name)
+
+    def clock_of(self, name):
+        """The clock of a daemon; None = the true one."""
+        site = next((site for site in self.sites if site.name == name), None)
+        return site.clock if site and site.has_clock else self.clock if name in self.brokers else None
 
     def dress(self, name, command):
-        site = next((site for site in self.sites if site.name == name), None)
-        clock = site.clock if site and site.has_clock else None if site else self.clock
+        clock = self.clock_of(name)
         if clock:
             command = ["env", *clock.environment(), *command]
-        return ["nsenter", f"--net=/run/netns/{name}", *command] if site and self.network else command
+        return self.network.enter(name, command) if self.network else command
 
     def down(self):
         super().down()
         if self.disk:
             self.disk.remove()
-
-    # ---- cables
-
-    def cut(self, site):
-        run("ip", "link", "set", f"to-{site.name}", "down")
-
-    def mend(self, site):
-        run("ip", "link", "set", f"to-{site.name}", "up")
-
-    def half(self, site, ear, *change):
-        i = self.sites.index(site)
-        inside, device, far = ([], f"to-{site.name}", 2) if ear == "site" else (["-n", site.name], "uplink", 1)
-        run("ip", *inside, "neigh", change[0], f"10.99.{i}.{far}", *change[1:], "dev", device)
-
-    def deafen(self, site, ear):
-        """Half a cable: what is sent to the one end is lost, the other hears everything. ear: the site's or the broker's."""
-        self.half(site, ear, "replace", "lladdr", NOWHERE, "nud", "permanent")
-
-    def undeafen(self, site, ear):
-        self.half(site, ear, "del")
 
     # ---- processes
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Kills broker, agents and PostgreSQL with SIGKILL, in turn, while jobs run, and then compares what the ledger says
-with what the processes themselves wrote down.
+"""Kills broker, agents and PostgreSQL with SIGKILL, in turn, while jobs run, and then compares the ledger
+with the processes' own records.
 
     tests/faults/kill9.py --build BUILD_DIR [--sites local:2] [--jobs 500] [--kills 12] [--seed 1] [--keep]
 
---sites: how many sites of each kind, such as local:2 or slurm:3,local:1. The same table of jobs (workload.py) runs over
+--sites: the number of sites of each kind, such as local:2 or slurm:3,local:1. The same table of jobs (workload.py) runs at
 all kinds. Slurm sites are real clusters of two nodes each, from deploy/slurm-lab, with one slurmdbd.
 
-Every daemon must have been killed while jobs were open (as far as --kills goes), and every site must have run some.
+Every daemon must have been killed while jobs were open (as far as --kills allows), and every site must have run jobs.
 
-The check (verdict.py): every job is in the state and has the exit code that it must have; no rank of an attempt began
-twice and no job has two epochs that both ran to their end; the ledger's GPU-seconds agree with the shim's record
-of every attempt, the programs' own clock and Slurm's accounting within a second; logs are whole; no scheduler holds
-anything any more. Exit 0 only if all of it holds; 77 when Slurm is asked for and not installed.
+The check (verdict.py): every job has the expected state and exit code; no rank of an attempt started
+twice, and no job has two epochs that both ran to their end; the ledger's GPU-seconds agree within a second with the shim's
+record of every attempt, the programs' own clock and Slurm's accounting; logs are complete; no scheduler holds
+a job of the federation any more. Exit 0 only if all of this holds; 77 if Slurm is requested and not installed.
 """
 import argparse, collections, os, random, shutil, subprocess, sys, tempfile, time
 
@@ -20,8 +20,8 @@ import verdict, workload
 from federation import TOP, Federation, LocalSite, SlurmSite
 
 CLUSTERS = ["eu", "us", "asia", "sa", "af", "oc"]
-# Slurm counts whole seconds and its clock runs from the allocation on: what its daemons need to launch a job, and more on
-# a machine that is busy with other launches, is in its figure and not in ours. The median must agree within a second.
+# Slurm counts whole seconds from the allocation on. So its figure includes the time that its daemons need to launch a job,
+# which is longer on a machine that is busy with other launches; the ledger's does not. The median must agree within a second.
 ACCOUNTING_MEDIAN_SECONDS, ACCOUNTING_WORST_SECONDS = 1.0, 5.0
 
 
@@ -30,7 +30,7 @@ def daemons(federation):
 
 
 def drive(federation, jobs, rng, kills):
-    """Submits everything, cancels what is to be cancelled, and kills in turn until all is over."""
+    """Submits all jobs, cancels those that are to be cancelled, and kills daemons in turn until all jobs are over."""
     ids, killed, victims = [], collections.Counter(), daemons(federation)
 
     def kill(name, pause):
@@ -80,7 +80,7 @@ def check(federation, ids, jobs, figures):
 
 
 def make_sites(words, **lab_settings):
-    """The sites that --sites asks for, and the folder of the Slurm lab or None. lab_settings: as up.sh has them."""
+    """The sites of --sites, and the folder of the Slurm lab or None. lab_settings: as in up.sh."""
     counts = {kind: int(n) for kind, n in (word.split(":") for word in words.split(","))}
     lab = None
     if counts.get("slurm"):
@@ -139,7 +139,7 @@ def main():
         if ok and not args.keep:
             shutil.rmtree(folder)
         else:
-            print("everything is kept in", folder, lab or "")
+            print("all files are kept in", folder, lab or "")
     sys.exit(0 if ok else 1)
 
 

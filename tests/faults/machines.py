@@ -1,96 +1,36 @@
 #!/usr/bin/env python3
-"""Real processes on machines that fail in other ways than by dying: cables that are cut, disks that are full, clocks that
-are set, processes that stand still. Ends, like kill9, with the ledger against the jobs' own records.
+"""Real processes on machines that fail without dying: network links are cut, disks are full, clocks
+are set, processes are stopped. Like kill9, it compares the ledger with the jobs' own records at the end.
 
     tests/faults/machines.py --build BUILD_DIR [--only CASE] [--lanes 5] [--keep]
 
-Cases, each a federation of its own, some beside each other since they mostly wait:
-  paused          SIGSTOP to the broker, an agent and PostgreSQL, 20 s each in turn: nothing is lost or run twice
-  leases          sites cut off beyond a short lease: link down, deaf on either side, agent paused. `strict` runs on, `lease`
-                  is stopped there before it begins elsewhere, `eager` may run twice and completes once
-  cuts            flaps of 5 s and cuts of 40 s under the usual lease: nothing is preempted
-  clocks          wall clocks of broker and site set by an hour and a day, both ways: nothing is stopped, no figure is
-                  negative, and what waits for a time follows the clock
-  database-disk   PostgreSQL's disk is full: no id without its job; what runs goes on and is booked when there is room
-  agent-disk      the disk of an agent's journal is full: nothing runs that is not in it; it works on when there is room
-Exit 0 only if all hold. What this machine cannot do (networks and mounts of one's own need root) is skipped and said.
+Each case is a federation of its own; several run in parallel, since they mostly wait:
+  paused          SIGSTOP to the broker, an agent and PostgreSQL in turn, 20 s each: no job is lost or runs twice
+  paused-leader   SIGSTOP to a leader beside a follower: the follower leads within 20 s, and the old leader ends when it wakes; whoever
+                  submits with a list of both brokers succeeds, and the follower lets nobody wait for long
+  paused-amid-a-batch  the same, and the server has a part of a batch, whose rest never comes
+  leases          sites cut off beyond a short lease: link down, one-way loss, agent paused. `strict` runs on, `lease`
+                  is stopped there before it starts elsewhere, `eager` can run twice and completes once
+  cuts            interruptions of 5 s and cuts of 40 s under the default lease: no job changes its site
+  clocks          wall clocks of broker and site set by an hour and a day, both ways: no job is stopped, no figure is
+                  negative, and jobs that wait for a time follow the clock
+  database-disk   PostgreSQL's disk is full: no id is returned without a stored job; running jobs are charged once space is free
+  database-behind PostgreSQL commits nothing while clients submit: the broker takes a bounded number, and refuses the rest
+  agent-disk      the disk of an agent's state is full: the agent and its jobs go on, orders are refused until space is free
+Exit 0 only if all hold. Cases that this machine cannot run (private networks and mounts need root) are skipped and listed.
 """
-import argparse, datetime, json, os, random, shutil, subprocess, sys, tempfile, time, zoneinfo
+import argparse, datetime, json, os, random, shutil, signal, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request, zoneinfo
 
-import hosts, verdict, workload
+import hosts, workload
+from campaign import KINDS, Campaign, Turn, submit_once, work
 
+HERE = hosts.Network.HERE  # the machine of the broker
 LEASE_S, SILENT_S = 16, 6  # of the case `leases`
-KINDS = ("strict", "lease", "eager")  # of on_site_loss
-BEAT_S = 0.5               # between two notes of a job that runs
-
-
-def work(federation, name, seconds, kind="strict", **more):
-    """A job that notes every half second that it runs, and when it is told to stop."""
-    body = workload.body(federation.records, 0, 0, "trap 'note stopped; exit 143' TERM; "
-                         f"for i in $(seq {int(seconds / BEAT_S)}); do note beat; sleep {BEAT_S}; done; ")
-    doc = {"name": name, "gpu": "H100:1", "time": "10m", "run": body, "on_site_loss": kind, **more}
-    return workload.Job(kind, doc, "succeeded", 0, False, 1)
-
-
-class Campaign:
-    """A federation, and what was submitted to it."""
-    def __init__(self, federation):
-        self.f, self.jobs, self.faults, self.keys = federation, {}, [], 0
-
-    def submit(self, *jobs):
-        self.keys += 1
-        ids = self.f.submit([job.doc for job in jobs], f"key-{self.keys}")
-        self.jobs.update(zip(ids, jobs))
-        return ids
-
-    def rows(self, ids):
-        found = self.f.sql("select job_id, state, coalesce(site, ''), attempts from helio_report.jobs")
-        return {r[0]: r[1:] for r in found or [] if r[0] in ids}
-
-    def all_in(self, ids, *states):
-        rows = self.rows(ids)
-        return len(rows) == len(ids) and all(row[0] in states for row in rows.values())
-
-    def until(self, good, seconds, complaint):
-        try:
-            self.f.wait_for(good, seconds, complaint)
-        except SystemExit as end:
-            raise SystemExit(f"{end}: {self.rows(self.jobs)}")
-
-    def await_state(self, ids, *states, seconds=90):
-        self.until(lambda: self.all_in(ids, *states), seconds, f"jobs are not {' or '.join(states)}")
-
-    def await_ready(self, site, seconds=90):
-        ready = lambda: any(s["site"] == site.name and s["state"] == "ready" for s in self.f.site_list())
-        self.f.wait_for(ready, seconds, f"{site.name} is not ready again")
-
-    def expect(self, good, complaint):
-        if not good:
-            self.faults.append(complaint)
-
-    def noted(self, job, what):
-        """When a job first noted that, by the true clock; None = it did not."""
-        epochs = workload.notes(self.f.records)[job].values()
-        return min((at for ranks in epochs for lines in ranks.values() for word, at in lines if word == what), default=None)
-
-    def began(self, job):
-        return self.noted(job, "start")
-
-    def transitions(self, *to):
-        words = ",".join(f"'{state}'" for state in to)
-        return self.f.sql(f"select job_id, to_state, reason from helio_report.job_transitions where to_state in ({words})")
-
-    def attempts(self, ids, least, most):
-        for key, (state, site, tries) in self.rows(ids).items():
-            self.expect(least <= int(tries) <= most, f"{key} ({self.jobs[key].kind}) was placed {tries} times, last at {site}")
-
-    def finish(self, seconds=150):
-        """When all is over: every job in its right state, nothing twice or together, the ledger against the records."""
-        self.until(lambda: self.f.open_jobs() == 0, seconds, "jobs are not over")
-        want = workload.wanted(self.jobs.keys(), self.jobs.values())
-        checks = (verdict.states(self.f, want), verdict.single_copies(self.f, want), verdict.one_at_a_time(self.f, want),
-                  verdict.use(self.f, {}), verdict.sane(self.f), verdict.leftovers(self.f))
-        self.faults += [fault for check in checks for fault in check]
+TAKEOVER_S = 20            # 15 s until the session of a leader that stands still ends, and the tries of the follower
+ANSWER_S, READ_S = 6, 2    # of a follower meanwhile: what only the leader can do (5 s), and what the database answers
+BEHIND_JOBS, BEHIND_TRIES = 1000, 160  # submissions of so many jobs, while nothing is committed
+BEHIND_MIB = 512             # by which the broker may grow meanwhile
+LARGE = 60000              # bytes of a job, of which a batch exceeds the buffer of a socket
 
 
 def paused(make):
@@ -110,12 +50,146 @@ def paused(make):
         finally:
             f.go_on(pids)
         for daemon in f.procs:
-            c.expect(not f.ended(daemon), f"{daemon} ended when {name} stood still")
+            c.expect(not f.ended(daemon), f"{daemon} ended while {name} was stopped")
     f.wait_ready()
     c.finish()
     c.attempts(long, 1, 1)
     c.expect(not c.transitions("suspect"), f"a pause of 20 s made jobs suspect: {c.transitions('suspect')}")
     return c, f"{len(c.jobs)} jobs while broker, agent and PostgreSQL stood still for 20 s each"
+
+
+def with_standby(make):
+    c = Campaign(make([hosts.Site("north", 2.0), hosts.Site("south", 2.2)]))
+    f = c.f
+    f.brokers = ("broker", "standby")
+    f.up()
+    long = c.submit(*(work(f, f"long-{i}", 66, kind) for i, kind in enumerate(KINDS * 2)))
+    c.await_state(long, "running")
+    return c, long
+
+
+def replaced(c, pids):
+    """The standby takes over from a leader that stands still. The seconds until it led."""
+    f, began = c.f, time.monotonic()
+    f.env["HELIO_BROKER"] = f.urls["standby"]
+    try:
+        f.wait_for(lambda: f.is_well("standby"), 60, "the standby does not lead")
+        took = time.monotonic() - began
+        c.expect(took < TAKEOVER_S, f"the standby led after {took:.0f} s")
+        f.wait_ready()
+        later = c.submit(*(work(f, f"later-{i}", 5) for i in range(4)))
+    finally:
+        f.go_on(pids)
+    c.until(lambda: f.ended("broker"), 30, "the old leader goes on")
+    return took, later
+
+
+def finish_replaced(c, once):
+    c.finish()
+    c.attempts(once, 1, 1)
+    c.expect(not c.transitions("suspect"), f"a takeover made jobs suspect: {c.transitions('suspect')}")
+
+
+class Users:
+    """Those who use a federation whose leader stands still: two who submit with a list of both brokers, and one who edits and reads at
+    the follower again and again."""
+    EDIT, READ = ("PATCH", "/v1/jobs/00000000000000000000000000", b'{"priority": 1}'), ("GET", "/v1/jobs?limit=5", None)
+
+    def __init__(self, c):
+        self.c, self.answers, self.lists = c, [], (("broker", "standby"), ("standby", "broker"))
+        self.jobs = [work(c.f, f"user-{i}", 3) for i in range(len(self.lists))]
+        self.clients = []
+        for job, names in zip(self.jobs, self.lists):
+            text = c.f.write(job.doc["name"], json.dumps(job.doc) + "\n")
+            self.clients.append(submit_once(c.f, job.doc["name"], open(text), HELIO_BROKER=",".join(c.f.urls[n] for n in names)))
+        self.thread = threading.Thread(target=self.ask_until_it_leads)
+        self.thread.start()
+
+    def ask(self, method, path, body):
+        f = self.c.f
+        request = urllib.request.Request(f.urls["standby"] + path, body, {"Authorization": f"Bearer {f.env['HELIO_TOKEN']}",
+                                                                           "Content-Type": "application/json"}, method=method)
+        began = time.monotonic()
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                status = answer.status
+        except urllib.error.HTTPError as error:
+            status = error.code
+        self.answers.append((method, status, time.monotonic() - began))
+        return status
+
+    def ask_until_it_leads(self):
+        end = time.monotonic() + 60
+        while self.ask(*self.EDIT) in (503, 504) and time.monotonic() < end:
+            self.ask(*self.READ)
+            time.sleep(0.2)
+
+    def leave(self):
+        """The ids of their jobs."""
+        c = self.c
+        self.thread.join()
+        edits = [(status, took) for method, status, took in self.answers if method == "PATCH"]
+        reads = [(status, took) for method, status, took in self.answers if method == "GET"]
+        c.expect(edits[-1][0] == 404, f"the follower never led: {edits}")
+        c.expect(any(status == 503 for status, _ in edits), f"nobody was asked to come again: {edits}")
+        c.expect(all(took < ANSWER_S for _, took in edits[:-1]), f"edits waited: {edits}")
+        c.expect(reads and all(status == 200 and took < READ_S for status, took in reads), f"reads failed or waited: {reads}")
+        ids = []
+        for job, names, client in zip(self.jobs, self.lists, self.clients):
+            out, err = client.communicate()
+            c.expect(client.returncode == 0, f"`helio submit` at {names}: exit {client.returncode}: {err}")
+            for job_id in out.split():
+                c.jobs[job_id] = job
+                ids.append(job_id)
+        return ids
+
+
+def paused_leader(make):
+    c, long = with_standby(make)
+    pids = c.f.pause("broker")
+    users = Users(c)
+    took, later = replaced(c, pids)
+    finish_replaced(c, long + later + users.leave())
+    return c, f"{len(c.jobs)} jobs while the leader stood still; the standby led after {took:.0f} s"
+
+
+def paused_amid_a_batch(make):
+    """The server has begun a batch, holds its locks and waits for the rest. The batch is larger than the socket's buffer, and has
+    to wait for its turn; so its rest is still at the leader when that is stopped."""
+    c, long = with_standby(make)
+    f = c.f
+    small, large = [work(f, "small", 2)], [work(f, f"large-{i}", 2) for i in range(240)]
+    for i, job in enumerate(large):
+        job.doc["run"] += "\n# " + random.Random(i).randbytes(LARGE // 2).hex()
+    texts = {name: f.write(name, "".join(json.dumps(job.doc) + "\n" for job in jobs)) for name, jobs in
+             (("small", small), ("large", large))}
+    writer = f.sql("select pid from pg_locks where locktype = 'advisory' and granted and database <> 0")[0][0]
+    waits = lambda event: lambda: f.sql(f"select pid from pg_stat_activity where pid = {writer} and state = 'active' and {event}")
+    lock = waits("wait_event_type = 'Lock'")
+    first = Turn(f)
+    first.has_come()
+    clients = {"small": submit_once(f, "small", open(texts["small"]))}
+    f.wait_for(lock, 10, "a batch does not wait for its turn")
+    clients["large"] = submit_once(f, "large", open(texts["large"]))
+    known = len(long) + len(small) + 100  # of the large ones, more than a socket's buffer holds
+    f.wait_for(lambda: f.metric("helio_jobs") >= known, 30, "the next batch lacks the large jobs")
+    second = Turn(f)
+    f.wait_for(second.is_asked_for, 10, "the next turn is not asked for")
+    first.over()
+    second.has_come()
+    f.wait_for(lock, 10, "the large batch does not wait for its turn")
+    pids = f.pause("broker")
+    second.over()
+    f.wait_for(waits("wait_event = 'ClientRead'"), 5, "the server does not wait for the rest of a batch")
+    took, later = replaced(c, pids)
+    for key, jobs in (("small", small), ("large", large)):
+        out, _ = clients[key].communicate()
+        c.expect(key == "small" or not out, f"what was never committed was acknowledged: {out}")
+        ids = f.submit([job.doc for job in jobs], key)
+        c.expect(out.split() in ([], ids), f"{out} was acknowledged, {ids} are stored")
+        c.jobs.update(zip(ids, jobs))
+    finish_replaced(c, long + later)
+    return c, f"{len(c.jobs)} jobs while the leader stood still amid a batch; the standby led after {took:.0f} s"
 
 
 def cuts(make):
@@ -128,9 +202,9 @@ def cuts(make):
     ends = c.submit(*(work(f, f"ends-{site.name}", 20, placement={"sites": [site.name]}) for site in sites))
     c.await_state(there + ends, "running")
     for seconds in (5, 40):
-        f.cut(sites[0])
-        f.deafen(sites[1], "site")
-        f.deafen(sites[2], "broker")
+        f.network.cut("north")
+        f.network.lose(HERE, "south")
+        f.network.lose("west", HERE)
         began = time.monotonic()
         late = c.submit(*(work(f, f"late-{seconds}-{site.name}", 2, placement={"sites": [site.name]}) for site in sites))
         while time.monotonic() - began < seconds:
@@ -138,16 +212,16 @@ def cuts(make):
             time.sleep(0.5)
         states = {s["site"]: s["state"] for s in f.site_list()}
         c.expect(seconds == 5 or states["north"] == states["west"] == "silent", f"after a cut of {seconds} s sites are {states}")
-        f.mend(sites[0])
-        f.undeafen(sites[1], "site")
-        f.undeafen(sites[2], "broker")
+        f.network.mend("north")
+        f.network.deliver(HERE, "south")
+        f.network.deliver("west", HERE)
         for site in sites:
             c.await_ready(site)
         c.await_state(late, "succeeded")
     c.finish()
     c.attempts(c.jobs, 1, 1)
     moved = c.transitions("suspect", "stopping", "lost")
-    c.expect(not moved, f"cuts of up to 40 s preempted: {moved}")
+    c.expect(not moved, f"cuts of up to 40 s made jobs change their site: {moved}")
     return c, f"{len(c.jobs)} jobs at three sites that were cut off for 5 s and for 40 s"
 
 
@@ -165,20 +239,20 @@ def leases(make):
     c.await_state(every, "running")
     f.helio("undrain", "home")
     c.attempts(every, 1, 1)
-    f.cut(cut[0])
-    f.deafen(cut[1], "site")
-    f.deafen(cut[2], "broker")
+    f.network.cut("down")
+    f.network.lose(HERE, "deaf")
+    f.network.lose("mute", HERE)
     pids = f.pause("asleep")
     began = time.monotonic()
-    try:  # what is under a lease must be elsewhere before the sites are back
+    try:  # jobs under a lease must run elsewhere before the sites are back
         elsewhere = lambda: all(row[1] == "home" and row[0] in ("running", "succeeded") for row in c.rows(ids["lease"]).values())
         c.until(elsewhere, 120, "work under a lease did not move")
     finally:
         f.go_on(pids)
     took = time.monotonic() - began
-    f.mend(cut[0])
-    f.undeafen(cut[1], "site")
-    f.undeafen(cut[2], "broker")
+    f.network.mend("down")
+    f.network.deliver(HERE, "deaf")
+    f.network.deliver("mute", HERE)
     for site in cut:
         c.await_ready(site)
     c.finish()
@@ -193,7 +267,7 @@ def clocks(make):
     at = lambda ahead_s: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + ahead_s))
     local = lambda ahead_s: datetime.datetime.fromtimestamp(time.time() + ahead_s, zoneinfo.ZoneInfo("Europe/Stockholm"))
     window = f"windows:\n  - {{pool: h100, reserve_gpus: 16, when: \"{local(6 * hour):%H:00}-{local(7 * hour):%H:00}\"}}\n"
-    into = 6 * hour - int(time.time()) % hour + 600  # by how much clocks that are in the window are ahead
+    into = 6 * hour - int(time.time()) % hour + 600  # the offset of clocks that are in the window
     sites = [hosts.Site("north", 2.0, clock=True, more=window), hosts.Site("south", 2.2, clock=True)]
     c = Campaign(make(sites, clock=True, settings=f"lease: {LEASE_S}s\n"))
     f = c.f
@@ -207,7 +281,7 @@ def clocks(make):
         c.await_state(short, "running")
         broker.set(brokers)
         south.set(souths)
-        if turn == 2:  # who starts again finds times that are a day ahead of its clock
+        if turn == 2:  # after a restart, stored times are a day ahead of the clock
             f.kill("south")
             f.start("south")
         if turn == 3:
@@ -215,11 +289,11 @@ def clocks(make):
             f.start("broker")
         c.await_state(short, "succeeded")
 
-    # What waits for a time begins when the broker's clock says so, and not before.
+    # A job that waits for a time starts when the broker's clock shows it, and not before.
     soon, later = c.submit(work(f, "soon", 1, placement={"not_before": at(hour)}),
                            work(f, "later", 1, placement={"not_before": at(2 * day)}))
     time.sleep(2)
-    c.expect(not c.began(soon), "a job began an hour before its time")
+    c.expect(not c.began(soon), "a job started an hour before its time")
     broker.set(hour + 60)
     c.await_state([soon], "succeeded")
     broker.set(-day)
@@ -227,17 +301,17 @@ def clocks(make):
     due = time.time() + 5
     (again,) = c.submit(work(f, "again", 1, placement={"not_before": at(6 - day)}))
     c.await_state([again], "succeeded")
-    c.expect(c.began(again) >= due, f"by the clock that was set back a job began {due - c.began(again):.1f} s before its time")
-    c.expect(not c.began(later), "a job began two days before its time")
+    c.expect(c.began(again) >= due, f"by the clock that was set back a job started {due - c.began(again):.1f} s before its time")
+    c.expect(not c.began(later), "a job started two days before its time")
     broker.set(0)
     c.await_state(long, "succeeded")
 
-    # The site's window: while the clocks are in it a job waits, and it runs when they are before it again.
+    # The site's window: while the clocks are in it the job waits, and it runs once they are before it again.
     for clock in (broker, north, south):
         clock.set(into)
     (waits,) = c.submit(work(f, "waits", 1, placement={"sites": ["north"]}))
     c.until(lambda: "reserved" in f.helio("explain", waits).stdout, 60, "a job does not wait for the window")
-    c.expect(not c.began(waits), "a job began in a window that keeps all GPUs")
+    c.expect(not c.began(waits), "a job started in a window that reserves all GPUs")
     for clock in (broker, north, south):
         clock.set(0)
     c.await_state([waits], "succeeded")
@@ -246,13 +320,8 @@ def clocks(make):
     c.finish()
     c.attempts(c.jobs, 1, 1)
     stopped = c.transitions("suspect", "stopping", "lost")
-    c.expect(not stopped, f"clocks that were set stopped jobs: {stopped}")
+    c.expect(not stopped, f"setting clocks stopped jobs: {stopped}")
     return c, f"{len(c.jobs)} jobs while clocks of broker and sites went by an hour and a day, both ways"
-
-
-def submit_once(f, key, text):
-    return subprocess.Popen([f.tool("helio"), "submit", "-", "-o", "name", "--idempotency-key", key], text=True, env=f.env,
-                            stdin=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def database_disk(make):
@@ -263,7 +332,7 @@ def database_disk(make):
     c.await_state(running, "running")
     f.disk.fill()
     tries = {}
-    for i in range(6):  # more than the tables' last pages hold
+    for i in range(6):  # more than the last pages of the tables hold
         jobs = [work(f, f"tried-{i}-{j}", 1) for j in range(4)]
         for job in jobs:
             job.doc["run"] += "\n# " + random.Random(i).randbytes(6000).hex()
@@ -275,14 +344,14 @@ def database_disk(make):
         if process.returncode == 0:
             told[key] = out.split()
         else:
-            c.expect(not out, f"a submission that was refused told ids: {out}")
+            c.expect(not out, f"a refused submission returned ids: {out}")
             refusals.add((err.splitlines() or ["nothing"])[0])
-    c.expect(refusals, "every submission was taken although the disk was full")
-    # Nor a place for its log: that is a PANIC, and its recovery finds no place either.
+    c.expect(refusals, "every submission was accepted although the disk was full")
+    # Without space for its log PostgreSQL ends with a PANIC, and its recovery finds no space either.
     log_is_full = lambda: f.sql("select pg_logical_emit_message(false, 'fills', repeat('x', 1000000))") is None
     f.wait_for(log_is_full, 60, "PostgreSQL's log is not full")
     f.wait_for(lambda: all(c.noted(job, "end") for job in running), 60, "jobs that ran when the disk became full did not run on")
-    c.expect("No space left on device" in f.log("broker"), "the broker's log does not say what the database lacks")
+    c.expect("No space left on device" in f.log("broker"), "the broker's log does not have the database's error")
     f.disk.clear()
     crashed = ""
     if f.ended("postgres"):
@@ -290,15 +359,59 @@ def database_disk(make):
         crashed = "; PostgreSQL had ended"
     for key, (jobs, text, _) in tries.items():
         ids = f.submit([job.doc for job in jobs], key)
-        c.expect(ids == told.get(key, ids), f"{told.get(key)} were told, {ids} are stored")
+        c.expect(ids == told.get(key, ids), f"{told.get(key)} were returned, {ids} are stored")
         c.jobs.update(zip(ids, jobs))
     c.finish()
     c.attempts(c.jobs, 1, 1)
     return c, f"{len(tries) - len(told)} of {len(tries)} submissions were refused while PostgreSQL's disk was full{crashed}"
 
 
+def resident_mib(pid):
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+
+
+def database_behind(make):
+    """Clients go on while no batch can be committed: what the broker keeps is bounded, and the rest is refused. Reads go on: with
+    the whole of PostgreSQL away, submissions would wait for the look-up of their idempotency keys."""
+    c = Campaign(make([hosts.Site("north", 2.0)]))
+    f = c.f
+    f.up()
+    running = c.submit(work(f, "runs", 10))
+    c.await_state(running, "running")
+    f.helio("drain", "north", "--reason", "so that nothing of it runs")
+    broker = f.procs["broker"].pid
+    text = f.write("many", "".join(json.dumps({"name": f"many-{i}", "run": "true"}) + "\n" for i in range(BEHIND_JOBS)))
+    before, clients, turn = resident_mib(broker), [], Turn(f)
+    turn.has_come()
+    try:
+        for i in range(BEHIND_TRIES):
+            clients.append(submit_once(f, f"many-{i}", open(text)))
+            time.sleep(0.05)
+            if any(client.poll() for client in clients):
+                break
+        grown = resident_mib(broker) - before
+    finally:
+        turn.over()
+    began, ids, refused = time.monotonic(), 0, []
+    for client in clients:
+        out, err = client.communicate()
+        ids += len(out.split())
+        refused += [err] if client.returncode else []
+    took = time.monotonic() - began
+    c.expect(refused, f"{BEHIND_TRIES} times {BEHIND_JOBS} jobs were taken while nothing was committed")
+    c.expect(all("does not keep up" in err for err in refused), f"refused otherwise: {refused}")
+    c.expect(grown < BEHIND_MIB, f"the broker grew by {grown:.0f} MiB while nothing was committed")
+    stored = int(f.sql("select count(*) from helio.jobs")[0][0])
+    c.expect(stored == ids + 1, f"{ids + 1} jobs were acknowledged, {stored} are stored")
+    c.await_state(running, "succeeded")
+    return c, (f"{ids} jobs were taken while no batch was committed, {len(refused)} submissions were refused; the broker grew by "
+               f"{grown:.0f} MiB; all acknowledged {took:.0f} s after its end")
+
+
 def agent_disk(make):
-    site = hosts.Site("north", 2.0, disk="24m")
+    site = hosts.Site("north", 2.0, disk="48m")
     c = Campaign(make([site]))
     f = c.f
     f.up()
@@ -306,34 +419,24 @@ def agent_disk(make):
     c.await_state(running, "running")
     site.disk.fill()
     late = c.submit(*(work(f, f"late-{i}", 2) for i in range(6)))
-    restarts, began = 0, time.monotonic()
-
-    def supervise():  # as systemd does: Restart=always, RestartSec=1
-        nonlocal restarts
-        if f.ended("north"):
-            time.sleep(1)
-            f.start("north")
-            restarts += 1
-
-    silent = lambda: any(s["state"] == "silent" for s in f.site_list())
-    over = lambda: all(c.noted(job, "end") for job in running)
-    while not (silent() and over()):
-        supervise()
-        if time.monotonic() - began > 90:
-            raise SystemExit(f"jobs that ran did not run on, or nobody is told that the site is silent: {f.site_list()}")
-        time.sleep(0.3)
+    c.until(lambda: all(c.noted(job, "end") for job in running), 60, "jobs that ran do not run on")
+    c.await_state(running, "succeeded")  # their reports reach the broker through a journal that has its space
+    c.expect(not f.ended("north"), "the agent ended")
+    c.expect(not any(s["state"] == "silent" for s in f.site_list()), "the site is silent")
     early = [job for job in late if c.began(job)]
-    c.expect(not early, f"began with a journal that could not be written: {early}")
-    c.expect("journal: write: database or disk is full" in f.log("north"), "the agent's log does not say what it lacks")
+    c.expect(not early, f"started on a full disk: {early}")
+    held = [job for job in late if c.all_in([job], "held")]
+    c.expect(not held, f"held, though nothing of them failed: {held}")
+    c.expect("disk_full" in f.log("north"), "the agent's log does not say that its disk is full")
     site.disk.clear()
-    c.until(lambda: supervise() or f.open_jobs() == 0, 120, "jobs are not over")
+    c.until(lambda: f.open_jobs() == 0, 120, "jobs are not over")
     c.finish()
     c.attempts(running, 1, 1)
-    return c, f"{len(c.jobs)} jobs, {restarts} restarts of the agent while the disk of its journal was full"
+    return c, f"{len(c.jobs)} jobs; the agent went on while its disk was full"
 
 
-CASES = {"paused": paused, "cuts": cuts, "leases": leases, "clocks": clocks, "database-disk": database_disk,
-         "agent-disk": agent_disk}  # the longest first
+CASES = {"paused": paused, "cuts": cuts, "leases": leases, "clocks": clocks, "paused-leader": paused_leader,
+         "paused-amid-a-batch": paused_amid_a_batch, "database-disk": database_disk, "database-behind": database_behind, "agent-disk": agent_disk}  # the longest first
 NEED_ALONE = ("cuts", "leases", "database-disk", "agent-disk")
 
 
@@ -341,7 +444,7 @@ NEED_ALONE = ("cuts", "leases", "database-disk", "agent-disk")
 
 
 def perform(name, args):
-    """One case in this process: says its faults, and one line at the end."""
+    """One case in this process: prints its faults, and one line at the end."""
     folder, began = tempfile.mkdtemp(prefix=f"helio-machines-{name}-"), time.monotonic()
     made, faults, what = [], [], "did not come to its end"
 
@@ -360,7 +463,7 @@ def perform(name, args):
     for fault in faults:
         print("FAULT", name, fault)
     if faults or args.keep:
-        print("everything is kept in", folder)
+        print("all files are kept in", folder)
     else:
         shutil.rmtree(folder)
     print(f"{name}: {what}; {time.monotonic() - began:.0f} s; {len(faults)} faults")
@@ -368,7 +471,7 @@ def perform(name, args):
 
 
 def lanes(names, args):
-    """Each case as a process of its own, so many at a time; what they say, one after another."""
+    """Runs each case as a process of its own, several at a time, and prints their output one after another."""
     waiting, running, bad = list(names), {}, []
     while waiting or running:
         while waiting and len(running) < args.lanes:
@@ -388,7 +491,7 @@ def lanes(names, args):
 
 
 def lacks(name, why_not_alone):
-    """What this machine lacks for a case; None = nothing."""
+    """Why this machine cannot run a case; None = it can."""
     if name in NEED_ALONE:
         return why_not_alone
     return "libfaketime is not installed" if name == "clocks" and not hosts.FAKETIME else None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""verdict.reach itself: a campaign that met everything passes, one that missed anything is told what."""
+"""Tests verdict.reach: a campaign in which every case occurred passes; for any other, it names the missing case."""
 import collections, random, sys
 
 import verdict, workload
@@ -15,10 +15,10 @@ MISSED = [
     (dict(compared=3), f"3 attempts were compared with the ledger, of {len(JOBS)} jobs"),
 ]
 
-faults = [f"a good campaign is told: {fault}" for fault in verdict.reach(**GOOD)]
+faults = [f"a good campaign has the fault: {fault}" for fault in verdict.reach(**GOOD)]
 for change, sentence in MISSED:
     said = list(verdict.reach(**{**GOOD, **change}))
     if said != [sentence]:
         faults.append(f"'{sentence}' was expected, not {said}")
-print("\n".join(faults) or f"{len(MISSED)} campaigns that missed something are told so")
+print("\n".join(faults) or f"{len(MISSED)} campaigns with a missing case are detected")
 sys.exit(1 if faults else 0)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a cluster's controller can do to a federation: die and return, hang for a minute, be gone for good.
+"""A cluster's controller fails: it dies and returns, hangs for a minute, or never returns.
 
     tests/faults/slurm_outage.py --build BUILD_DIR [--only forgets|killed|hung|gone] [--pause 60] [--keep]
 
-Three real clusters of two nodes each. While a controller is away, what runs there runs on and is believed to run; nothing
-is declared ended that did not end; new work goes to the other clusters; nothing ever runs twice. A cluster that is
-gone for good (controller, nodes, jobs and agent killed) is attested dead by an operator: all its work must run on the
-others within 20 s of that, and end well. Prints one line a case; exit 0 only if all hold, 77 without Slurm.
+Three real clusters of two nodes each. While a controller is away, running jobs continue and are shown as running; no job
+is declared ended that did not end; new jobs go to the other clusters; no job ever runs twice. A cluster that never
+returns (controller, nodes, jobs and agent killed) is attested dead by an operator: all its jobs must run on the
+others within 20 s, and succeed. Prints one line for each case; exit 0 only if all hold, 77 without Slurm.
 """
 import argparse, glob, os, shutil, signal, subprocess, sys, tempfile, time
 
@@ -16,7 +16,7 @@ from kill9 import make_sites
 
 MOVE_SECONDS = 20
 SAVED_SECONDS = 8    # after which a controller has saved what it acknowledged (it may take 5 s)
-SILENT_SECONDS = 15  # without an answer a site offers nothing any more
+SILENT_SECONDS = 15  # without a reply the site offers no capacity any more
 
 
 def job(federation, name, seconds, **more):
@@ -34,7 +34,7 @@ def all_in(federation, ids, *states):
 
 
 def finish(federation, ids, faults, attempts):
-    """All succeeded, each in the given number of attempts at most, and nothing began twice."""
+    """All jobs succeeded, each in at most the given number of attempts, and none started twice."""
     federation.wait_for(lambda: federation.open_jobs() == 0, 180, "jobs are not over")
     for key, (state, site, tries) in states_of(federation, ids).items():
         if state != "succeeded" or int(tries) > attempts:
@@ -43,7 +43,7 @@ def finish(federation, ids, faults, attempts):
 
 
 def controller_away(federation, site, away_s, gone, back):
-    """Jobs run at the site, its controller is away for a while, new jobs come meanwhile."""
+    """Jobs run at the site, its controller is away for a while, new jobs are submitted meanwhile."""
     faults, pinned = [], {"placement": {"sites": [site.name]}}
     there = federation.submit([job(federation, f"there-{i}", away_s + 25, **pinned) for i in range(4)], f"{gone}-there")
     short = federation.submit([job(federation, f"short-{i}", 14, **pinned) for i in range(3)], f"{gone}-short")
@@ -52,7 +52,7 @@ def controller_away(federation, site, away_s, gone, back):
     site.cluster(gone)
     began, seen, new, soon = time.monotonic(), set(), [], SILENT_SECONDS + 10
     while time.monotonic() - began < away_s:
-        if not new and time.monotonic() - began > soon:  # by now the site offers nothing
+        if not new and time.monotonic() - began > soon:  # by now the site offers no capacity
             new = federation.submit([job(federation, f"new-{i}", 2) for i in range(12)], f"{gone}-new")
         seen |= {s[0] for s in states_of(federation, there).values()}
         time.sleep(0.5)
@@ -68,7 +68,7 @@ def controller_away(federation, site, away_s, gone, back):
 
 
 def controller_forgets(federation, site):
-    """Killed before it has saved what it acknowledged: Slurm itself forgets these jobs and ends them on the nodes."""
+    """The controller is killed before it has saved jobs that it acknowledged: Slurm forgets them and ends them on the nodes."""
     faults = []
     ids = federation.submit([job(federation, f"forgotten-{i}", 15, placement={"sites": [site.name]}) for i in range(6)], "forgotten")
     federation.wait_for(lambda: any(s[0] == "running" for s in states_of(federation, ids).values()), 60, "jobs do not run")
@@ -81,7 +81,7 @@ def controller_forgets(federation, site):
 
 
 def kill_jobs(site):
-    """The nodes' processes of every attempt, as a machine that is gone takes them along."""
+    """The nodes' processes of every attempt, which die with their machine."""
     for path in glob.glob(os.path.join(site.attempts, "*")):
         if os.path.exists(path + "/done"):
             continue
@@ -163,7 +163,7 @@ def main():
         subprocess.run([TOP + "/deploy/slurm-lab/down.sh", lab] + ([] if keep else ["--purge"]), check=False,
                        stdout=subprocess.DEVNULL)
         if keep:
-            print("everything is kept in", folder, lab)
+            print("all files are kept in", folder, lab)
         else:
             shutil.rmtree(folder)
     sys.exit(1 if bad else 0)

@@ -1,4 +1,4 @@
-"""Compares what the ledger says with what truly ran: the programs' own notes, the shims' marks, the scheduler's
+"""Compares the ledger with what truly ran: the programs' own records, the shims' status files, the scheduler's
 accounting. Returns sentences; none means that every promise held."""
 import collections, glob, os, re, subprocess
 
@@ -6,7 +6,7 @@ import workload
 
 
 def shim_records(sites):
-    """(job, epoch) -> seconds that it ran, from the `done` mark of every attempt of every site."""
+    """(job, epoch) -> run time in seconds, from the file `done` of every attempt of every site."""
     found = {}
     for site in sites:
         for done in glob.glob(os.path.join(site.attempts, "*", "done")):
@@ -33,8 +33,8 @@ def states(federation, want):
 
 
 def single_copies(federation, want):
-    """No rank of an attempt began twice; at most one epoch of a job ran to its own end, unless it failed and was retried, or
-    may run twice (`eager`)."""
+    """No rank of an attempt started twice; at most one epoch of a job ran to its own end, unless it failed and was retried, or
+    can run twice (`eager`)."""
     for key, epochs in workload.notes(federation.records).items():
         for epoch, ranks in epochs.items():
             for rank, lines in ranks.items():
@@ -47,21 +47,21 @@ def single_copies(federation, want):
 
 
 def use(federation, figures):
-    """The ledger, attempt by attempt, against the shims' marks and the programs' own clock. figures: filled in."""
+    """Compares the ledger, attempt by attempt, with the shims' status files and the programs' own clock. Fills in figures."""
     ledger = {(r[0], int(r[1])): float(r[2]) for r in federation.sql(
         "select helio.job_text(job_id, task), epoch, sum(gpu_ms) / 1000.0 from helio.ledger group by 1, 2")}
     gpus = {r[0]: float(r[1] or 0) for r in federation.sql("select job_id, gpus from helio_report.jobs")}
     figures["compared"], figures["worst_s"] = 0, 0.0
     for (key, epoch), run_s in shim_records(federation.sites).items():
-        mine, booked = run_s * gpus.get(key, 0), ledger.pop((key, epoch), 0.0)
-        per_gpu = abs(mine - booked) / max(gpus.get(key, 0), 1)
+        mine, charged = run_s * gpus.get(key, 0), ledger.pop((key, epoch), 0.0)
+        per_gpu = abs(mine - charged) / max(gpus.get(key, 0), 1)
         figures["compared"] += 1
         figures["worst_s"] = max(figures["worst_s"], per_gpu)
         if per_gpu > 1.0:
-            yield f"{key} epoch {epoch}: ran {mine:.1f} GPU-seconds, booked {booked:.1f}"
-    for (key, epoch), booked in ledger.items():
-        if booked > 0:
-            yield f"{key} epoch {epoch}: {booked:.1f} GPU-seconds booked, but no shim wrote of it"
+            yield f"{key} epoch {epoch}: ran {mine:.1f} GPU-seconds, charged {charged:.1f}"
+    for (key, epoch), charged in ledger.items():
+        if charged > 0:
+            yield f"{key} epoch {epoch}: {charged:.1f} GPU-seconds are charged, but no shim recorded a run"
     attempts = {(r[0], int(r[1])): int(r[2]) / 1000 for r in federation.sql(
         "select helio.job_text(job_id, task), epoch, run_ms from helio.attempts")}
     for key, epochs in workload.notes(federation.records).items():
@@ -75,7 +75,7 @@ def use(federation, figures):
 
 
 def logs(federation, ids, jobs):
-    """What `helio logs` prints is what the job printed, whole and in order."""
+    """`helio logs` prints what the job printed, completely and in order."""
     for job_id, job in zip(ids, jobs):
         if job.kind == "logs":
             printed = federation.helio("logs", job_id, check=False).stdout.splitlines()
@@ -85,7 +85,7 @@ def logs(federation, ids, jobs):
 
 
 def accounting(federation):
-    """Slurm's own accounting, where a slurmdbd keeps it: ((job, epoch), how much longer than we say it held its nodes)."""
+    """Slurm's accounting, if a slurmdbd keeps it: ((job, epoch), by how much its time exceeds the ledger's)."""
     attempts = {(r[0], int(r[1])): int(r[2]) / 1000 for r in federation.sql(
         "select helio.job_text(job_id, task), epoch, run_ms from helio.attempts where run_ms > 0")}
     for site in federation.sites:
@@ -114,8 +114,8 @@ def spread(federation):
 
 
 def reach(ran_at, sites, killed, daemons, jobs, compared):
-    """What a campaign must have met, so that its silence means something. ran_at: site -> jobs; killed: daemon -> times, each
-    while jobs were open; compared: how many attempts the ledger was compared with."""
+    """The cases that a campaign must contain; without them, passing proves nothing. ran_at: site -> jobs; killed: daemon ->
+    kills while jobs were open; compared: the number of attempts that the ledger was compared with."""
     for site in sites:
         if not ran_at[site.name]:
             yield f"no job ran at {site.name}"
@@ -129,7 +129,7 @@ def reach(ran_at, sites, killed, daemons, jobs, compared):
 
 
 def one_at_a_time(federation, want):
-    """By the jobs' own notes an epoch is over before the next one begins, unless the job may run twice (`eager`)."""
+    """By the jobs' own records an epoch is over before the next one starts, unless the job can run twice (`eager`)."""
     for key, epochs in workload.notes(federation.records).items():
         if key in want and want[key].kind == "eager":
             continue
@@ -144,9 +144,11 @@ def one_at_a_time(federation, want):
 
 
 def sane(federation):
-    """No figure and no time that cannot be, whatever the clocks said."""
+    """No impossible figure or time, whatever the clocks showed."""
     for what, query in {
-        "rows of the ledger have negative figures": "helio.ledger where least(gpu_ms, energy_j, carbon_mg, cost_micro_usd) < 0",
+        "attempts have negative figures in the ledger": """(
+            select from helio.ledger group by job_id, task, epoch
+            having least(sum(gpu_ms), sum(energy_j), sum(carbon_mg), sum(cost_micro_usd)) < 0) l""",
         "attempts ran for a negative time": "helio.attempts where least(run_ms, gpu_ms, energy_j) < 0",
         "attempts ended before they began": "helio.attempts where ended_at < started_at",
         "jobs waited or ran for a negative time": "helio_report.jobs where least(wait_seconds, run_seconds) < 0",

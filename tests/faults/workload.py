@@ -1,10 +1,10 @@
-"""The table of jobs that every campaign runs, over every kind of site: what a mixed morning holds, and how each job
-must end. A program notes its own beginning and end with its own clock: that is what the ledger is compared with."""
+"""The table of jobs that every campaign runs, at every kind of site: a mixed workload, and how each job
+must end. A program records its own start and end with its own clock; the ledger is compared with these records."""
 import collections, glob, os
 
 Job = collections.namedtuple("Job", "kind doc state code cancel tasks")
 
-# kind: weight, what makes it different. seconds: None = runs until it is ended from outside.
+# kind: weight, properties of the job. seconds: None = runs until it is stopped.
 KINDS = {
     "single":  (38, dict(gpu="H100:1")),
     "gang8":   (8, dict(gpu="H100:8")),
@@ -53,7 +53,7 @@ def make(count, rng, records, kinds=tuple(KINDS), longest_s=6):
 
 
 def wanted(ids, jobs):
-    """key -> job, with the tasks of arrays one by one."""
+    """key -> job, with one entry for each task of an array."""
     want = {}
     for job_id, job in zip(ids, jobs):
         for key in ([f"{job_id}.{t}" for t in range(job.tasks)] if "array" in job.doc else [job_id]):

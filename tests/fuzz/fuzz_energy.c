@@ -16,11 +16,10 @@ static void zone(helio_text_t text, helio_arena_t *arena)
         return;
     if (helio_schedule_parse(HELIO_TEXT("Fri..Mon 22:00-06:00"), &schedule, NULL) != HELIO_OK)
         abort();
-    uint32_t count = helio_schedule_intervals(&schedule, parsed, INT64_C(1790000000000),
-                                              INT64_C(1792000000000), arena, &intervals);
+    uint32_t count =
+        helio_schedule_intervals(&schedule, parsed, INT64_C(1790000000000), INT64_C(1792000000000), arena, &intervals);
     for (uint32_t i = 0; i < count; i++)
-        if (intervals[i].begin_ms >= intervals[i].end_ms ||
-            (i && intervals[i].begin_ms <= intervals[i - 1].end_ms))
+        if (intervals[i].begin_ms >= intervals[i].end_ms || (i && intervals[i].begin_ms <= intervals[i - 1].end_ms))
             abort();
     int64_t first, second;
     (void)helio_zone_utc_s(parsed, INT64_C(1790000000), &first, &second);

@@ -46,14 +46,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .from_local = from_local};
     if (helio_sbatch_convert(&input, arena, &job, &diagnostic) == HELIO_OK) {
         helio_job_spec_t spec;
-        require(helio_spec_parse_job((helio_spec_source_t){.text = job.yaml}, arena, &spec, NULL) ==
-                HELIO_OK);
+        require(helio_spec_parse_job((helio_spec_source_t){.text = job.yaml}, arena, &spec, NULL) == HELIO_OK);
         require(helio_text_equal(spec.run, input.script));
     } else {
         helio_buffer_t out = {0};
         helio_diagnostic_text(&diagnostic, false, &out);
-        require(diagnostic.message[0] && diagnostic.span > 0 &&
-                strcmp(diagnostic.source_name, "fuzz.sh") == 0);
+        require(diagnostic.message[0] && diagnostic.span > 0 && strcmp(diagnostic.source_name, "fuzz.sh") == 0);
         for (size_t i = 0; i < out.size; i++)
             require((unsigned char)out.data[i] >= 0x20 || out.data[i] == '\n');
         helio_buffer_clear(&out);

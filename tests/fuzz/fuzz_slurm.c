@@ -57,8 +57,7 @@ static void check_nodes(helio_text_t text, helio_arena_t *arena, helio_slurm_nod
     }
     for (uint32_t i = 0; i < nodes->count; i++) {
         const helio_slurm_node_t *node = &nodes->items[i];
-        require(node->name.size > 0 && node->gpu_kinds <= HELIO_SLURM_GRES_MAX &&
-                !(node->up && node->idle_off));
+        require(node->name.size > 0 && node->gpu_kinds <= HELIO_SLURM_GRES_MAX && !(node->up && node->idle_off));
         within(node->name, text);
         within(node->reason, text);
         within(node->features, text);
@@ -144,11 +143,9 @@ static void check_cluster(helio_text_t parts[4], helio_arena_t *arena)
                             {.name = HELIO_TEXT("c")}};
     helio_site_profile_t site = {.pools = {pools, 3}};
     helio_slurm_settings_t settings = {0};
-    helio_slurm_waiting_t waiting[] = {
-        {.pool = pools[1].name, .nodes = 1, .gpus_per_node = 3},
-        {.pool = pools[0].name, .nodes = 2, .gpus_per_node = 1, .time_limit_ms = 1}};
-    helio_slurm_view_t view = {&site, &settings, &nodes, &partitions,  &reservations,
-                               &jobs, waiting,   2,      1795245155000};
+    helio_slurm_waiting_t waiting[] = {{.pool = pools[1].name, .nodes = 1, .gpus_per_node = 3},
+                                       {.pool = pools[0].name, .nodes = 2, .gpus_per_node = 1, .time_limit_ms = 1}};
+    helio_slurm_view_t view = {&site, &settings, &nodes, &partitions, &reservations, &jobs, waiting, 2, 1795245155000};
     helio_aev_capacity_t capacity;
     helio_aev_series_t series;
     helio_slurm_capacity(&view, arena, &capacity);

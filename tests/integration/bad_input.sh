@@ -1,9 +1,9 @@
 #!/bin/bash
-# Bad input meets a clear error that names the place and the remedy, and nothing that was accepted is lost.
+# Bad input gives an error that names the place and the remedy, and no accepted job is lost.
 #   tests/integration/bad_input.sh BUILD_DIR
 # shellcheck source=tests/integration/lab.sh
 . "$(dirname "$0")/lab.sh"
-# expect NAME EXIT_CODE PATTERN… -- COMMAND…: the command must exit so, and its output must match every pattern
+# expect NAME EXIT_CODE PATTERN… -- COMMAND…: the command must exit with that code, and its output must match every pattern
 expect() {
   local name=$1 code=$2 patterns=() got out
   shift 2
@@ -48,8 +48,11 @@ chmod 600 "$lab/broker.key"
 
 start_broker
 expect "a port in use" 1 "$http|$sites" "in use|already" -- "$broker" run --config "$lab/broker.yaml"
+expect "a check beside the broker that runs" 0 "port for HTTP: .*a broker runs here already" "port for sites: .*a broker runs here already" -- "$broker" check --config "$lab/broker.yaml"
+sed "s/^listen_http: .*/listen_http: 127.0.0.1:$sites/" "$lab/broker.yaml" >"$lab/taken.yaml"
+expect "a check of a port that something else has" 1 "port for HTTP: .*$sites is in use, and not by a broker with these settings" -- "$broker" check --config "$lab/taken.yaml"
 
-# ---- the site's file, and a site that is not known
+# ---- the site file, and an unknown site
 pool="name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 4, cpus_per_node: 8, price_usd_per_gpu_h: 2"
 site_file near EU-SE 1.2 demo "$pool" >"$lab/near.yaml"
 sed 's/pue: 1.2/pue: 0.2/' "$lab/near.yaml" >"$lab/bad.yaml"
@@ -62,7 +65,13 @@ start_agent near
 site_file far EU-SE 1.2 demo "$pool" >"$lab/far.yaml" # its key was never added
 timeout 5 "$agent" --config "$lab/far.yaml" >"$lab/far.log" 2>&1 </dev/null
 checks=$((checks + 1))
-[ "$(psql -qXAt "$database" -c "select count(*) from helio.sites where site = 'far'")" = 0 ] || fault "an unknown key made a site"
+[ "$(psql -qXAt "$database" -c "select count(*) from helio.sites where site = 'far'")" = 0 ] || fault "an unknown key created a site"
+expect "an unknown command of the broker" 2 "unknown command 'chek'" "did you mean .helio-broker check" -- "$broker" chek
+expect "a word that is far from every command of the broker" 2 "unknown command 'xyzzy'" "migrate" -- "$broker" xyzzy
+expect "an unknown command of the agent" 2 "unknown command 'chek'" "did you mean .helio-agent check" -- "$agent" chek
+expect "a word that is far from every command of the agent" 2 "unknown command 'xyzzy'" "keygen PATH" -- "$agent" xyzzy
+expect "a pair of keys without a file" 2 "needs PATH" -- "$agent" keygen
+expect "an argument too many" 2 "takes no argument 'now'" -- "$agent" check now
 expect "a second agent on one state folder" 1 "near-state" "lock|in use|another|running" -- "$agent" --config "$lab/near.yaml"
 use_federation 1
 
@@ -83,47 +92,68 @@ expect "a job that fits nowhere" 5 "near" "NoSuchGPU" -- "$helio" submit "$lab/j
 job <<<'queue: fast
 run: "true"'
 expect "an unknown queue" 2 "fast" "queues" -- "$helio" submit "$lab/job.yaml"
+job <<<'queue: standrad
+run: "true"'
+expect "a misspelt queue" 2 "did you mean 'standard'" -- "$helio" submit "$lab/job.yaml"
+job <<<'gpu: any:1
+placement: {sites: [naer]}
+run: "true"'
+expect "a misspelt site" 5 "did you mean 'near'" "correct 'naer' to 'near' in .placement.sites.: starts now at near" -- "$helio" plan "$lab/job.yaml"
 head -c 300000 /dev/zero | tr '\0' x >"$lab/huge.yaml"
 expect "a document larger than the bound" 2 "262144" -- "$helio" submit "$lab/huge.yaml"
 job <<<'run: "true"'
+expect "a token file that is not there" 2 "$lab/nowhere: the token file, which HELIO_TOKEN_FILE names, does not exist" "helio token add" -- \
+  env -u HELIO_TOKEN HELIO_TOKEN_FILE="$lab/nowhere" "$helio" ls
+expect "doctor without its token file" 4 "token +the file $lab/nowhere, which HELIO_TOKEN_FILE names, does not exist" "broker +http" -- \
+  env -u HELIO_TOKEN HELIO_TOKEN_FILE="$lab/nowhere" "$helio" doctor
 expect "a good job" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name
 first=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
+expect "what the job asks for, as stored" 0 "^Goal +balanced$" -- "$helio" show "$first"
 second=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
 checks=$((checks + 1))
 [ -n "$first" ] && [ "$first" = "$second" ] || fault "one key gave two jobs: $first $second"
 job <<<'run: "false"'
 expect "the same key, another document" 6 "key" -- "$helio" submit "$lab/job.yaml" --idempotency-key k1
-expect "a job that is not there" 3 "zzzzzz" -- "$helio" show zzzzzz
+expect "a job that does not exist" 3 "zzzzzz" -- "$helio" show zzzzzz
 expect "no token" 4 "token" -- env -u HELIO_TOKEN "$helio" ls
 expect "a wrong token" 4 "token" -- env HELIO_TOKEN=hel_aaaa_bbbb "$helio" ls
-expect "a broker that is not there" 7 "127.0.0.1:1" -- env HELIO_BROKER=http://127.0.0.1:1 "$helio" ls
-expect "a command that is not there" 2 "submit" -- "$helio" submti
+expect "an address without a broker" 7 "127.0.0.1:1" -- env HELIO_BROKER=http://127.0.0.1:1 "$helio" ls
+expect "an unknown command" 2 "submit" -- "$helio" submti
+expect "an unknown command of a group" 2 "did you mean .helio keys revoke" -- "$helio" keys revok near
+expect "the forecast of an unknown site" 3 "did you mean 'near'" -- "$helio" forecast naer
+expect "keys of an unknown site" 3 "did you mean 'near'" -- "$helio" keys revoke naer
+expect "a quota of an unknown tenant" 3 "did you mean 'demo'" -- "$helio" quota set dmeo --burst 4
+expect "an unknown state" 2 "did you mean 'queued'" -- "$helio" ls --state qeued
+expect "a new tenant with almost another's name" 0 "'dmeo' is new; did you mean 'demo'" -- "$helio" tenants set dmeo
+echo "# $lab/a/path/of/forty/characters/in/a/comment" | cut -c1-40 >"$lab/two.pub"
+cat "$lab/near.pub" "$lab/near.pub" >>"$lab/two.pub"
+expect "a file with two keys" 2 "two.pub:3" "second public key" -- "$helio" keys add other "$lab/two.pub"
 
 # ---- queues and overflow groups
 expect "a queue without a priority" 2 "nightly" "give a priority to create it" -- "$helio" queues set nightly --tier standard
 expect "a priority beyond the bound" 2 "0 to 1,000,000" -- "$helio" queues set batch --priority 1000001
-expect "a tier that is none" 2 "best-effort standard critical" -- "$helio" queues set batch --tier gold
-expect "a name that is none" 2 "no name of a queue" -- "$helio" queues set 'my queue' --priority 5
-expect "a priority for a while, without the while" 2 "give either --priority with --for" "--clear" -- "$helio" queues set batch --priority 5 --region EU
-expect "a day that is none" 2 "character 6" "a day: Mon" -- "$helio" queues schedule batch 'Mon..Fry 20:00-08:00' --priority 5
-expect "a time zone that is none" 2 "Europe/Berlyn" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 Europe/Berlyn' --priority 5
+expect "an unknown tier" 2 "best-effort standard critical" -- "$helio" queues set batch --tier gold
+expect "an invalid queue name" 2 "is not a name" -- "$helio" queues set 'my queue' --priority 5
+expect "a temporary priority without a duration" 2 "give either --priority with --for" "--clear" -- "$helio" queues set batch --priority 5 --region EU
+expect "an invalid day" 2 "character 6" "a day: Mon" -- "$helio" queues schedule batch 'Mon..Fry 20:00-08:00' --priority 5
+expect "an unknown time zone" 2 "Europe/Berlyn" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 Europe/Berlyn' --priority 5
 expect "a POSIX rule in place of a zone" 2 "POSIX rule" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 CET-1CEST,M3.5.0,M10.5.0/3' --priority 5
 expect "a path in place of a zone" 2 "no time zone" -- "$helio" queues schedule batch '20:00-08:00 etc/../../passwd' --priority 5
-expect "a rule that is not there" 3 "no such rule" "helio queues schedule batch" -- "$helio" queues schedule batch '20:00-08:00' --remove
-expect "rules of a queue that is not there" 3 "helio queues" -- "$helio" queues schedule fast
-expect "an overflow group of nobody" 2 "--queue, --tenant or both" -- "$helio" overflow set out --step near
+expect "an unknown rule" 3 "no such rule" "helio queues schedule batch" -- "$helio" queues schedule batch '20:00-08:00' --remove
+expect "rules of an unknown queue" 3 "helio queues" -- "$helio" queues schedule fast
+expect "an overflow group without queue and tenant" 2 "--queue, --tenant or both" -- "$helio" overflow set out --step near
 expect "an overflow group of an unknown queue" 3 "fast" "helio queues" -- "$helio" overflow set out --queue fast --step near
 expect "a step without sites" 2 "step 2: no sites" -- "$helio" overflow set out --queue batch --step near --step after=10m
 expect "a time without unit in a step" 2 "step 2: after" "10m" -- "$helio" overflow set out --queue batch --step near --step far,after=10
-expect "a step that opens before the one before" 2 "step 3" -- "$helio" overflow set out --queue batch --step a --step b,after=10m --step c,after=1m
-expect "an overflow group that is not there" 3 "helio overflow list" -- "$helio" overflow rm out
-expect "a burst limit of each tenant, in no queue" 2 "queue" -- "$helio" quota set '*' --burst 4
+expect "a step that opens before the previous one" 2 "step 3" -- "$helio" overflow set out --queue batch --step a --step b,after=10m --step c,after=1m
+expect "an unknown overflow group" 3 "helio overflow list" -- "$helio" overflow rm out
+expect "a burst limit for every tenant without a queue" 2 "queue" -- "$helio" quota set '*' --burst 4
 job <<<'run: sleep 600
 queue: batch'
 expect "a queue with open jobs" 0 -- "$helio" submit "$lab/job.yaml"
 expect "is not removed" 6 "unfinished" "helio ls" -- "$helio" queues rm batch
 
-# ---- hostile bytes on both ports: the broker stays, and serves
+# ---- hostile bytes on both ports: the broker keeps running and serving
 for port in "$http" "$sites"; do
   for _ in 1 2 3 4 5; do head -c 4096 /dev/urandom | timeout 2 bash -c "cat >/dev/tcp/127.0.0.1/$port" 2>/dev/null; done
 done
@@ -146,7 +176,7 @@ http_is "one bad of two: none is stored" 400 'job.?2|line|"reason"' -X POST -H '
 checks=$((checks + 1))
 [ "$(psql -qXAt "$database" -c "select count(*) from helio_report.jobs where name = 'both'")" = 0 ] || fault "a part of a refused call was stored"
 
-# ---- the database goes away and comes back: 503 meanwhile, nothing accepted is lost
+# ---- the database stops and returns: 503 meanwhile, no accepted job is lost
 "$top/tests/postgres.sh" kill "$lab/pg"
 sleep 0.5
 job <<<'run: "true"'
@@ -158,7 +188,7 @@ for _ in $(seq 150); do curl -fs -o /dev/null "$url/readyz" && break; sleep 0.1;
 expect "a submission after the database is back" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k2
 checks=$((checks + 1))
 "$helio" wait "$first" --timeout 30s >/dev/null 2>&1 || fault "the accepted job did not succeed"
-# ---- nothing of this runs on behind it
+# ---- no process is left
 for id in $("$helio" ls -o name); do "$helio" cancel "$id" >/dev/null 2>&1; done
 for _ in $(seq 150); do [ "$(psql -qXAt "$database" -c "select count(*) from helio_report.jobs where finished_at is null")" = 0 ] && break; sleep 0.1; done
 if grep -qE "$(cut -d_ -f3 <<<"$token")" "$lab"/*.log; then fault "the token is in a log"; fi

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Budgets against real daemons: a start that would not keep one waits and says why, before it is submitted too; what was
-# foreseen and not used comes back; another leader knows what is gone; figures of the report are the broker's.
+# Budgets with real daemons: a job whose start would exceed a budget waits and says why, also before its submission; unused
+# estimates are released; the next leader knows the charged amounts; the report has the broker's figures.
 #   tests/integration/budgets.sh BUILD_DIR
 # shellcheck source=tests/integration/lab.sh
 . "$(dirname "$0")/lab.sh"
-alive() { kill -0 "$broker_pid" 2>/dev/null && return; tail -3 "$lab/broker.log"; fault "the broker is gone"; exit 1; }
+alive() { kill -0 "$broker_pid" 2>/dev/null && return; tail -3 "$lab/broker.log"; fault "the broker has ended"; exit 1; }
 
 # ---- a site whose GPUs cost a dollar a second
 make_federation
@@ -23,7 +23,7 @@ file() { # GPUS SECONDS: foreseen by its limit of a minute, so 60 USD a GPU
 }
 submit() { file "$1" "$2" | "$helio" submit - -o name; }
 
-# ---- set, and said back
+# ---- set and shown
 "$helio" quota set demo --budget '150 USD/mnth' 2>"$lab/said"
 says "a wrong word" "did you mean 'month'?" "$(cat "$lab/said")"
 "$helio" quota set demo --budget '150 USD/month' --budget '2 t/month' 2>"$lab/said" || fault "no budget was set"
@@ -31,7 +31,7 @@ same "what it says" "demo: guaranteed 0, no burst limit, weight 1, budget 150 US
 
 alive
 
-# ---- who is over it waits; plan says so before
+# ---- jobs over a budget wait; plan says so before submission
 first=$(submit 1 40) second=$(submit 1 2)
 comes_to "$first" running
 plan=$(file 1 1 | "$helio" plan - 2>&1)
@@ -46,10 +46,10 @@ says "a table of budgets" "NEXT-PERIOD" "$shown"
 same "left by the report" "30 $(date -u -d "$(date -u +%Y-%m-01) +1 month" +%Y-%m-%dT00:00)" \
   "$("$helio" quota demo -o json | jq -r '.[] | select(.queue == null).budgets[] | select(.kind == "money") | "\(.left | round) \(.begins_again[:16])"')"
 whole=$(submit 8 1)
-says "more than the whole of it" "it needs 480 USD, and a whole month has 150" "$("$helio" explain "$whole" 2>&1)"
+says "more than the whole of it" "it needs 480 USD, more than demo's budget of 150 per month" "$("$helio" explain "$whole" 2>&1)"
 "$helio" cancel "$whole" >/dev/null 2>&1
 
-# ---- another leader knows what is committed; what was not used comes back
+# ---- the next leader knows the committed amounts; unused estimates are released
 end_broker -9
 start_broker
 await_sites 1
@@ -60,7 +60,7 @@ checks=$((checks + 1))
 awk -v left="$left" 'BEGIN { exit !(left > 80 && left < 90) }' || fault "left: $left, expected 90 less what two short runs cost"
 same "the view has it" "t" "$(psql -qXAt "$database" -c "select abs(remaining - $left) < 1 from helio_report.budgets where tenant = 'demo' and kind = 'money'")"
 
-# ---- a budget stops nothing that runs
+# ---- a budget stops no running job
 "$helio" quota set demo --budget '1 USD/month' 2>/dev/null
 fourth=$(submit 1 0)
 sleep 1

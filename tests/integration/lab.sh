@@ -1,5 +1,5 @@
 # A small federation in a temporary folder, for tests in shell: sourced with the build directory as its argument. It leaves $top,
-# $build, $lab, $broker, $agent, $helio and the ports $http and $sites; what it starts ends with the script.
+# $build, $lab, $broker, $agent, $helio and the ports $http and $sites; its processes end with the script.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the scripts that source it use these
 set -uo pipefail
@@ -41,7 +41,7 @@ closing() { # the last command of a script
 broker_settings() { # DATABASE
   printf 'database: "%s"\nlisten_http: 127.0.0.1:%s\nlisten_sites: tcp://127.0.0.1:%s\nkey_file: %s\n' "$1" "$http" "$sites" "$lab/broker.key"
 }
-# A database with everything that a broker needs, the tenant demo and the token of its admin.
+# A migrated database with the tenant demo, and the token of its admin.
 make_federation() {
   database=$("$top/tests/postgres.sh" up "$lab/pg") || exit 1
   "$broker" keygen "$lab/broker.key" >"$lab/broker.pub"
@@ -70,7 +70,7 @@ agent:
   broker_key: "$(tail -n 1 "$lab/broker.pub")"
   key_file: $lab/$1.key
   shim: $build/helio-shim
-  users: [{tenant: $4, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
+  users: [{tenant: $4, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi), shared: true}]
 CONF
 }
 add_site() { # as site_file
@@ -92,7 +92,7 @@ start_agent() { # NAME
   "$agent" --config "$lab/$1.yaml" >"$lab/$1.log" 2>&1 &
   pids+=($!)
 }
-# So many sites are ready, or the script ends with the daemons' logs.
+# Waits until this many sites are ready; otherwise the script ends with the daemons' logs.
 await_sites() { # COUNT
   for _ in $(seq 300); do
     [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = "$1" ] && return

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A running job that is moved, with a real broker, PostgreSQL, two agents and processes: the wind at north drops, the job gets
-its checkpoint signal, saves where both sites can read, and goes on at south from what it saved. When the wind is back it
-stays, since it was moved lately.
+"""Migration of a running job, with a real broker, PostgreSQL, two agents and processes: the wind at north drops, the job gets
+its checkpoint signal, saves where both sites can read, and resumes at south from its checkpoint. When the wind returns the
+job stays, since it has just migrated.
   tests/integration/migrations.py --build BUILD_DIR"""
 import argparse, datetime, json, os, shutil, sys, tempfile, time
 
@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from federation import Federation, LocalSite, check, trainer  # noqa: E402
 
 class WindySite(LocalSite):
-    """Its intensity is what a file says, from the begin of this hour on."""
+    """A site with the intensity of a file, from the start of the current hour on."""
 
     def __init__(self, name, grams):
         super().__init__(name, 2.0)
@@ -37,7 +37,7 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("--build", required=True)
     options = args.parse_args()
-    folder = tempfile.mkdtemp(prefix="helio-moves-")
+    folder = tempfile.mkdtemp(prefix="helio-migrations-")
     north, south = WindySite("north", 30), WindySite("south", 300)
     f = Federation(options.build, folder, [north, south])
     state, logs = f.look_up, f.logs
@@ -61,19 +61,19 @@ def main():
         print(f"training runs at south {time.time() - began:.1f} s after the wind dropped at north")
         f.wait_for(lambda: "resume 1 at south" in logs(train), 20, "training does not know that it was here before")
         said = logs(train)
-        check("from 0" not in said, f"training began anew:\n{said}")
+        check("from 0" not in said, f"training started from the beginning:\n{said}")
         why = f.sql(f"select details->0->>'code', details->0->'params'->>'to' from helio_report.job_transitions where job_id = '{train}' and to_state = 'stopping'")
         check(len(why) == 1 and tuple(why[0]) == ("Migrated", "south"), f"stopped: {why}")
-        terms = f.sql("select site, move_term_usd > 0 from helio_report.placement_candidates "
+        terms = f.sql("select site, disruption_term_usd > 0 from helio_report.placement_candidates "
                       f"where job_id = '{train}' and epoch = 2 order by rank")
         check(terms == [["south", "t"], ["north", "f"]], f"candidates: {terms}")
-        moves = f.sql(f"select from_site, to_site, moved from helio_report.moves where job_id = '{train}'")
-        check(moves == [["north", "south", "t"]], f"helio_report.moves: {moves}")
+        migrated = f.sql(f"select from_site, to_site, reached_target from helio_report.migrations where job_id = '{train}'")
+        check(migrated == [["north", "south", "t"]], f"helio_report.migrations: {migrated}")
         north.blow(30)
         south.blow(900)
-        f.wait_for(lambda: "it was moved lately and stays until" in better(), 20, "explain does not say why it stays")
+        f.wait_for(lambda: "it was migrated lately and stays until" in better(), 20, "explain does not say why it stays")
         check(state(train) == "running" and place(train) == "south", "training does not stay")
-        print("training stays when the wind is back")
+        print("training stays when the wind returns")
         f.helio("cancel", train)
         f.wait_for(lambda: f.open_jobs() == 0, 30, "jobs are not over")
     finally:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two tenants and a flood, with a real broker, PostgreSQL and processes: experiments give way to a critical job at once and
-to training with its grace, a guarantee is met within a minute, and a job that saves goes on from its file.
+"""Two tenants and a flood, with a real broker, PostgreSQL and processes: a critical job preempts experiments at once, training
+preempts them with its grace, a guarantee is met within a minute, and a job that saves resumes from its file.
   tests/integration/preemption.py --build BUILD_DIR"""
 import argparse, json, os, shutil, sys, tempfile, time
 
@@ -84,7 +84,7 @@ class Test:
         return flood, urgent, train
 
     def resume(self, train):
-        """A critical job that only the training's site can hold: it saves, makes room, and goes on from its file."""
+        """A critical job that fits only at the training's site: the training saves, leaves, and resumes from its file."""
         site = self.f.sql(f"select site from helio_report.jobs where job_id = '{train}'")[0][0]
         logs = lambda: self.f.helio("logs", train, check=False).stdout
         self.as_tenant("blue")
@@ -99,7 +99,7 @@ class Test:
         self.as_tenant("demo")
         self.f.helio("quota", "set", "blue", "--queue", "express", "--burst", "16")
         took = self.until(lambda: self.state(urgent) == "running", 40, "critical work waits for training")
-        print(f"a critical job took the training's node after {took:.1f} s (20 s of its first are its own, then its signal)")
+        print(f"a critical job took the training's node after {took:.1f} s (it is protected for its first 20 s, then it gets its signal)")
         self.as_tenant("blue")
         self.f.helio("cancel", urgent)
         self.until(lambda: "resume 1" in logs(), 30, "the training does not come back")
@@ -108,7 +108,7 @@ class Test:
                    f"the training began anew: {text}")
         row = self.f.sql(f"select attempts from helio_report.jobs where job_id = '{train}'")[0]
         self.check(row[0] == "2", f"the training has {row[0]} attempts")
-        print(f"the training came back: {text.strip().splitlines()[0]}")
+        print(f"the training resumed: {text.strip().splitlines()[0]}")
 
     def guarantee(self):
         flood = self.flood("standard")
@@ -118,7 +118,7 @@ class Test:
                             run="exec sleep 300") for i in range(6)]
         running = lambda: sum(self.state(job) == "running" for job in jobs)
         took = self.until(lambda: running() == 4, 60, "the guarantee is not met")
-        print(f"8 guaranteed GPUs ran after {took:.1f} s; the other two of six wait for their turn: {running()} run")
+        print(f"8 guaranteed GPUs ran after {took:.1f} s; the other two of six stay pending: {running()} run")
         time.sleep(3)
         self.check(running() == 4, "more was reclaimed than is guaranteed")
         self.cancel("red", flood)
@@ -154,7 +154,7 @@ def main():
     finally:
         federation.down()
     shutil.rmtree(folder, ignore_errors=True)
-    print(f"{FLOOD} experiments twice, five kinds of work that took their place: {time.monotonic() - began:.0f} s")
+    print(f"{FLOOD} experiments twice, five kinds of work that preempted them: {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Operators' queues and overflow groups against real daemons: a schedule swaps who starts first, a wait opens the next
-# place, and who waits goes back to the first; a replay decides alike.
+# Queues and overflow groups with real daemons: a schedule changes which queue starts first, a long wait opens the next
+# overflow step, and pending jobs return to an earlier step that has capacity; a replay makes the same decisions.
 #   tests/integration/queues.sh BUILD_DIR
 # shellcheck source=tests/integration/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -18,15 +18,15 @@ use_federation 2
 submit() { # QUEUE SECONDS
   printf 'queue: %s\ncpus: 1\ntime: 10m\nrun: sleep %s\n' "$1" "$2" | "$helio" submit - -o name
 }
-finish() { "$helio" wait "$@" --timeout 40s >/dev/null 2>&1 || fault "jobs did not end well: $*"; }
+finish() { "$helio" wait "$@" --timeout 40s >/dev/null 2>&1 || fault "jobs did not succeed: $*"; }
 starts() { # IDS: their queues in the order in which they started
   local list
   list=$(printf "'%s'," "$@")
   psql -qXAt "$database" -c "select string_agg(queue, ' ' order by started_at) from helio_report.jobs where job_id in (${list%,})"
 }
 
-# ---- a schedule swaps who goes first; it is there for the next leader too
-"$helio" queues set nightly --priority 100 2>/dev/null || fault "no queue was made"
+# ---- a schedule changes which queue starts first, also under the next leader
+"$helio" queues set nightly --priority 100 2>/dev/null || fault "no queue was created"
 "$helio" drain cloud --reason test 2>/dev/null
 order() { # the queues of two of each, in order of their starts on the one CPU
   local first ids
@@ -48,8 +48,8 @@ same "the rule is listed" "00:00-24:00 Europe/Berlin EU 900 true" \
 same "no rule is left" "[]" "$("$helio" queues schedule nightly -o json | jq -c .)"
 "$helio" queues rm nightly 2>/dev/null || fault "the queue was not removed"
 
-# ---- a tenant is made while the broker runs, and may submit at once
-"$helio" tenants set fresh --home home --weight 2 2>"$lab/tenants" || fault "no tenant was made"
+# ---- a tenant is created while the broker runs, and can submit at once
+"$helio" tenants set fresh --home home --weight 2 2>"$lab/tenants" || fault "no tenant was created"
 same "what it says" "fresh created: weight 2, home home" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --weight 2 2>"$lab/tenants"
 same "the same again" "fresh unchanged: weight 2, home home" "$(cat "$lab/tenants")"
@@ -63,14 +63,14 @@ same "its jobs have its home" "cloud" "$("$helio" show "$id" -o json | jq -r .ho
 same "it is listed, and audited" "cloud 2 1, tenant-add tenant-set" \
   "$("$helio" tenants -o json | jq -r '.[] | select(.tenant == "fresh") | "\(.home_site) \(.weight) \(.users)"'), $(psql -qXAt "$database" -c "select string_agg(distinct action, ' ' order by action) from helio.audit where object = 'fresh'")"
 
-# ---- edited while they wait: a tenant's own order; the next leader has it; what has a place stays as it is
+# ---- edits of pending jobs: they order the tenant's own jobs, also under the next leader; placed jobs do not change
 first=$(submit standard 4) second=$(submit standard 0) third=$(submit standard 0) fourth=$(submit standard 0)
 for _ in $(seq 100); do [ "$("$helio" show "$first" -o json | jq -r .state)" = running ] && break; sleep 0.1; done
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit" || fault "a waiting job was not edited"
 same "what it says" "$third edited priority: 0 → 5; edited goal: balanced → green" "$(cat "$lab/edit")"
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit"
 same "the same again" "$third unchanged: these values are set already" "$(cat "$lab/edit")"
-"$helio" edit "$fourth" --queue batch --flexible 10m 2>/dev/null || fault "a waiting job was not moved"
+"$helio" edit "$fourth" --queue batch --flexible 10m 2>/dev/null || fault "a waiting job did not change its queue"
 "$helio" edit "$first" --goal green 2>"$lab/edit"
 same "a job that runs is not edited" "6 1" "$? $(grep -c 'is running at home, and only queued or held jobs can be edited' "$lab/edit")"
 "$helio" edit "$second" --deadline 2020-01-01T00:00:00Z 2>"$lab/edit"
@@ -81,12 +81,12 @@ await_sites 1 # cloud is drained
 finish "$first" "$second" "$third" "$fourth"
 same "a tenant's own order, and another leader" "$first $third $second $fourth" \
   "$(psql -qXAt "$database" -c "select string_agg(job_id, ' ' order by started_at) from helio_report.jobs where job_id in ('$first','$second','$third','$fourth')")"
-same "it is shown" "goal balanced green user:tester, batch" \
+same "it is shown" "goal balanced green user:demo/tester, batch" \
   "$("$helio" show "$third" -o json | jq -r '.edits[1] | [.field, .from, .to, .actor] | join(" ")'), $("$helio" show "$fourth" -o json | jq -r .queue)"
 same "it is an event, and audited" "1 2" \
   "$("$helio" events -o json | jq "[.[] | select(.id == \"$third\" and .from == .to)] | length") $(psql -qXAt "$database" -c "select count(*) from helio.audit where action = 'edit'")"
 
-# ---- a wait opens the next place; who waits goes back
+# ---- a long wait opens the next step; pending jobs return to an earlier one
 "$helio" undrain cloud 2>/dev/null
 "$helio" overflow set out --queue standard --step home --step cloud,after=3s 2>/dev/null || fault "no group was set"
 first=$(submit standard 6) second=$(submit standard 20) third=$(submit standard 0)
@@ -104,7 +104,7 @@ same "the first one again once it has room" "home" "$(where "$third")"
 same "it is audited" "overflow-set queue-rm queue-schedule queue-set queue-unschedule" \
   "$(psql -qXAt "$database" -c "select string_agg(distinct action, ' ' order by action) from helio.audit where action ~ '^(queue|overflow)-'")"
 
-# ---- what was decided, by zones, clocks and waits, follows from what was recorded
+# ---- the decisions by zones, clocks and waits follow from the recording
 end_broker
 checks=$((checks + 1))
 "$broker" replay "$lab/recording" >"$lab/replay" 2>&1 || { fault "a replay decides otherwise:"; cat "$lab/replay"; }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The quickstart as a newcomer runs it, twice in a row, in a state folder of its own; then its --down and --purge.
+# Runs the quickstart as a new user does, twice in a row, in a state folder of its own; then its --down and --purge.
 #   tests/integration/quickstart.sh BUILD_DIR
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,10 +10,14 @@ chmod 755 "$(dirname "$state")"
 
 run() { "$top/deploy/quickstart.sh" "$@" --state "$state" --build "$build" </dev/null; }
 run --check | tee "$(dirname "$state")/output"
-# An operator lets another tenant run at one site; the next run keeps that.
-sed -i 's/^  users: \[\(.*\)\]$/  users:\n  # demo, and whoever else may\n  - {tenant: other, unix: nobody}\n  - \1/' "$state/lulea/site.yaml"
-run --check # a second time in a row, over the first one's state
-# Home runs on coal, whatever the hour: going elsewhere at once emits less, and so does what `green` waits for.
+# An operator admits another tenant at one site; the next run keeps that.
+sed -i 's/^  users: \[\(.*\)\]$/  users:\n  # demo, and other tenants\n  - {tenant: other, unix: daemon}\n  - \1/' "$state/lulea/site.yaml"
+sed -i 's/^name: frankfurt$/name: frankfurt # by hand/' "$state/frankfurt/site.yaml"
+run --check | tee "$(dirname "$state")/second" # a second time, with the state of the first
+# A file of another operator's hand is replaced, but not silently, and not for good; one with other users alone is kept without a word.
+[ "$(grep -c 'site.yaml is made anew' "$(dirname "$state")/second")" = 1 ] && grep -q '^name: frankfurt # by hand$' "$state/frankfurt/site.yaml.former" ||
+  { echo "a site file that an operator changed is replaced silently"; exit 1; }
+# Home runs on coal at every hour: an immediate start elsewhere emits less, and so does a later start with goal `green`.
 awk 'function kg() { sub(/ kg CO2e.*/, ""); return $NF }
   /^home site, now/ { home = kg() } /^any site, now/ { at_once = kg() } /^any site, within/ { later = kg() }
   END { exit !(at_once > 0 && at_once < home && later > 0 && later < home) }' "$(dirname "$state")/output" ||
@@ -24,13 +28,20 @@ else
   echo "SKIPPED: the typical day made anew: HELIO_DATA names no folder with energy/carboncast_actual_2020_2021.csv.gz"
 fi
 run | tee "$(dirname "$state")/output" # leaves the federation running
-# The connection that it prints reads the views and nothing else.
+# The connection that it prints can only read the views.
 reader=$(sed -n 's/^ *PostgreSQL *psql "\([^"]*\)".*/\1/p' "$(dirname "$state")/output")
 [ "$(env -u PGPASSFILE psql -qXAt "$reader" -c "select count(*) > 0 from helio_report.jobs")" = t ] || { echo "the connection that is printed reads nothing: $reader"; exit 1; }
 ! psql -qXAt "$reader" -c "select 1 from helio.jobs" >/dev/null 2>&1 || { echo "the connection that is printed reads more than the views: $reader"; exit 1; }
+# The broker is no superuser of PostgreSQL, and nothing is left open to the other logins.
+database=$(sed -n 's/^database: "\(.*\)"$/\1/p' "$state/broker.yaml")
+rights=$(psql -qXAt "$database" -c "select rolsuper, rolcreaterole, rolcreatedb, (select count(*) from helio.missing_privilege_checks()) from pg_roles where rolname = current_user")
+[ "$rights" = "f|f|f|0" ] || { echo "the broker's role has rights (superuser, roles, databases) or leaves some open: $rights"; exit 1; }
 url=$(cat "$state/client/url")
 [ "$(curl -fs -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] || { echo "it does not keep running"; exit 1; }
-metrics=$(curl -fs "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
+# Beside it, a check of the same settings finds a broker that runs, and no fault.
+checked=$("$state/bin/helio-broker" check --config "$state/broker.yaml") || { echo "check beside a running broker fails:"; echo "$checked"; exit 1; }
+[ "$(grep -c ': a broker runs here already$' <<<"$checked")" = 2 ] || { echo "check does not know a running broker by its ports:"; echo "$checked"; exit 1; }
+metrics=$(curl -fs -H "Authorization: Bearer $(cat "$state/client/token")" "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
 grep -q '^helio_build_info' <<<"$metrics" || { echo "no metrics at $url"; exit 1; }
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$url" "$state/bin/helio" "$@"; }
 token=$(client token add --tenant other --user ada 2>"$(dirname "$state")/said") # accepted at once
@@ -39,7 +50,7 @@ planned=$(printf 'cpus: 1\nrun: "true"\n' | HELIO_TOKEN=$token HELIO_BROKER="$ur
   jq -r '"\(.chosen) \([.candidates[] | select(.reason == "NoUserMapping") | .site] | unique | sort | join(","))"')
 [ "$planned" = "lulea brisbane,california,frankfurt,singapore,virginia" ] || { echo "the line of \`users\` that an operator added is not kept, or not known beforehand: $planned"; exit 1; }
 pids=$(cat "$state"/run/*.pid | cut -d' ' -f1)
-# What is not over is cancelled, and its processes are gone with the rest.
+# Open jobs are cancelled, and no process is left.
 printf 'name: long\ncpus: 1\ntime: 10m\nrun: |\n  echo $$ && exec sleep 600\n' >"$(dirname "$state")/long.yaml"
 long=$(client submit "$(dirname "$state")/long.yaml" -o name)
 client submit "$top/examples/green.yaml" >/dev/null
@@ -51,6 +62,12 @@ grep -q '^cancelling [12] jobs' "$(dirname "$state")/output" || { echo "--down c
 for pid in $pids; do
   if [ -d "/proc/$pid" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status"; then echo "process $pid outlived --down"; exit 1; fi
 done
+# What stops it is printed: here the key of a site that was revoked meanwhile.
+run >/dev/null
+url=$(cat "$state/client/url")
+client keys revoke lulea >/dev/null
+if run >"$(dirname "$state")/output" 2>&1; then echo "it starts a site whose key is revoked"; exit 1; fi
+grep -q "this key was revoked" "$(dirname "$state")/output" || { echo "it ends without saying why:"; cat "$(dirname "$state")/output"; exit 1; }
 run --purge
 [ ! -e "$state" ] || { echo "--purge left $state"; exit 1; }
 also=

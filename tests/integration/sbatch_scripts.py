@@ -4,9 +4,9 @@
     tests/integration/sbatch_scripts.py --build BUILD_DIR [--only NAME] [--keep]
 
 Each script of tests/data/sbatch runs in a folder of its own: once by sbatch on a real two-node cluster (deploy/slurm-lab),
-once by `helio sbatch` through a broker to the same cluster. Compared are the exit code of every task, what was
-printed, and every file that the script left in its folder: job numbers, times, process numbers and folder names are
-put aside, everything else must be equal. Exit 0 only if all are; 77 without Slurm.
+once by `helio sbatch` through a broker to the same cluster. The test compares the exit code of every task, the
+output, and every file that the script left in its folder. Job numbers, times, process numbers and folder names are
+ignored; everything else must be equal. Exit 0 only if all are; 77 without Slurm.
 """
 import argparse, glob, os, pwd, re, shutil, subprocess, sys, tempfile
 
@@ -32,7 +32,7 @@ def folder_for(federation, *parts):
 
 
 def directly(federation, site, script, folder):
-    """{task: exit code}, with the output in slurm-* files or where the script wants it."""
+    """{task: exit code}, with the output in slurm-* files or in the files that the script names."""
     env = {"PATH": os.environ["PATH"], "SLURM_CONF": site.conf, "HOME": folder, "LANG": "C.UTF-8"}
     done = subprocess.run([*as_user(federation.job_user), "sbatch", "--parsable", script], text=True, cwd=folder, env=env,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -60,16 +60,16 @@ def through(federation, script, folder):
 
 
 def plain(text, job, folder):
-    """Without what differs from run to run. Slurm's numbers begin at FIRST_JOB, so that they are known by their look."""
+    """Removes what differs from run to run. Slurm's numbers begin at FIRST_JOB, so that they can be recognised."""
     text = text.replace(folder, "FOLDER").replace(job, "JOB")
     text = re.sub(r"helio-[0-9a-z]{26}(-\d+)?-\d+", "JOB", text)
     text = re.sub(rf"(?<!\d){FIRST_JOB // 1000}\d{{3}}(?!\d)", "JOB", text)
-    text = re.sub(r"(?<!\d)1\d{9}(?=_\d)", "JOB", text)  # an array's number in the names of files; sbatch's is its job's
+    text = re.sub(r"(?<!\d)1\d{9}(?=_\d)", "JOB", text)  # an array's number in file names; sbatch's is the job's
     return re.sub(r"\b\d{1,2}:\d{2}:\d{2}\b", "TIME", text)
 
 
 def left_behind(folder, job):
-    """name -> text of what lies in the folder."""
+    """name -> text of each file of the folder."""
     return {plain(os.path.relpath(path, folder), job, folder): plain(open(path, errors="replace").read(), job, folder)
             for path in glob.glob(folder + "/**/*", recursive=True) if os.path.isfile(path)}
 
@@ -83,7 +83,7 @@ def compare(federation, site, script):
     if codes != slurm_codes:
         faults.append(f"exit codes {codes}, by sbatch {slurm_codes}")
     expected, found = left_behind(theirs, slurm_job), left_behind(mine, job)
-    # what sbatch puts into slurm-JOB.out is what `helio logs` prints, where the script names no file of its own
+    # `helio logs` prints what sbatch writes to slurm-JOB.out, if the script names no file of its own
     for file in [f for f in expected if re.fullmatch(r"slurm-JOB(_\d+)?\.out", f) and f not in found]:
         task = re.sub(r"slurm-JOB_?|\.out", "", file)
         found[file] = plain(federation.helio("logs", f"{job}.{task}" if task else job, check=False).stdout, job, mine)
@@ -123,7 +123,7 @@ def main():
         subprocess.run([TOP + "/deploy/slurm-lab/down.sh", lab] + ([] if bad or args.keep else ["--purge"]), check=False,
                        stdout=subprocess.DEVNULL)
         if bad or args.keep:
-            print("everything is kept in", folder, lab)
+            print("all files are kept in", folder, lab)
         else:
             shutil.rmtree(folder)
     sys.exit(1 if bad or not count else 0)

@@ -1,5 +1,5 @@
-# Real Slurm clusters for a test in shell (deploy/slurm-lab): sourced, after NEEDS=(programs) where it needs more than the usual ones.
-# It leaves $top, $tools, $work and $lab, which is to be brought up; exit 77 where Slurm is missing.
+# Real Slurm clusters for tests in shell (deploy/slurm-lab): sourced, after NEEDS=(programs) if a test needs further programs.
+# It sets $top, $tools, $work and $lab, which the test has to bring up; exit 77 without Slurm.
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # the scripts that source it use these
 set -euo pipefail
@@ -16,7 +16,7 @@ lab=$work/lab
 chmod 755 "$work"
 checks=0
 ok() { checks=$((checks + 1)); }
-fail() { echo "$(basename "$0" .sh): $*"; exit 1; } # scripts that have more to show define their own
+fail() { echo "$(basename "$0" .sh): $*"; exit 1; } # scripts that print more define their own
 within() { # SECONDS WHAT COMMAND…
   local seconds=$1 what=$2 end=$((SECONDS + $1))
   shift 2

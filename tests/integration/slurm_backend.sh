@@ -1,7 +1,7 @@
 #!/bin/bash
-# The backend `slurm` with a real cluster: start, log, stop, limits, what an administrator does, a controller that dies, a
+# The backend `slurm` with a real cluster: a journal that is gone or old, start, log, stop, limits, actions of an administrator, a controller that dies, a
 # node that dies, and an agent that is killed with SIGKILL at the worst moments. Every job appends a line to a file when
-# it runs, so that running twice would show. Exit 77 where Slurm is missing.
+# it runs, which reveals a second run. Exit 77 without Slurm.
 #   tests/integration/slurm_backend.sh BUILD_DIR
 # shellcheck source=tests/integration/slurm.sh
 . "$(dirname "$0")/slurm.sh"
@@ -30,7 +30,7 @@ fail() {
   exit 1
 }
 soon() { within 60 "$@"; ok; } # WHAT COMMAND…
-# An sbatch of ours: `before` holds it until `go` is there, `after` holds its answer back for ever.
+# A wrapper of sbatch: `before` delays it until `go` exists, `after` never returns its output.
 cat >"$work/bin/sbatch" <<WRAP
 #!/bin/bash
 if [ -e $work/flags/before ]; then touch $work/flags/waits; until [ -e $work/flags/go ]; do sleep 0.05; done; fi
@@ -69,10 +69,88 @@ id_of() { timeout 20 squeue -h -t all -n "$(name_of "$1")" -o %i | head -1; }
 queued() { [ -n "$(id_of "$1")" ]; }
 
 begin
-# ---- a life, and what it prints
+# ---- the journal is gone, or an older copy: what runs is found by its folder or by its mark in the queue, what waits is withdrawn,
+# ---- and what is not this site's is left alone. Folders are never forgotten here, so epochs are told anew after each start.
+mark() { seen=$(wc -l <"$work/events"); }
+anew() { tail -n "+$((seen + 1))" "$work/events" | grep -q -E -- "$1"; }
+without_folder() { rm -r "$work/shared/attempts/$(name_of "$1")"; }
+until_told() { job "$1" "until [ -e $work/flags/$1 ]; do sleep 0.2; done" "exit $2"; } # NAME EXIT_CODE
+say start 64 2 1 600 "$(until_told known 7)"
+say start 65 1 1 600 "$(until_told unknown 8)"
+soon "it runs" times known 1
+soon "it runs" times unknown 1
+say start 66 3 2 600 "$(job knownwaits 'exit 5')"
+say start 67 3 2 600 "$(job unknownwaits 'exit 0')"
+soon "one waits" queued 66
+soon "one waits" queued 67
+mkdir -m 755 -p "$work/other/bin"
+printf '#!/bin/sh\nexec sleep 300\n' >"$work/other/bin/helio-batch.sh"
+name=$(name_of 64)
+strangers=()
+submit_as() { # USER EPOCH: a batch script that is not this site's, with an attempt's name
+  local as=(env)
+  [ "$1" = "$(id -un)" ] || as=(runuser -u "$1" -- env PATH="$PATH" SLURM_CONF="$SLURM_CONF")
+  (cd /; "${as[@]}" sbatch --parsable -o /dev/null -J "${name%-64}-$2" --time=5 "$work/other/bin/helio-batch.sh")
+}
+strangers=("$(submit_as "$user" 68)") # another site's, of the same user
+[ "$user" = "$(id -un)" ] || strangers+=("$(submit_as "$(id -un)" 64)" "$(submit_as "$(id -un)" 68)") # and another user's
+for id in "${strangers[@]}"; do soon "a stranger's job runs" is "$id" RUNNING; done
+ids=([66]=$(id_of 66) [67]=$(id_of 67))
+mark
+crash
+begin # with a journal that knows two of the four
+say survey
+say adopt 64
+say adopt 66
+soon "what the journal knows is found" anew '^started 64 '
+soon "and what it does not know" anew '^started 65 '
+soon "what it does not know and waits is withdrawn" anew '^failed-to-start 67 .*Withdrawn: the agent lost its journal'
+soon "it leaves Slurm's queue" is "${ids[67]}" CANCELLED
+soon "all is known" anew '^survey complete'
+is "${ids[66]}" PENDING || fail "what the journal knows and waits was touched"
+touch "$work/flags/known" "$work/flags/unknown"
+soon "its end is seen" anew '^ended 64 .*exit=7'
+soon "its end is seen" anew '^ended 65 .*exit=8'
+soon "what waited runs then" anew '^ended 66 .*exit=5'
+say start 60 1 1 600 "$(until_told found 6)"
+say start 61 1 1 600 "$(job folderless 'exec sleep 300')"
+soon "it runs" times found 1
+soon "it runs" times folderless 1
+soon "it is said to run" heard '^started 60 '
+soon "it is said to run" heard '^started 61 '
+say start 62 4 2 600 "$(job inqueue 'exit 0')"
+say start 63 4 2 600 "$(job inqueueless 'exit 0')"
+soon "one waits" queued 62
+soon "one waits" queued 63
+ids=([62]=$(id_of 62) [63]=$(id_of 63))
+mark
+crash
+without_folder 61
+without_folder 63
+begin
+say survey
+soon "what runs is found" anew '^started 60 '
+soon "what runs is found by its mark" anew '^started 61 '
+soon "what waits is withdrawn" anew '^failed-to-start 62 .*Withdrawn: the agent lost its journal'
+soon "it leaves Slurm's queue" is "${ids[62]}" CANCELLED
+soon "so does what waits without a folder" is "${ids[63]}" CANCELLED
+within 120 "that is over" anew '^vanished 63 '
+soon "all is known" anew '^survey complete'
+touch "$work/flags/found"
+soon "its end is seen" anew '^ended 60 .*exit=6'
+say stop 61 kill
+within 120 "what has no folder can be stopped" anew '^(ended|vanished) 61 '
+anew '^[a-z-]+ 68 ' && fail "a stranger's job was taken for an attempt"
+for id in "${strangers[@]}"; do is "$id" RUNNING || fail "the job of a stranger was touched"; done
+scancel "${strangers[@]}"
+for name in found folderless known unknown; do times $name 1 || fail "$name ran twice after the journal was lost"; done
+for name in inqueue inqueueless unknownwaits; do times $name 0 || fail "$name ran although it was withdrawn"; done
+times knownwaits 2 || fail "a gang that waited over the loss did not run once on each node"
+
+# ---- the life of an attempt, and its output
 say start 1 2 1 600 "$(job plain 'id -un' 'echo gpus=$HELIO_GPUS' 'exit 3')"
 soon "an end with its exit code" heard '^ended 1 .*exit=3 stopped=0 limit=0 started=1'
-heard '^started 1 ' || fail "STARTED was not said"
+heard '^started 1 ' || fail "STARTED was not reported"
 say log 1
 soon "the log" heard '^gpus=2$'
 heard "^$user\$" || fail "it did not run as $user"
@@ -88,7 +166,7 @@ soon "a limit" heard '^ended 3 .*exit=124 .*limit=1'
 soon "a refusal" heard '^failed-to-start 4 .*SubmitRefused: Requested node configuration'
 soon "an option" heard '^failed-to-start 5 .*BadOption: --requeue'
 
-# ---- stops: polite, at once, and of one that is pending
+# ---- stops: polite, immediate, and of a pending attempt
 say start 10 0 1 600 "$(job polite "trap 'echo polite >>$work/ran/polite; exit 0' TERM" 'sleep 300 & wait')"
 say start 11 0 1 600 "$(job hard "trap '' TERM" 'while :; do sleep 1; done')"
 soon "they run" heard '^started 10 '
@@ -96,7 +174,7 @@ soon "they run" heard '^started 11 '
 soon "they do run" times polite 1
 say stop 10 grace
 soon "a polite stop" heard '^ended 10 .*stopped=1'
-times polite 2 || fail "the polite stop gave no time"
+times polite 2 || fail "the polite stop gave no grace"
 say stop 11 kill
 soon "a kill" heard '^ended 11 .*stopped=1'
 say start 12 4 2 600 "$(job fills 'exec sleep 300')"
@@ -107,9 +185,9 @@ id=$(id_of 13)
 say stop 13 grace
 soon "a stop of what is pending" heard '^ended 13 .*stopped=1 .*started=0'
 soon "its job goes" is "$id" CANCELLED
-times waits 0 || fail "what was stopped before it began has run"
+times waits 0 || fail "an attempt that was stopped before its start has run"
 
-# ---- what an administrator does
+# ---- actions of an administrator
 say start 14 1 1 600 "$(job pending 'exit 0')"
 soon "one waits" queued 14
 scancel "$(id_of 14)"
@@ -118,7 +196,7 @@ scontrol requeue "$(id_of 12)" 2>/dev/null && fail "an attempt can be requeued"
 scancel "$(id_of 12)"
 soon "a running one is cancelled by hand" heard '^vanished 12 .*run_ms=[1-9].*SiteCancelled'
 
-# ---- what is seen: the queue's reasons, suspension, drained nodes, and other people's jobs of our names
+# ---- observations: the queue's reasons, suspension, drained nodes, and other users' jobs with attempts' names
 say start 15 4 2 600 "$(job all 'exec sleep 300')"
 soon "the cluster is full" heard '^started 15 '
 say start 16 4 2 600 "$(job behind 'exit 6')"
@@ -139,7 +217,7 @@ soon "one waits before drained nodes" queued 17
 soon "it is taken back" heard '^failed-to-start 17 .*Withdrawn: the cluster has too few nodes'
 soon "and leaves Slurm's queue" is "$(id_of 17)" CANCELLED
 for node in eu-n1 eu-n2; do scontrol update NodeName=$node State=RESUME; done
-times drained 0 || fail "what was taken back has run"
+times drained 0 || fail "a withdrawn attempt has run"
 say start 18 1 1 60000 "$(job toolong 'exit 0')" partition=debug
 soon "what can never start is refused" heard '^failed-to-start 18 .*SubmitRefused: .*PartitionTimeLimit'
 if [ "$(id -u)" = 0 ]; then # as root there are two users: the jobs', and ours
@@ -153,7 +231,7 @@ if [ "$(id -u)" = 0 ]; then # as root there are two users: the jobs', and ours
   scancel "$(cat "$work/foreign")"
 fi
 
-# ---- the agent is killed: while a job runs, and is not there when it ends
+# ---- the agent is killed while a job runs, and is away when it ends
 say start 20 1 1 600 "$(job runs "until [ -e $work/ran/go ]; do sleep 0.2; done" 'exit 7')"
 soon "it runs" heard '^started 20 '
 crash
@@ -163,7 +241,7 @@ touch "$work/ran/go" # not before: an end that was told may be told again by the
 soon "it is found again" heard '^ended 20 .*exit=7'
 times runs 1 || fail "a job ran twice over a restart"
 
-# ---- the agent is killed: sbatch was answered, the agent never heard it
+# ---- the agent is killed: sbatch succeeded, but the agent did not get its output
 touch "$work/flags/after"
 say start 21 1 1 600 "$(job lostanswer 'sleep 2' 'exit 8')"
 soon "the controller has it" test -e "$work/flags/answered"
@@ -172,9 +250,9 @@ rm "$work/flags/after" "$work/flags/answered"
 begin
 say start 21 1 1 600 "$work/lostanswer.sh"
 soon "the job is found by its name" heard '^ended 21 .*exit=8'
-times lostanswer 1 || fail "a job ran twice: its number was never heard"
+times lostanswer 1 || fail "a job ran twice after its number was lost"
 
-# ---- the agent is killed: sbatch has not reached the controller yet, and does so after the new agent has looked
+# ---- the agent is killed before sbatch has reached the controller; it does so after the new agent's look-up
 touch "$work/flags/before"
 say start 22 1 1 600 "$(job late 'exit 9')"
 soon "sbatch is on its way" test -e "$work/flags/waits"
@@ -191,7 +269,7 @@ say start 22 1 1 600 "$work/late.sh"
 soon "it is started anew" heard '^ended 22 .*exit=9'
 times late 1 || fail "it did not run once"
 
-# ---- the controller is killed: an end is heard all the same, a stop waits, and nobody is lost
+# ---- the controller is killed: an end is still reported, a stop waits, and no attempt is lost
 say start 30 1 1 600 "$(job outage 'sleep 4' 'exit 5')"
 say start 31 1 1 600 "$(job outlives 'exec sleep 300')"
 soon "they run" heard '^started 30 '

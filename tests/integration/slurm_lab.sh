@@ -1,6 +1,6 @@
 #!/bin/bash
-# The lab of real Slurm clusters does what its users build on: GPUs reach jobs, gangs span nodes, daemons die and come
-# back by command, and nothing of it is left at the end. Exit 77 where Slurm is not installed.
+# The lab of real Slurm clusters works as its users expect: jobs get GPUs, gangs span nodes, daemons die and return
+# on command, and nothing is left at the end. Exit 77 if Slurm is not installed.
 #   tests/integration/slurm_lab.sh
 NEEDS=(ss)
 # shellcheck source=tests/integration/slurm.sh
@@ -33,7 +33,7 @@ if "$tools/up.sh" "$lab" 3 >"$work/out" 2>&1; then fail "a second up is not refu
 grep -q 'is up already' "$work/out" || { cat "$work/out"; fail "a second up is refused for the wrong reason"; }
 ok
 
-# Every TCP socket that a recorded process listens on, by the addresses of the configuration.
+# Every TCP socket on which a recorded process listens, by the ports of the configuration.
 ports=$(sed -n 's/^SlurmctldPort=//p; s/^NodeName=.* Port=\([0-9]*\) .*/\1/p' "$lab"/*/slurm.conf)
 listeners() { ss -Hltn | awk '{ print $4 }' | grep -E ":($(tr '\n' '|' <<<"$ports" | sed 's/|$//'))\$" || true; }
 [ "$(listeners | wc -l)" = 9 ] || fail "not 9 open ports: $(listeners | tr '\n' ' ')"
@@ -52,7 +52,7 @@ ok
 
 # ---- faults --------------------------------------------------------------------------------------------------
 
-# One job, with a process that leaves its session and one without any environment.
+# One job, with a process that leaves its session and one with an empty environment.
 job=$(on us sbatch --parsable -t 9 -D "$work" -o "$work/long" --wrap 'setsid sleep 1001 & echo $!; env -i /bin/sleep 1002 & echo $!; echo $$; wait')
 running() { [ "$(on us squeue -h -j "$job" -o %T)" = RUNNING ] && [ "$(wc -l <"$work/long")" = 3 ]; }
 soon "the long job runs" running

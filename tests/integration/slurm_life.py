@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A site's life beside other people on a real cluster: what admins, other users, preemption and full disks do to it.
+"""A site on a real cluster that others use too: administrators, other users, preemption and full disks.
 
     tests/integration/slurm_life.py --build BUILD_DIR [--only CASE] [--keep]
 
-One cluster of two nodes and a local site in one federation. `capacity` changes the cluster in many ways (other people's
-jobs, drained, downed and reserved nodes, a waiting queue) and compares after each what the federation shows with what
-scontrol says. The other cases end with the job where it belongs: every job that may go elsewhere succeeds, none
-runs twice. Prints one line a case; exit 0 only if all hold, 77 without Slurm.
+One cluster of two nodes and a local site in one federation. `capacity` changes the cluster in many ways (other users'
+jobs, drained, downed and reserved nodes, a waiting queue) and compares the federation's figures after each with those of
+scontrol. The other cases end with the job in its expected state: every job that can run elsewhere succeeds, none
+runs twice. Prints one line for each case; exit 0 only if all hold, 77 without Slurm.
 """
 import argparse, json, os, re, shutil, subprocess, sys, tempfile, time
 
@@ -15,7 +15,7 @@ import verdict, workload
 from federation import TOP, Federation
 from kill9 import make_sites
 
-FIGURES_SECONDS = 20  # nodes are asked for at every fifth list at the latest
+FIGURES_SECONDS = 20  # the nodes are queried with at least every fifth list
 
 
 class World:
@@ -31,7 +31,7 @@ class World:
         self.federation = Federation(build, self.folder, self.sites)
 
     def mount(self, name, size):
-        """A small disk of its own, or None where this user may not mount."""
+        """A small private disk, or None if this user cannot mount one."""
         path = os.path.join(self.folder, name)
         os.mkdir(path)
         if os.getuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", path],
@@ -49,7 +49,7 @@ class World:
         if purge:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    # ---- words of the cases
+    # ---- helpers of the cases
 
     def job(self, name, seconds, **more):
         return {"name": name, "gpu": "H100:2", "time": "10m",
@@ -62,7 +62,7 @@ class World:
         return {"placement": {"sites": ["eu"]}}
 
     def until_let_go(self):
-        """A job of these words waits in Slurm, which has room for it, until what is returned is cancelled there."""
+        """A job with these options waits in Slurm, although it fits, until the returned job is cancelled there."""
         return {"slurm": {"licenses": "token:1"}}, self.foreign("--partition=debug", "--licenses=token:1")
 
     def row(self, key):
@@ -93,7 +93,7 @@ class World:
             f"select coalesce(reason, '') from helio_report.job_transitions where job_id = '{key}' order by time"))
 
     def resume(self, *nodes):
-        """Slurm may have returned them to service by itself: then it says that there is nothing to resume."""
+        """Slurm may have returned the nodes to service by itself: then resume fails, which is ignored."""
         for node in nodes:
             subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], stderr=subprocess.DEVNULL,
                            env=dict(os.environ, SLURM_CONF=self.eu.conf))
@@ -166,7 +166,7 @@ def case_capacity(world):
     return faults, f"{steps} changes, shown as scontrol has them"
 
 
-# ---- other people -----------------------------------------------------------------------------------------------------
+# ---- other users ------------------------------------------------------------------------------------------------------
 
 def case_hold(world):
     faults = []
@@ -236,7 +236,7 @@ def case_drain(world):
 
 
 def case_rename(world):
-    """A job gives itself another name in Slurm, which then knows nothing of ours by its."""
+    """A job changes its own name in Slurm, so that the attempt's name is unknown there."""
     faults = []
     doc = world.job("renamed", 45, **world.at_eu())
     doc["run"] = "scontrol update jobid=$SLURM_JOB_ID name=innocent; " + doc["run"]
@@ -244,7 +244,7 @@ def case_rename(world):
                                                      "run": doc["run"].replace("sleep 45", "sleep 600")})
     world.wait_state(ends[0], "running")
     world.wait_state(stopped[0], "running")
-    time.sleep(40)  # longer than a job that Slurm has forgotten is believed
+    time.sleep(40)  # longer than a job is assumed to run after Slurm has forgotten it
     world.federation.helio("cancel", stopped[0])
     if world.wait_state(stopped[0], "cancelled", seconds=40)[2] != "1":
         faults.append(f"the one that was cancelled is {world.row(stopped[0])}")
@@ -257,7 +257,7 @@ def case_rename(world):
 
 
 def case_cut_off(world):
-    """Slurm gives up a node whose daemon is dead; the machine and the job on it are not."""
+    """Slurm gives up a node whose daemon is dead, although the machine and the job on it are alive."""
     faults = []
     key, = world.submit(world.job("on-a-node-given-up", 60, **world.at_eu()))
     site = world.wait_state(key, "running")[1]
@@ -274,7 +274,7 @@ def case_cut_off(world):
 
 
 def case_suspend(world):
-    """The job's time goes on while an admin has it suspended; nothing of it can run until it is resumed."""
+    """The job's time continues while an administrator has it suspended; it cannot run until it is resumed."""
     faults = []
     key, = world.submit(world.job("suspended", 60, **world.at_eu()) | {"time": "15s"})
     world.wait_state(key, "running")
@@ -294,7 +294,7 @@ def case_suspend(world):
 
 
 def case_node_set_down(world):
-    """An admin sets a node down under a job: Slurm kills the job."""
+    """An administrator sets the node of a job down: Slurm kills the job."""
     faults = []
     world.federation.wait_for(lambda: by_helio(world) and by_helio(world)[2] == 16, FIGURES_SECONDS, "the GPUs are not offered")
     key, = world.submit(world.job("on-a-node-set-down", 20, placement={"sites": ["eu", "north"]}))
@@ -312,7 +312,7 @@ def case_node_set_down(world):
 
 
 def agent_says(world, *words):
-    """`helio-agent check` beside the agent that runs."""
+    """`helio-agent check` while the agent runs."""
     agent, *config = world.federation.commands["eu"]
     text = subprocess.run([agent, "check", *config], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
     return [f"helio-agent check does not say '{word}': {text}" for word in words if word not in text]
@@ -324,7 +324,7 @@ def log_count(world, event):
 
 
 def case_partition_gone(world):
-    """slurm.conf is changed under the agent: its partition has another name."""
+    """slurm.conf is changed while the agent runs: its partition gets another name."""
     faults, empty = [], log_count(world, "pool_empty")
     with open(world.eu.conf) as conf:
         before = conf.read()
@@ -349,11 +349,11 @@ def case_partition_gone(world):
     faults += agent_says(world, "✗ pools: pool 'h100': the cluster has no partition 'main'")
     if log_count(world, "pool_empty") != empty + 1:
         faults.append("the agent's log does not say once that the pool is empty")
-    world.wait_state(waits, "queued", "succeeded", "failed", "held", "lost")  # Slurm ends it as of a node that failed
+    world.wait_state(waits, "queued", "succeeded", "failed", "held", "lost")  # Slurm ends it as if a node had failed
     world.eu.slurm("scancel", holds)
     configure(before)
     row = world.wait_state(waits, "succeeded", "failed", "held", "lost")
-    # a second time, or a third where the partition was away for the minute in which it is handed in again
+    # a second time, or a third if the partition was away during the minute of the new submission
     if row[:2] != ["succeeded", "eu"] or row[2] not in "23" or "Withdrawn: Slurm ended it in its queue" not in world.reasons(waits):
         faults.append(f"what had been handed in to it ended as {row}: {world.reasons(waits)}")
     if world.wait_state(pinned, "succeeded", "failed", "held", "lost")[:3] != ["succeeded", "eu", "1"]:
@@ -383,7 +383,7 @@ def case_preemption(world):
 # ---- full disks -------------------------------------------------------------------------------------------------------
 
 def case_spool_full(world):
-    """Without a small disk (None) there is nothing to fill."""
+    """Without a small disk (None) the case is skipped."""
     if not world.spool:
         return [], None
     faults = []
@@ -407,7 +407,7 @@ def case_spool_full(world):
 
 
 def case_state_full(world):
-    """The controller cannot write what it is handed: it says so, and is asked again until it can."""
+    """The controller cannot store a submission: it reports an error, and the agent repeats until it can."""
     if not world.state:
         return [], None
     faults = []
@@ -428,7 +428,7 @@ def case_state_full(world):
 
 
 def case_nodes_renamed(world):
-    """slurm.conf has other names for the nodes; controller and daemons are started anew, as Slurm asks for."""
+    """slurm.conf gets other names for the nodes; controller and daemons are restarted, as Slurm requires."""
     faults = []
     with open(world.eu.conf) as conf:
         text = conf.read()
@@ -456,7 +456,7 @@ def accounted_as(world, key):
 
 
 def case_accounting_down(world):
-    """slurmdbd is dead while jobs end: what marks and the queue say is enough, and the operator is told."""
+    """slurmdbd is dead while jobs end: status files and the queue suffice, and the operator is told."""
     faults = [*agent_says(world, "✔ accounting: kept", "held by the agent that runs")]
     own, killed = world.submit(world.job("ends-meanwhile", 2, code=3, **world.at_eu()),
                                world.job("cancelled-meanwhile", 60, placement={"sites": ["eu", "north"]}))
@@ -494,7 +494,7 @@ def main():
                 began = time.monotonic()
                 faults, what = case(world)
                 if what is None:
-                    print(f"SKIPPED: {name}: this user may not mount a small disk", flush=True)
+                    print(f"SKIPPED: {name}: this user cannot mount a small disk", flush=True)
                     continue
                 for fault in faults:
                     print("FAULT", name, fault)
@@ -509,7 +509,7 @@ def main():
     finally:
         world.down(purge=not bad and not args.keep)
         if bad or args.keep:
-            print("everything is kept in", world.folder, world.lab)
+            print("all files are kept in", world.folder, world.lab)
     sys.exit(1 if bad else 0)
 
 

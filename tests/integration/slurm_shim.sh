@@ -1,6 +1,6 @@
 #!/bin/bash
-# helio-shim in the batch step of real Slurm jobs: what ranks find on one node and on two, a batch script that calls srun,
-# stops by the agent's means and by an administrator's, a limit, a folder that is taken. Exit 77 where Slurm is missing.
+# helio-shim in the batch step of real Slurm jobs: the environment of ranks on one node and on two, a batch script that calls
+# srun, stops by the agent and by an administrator, a limit, a folder that is already claimed. Exit 77 without Slurm.
 #   tests/integration/slurm_shim.sh BUILD_DIR
 # shellcheck source=tests/integration/slurm.sh
 . "$(dirname "$0")/slurm.sh"
@@ -92,6 +92,7 @@ ok
 prepare hard 2 'trap "" TERM; setsid sleep 300 & echo ready $HELIO_NODE_RANK $!; while :; do sleep 0.1; done' 
 submit --nodes=2
 soon "both ranks" bash -c "grep -q 'ready 0' $f/log && grep -q 'ready 1' $f/log"
+echo kill >"$f/stop" # as the agent does before: otherwise the signal is the script's
 scancel --batch --signal=USR2 "$id"
 soon "the end after a kill" over
 says done '^stopped=1$'; says done '^exit_code=137$'
@@ -124,7 +125,7 @@ soon "the job without a place for its output" over
 says done '^failed=1$'; says done 'StartFailed: cannot open the job.s standard output'; is FAILED || fail "it is $(state)"
 ok
 
-# ---- stops of the site's own ---------------------------------------------------------------------------------
+# ---- stops by the site ---------------------------------------------------------------------------------------
 
 prepare admin 1 'trap "echo saved; exit 6" TERM; echo ready; while :; do sleep 0.1; done'
 submit
@@ -150,7 +151,7 @@ soon "the job" grep -q ready "$f/log"
 scancel "$id"
 soon "its end" over
 is CANCELLED || fail "it is $(state)"
-[ ! -e "$f/done" ] || fail "a shim that was killed wrote an end"
+[ ! -e "$f/done" ] || fail "a shim that was killed wrote \`done\`"
 ok
 
 prepare saves 2 '#!/bin/bash
@@ -187,13 +188,14 @@ srun --ntasks=2 bash -c '\''trap "" TERM USR1 USR2; echo ready $SLURM_PROCID $$;
 ' 'batch_script=1'
 submit --nodes=2
 soon "both tasks" bash -c "grep -q 'ready 0' $f/log && grep -q 'ready 1' $f/log"
+echo kill >"$f/stop" # as the agent does before: otherwise the signal is the script's
 scancel --batch --signal=USR2 "$id"
 soon "its end mark" test -e "$f/done"
-for pid in $(sed -n 's/^ready . //p' "$f/log"); do [ ! -d "/proc/$pid" ] || grep -q 'State:.*Z' "/proc/$pid/status" 2>/dev/null || fail "task $pid outlives the end mark"; done
+for pid in $(sed -n 's/^ready . //p' "$f/log"); do [ ! -d "/proc/$pid" ] || grep -q 'State:.*Z' "/proc/$pid/status" 2>/dev/null || fail "task $pid outlives \`done\`"; done
 says done '^stopped=1$'; says done '^exit_code=137$'
 ok
 
-# ---- somebody else's job -------------------------------------------------------------------------------------
+# ---- another user's job --------------------------------------------------------------------------------------
 
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null && command -v setpriv >/dev/null && setpriv --reuid nobody --clear-groups test -x "$shim"; then
   prepare other 2 'id -un; exit 2'
@@ -203,7 +205,7 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null && command -v setpriv >
     "$work/wrapper" "$shim" "$f")
   soon "the job of another user" over
   says done '^exit_code=2$'; [ "$(grep -c '^nobody$' "$f/log")" = 2 ] || fail "it does not run as its user"
-  [ "$(stat -c %U "$f/done")" = nobody ] || fail "its marks are not its user's"
+  [ "$(stat -c %U "$f/done")" = nobody ] || fail "its status files are not its user's"
   prepare alien 1 'echo ran' # the plan says root, Slurm runs it as nobody
   chown -R nobody "$f"
   id=$(setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups sbatch --parsable --export=NONE --time=2 --chdir=/ --output="$f/slurm.log" "$work/wrapper" "$shim" "$f")

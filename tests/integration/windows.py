@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""GPUs kept by the clock, with a real broker, PostgreSQL and processes: training saves and leaves before the window begins,
-inference finds its GPUs free in it, and training goes on from its file when it ends. Passes at any time of day.
+"""GPUs reserved by the clock, with a real broker, PostgreSQL and processes: training saves and leaves before the window begins,
+inference finds its GPUs free in it, and training resumes from its file after the window. Passes at any time of day.
   tests/integration/windows.py --build BUILD_DIR"""
 import argparse, datetime, os, shutil, sys, tempfile, time, zoneinfo
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
 from federation import Federation, LocalSite, check, trainer  # noqa: E402
 
-AHEAD_S = 75  # until the window begins, from when the site file is written: training is to run for a while before
+AHEAD_S = 75  # from the writing of the site file to the window: training must run for a while before it
 ZONE = zoneinfo.ZoneInfo("Europe/Stockholm")  # the site's
 
 class OneNode(LocalSite):
@@ -49,11 +49,11 @@ def main():
         print(f"inference ran after {time.time() - asked:.1f} s")
         f.wait_for(lambda: state(urgent) == "succeeded", 30, "inference does not end")
         until(site.begin + 57)
-        check(state(train) == "queued", "training is back before the window ends")
+        check(state(train) == "queued", "training resumed before the end of the window")
         f.wait_for(lambda: state(train) == "running", 10, "training does not come back")
-        print(f"training came back {time.time() - site.begin - 60:.1f} s after the window's end")
+        print(f"training resumed {time.time() - site.begin - 60:.1f} s after the window's end")
         f.wait_for(lambda: "resume 1" in logs(train), 10, "training does not know that it was here before")
-        check("from 0" not in logs(train), f"training began anew:\n{logs(train)}")
+        check("from 0" not in logs(train), f"training started from the beginning:\n{logs(train)}")
         why = f.sql("select reason from helio_report.job_transitions where to_state = 'stopping'")
         check(len(why) == 1 and why[0][0].startswith("GPUs of north/h100 are reserved from "), f"stopped: {why}")
         f.helio("cancel", train)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Calls that this project does not make. Clocks are read in federation/base/clock.c alone.
+# Calls that this project does not make. Only federation/base/clock.c reads clocks.
 set -u
 top=${1:?usage: banned.sh SOURCE_DIR}
 cd "$top" || exit 2

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""The layering check over calls. What an object file refers to is what the linker will ask for, so nothing is guessed:
+"""The layering check of calls. It uses the references of the object files, which the linker resolves, so nothing is guessed:
 
     calls.py SOURCE_DIR BUILD_DIR [ROOMS [CIRCLES]]
 
-- a symbol that another room defines may be referred to only where rooms.txt allows it, however it was declared;
-- a symbol of one room and its namesake of another are never within reach of one caller;
+- a symbol of another room can be used only if rooms.txt allows it, however it was declared;
+- no caller can reach two symbols of the same name in different rooms;
 - rooms.txt is sorted, names each room once and has no circle;
-- the files of one room do not refer to one another in a circle. circles.txt lists the circles that are known and still to be
-  broken: a known circle may lose files, and its line must go when the circle is gone.
+- the files of one room do not refer to one another in a circle. circles.txt lists the known circles that are still to be
+  broken: a known circle can lose files, and its line must be removed with the circle.
 
-A reference to a constant table counts as a call. Which object files there are is what compile_commands.json says, so that
-objects left by sources that have moved do not count.
+A reference to a constant table counts as a call. The object files are those of compile_commands.json, so that objects left
+by moved sources do not count.
 """
 import collections
 import json
@@ -24,7 +24,7 @@ DEFINED = set("TDBRGSCVWu")
 
 
 def read_rooms(path, faults):
-    """Room -> the rooms that it may use."""
+    """Room -> the rooms that it can use."""
     rooms, last = {}, ""
     for line in open(path):
         name, _, uses = line.partition(":")
@@ -52,7 +52,7 @@ def read_circles(path):
 
 
 def objects(source_dir, build_dir, rooms):
-    """(object file, room, name of its source) of every source of a room, generated ones among them."""
+    """(object file, room, name of its source) of every source of a room, including generated ones."""
     found, home = [], {}
     generated = []
     for entry in json.load(open(os.path.join(build_dir, "compile_commands.json"))):

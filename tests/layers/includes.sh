@@ -1,6 +1,6 @@
 #!/bin/bash
-# Who may include whom, as rooms.txt beside this script says it, or as the table that is given instead. The compiler cannot
-# hold this, since every system header is reachable from everywhere.
+# Checks which room includes which, by rooms.txt beside this script or by the table that is given instead. The compiler cannot
+# check this, since every system header can be included everywhere.
 set -u
 top=${1:?usage: includes.sh SOURCE_DIR [ROOMS]}
 rooms_file=$(realpath "${2:-$(dirname "$0")/rooms.txt}")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The layering checks' own test: each of them must fail over a small tree that breaks its rule.
+# Tests the layering checks: each of them must fail on a small tree that breaks its rule.
 set -u
 here=${1:?usage: self_test.sh LAYERS_DIR}
 work=$(mktemp -d) || exit 2
@@ -23,15 +23,29 @@ echo 'See `broker/core/a.c` and `a.c`.' >"$work/README.md"
 "$here/named_files.sh" "$work" >"$work/out" 2>&1 || { echo "a good document is refused:"; cat "$work/out"; exit 1; }
 echo 'See `b.c`.' >"$work/README.md"; expect_fall "a file that does not exist" named_files.sh "$work"
 echo 'See `broker/nothing`.' >"$work/README.md"; expect_fall "a folder that does not exist" named_files.sh "$work"
+echo 'See `a.c`.' >"$work/README.md"
+printf '| term | meaning | where |\n|---|---|---|\n| core | decides | `broker/core/a.c`, table `x` |\n' >"$work/docs/glossary.md"
+"$here/named_files.sh" "$work" >"$work/out" 2>&1 || { echo "a good glossary is refused:"; cat "$work/out"; exit 1; }
+echo '| row | of a table | table `x` |' >>"$work/docs/glossary.md"; expect_fall "a term without a file" named_files.sh "$work"
+sed -i 's/table `x` |$/`broker\/core` |/' "$work/docs/glossary.md"; expect_fall "a term that names a folder only" named_files.sh "$work"; rm "$work/docs/glossary.md"
+printf '## Log events\n| `began` | info |\n' >"$work/docs/operations.md"
+echo 'void f(void) { helio_log(log, HELIO_INFO, "began", "site=%s", site); }' >"$work/broker/core/a.c"
+"$here/log_events.sh" "$work" >"$work/out" 2>&1 || { echo "a good list of events is refused:"; cat "$work/out"; exit 1; }
+echo 'void g(void) { helio_log(log, HELIO_INFO, bad ? "failed" : "began", "site=%s", site); }' >"$work/site-agent/b.c"; expect_fall "an event that is not listed" log_events.sh "$work"; rm "$work/site-agent/b.c"
+echo '| `ended` | info |' >>"$work/docs/operations.md"; expect_fall "a listed event that nobody logs" log_events.sh "$work"; rm "$work/docs/operations.md"
 mkdir -p "$work"/{federation/policy,federation/reason,schema/queries,schema/report}
 echo 'int f(const char *x) { return strcmp(x, "queued"); }' >"$work/client/a.c"
 "$here/sentences.sh" "$work" >"$work/out" 2>&1 || { echo "a compared word is refused:"; cat "$work/out"; exit 1; }
 echo 'int f(const char *x) { return strncmp(x, "quota of ", 9); }' >"$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.sh "$work"
 sed -i 's/quota of /quota of acme/' "$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.sh "$work"; rm "$work/client/a.c"
+cp "$here/../../.clang-format" "$work"
+rm -r "$work/broker"; mkdir "$work/broker"; printf 'int f(void)\n{\n    return 1;\n}\n' >"$work/broker/a.c"
+"$here/format.sh" "$work" >"$work/out" 2>&1 || [ $? -eq 77 ] || { echo "a good layout is refused:"; cat "$work/out"; exit 1; }
+echo 'int  g(void) { return 2; }' >"$work/broker/a.c"; expect_fall "another layout" format.sh "$work"
 echo "select * from x where reason like 'moved%'" >"$work/schema/report/a.sql"; expect_fall "a sentence that SQL decodes" sentences.sh "$work"; rm "$work/schema/report/a.sql"
 command -v cc >/dev/null || { echo "no compiler: the checks of object files are not tested"; exit 0; }
 
-# A house of two rooms, the upper one of three files, and a build of it.
+# A tree of two rooms, the upper one of three files, and a build of it.
 printf 'lower:\nupper: lower\n' >"$work/rooms.txt"
 : >"$work/circles.txt"
 source_file() { # PATH FUNCTION [CALLED…]: a file with one function that calls others

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Nobody takes a sentence apart. Broker, client and simulator decide by codes and parameters (federation/reason); a text that is
-# compared is a word, a name or a flag, never two words of a sentence. What other programs print, the agent may have to read.
+# No code parses a sentence. Broker, client and simulator decide by codes and parameters (federation/reason); a text that is
+# compared is a word, a name or a flag, never a part of a sentence. Only the agent has to read the output of other programs.
 set -u
 top=${1:?usage: sentences.sh SOURCE_DIR}
 cd "$top" || exit 2

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/stages.sh itself: what fails counts as failed, and what is skipped anywhere reaches the closing lines with its reason.
+# Tests tests/stages.sh: a failure counts as failed, and everything that is skipped is in the closing lines with its reason.
 set -u
 # shellcheck source=tests/stages.sh
 . "$(dirname "$0")/../stages.sh"
@@ -33,4 +33,4 @@ expect 'failed: broken; logs in .*' "$out"
 expect '    \| FAULT: something' "$out"
 expect '3 passed, 1 failed, 5 skipped' "$out"
 rm -rf "$(sed -n 's/^failed: .*logs in //p' "$out")" "$out"
-echo "the closing lines say all of it"
+echo "the closing lines are complete"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# No library of ours has a writable global; the pure rooms refer to no clock, randomness, environment, file, thread or socket.
+# No library of this project has a writable global; the pure rooms refer to no clock, randomness, environment, file, thread or socket.
 set -u
 build=${1:?usage: symbols.sh BUILD_DIR}
 faults=0
@@ -15,7 +15,7 @@ for library in $libraries; do
   fi
 done
 impure='time|gettimeofday|clock_gettime|clock|rand|random|rand_r|getrandom|getenv|secure_getenv|open|open64|openat|fopen|fopen64|read|write|socket|connect|send|recv|poll|epoll_wait|pthread_create|pthread_mutex_lock|fork|vfork|posix_spawn|execve|nanosleep|usleep|sleep|dlopen|zmq_.*|PQ.*|sqlite3_.*|printf|puts|fprintf'
-# A pure room's sub-folders are as pure as it is.
+# The sub-folders of a pure room must be pure, too.
 for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core; do
   pure=$(grep -E "/libhelio_$room(_[a-z_]+)?\.a$" <<<"$libraries")
   [ -n "$pure" ] || { echo "libhelio_$room.a is missing"; faults=$((faults + 1)); continue; }

@@ -1,10 +1,9 @@
 #!/bin/bash
-# Runs a unit test that has a seeded bug compiled in, and passes only if a case of it fails: a program that cannot start,
-# is killed or finds nothing to test has caught nothing.
+# Runs a unit test that has a seeded bug compiled in, and passes only if one of its cases fails. A program that cannot start,
+# is killed or has no cases has not caught the bug.
 set -u
 program=${1:?usage: caught.sh PROGRAM}
-# A seeded bug may leave processes that nobody ends. In a namespace of its own for process ids, where that is allowed, they end
-# with the test.
+# A seeded bug can leave processes behind. In a separate namespace of process ids, if that is allowed, they end with the test.
 alone=(unshare --pid --fork --mount-proc --kill-child)
 "${alone[@]}" true 2>/dev/null || alone=()
 output=$("${alone[@]}" "$program" 2>&1)

@@ -17,7 +17,7 @@ for name in $(comm -13 <(echo "$guards") <(sort -u <<<"$rows")); do fault "$name
 [ "$rows" = "$(sort -u <<<"$rows")" ] || fault "mutants.txt: the rows are not sorted, or one stands twice"
 while IFS= read -r line; do fault "mutants.txt: not 'mutant | caught by | the bug': $line"; done \
   < <(grep -v '^#' "$table" | grep -vE '^[a-z_]+ \| [a-z0-9_ ,]+ \| [^|]+$')
-# The sources of a mutant are compiled anew, so its guard must stand alone on its line of a .c file.
+# The sources of a mutant are recompiled, so its guard must be alone on its line of a .c file.
 while IFS= read -r place; do fault "$place: a guard stands alone on its line of a .c file, as #ifdef or #ifndef"; done \
   < <(grep -rnE 'HELIO_MUTANT_' federation broker site-agent client simulator --include='*.[ch]' --include='*.def' |
     grep -vE '^[^:]+\.c:[0-9]+:#ifn?def HELIO_MUTANT_[a-z_]+$')

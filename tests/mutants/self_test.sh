@@ -1,5 +1,5 @@
 #!/bin/bash
-# check.sh and caught.sh themselves: each must fail over what it is there to find.
+# Tests check.sh and caught.sh: each must fail on the faults that it should detect.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 2
@@ -28,6 +28,6 @@ printf '#!/bin/sh\necho "cannot start"\nexit 1\n' >"$work/broken"
 chmod +x "$work"/{failing,passing,broken}
 "$here/caught.sh" "$work/failing" >/dev/null || { echo "caught.sh did not notice a case that failed"; exit 1; }
 for program in passing broken; do
-  if "$here/caught.sh" "$work/$program" >/dev/null; then echo "caught.sh takes a program that is $program for one that caught something"; exit 1; fi
+  if "$here/caught.sh" "$work/$program" >/dev/null; then echo "caught.sh accepts a program that is $program"; exit 1; fi
 done
 echo "both fail when they should"

@@ -1,3 +1,5 @@
+/*  field.c -- steps a broker core with obedient sites, and checks orders, capacity, quotas and deadlines after each
+ *  step. */
 #include "tests/sim/field.h"
 
 #include <stdarg.h>
@@ -7,7 +9,7 @@
 
 #include "federation/reason/sentence.h"
 
-enum { CHECKED_STEPS = 8 }; /* one in so many: it walks hundreds of jobs */
+enum { CHECKED_STEPS = 8 }; /* one step of this many: the check walks hundreds of jobs */
 
 enum { LOOK_MS = 10 * FIELD_SECOND, IDLE_MS = 60 * FIELD_SECOND };
 
@@ -35,7 +37,7 @@ void field_violate(field_t *self, const char *format, ...)
     va_end(args);
 }
 
-/* ---- what the rows say --------------------------------------------------------------------------------- */
+/* ---- by the rows -------------------------------------------------------------------------------------------- */
 
 static field_job_t *job_of(field_t *self, helio_job_key_t key)
 {
@@ -45,7 +47,7 @@ static field_job_t *job_of(field_t *self, helio_job_key_t key)
     return NULL;
 }
 
-/*  What left a site has its GPUs no more; who is at one is charged. */
+/*  A job that left its site holds no GPUs any more; a job at a site holds GPUs. */
 static void check_quotas(field_t *self)
 {
     uint64_t held[FIELD_TENANTS][FIELD_QUEUES + 1] = {0};
@@ -83,7 +85,7 @@ static void on_placement(field_t *self, const helio_row_placement_t *row)
 {
     field_job_t *job = job_of(self, row->key);
     if (!job) {
-        field_violate(self, "a job was placed that nobody submitted");
+        field_violate(self, "a job was placed that was never submitted");
         return;
     }
     find_place(self, row->site, row->pool, &job->site, &job->pool);
@@ -95,7 +97,7 @@ static void on_placement(field_t *self, const helio_row_placement_t *row)
     self->placements++;
     int64_t ends = field_wall_ms(self) + (int64_t)(row->transfer_ms + row->expected_high_ms);
     if (job->spec.deadline_wall_ms && ends > job->spec.deadline_wall_ms)
-        field_violate(self, "job %u was placed though it is expected to end %lld ms after its deadline",
+        field_violate(self, "job %u was placed although it is expected to end %lld ms after its deadline",
                       (uint32_t)(job - self->jobs), (long long)(ends - job->spec.deadline_wall_ms));
     if (row->expected_high_ms > job->spec.time_limit_ms)
         field_violate(self, "job %u is expected to run beyond its limit", (uint32_t)(job - self->jobs));
@@ -130,7 +132,7 @@ static void tell(field_t *self, const field_job_t *job, uint32_t kind)
     mail(self, job->site, &report);
 }
 
-/*  Whole or not at all, on the fullest nodes that have room: as agents do. */
+/*  All or nothing, on the fullest nodes that have room: as agents allocate. */
 static bool pack(field_site_t *site, field_job_t *job, const helio_order_t *order)
 {
     uint32_t left = order->nodes;
@@ -169,8 +171,8 @@ static void on_order(field_t *self, const helio_fx_order_t *fx)
     }
     if (order->nodes != job->spec.nodes || !asked(job, &site->pools[job->pool], order->gpus_per_node) ||
         order->nodes * order->gpus_per_node != job->gpus)
-        field_violate(self, "job %u is ordered otherwise than it asked: %u nodes of %u GPUs", index, order->nodes,
-                      order->gpus_per_node);
+        field_violate(self, "job %u is ordered with other resources than requested: %u nodes of %u GPUs", index,
+                      order->nodes, order->gpus_per_node);
     if (!pack(site, job, order))
         field_violate(self, "job %u does not fit at %s/%s: %u nodes of %u GPUs", index, site->name,
                       site->pool_names[job->pool], order->nodes, order->gpus_per_node);
@@ -182,7 +184,7 @@ static void on_order(field_t *self, const helio_fx_order_t *fx)
     tell(self, job, HELIO_REPORT_KIND_RUNNING);
 }
 
-/*  The worst that a job may do: it uses the whole of its grace, unless it is over before. */
+/*  The worst that a job can do: it uses the whole of its grace, unless it ends before. */
 static void on_stop(field_t *self, const helio_fx_stop_t *fx)
 {
     field_job_t *job = job_of(self, fx->stop.key);
@@ -194,7 +196,7 @@ static void on_stop(field_t *self, const helio_fx_stop_t *fx)
     self->preemptions++;
     if (self->now_ms + grace_ms < job->ends_ms) {
         job->ends_ms = self->now_ms + grace_ms;
-        job->waits_ms = 1; /* stopped, not ended */
+        job->waits_ms = 1; /* stopped; it did not end by itself */
     }
 }
 
@@ -207,19 +209,19 @@ static void leave(field_t *self, field_job_t *job)
     job->waits_ms = 0;
 }
 
-/*  The most that it may take ends too late: whether the most that is expected does, the broker knows. */
+/*  By its limit it ends too late. Only the broker knows whether it is also expected to. */
 static bool may_be_late(const field_t *self, const field_job_t *job)
 {
     return job->spec.deadline_wall_ms &&
            field_wall_ms(self) + (int64_t)job->spec.time_limit_ms > job->spec.deadline_wall_ms;
 }
 
-/*  What fits nowhere is refused at once, or what would be over too late; nothing else is. */
+/*  A job that fits nowhere, or would end after its deadline, is refused at once; no other job is. */
 static void on_reply(field_t *self, const helio_fx_reply_t *reply)
 {
     field_job_t *job = reply->call == self->submitting ? &self->jobs[self->job_count - 1] : NULL;
     if (job && job->hopeless && reply->rc == HELIO_OK)
-        field_violate(self, "job %u fits nowhere and was taken", self->job_count - 1);
+        field_violate(self, "job %u fits nowhere and was accepted", self->job_count - 1);
     if (reply->rc != HELIO_OK && !(job && (job->hopeless || may_be_late(self, job))))
         field_violate(self, "a good request was refused with %d", (int)reply->rc);
     if (job && reply->rc != HELIO_OK)
@@ -282,7 +284,7 @@ static void step(field_t *self, uint32_t kind, const void *payload)
 
 static void post(field_t *self)
 {
-    for (uint32_t i = 0; i < self->mail_count; i++) { /* grows on the way */
+    for (uint32_t i = 0; i < self->mail_count; i++) { /* grows meanwhile */
         helio_report_t report = *(const helio_report_t *)self->mail[i].payload;
         helio_ev_site_reports_t event = {.peer = self->mail[i].kind + 1, .reports = {&report, 1}};
         step(self, HELIO_BROKER_EV_SITE_REPORTS, &event);
@@ -317,7 +319,8 @@ static void summary(field_t *self, uint32_t index)
     step(self, HELIO_BROKER_EV_SITE_SUMMARY, &event);
 }
 
-/*  When nothing runs, whoever can run starts at once: so nobody waits longer than the others take one after another. */
+/*  When nothing runs, a job that can run starts at once. So no job waits longer than all others take one after
+ *  another. */
 static void check_idle(field_t *self)
 {
     bool busy = false, waits = false;
@@ -332,7 +335,7 @@ static void check_idle(field_t *self)
     else if (self->idle_ms < 0)
         self->idle_ms = self->now_ms;
     else if (self->now_ms - self->idle_ms > IDLE_MS)
-        field_violate(self, "nothing has run for a minute, and jobs wait that fit");
+        field_violate(self, "no job has run for a minute although pending jobs fit");
 }
 
 static void look(field_t *self)
@@ -367,13 +370,13 @@ void field_run(field_t *self, int64_t ms)
     }
 }
 
-/* ---- making it ----------------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------------------------- */
 
 field_t *field_new(uint64_t seed, bool trace)
 {
     field_t *self = helio_new(1, sizeof *self);
     helio_broker_options_t options = helio_broker_options_default();
-    options.silent_after_ms = INT64_C(10000) * FIELD_HOUR; /* sites that speak every ten seconds, over days */
+    options.silent_after_ms = INT64_C(10000) * FIELD_HOUR; /* sites report every ten seconds, over days */
     *self = (field_t){.seed = seed, .rng = {seed}, .idle_ms = -1, .trace = trace};
     (void)helio_rng_next(&self->rng);
     self->arena = helio_arena_new();
@@ -392,8 +395,8 @@ field_t *field_new(uint64_t seed, bool trace)
         helio_row_queue_t row = {helio_text_of(queues[q]), 900 - 400 * q, HELIO_TIER_CRITICAL - q, FIELD_HOUR, false};
         step(self, HELIO_BROKER_EV_LOAD_QUEUE, &row);
     }
-    /* Jobs larger than a tenant's part of critical work must be able to end: here nothing bounds it but what is set
-     * later. */
+    /*  Jobs larger than the default quota of critical work must be able to end: here only the limits that are set later
+     *  apply. */
     helio_row_quota_t each = {.tenant = HELIO_TEXT("*"),
                               .queue = helio_text_of(queues[0]),
                               .burst_gpus = HELIO_QUOTA_UNLIMITED,
@@ -477,8 +480,8 @@ void field_submit(field_t *self, field_job_t *job)
     job->spec.queue = helio_text_of(queues[job->queue]);
     job->submit_ms = self->now_ms;
     job->state = HELIO_JOB_QUEUED;
-    helio_submission_t document = {
-        .source = helio_arena_printf(self->arena, "document %u", self->job_count), .spec = job->spec};
+    helio_submission_t document = {.source = helio_arena_printf(self->arena, "document %u", self->job_count),
+                                   .spec = job->spec};
     helio_ev_submit_t event = {.call = ++self->calls,
                                .tenant = helio_text_of(field_tenants[job->tenant]),
                                .user = HELIO_TEXT("u"),
@@ -492,7 +495,7 @@ void field_quota(field_t *self, uint32_t tenant, uint32_t queue, uint32_t guaran
                  uint32_t weight_milli)
 {
     helio_ev_quota_t event = {.call = ++self->calls,
-                              .user = HELIO_TEXT("operator"),
+                              .actor = HELIO_TEXT("user:ops/operator"),
                               .role = HELIO_ROLE_OPERATOR,
                               .tenant = helio_text_of(field_tenants[tenant]),
                               .queue = helio_text_of(queue < FIELD_QUEUES ? queues[queue] : ""),

@@ -1,14 +1,15 @@
 /*  sim_faults -- runs the virtual federation over many seeds. Exit 1 at the first seed that breaks a promise.
- *
  *      sim_faults --seeds A..B [--twice] [--expect-violation] [--regressions FILE] [--jobs N] [--minutes M] [--hashes]
- *                 [--edges] [--generation G]
+ *                 [--edges] [--faults] [--all] [--workers N] [--generation G]
  *      sim_faults --seed N [--trace]
  *
- *  --edges: fail unless each edge of federation/model/job_state.def was taken, but for those of the list below.
+ *  --edges: fails unless each edge of federation/model/job_state.def was taken, except for those of the list below.
+ *  --faults: fails unless each kind of fault struck. --all: goes on after a seed that broke a promise, and fails in the
+ *  end. --workers: that many processes share the seeds.
  *  --generation: what a seed meant before a disturbance was added (world.h); a regression SEED/G is of generation G.
- *  --hashes: print a hash of each seed's messages and effects. A change that only moves code changes no hash.
- *  --twice: every seed twice, the two runs must be equal. --expect-violation: for mutants; passes as soon as a
- *  promise is broken (or an assert falls) and fails when none is. Each seed of a mutant runs in a child process.
+ *  --hashes: prints a hash of each seed's messages and effects. A change that only moves code changes no hash. --twice:
+ *  runs every seed twice; the two runs must be equal. --expect-violation: for mutants; passes as soon as a promise is
+ *  broken (or an assert fails), and fails if none is. Each seed of a mutant runs in a child process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,16 +23,17 @@
 
 typedef struct settings {
     uint64_t first, last;
-    bool trace, twice, expect_violation, hashes, edges;
+    bool trace, twice, expect_violation, hashes, edges, faults, all;
     uint32_t generation;
     const char *regressions;
-    uint32_t jobs;
+    uint32_t jobs, workers;
     int64_t minutes;
 } settings_t;
 
 typedef struct totals {
+    bool good;
     uint64_t runs, steps, jobs;
-    sim_sights_t sights;
+    sim_seen_t seen;
     int64_t virtual_ms;
     sim_faults_t faults;
     uint64_t edges[HELIO_JOB_STATE_COUNT];
@@ -46,6 +48,27 @@ static world_options_t options_of(const settings_t *settings, uint64_t seed)
                              .trace = settings->trace};
 }
 
+/*  Adds what one world, or the worlds of one worker, have shown. */
+static void add(totals_t *totals, const totals_t *part)
+{
+    totals->runs += part->runs;
+    totals->steps += part->steps;
+    totals->jobs += part->jobs;
+    totals->virtual_ms += part->virtual_ms;
+    totals->seen.preemptions += part->seen.preemptions;
+    totals->seen.migrations += part->seen.migrations;
+    totals->seen.arrivals += part->seen.arrivals;
+    totals->seen.attested += part->seen.attested;
+    totals->seen.expected_use += part->seen.expected_use;
+    totals->seen.admitted += part->seen.admitted;
+    totals->seen.quotas_missed += part->seen.quotas_missed;
+    totals->seen.windows_missed += part->seen.windows_missed;
+    for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
+        totals->faults.counts[i] += part->faults.counts[i];
+    for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
+        totals->edges[i] |= part->edges[i];
+}
+
 static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals)
 {
     world_t *world = world_new(options_of(settings, seed));
@@ -56,20 +79,14 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
                result.virtual_ms);
     if (settings->hashes)
         printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", seed, result.hash, result.steps);
-    totals->runs++;
-    totals->steps += result.steps;
-    totals->jobs += result.jobs_over;
-    totals->sights.preemptions += result.sights.preemptions;
-    totals->sights.migrations += result.sights.migrations;
-    totals->sights.arrivals += result.sights.arrivals;
-    totals->sights.attested += result.sights.attested;
-    totals->virtual_ms += result.virtual_ms;
-    for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
-        totals->faults.counts[i] += result.faults.counts[i];
-    totals->sights.expected_use += result.sights.expected_use;
-    totals->sights.admitted += result.sights.admitted;
-    for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
-        totals->edges[i] |= result.edges[i];
+    totals_t part = {.runs = 1,
+                     .steps = result.steps,
+                     .jobs = result.jobs_over,
+                     .seen = result.seen,
+                     .virtual_ms = result.virtual_ms,
+                     .faults = result.faults};
+    memcpy(part.edges, result.edges, sizeof part.edges);
+    add(totals, &part);
     if (good && settings->twice) {
         world_t *again = world_new(options_of(settings, seed));
         world_result_t second = world_run(again);
@@ -84,7 +101,55 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     return good;
 }
 
-/*  True when the child found a violation or died by an assert. */
+static bool run_seeds(const settings_t *settings, uint64_t first, uint64_t step, totals_t *totals)
+{
+    bool good = true;
+    for (uint64_t seed = first; seed <= settings->last && (good || settings->all); seed += step)
+        good = run_seed(settings, seed, totals) && good;
+    return good;
+}
+
+/*  Each worker is a process that takes every workers-th seed and writes its totals into the pipe when it ends. */
+static void work(const settings_t *settings, uint32_t worker, int pipe)
+{
+    totals_t totals = {0};
+    totals.good = run_seeds(settings, settings->first + worker, settings->workers, &totals);
+    (void)fflush(stdout);
+    _exit(write(pipe, &totals, sizeof totals) == (ssize_t)sizeof totals ? 0 : 2);
+}
+
+/*  True: every worker ended, and none of its seeds broke a promise. */
+static bool share_seeds(const settings_t *settings, totals_t *totals)
+{
+    int ends[2];
+    (void)fflush(stdout);
+    if (pipe(ends) != 0) {
+        perror("pipe");
+        return false;
+    }
+    bool good = true;
+    for (uint32_t i = 0; i < settings->workers; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            work(settings, i, ends[1]);
+        good = good && child > 0;
+    }
+    (void)close(ends[1]);
+    totals_t part;
+    uint32_t heard = 0;
+    while (read(ends[0], &part, sizeof part) == (ssize_t)sizeof part) { /* written at once: it is below PIPE_BUF */
+        add(totals, &part);
+        good = good && part.good;
+        heard++;
+    }
+    (void)close(ends[0]);
+    while (wait(NULL) > 0)
+        ;
+    return good && heard == settings->workers;
+}
+_Static_assert(sizeof(totals_t) <= 4096, "the totals of two workers would mix in the pipe");
+
+/*  True if the child found a violation or died by an assert. */
 static bool mutant_caught(const settings_t *settings, uint64_t seed)
 {
     (void)fflush(stdout);
@@ -94,7 +159,7 @@ static bool mutant_caught(const settings_t *settings, uint64_t seed)
         exit(2);
     }
     if (child == 0) {
-        if (!freopen("/dev/null", "w", stderr)) /* an assert's text is what is hoped for here */
+        if (!freopen("/dev/null", "w", stderr)) /* a failed assert is expected here; its text is not shown */
             _exit(2);
         totals_t totals = {0};
         _exit(run_seed(settings, seed, &totals) ? 0 : 1);
@@ -126,29 +191,17 @@ static bool regressions(const settings_t *settings, totals_t *totals)
     return good;
 }
 
-/*  Edges that the campaign cannot take. Either no code takes them: jobs are held only by a report of their site; an end
- *  first moves its job to where an end can be (catch_up) or out of SUSPECT (take_report). Or they need reports that got
- *  lost with a damaged journal, which virtual agents do not have, or twenty sites that fall silent; those are taken by
- *  the unit tests of the broker's core that are named. */
-#define NO_CODE "no code takes it"
-#define PRODUCT "product__no_report_in_any_state_leads_astray takes it"
+/*  Edges that the campaign cannot take. No command holds a queued job: only a report of its site holds a job. The
+ *  others need reports that are lost alone, or twenty sites that fall silent; the named unit tests of the broker's core
+ *  take those. */
 static const struct {
     uint32_t from, to;
     const char *why;
 } untaken[] = {
-    {HELIO_JOB_QUEUED, HELIO_JOB_HELD, NO_CODE},
-    {HELIO_JOB_ACCEPTED, HELIO_JOB_FAILED, NO_CODE},
-    {HELIO_JOB_SUSPECT, HELIO_JOB_SUCCEEDED, NO_CODE},
-    {HELIO_JOB_SUSPECT, HELIO_JOB_FAILED, NO_CODE},
-    {HELIO_JOB_SUSPECT, HELIO_JOB_TIMEOUT, NO_CODE},
-    {HELIO_JOB_OFFERED, HELIO_JOB_STARTING, PRODUCT},
-    {HELIO_JOB_OFFERED, HELIO_JOB_RUNNING, PRODUCT},
-    {HELIO_JOB_ACCEPTED, HELIO_JOB_RUNNING, PRODUCT},
-    {HELIO_JOB_ACCEPTED, HELIO_JOB_QUEUED,
-     "lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete "
-     "takes it"},
-    {HELIO_JOB_ACCEPTED, HELIO_JOB_HELD, "lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released takes it"},
-    {HELIO_JOB_SUSPECT, HELIO_JOB_LOST, "loss__of_twenty_sites_is_the_end_of_it takes it"},
+    {HELIO_JOB_QUEUED, HELIO_JOB_HELD, "no command holds a queued job"},
+    {HELIO_JOB_OFFERED, HELIO_JOB_STARTING, "product__every_report_in_every_state_has_its_listed_result takes it"},
+    {HELIO_JOB_ACCEPTED, HELIO_JOB_HELD, "lost__twice_within_a_minute_holds_the_job_until_it_is_released takes it"},
+    {HELIO_JOB_SUSPECT, HELIO_JOB_LOST, "loss__of_twenty_sites_ends_the_job_as_lost takes it"},
 };
 
 static const char *why_untaken(uint32_t from, uint32_t to)
@@ -175,24 +228,37 @@ static bool print_edges(const totals_t *totals)
                 printf("          not seen: %s -> %s%s%s\n", helio_job_state_name(from), helio_job_state_name(to),
                        why ? ": " : "", why ? why : "");
             else if (hit && why)
-                printf("          seen, and on the list of those that cannot be: %s -> %s\n",
-                       helio_job_state_name(from), helio_job_state_name(to));
+                printf("          seen, although listed as impossible: %s -> %s\n", helio_job_state_name(from),
+                       helio_job_state_name(to));
         }
     printf("          %u of %u transitions\n", seen, listed);
     return good;
 }
 
+/*  True: each kind of fault struck. */
+static bool print_faults(const totals_t *totals)
+{
+    uint32_t kinds = 0;
+    for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++) {
+        printf("%8" PRIu64 "  %s\n", totals->faults.counts[i], sim_fault_name(i));
+        kinds += totals->faults.counts[i] > 0;
+    }
+    printf("          %u of %d kinds of faults\n", kinds, SIM_FAULT_COUNT);
+    return kinds == SIM_FAULT_COUNT;
+}
+
 static void print_totals(const totals_t *totals, int64_t wall_ms)
 {
-    for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
-        printf("%8" PRIu64 "  %s\n", totals->faults.counts[i], sim_fault_name(i));
-    printf("%8" PRIu64 "  running jobs told to make room\n", totals->sights.preemptions);
-    printf("%8" PRIu64 "  running jobs told to leave for a better site, %" PRIu64 " placed there\n",
-           totals->sights.migrations, totals->sights.arrivals);
-    printf("%8" PRIu64 "  jobs of sites that were attested dead\n", totals->sights.attested);
-    printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64
-           " of them in time for a deadline by that alone\n",
-           totals->sights.expected_use, totals->sights.admitted);
+    printf("%8" PRIu64 "  running jobs preempted\n", totals->seen.preemptions);
+    printf("%8" PRIu64 "  running jobs migrated, %" PRIu64 " placed there\n", totals->seen.migrations,
+           totals->seen.arrivals);
+    printf("%8" PRIu64 "  jobs of sites that were attested dead\n", totals->seen.attested);
+    printf("%8" PRIu64 "  placements with a predicted run time, %" PRIu64
+           " of them in time for a deadline only by the prediction\n",
+           totals->seen.expected_use, totals->seen.admitted);
+    printf("%8" PRIu64 "  classes that waited for a start at a site that a new leader missed\n",
+           totals->seen.windows_missed);
+    printf("%8" PRIu64 "  quotas that changed while a new leader missed a site\n", totals->seen.quotas_missed);
     printf("%" PRIu64 " seeds, %" PRIu64 " jobs, %" PRIu64 " events, %.1f virtual hours, %.1f s, "
            "%.1f seeds/s: every promise kept\n",
            totals->runs, totals->jobs, totals->steps, (double)totals->virtual_ms / 3.6e6, (double)wall_ms / 1000,
@@ -212,6 +278,10 @@ static bool parse(int argc, char **argv, settings_t *settings)
             settings->hashes = true;
         else if (!strcmp(argv[i], "--edges"))
             settings->edges = true;
+        else if (!strcmp(argv[i], "--all"))
+            settings->all = true;
+        else if (!strcmp(argv[i], "--faults"))
+            settings->faults = true;
         else if (!strcmp(argv[i], "--expect-violation"))
             settings->expect_violation = true;
         else if (!value)
@@ -222,6 +292,8 @@ static bool parse(int argc, char **argv, settings_t *settings)
             settings->regressions = argv[++i];
         else if (!strcmp(argv[i], "--generation"))
             settings->generation = (uint32_t)strtoul(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--workers"))
+            settings->workers = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--jobs"))
             settings->jobs = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--minutes"))
@@ -234,15 +306,17 @@ static bool parse(int argc, char **argv, settings_t *settings)
         } else
             return false;
     }
-    return settings->last >= settings->first;
+    return settings->last >= settings->first && settings->workers > 0;
 }
 
 int main(int argc, char **argv)
 {
-    settings_t settings = {.first = 1, .last = 500, .jobs = 24, .minutes = 4};
+    settings_t settings = {.first = 1, .last = 500, .jobs = 24, .workers = 1, .minutes = 4};
     if (!parse(argc, argv, &settings)) {
-        fprintf(stderr, "usage: sim_faults [--seeds A..B | --seed N] [--trace] [--twice] [--expect-violation] "
-                        "[--regressions FILE] [--jobs N] [--minutes M] [--hashes] [--edges] [--generation G]\n");
+        fprintf(stderr,
+                "usage: sim_faults [--seeds A..B | --seed N] [--trace] [--twice] [--expect-violation] "
+                "[--regressions FILE] [--jobs N] [--minutes M] [--hashes] [--edges] [--faults] [--all] [--workers N] "
+                "[--generation G]\n");
         return 2;
     }
     int64_t began = helio_clock_boot_ms();
@@ -256,12 +330,12 @@ int main(int argc, char **argv)
         printf("the seeded bug survived %" PRIu64 " seeds\n", settings.last - settings.first + 1);
         return 1;
     }
-    for (uint64_t seed = settings.first; seed <= settings.last; seed++)
-        if (!run_seed(&settings, seed, &totals))
-            return 1;
+    if (!(settings.workers > 1 ? share_seeds(&settings, &totals) : run_seeds(&settings, settings.first, 1, &totals)))
+        return 1;
     if (settings.regressions && !regressions(&settings, &totals))
         return 1;
     bool every_edge = print_edges(&totals);
+    bool every_fault = print_faults(&totals);
     print_totals(&totals, helio_clock_boot_ms() - began);
-    return settings.edges && !every_edge;
+    return (settings.edges && !every_edge) || (settings.faults && !every_fault);
 }

@@ -1,12 +1,9 @@
-/*  sim_properties -- what is promised of whole runs, over random fleets and jobs. Exit 1 at the first seed that
- *  breaks a promise.
+/*  sim_properties -- the promises on whole runs, over random fleets and jobs. Exit 1 at the first seed that breaks a
+ *  promise.
+ *      sim_properties --seeds A..B [--only PROPERTY] [--sites N] [--jobs N] [--trace] [--hashes] [--expect-violation]
  *
- *      sim_properties --seeds A..B [--only PROPERTY] [--sites N] [--jobs N] [--trace] [--hashes]
- *          [--expect-violation]
- *
- *  --hashes: print a hash of the effects of each seed and property. A change that only moves code
- *  changes no hash.
- *  A seed reproduces; fewer --sites and --jobs shrink it (the first N are the same ones). --expect-violation: for
+ *  --hashes: prints a hash of the effects of each seed and property. A change that only moves code changes no hash. A
+ *  seed reproduces a run; fewer --sites and --jobs shrink it (the first N stay the same). --expect-violation: for
  *  mutants.
  */
 #include <inttypes.h>
@@ -45,8 +42,7 @@ static void end(field_t **field_p, verdict_t *verdict)
     field_destroy(field_p);
 }
 
-
-/* ---- random fleets and jobs: each thing draws from numbers of its own, so that fewer are the same ones ---- */
+/* ---- random fleets and jobs: each draws numbers of its own, so that a smaller fleet keeps its first sites ---- */
 
 static helio_rng_t of(uint64_t seed, uint64_t what, uint64_t which)
 {
@@ -95,8 +91,8 @@ static bool fits_somewhere(const field_t *field, const field_job_t *job)
     return false;
 }
 
-/*  Of all kinds: gangs, alternatives, goals, tiers, flexible ones, deadlines, checkpoints, jobs that move, ones that
- *  fit nowhere. */
+/*  Jobs of all kinds: gangs, alternatives, goals, tiers, flexible ones, deadlines, checkpoints, jobs that can migrate,
+ *  jobs that fit nowhere. */
 static field_job_t *make_job(field_t *field, uint32_t index)
 {
     helio_rng_t rng = of(field->seed, 3, index);
@@ -158,9 +154,8 @@ static field_t *run_all(const settings_t *settings, uint64_t seed, uint64_t shif
 
 /* ---- properties ---------------------------------------------------------------------------------------- */
 
-/*  Capacity by the sites' own packing, gangs whole, quota at every commit, deadlines at every placement, and
- *  everything ends: in at most the time that its jobs take one after another, each up to six times, with a minute
- *  between them. */
+/*  Capacity by the sites' own packing, whole gangs, quotas at every commit, deadlines at every placement; and every job
+ *  ends, in at most the time that all jobs take one after another, each up to six times, with a minute between them. */
 static void property_run(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = run_all(settings, seed, 0);
@@ -169,7 +164,7 @@ static void property_run(const settings_t *settings, uint64_t seed, verdict_t *v
         bound_ms += (int64_t)field->jobs[i].run_ms + 2 * FIELD_MINUTE;
     bound_ms = field->now_ms + 6 * (bound_ms - field->now_ms) + 3 * FIELD_HOUR;
     while (!field_all_over(field) && field->now_ms < bound_ms && !field->violation[0]) {
-        bool waits = false; /* those whose deadline has gone by wait for ever */
+        bool waits = false; /* those whose deadline has passed wait for ever */
         for (uint32_t i = 0; i < field->job_count; i++) {
             const field_job_t *job = &field->jobs[i];
             waits = waits || !(field_is_over(field, job) || job->hopeless ||
@@ -187,7 +182,7 @@ static void property_run(const settings_t *settings, uint64_t seed, verdict_t *v
     end(&field, verdict);
 }
 
-/*  The same events, the same effects; and sites that register in another order change none of the choices. */
+/*  The same events give the same effects; and the order in which sites register changes no placement. */
 static void property_determinism(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *a = run_all(settings, seed, 0), *b = run_all(settings, seed, 0),
@@ -206,8 +201,8 @@ static void property_determinism(const settings_t *settings, uint64_t seed, verd
     end(&c, verdict);
 }
 
-/*  One job of which nothing is known, in an idle fleet: it starts at once if its limit meets its deadline, and is
- *  else refused. */
+/*  One job without similar runs, in an idle fleet: it starts at once if its limit ends before its deadline, and is
+ *  refused otherwise. */
 static void property_admission(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = field_new(seed, settings->trace);
@@ -222,7 +217,7 @@ static void property_admission(const settings_t *settings, uint64_t seed, verdic
     bool feasible = slack_ms >= 0 && !job->hopeless;
     field_submit(field, job);
     if (!feasible && !field_is_over(field, job))
-        field_violate(field, "a job with %lld ms to spare was taken", (long long)slack_ms);
+        field_violate(field, "a job with %lld ms to spare was accepted", (long long)slack_ms);
     field_run(field, 20 * FIELD_SECOND);
     if (!field->violation[0] && feasible != (job->placed_ms >= 0))
         field_violate(field, "a job with %lld ms to spare was%s placed", (long long)slack_ms, feasible ? " not" : "");
@@ -232,7 +227,7 @@ static void property_admission(const settings_t *settings, uint64_t seed, verdic
     end(&field, verdict);
 }
 
-/*  What makes a site better at all hours: its rent, its tariff and its intensity, or one of them. */
+/*  What makes a site better in all hours: its rent, its tariff and its intensity, or one of them. */
 static void better(field_site_t *site, uint64_t how)
 {
     for (uint32_t p = 0; p < site->profile.pools.count && how != 1; p++)
@@ -243,8 +238,8 @@ static void better(field_site_t *site, uint64_t how)
         site->profile.carbon_g_per_kwh *= 0.7;
 }
 
-/*  Identical jobs of equal length, all there from the beginning: how many of them each site has run. site = the
- *  better one. */
+/*  Identical jobs of equal length, all submitted at the start: how many of them each site has run. site = the better
+ *  one. */
 static field_t *run_equal(const settings_t *settings, uint64_t seed, uint32_t site, uint32_t jobs, uint32_t counts[])
 {
     field_t *field = field_new(seed, settings->trace);
@@ -273,7 +268,7 @@ static field_t *run_equal(const settings_t *settings, uint64_t seed, uint32_t si
     return field;
 }
 
-/*  A site that becomes cheaper or cleaner loses nothing by it: not the one job that it had, and none of many. */
+/*  A site that becomes cheaper or cleaner loses no jobs: neither its only job, nor any of many. */
 static void property_monotone(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     for (uint32_t jobs = 1; jobs <= 41 && jobs <= settings->jobs; jobs += 40) {
@@ -286,13 +281,16 @@ static void property_monotone(const settings_t *settings, uint64_t seed, verdict
         field_t *b = run_equal(settings, seed, site, jobs, after);
         if (site < a->site_count && after[site] < before[site])
             field_violate(b, "%s had %u of %u jobs, and %u when it is %s", a->sites[site].name, before[site], jobs,
-                          after[site], seed % 3 == 0 ? "cheaper" : seed % 3 == 1 ? "cleaner" : "cheaper and cleaner");
+                          after[site],
+                          seed % 3 == 0   ? "cheaper"
+                          : seed % 3 == 1 ? "cleaner"
+                                          : "cheaper and cleaner");
         end(&a, verdict);
         end(&b, verdict);
     }
 }
 
-/*  Always backlogged tenants on one kind of GPU. */
+/*  Tenants that always have pending jobs, on one kind of GPU. */
 static void backlog(field_t *field, uint32_t tenant, uint32_t count, uint32_t gpus)
 {
     uint32_t waiting = 0;
@@ -318,8 +316,8 @@ static field_t *one_pool(const settings_t *settings, uint64_t seed)
 
 enum { FAIR_PER_CENT = 3, FAIR_MS = FIELD_HOUR * 3 / 2 };
 
-/*  Shares of GPU time follow the weights over an hour and a half, within 3 % of the whole and one of the largest
- *  jobs, in a flood as well. */
+/*  Shares of GPU time follow the weights over an hour and a half, within 3 % of the whole and one of the largest jobs,
+ *  also in a flood. */
 static void property_fair(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = one_pool(settings, seed);
@@ -346,13 +344,13 @@ static void property_fair(const settings_t *settings, uint64_t seed, verdict_t *
     for (uint32_t t = 0; t < tenants && !field->violation[0]; t++) {
         double share = 100 * field->gpu_ms[t] / used, due = 100 * weights[t] / total;
         if (share > due + error || share < due - error)
-            field_violate(field, "%s had %.1f %% of the time and its weight says %.1f %%", field_tenants[t], share,
-                          due);
+            field_violate(field, "%s had %.1f %% of the time, its weight entitles it to %.1f %%", field_tenants[t],
+                          share, due);
     }
     end(&field, verdict);
 }
 
-/*  Who asks for what is guaranteed has it within the grace of those who have it, and half a minute. */
+/*  A tenant that asks for its guarantee has it within the grace of the jobs that hold it, and half a minute. */
 static void property_guarantee(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = one_pool(settings, seed);
@@ -365,12 +363,13 @@ static void property_guarantee(const settings_t *settings, uint64_t seed, verdic
     while (field->gpus[1] < owed && field->now_ms < asked_ms + FIELD_MINUTE && !field->violation[0])
         field_run(field, FIELD_SECOND);
     if (field->gpus[1] < owed)
-        field_violate(field, "a minute after it asked %s has %llu of %u GPUs", field_tenants[1],
+        field_violate(field, "a minute after its request %s has %llu of %u GPUs", field_tenants[1],
                       (unsigned long long)field->gpus[1], owed);
     end(&field, verdict);
 }
 
-/*  A gang at the head starts when at the latest all that ran when it came is over by its limit, whoever else comes. */
+/*  A gang at the head of the queue starts at the latest when all jobs that ran at its submission have reached their
+ *  limits, whatever is submitted after it. */
 static void property_gang(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = one_pool(settings, seed);
@@ -385,20 +384,24 @@ static void property_gang(const settings_t *settings, uint64_t seed, verdict_t *
         field_run(field, FIELD_MINUTE / 2);
     }
     if (gang->placed_ms < 0)
-        field_violate(field, "a gang waits longer than the limits of what ran when it came");
+        field_violate(field, "a gang waits longer than the limits of the jobs that ran at its submission");
     end(&field, verdict);
 }
 
 /* ---- the campaign -------------------------------------------------------------------------------------- */
 
-/*  Every seed, or one of so many: the last three are long runs. */
+/*  Every seed, or one of several: the last three are long runs. */
 static const struct {
     const char *name;
     void (*check)(const settings_t *settings, uint64_t seed, verdict_t *verdict);
     uint32_t every;
 } properties[] = {
-    {"run", property_run, 1},          {"determinism", property_determinism, 5}, {"admission", property_admission, 1},
-    {"monotone", property_monotone, 1}, {"fair", property_fair, 10},              {"guarantee", property_guarantee, 5},
+    {"run", property_run, 1},
+    {"determinism", property_determinism, 5},
+    {"admission", property_admission, 1},
+    {"monotone", property_monotone, 1},
+    {"fair", property_fair, 10},
+    {"guarantee", property_guarantee, 5},
     {"gang", property_gang, 5},
 };
 enum { PROPERTIES = sizeof properties / sizeof properties[0] };
@@ -424,7 +427,7 @@ static bool run_seed(const settings_t *settings, uint64_t seed, verdict_t totals
     return true;
 }
 
-/*  True when the child found a violation or died by an assert. */
+/*  True if the child found a violation or died by an assert. */
 static bool is_caught(const settings_t *settings, uint64_t seed, verdict_t totals[PROPERTIES])
 {
     (void)fflush(stdout);

@@ -7,7 +7,7 @@
 
 typedef struct captured {
     FILE *file;
-    int kept; /* where the stream went before */
+    int kept; /* the former target of the stream */
 } captured_t;
 
 static inline captured_t capture_begin(FILE *stream)
@@ -19,7 +19,7 @@ static inline captured_t capture_begin(FILE *stream)
     return self;
 }
 
-/*  The text, cut to its place. */
+/*  The text, truncated to its buffer. */
 static inline void capture_end(captured_t self, FILE *stream, char *ret_text, size_t size)
 {
     (void)fflush(stream);

@@ -1,3 +1,4 @@
+/*  core_harness.c -- steps a broker core, checks it after each step, and keeps its effects. */
 #include "tests/support/core_harness.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static void check_mark(const harness_t *self)
 
 enum { MANY_JOBS = 300, SOME_STEPS = 64 };
 
-/*  After each step; of a large core after some, since it walks all jobs. */
+/*  After each step; with a large core after some steps, since the check walks all jobs. */
 static void check(harness_t *self)
 {
     helio_broker_figures_t figures;
@@ -65,6 +66,8 @@ harness_t *harness_new(const helio_broker_options_t *options)
     self->core = helio_broker_core_new(self->options);
     self->effects = helio_effects_new();
     self->arena = helio_arena_new();
+    self->texts = helio_new(1, sizeof *self->texts);
+    *self->texts = (texts_t){.arena = self->arena, .users = 1};
     self->documents_end = &self->documents;
     self->runs_end = &self->runs;
     self->dependencies_end = &self->dependencies;
@@ -83,6 +86,16 @@ harness_t *harness_begin(const helio_broker_options_t *options)
     return self;
 }
 
+static void release(texts_t *texts)
+{
+    while (texts && --texts->users == 0) {
+        texts_t *former = texts->former;
+        helio_arena_destroy(&texts->arena);
+        free(texts);
+        texts = former;
+    }
+}
+
 void harness_end(harness_t **self_p)
 {
     harness_t *self = *self_p;
@@ -96,7 +109,7 @@ void harness_end(harness_t **self_p)
     HASH_CLEAR(hh, self->documents_by_job);
     helio_broker_core_destroy(&self->core);
     helio_effects_destroy(&self->effects);
-    helio_arena_destroy(&self->arena);
+    release(self->texts);
     free(self->said);
     free(self);
     *self_p = NULL;
@@ -127,9 +140,29 @@ void harness_assert_value(const helio_detail_t *detail, const char *param, const
     assert_string_equal(text.data, shown);
 }
 
-helio_text_t harness_said(harness_t *self, helio_details_t details)
+static bool is_absent(helio_value_kind_t kind, const helio_value_t *value)
 {
-    return helio_text_of(helio_arena_string(self->arena, helio_sentences_text(&details, self->arena)));
+    if (kind == HELIO_VALUE_TEXT || kind == HELIO_VALUE_NAMES)
+        return !value->text.size && !value->number;
+    return (kind == HELIO_VALUE_MINUTE || kind == HELIO_VALUE_SECOND) && !value->number;
+}
+
+const char *harness_facts(harness_t *self, helio_details_t details)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    for (uint32_t i = 0; i < details.items.count; i++) {
+        const helio_detail_t *detail = &details.items.items[i];
+        const helio_detail_entry_t *entry = helio_detail_entry(detail->code);
+        helio_buffer_printf(&text, "%s%s", i ? "; " : "", entry->word);
+        for (uint32_t k = 0; k < entry->param_count; k++) {
+            helio_value_t value = helio_detail_value(detail, k);
+            if (is_absent(entry->params[k].kind, &value))
+                continue;
+            helio_buffer_printf(&text, " %s=", entry->params[k].name);
+            helio_value_show(entry->params[k].kind, &value, &text);
+        }
+    }
+    return helio_arena_string(self->arena, helio_buffer_view(&text));
 }
 
 int64_t harness_wall_ms(const harness_t *self)
@@ -151,6 +184,14 @@ void harness_set_wall(harness_t *self, int64_t ms)
 void harness_restore(harness_t *self)
 {
     self->federation.restored_ms = self->wall_ms;
+    self->federation.restored_job = self->federation.newest_job;
+    for (place_t *place = self->places; place; place = place->next)
+        place->site.unreconciled_ms = self->wall_ms;
+}
+
+void harness_seed(harness_t *self, uint64_t seed)
+{
+    self->federation.seed = seed;
 }
 
 void harness_newest(harness_t *self, helio_uuid_t id)

@@ -1,4 +1,4 @@
-/*  core_harness_callers.c -- users and operators: what they submit, ask and set. */
+/*  core_harness_callers.c -- users and operators: what they submit, request and set. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +41,8 @@ helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *s
 {
     helio_submission_t job = {.spec = *spec};
     job.idempotency_key = helio_arena_text(self->arena, helio_text_of(key));
-    job.source = document[0]
-                     ? helio_arena_text(self->arena, helio_text_of(document))
-                     : helio_arena_printf(self->arena, "document %llu", (unsigned long long)++self->calls);
+    job.source = document[0] ? helio_arena_text(self->arena, helio_text_of(document))
+                             : helio_arena_printf(self->arena, "document %llu", (unsigned long long)++self->calls);
     uint64_t hash[4];
     hash[0] = helio_hash(HELIO_HASH_SEED, job.source.data, job.source.size);
     for (int i = 1; i < 4; i++)
@@ -112,12 +111,10 @@ bool harness_says(harness_t *self, const helio_details_t *details, const char *p
 }
 
 const helio_fx_reply_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
-                                            uint32_t count)
+                                           uint32_t count)
 {
-    helio_ev_submit_t event = {.call = ++self->calls,
-                               .tenant = helio_text_of(tenant),
-                               .user = HELIO_TEXT("ada"),
-                               .jobs = {jobs, count}};
+    helio_ev_submit_t event = {
+        .call = ++self->calls, .tenant = helio_text_of(tenant), .user = HELIO_TEXT("ada"), .jobs = {jobs, count}};
     self->submitting = &event;
     harness_step(self, HELIO_BROKER_EV_SUBMIT, &event);
     self->submitting = NULL;
@@ -153,9 +150,11 @@ helio_job_key_t harness_task(helio_job_key_t array, uint32_t task)
 }
 
 const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const char *tenant, helio_role_t role,
-                                         helio_job_key_t key)
+                                        helio_job_key_t key)
 {
-    helio_ev_command_t event = {++self->calls, helio_text_of(tenant), HELIO_TEXT("ada"), role, key};
+    char actor[HELIO_ACTOR_MAX + 1];
+    (void)snprintf(actor, sizeof actor, "user:%s/ada", tenant);
+    helio_ev_command_t event = {++self->calls, helio_text_of(tenant), helio_text_of(actor), role, key};
     harness_step(self, kind, &event);
     return harness_reply_of(self, event.call);
 }
@@ -163,18 +162,18 @@ const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const ch
 const helio_fx_reply_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)
 {
     tenant.call = ++self->calls;
-    tenant.user = HELIO_TEXT("ada");
+    tenant.actor = HELIO_TEXT("user:ops/ada");
     tenant.role = role;
     harness_step(self, HELIO_BROKER_EV_TENANT, &tenant);
     return harness_reply_of(self, tenant.call);
 }
 
 const helio_fx_reply_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
-                                      helio_ev_edit_t edit)
+                                     helio_ev_edit_t edit)
 {
     edit.call = ++self->calls;
     edit.tenant = helio_text_of(tenant);
-    edit.user = HELIO_TEXT("ada");
+    edit.actor = HELIO_TEXT("user:acme/ada");
     edit.role = role;
     edit.key = key;
     harness_step(self, HELIO_BROKER_EV_EDIT, &edit);
@@ -183,8 +182,7 @@ const helio_fx_reply_t *harness_edit(harness_t *self, const char *tenant, helio_
 
 const helio_fx_reply_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role, const char *site)
 {
-    helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site),
-                                     HELIO_TEXT("test")};
+    helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site), HELIO_TEXT("test")};
     harness_step(self, kind, &event);
     return harness_reply_of(self, event.call);
 }
@@ -192,7 +190,7 @@ const helio_fx_reply_t *harness_site_command(harness_t *self, uint32_t kind, hel
 const helio_fx_reply_t *harness_data(harness_t *self, const char *prefix, const char *const *sites)
 {
     helio_ev_data_t event = {.call = ++self->calls,
-                             .user = HELIO_TEXT("ada"),
+                             .actor = HELIO_TEXT("user:ops/ada"),
                              .role = HELIO_ROLE_OPERATOR,
                              .prefix = helio_text_of(prefix)};
     harness_strings(self, &event.sites, sites);
@@ -201,10 +199,10 @@ const helio_fx_reply_t *harness_data(harness_t *self, const char *prefix, const 
 }
 
 const helio_fx_reply_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
-                                      int64_t egress_micro_usd_per_gb)
+                                     int64_t egress_micro_usd_per_gb)
 {
     helio_ev_link_t event = {.call = ++self->calls,
-                             .user = HELIO_TEXT("ada"),
+                             .actor = HELIO_TEXT("user:ops/ada"),
                              .role = HELIO_ROLE_OPERATOR,
                              .from = helio_text_of(from),
                              .to = helio_text_of(to),
@@ -227,11 +225,11 @@ void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uin
 }
 
 const helio_fx_reply_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
-                                       int64_t burst, int64_t weight_milli)
+                                      int64_t burst, int64_t weight_milli)
 {
     helio_ev_quota_t event = {
         .call = ++self->calls,
-        .user = HELIO_TEXT("ada"),
+        .actor = HELIO_TEXT("user:ops/ada"),
         .role = HELIO_ROLE_OPERATOR,
         .tenant = helio_text_of(tenant),
         .queue = helio_text_of(queue),
@@ -250,7 +248,7 @@ const helio_fx_reply_t *harness_queue(harness_t *self, const char *queue, int64_
 {
     helio_ev_queue_t event = {
         .call = ++self->calls,
-        .user = HELIO_TEXT("ada"),
+        .actor = HELIO_TEXT("user:ops/ada"),
         .role = HELIO_ROLE_OPERATOR,
         .queue = helio_text_of(queue),
         .priority_given = priority >= 0,
@@ -264,11 +262,11 @@ const helio_fx_reply_t *harness_queue(harness_t *self, const char *queue, int64_
 }
 
 const helio_fx_reply_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
-                                      uint64_t for_ms, int64_t priority)
+                                     uint64_t for_ms, int64_t priority)
 {
     helio_ev_queue_rule_t event = {
         .call = ++self->calls,
-        .user = HELIO_TEXT("ada"),
+        .actor = HELIO_TEXT("user:ops/ada"),
         .role = HELIO_ROLE_OPERATOR,
         .queue = helio_text_of(queue),
         .region = helio_text_of(region),
@@ -282,11 +280,11 @@ const helio_fx_reply_t *harness_rule(harness_t *self, const char *queue, const c
 }
 
 const helio_fx_reply_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
-                                          const char *steps)
+                                         const char *steps)
 {
     helio_ev_overflow_t event = {
         .call = ++self->calls,
-        .user = HELIO_TEXT("ada"),
+        .actor = HELIO_TEXT("user:ops/ada"),
         .role = HELIO_ROLE_OPERATOR,
         .name = helio_text_of(name),
         .queue = helio_text_of(queue),

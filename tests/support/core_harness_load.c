@@ -1,4 +1,4 @@
-/*  core_harness_load.c -- what a leader is given when it begins, by the rows of the one before it. */
+/*  core_harness_load.c -- what a new leader loads, from the rows of the leader before it. */
 #include "tests/support/core_harness_rows.h"
 
 static void load_queues(harness_t *self, const harness_t *from)
@@ -8,7 +8,7 @@ static void load_queues(harness_t *self, const harness_t *from)
         if (!group->row.removed)
             harness_step(self, HELIO_BROKER_EV_LOAD_OVERFLOW, &group->row);
     }
-    for (const tenant_queue_t *queue = from->queues; queue; queue = queue->next) {
+    for (const kept_queue_t *queue = from->queues; queue; queue = queue->next) {
         harness_keep(self, HELIO_BROKER_FX_ROW_QUEUE, &queue->row);
         if (!queue->row.removed)
             harness_step(self, HELIO_BROKER_EV_LOAD_QUEUE, &queue->row);
@@ -20,7 +20,7 @@ static void load_queues(harness_t *self, const harness_t *from)
     }
 }
 
-/*  The oldest word on a tenant first: the newest stands. */
+/*  The oldest row of a tenant comes first: the newest counts. */
 static void load_tenants(harness_t *self, const kept_tenant_t *tenant)
 {
     if (!tenant)
@@ -33,8 +33,7 @@ static void load_tenants(harness_t *self, const kept_tenant_t *tenant)
 void harness_load_static(harness_t *self, const harness_t *from)
 {
     harness_step(self, HELIO_BROKER_EV_LOAD_FEDERATION, &self->federation);
-    const helio_row_tenant_t tenants[] = {{HELIO_TEXT("acme"), HELIO_TEXT("north")},
-                                          {.tenant = HELIO_TEXT("other")}};
+    const helio_row_tenant_t tenants[] = {{HELIO_TEXT("acme"), HELIO_TEXT("north")}, {.tenant = HELIO_TEXT("other")}};
     for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
         harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
     load_tenants(self, from ? from->tenants : NULL);
@@ -164,7 +163,7 @@ harness_t *harness_rebuild(const harness_t *from)
     return harness_rebuild_with(from, &from->options);
 }
 
-/*  What the store remembers of leases: the longest that may still run. */
+/*  What the store remembers of leases: the longest that can still be in force. */
 static uint64_t leases_left_ms(const harness_t *from)
 {
     uint64_t passed_ms = (uint64_t)(from->now_ms - from->began_ms), former = from->federation.leases_left_ms;
@@ -175,12 +174,13 @@ static uint64_t leases_left_ms(const harness_t *from)
 harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_options_t *options)
 {
     harness_t *self = harness_new(options);
+    self->texts->former = from->texts;
+    from->texts->users++;
     self->now_ms = from->now_ms;
     self->wall_ms = from->wall_ms;
     self->report_seq = from->report_seq;
     self->federation = from->federation;
     self->federation.broker_epoch++;
-    self->federation.seed = 43;
     self->federation.leases_left_ms = leases_left_ms(from);
     self->began_ms = self->now_ms;
     harness_load_static(self, from);
@@ -220,6 +220,12 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
     load_prices(self, from);
     harness_load_expected_use(self, from);
     load_runs(self, from);
+    for (const kept_class_t *class = from->classes; class; class = class->next) {
+        harness_keep(self, HELIO_BROKER_FX_ROW_CLASS, &class->row);
+        if (helio_text_is(class->row.reason, "WaitingForWindow"))
+            harness_step(self, HELIO_BROKER_EV_LOAD_CLASS, &class->row);
+    }
+    harness_load_estimates(self, from);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);
     return self;

@@ -1,4 +1,5 @@
-/*  core_harness_rows.c -- what the core writes, kept as the tables keep it; each row must hold what was promised. */
+/*  core_harness_rows.c -- the rows that the core writes, kept as the tables keep them; each row is checked against the
+ *  promises. */
 #include "tests/support/core_harness_rows.h"
 
 helio_text_t harness_queue_of(const harness_t *self, const helio_row_job_t *job)
@@ -116,7 +117,7 @@ uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *que
     return gpus;
 }
 
-/*  A limit that was lowered below what is held lets nothing more in. */
+/*  A limit that was lowered below what is held admits nothing more. */
 static void check_quotas(const harness_t *self, const helio_row_placement_t *placement)
 {
     const helio_row_job_t *job = harness_document_of(self, placement->key.job);
@@ -150,7 +151,7 @@ static void keep_quota(harness_t *self, const helio_row_quota_t *row)
 
 static void keep_queue(harness_t *self, const helio_row_queue_t *row)
 {
-    tenant_queue_t *queue = self->queues;
+    kept_queue_t *queue = self->queues;
     while (queue && !helio_text_equal(queue->row.queue, row->queue))
         queue = queue->next;
     if (!queue) {
@@ -214,6 +215,15 @@ static void keep_group(harness_t *self, const helio_row_overflow_t *row)
 /*  As the database adds it up. */
 static void keep_usage(harness_t *self, const helio_row_ledger_t *row)
 {
+    if (harness_refuses(self, row))
+        return;
+    for (usage_t *old = self->usage; old && row->part == HELIO_LEDGER_REVERSAL; old = old->next)
+        if (old->row.hour_ms == row->hour_ms && old->row.gpu_ms == row->gpu_ms &&
+            helio_text_equal(old->row.tenant, row->tenant) && helio_text_equal(old->row.gpu_model, row->gpu_model)) {
+            old->row.gpu_ms = 0;
+            harness_keep_charged(self, row);
+            return;
+        }
     usage_t *usage = helio_arena_alloc(self->arena, 1, sizeof *usage);
     helio_row_usage_t use = {row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
     helio_record_copy(&helio_row_usage_type, self->arena, &use, &usage->row);
@@ -286,7 +296,7 @@ static void keep_placement(harness_t *self, const helio_row_placement_t *row)
             self, &(helio_row_earliest_start_t){row->key, row->earliest_site, row->earliest_pool, row->earliest_ms});
     harness_keep_expected_use(self, row);
     harness_keep_transfer(self, &(helio_row_transfer_t){row->key, row->epoch, row->transfer_ms, row->transfer_micro_usd,
-                                                row->transfer_j, row->transfer_carbon_mg});
+                                                        row->transfer_j, row->transfer_carbon_mg});
 }
 
 static void keep_pool(harness_t *self, const helio_row_pool_t *row)
@@ -313,8 +323,7 @@ static void keep_job(harness_t *self, const helio_row_job_t *row)
             continue;
         document_t *document = helio_arena_alloc(self->arena, 1, sizeof *document);
         document->load.row = *row;
-        helio_record_copy(&helio_job_spec_type, self->arena, &submit->jobs.items[i].spec,
-                          &document->load.spec);
+        helio_record_copy(&helio_job_spec_type, self->arena, &submit->jobs.items[i].spec, &document->load.spec);
         harness_put_document(self, document);
         return;
     }
@@ -329,7 +338,7 @@ static void keep_dependency(harness_t *self, const helio_row_dependency_t *row)
     self->dependencies_end = &dependency->next;
 }
 
-/*  Once open, always open. */
+/*  Once open, a dependency hold stays open. */
 static void keep_dependency_hold(harness_t *self, const helio_row_dependency_hold_t *row)
 {
     dependency_hold_t *hold;
@@ -348,8 +357,7 @@ static void keep_actual(harness_t *self, const helio_row_actual_t *row)
 {
     actual_t *actual = self->actuals;
     while (actual && !(actual->row.signal == row->signal && actual->row.hour_ms == row->hour_ms &&
-                       helio_text_equal(actual->row.site, row->site) &&
-                       helio_text_equal(actual->row.pool, row->pool)))
+                       helio_text_equal(actual->row.site, row->site) && helio_text_equal(actual->row.pool, row->pool)))
         actual = actual->next;
     if (!actual) {
         actual = helio_arena_alloc(self->arena, 1, sizeof *actual);
@@ -360,12 +368,24 @@ static void keep_actual(harness_t *self, const helio_row_actual_t *row)
     helio_record_copy(&helio_row_actual_type, self->arena, row, &actual->row);
 }
 
+static void keep_class(harness_t *self, const helio_row_class_t *row)
+{
+    kept_class_t *class = self->classes;
+    while (class && class->row.class_id != row->class_id)
+        class = class->next;
+    if (!class) {
+        class = helio_arena_alloc(self->arena, 1, sizeof *class);
+        class->next = self->classes;
+        self->classes = class;
+    }
+    helio_record_copy(&helio_row_class_type, self->arena, row, &class->row);
+}
+
 static void keep_issue(harness_t *self, const helio_row_series_t *row)
 {
     issue_t *issue = self->issues;
     while (issue && !(issue->row.signal == row->signal && helio_text_equal(issue->row.site, row->site) &&
-                      helio_text_equal(issue->row.pool, row->pool) &&
-                      helio_text_equal(issue->row.kind, row->kind)))
+                      helio_text_equal(issue->row.pool, row->pool) && helio_text_equal(issue->row.kind, row->kind)))
         issue = issue->next;
     if (!issue) {
         issue = helio_arena_alloc(self->arena, 1, sizeof *issue);
@@ -437,6 +457,8 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
         keep_actual(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_SERIES)
         keep_issue(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_CLASS)
+        keep_class(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DECISION) {
         const helio_row_decision_t *row = record;
         assert_true(row->decision_id == self->federation.last_decision_id + 1);
@@ -444,7 +466,7 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
     }
 }
 
-/*  As the database would say. */
+/*  As the database would report it. */
 uint32_t harness_found(const harness_t *self, helio_job_key_t on)
 {
     for (const document_t *document = self->documents; document; document = document->next) {

@@ -1,4 +1,4 @@
-/*  core_harness_rows.h -- a core in a test's hands, from within. Only core_harness*.c includes it. */
+/*  core_harness_rows.h -- the state of the core harness. Only core_harness*.c includes it. */
 #ifndef HELIO_TESTS_SUPPORT_CORE_HARNESS_ROWS_H
 #define HELIO_TESTS_SUPPORT_CORE_HARNESS_ROWS_H
 
@@ -14,7 +14,7 @@ typedef struct said {
     void *record;
 } said_t;
 
-/*  What the rows say of one job or task. */
+/*  The rows of one job or task. */
 typedef struct task {
     helio_job_key_t key;
     uint32_t state;
@@ -37,10 +37,10 @@ typedef struct link {
     struct link *next;
 } link_t;
 
-typedef struct line {
+typedef struct kept_queue {
     helio_row_queue_t row;
-    struct line *next;
-} tenant_queue_t;
+    struct kept_queue *next;
+} kept_queue_t;
 
 typedef struct group {
     helio_row_overflow_t row;
@@ -52,7 +52,7 @@ typedef struct kept_tenant {
     struct kept_tenant *next;
 } kept_tenant_t;
 
-/*  What an edited job asks for; one a job. */
+/*  The values of an edited job; one for each job. */
 typedef struct edit {
     helio_row_edit_t row;
     struct edit *next;
@@ -94,7 +94,7 @@ typedef struct dependency {
     struct dependency *next;
 } dependency_t;
 
-/*  What hours came to, the newest series, and where jobs could have started first: as the tables keep them. */
+/*  The actual values of hours, the newest series, and where jobs could have started first, as the tables keep them. */
 typedef struct actual {
     helio_row_actual_t row;
     struct actual *next;
@@ -111,7 +111,13 @@ typedef struct least {
     struct least *next;
 } earliest_start_t;
 
-/*  A job that was over with its first attempt, in order of the ends. */
+/*  Why the jobs of a class wait. */
+typedef struct kept_class {
+    helio_row_class_t row;
+    struct kept_class *next;
+} kept_class_t;
+
+/*  A job that ended with its first attempt, in order of the ends. */
 typedef struct run {
     helio_job_key_t key;
     uint64_t run_ms;
@@ -119,7 +125,7 @@ typedef struct run {
     struct run *next;
 } run_t;
 
-/*  Rows of the ledger, what placements foresaw, budgets. */
+/*  Rows of the ledger, the expected use of placements, budgets. */
 typedef struct charged_row {
     helio_row_ledger_t row;
     struct charged_row *next;
@@ -127,6 +133,7 @@ typedef struct charged_row {
 
 typedef struct expected_use_row {
     helio_row_expected_use_t row;
+    helio_row_given_up_t given_up; /* if it was, and of its estimate */
     struct expected_use_row *next;
 } expected_use_row_t;
 
@@ -141,14 +148,22 @@ typedef struct hold {
     UT_hash_handle hh;
 } dependency_hold_t;
 
+/*  The arena of a harness. Tests use profiles and names of a harness also with the one that is rebuilt from it. */
+typedef struct texts {
+    helio_arena_t *arena;
+    struct texts *former;
+    uint32_t users;
+} texts_t;
+
 struct harness {
     uint32_t unchecked; /* steps of a large core since the last check */
     helio_broker_options_t options;
     helio_broker_core_t *core;
     helio_effects_t *effects;
     helio_arena_t *arena;
+    texts_t *texts; /* that arena, and those of the harnesses that it was rebuilt from */
     int64_t now_ms, wall_ms;
-    int64_t began_ms; /* when this leader did */
+    int64_t began_ms; /* when this leader last did */
     uint64_t calls;
     uint64_t report_seq;
     uint64_t summary_seq;
@@ -159,13 +174,13 @@ struct harness {
     document_t *documents, **documents_end, *documents_by_job;
     dependency_t *dependencies, **dependencies_end;
     dependency_hold_t *dependency_holds;
-    tenant_queue_t *queues;
+    kept_queue_t *queues;
     rule_t *rules;
     group_t *groups;
     edit_t *edits;
-    kept_tenant_t *tenants; /* as set; the newest word on each first */
+    kept_tenant_t *tenants; /* as set; the newest row of each first */
     quota_t *quotas;
-    dataset_t *datasets; /* the newest word on each first */
+    dataset_t *datasets; /* the newest row of each first */
     link_t *links;
     usage_t *usage;
     charged_row_t *charged;
@@ -176,6 +191,7 @@ struct harness {
     earliest_start_t *earliest_starts;
     earliest_start_t *transfers; /* the newest first */
     run_t *runs, **runs_end;
+    kept_class_t *classes;
     place_t *places;
     const helio_ev_submit_t *submitting;
 };
@@ -184,7 +200,7 @@ struct harness {
 harness_t *harness_new(const helio_broker_options_t *options);
 
 /* core_harness_rows.c: what the tables hold */
-/*  As a committed row of a kind: asserts what was promised of it. */
+/*  Keeps a committed row of a kind: asserts what is promised of it. */
 void harness_keep(harness_t *self, uint32_t kind, const void *record);
 void harness_keep_run(harness_t *self, helio_job_key_t key, uint64_t run_ms, const char *gpu_model);
 void harness_keep_earliest_start(harness_t *self, const helio_row_earliest_start_t *row);
@@ -192,13 +208,16 @@ void harness_keep_transfer(harness_t *self, const helio_row_transfer_t *row);
 void harness_put_document(harness_t *self, document_t *document);
 helio_text_t harness_queue_of(const harness_t *self, const helio_row_job_t *job); /* as edited */
 const helio_row_job_t *harness_document_of(const harness_t *self, helio_uuid_t job);
-task_t *harness_task_get(harness_t *self, helio_job_key_t key); /* made when new */
+task_t *harness_task_get(harness_t *self, helio_job_key_t key);        /* or a new one */
 task_t *harness_task_find(const harness_t *self, helio_job_key_t key); /* NULL = none */
-place_t *harness_place_get(harness_t *self, helio_text_t name); /* made when new */
-uint32_t harness_found(const harness_t *self, helio_job_key_t on); /* as the database would say: helio_found_t */
+place_t *harness_place_get(harness_t *self, helio_text_t name);        /* or a new one */
+uint32_t harness_found(const harness_t *self, helio_job_key_t on); /* as the database would report it: helio_found_t */
 
 /* core_harness_budgets.c */
 void harness_keep_charged(harness_t *self, const helio_row_ledger_t *row);
+bool harness_was_reversed(const harness_t *self, const helio_row_ledger_t *row);
+bool harness_refuses(const harness_t *self, const helio_row_ledger_t *row);
+void harness_load_estimates(harness_t *self, const harness_t *from);
 void harness_keep_expected_use(harness_t *self, const helio_row_placement_t *row);
 void harness_keep_budget(harness_t *self, const helio_row_budget_t *row);
 void harness_load_budgets(harness_t *self, const harness_t *from);
@@ -207,7 +226,7 @@ void harness_load_expected_use(harness_t *self, const harness_t *from); /* after
 /* core_harness_callers.c */
 const helio_fx_reply_t *harness_reply_of(harness_t *self, uint64_t call);
 
-/* core_harness_load.c: tenants and queues; from: whose queues, NULL = those there are at first */
+/* core_harness_load.c: tenants and queues; from: whose queues, NULL = the initial ones */
 void harness_load_static(harness_t *self, const harness_t *from);
 
 #endif

@@ -1,4 +1,4 @@
-/*  core_harness_sites.c -- sites that join, tell what is free, and report. */
+/*  core_harness_sites.c -- sites that join, send their free capacity, and report. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,13 +60,14 @@ void harness_summary(harness_t *self, uint64_t peer, const helio_site_profile_t 
         const helio_pool_t *pool = &site->pools.items[i];
         uint32_t full = i == 0 ? taken : 0, top = pool->gpus_per_node;
         assert_true(full <= pool->nodes);
-        pools[i] =
-            (helio_pool_capacity_t){.pool = pool->name,
-                                    .nodes_up = pool->nodes,
-                                    .gpus_total = pool->nodes * top,
-                                    .gpus_allocated = full * top,
-                                    .cpus_free = pool->cpus_per_node * (pool->nodes - full),
-                                    .memory_free_bytes = pool->memory_bytes_per_node * (pool->nodes - full)};
+        pools[i] = (helio_pool_capacity_t){.pool = pool->name,
+                                           .nodes_up = pool->nodes,
+                                           .gpus_total = pool->nodes * top,
+                                           .gpus_allocated = full * top,
+                                           .cpus_free = pool->cpus_per_node * (pool->nodes - full),
+                                           .memory_free_bytes = pool->memory_bytes_per_node * (pool->nodes - full)};
+        pools[i].options.items = pool->options.items;
+        pools[i].options.count = pool->options.count;
         pools[i].free_nodes.items = helio_arena_alloc(self->arena, top + 1, sizeof(uint32_t));
         pools[i].free_nodes.count = top + 1;
         pools[i].free_nodes.items[0] = full;
@@ -83,11 +84,9 @@ void harness_summary(harness_t *self, uint64_t peer, const helio_site_profile_t 
 
 void harness_series(harness_t *self, uint64_t peer, helio_series_t *series, uint32_t count)
 {
-    helio_ev_site_summary_t event = {.peer = peer,
-                                     .summary = {.seq = ++self->summary_seq,
-                                                 .wall_ms = self->wall_ms,
-                                                 .series = {series, count},
-                                                 .power_w = -1}};
+    helio_ev_site_summary_t event = {
+        .peer = peer,
+        .summary = {.seq = ++self->summary_seq, .wall_ms = self->wall_ms, .series = {series, count}, .power_w = -1}};
     harness_step(self, HELIO_BROKER_EV_SITE_SUMMARY, &event);
 }
 
@@ -106,15 +105,14 @@ void harness_renew(harness_t *self, uint64_t peer)
 
 void harness_gone(harness_t *self, uint64_t peer)
 {
-    helio_ev_site_gone_t event = {peer, HELIO_TEXT("the connection ended")};
+    helio_ev_site_gone_t event = {.peer = peer, .reason = HELIO_TEXT("the connection ended")};
     harness_step(self, HELIO_BROKER_EV_SITE_GONE, &event);
 }
 
 helio_report_t harness_report_of(const harness_t *self, helio_job_key_t key, uint32_t epoch, uint32_t kind)
 {
     helio_report_t report = {.key = key, .epoch = epoch, .kind = kind, .wall_ms = self->wall_ms};
-    bool ends = kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED ||
-                kind == HELIO_REPORT_KIND_LOST;
+    bool ends = kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED || kind == HELIO_REPORT_KIND_LOST;
     if (kind == HELIO_REPORT_KIND_RUNNING)
         report.started_wall_ms = self->wall_ms;
     if (ends) {

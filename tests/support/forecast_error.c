@@ -1,3 +1,4 @@
+/*  forecast_error.c -- compares series of forecasts with actual values. */
 #include "tests/support/forecast_error.h"
 
 #include <math.h>

@@ -19,8 +19,8 @@ typedef struct helio_forecast_error {
     bool in_band;     /* p10 <= actual <= p90; false without a band */
 } helio_forecast_error_t;
 
-/*  The hours of the series with a known actual value. The step of the series must be an hour, otherwise there are none.
- *  Returns the count; *ret_errors lives in the arena. */
+/*  The hours of the series with a known actual value. The step of the series must be an hour; otherwise the result is
+ *  empty. Returns the count; *ret_errors lives in the arena. */
 uint32_t helio_forecast_errors(const helio_series_t *issued, const helio_hours_t *truth, helio_arena_t *arena,
                                helio_forecast_error_t **ret_errors);
 

@@ -1,5 +1,5 @@
-/*  golden.h -- what a test makes against what is kept of it in a file of the source tree.
- * HELIO_GOLDEN_WRITE=1 writes the file instead: the change is then seen in review. */
+/*  golden.h -- compares what a test makes with a file of the source tree. HELIO_GOLDEN_WRITE=1 writes the file instead,
+ *  so that a review shows the change. */
 #ifndef HELIO_TESTS_GOLDEN_H
 #define HELIO_TESTS_GOLDEN_H
 
@@ -9,14 +9,14 @@
 
 #include "federation/base/memory.h"
 
-/*  Whether the kept files are written by this run. */
+/*  Whether this run writes the files. */
 static inline bool golden_writes(void)
 {
     const char *value = getenv("HELIO_GOLDEN_WRITE");
     return value && strcmp(value, "1") == 0;
 }
 
-/*  A whole file, added to the buffer; the test fails without it. */
+/*  Appends a whole file to the buffer; the test fails without it. */
 static inline void golden_read(const char *path, helio_buffer_t *out)
 {
     char part[4096];
@@ -51,8 +51,8 @@ static inline void golden_check(const char *path, helio_text_t text)
     bool same = helio_text_equal(helio_buffer_view(&kept), text);
     helio_buffer_clear(&kept);
     if (!same)
-        fail_msg("%s differs: run with HELIO_GOLDEN_WRITE=1 and look at the change; what it would be:\n%.*s",
-                 path, HELIO_TEXT_ARGS(text));
+        fail_msg("%s differs: run with HELIO_GOLDEN_WRITE=1 and look at the change; what it would be:\n%.*s", path,
+                 HELIO_TEXT_ARGS(text));
 }
 
 #endif

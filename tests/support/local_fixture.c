@@ -1,3 +1,4 @@
+/*  local_fixture.c -- drives the backend `local` in a temporary folder, and collects its events. */
 #include "tests/support/folder.h"
 #include "tests/support/local_fixture.h"
 
@@ -15,6 +16,7 @@
 #include <cmocka.h>
 
 #include "federation/base/clock.h"
+#include "site-agent/shim/plan.h"
 #include "site-agent/shim/process.h"
 
 static void on_event(void *arg, const helio_aev_backend_t *event)
@@ -27,6 +29,15 @@ static void on_event(void *arg, const helio_aev_backend_t *event)
     (void)helio_text_copy(event->local_id, heard->local_id, sizeof heard->local_id);
 }
 
+static void on_survey(void *arg, const char *hindrance)
+{
+    site_t *site = arg;
+    site->hindrances += hindrance != NULL;
+    site->surveys += hindrance == NULL;
+    if (hindrance)
+        (void)snprintf(site->hindrance, sizeof site->hindrance, "%s", hindrance);
+}
+
 static void create(site_t *site)
 {
     helio_local_options_t options = {.state_dir = site->dir,
@@ -34,10 +45,12 @@ static void create(site_t *site)
                                      .site = HELIO_TEXT("lulea"),
                                      .rules = &site->rules,
                                      .lease_margin_ms = 60000,
+                                     .cgroup = site->cgroup,
+                                     .processes_max = 500,
                                      .energy_arg = site->energy_arg,
                                      .energy_take = site->energy_take,
                                      .energy_give = site->energy_give,
-                                     .sink = {.arg = site, .on_event = on_event}};
+                                     .sink = {.arg = site, .on_event = on_event, .on_survey = on_survey}};
     helio_error_t err = {0};
     if (helio_local_new(&options, &site->backend, &err))
         fail_msg("%s", err.text);
@@ -52,7 +65,7 @@ void site_open(site_t *site)
     assert_non_null(me);
     (void)snprintf(site->self_name, sizeof site->self_name, "%s", me->pw_name);
     site->users[0] =
-        (helio_user_rule_t){HELIO_TEXT("acme"), HELIO_TEXT("*"), helio_text_of(site->self_name), true, {0}};
+        (helio_user_rule_t){HELIO_TEXT("acme"), HELIO_TEXT("*"), helio_text_of(site->self_name), true, {0}, false};
     site->rules = (helio_job_rules_t){
         .path = HELIO_TEXT("/usr/bin:/bin"), .grace_ms = 300, .retention_ms = 1000, .log_max_bytes = 1 << 20};
     site->rules.users.items = site->users;
@@ -103,6 +116,13 @@ void site_adopt(site_t *site, uint32_t epoch)
     helio_job_spec_t spec = {0};
     helio_backend_task_t task = {.order = &order, .spec = &spec};
     site->backend->class->adopt(site->backend, &task);
+}
+
+helio_rc site_lease(site_t *site, int64_t deadline_boot_ms)
+{
+    helio_attempt_ref_t attempts[] = {{site_key(), 1}, {site_key(), 2}};
+    helio_afx_lease_t lease = {.deadline_boot_ms = deadline_boot_ms, .attempts = {attempts, 2}};
+    return site->backend->class->lease(site->backend, &lease, NULL);
 }
 
 void site_stop(site_t *site, uint32_t epoch, uint32_t mode)
@@ -168,8 +188,7 @@ void site_wait_log(site_t *site, const char *text)
     }
 }
 
-const char *site_path(const site_t *site, const char *room, uint32_t epoch, const char *file,
-                      char ret_path[512])
+const char *site_path(const site_t *site, const char *room, uint32_t epoch, const char *file, char ret_path[512])
 {
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(site_key(), epoch, name);
@@ -200,4 +219,14 @@ bool is_alive(long pid)
 {
     helio_process_info_t info;
     return helio_process_inspect((pid_t)pid, &info) == HELIO_OK && info.state != 'Z';
+}
+
+long site_shim(const site_t *site, uint32_t epoch)
+{
+    char path[512];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_claim_t claim;
+    assert_true(read_whole(site_path(site, "attempts", epoch, "claim", path), &text));
+    assert_int_equal(helio_claim_parse(helio_buffer_view(&text), &claim), HELIO_OK);
+    return claim.shim.pid;
 }

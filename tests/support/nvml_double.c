@@ -1,8 +1,11 @@
-/*  nvml_double.c -- a driver library whose GPUs are what the environment says (read at each call, so that a
- * test can change it): NVML_DOUBLE_NAMES   "NVIDIA A100-SXM4-80GB;NVIDIA L4": one GPU each NVML_DOUBLE_INIT
- * code of nvmlInit_v2 NVML_DOUBLE_SILENT  index of a GPU that has fallen off the bus NVML_DOUBLE_BARE    set:
- * no power, no energy, no utilisation NVML_DOUBLE_ENERGY  mJ of GPU 0; GPU i has a thousand times i more
- * NVML_DOUBLE_FILE a file with a line "mJ processes" each GPU, read at each call; it goes before ENERGY
+/*  nvml_double.c -- a substitute for the driver's library. The environment defines its GPUs, and is read at each call,
+ *  so that a test can change it:
+ *      NVML_DOUBLE_NAMES   "NVIDIA A100-SXM4-80GB;NVIDIA L4": one GPU each
+ *      NVML_DOUBLE_INIT    result of nvmlInit_v2
+ *      NVML_DOUBLE_SILENT  index of a GPU that has fallen off the bus
+ *      NVML_DOUBLE_BARE    set: no power, no energy, no utilisation
+ *      NVML_DOUBLE_ENERGY  mJ of GPU 0; GPU i has a thousand times i more
+ *      NVML_DOUBLE_FILE    a file with a line "mJ processes" for each GPU, read at each call; overrides ENERGY
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +22,7 @@ int nvmlDeviceGetName(void *handle, char *text, unsigned int size);
 int nvmlDeviceGetUUID(void *handle, char *text, unsigned int size);
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long memory[3]);
 int nvmlDeviceGetPowerUsage(void *handle, unsigned int *mw);
-int nvmlDeviceGetUtilizationRates(void *handle, unsigned int hourly_prices[2]);
+int nvmlDeviceGetUtilizationRates(void *handle, unsigned int rates[2]);
 int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned int *count, void *infos);
 const char *nvmlErrorString(int code);
@@ -115,12 +118,12 @@ int nvmlDeviceGetPowerUsage(void *handle, unsigned int *mw)
     return OK;
 }
 
-int nvmlDeviceGetUtilizationRates(void *handle, unsigned int hourly_prices[2])
+int nvmlDeviceGetUtilizationRates(void *handle, unsigned int rates[2])
 {
     if (getenv("NVML_DOUBLE_BARE"))
         return NOT_SUPPORTED;
-    hourly_prices[0] = 75 + 50 * index_of(handle); /* the second says 125: drivers have done so */
-    hourly_prices[1] = 10;
+    rates[0] = 75 + 50 * index_of(handle); /* the second says 125: drivers have done so */
+    rates[1] = 10;
     return OK;
 }
 
@@ -128,6 +131,8 @@ int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj)
 {
     if (getenv("NVML_DOUBLE_BARE"))
         return NOT_SUPPORTED;
+    if (silent(handle))
+        return LOST;
     unsigned int processes;
     if (from_file(handle, mj, &processes))
         return OK;

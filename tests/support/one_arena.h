@@ -1,4 +1,4 @@
-/*  one_arena.h -- an arena for each test, at hand everywhere in its file. */
+/*  one_arena.h -- an arena for each test, in a variable of its file. */
 #ifndef HELIO_TESTS_ONE_ARENA_H
 #define HELIO_TESTS_ONE_ARENA_H
 

@@ -1,3 +1,4 @@
+/*  pg_fixture.c -- starts tests/postgres.sh, and makes databases for tests. */
 #include "tests/support/pg_fixture.h"
 
 #include <libpq-fe.h>
@@ -32,7 +33,7 @@ static void fail(const char *what, const char *detail)
     abort();
 }
 
-/*  Runs tests/postgres.sh with the arguments, its first line of output into ret_line (may be NULL). */
+/*  Runs tests/postgres.sh with the arguments, and copies its first line of output to ret_line (can be NULL). */
 static void script(char *ret_line, int capacity, const char *const *arguments)
 {
     const char *argv[8] = {HELIO_SOURCE_DIR "/tests/postgres.sh"};
@@ -71,8 +72,7 @@ helio_pg_t *helio_pg_up(void)
     (void)snprintf(watch, sizeof watch, "%ld", (long)getpid());
     if (chmod(template, 0755) != 0)
         fail("chmod", template);
-    script(self->conninfo, sizeof self->conninfo,
-           (const char *const[]){"up", self->folder, "--watch", watch, NULL});
+    script(self->conninfo, sizeof self->conninfo, (const char *const[]){"up", self->folder, "--watch", watch, NULL});
     return self;
 }
 
@@ -98,8 +98,8 @@ static const char *conninfo_of(helio_pg_t *self, const char *name)
     char *conninfo = calloc(1, sizeof self->conninfo);
     if (!dbname || !conninfo)
         fail("unexpected connection string", self->conninfo);
-    (void)snprintf(conninfo, sizeof self->conninfo, "%.*s dbname=%s", (int)(dbname - self->conninfo),
-                   self->conninfo, name);
+    (void)snprintf(conninfo, sizeof self->conninfo, "%.*s dbname=%s", (int)(dbname - self->conninfo), self->conninfo,
+                   name);
     return self->databases[self->count++] = conninfo;
 }
 

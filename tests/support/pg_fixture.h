@@ -23,12 +23,12 @@ void helio_pg_down(helio_pg_t **self_p);
 const char *helio_pg_database(helio_pg_t *self);       /* fresh and migrated */
 const char *helio_pg_empty_database(helio_pg_t *self); /* fresh, no schema helio */
 
-/*  A crash of the whole server (kill -9 of the postmaster), and its restart with recovery. */
+/*  Crashes the whole server (kill -9 of the postmaster), and restarts it with recovery. */
 void helio_pg_kill(helio_pg_t *self);
 void helio_pg_start(helio_pg_t *self);
 
-/*  For arranging and asserting. exec: any statements. value: first column of the first row as text ("" when null or
- *  no row), freed by the caller. */
+/*  For setup and assertions. exec: any statements. value: first column of the first row as text ("" if NULL or no row),
+ *  freed by the caller. */
 void helio_pg_exec(const char *conninfo, const char *sql);
 char *helio_pg_value(const char *conninfo, const char *sql);
 

@@ -1,3 +1,4 @@
+/*  slurm_double.c -- drives the backend `slurm` with substitute programs and a clock, and collects its events. */
 #include "tests/support/folder.h"
 #include "tests/support/slurm_double.h"
 
@@ -15,7 +16,7 @@
 #include <cmocka.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 static void on_event(void *arg, const helio_aev_backend_t *event)
 {
@@ -59,6 +60,15 @@ static void on_silence(void *arg, bool silent, uint64_t for_ms)
     lab->silent_ms = for_ms;
 }
 
+static void on_survey(void *arg, const char *hindrance)
+{
+    lab_t *lab = arg;
+    lab->surveys += hindrance == NULL;
+    lab->hindrances += hindrance != NULL;
+    if (hindrance)
+        (void)snprintf(lab->hindrance, sizeof lab->hindrance, "%s", hindrance);
+}
+
 static void create(lab_t *lab)
 {
     helio_slurm_options_t options = {.site = &lab->site,
@@ -66,7 +76,7 @@ static void create(lab_t *lab)
                                      .settings = &lab->settings,
                                      .shim = lab->shim,
                                      .lease_margin_ms = 60000,
-                                     .sink = {lab, on_event, on_capacity, on_series, on_silence}};
+                                     .sink = {lab, on_event, on_capacity, on_series, on_silence, on_survey}};
     helio_error_t err = {0};
     if (helio_slurm_new(&options, &lab->backend, &err))
         fail_msg("%s", err.text);
@@ -125,17 +135,12 @@ void lab_open(lab_t *lab)
                                         .user = HELIO_TEXT("*"),
                                         .unix_user = helio_text_of(lab->self_name),
                                         .allow_root = true};
-    lab->rules = (helio_job_rules_t){.path = HELIO_TEXT("/usr/bin:/bin"),
-                                     .grace_ms = 30000,
-                                     .retention_ms = 1000,
-                                     .log_max_bytes = 1 << 20};
+    lab->rules = (helio_job_rules_t){
+        .path = HELIO_TEXT("/usr/bin:/bin"), .grace_ms = 30000, .retention_ms = 1000, .log_max_bytes = 1 << 20};
     lab->rules.users.items = lab->users;
     lab->rules.users.count = 1;
-    lab->pool = (helio_pool_t){.name = HELIO_TEXT("h100"),
-                               .gpu = HELIO_TEXT("H100"),
-                               .nodes = 1,
-                               .max_nodes = 1,
-                               .gpus_per_node = 8};
+    lab->pool = (helio_pool_t){
+        .name = HELIO_TEXT("h100"), .gpu = HELIO_TEXT("H100"), .nodes = 1, .max_nodes = 1, .gpus_per_node = 8};
     lab->site = (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("slurm"), .pue = 1};
     lab->site.pools.items = &lab->pool;
     lab->site.pools.count = 1;
@@ -159,7 +164,7 @@ void lab_close(lab_t *lab)
     (void)folder_remove(lab->dir);
 }
 
-/* ---- the door ------------------------------------------------------------------------------------------ */
+/* ---- entry -------------------------------------------------------------------------------------------------- */
 
 helio_job_key_t lab_key(void)
 {
@@ -210,7 +215,7 @@ void lab_stop(lab_t *lab, const lab_job_t *job, uint32_t mode)
 
 /* ---- the clock ----------------------------------------------------------------------------------------- */
 
-/*  There, and nobody has killed it: a process that has been is there for a moment yet. */
+/*  Exists and was not killed: a process that has just ended still exists for a moment. */
 static bool hangs(const char *pid)
 {
     char path[64], line[200];
@@ -235,8 +240,7 @@ static uint32_t hung_count(const lab_t *lab)
     uint32_t count = 0;
     lab_read(lab, "hung", &pids);
     char *rest = NULL;
-    for (char *pid = pids.data ? strtok_r(pids.data, "\n", &rest) : NULL; pid;
-         pid = strtok_r(NULL, "\n", &rest))
+    for (char *pid = pids.data ? strtok_r(pids.data, "\n", &rest) : NULL; pid; pid = strtok_r(NULL, "\n", &rest))
         count += hangs(pid);
     return count;
 }
@@ -270,7 +274,7 @@ void lab_pass(lab_t *lab, int64_t ms)
     }
 }
 
-/* ---- steering ------------------------------------------------------------------------------------------ */
+/* ---- control of the programs -------------------------------------------------------------------------------- */
 
 void lab_put(const lab_t *lab, const char *file, const char *format, ...)
 {
@@ -326,8 +330,13 @@ void lab_set(const lab_t *lab, const char *id, const char *what, const char *val
     char file[64];
     (void)snprintf(file, sizeof file, "jobs/%s", id);
     lab_read(lab, file, &text);
-    lab_put(lab, file, "%s%s='%s'\n", text.data ? text.data : "", what,
-            value); /* the last assignment holds */
+    lab_put(lab, file, "%s%s='%s'\n", text.data ? text.data : "", what, value); /* the last assignment counts */
+}
+
+void lab_drop(const lab_t *lab, const char *id)
+{
+    lab_set(lab, id, "listed", "no");
+    lab_set(lab, id, "known", "no");
 }
 
 bool lab_has(const lab_t *lab, const char *format, ...)
@@ -347,13 +356,12 @@ uint32_t lab_calls(const lab_t *lab, const char *text)
     uint32_t count = 0;
     lab_read(lab, "calls", &calls);
     char *rest = NULL;
-    for (char *line = calls.data ? strtok_r(calls.data, "\n", &rest) : NULL; line;
-         line = strtok_r(NULL, "\n", &rest))
+    for (char *line = calls.data ? strtok_r(calls.data, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
         count += strstr(line, text) != NULL;
     return count;
 }
 
-/* ---- what a shim does ---------------------------------------------------------------------------------- */
+/* ---- actions of a shim -------------------------------------------------------------------------------------- */
 
 static int open_folder(const lab_t *lab, const lab_job_t *job)
 {
@@ -425,11 +433,11 @@ void lab_run(lab_t *lab, const lab_job_t *job, const char *id)
 void lab_account(const lab_t *lab, const lab_job_t *job, const char *id, const char *state, const char *exit,
                  int64_t start_s, int64_t end_s)
 {
-    lab_put(lab, "accounting", "%-56s %-40s %-32s %-12s %-20lld %-20lld %-20lld %-12u \n", job->name, id,
-            state, exit, (long long)start_s, (long long)start_s, (long long)end_s, (unsigned)geteuid());
+    lab_put(lab, "accounting", "%-56s %-40s %-32s %-12s %-20lld %-20lld %-20lld %-12u \n", job->name, id, state, exit,
+            (long long)start_s, (long long)start_s, (long long)end_s, (unsigned)geteuid());
 }
 
-/* ---- what was said ------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------- */
 
 const lab_event_t *lab_last(const lab_t *lab)
 {

@@ -1,12 +1,14 @@
 #!/bin/sh
-# Slurm's commands as a test wants them: called as BASE/bin/{sbatch,squeue,scontrol,sacct,scancel}, steered by files in BASE.
+# Substitutes for Slurm's commands: called as BASE/bin/{sbatch,squeue,scontrol,sacct,scancel}, controlled by files in BASE.
 #   jobs/<id>       one job: shell assignments name= state= reason= exit= start= end= uid= (else the caller's) listed= (no: not in squeue) known= (no: nowhere)
-#   nodes partitions reservations config accounting   what scontrol show and sacct print; without `accounting`: disabled
-#   down            the controller does not answer
+#               script= (else of this site's shared folder)
+#   nodes partitions reservations config qos accounting   the output of scontrol show and sacct; without `accounting`: disabled
+#   down            the controller does not respond
 #   hung.<program>  that program never ends
-#   out.<program>, err.<program>, rc.<program>  what it prints and ends with, instead (out may be missing)
-#   accept          sbatch takes the job all the same
-#   twice           and takes it twice
+#   slow.<program>  that program answers once the file is gone, and makes went.<program>
+#   out.<program>, err.<program>, rc.<program>  output and exit code in place of its own (out can be missing)
+#   accept          sbatch submits the job all the same
+#   twice           and submits it twice
 # Every call is a line in `calls`.
 base=${0%/bin/*}
 program=${0##*/}
@@ -35,6 +37,12 @@ if [ "$program" = sbatch ]; then
     if [ -e "$base/twice" ]; then submit; fi
   fi
 fi
+if [ -e "$base/slow.$program" ]; then
+  sh -c 'echo $$ >>"$1/hung"; exec tail -f /dev/null' slow "$base" & waits=$!
+  while [ -e "$base/slow.$program" ]; do sleep 0.01; done
+  kill "$waits"
+  : >"$base/went.$program"
+fi
 [ -e "$base/hung.$program" ] && echo $$ >>"$base/hung" && exec tail -f /dev/null
 if [ -e "$base/rc.$program" ]; then
   [ -e "$base/out.$program" ] && cat "$base/out.$program"
@@ -52,11 +60,16 @@ fi
 case $program in
   sbatch) echo "$id" ;;
   squeue)
+    width=$(printf '%s' "$all" | sed -n 's/.*Command:\([0-9]*\).*/\1/p')
     for file in "$base"/jobs/*; do
       [ -e "$file" ] || continue
-      uid=
+      uid= script=
       . "$file"
       [ "$listed" = yes ] || continue
+      if [ -n "$width" ]; then
+        printf "%-56s|%-$width.${width}s|%s|\n" "$name" "${script:-$base/shared/bin/helio-batch-1.sh}" "${uid:-$(id -u)}"
+        continue
+      fi
       printf '%-56s|%-40s|%-40s|%-40s|%-40s|%s|%s|1|1|%s|%s|main|cpu=1|%s|(null)|%s|\n' "$name" gres:gpu:h100:2 N/A N/A "$reason" \
         "${file##*/}" "$state" "$start" "$end" "$([ "$state" = RUNNING ] && echo n1)" "${uid:-$(id -u)}"
     done ;;
@@ -69,6 +82,7 @@ case $program in
       *"show node") cat "$base/nodes" ;;
       *"show partition") cat "$base/partitions" ;;
       *"show reservation") cat "$base/reservations" ;;
+      *"show assoc_mgr flags=qos") [ ! -e "$base/qos" ] || cat "$base/qos" ;;
       *"show config") [ ! -e "$base/config" ] || cat "$base/config" ;;
       *"show job "*)
         file=$base/jobs/${all##* }

@@ -1,10 +1,8 @@
-/*  slurm_driver -- the backend `slurm` in the hands of a shell script, against a real cluster: orders on
- * standard input, events on standard output, one line each.
- *
+/*  slurm_driver -- the backend `slurm` driven by a shell script, against a real cluster: orders on standard input,
+ *  events on standard output, one line each.
  *      usage: slurm_driver SHARED SLURM_CONF USER [COMMANDS]
  *      start EPOCH GPUS NODES LIMIT_S FILE [NAME=VALUE of `slurm` …]     FILE: what to run
- *      adopt EPOCH | stop EPOCH grace|kill | log EPOCH | lease SECONDS | survey | quit
- */
+ *      adopt EPOCH | stop EPOCH grace|kill | log EPOCH | lease SECONDS | survey | quit */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -30,7 +28,8 @@ static void on_event(void *arg, const helio_aev_backend_t *event)
     (void)printf("%s %u id=%.*s exit=%d stopped=%d limit=%d started=%d run_ms=%llu reason=%.*s\n",
                  helio_backend_report_name(event->word), event->epoch, HELIO_TEXT_ARGS(event->local_id),
                  event->exit_code, event->stopped, event->limit_reached, event->started_wall_ms != 0,
-                 (unsigned long long)event->run_ms, HELIO_TEXT_ARGS(helio_cause_text(event->cause, event->explanation, why, sizeof why)));
+                 (unsigned long long)event->run_ms,
+                 HELIO_TEXT_ARGS(helio_cause_text(event->cause, event->explanation, why, sizeof why)));
     (void)fflush(stdout);
 }
 
@@ -39,13 +38,19 @@ static void on_capacity(void *arg, const helio_aev_capacity_t *capacity)
     (void)arg;
     for (uint32_t i = 0; i < capacity->pools.count; i++) {
         const helio_pool_capacity_t *pool = &capacity->pools.items[i];
-        (void)printf(
-            "capacity %.*s total=%u allocated=%u running=%u queued=%u free=", HELIO_TEXT_ARGS(pool->pool),
-            pool->gpus_total, pool->gpus_allocated, pool->jobs_running, pool->jobs_queued);
+        (void)printf("capacity %.*s total=%u allocated=%u running=%u queued=%u free=", HELIO_TEXT_ARGS(pool->pool),
+                     pool->gpus_total, pool->gpus_allocated, pool->jobs_running, pool->jobs_queued);
         for (uint32_t k = 0; k < pool->free_nodes.count; k++)
             (void)printf("%s%u", k ? "," : "", pool->free_nodes.items[k]);
         (void)printf("\n");
     }
+    (void)fflush(stdout);
+}
+
+static void on_survey(void *arg, const char *hindrance)
+{
+    (void)arg;
+    (void)printf("survey %s%s\n", hindrance ? "hindered: " : "complete", hindrance ? hindrance : "");
     (void)fflush(stdout);
 }
 
@@ -113,14 +118,24 @@ static void stop(driver_t *self, char **rest)
     self->backend->class->stop(self->backend, &order);
 }
 
+static void lease(driver_t *self, int64_t seconds)
+{
+    enum { NAMED = 16 }; /* the first epochs */
+    helio_attempt_ref_t attempts[NAMED];
+    for (uint32_t i = 0; i < NAMED; i++)
+        attempts[i] = (helio_attempt_ref_t){key_of(), i + 1};
+    helio_afx_lease_t granted = {.deadline_boot_ms = helio_clock_boot_ms() + seconds * 1000,
+                                 .attempts = {attempts, NAMED}};
+    (void)!self->backend->class->lease(self->backend, &granted, NULL);
+}
+
 static void show_log(driver_t *self, char **rest)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
     uint64_t next = 0;
     bool end = false;
     uint32_t epoch = number(rest);
-    helio_rc rc =
-        self->backend->class->log_read(self->backend, key_of(), epoch, 0, 65536, &out, &next, &end, NULL);
+    helio_rc rc = self->backend->class->log_read(self->backend, key_of(), epoch, 0, 65536, &out, &next, &end, NULL);
     (void)printf("log %u %s %zu bytes%s\n%s", epoch, helio_rc_name(rc), out.size, end ? ", all" : "",
                  out.data ? out.data : "");
     (void)fflush(stdout);
@@ -146,8 +161,7 @@ static void obey(driver_t *self, char *line)
     else if (strcmp(word, "survey") == 0)
         self->backend->class->survey(self->backend);
     else if (strcmp(word, "lease") == 0)
-        (void)!self->backend->class->lease(self->backend,
-                                           helio_clock_boot_ms() + (int64_t)number(&rest) * 1000, NULL);
+        lease(self, (int64_t)number(&rest));
     else if (strcmp(word, "quit") == 0)
         self->quit = true;
 }
@@ -165,8 +179,7 @@ static void turn(driver_t *self)
 {
     const helio_backend_class_t *class = self->backend->class;
     int64_t next_ms = class->next_ms(self->backend), left_ms = next_ms - helio_clock_boot_ms();
-    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                           {.fd = class->fd(self->backend), .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = class->fd(self->backend), .events = POLLIN}};
     (void)poll(fds, 2, left_ms <= 0 ? 0 : left_ms < 1000 ? (int)left_ms : 1000);
     if (fds[0].revents)
         hear(self);
@@ -181,6 +194,7 @@ int main(int argc, char **argv)
     }
     (void)setvbuf(stdin, NULL, _IONBF, 0);
     helio_user_rule_t user = {.tenant = HELIO_TEXT("*"),
+                              .shared = true,
                               .user = HELIO_TEXT("*"),
                               .unix_user = helio_text_of(argv[3]),
                               .allow_root = strcmp(argv[3], "root") == 0};
@@ -189,8 +203,7 @@ int main(int argc, char **argv)
                                .grace_ms = 3000,
                                .retention_ms = 1000,
                                .log_max_bytes = 1 << 20};
-    helio_pool_t pool = {
-        .name = HELIO_TEXT("h100"), .gpu = HELIO_TEXT("H100"), .nodes = 2, .gpus_per_node = 8};
+    helio_pool_t pool = {.name = HELIO_TEXT("h100"), .gpu = HELIO_TEXT("H100"), .nodes = 2, .gpus_per_node = 8};
     helio_site_profile_t site = {
         .name = HELIO_TEXT("lab"), .backend = HELIO_TEXT("slurm"), .pue = 1, .pools = {&pool, 1}};
     helio_slurm_settings_t settings = {.shared = helio_text_of(argv[1]),
@@ -207,7 +220,7 @@ int main(int argc, char **argv)
         .settings = &settings,
         .shim = HELIO_SHIM_PATH,
         .lease_margin_ms = 2000,
-        .sink = {.arg = &self, .on_event = on_event, .on_capacity = on_capacity}};
+        .sink = {.arg = &self, .on_event = on_event, .on_capacity = on_capacity, .on_survey = on_survey}};
     helio_error_t err = {0};
     if (helio_slurm_new(&options, &self.backend, &err)) {
         (void)fprintf(stderr, "slurm_driver: %s\n", err.text);

@@ -1,4 +1,4 @@
-/*  decisions.c -- what is written of an evaluation, and why a class waits. */
+/*  decisions.c -- what is stored of an evaluation, and why a class waits. */
 #include "broker/core/decide/decisions.h"
 
 #include <stdlib.h>
@@ -12,16 +12,18 @@
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/reservations.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
-#include "broker/core/state/text.h"
 #include "broker/core/state/why.h"
 #include "federation/base/clock.h"
+#include "federation/energy/power.h"
+#include "federation/policy/prices.h"
 
-enum { DECISION_REUSE_MS = 60000 }; /* an unchanged evaluation of a class is not written again before */
+enum { DECISION_REUSE_MS = 60000 }; /* an unchanged evaluation of a class is written again after this time */
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
@@ -37,7 +39,7 @@ static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, h
         hash = helio_hash(hash, &o->c.now.score_micro_usd, sizeof o->c.now.score_micro_usd);
         if (o == e->preempts)
             hash = helio_hash(hash, &e->loss_micro_usd, sizeof e->loss_micro_usd);
-        if (!e->waits && o < e->chosen) { /* better, and passed over: that must be written */
+        if (!e->waits && o < e->chosen) { /* better than the chosen one, and passed over: that must be written */
             helio_rejection_t against = core_pending_rejection(self, e->class, o, NULL);
             hash = helio_hash(hash, &against, sizeof against);
         }
@@ -47,7 +49,7 @@ static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, h
     return hash;
 }
 
-/*  The plan that a candidate is shown with: where a start is waited for, its own best one. */
+/*  The plan that a candidate is shown with: if a later start is waited for, the candidate's own best start. */
 static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
 {
     if (!e->waits || !o->c.later.start_ms)
@@ -57,12 +59,25 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
-/*  As sentences show them: a cost that is shown like its bound is told as just above it. */
+/*  Sentences show whole cents and grams. */
+enum { CENT_MICRO_USD = 10000, GRAM_MG = 1000 };
+
+static bool is_shown_above(int64_t value, int64_t bound, int64_t unit)
+{
+    return (value + unit / 2) / unit > (bound + unit / 2) / unit;
+}
+
+static int64_t high_cost(const option_t *o)
+{
+    return o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd;
+}
+
+/*  The numbers as sentences show them. A cost that is shown like its limit is described as just above it. */
 static helio_detail_t above_cost(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o)
 {
-    int64_t cost = o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd, bound = (int64_t)want->max_cost_micro_usd;
+    int64_t cost = high_cost(o), bound = (int64_t)want->max_cost_micro_usd;
     helio_value_t until = helio_value_number(o->c.not_before_ms);
-    if ((cost + 5000) / 10000 == (bound + 5000) / 10000)
+    if (!is_shown_above(cost, bound, CENT_MICRO_USD))
         return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound),
                            until);
     return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound), until);
@@ -76,7 +91,7 @@ static helio_detail_t above_carbon(helio_broker_core_t *self, const helio_requir
         return HELIO_DETAIL0(HELIO_DETAIL_CARBON_UNKNOWN);
     if (!o->c.now.energy_j)
         return o->c.not_before_ms ? CORE_DETAIL(self, HELIO_DETAIL_BOUND_ENDS, until) : (helio_detail_t){0};
-    if ((intensity + 500) / 1000 <= (bound + 500) / 1000)
+    if (!is_shown_above((int64_t)intensity, (int64_t)bound, GRAM_MG))
         return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
                            helio_value_number((int64_t)bound), until);
     return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
@@ -98,7 +113,7 @@ static helio_details_t cap_details(helio_broker_core_t *self, const job_class_t 
     return want->data.count && fits ? core_transfer_details(self, want, o->site, o->pool) : (helio_details_t){0};
 }
 
-/*  Why not there, whatever the score says. */
+/*  Why the job does not go there, whatever the score. */
 static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluation_t *e, const option_t *o, bool later,
                                         helio_details_t *ret_details)
 {
@@ -114,12 +129,33 @@ static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluat
         *ret_details = pending;
     bool passed_over = against == HELIO_REJECTION_NONE && e->chosen && !e->waits && o < e->chosen;
     if (passed_over && core_is_doubtful(self, e->class, o))
-        *ret_details = CORE_WHY0(self, HELIO_DETAIL_PASSED_OVER);
+        *ret_details =
+            core_why(self, HELIO_DETAIL0(o->site->stale ? HELIO_DETAIL_SITE_LATE : HELIO_DETAIL_FAILED_THERE));
     return against;
 }
 
-static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const evaluation_t *e,
-                                           const option_t *o, uint32_t rank)
+/*  Figures of the candidate that its site does not give. */
+static void add_assumptions(helio_broker_core_t *self, const option_t *o, helio_details_t *details)
+{
+    const helio_pool_t *pool = &o->pool->info;
+    if (!o->c.gpus_per_node)
+        return;
+    if (o->price_unknown)
+        core_why_add(self, details,
+                     CORE_DETAIL(self, HELIO_DETAIL_PRICE_UNKNOWN, helio_value_text(pool->name),
+                                 helio_value_number(o->unknown_micro_usd)));
+    if (helio_pool_power_is_assumed(pool))
+        core_why_add(self, details,
+                     CORE_DETAIL(self, HELIO_DETAIL_POWER_ASSUMED, helio_value_text(pool->gpu),
+                                 helio_value_number((int64_t)helio_pool_watts(pool, 1))));
+    if (!core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
+        core_why_add(self, details,
+                     CORE_DETAIL(self, HELIO_DETAIL_CARBON_ASSUMED,
+                                 helio_value_number((int64_t)HELIO_UNKNOWN_G_PER_KWH * 1000)));
+}
+
+static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const evaluation_t *e, const option_t *o,
+                                           uint32_t rank)
 {
     const helio_plan_t *plan = shown(self, e, o);
     const pool_t *pool = o->pool;
@@ -130,8 +166,10 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     details = expected_use ? e->preempts_details : against;
     if (expected_use)
         core_why_join(self, &details, &against);
+    if (rejection == HELIO_REJECTION_NONE)
+        add_assumptions(self, o, &details);
     int64_t now_ms = core_judged_ms(self, e->class);
-    int64_t start_ms = expected_use             ? e->preempts_at_ms
+    int64_t start_ms = expected_use         ? e->preempts_at_ms
                        : later              ? plan->start_ms
                        : o->c.not_before_ms ? o->c.not_before_ms
                                             : now_ms;
@@ -163,7 +201,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     };
 }
 
-/*  The chosen one first. */
+/*  The chosen candidate comes first. */
 static helio_row_candidate_t *candidate_rows(helio_broker_core_t *self, const evaluation_t *e)
 {
     helio_row_candidate_t *rows = helio_arena_alloc(self->effects->arena, e->count, sizeof *rows);
@@ -181,8 +219,8 @@ static helio_row_candidate_t *candidate_rows(helio_broker_core_t *self, const ev
     return rows;
 }
 
-static helio_row_decision_t decision_row(helio_broker_core_t *self, const evaluation_t *e,
-                                         helio_reason_t reason, const helio_details_t *details)
+static helio_row_decision_t decision_row(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                                         const helio_details_t *details)
 {
     const option_t *basis = e->chosen ? e->chosen : e->count ? &e->options[0] : NULL;
     return (helio_row_decision_t){
@@ -210,15 +248,13 @@ void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, hel
             (helio_planned_candidate_t){rows[i], core_site_find(self, rows[i].site)->profile.backend};
 }
 
-/*  Writes the decision and its candidates, the chosen one first, unless the last written one says the same.
- */
+/*  Writes the decision and its candidates, the chosen one first, unless the last one written is the same. */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
                          const helio_details_t *details)
 {
     job_class_t *class = e->class;
     uint64_t hash = options_hash(self, e, reason);
-    if (class->decision_id && class->decision_hash == hash &&
-        self->now_ms - class->decision_ms < DECISION_REUSE_MS) {
+    if (class->decision_id && class->decision_hash == hash && self->now_ms - class->decision_ms < DECISION_REUSE_MS) {
         e->decision_id = class->decision_id;
         return;
     }
@@ -255,7 +291,7 @@ void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reaso
     core_emit(self, HELIO_BROKER_FX_ROW_CLASS, &row);
 }
 
-/* ---- why it waits -------------------------------------------------------------------------------------- */
+/* ---- why it waits ------------------------------------------------------------------------------------------ */
 
 static helio_value_t site_of(const option_t *option)
 {
@@ -267,20 +303,37 @@ static helio_value_t pool_of(const option_t *option)
     return helio_value_text(option->pool->info.name);
 }
 
+/*  With the transfer of its data, as the table of candidates shows them. */
+static int64_t total_cost(const option_t *option, const helio_plan_t *plan)
+{
+    return plan->cost_micro_usd + option->c.transfer.egress_micro_usd;
+}
+
+static int64_t total_carbon(const option_t *option, const helio_plan_t *plan)
+{
+    return (int64_t)plan->carbon_mg + (int64_t)option->c.transfer.carbon_mg;
+}
+
 static helio_details_t window_details(helio_broker_core_t *self, const evaluation_t *e)
 {
     const option_t *chosen = e->chosen, *now = e->feasible ? &e->options[0] : NULL;
-    helio_details_t why = CORE_WHY(self, HELIO_DETAIL_WINDOW_AT, site_of(chosen), pool_of(chosen),
-                                   helio_value_number(chosen->c.later.start_ms));
+    helio_details_t why =
+        core_why(self, core_window_detail(self, chosen->site, chosen->pool, chosen->c.later.start_ms));
     if (now) {
-        int64_t saved = now->c.now.score_micro_usd - chosen->c.later.score_micro_usd;
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_WINDOW_SAVES, helio_value_number(saved), site_of(now),
-                                             pool_of(now)));
+        const helio_plan_t *then = &chosen->c.later;
+        int64_t saved = now->c.now.score_micro_usd - then->score_micro_usd;
+        int64_t usd = total_cost(now, &now->c.now) - total_cost(chosen, then);
+        int64_t carbon = total_carbon(now, &now->c.now) - total_carbon(chosen, then);
+        core_why_add(
+            self, &why,
+            CORE_DETAIL(self, HELIO_DETAIL_WINDOW_SAVES, helio_value_number(saved), site_of(now), pool_of(now),
+                        helio_value_number(usd > 0 ? usd : 0), helio_value_number(usd < 0 ? -usd : 0),
+                        helio_value_number(carbon > 0 ? carbon : 0), helio_value_number(carbon < 0 ? -carbon : 0)));
     }
     return why;
 }
 
-/*  The first pool that could take it, were it not for what its site reserves. */
+/*  The first pool that could take it, but for what its site reserves. */
 static helio_detail_t site_window_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
 {
     for (uint32_t i = 0; i < e->feasible; i++) {
@@ -304,7 +357,7 @@ static helio_details_t capacity_details(helio_broker_core_t *self, const evaluat
     return why;
 }
 
-/*  Its quota would hold it there, too, once the site takes work again. */
+/*  The quota would also keep the job from this pool once the site accepts work again. */
 static helio_details_t quota_besides(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
 {
     uint32_t gpus = core_option_gpus(e->class, o);
@@ -312,16 +365,15 @@ static helio_details_t quota_besides(helio_broker_core_t *self, const evaluation
     return shut && gpus > core_quota_left(e->class) ? core_quota_details(self, e->class, gpus) : (helio_details_t){0};
 }
 
-/*  Nothing may start now. The mildest group of rejections is what it waits for: the first site to take it
- * will be one of those. Of caps, the one that ends first. */
-static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluation_t *e,
-                                       helio_details_t *ret_details, int64_t *ret_expected_ms)
+/*  Nothing can start now. The class waits for the mildest group of rejections, because the first site to accept it will
+ *  be one of those; among caps, for the one that ends first. */
+static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *ret_details,
+                                       int64_t *ret_expected_ms)
 {
     const option_t *mildest = &e->options[0];
     for (uint32_t i = 1; i < e->count; i++) {
         const option_t *o = &e->options[i];
-        helio_reason_t a = helio_rejection_group(o->c.rejection),
-                       b = helio_rejection_group(mildest->c.rejection);
+        helio_reason_t a = helio_rejection_group(o->c.rejection), b = helio_rejection_group(mildest->c.rejection);
         bool sooner = a == b && o->c.not_before_ms &&
                       (!mildest->c.not_before_ms || o->c.not_before_ms < mildest->c.not_before_ms);
         if (a > b || sooner)
@@ -341,6 +393,44 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
     const helio_details_t besides = quota_besides(self, e, mildest);
     core_why_join(self, ret_details, &besides);
     return reason;
+}
+
+/*  The pool that comes nearest to the bound; NULL = the bound rejects none, or the figure is not known. */
+static const option_t *nearest(helio_broker_core_t *self, const evaluation_t *e, helio_rejection_t cap)
+{
+    const option_t *best = NULL;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const option_t *o = &e->options[i];
+        if (o->c.rejection != cap)
+            continue;
+        if (cap == HELIO_REJECTION_CARBON_CAP && !core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
+            continue;
+        bool less = best && (cap == HELIO_REJECTION_COST_CAP ? high_cost(o) < high_cost(best)
+                                                             : o->c.high_mg_per_kwh < best->c.high_mg_per_kwh);
+        best = !best || less ? o : best;
+    }
+    return best;
+}
+
+void core_bounds_details(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *why)
+{
+    const helio_requirement_t *want = &e->class->want;
+    const option_t *cost = nearest(self, e, HELIO_REJECTION_COST_CAP),
+                   *carbon = nearest(self, e, HELIO_REJECTION_CARBON_CAP);
+    int64_t max_cost = (int64_t)want->max_cost_micro_usd, max_carbon = (int64_t)want->max_carbon_mg_per_kwh;
+    if (cost && is_shown_above(high_cost(cost), max_cost, CENT_MICRO_USD))
+        core_why_add(self, why,
+                     CORE_DETAIL(self, HELIO_DETAIL_COST_AT_LEAST, helio_value_number(high_cost(cost)), site_of(cost),
+                                 helio_value_number(max_cost)));
+    else if (cost)
+        core_why_add(self, why, above_cost(self, want, cost));
+    if (carbon && is_shown_above((int64_t)carbon->c.high_mg_per_kwh, max_carbon, GRAM_MG))
+        core_why_add(
+            self, why,
+            CORE_DETAIL(self, HELIO_DETAIL_CARBON_AT_LEAST, helio_value_number((int64_t)carbon->c.high_mg_per_kwh),
+                        site_of(carbon), helio_value_number(max_carbon)));
+    else if (carbon)
+        core_why_add(self, why, above_carbon(self, want, carbon));
 }
 
 helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *ret_details,

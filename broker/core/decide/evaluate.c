@@ -1,16 +1,17 @@
-/*  evaluate.c -- every pool judged for a class, and the choice among them.
+/*  evaluate.c -- judges every pool for a class, and chooses among them.
  *
- *  Verdicts of a class that waits are kept while what they rest on stands: the five minutes, profiles,
- * series, who is in session. What is free is not among them: it is asked of the pool each time.
- */
+ *  The verdicts of a waiting class are cached while what they depend on stands: the scoring step (HELIO_SCORE_STEP_MS),
+ *  profiles, series, which sites have a session. Free capacity is not part of it: the pool is asked each time. */
 #include "broker/core/decide/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/core/decide/gangs.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/holds/site_windows.h"
@@ -19,12 +20,11 @@
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/option.h"
-#include "broker/core/state/order.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/queues.h"
 
 struct evaluator {
-    option_t *scratch; /* of an evaluation that is not kept */
+    option_t *scratch; /* of an evaluation that is not cached */
     uint32_t capacity;
 };
 
@@ -74,32 +74,81 @@ static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *sit
     helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, wall_ms, &no_link);
     helio_site_now_t now = {
         .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
+        .away = core_site_is_away(self, site),
         .draining = site->draining,
         .wall_ms = wall_ms,
         .pool_forecast = core_pool_forecast(self, site, pool),
         .extras = {.stale = site->stale, .transfer = transfer, .no_link = no_link},
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
+        .objective = self->options.objective,
     };
-    option_t option = {site, pool, helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
-                       helio_text_is(class->want.home, site->name), site->facts, 0};
+    option_t option = {site,
+                       pool,
+                       helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
+                       helio_text_is(class->want.home, site->name),
+                       site->facts,
+                       0,
+                       false,
+                       0};
+    option.price_unknown = option.c.gpus_per_node && !helio_pool_forecast_has_price(now.pool_forecast, &pool->info);
     if (class->want.gpus_any)
         option.c.ask = 0;
     core_overflow_judge(self, class, &option);
     return option;
 }
 
-/*  Of a class that looks ahead, and of one that waits already: it will be judged again with every summary.
- * With a deadline, what may start now changes with the clock; and a plan's class is not there any more
- * afterwards. */
+static void add_risk(helio_plan_t *plan, int64_t micro_usd)
+{
+    plan->terms[HELIO_TERM_RISK] += micro_usd;
+    plan->score_micro_usd += micro_usd;
+}
+
+/*  A price that nobody gives may be any. It is taken for just above the dearest that is known of the job's candidates, so that
+ *  it makes no pool the cheapest; if none is known, money decides nothing. */
+static void weigh_unknown_prices(const helio_broker_core_t *self, evaluation_t *e)
+{
+    if (!helio_objective_counts(self->options.objective, HELIO_TERM_MONEY))
+        return;
+    int64_t dearest = -1;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const option_t *option = &e->options[i];
+        int64_t money = option->c.now.terms[HELIO_TERM_MONEY] > 0 ? option->c.now.terms[HELIO_TERM_MONEY] : 0;
+        if (!option->price_unknown && option->c.run_ms)
+            dearest = money > dearest ? money : dearest;
+    }
+#ifdef HELIO_MUTANT_unknown_price_is_cheap
+    dearest = -1;
+#endif
+    for (uint32_t i = 0; i < e->count; i++) {
+        option_t *option = &e->options[i];
+        if (!option->price_unknown || !option->c.run_ms)
+            continue;
+        int64_t more = dearest + 1 - option->unknown_micro_usd;
+        option->unknown_micro_usd += more;
+        add_risk(&option->c.now, more);
+        if (option->c.later.start_ms)
+            add_risk(&option->c.later, more);
+    }
+}
+
+static void order(const helio_broker_core_t *self, evaluation_t *e)
+{
+    weigh_unknown_prices(self, e);
+    qsort(e->options, e->count, sizeof *e->options, by_preference);
+}
+
+/*  For a class that can wait for a later start, and one that waits already, because every summary leads to another
+ *  evaluation. With a deadline, what can start now changes with the clock. The class of a plan does not exist
+ *  afterwards. */
 static bool is_cached(const helio_broker_core_t *self, const job_class_t *class)
 {
     if (class->deferred_round == self->rounds)
-        return true; /* asked again in this very round */
+        return true; /* asked again in this same round */
     return class->refs && !class->want.deadline_wall_ms &&
            (class->want.free_until_ms > self->wall_ms || class->reason != HELIO_REASON_NONE);
 }
 
-/*  Room for the verdicts: the class's own if they are to be kept. */
+/*  Memory for the verdicts: the class's own if they are cached. */
 static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint32_t count, bool cached)
 {
     option_t *options;
@@ -115,7 +164,7 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
         self->evaluator->scratch = helio_grow(self->evaluator->scratch, count, sizeof *options);
         self->evaluator->capacity = count;
     }
-    class->options_step = 0; /* what was kept before is not brought up to date any more */
+    class->options_step = 0; /* the earlier cache is no longer valid */
     return self->evaluator->scratch;
 }
 
@@ -129,10 +178,10 @@ static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool cached)
         for (uint32_t i = 0; i < site->pool_count; i++)
             *option++ = judge(self, e->class, site, &site->pools[i]);
     if (e->count)
-        qsort(e->options, e->count, sizeof *e->options, by_preference);
+        order(self, e);
 }
 
-/*  Kept ones: those of sites that changed since. */
+/*  Cached verdicts: judges again those of sites that changed since. */
 static void judge_changed(helio_broker_core_t *self, evaluation_t *e)
 {
     job_class_t *class = e->class;
@@ -150,14 +199,14 @@ static void judge_changed(helio_broker_core_t *self, evaluation_t *e)
         changed = true;
     }
     if (changed)
-        qsort(e->options, e->count, sizeof *e->options, by_preference);
+        order(self, e);
 }
 
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
 {
     evaluation_t e = {.class = class};
     bool cached = is_cached(self, class);
-    /* what bringing data costs rests on other sites, too */
+    /* the costs of a transfer also depend on other sites */
     bool stands = !class->want.data.count || class->options_facts == self->facts_version;
     if (cached && stands && class->options && class->options_pools == self->pools_version &&
         class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS)
@@ -166,7 +215,7 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
         judge_all(self, &e, cached);
     while (e.feasible < e.count && e.options[e.feasible].c.rejection == HELIO_REJECTION_NONE)
         e.feasible++;
-    for (uint32_t i = 0; i < e.count; i++)
+    for (uint32_t i = 0; i < e.count && class->overflow; i++)
         e.alive |= helio_overflow_is_alive(&e.options[i].c) ? UINT32_C(1) << e.options[i].step : 0;
     return e;
 }
@@ -176,11 +225,6 @@ evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, cons
 {
     *ret_class = core_class_of_ask(ask, in_place_of);
     return core_evaluate(self, ret_class);
-}
-
-bool core_is_at_priority_level(const job_class_t *class, const option_t *option)
-{
-    return core_queue_priority_at(class->queue, option->site->profile.region) >= class->priority_level;
 }
 
 static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
@@ -193,11 +237,9 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
                core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node, class->judged_ms) > 0;
     return self->now_ms >= pool->penalty_until_ms && !core_overflow_is_closed(class, option) &&
            option->site->unanswered < self->options.offers_unanswered_max &&
-           core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
-                          want->memory_bytes) &&
+           core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes) &&
            core_option_gpus(class, option) <= core_quota_left(class) && core_budget_allows(self, class, option) &&
-           (core_preempt_holds(self, class, pool) ||
-            core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
+           (core_preempt_holds(self, class, pool) || core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
            core_preempt_allows(self, class, pool, option->c.gpus_per_node) &&
            core_site_window_allows(self, class, pool, option->c.gpus_per_node, (freed_gpus_t){0});
 }
@@ -215,15 +257,14 @@ static double free_share(const pool_t *pool)
     return total > 0 ? left / total : 0;
 }
 
-/*  Among equally good options (same alternative, same score, neither home) the one with the largest free
- * share. */
 /*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */
 bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     return self->now_ms < option->pool->doubtful_until_ms || option->site->stale ||
-           (option->pool == class->doubtful && self->now_ms < class->doubtful_until_ms);
+           core_class_doubts(class, option->pool, self->now_ms);
 }
 
+/*  Among equally good options (same step, alternative and score) the home site, else the largest free share. */
 static const option_t *choose_among(helio_broker_core_t *self, const evaluation_t *e, bool doubtful_too)
 {
     for (uint32_t i = 0; i < e->feasible;) {
@@ -269,11 +310,10 @@ static const option_t *choose_later(helio_broker_core_t *self, const evaluation_
             continue;
         bool held = class->window.pool == option->pool && class->window.start_ms == later->start_ms;
         int64_t rank = helio_choice_rank(later, beside, wall_ms, held);
-        if (rank >= best_rank ||
-            (now && helio_choice_worth(later, beside, wall_ms, held) >= beside->score_micro_usd))
+        if (rank >= best_rank || (now && helio_choice_worth(later, beside, wall_ms, held) >= beside->score_micro_usd))
             continue;
-        uint32_t room = core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node,
-                                         later->start_ms);
+        uint32_t room =
+            core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node, later->start_ms);
         room = core_budget_room(self, class, option, later, room);
         if (!room)
             continue;
@@ -308,50 +348,17 @@ bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, con
     return false;
 }
 
-/*  It would never find its room while smaller ones pass it: several nodes, or a whole one; and more than one GPU of a
- * tenant that is owed some. */
-static bool is_gang(const job_class_t *class, const option_t *option)
-{
-    return class->want.nodes > 1 || (option->c.gpus_per_node > 1 && core_is_below_guarantee(class)) ||
-           (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
-}
-
-/*  The first gang in line for a pool gets a reservation where it is expected to start first. */
-static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
-{
-    job_class_t *class = e->class;
-    for (uint32_t i = 0; i < e->feasible; i++) {
-        const option_t *option = &e->options[i];
-        const reservation_t *held = &option->pool->reservation;
-        bool taken = held->class && held->class->id != class->id && held->class->waiting;
-        if (taken || !is_gang(class, option) || !core_is_at_priority_level(class, option) ||
-            core_overflow_is_closed(class, option) ||
-            core_site_window_excludes(class, option->pool, option->c.gpus_per_node) ||
-            core_option_gpus(class, option) > core_quota_left(class) || !core_budget_allows(self, class, option))
-            continue;
-        reservation_t found;
-        int64_t at_ms =
-            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, &found);
-        if (at_ms && (!e->reserved || at_ms < e->reservation.at_ms)) {
-            e->reserved = option;
-            e->reservation = found;
-        }
-    }
-}
-
-/*  Would it wait for that start even if the best pool of all had room now? Then it waits for the window, not
- * for room. */
-static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e,
-                                 const option_t *later)
+/*  Whether it would wait for that start even if the best pool of all had capacity now. Then it waits for the window,
+ *  not for capacity. */
+static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e, const option_t *later)
 {
     const helio_plan_t *now = &e->options[0].c.now;
     const window_t *window = &e->class->window;
     bool held = window->pool == later->pool && window->start_ms == later->c.later.start_ms;
-    return !e->feasible ||
-           helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
+    return !e->feasible || helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
 }
 
-/*  The least of what it may be placed with, if the quota leaves less than that. */
+/*  The least that it can be placed with, if that exceeds its quota; else 0. */
 static uint32_t capped_gpus(const evaluation_t *e)
 {
     uint32_t least = UINT32_MAX;
@@ -362,7 +369,7 @@ static uint32_t capped_gpus(const evaluation_t *e)
     return e->feasible && least > core_quota_left(e->class) ? least : 0;
 }
 
-/*  Of those that its quota allows, the one that its budgets would allow first; NULL: they allow some. */
+/*  Of the options that its quota allows, the one that its budgets would allow first; NULL: they allow one now. */
 static const option_t *over_budget(helio_broker_core_t *self, const evaluation_t *e, shortage_t *ret_shortage)
 {
     const account_t *account = e->class->account;
@@ -397,5 +404,5 @@ void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *cho
     e->capped_gpus = e->waits ? 0 : capped_gpus(e);
     e->over_budget = e->waits || e->capped_gpus ? NULL : over_budget(self, e, &e->shortage);
     if (!e->waits)
-        find_reservation(self, e);
+        core_gang_find_reservation(self, e);
 }

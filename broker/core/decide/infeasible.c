@@ -1,11 +1,11 @@
-/*  infeasible.c -- what no site could run, even empty, in words: what each site has, and what would fit.
+/*  infeasible.c -- why no site could run a job, even empty: what each site has, and what would fit.
  *
- *  What would fit is tried by the filter itself before it is said.
- */
+ *  What would fit is tested by the filter itself before it is suggested. */
 #include "broker/core/decide/infeasible.h"
 
 #include <string.h>
 
+#include "broker/core/decide/names.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/why.h"
@@ -46,6 +46,16 @@ static helio_detail_t gpu_of(helio_broker_core_t *self, const helio_requirement_
                        helio_value_number(by_memory ? (int64_t)pool->gpu_memory_bytes : 0));
 }
 
+static helio_detail_t names_of(helio_broker_core_t *self, const helio_requirement_t *want, const helio_pool_t *pool)
+{
+    helio_missing_name_t missing = helio_choice_missing_name(want, pool);
+    uint32_t count = missing.names.size > 0;
+    for (uint32_t i = 0; i < missing.names.size; i++)
+        count += missing.names.data[i] == ',';
+    return CORE_DETAIL(self, HELIO_DETAIL_NAMES_ARE, helio_value_text(missing.option), helio_value_text(missing.value),
+                       (helio_value_t){.number = count, .text = missing.names});
+}
+
 helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                       const helio_pool_t *pool, helio_rejection_t rejection)
 {
@@ -65,6 +75,8 @@ helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_req
         return CORE_DETAIL(self, HELIO_DETAIL_SHARING_IS, helio_value_string(helio_sharing_name(pool->sharing)));
     case HELIO_REJECTION_NO_USER_MAPPING:
         return CORE_DETAIL(self, HELIO_DETAIL_NO_UNIX_USER, helio_value_text(want->tenant));
+    case HELIO_REJECTION_NO_SUCH_NAME:
+        return names_of(self, want, pool);
     default:
         return (helio_detail_t){0};
     }
@@ -72,8 +84,7 @@ helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_req
 
 /* ---- what would fit ------------------------------------------------------------------------------------ */
 
-/*  The most that the pool could take of what is asked for. In `ret_ask` what it asks of GPUs, which `ret`
- * views. */
+/*  The most of the request that the pool could take. *ret_ask: its GPUs, which *ret has a view of. */
 static bool fit_to(const helio_requirement_t *want, const site_t *site, const helio_pool_t *pool,
                    helio_gpu_ask_t *ret_ask, helio_requirement_t *ret)
 {
@@ -85,8 +96,8 @@ static bool fit_to(const helio_requirement_t *want, const site_t *site, const he
         if (!count)
             return false;
         uint64_t nodes = (total + count - 1) / count;
-        *ret_ask = (helio_gpu_ask_t){
-            .model = helio_gpu_model(pool->gpu), .mig = helio_gpu_slice(pool->gpu), .count = count};
+        *ret_ask =
+            (helio_gpu_ask_t){.model = helio_gpu_model(pool->gpu), .mig = helio_gpu_slice(pool->gpu), .count = count};
         ret->gpus.items = ret_ask;
         ret->gpus.count = 1;
         ret->nodes = nodes < nodes_of(pool) ? (uint32_t)nodes : nodes_of(pool);
@@ -111,9 +122,8 @@ static bool asks_for(const helio_requirement_t *want, helio_text_t gpu)
     return false;
 }
 
-/*  The more of it the better, of a model that it asks for before others; 0 = nothing would. */
-static uint64_t worth(const helio_requirement_t *want, const helio_requirement_t *fit,
-                      const helio_pool_t *pool)
+/*  The larger the better; a model that is asked for comes before others; 0 = nothing fits. */
+static uint64_t worth(const helio_requirement_t *want, const helio_requirement_t *fit, const helio_pool_t *pool)
 {
     uint64_t gpus = fit->gpus.count ? fit->gpus.items[0].count : 0;
     uint64_t same = asks_for(want, pool->gpu),
@@ -121,53 +131,62 @@ static uint64_t worth(const helio_requirement_t *want, const helio_requirement_t
     return 1 + fit->nodes * (gpus ? gpus : 1) + (whole << 40) + (same << 41);
 }
 
-const char *core_infeasible_remedy(helio_broker_core_t *self, const helio_requirement_t *want,
-                               helio_requirement_t *ret_fit, const char **ret_site)
+/*  What changes of `want`, as the parameters of WOULD_FIT. Memory in whole GB, rounded down: a job file with that size
+ *  fits. */
+static void changes_of(helio_broker_core_t *self, const helio_requirement_t *want, const helio_requirement_t *fit,
+                       const char *site, helio_value_t ret_values[6])
+{
+    const helio_gpu_ask_t *ask = fit->gpus.count ? &fit->gpus.items[0] : NULL;
+    const char *gpu = ask ? core_printf(self, "%.*s%s%.*s", HELIO_TEXT_ARGS(ask->model), ask->mig.size ? "/" : "",
+                                        HELIO_TEXT_ARGS(ask->mig))
+                          : "";
+    ret_values[0] = helio_value_string(gpu);
+    ret_values[1] = helio_value_number(ask ? ask->count : 0);
+    ret_values[2] = helio_value_number(fit->nodes != want->nodes ? fit->nodes : 0);
+    ret_values[3] = helio_value_number(fit->cpus != want->cpus ? fit->cpus : 0);
+    ret_values[4] = helio_value_number(fit->memory_bytes != want->memory_bytes ? (int64_t)(fit->memory_bytes / GB) : 0);
+    ret_values[5] = helio_value_string(site);
+}
+
+helio_detail_t core_infeasible_remedy(helio_broker_core_t *self, const helio_requirement_t *want,
+                                      helio_detail_code_t code, helio_requirement_t *ret_fit)
 {
     uint64_t best = 0;
+    const char *best_site = "";
     helio_gpu_ask_t *asks = helio_arena_alloc(self->effects->arena, 2, sizeof *asks);
     for (const site_t *site = self->sites; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count; i++) {
             helio_requirement_t fit;
             bool fits = fit_to(want, site, &site->pools[i].info, &asks[0], &fit);
             uint64_t value = fits ? worth(want, &fit, &site->pools[i].info) : 0;
-            if (value < best || !value || (value == best && strcmp(site->name, *ret_site) > 0))
+            if (value < best || !value || (value == best && strcmp(site->name, best_site) > 0))
                 continue;
             best = value;
             asks[1] = asks[0];
             *ret_fit = fit;
-            *ret_site = site->name;
+            best_site = site->name;
         }
     if (!best)
-        return "";
-    const char *text = "";
-    if (ret_fit->gpus.count) {
+        return CORE_NO_DETAIL;
+    if (ret_fit->gpus.count)
         ret_fit->gpus.items = &asks[1];
-        text = core_printf(self, "`gpu: %.*s%s%.*s:%u`", HELIO_TEXT_ARGS(asks[1].model),
-                           asks[1].mig.size ? "/" : "", HELIO_TEXT_ARGS(asks[1].mig), asks[1].count);
-    }
-    if (ret_fit->nodes != want->nodes)
-        text = core_printf(self, "%s%s`nodes: %u`", text, text[0] ? ", " : "", ret_fit->nodes);
-    if (ret_fit->cpus != want->cpus)
-        text = core_printf(self, "%s%s`cpus: %u`", text, text[0] ? ", " : "", ret_fit->cpus);
-    if (ret_fit->memory_bytes != want->memory_bytes)
-        text = core_printf(self, "%s%s`memory: %lluGB`", text, text[0] ? ", " : "",
-                           (unsigned long long)(ret_fit->memory_bytes / GB));
-    return text;
+    helio_value_t values[6];
+    changes_of(self, want, ret_fit, best_site, values);
+    return helio_detail_make(self->effects->arena, code, values, code == HELIO_DETAIL_WOULD_FIT ? 6 : 5);
 }
 
 /* ---- why nowhere --------------------------------------------------------------------------------------- */
 
-/*  At which sites a pool is rejected for that; code NONE: at none. */
-static helio_detail_t rejected_at(helio_broker_core_t *self, const helio_requirement_t *want, helio_rejection_t rejection)
+/*  The sites that have a pool with this rejection; code NONE: no site. */
+static helio_detail_t rejected_at(helio_broker_core_t *self, const helio_requirement_t *want,
+                                  helio_rejection_t rejection)
 {
     const char *names = "";
     uint32_t count = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next) {
         bool there = false;
         for (uint32_t i = 0; i < site->pool_count; i++)
-            there = there ||
-                    helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection == rejection;
+            there = there || helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection == rejection;
         if (there && count++ < SITES_NAMED)
             names = core_printf(self, "%s%s%s", names, names[0] ? "," : "", site->name);
     }
@@ -177,7 +196,7 @@ static helio_detail_t rejected_at(helio_broker_core_t *self, const helio_require
                        (helio_value_t){.number = count, .text = helio_text_of(names)});
 }
 
-/*  The largest of what is too small, as far as that is why. */
+/*  The largest of what is too small, if that is the reason. */
 static helio_detail_t largest(helio_broker_core_t *self, const helio_requirement_t *want)
 {
     uint32_t gpus = 0, nodes = 0, cpus = 0, least_gpus = UINT32_MAX;
@@ -190,8 +209,7 @@ static helio_detail_t largest(helio_broker_core_t *self, const helio_requirement
             gpus = pool->gpus_per_node > gpus ? pool->gpus_per_node : gpus;
             nodes = nodes_of(pool) > nodes ? nodes_of(pool) : nodes;
             cpus = pool->cpus_per_node > cpus ? pool->cpus_per_node : cpus;
-            memory_bytes =
-                pool->memory_bytes_per_node > memory_bytes ? pool->memory_bytes_per_node : memory_bytes;
+            memory_bytes = pool->memory_bytes_per_node > memory_bytes ? pool->memory_bytes_per_node : memory_bytes;
         }
     for (uint32_t i = 0; i < want->gpus.count; i++)
         least_gpus = want->gpus.items[i].count < least_gpus ? want->gpus.items[i].count : least_gpus;
@@ -227,6 +245,42 @@ static helio_detail_t models(helio_broker_core_t *self)
                  : HELIO_DETAIL0(HELIO_DETAIL_NO_GPU_ANYWHERE);
 }
 
+/*  Adds those words of `values` that `names` does not have, up to a few; *count is of all of them. */
+static const char *join(helio_broker_core_t *self, const char *names, helio_text_t values, uint32_t *count)
+{
+    for (uint32_t at = 0, end; at < values.size; at = end + 1) {
+        for (end = at; end < values.size && values.data[end] != ',';)
+            end++;
+        const char *word = core_printf(self, ",%.*s,", (int)(end - at), values.data + at);
+        if (end == at || strstr(core_printf(self, ",%s,", names), word))
+            continue;
+        if ((*count)++ < MODELS_NAMED)
+            names = core_printf(self, "%s%s%.*s", names, names[0] ? "," : "", (int)(end - at), values.data + at);
+    }
+    return names;
+}
+
+/*  What the clusters that could run it have instead of the name. */
+static helio_detail_t no_such_name(helio_broker_core_t *self, const helio_requirement_t *want)
+{
+    helio_missing_name_t first = {0};
+    const char *names = "";
+    uint32_t count = 0;
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++) {
+            const helio_pool_t *pool = &site->pools[i].info;
+            if (helio_choice_filter(want, &site->profile, pool).rejection != HELIO_REJECTION_NO_SUCH_NAME)
+                continue;
+            helio_missing_name_t missing = helio_choice_missing_name(want, pool);
+            if (!first.option.size)
+                first = missing;
+            if (helio_text_equal(missing.option, first.option))
+                names = join(self, names, missing.names, &count);
+        }
+    return CORE_DETAIL(self, HELIO_DETAIL_NO_CLUSTER_HAS, helio_value_text(first.option), helio_value_text(first.value),
+                       (helio_value_t){.number = count, .text = helio_text_of(names)});
+}
+
 static helio_detail_t cause_of(helio_broker_core_t *self, const helio_requirement_t *want, helio_rejection_t rejection)
 {
     if (rejection == HELIO_REJECTION_TOO_SMALL)
@@ -235,7 +289,17 @@ static helio_detail_t cause_of(helio_broker_core_t *self, const helio_requiremen
         return models(self);
     if (rejection == HELIO_REJECTION_NO_USER_MAPPING)
         return CORE_DETAIL(self, HELIO_DETAIL_NO_UNIX_USER, helio_value_text(want->tenant));
+    if (rejection == HELIO_REJECTION_NO_SUCH_NAME)
+        return no_such_name(self, want);
     return (helio_detail_t){0};
+}
+
+/*  A list of words to which no site answers is the reason: all sites are rejected by it. */
+static bool is_of_a_name(const helio_broker_core_t *self, const helio_requirement_t *want, helio_rejection_t rejection)
+{
+    return (rejection == HELIO_REJECTION_SITE_PATTERN && core_placement_names_none(self, want, NAMES_SITES)) ||
+           (rejection == HELIO_REJECTION_RESIDENCY && core_placement_names_none(self, want, NAMES_REGIONS)) ||
+           (rejection == HELIO_REJECTION_BACKEND && core_placement_names_none(self, want, NAMES_BACKENDS));
 }
 
 helio_details_t core_infeasible_details(helio_broker_core_t *self, const helio_requirement_t *want)
@@ -249,16 +313,13 @@ helio_details_t core_infeasible_details(helio_broker_core_t *self, const helio_r
             furthest = r > furthest ? r : furthest;
         }
     helio_details_t why = {0};
-    for (uint32_t r = HELIO_REJECTION_COUNT - 1; r > HELIO_REJECTION_NONE; r--) /* those that came furthest first */
-        if (seen[r])
+    core_placement_names(self, want, &why);
+    for (uint32_t r = HELIO_REJECTION_COUNT - 1; r > HELIO_REJECTION_NONE; r--) /* the furthest rejections first */
+        if (seen[r] && !is_of_a_name(self, want, (helio_rejection_t)r))
             core_why_add(self, &why, rejected_at(self, want, (helio_rejection_t)r));
     core_why_add(self, &why, cause_of(self, want, (helio_rejection_t)furthest));
-    const char *site = "";
     helio_requirement_t fit;
-    const char *remedy = core_infeasible_remedy(self, want, &fit, &site);
-    if (remedy[0])
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_WOULD_FIT, helio_value_string(remedy),
-                                             helio_value_string(site)));
+    core_why_add(self, &why, core_infeasible_remedy(self, want, HELIO_DETAIL_WOULD_FIT, &fit));
     return why;
 }
 
@@ -267,8 +328,7 @@ bool core_is_feasible(helio_broker_core_t *self, const helio_requirement_t *want
     uint32_t pools = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count; i++, pools++)
-            if (helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection ==
-                HELIO_REJECTION_NONE)
+            if (helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection == HELIO_REJECTION_NONE)
                 return true;
     return pools == 0;
 }

@@ -1,10 +1,8 @@
-/*  overflow.c -- overflow groups: which steps of its list of places are open to a class
- * (federation/policy/overflow.h).
+/*  overflow.c -- overflow groups: which steps of its list are open to a class (federation/policy/overflow.h).
  *
- *  The wait is that of the job at the head of the class since it came in line: a fact, where an expected wait
- * rests on time limits, which most jobs stay far below. A job that comes back from a site where it ran is in
- * line anew.
- */
+ *  The wait that counts is the time that the head of the class has spent in its queue. That is a fact, whereas an
+ *  expected wait would rest on time limits, which most jobs stay far below. A job that returns from a site where it ran
+ *  waits anew. */
 #include "broker/core/decide/overflow.h"
 
 #include <stdlib.h>
@@ -18,7 +16,7 @@
 
 struct overflows {
     overflow_t *groups;
-    uint64_t version; /* counts their changes */
+    uint64_t version; /* counts changes of the groups */
 };
 
 overflows_t *core_overflows_new(void)
@@ -62,7 +60,7 @@ static bool is_bound(const overflow_t *group, const job_class_t *class)
            (!group->tenant[0] || helio_text_is(class->want.tenant, group->tenant));
 }
 
-/*  The narrowest that is bound to it: of its tenant and queue, of its tenant, of its queue. */
+/*  The most specific group that applies: of its tenant and queue, of its tenant, of its queue. */
 static const overflow_t *find_group(const helio_broker_core_t *self, const job_class_t *class)
 {
     const overflow_t *best = NULL;
@@ -95,15 +93,13 @@ void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t
         return;
     helio_candidate_t *c = &option->c;
     option->step = helio_overflow_step_of(&group->steps, helio_text_of(option->site->name));
-    int64_t most =
-        option->step < group->steps.count ? group->steps.steps[option->step].max_price_micro_usd : -1;
+    int64_t most = option->step < group->steps.count ? group->steps.steps[option->step].max_price_micro_usd : -1;
     uint64_t gpus = core_option_gpus(class, option), run_ms = class->want.time_limit_ms;
     if (!most)
         return;
     if (c->later.start_ms && (most < 0 || helio_overflow_price(&c->later, gpus, run_ms) > most))
         c->later = (helio_plan_t){0};
-    if (c->rejection == HELIO_REJECTION_NONE &&
-        (most < 0 || helio_overflow_price(&c->now, gpus, run_ms) > most))
+    if (c->rejection == HELIO_REJECTION_NONE && (most < 0 || helio_overflow_price(&c->now, gpus, run_ms) > most))
         c->rejection = HELIO_REJECTION_OVERFLOW;
 }
 
@@ -140,7 +136,7 @@ int64_t core_overflow_due_ms(const job_class_t *class)
 
 /* ---- why --------------------------------------------------------------------------------------------- */
 
-/*  What the head has waited is told in steps, so that it does not make a row a second. */
+/*  The wait of the head is given in steps, so that it does not change a row every second. */
 static helio_detail_t opens(helio_broker_core_t *self, const job_class_t *class, uint32_t index)
 {
     char name[128];
@@ -166,13 +162,12 @@ helio_detail_t core_overflow_detail(helio_broker_core_t *self, const job_class_t
     if (option->c.rejection != HELIO_REJECTION_OVERFLOW)
         return opens(self, class, option->step);
     const helio_overflow_step_t *step = &group->steps.steps[option->step];
-    int64_t price =
-        helio_overflow_price(&option->c.now, core_option_gpus(class, option), class->want.time_limit_ms);
+    int64_t price = helio_overflow_price(&option->c.now, core_option_gpus(class, option), class->want.time_limit_ms);
     return CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_PRICE, helio_value_number(price),
                        helio_value_number(step->max_price_micro_usd), name);
 }
 
-/* ---- setting them -------------------------------------------------------------------------------------- */
+/* ---- setting groups ---------------------------------------------------------------------------------------- */
 
 overflow_t *core_overflow_find(helio_broker_core_t *self, helio_text_t name)
 {
@@ -207,7 +202,7 @@ helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t
 
 /* ---- a new leader, and the end ------------------------------------------------------------------------- */
 
-/*  It was checked when it was set. */
+/*  The row was checked when it was set. */
 void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row)
 {
     (void)!core_overflow_put(self, row, NULL);

@@ -1,4 +1,5 @@
-/*  overflow.h -- overflow groups: which steps of its list a class can use now. */
+/*  overflow.h -- overflow groups: which of the steps of its group a class can use now. A step is some sites, which open
+ *  to the class together. */
 #ifndef HELIO_BROKER_CORE_DECIDE_OVERFLOW_H
 #define HELIO_BROKER_CORE_DECIDE_OVERFLOW_H
 
@@ -22,12 +23,12 @@ struct overflow {
     UT_hash_handle hh;
 };
 
-/*  Which step it belongs to; a start that the group does not allow is rejected. */
+/*  Sets the option's step, and rejects its starts that cost more than the step allows, or whose site is in no step. */
 void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t *option);
-/*  How many steps are open to the head of the class. Before anything is chosen for it. */
+/*  Sets how many steps are open to the head of the class. Before anything is chosen for it. */
 void core_overflow_open(helio_broker_core_t *self, const evaluation_t *e);
 bool core_overflow_is_closed(const job_class_t *class, const option_t *option);
-const char *core_overflow_name(const job_class_t *class); /* of its group, which it has */
+const char *core_overflow_name(const job_class_t *class); /* precondition: it has a group */
 /*  Wall clock: when the next step opens to the head; 0 = all are open. */
 int64_t core_overflow_due_ms(const job_class_t *class);
 /*  Which step opens next, and when; code NONE: all are open. */
@@ -37,11 +38,12 @@ helio_detail_t core_overflow_detail(helio_broker_core_t *self, const job_class_t
 void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row);
 overflows_t *core_overflows_new(void);
 void core_overflows_destroy(overflows_t **self_p);
-void core_overflows_changed(helio_broker_core_t *self); /* the group of each class is looked up anew */
+void core_overflows_changed(helio_broker_core_t *self); /* the group of each class is looked up again */
 const overflow_t *core_overflow_first(const helio_broker_core_t *self);
 uint32_t core_overflow_count(const helio_broker_core_t *self);
 overflow_t *core_overflow_find(helio_broker_core_t *self, helio_text_t name);
 void core_overflow_drop(helio_broker_core_t *self, overflow_t *group);
+/*  Sets a group from its row. HELIO_INVALID: its steps do not parse; then nothing changes. */
 helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t *row, helio_error_t *err);
 
 #endif

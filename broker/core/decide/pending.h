@@ -1,4 +1,4 @@
-/*  pending.h -- why a job does not start at a pool now though it fits there. */
+/*  pending.h -- why a job does not start at a pool now although it fits there. */
 #ifndef HELIO_BROKER_CORE_DECIDE_PENDING_H
 #define HELIO_BROKER_CORE_DECIDE_PENDING_H
 
@@ -7,12 +7,11 @@
 #include "federation/policy/choice.h"
 #include "federation/reason/detail.h"
 
-/*  Why the class's head does not start there now: its rejection, or what takes the room, with details where
- *  they are wanted (NULL: they are not). NONE: it could. */
+/*  Why the class's head does not start there now: its rejection, or what takes the capacity. ret_details can be NULL.
+ *  NONE: it could start. */
 helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                          helio_details_t *ret_details);
-/*  What the site keeps there, if that is why it does not start, and until when; code NONE: it is
- *  not. */
+/*  What the site reserves there, and until when, if that is the reason; else code NONE. */
 helio_detail_t core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                        int64_t *ret_until_ms);
 

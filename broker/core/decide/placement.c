@@ -1,4 +1,4 @@
-/*  placement.c -- one job placed at one pool. */
+/*  placement.c -- places one job at one pool. */
 #include "broker/core/decide/placement.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/why.h"
 
-/*  Where whoever looks at waits alone would start the head: what can start now, at home if that can, else by name. Room
- *  only shrinks within a round, so it stands until it is full. */
+/*  Where the head would start if only its wait counted: where it can start now, at home if possible, else by name.
+ *  Capacity only shrinks within a round, so the result is kept until it is full. */
 const option_t *core_least_wait(helio_broker_core_t *self, evaluation_t *e)
 {
     if (e->earliest && core_has_room(self, e->class, e->earliest))
@@ -36,12 +36,12 @@ const option_t *core_least_wait(helio_broker_core_t *self, evaluation_t *e)
     return e->earliest;
 }
 
-/*  The first placement of a job keeps it: at the end its use is held against that. */
+/*  The first placement of a job stores the baseline; at the job's end its use is compared with that. */
 static void store_earliest_start(const evaluation_t *e, job_t *job, const option_t *earliest, int64_t wall_ms,
-                       helio_row_placement_t *row)
+                                 helio_row_placement_t *row)
 {
     const job_class_t *class = e->class;
-    place_name_t *last = job->last;
+    last_placement_t *last = job->last;
     int64_t submitted_ms = job->submission->row.submitted_ms;
     if (class->earliest_ms) { /* it waited by choice */
         last->earliest = class->earliest;
@@ -79,10 +79,10 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
     core_job_change_state(self, job, HELIO_JOB_OFFERED, placed, "broker");
     DL_APPEND(option->site->live, job);
     const helio_requirement_t *want = &e->class->want;
-    job->counted =
-        core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
+    job->counted = core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
     const helio_transfer_t *transfer = &option->c.transfer;
     job->last->transfer = *transfer;
+    job->last->placed_ms = self->now_ms;
     core_quota_take(self, job);
     helio_row_placement_t row = {
         .key = job->key,

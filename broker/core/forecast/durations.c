@@ -1,9 +1,8 @@
-/*  durations.c -- how long jobs will run, by how long the ones before them did.
+/*  durations.c -- how long jobs will run, by how long similar jobs ran.
  *
- *  Asked once, when a job is submitted, and stored with it: a job keeps its class and what it was told,
- * whoever leads. Learnt from every job that is over with its first attempt; one that was placed again may
- * have gone on from a checkpoint, and how long it ran in all is not told.
- */
+ *  The expectation is computed once, when a job is submitted, and stored with it. So a job keeps its class and what its
+ *  user was told, whoever leads. The core learns from every job that is over with its first attempt. A job that was
+ *  placed again can have resumed from a checkpoint, and its total run time is not reported. */
 #include "broker/core/forecast/durations.h"
 
 #include "broker/core/state/core.h"
@@ -36,11 +35,10 @@ void core_run_record(helio_broker_core_t *self, const job_t *job, const helio_re
 void core_run_load(helio_broker_core_t *self, const helio_row_run_t *row)
 {
     helio_runner_t runner = {row->tenant, row->user, row->name, row->kind, row->gpus, row->time_limit_ms};
-    helio_durations_note(self->durations, &runner, row->run_ms, helio_gpu_weight_milli(row->gpu_model),
-                         row->whole);
+    helio_durations_note(self->durations, &runner, row->run_ms, helio_gpu_weight_milli(row->gpu_model), row->whole);
 }
 
-helio_text_t core_run_of(helio_arena_t *arena, const helio_row_job_t *row)
+helio_text_t core_run_basis_text(helio_arena_t *arena, const helio_row_job_t *row)
 {
     char stem[HELIO_DURATION_STEM_MAX];
     if (row->expected_basis == HELIO_DURATION_BASIS_NAME)

@@ -1,4 +1,5 @@
-/*  pool_forecast.c -- the latest series of every site, and what they tell of the hours ahead of its pools. */
+/*  pool_forecast.c -- the latest series of a site as forecasts of its pools. A forecast is computed on demand and kept
+ *  for the hour. */
 #include "broker/core/forecast/pool_forecast.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ const helio_pool_forecast_t *core_pool_forecast(helio_broker_core_t *self, const
         pool->pool_forecast = helio_new(1, sizeof *pool->pool_forecast);
     if (pool->pool_forecast_hour_ms != hour_ms) {
         helio_pool_forecast_make(pool->pool_forecast, &site->profile, &pool->info, site->series, site->series_count,
-                           self->wall_ms);
+                                 self->wall_ms);
         pool->pool_forecast_hour_ms = hour_ms;
     }
     return pool->pool_forecast;

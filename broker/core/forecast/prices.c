@@ -1,6 +1,5 @@
-/*  prices.c -- what an hour at a pool costs: by the latest word on that hour of the site's series, else by the
- * static figures. An hour's price is made once, and again when the site says something new.
- */
+/*  prices.c -- what an hour at a pool costs: by the latest values of the site's series for that hour, else by the
+ *  static figures. The price of an hour is computed once, and again when the site reports new values. */
 #include "broker/core/forecast/prices.h"
 
 #include <assert.h>
@@ -13,13 +12,15 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
+#include "federation/energy/power.h"
+#include "federation/policy/prices.h"
 
 enum { HISTORIES_MAX = 128 }; /* signals of a site whose hours are kept */
 
 static bool is_priced(uint32_t signal)
 {
-    return signal == HELIO_SIGNAL_PRICE || signal == HELIO_SIGNAL_ELECTRICITY ||
-           signal == HELIO_SIGNAL_CARBON || signal == HELIO_SIGNAL_PUE;
+    return signal == HELIO_SIGNAL_PRICE || signal == HELIO_SIGNAL_ELECTRICITY || signal == HELIO_SIGNAL_CARBON ||
+           signal == HELIO_SIGNAL_PUE;
 }
 
 static helio_history_t *history_of(const site_t *site, uint32_t signal, helio_text_t pool)
@@ -30,7 +31,7 @@ static helio_history_t *history_of(const site_t *site, uint32_t signal, helio_te
     return NULL;
 }
 
-/*  NULL: of a pool that the site does not have, or more than can be kept. */
+/*  NULL: the site has no such pool, or too many signals. */
 static helio_history_t *history_get(site_t *site, uint32_t signal, helio_text_t pool)
 {
     helio_history_t *history = history_of(site, signal, pool);
@@ -52,7 +53,7 @@ void core_histories_free(site_t *site)
     site->history_count = 0;
 }
 
-static helio_series_t series_of(const helio_row_series_t *row)
+helio_series_t core_series_of(const helio_row_series_t *row)
 {
     return (helio_series_t){
         .signal = row->signal,
@@ -65,6 +66,8 @@ static helio_series_t series_of(const helio_row_series_t *row)
         .start_wall_ms = row->start_ms,
         .step_s = row->step_s,
         .values = row->values,
+        .p10 = row->p10,
+        .p90 = row->p90,
     };
 }
 
@@ -96,7 +99,7 @@ void core_history_take(helio_broker_core_t *self, site_t *site, const helio_row_
     helio_history_t *history = is_priced(row->signal) ? history_get(site, row->signal, row->pool) : NULL;
     if (!history)
         return;
-    helio_series_t series = series_of(row);
+    helio_series_t series = core_series_of(row);
     teller_t teller = {self, row};
     helio_history_take(history, &series, self->wall_ms, write_actual, &teller);
     site->history_version++;
@@ -126,25 +129,32 @@ void core_history_load_series(helio_broker_core_t *self, const helio_row_series_
     helio_history_t *history = site && is_priced(row->signal) ? history_get(site, row->signal, row->pool) : NULL;
     if (!history)
         return;
-    helio_series_t series = series_of(row);
+    helio_series_t series = core_series_of(row);
     helio_history_take(history, &series, self->wall_ms, NULL, NULL);
 }
 
-/*  Of an hour: the pool's own series, the site's, the static figure; of a signal without one the nearest
- * hour. A static figure that replaces a feed, or stands for an intensity, is an estimate; else it is what was
- * agreed. */
+/*  The value of an hour: from the pool's own series, the site's series, or the static figure; of a signal without a
+ *  static figure, the nearest hour. A static figure that replaces a feed, or stands for an intensity, is an estimate;
+ *  else it is what was agreed. */
 static helio_history_value_t figure_of(const site_t *site, const pool_t *pool, uint32_t signal, int64_t hour_ms,
-                                    bool has_static, double figure)
+                                       bool has_static, double figure)
 {
     helio_history_value_t value = {.value = has_static && isfinite(figure) ? figure : 0};
     const helio_history_t *own = pool ? history_of(site, signal, pool->info.name) : NULL;
     const helio_history_t *shared = history_of(site, signal, (helio_text_t){0});
     if ((own && helio_history_at(own, hour_ms, &value)) || (shared && helio_history_at(shared, hour_ms, &value)))
         return value;
+    /* A static price of 0 is one that was not given: it must not replace a feed that has ended. */
+    bool not_given = has_static && figure == 0 && (own || shared);
+    if (not_given && ((own && helio_history_nearest(own, hour_ms, &value)) ||
+                      (shared && helio_history_nearest(shared, hour_ms, &value)))) {
+        value.estimated = true;
+        return value;
+    }
     if (!has_static) {
         bool found = (own && helio_history_nearest(own, hour_ms, &value)) ||
                      (shared && helio_history_nearest(shared, hour_ms, &value));
-        (void)found; /* else all zero: not known */
+        (void)found; /* else all zero: unknown */
         return value;
     }
     value.source = HELIO_TEXT("static");
@@ -156,27 +166,38 @@ static helio_history_value_t figure_of(const site_t *site, const pool_t *pool, u
 double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
     const helio_site_profile_t *profile = &site->profile;
-    helio_history_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0,
-                                          profile->carbon_g_per_kwh);
+    helio_history_value_t carbon =
+        figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
     bool known = carbon.source.size || carbon.kind.size || carbon.issued_ms;
     return known && carbon.value >= 0 ? carbon.value * 1000 : -1;
 }
 
+static const char assumed[] = "assumed"; /* a source: a conservative figure, because the site gives none */
+
+/*  An intensity that nobody gives is none of a clean grid. It has no kind, so that it is compared with nothing. */
+static helio_history_value_t carbon_of(const site_t *site, const pool_t *pool, int64_t hour_ms)
+{
+    const helio_site_profile_t *profile = &site->profile;
+    helio_history_value_t carbon =
+        figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
+    if (carbon.source.size || carbon.kind.size || carbon.issued_ms) /* a source can lack a name */
+        return carbon;
+    return (helio_history_value_t){
+        .value = HELIO_UNKNOWN_G_PER_KWH, .estimated = true, .source = helio_text_of(assumed)};
+}
+
 static helio_row_hourly_price_t hourly_price_row(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
-    static const helio_pool_t no_pool = {0};
+    static const helio_pool_t no_pool = {.gpus_per_node = 1}; /* of an unknown model */
     const helio_site_profile_t *profile = &site->profile;
     const helio_pool_t *info = pool ? &pool->info : &no_pool;
     helio_hourly_price_t fixed = helio_hourly_price_of(profile, info, 1);
     helio_history_value_t pue = figure_of(site, pool, HELIO_SIGNAL_PUE, hour_ms, true, fixed.pue);
-    helio_history_value_t rent =
-        figure_of(site, pool, HELIO_SIGNAL_PRICE, hour_ms, true, fixed.price_usd_per_gpu_h);
+    helio_history_value_t rent = figure_of(site, pool, HELIO_SIGNAL_PRICE, hour_ms, true, fixed.price_usd_per_gpu_h);
     helio_history_value_t tariff = {0};
     if (info->owned)
-        tariff =
-            figure_of(site, pool, HELIO_SIGNAL_ELECTRICITY, hour_ms, true, fixed.electricity_usd_per_kwh);
-    helio_history_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms,
-                                          profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
+        tariff = figure_of(site, pool, HELIO_SIGNAL_ELECTRICITY, hour_ms, true, fixed.electricity_usd_per_kwh);
+    helio_history_value_t carbon = carbon_of(site, pool, hour_ms);
     return (helio_row_hourly_price_t){
         .site = helio_text_of(site->name),
         .pool = info->name,
@@ -203,10 +224,9 @@ static helio_row_hourly_price_t hourly_price_row(const site_t *site, const pool_
     };
 }
 
-/*  Whether an intensity is known at all; a source need not have a name. */
 static bool carbon_is_known(const helio_row_hourly_price_t *row)
 {
-    return row->carbon_source.size || row->carbon_kind.size || row->carbon_issued_ms;
+    return !helio_text_is(row->carbon_source, assumed);
 }
 
 static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms)
@@ -218,19 +238,18 @@ static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, c
     helio_row_hourly_price_t row = hourly_price_row(site, pool, hour_ms);
 #endif
     row.hourly_price_id =
-        helio_record_hash(&helio_row_hourly_price_type, &row, HELIO_HASH_SEED) >> 1; /* fits a bigint */
+        helio_record_keyed_hash(&helio_row_hourly_price_type, &row, &self->secret) >> 1; /* fits a bigint */
     core_emit(self, HELIO_BROKER_FX_ROW_HOURLY_PRICE, &row);
     priced_hour_t priced_hour = {
         .hour_ms = hour_ms,
         .version = site->history_version,
         .hourly_price_id = row.hourly_price_id,
-        .hourly_prices = {.watts_per_gpu = row.watts_per_gpu,
-                  .pue = row.pue,
-                  .price_usd_per_gpu_h = row.price_usd_per_gpu_h,
-                  .electricity_usd_per_kwh = row.electricity_usd_per_kwh,
-                  .carbon_g_per_kwh = row.carbon_g_per_kwh},
-        .estimated =
-            row.carbon_estimated || row.price_estimated || row.electricity_estimated || row.pue_estimated,
+        .hourly_price = {.watts_per_gpu = row.watts_per_gpu,
+                         .pue = row.pue,
+                         .price_usd_per_gpu_h = row.price_usd_per_gpu_h,
+                         .electricity_usd_per_kwh = row.electricity_usd_per_kwh,
+                         .carbon_g_per_kwh = row.carbon_g_per_kwh},
+        .estimated = row.carbon_estimated || row.price_estimated || row.electricity_estimated || row.pue_estimated,
     };
     helio_text_t kind = row.carbon_kind.size ? row.carbon_kind : HELIO_TEXT("average");
     if (carbon_is_known(&row))
@@ -258,12 +277,14 @@ bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t 
     helio_arena_t *arena = self->effects->arena;
     int64_t first_ms;
     bill_t bill = {.count = helio_account_hours(start_ms, run_ms, &first_ms), .carbon_kind = ""};
+    bill.power_assumed = !measured_j && (!pool || helio_pool_power_is_assumed(&pool->info));
+    bill.estimated = bill.power_assumed;
     helio_hourly_price_t *hourly_prices = helio_arena_alloc(arena, bill.count, sizeof *hourly_prices);
     bill.hourly_price_ids = helio_arena_alloc(arena, bill.count, sizeof *bill.hourly_price_ids);
     for (uint32_t i = 0; i < bill.count; i++) {
         priced_hour_t priced_hour = priced_hour_at(self, site, pool, first_ms + (int64_t)i * HELIO_HOUR_MS);
-        hourly_prices[i] = priced_hour.hourly_prices;
-        if (hourly_prices[i].watts_per_gpu <= 0)
+        hourly_prices[i] = priced_hour.hourly_price;
+        if (bill.power_assumed && watts_or > 0)
             hourly_prices[i].watts_per_gpu = watts_or;
         bill.hourly_price_ids[i] = priced_hour.hourly_price_id;
         bill.estimated = bill.estimated || priced_hour.estimated;

@@ -1,8 +1,8 @@
-/*  transfers.c -- what bringing a job's data to a pool costs.
+/*  transfers.c -- what the transfer of a job's data to a pool costs.
  *
- *  A replica at the site itself costs nothing. Else each item comes from the replica that is best by money, carbon and
- *  the time that the job's GPUs wait for it, at the job's own prices. Where no link at all is set nothing is charged.
- */
+ *  A replica at the site itself costs nothing. Otherwise each item comes from the replica that is best by money, carbon
+ *  and the time that the job's GPUs wait for it, at the job's own prices. As long as no link is set at all, nothing is
+ *  charged. */
 #include "broker/core/forecast/transfers.h"
 
 #include <string.h>
@@ -17,29 +17,30 @@
 
 typedef enum bringing_kind { IS_THERE, IS_BROUGHT, IS_UNKNOWN, IS_FREE, HAS_NO_LINK } bringing_kind_t;
 
-/*  Of one item to one pool. */
+/*  One item and one pool. */
 typedef struct bringing {
     bringing_kind_t kind;
-    const char *from; /* where it lies; NULL unless BROUGHT, FREE or NO_LINK */
+    const char *from; /* where the data is; NULL unless BROUGHT, FREE or NO_LINK */
     helio_transfer_t transfer;
 } bringing_t;
 
 static uint64_t whole_mg(double mg_per_kwh)
 {
-    return mg_per_kwh < 0 ? 0 : mg_per_kwh < 1e9 ? (uint64_t)mg_per_kwh : 1000000000;
+    return mg_per_kwh < 1e9 ? (uint64_t)mg_per_kwh : 1000000000;
 }
 
-/*  What is booked of the way, and what it is weighed as: an end that tells nothing must not look clean. */
+/*  Returns what is charged for a transfer; *ret_weighed is what the choice uses: a site with an unknown intensity must
+ *  not look clean. */
 static helio_transfer_t way(helio_broker_core_t *self, const char *from, const site_t *to, const pool_t *pool,
-                            uint64_t bytes, const helio_link_t *link, int64_t hour_ms,
-                            helio_transfer_t *ret_weighed)
+                            uint64_t bytes, const helio_link_t *link, int64_t hour_ms, helio_transfer_t *ret_weighed)
 {
-    static const double unknown_intensity = HELIO_RISK_UNKNOWN_G_PER_KWH * 1000;
+    static const double unknown_intensity = HELIO_UNKNOWN_G_PER_KWH * 1000;
     const site_t *source = core_site_find(self, helio_text_of(from));
     double a = source ? core_carbon_at(source, NULL, hour_ms) : -1, b = core_carbon_at(to, pool, hour_ms);
     *ret_weighed = helio_transfer_of(
         bytes, link, whole_mg(helio_transfer_intensity(a < 0 ? unknown_intensity : a, b < 0 ? unknown_intensity : b)));
-    return helio_transfer_of(bytes, link, whole_mg(helio_transfer_intensity(a, b)));
+    double known = helio_transfer_intensity(a, b); /* of either site */
+    return helio_transfer_of(bytes, link, whole_mg(known < 0 ? unknown_intensity : known));
 }
 
 static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *want, const helio_data_ask_t *ask,
@@ -104,7 +105,7 @@ void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *r
 
 /* ---- why ----------------------------------------------------------------------------------------------- */
 
-/*  What of it lies elsewhere, all of a kind together: its places as a list of names. */
+/*  All data of one kind that is not at the site: its places as a list of names. */
 typedef struct elsewhere {
     uint64_t bytes;
     const char *names;
@@ -112,7 +113,7 @@ typedef struct elsewhere {
     helio_transfer_t transfer;
 } elsewhere_t;
 
-/*  Whether the list has the name. */
+/*  Whether the list contains the name. */
 static bool is_named(const char *names, const char *name)
 {
     size_t size = strlen(name);
@@ -158,8 +159,9 @@ helio_details_t core_transfer_details(helio_broker_core_t *self, const helio_req
                      CORE_DETAIL(self, HELIO_DETAIL_DATA_BROUGHT, helio_value_number((int64_t)brought->bytes),
                                  places_of(brought), helio_value_number((int64_t)brought->transfer.ms)));
     if (freely->places)
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DATA_FREE, helio_value_number((int64_t)freely->bytes),
-                                             places_of(freely)));
+        core_why_add(
+            self, &why,
+            CORE_DETAIL(self, HELIO_DETAIL_DATA_FREE, helio_value_number((int64_t)freely->bytes), places_of(freely)));
     if (unknown.number)
         core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DATA_UNKNOWN, unknown));
     return why;

@@ -1,4 +1,4 @@
-/*  transfers.h -- what bringing a job's data to a pool costs. */
+/*  transfers.h -- what the transfer of a job's data to a pool costs. */
 #ifndef HELIO_BROKER_CORE_FORECAST_TRANSFERS_H
 #define HELIO_BROKER_CORE_FORECAST_TRANSFERS_H
 
@@ -10,12 +10,14 @@
 #include "federation/reason/detail.h"
 
 void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *row); /* after the states */
-/*  Of all its data to the pool, at the intensities of that hour. */
+/*  Of all its data to the pool, at the intensities of that hour (Unix ms). *ret_no_link: some data cannot reach the
+ *  site. */
 helio_transfer_t core_transfer(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                const pool_t *pool, int64_t at_ms, bool *ret_no_link);
-/*  What is brought from where, and what is not in the catalogue. */
+/*  What is transferred from where, and what is not in the catalogue. */
 helio_details_t core_transfer_details(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                       const pool_t *pool);
+/*  Adds the money, energy and carbon of a transfer to an account. */
 void core_transfer_charge(helio_account_t *account, const helio_transfer_t *transfer);
 
 #endif

@@ -1,13 +1,12 @@
-/*  dependencies.c -- what a job waits for before it may start: other jobs to end as it wishes, and a time.
+/*  dependencies.c -- what a job waits for before it can start: the ends of other jobs, and a time.
  *
- *  A submission whose gate is closed keeps its tasks out of their class's queue, so a round costs nothing for
- * them. Who waits for a job is found by that job's key: an end costs as much as it has waiters. Ends are
- * looked at when the step is over, one after another, since the end of one job may cancel another that a
- * third one waits for.
+ *  A submission with a dependency hold keeps its tasks out of their class's queue, so they cost a round nothing.
+ *  Waiters are found by the key of the job that they wait for, so an end costs as much as it has waiters. Ends are
+ *  handled one after another when the step is over, because the end of one job can cancel another that a third one
+ *  waits for.
  *
- *  A wait that can only be in vain cancels the job at once. It would otherwise lie in the queue for ever, and
- * whoever waits for it too.
- */
+ *  If a dependency can no longer be satisfied, the job is cancelled at once. Otherwise it would stay in the queue for
+ *  ever, and so would every job that depends on it. */
 #include "broker/core/holds/dependencies.h"
 
 #include <assert.h>
@@ -26,7 +25,7 @@
 
 struct dependencies {
     waited_t *waited;
-    helio_heap_t timed; /* of gates, the earliest first */
+    helio_heap_t timed; /* of holds, the earliest first */
     dependency_hold_t *dirty_holds;
     job_t *ended, *ended_last; /* of this step, in order */
 };
@@ -52,7 +51,7 @@ static verdict_t judge(uint32_t after, helio_found_t how)
     return after == unwanted ? VERDICT_UNSATISFIABLE : VERDICT_COME;
 }
 
-/* ---- who waits for whom -------------------------------------------------------------------------------- */
+/* ---- waiters and what they wait for ------------------------------------------------------------------------ */
 
 static waited_t *waited_find(helio_broker_core_t *self, helio_job_key_t on, uint32_t after)
 {
@@ -112,7 +111,7 @@ dependencies_t *core_dependencies_new(void)
     return self;
 }
 
-/*  NULL = no gate waits for a time. */
+/*  NULL = no hold waits for a time. */
 static dependency_hold_t *first_timed(const helio_broker_core_t *self)
 {
     helio_heap_item_t *first = helio_heap_first(&self->dependencies->timed);
@@ -141,9 +140,9 @@ static void timed_remove(helio_broker_core_t *self, dependency_hold_t *hold)
     check_first(self);
 }
 
-/* ---- a gate's life ------------------------------------------------------------------------------------- */
+/* ---- the life of a hold ------------------------------------------------------------------------------------ */
 
-/*  Its row is written once a step, however much came. */
+/*  The row is written once a step, however often it changes. */
 static void set_waiting_text(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     if (hold->dirty)
@@ -199,7 +198,8 @@ static bool hold_is_satisfied(const dependency_hold_t *hold)
     return !hold->waiters && !hold->not_before_ms && hold->failed_after == HELIO_AFTER_COUNT;
 }
 
-static void write_hold(helio_broker_core_t *self, const dependency_hold_t *hold, helio_details_t details, int64_t opened_ms)
+static void write_hold(helio_broker_core_t *self, const dependency_hold_t *hold, helio_details_t details,
+                       int64_t opened_ms)
 {
     helio_row_dependency_hold_t row = {.job = hold->submission->row.job, .details = details, .opened_ms = opened_ms};
     core_emit(self, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &row);
@@ -211,7 +211,7 @@ static void open_hold(helio_broker_core_t *self, dependency_hold_t *hold)
     core_dependency_hold_destroy(self, hold->submission);
 }
 
-/*  Its turn begins now: behind those of its class that could have started before it. */
+/*  The job enters its queue now, behind the jobs of its class that could have started before it. */
 static void open_if_come(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     if (!hold_is_satisfied(hold)) {
@@ -241,7 +241,7 @@ void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submissio
     }
 }
 
-/* ---- what it says -------------------------------------------------------------------------------------- */
+/* ---- its details ------------------------------------------------------------------------------------------- */
 
 static helio_details_t why_held(helio_broker_core_t *self, const dependency_hold_t *hold)
 {
@@ -251,8 +251,9 @@ static helio_details_t why_held(helio_broker_core_t *self, const dependency_hold
     for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next, named++) {
         char id[HELIO_KEY_SIZE];
         helio_job_key_text(w->waited->key.on, id);
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY, helio_value_string(id),
-                                             helio_value_string(events[w->waited->key.after])));
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY, helio_value_string(id),
+                                 helio_value_string(events[w->waited->key.after])));
     }
     if (hold->waiter_count > named)
         core_why_add(self, &why,
@@ -282,7 +283,7 @@ void core_dependencies_ended(helio_broker_core_t *self, job_t *job)
     self->dependencies->ended_last = job;
 }
 
-/*  One look into the table for each: what a waiter's gate does may take others out of the same list. */
+/*  One look-up for each waiter, because the end of a waiter's hold can remove others from the same list. */
 static void tell(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t how)
 {
     for (waited_t *waited; (waited = waited_find(self, on, after));) {
@@ -303,7 +304,7 @@ static void tell_all(helio_broker_core_t *self, helio_job_key_t on, helio_found_
         tell(self, on, after, how);
 }
 
-/*  An array is over with its last task; that it will not succeed is known with the first that does not. */
+/*  An array is over with its last task. It is known not to succeed with the first task that fails. */
 static void tell_of_array(helio_broker_core_t *self, const submission_t *array, bool first_failure)
 {
     helio_job_key_t whole = {array->row.job, HELIO_NO_TASK};
@@ -338,7 +339,7 @@ void core_dependencies_recheck(helio_broker_core_t *self)
 
 /* ---- a submission -------------------------------------------------------------------------------------- */
 
-/*  What is open is held here, whatever the shell read a moment ago. NULL: not held, or (a task) over. */
+/*  The core has every open job, whatever the shell read before. NULL: the job, or the task, is over or unknown. */
 static const submission_t *held(helio_broker_core_t *self, helio_job_key_t on)
 {
     const job_t *job = core_job_find(self, on);
@@ -347,8 +348,7 @@ static const submission_t *held(helio_broker_core_t *self, helio_job_key_t on)
     return on.task == HELIO_NO_TASK ? core_array_find(self, on.job) : NULL;
 }
 
-static helio_found_t how_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after,
-                             helio_found_t found)
+static helio_found_t how_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found)
 {
     const submission_t *submission = held(self, on);
     if (!submission)
@@ -367,36 +367,40 @@ static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job
 
 static const char *const after_names[HELIO_AFTER_COUNT] = {"after_ok", "after_any", "after_not_ok"};
 
+/*  number: of the job among several, of which none is stored then; 0 = it is the only one. */
+static void refuse(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, uint32_t number)
+{
+    if (number)
+        core_reply_nothing_stored(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
+    else
+        core_reply(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
+}
+
 static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t *event,
                              const helio_dependency_t *depend, const char *path, uint32_t number)
 {
     const helio_value_t at = helio_value_string(path), word = helio_value_text(depend->word),
                         job = helio_value_number(number);
     if (depend->found == HELIO_FOUND_UNKNOWN || is_foreign(self, event->tenant, depend->on)) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_UNKNOWN, at, word, job));
+        refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_UNKNOWN, at, word, job), number);
         return false;
     }
     if (depend->found == HELIO_FOUND_AMBIGUOUS) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job));
+        refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job), number);
         return false;
     }
     if (depend->found == HELIO_FOUND_OPEN && !held(self, depend->on)) {
-        helio_details_t ended = {0};
-        core_why_add(self, &ended, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
-        core_why_add(self, &ended, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
-        core_reply_details(self, event->call, HELIO_BUSY, HELIO_REASON_GATED, ended);
+        core_reply_nothing_stored(self, event->call, HELIO_BUSY, HELIO_REASON_GATED,
+                                  CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
         return false;
     }
     return true;
 }
 
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                     uint32_t number)
+                             uint32_t number)
 {
-    assert(job->depends.count ==
-           job->spec.after_ok.count + job->spec.after_any.count + job->spec.after_not_ok.count);
+    assert(job->depends.count == job->spec.after_ok.count + job->spec.after_any.count + job->spec.after_not_ok.count);
     uint32_t places[HELIO_AFTER_COUNT] = {0};
     for (uint32_t i = 0; i < job->depends.count; i++) {
         const helio_dependency_t *depend = &job->depends.items[i];
@@ -436,9 +440,9 @@ void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submissio
         set_waiting_text(self, submission->hold);
 }
 
-/* ---- rebuilt ------------------------------------------------------------------------------------------- */
+/* ---- a new leader ------------------------------------------------------------------------------------------ */
 
-/*  What opened while nobody led must be said, so each gate is shut until all is loaded. */
+/*  A hold that ended while no broker led must still be reported, so each hold stands until everything is loaded. */
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec)
 {
     if (spec->after_ok.count || spec->after_any.count || spec->after_not_ok.count || spec->not_before_wall_ms)
@@ -455,8 +459,8 @@ void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_w
     wait_for(self, array ? array : job->submission, row->on, row->after, row->found);
 }
 
-/*  Once open, always open: who was placed does not wait again when it comes back, though this leader's clock
- * shows less. */
+/*  A hold that has ended never returns: a job that was placed does not wait again when it comes back, even if this
+ *  leader's clock is behind. */
 void core_dependencies_loaded(helio_broker_core_t *self, submission_t *submission)
 {
     dependency_hold_t *hold = submission->hold;

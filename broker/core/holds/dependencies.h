@@ -1,4 +1,4 @@
-/*  dependencies.h -- what a job waits for before it can start: other jobs, and a time. */
+/*  dependencies.h -- dependency holds: the jobs and the time that a job waits for before it can start. */
 #ifndef HELIO_BROKER_CORE_HOLDS_DEPENDENCIES_H
 #define HELIO_BROKER_CORE_HOLDS_DEPENDENCIES_H
 
@@ -11,15 +11,15 @@
 #include "federation/base/id.h"
 #include "federation/model/job.h"
 
-/*  One job that a gate waits for. Gone once that has ended. */
+/*  One job that a hold waits for. Removed when that job has ended. */
 typedef struct waiter {
     struct waited *waited;
     dependency_hold_t *hold;
     struct waiter *prev, *next;           /* of waited, in order of arrival */
-    struct waiter *hold_prev, *hold_next; /* of gate, as the document lists them */
+    struct waiter *hold_prev, *hold_next; /* of the hold, in the document's order */
 } waiter_t;
 
-/*  All that wait for one job, array or task to end in one way. */
+/*  All waiters for one job, array or task to end in one way. */
 typedef struct waited {
     struct {
         helio_job_key_t on;
@@ -29,37 +29,38 @@ typedef struct waited {
     UT_hash_handle hh;
 } waited_t;
 
-/*  What keeps a submission's tasks from their class's queue. */
-struct hold {
+/*  Keeps a submission's tasks out of their class's queue. */
+struct dependency_hold {
     submission_t *submission;
     waiter_t *waiters;
     uint32_t waiter_count;
-    int64_t not_before_ms; /* wall clock; 0 = none, or past */
-    helio_heap_item_t timed; /* while not_before_ms */
+    int64_t not_before_ms;   /* wall clock; 0 = none, or past */
+    helio_heap_item_t timed; /* in the heap while not_before_ms is set */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
-    bool dirty; /* its row must be written at the end of the step */
+    bool dirty;            /* its row must be written at the end of the step */
     dependency_hold_t *dirty_prev, *dirty_next;
 };
 
 dependencies_t *core_dependencies_new(void);
 void core_dependencies_destroy(dependencies_t **self_p);
 
-/*  Replies, and returns false, when the document names something that cannot be waited for. number: which of several
- *  documents it is, from 1; 0 = the only one. */
+/*  Whether everything that the document names can be waited for; if not, replies and returns false. number: the
+ *  document's number among several, from 1; 0 = the only one. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                              uint32_t number);
-/*  Of a checked document: its rows, and its gate unless all that it waits for has come. */
+/*  For a checked document: writes its rows, and creates its hold unless all dependencies are satisfied already. */
 void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
 void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
 void core_dependencies_loaded(helio_broker_core_t *self,
-                              submission_t *submission); /* opens it if nothing is waited for */
+                              submission_t *submission); /* ends it if nothing is left to wait for */
 void core_dependencies_refuse(helio_broker_core_t *self,
-                              submission_t *submission); /* cancels, if its wait is in vain */
+                              submission_t *submission); /* cancels it if a dependency can no longer be met */
 void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission);
+/*  Notes that a job ended; core_dependencies_resolve tells its dependents. */
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job);
-void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
-void core_dependencies_recheck(helio_broker_core_t *self);   /* at the clock */
+void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: tells dependents of ended jobs */
+void core_dependencies_recheck(helio_broker_core_t *self); /* at a check: begin times that have come */
 
 #endif

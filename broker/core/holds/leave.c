@@ -1,4 +1,4 @@
-/*  leave.c -- a job that leaves its site gives back what it held there. */
+/*  leave.c -- returns what a job held at its site when it leaves. */
 #include "broker/core/holds/leave.h"
 
 #include "broker/core/state/changes.h"

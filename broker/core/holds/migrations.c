@@ -1,10 +1,11 @@
-/*  migrations.c -- jobs that can be migrated, and the capacity that is held for those under way. */
+/*  migrations.c -- jobs that can be migrated, and the capacity that is held for migrations under way. */
 #include "broker/core/holds/migrations.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
@@ -13,10 +14,18 @@
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/why.h"
 
+struct migrations {
+    migrant_t *migrants;
+    migrant_t *held; /* those for which capacity is held */
+    uint32_t held_count;
+    migrant_t *at;  /* the next to be judged in the open pass; NULL = no pass is open */
+    int64_t due_ms; /* wall clock: when the first of them has stayed long enough; INT64_MAX = none */
+};
+
 migrations_t *core_migrations_new(void)
 {
     migrations_t *self = helio_new(1, sizeof *self);
-    self->due_ms = self->next_check_ms = INT64_MAX;
+    self->due_ms = INT64_MAX;
     return self;
 }
 
@@ -40,7 +49,7 @@ void core_migrations_move_by(helio_broker_core_t *self, int64_t by_ms)
     }
 }
 
-/* ---- room that is held --------------------------------------------------------------------------------- */
+/* ---- held capacity ----------------------------------------------------------------------------------------- */
 
 void core_migrations_hold(helio_broker_core_t *self, migrant_t *migrant, site_t *site, pool_t *pool,
                           uint32_t gpus_per_node)
@@ -49,8 +58,7 @@ void core_migrations_hold(helio_broker_core_t *self, migrant_t *migrant, site_t 
     migrant->to = site;
     migrant->to_pool = pool;
     migrant->gpus_per_node = gpus_per_node;
-    migrant->counted =
-        core_pool_take(pool, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
+    migrant->counted = core_pool_take(pool, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
 #ifdef HELIO_MUTANT_migration_holds_nothing
     core_pool_give(pool, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
     migrant->counted = false;
@@ -97,8 +105,8 @@ void core_migrations_rebase(helio_broker_core_t *self, const site_t *site)
     {
         const helio_requirement_t *want = &migrant->job->submission->class->want;
         if (migrant->to == site && migrant->counted)
-            migrant->counted = core_pool_take(migrant->to_pool, want->nodes, migrant->gpus_per_node, want->cpus,
-                                            want->memory_bytes);
+            migrant->counted =
+                core_pool_take(migrant->to_pool, want->nodes, migrant->gpus_per_node, want->cpus, want->memory_bytes);
     }
 }
 
@@ -108,8 +116,9 @@ void core_migrations_review(helio_broker_core_t *self)
     DL_FOREACH_SAFE2(self->migrations->held, migrant, next, held_next)
     {
         const site_t *site = migrant->to;
-        if (!migrant->counted || site->state != HELIO_SITE_STATE_READY || !site->inventory_closed ||
-            site->draining || self->wall_ms >= migrant->gone_ms + MIGRATION_OVERDUE_MS)
+        if (!migrant->counted || site->state != HELIO_SITE_STATE_READY ||
+            !(site->inventory_closed || core_site_is_away(self, site)) || site->draining ||
+            self->wall_ms >= migrant->gone_ms + MIGRATION_OVERDUE_MS)
             let_go(self, migrant);
     }
 }
@@ -129,16 +138,57 @@ uint64_t core_migrations_held_gpus(const helio_broker_core_t *self, const pool_t
     return gpus;
 }
 
-/* ---- who may be moved ---------------------------------------------------------------------------------- */
+migrant_t *core_migrations_first_held(const helio_broker_core_t *self)
+{
+    return self->migrations->held;
+}
 
-void core_migrations_note_due(helio_broker_core_t *self, int64_t at_ms)
+uint32_t core_migrations_held_count(const helio_broker_core_t *self)
+{
+    return self->migrations->held_count;
+}
+
+/* ---- passes over those that can be migrated ------------------------------------------------------------ */
+
+bool core_migrations_any(const helio_broker_core_t *self)
+{
+    return self->migrations->migrants != NULL;
+}
+
+void core_migrations_begin_pass(helio_broker_core_t *self)
+{
+    self->migrations->at = self->migrations->migrants;
+    self->migrations->due_ms = INT64_MAX;
+}
+
+bool core_migrations_pass_is_open(const helio_broker_core_t *self)
+{
+    return self->migrations->at != NULL;
+}
+
+migrant_t *core_migrations_next(helio_broker_core_t *self)
+{
+    migrant_t *migrant = self->migrations->at;
+    self->migrations->at = migrant->next;
+    return migrant;
+}
+
+int64_t core_migrations_due_ms(const helio_broker_core_t *self)
+{
+    return self->migrations->due_ms;
+}
+
+/* ---- jobs that can be migrated ------------------------------------------------------------------------- */
+
+void core_migrations_note_due(helio_broker_core_t *self, migrant_t *migrant, int64_t at_ms)
 {
     migrations_t *migrations = self->migrations;
+    migrant->due_ms = at_ms;
     migrations->due_ms = at_ms < migrations->due_ms ? at_ms : migrations->due_ms;
     core_check_by(self, CORE_CHECK_CLASSES, at_ms);
 }
 
-/*  By the site's clock since it began, and by one's own since it was told. */
+/*  By the site's clock since the run began, and by this broker's clock since it learnt of that. */
 uint64_t core_migrations_residence_ms(const helio_broker_core_t *self, const job_t *job)
 {
     uint64_t protection_ms = (uint64_t)helio_preempt_protection_ms(core_preempt_tier(job));
@@ -166,8 +216,10 @@ void core_migrations_state_changed(helio_broker_core_t *self, job_t *job)
     job->migrating = job->migrating && job->state == HELIO_JOB_STOPPING;
     if (runs && !job->migrant && may_be_migrated(job->submission))
         watch(self, job);
-    if (runs && job->migrant)
-        core_migrations_note_due(self, self->wall_ms + (int64_t)core_migrations_residence_ms(self, job));
+    if (runs && job->migrant) {
+        job->migrant->facts = 0; /* it may run elsewhere now */
+        core_migrations_note_due(self, job->migrant, self->wall_ms + (int64_t)core_migrations_residence_ms(self, job));
+    }
     if (job->migrant && ((live && !job->migrating) || (!live && job->state != HELIO_JOB_QUEUED)))
         let_go(self, job->migrant);
 }
@@ -175,7 +227,7 @@ void core_migrations_state_changed(helio_broker_core_t *self, job_t *job)
 void core_migrations_load(helio_broker_core_t *self, job_t *job)
 {
     job->migrating = job->state == HELIO_JOB_STOPPING && job->intent == HELIO_INTENT_PREEMPT &&
-                  core_why_has(job->why, HELIO_DETAIL_MIGRATED);
+                     core_why_has(job->why, HELIO_DETAIL_MIGRATED);
     if (!job->migrant && may_be_migrated(job->submission))
         watch(self, job);
 }

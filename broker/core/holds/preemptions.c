@@ -1,16 +1,17 @@
-/*  preemptions.c -- preemptions under way: jobs told to leave, and the capacity that they give back.
+/*  preemptions.c -- preemptions under way: jobs told to stop, and the capacity that they return.
  *
- *  It is held for the class that it was taken for until that starts, so that neither they nor others take it.
- * Whom to tell, preempt.c finds.
+ *  The capacity is held for the class until it starts, so that neither other classes nor the victims take it. preempt.c
+ *  finds the victims.
  *
- *  An preemption is in memory only. A job that is being stopped for any reason costs nobody anything more: who needs
- * room waits for those first. That is also how a new leader goes on with what the last one began.
- */
+ *  A preemption is in memory only, but each victim's reason names the job that it leaves for. So a new leader holds the
+ *  capacity again as soon as the site has sent its inventory. What cannot be found again costs little: a class that needs
+ *  capacity waits for jobs that are being stopped anyway before it preempts others. */
 #include "broker/core/holds/preemptions.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
@@ -21,9 +22,9 @@
 #include "broker/core/state/why.h"
 
 struct preemptions {
-    preemption_t *first; /* in order of their begin */
+    preemption_t *first; /* in the order in which they began */
     uint32_t count;
-    int64_t reconciling_until_ms; /* monotonic: those of the last leader may go on at sites not heard of until then */
+    int64_t reconciling_until_ms; /* monotonic: sites not heard of can still have the last leader's until then */
 };
 
 preemptions_t *core_preemptions_new(void)
@@ -59,11 +60,11 @@ void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms)
 }
 
 enum {
-    OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
-    RECONCILING_MS = 20000  /* agents find a new leader within seconds; who has not by then is not waited for */
+    OVERDUE_MS = 60000,    /* after the last grace; then the preemption has failed */
+    RECONCILING_MS = 20000 /* agents find a new leader within seconds; later ones are not waited for */
 };
 
-/* ---- one job told to leave ------------------------------------------------------------------------------- */
+/* ---- one job is told to stop ------------------------------------------------------------------------------- */
 
 static void count_leaving(job_t *job)
 {
@@ -73,22 +74,28 @@ static void count_leaving(job_t *job)
     account->tenant->leaving_gpus += job->last->gpus;
 }
 
+/*  The latest time at which it is gone, if it is told to stop now (wall clock). */
+static int64_t gone_ms(const helio_broker_core_t *self, const job_t *job)
+{
+    bool killed = core_preempt_mode(job) == HELIO_STOP_MODE_KILL;
+    return self->wall_ms + (killed ? 0 : (int64_t)job->submission->grace_ms);
+}
+
 int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
-                       const helio_details_t *reason)
+                         const helio_details_t *reason)
 {
     bool counts = gainer && gainer != job->submission->tenant;
 #ifdef HELIO_MUTANT_own_preemptions_count
     counts = gainer;
 #endif
     job->intent = HELIO_INTENT_PREEMPT;
-    helio_stop_mode_t mode = core_preempt_mode(job);
     if (counts && job->preemptions < UINT8_MAX)
         job->preemptions++;
     count_leaving(job);
     self->figures.preemptions_total[why]++;
     core_job_change_state(self, job, HELIO_JOB_STOPPING, *reason, "broker");
-    core_stop(self, job, mode, reason);
-    return self->wall_ms + (mode == HELIO_STOP_MODE_KILL ? 0 : (int64_t)job->submission->grace_ms);
+    core_stop(self, job, core_preempt_mode(job), reason);
+    return gone_ms(self, job);
 }
 
 void core_preempt_load(job_t *job)
@@ -102,7 +109,8 @@ void core_preempt_loaded(helio_broker_core_t *self)
     self->preemptions->reconciling_until_ms = self->now_ms + RECONCILING_MS;
 }
 
-/*  Whom they were for is not known: nobody is told to leave anywhere before all who were told are there to wait for. */
+/*  It is unknown what the last leader's preemptions were for. So nothing is preempted until all jobs that it told to
+ *  stop have reported. */
 int64_t core_preempt_reconciling_ms(const helio_broker_core_t *self)
 {
     const job_t *job;
@@ -132,7 +140,7 @@ static uint32_t gpus_for(const preemption_t *preemption)
     return preemption->gpus_per_node * preemption->class->want.nodes;
 }
 
-/*  A queue's tier may change while it is under way: the one that it had then. */
+/*  By the tier that the queue had when it began, because that can change. */
 static void expect(preemption_t *preemption, int64_t gpus)
 {
     job_class_t *class = preemption->class;
@@ -153,7 +161,15 @@ void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption)
         class->next_check_ms = preemption->at_ms + OVERDUE_MS;
 }
 
-/*  Whoever was told to leave leaves all the same. */
+void core_preempt_join(preemption_t *preemption, job_t *victim)
+{
+    const helio_requirement_t *want = &victim->submission->class->want;
+    victim->preemption = preemption;
+    preemption->left++;
+    core_room_add(&preemption->back, want->nodes, victim->gpus_per_node, want);
+}
+
+/*  Victims that were told to stop leave all the same. */
 static void drop(helio_broker_core_t *self, preemption_t *preemption)
 {
     job_t *job;
@@ -169,7 +185,7 @@ static void drop(helio_broker_core_t *self, preemption_t *preemption)
     self->preemptions->count--;
     DL_DELETE(self->preemptions->first, preemption);
     free(preemption);
-    core_capacity_changed(self); /* what was held is there for others */
+    core_capacity_changed(self); /* the held capacity is free for other classes */
 }
 
 void core_preempt_victim_left(helio_broker_core_t *self, job_t *job)
@@ -186,6 +202,66 @@ void core_preempt_victim_left(helio_broker_core_t *self, job_t *job)
     room_sub(&job->preemption->back, job);
     job->preemption->left--;
     job->preemption = NULL;
+}
+
+/*  The class of the job that the victim names; NULL: that job is over, or was edited since. */
+static job_class_t *resumes_for(helio_broker_core_t *self, const job_t *victim, helio_job_key_t *ret_key)
+{
+    enum { TENANT, QUEUE, KEY }; /* the indexes of these parameters */
+    const helio_detail_t *by = victim->why ? helio_details_find(victim->why, HELIO_DETAIL_PREEMPTED_BY) : NULL;
+    if (!by || helio_job_key_parse(helio_detail_value(by, KEY).text, ret_key) != HELIO_OK)
+        return NULL;
+    const job_t *job = core_job_find(self, *ret_key);
+    job_class_t *class = job ? job->submission->class : NULL;
+    bool same = class && helio_text_is(helio_detail_value(by, TENANT).text, class->account->tenant->name) &&
+                helio_text_is(helio_detail_value(by, QUEUE).text, class->queue->name);
+    return same ? class : NULL;
+}
+
+static preemption_t *resume(helio_broker_core_t *self, const job_t *victim)
+{
+    helio_job_key_t key;
+    preemption_t *preemption;
+    job_class_t *class = resumes_for(self, victim, &key);
+    if (!class)
+        return NULL;
+    DL_FOREACH(self->preemptions->first, preemption)
+    {
+        if (preemption->pool == victim->pool && helio_job_key_equal(preemption->key, key))
+            return preemption;
+    }
+    helio_candidate_t there = helio_choice_filter(&class->want, &victim->site->profile, &victim->pool->info);
+    if (class->preemptions >= class->waiting_count || there.rejection != HELIO_REJECTION_NONE)
+        return NULL;
+    preemption = helio_new(1, sizeof *preemption);
+    *preemption = (preemption_t){.class = class,
+                                 .site = victim->site,
+                                 .pool = victim->pool,
+                                 .gpus_per_node = there.gpus_per_node,
+                                 .key = key,
+                                 .tier = class->queue->tier,
+                                 .at_ms = self->wall_ms};
+    core_preempt_add(self, preemption);
+    return preemption;
+}
+
+void core_preempt_resume(helio_broker_core_t *self, const site_t *site)
+{
+    job_t *job;
+#ifdef HELIO_MUTANT_preemption_forgotten
+    return;
+#endif
+    DL_FOREACH(site->live, job)
+    {
+        bool leaves = job->state == HELIO_JOB_STOPPING && job->pool && !job->preemption;
+        preemption_t *preemption = leaves ? resume(self, job) : NULL;
+        if (!preemption)
+            continue;
+        int64_t at_ms = gone_ms(self, job);
+        preemption->at_ms = at_ms > preemption->at_ms ? at_ms : preemption->at_ms;
+        preemption->victims++;
+        core_preempt_join(preemption, job);
+    }
 }
 
 void core_preempt_trim(helio_broker_core_t *self, job_class_t *class)
@@ -209,7 +285,7 @@ void core_preempt_free(helio_broker_core_t *self)
         drop(self, self->preemptions->first);
 }
 
-/*  It starts there: the one that has least left to wait for. */
+/*  A job starts there: the preemption with the fewest victims left is over. */
 uint32_t core_preempt_class_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
 {
     preemption_t *least = NULL, *preemption;
@@ -223,7 +299,7 @@ uint32_t core_preempt_class_placed(helio_broker_core_t *self, job_class_t *class
     }
     if (!least)
         return 0;
-    uint32_t victims = least->left ? 0 : least->victims; /* they are there yet: its room is another */
+    uint32_t victims = least->left ? 0 : least->victims; /* its victims are still there: it starts on other capacity */
     drop(self, least);
     return victims;
 }
@@ -255,16 +331,16 @@ void core_preempt_review(helio_broker_core_t *self)
     DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
         const site_t *site = preemption->site;
-        if (site->state != HELIO_SITE_STATE_READY || !site->inventory_closed || site->draining ||
-            self->wall_ms >= preemption->at_ms + OVERDUE_MS) {
+        if (site->state != HELIO_SITE_STATE_READY || !(site->inventory_closed || core_site_is_away(self, site)) ||
+            site->draining || self->wall_ms >= preemption->at_ms + OVERDUE_MS) {
             preemption->class->blocked_at = 0;
             drop(self, preemption);
         }
     }
 }
 
-/*  The site has put things elsewhere than was thought; but while others are leaving the pool for the class, it may yet
- * come. */
+/*  The site has placed things differently than assumed. But while other jobs are leaving the pool for the class, it can
+ *  still find capacity. */
 void core_preempt_give_up(helio_broker_core_t *self, const job_class_t *class)
 {
     preemption_t *preemption, *next, *other;
@@ -295,7 +371,7 @@ bool core_preempt_holds(const helio_broker_core_t *self, const job_class_t *clas
 }
 
 bool core_preempt_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                       uint32_t gpus_per_node)
+                         uint32_t gpus_per_node)
 {
 #ifdef HELIO_MUTANT_hold_ignored
     return true;
@@ -318,7 +394,7 @@ bool core_preempt_allows(const helio_broker_core_t *self, const job_class_t *cla
         const helio_requirement_t *held = &preemption->class->want;
         if (preemption->pool != pool)
             continue;
-        if (preemption->class->id == class->id && !own) { /* it takes what is its own */
+        if (preemption->class->id == class->id && !own) { /* it can take what is held for it */
             own = true;
             continue;
         }

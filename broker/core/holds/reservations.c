@@ -1,65 +1,30 @@
-/*  reservations.c -- room that is spoken for.
+/*  reservations.c -- reserved capacity.
  *
- *  A gang that waits at the head of its turn would never find its nodes free together while smaller jobs pass
- * it. So it gets a reservation: a pool, and the time at which enough is expected to be free there, by the
- * limits of our own jobs or by the word of the site's scheduler. Whoever comes after it may pass if his limit
- * ends before, or if the gang still fits at that time beside him. Estimates are by time limits, so a
- * reservation only ever comes sooner than it says.
+ *  A gang at the head of its class would never find its nodes free at the same time while smaller jobs start before it.
+ *  So it gets a reservation: a pool, and the time at which enough is expected to be free there, by the time limits of
+ *  the federation's jobs or by the site's own estimate. A later job can start if its limit ends before that time, or if
+ *  the gang still fits beside it then. The estimates use time limits, so a reservation is never later than it says.
  *
- *  A window is milder: room that a class is expected to take at an hour to come is not counted on by the next
- * one.
- */
+ *  A window is weaker: capacity that one class is expected to take in a later hour is not counted for the next
+ *  class. */
 #include "broker/core/holds/reservations.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "broker/core/forecast/pool_forecast.h"
+#include "broker/core/holds/expected_ends.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/order.h"
 #include "broker/core/state/pools.h"
+#include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 enum { PROMISE_RUN_HOURS_MAX = 48 };
 
-static int by_end(const void *a_, const void *b_)
-{
-    const expected_end_t *a = a_, *b = b_;
-    if (a->end_ms != b->end_ms)
-        return a->end_ms < b->end_ms ? -1 : 1;
-    return core_job_by_age(a->job, b->job);
-}
-
-static void make_room(pool_t *pool)
-{
-    if (pool->expected_end_count < pool->expected_end_capacity)
-        return;
-    pool->expected_end_capacity = pool->expected_end_capacity ? pool->expected_end_capacity * 2 : 64;
-    pool->expected_ends = helio_grow(pool->expected_ends, pool->expected_end_capacity, sizeof *pool->expected_ends);
-}
-
-/*  Of jobs that are there now, in this round: those placed in it are counted as they come
- * (core_reserve_placed). */
-static void find_expected_ends(helio_broker_core_t *self, const site_t *site, pool_t *pool)
-{
-    if (pool->expected_ends_round == self->rounds)
-        return;
-    pool->expected_ends_round = self->rounds;
-    pool->expected_end_count = 0;
-    const job_t *job;
-    DL_FOREACH(site->live, job)
-    {
-        if (job->pool != pool)
-            continue;
-        make_room(pool);
-        pool->expected_ends[pool->expected_end_count++] = (expected_end_t){core_job_end_ms(self, job), job};
-    }
-    if (pool->expected_end_count)
-        qsort(pool->expected_ends, pool->expected_end_count, sizeof *pool->expected_ends, by_end);
-}
-
-/*  What is free at a time when this much has come back. */
+/*  Whether it fits at a time when this much has come back. */
 static bool fits_then(const pool_t *pool, const free_nodes_t *free_now, const room_t *back,
                       const helio_requirement_t *want, uint32_t gpus_per_node)
 {
@@ -68,7 +33,19 @@ static bool fits_then(const pool_t *pool, const free_nodes_t *free_now, const ro
     return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
 }
 
-/*  The site's own word on a gang of so many nodes; 0 = it has none, or does not see it coming. */
+/*  The same, but surely: what comes back may be on other nodes than what is free, so parts of nodes do not add up. */
+static bool surely_fits_then(const pool_t *pool, const free_nodes_t *free_now, const room_t *back,
+                             const helio_requirement_t *want, uint32_t gpus_per_node)
+{
+    free_nodes_t then = *free_now;
+    for (uint32_t k = 1; k <= pool->info.gpus_per_node; k++)
+        then.by_gpus[k] += back->nodes_by_gpus[k];
+    then.cpus += back->cpus;
+    then.memory_bytes += back->memory_bytes;
+    return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
+}
+
+/*  The site's own estimate for a gang of that many nodes; 0 = it has none. */
 static int64_t reported_ms(const helio_broker_core_t *self, const pool_t *pool, uint32_t nodes)
 {
     uint32_t i = 0;
@@ -79,25 +56,27 @@ static int64_t reported_ms(const helio_broker_core_t *self, const pool_t *pool, 
     return self->wall_ms + (int64_t)pool->waits_s[i] * 1000;
 }
 
-int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
-                            pool_t *pool, uint32_t gpus_per_node, reservation_t *ret_reservation)
+int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
+                            uint32_t gpus_per_node, int64_t before_ms, reservation_t *ret_reservation)
 {
     const helio_requirement_t *want = &class->want;
-    find_expected_ends(self, site, pool);
-    if (!pool->expected_end_count && !pool->wait_count)
+    ends_walk_t walk = core_expected_ends(self, site, pool);
+    expected_end_t end = core_expected_ends_next(&walk), following;
+    if (!end.job && !pool->wait_count)
         return 0;
     reservation_t found = {.site = site, .at_ms = reported_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
     bool reported = found.at_ms != 0;
-    for (uint32_t i = 0; i < pool->expected_end_count; i++) {
-        const expected_end_t *expected_end = &pool->expected_ends[i];
-        if (reported ? expected_end->end_ms > found.at_ms : found.known)
+    if (found.at_ms >= before_ms)
+        return 0;
+    for (; end.job; end = following) {
+        if (reported ? end.end_ms > found.at_ms : found.known || end.end_ms >= before_ms)
             break;
-        core_room_add(&found.back, expected_end->job->submission->class->want.nodes, expected_end->job->gpus_per_node,
-                 &expected_end->job->submission->class->want);
-        bool last_of_its_time =
-            i + 1 == pool->expected_end_count || pool->expected_ends[i + 1].end_ms != expected_end->end_ms;
+        const helio_requirement_t *leaves = &end.job->submission->class->want;
+        following = core_expected_ends_next(&walk);
+        core_room_add(&found.back, leaves->nodes, end.job->gpus_per_node, leaves);
+        bool last_of_its_time = following.end_ms != end.end_ms;
         if (!reported && last_of_its_time && fits_then(pool, &pool->free, &found.back, want, gpus_per_node)) {
-            found.at_ms = expected_end->end_ms;
+            found.at_ms = end.end_ms;
             found.known = true;
         }
     }
@@ -136,26 +115,16 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
         return true;
     free_nodes_t after = pool->free;
     return held->known &&
-           core_room_take(pool, &after, class->want.nodes, gpus_per_node, class->want.cpus,
-                          class->want.memory_bytes) &&
-           fits_then(pool, &after, &held->back, &held->class->want, held->gpus_per_node);
+           core_room_take(pool, &after, class->want.nodes, gpus_per_node, class->want.cpus, class->want.memory_bytes) &&
+           surely_fits_then(pool, &after, &held->back, &held->class->want, held->gpus_per_node);
 }
 
 void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
 {
-    pool_t *pool = job->pool;
-    reservation_t *held = &pool->reservation;
-    expected_end_t expected_end = {core_job_end_ms(self, job), job};
-    if (held->class && expected_end.end_ms <= held->at_ms)
-        core_room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
-                 &job->submission->class->want);
-    if (pool->expected_ends_round != self->rounds)
-        return; /* nobody has asked yet */
-    make_room(pool);
-    uint32_t at = pool->expected_end_count++;
-    for (; at > 0 && by_end(&expected_end, &pool->expected_ends[at - 1]) < 0; at--)
-        pool->expected_ends[at] = pool->expected_ends[at - 1];
-    pool->expected_ends[at] = expected_end;
+    reservation_t *held = &job->pool->reservation;
+    const helio_requirement_t *want = &job->submission->class->want;
+    if (held->class && core_job_end_ms(self, job) <= held->at_ms)
+        core_room_add(&held->back, want->nodes, job->gpus_per_node, want);
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------- */
@@ -177,36 +146,31 @@ void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t sta
 {
     core_window_clear(class);
     uint64_t hours = (class->want.time_limit_ms + HELIO_HOUR_MS - 1) / HELIO_HOUR_MS;
-    class->window = (window_t){site, pool, start_ms, gpus,
-                               hours < PROMISE_RUN_HOURS_MAX ? (uint32_t)hours : PROMISE_RUN_HOURS_MAX};
+    class->window =
+        (window_t){site, pool, start_ms, gpus, hours < PROMISE_RUN_HOURS_MAX ? (uint32_t)hours : PROMISE_RUN_HOURS_MAX};
     for (uint32_t h = 0; h < class->window.hours; h++)
         *promise(pool, start_ms + (int64_t)h * HELIO_HOUR_MS) += gpus;
 }
 
-/*  GPUs expected to be free then: as the site forecasts, but never more than our own jobs leave, by their limits;
- *  without a forecast, what is free now and what those jobs give back. */
+/*  GPUs expected to be free then: by the site's forecast, but at most what the federation's jobs leave by their limits.
+ *  Without a forecast: what is free now, and what those jobs return. */
 static uint64_t free_then(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t start_ms)
 {
     const helio_pool_forecast_t *pool_forecast = core_pool_forecast(self, site, pool);
     int64_t reported = pool_forecast->free_gpus[helio_pool_forecast_hour(pool_forecast, start_ms)];
-    uint64_t back = 0, held = 0, all = (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
-    find_expected_ends(self, site, pool);
-    for (uint32_t i = 0; i < pool->expected_end_count; i++) {
-        const job_t *job = pool->expected_ends[i].job;
-        uint64_t gpus = core_job_gpus(job);
-        *(pool->expected_ends[i].end_ms <= start_ms ? &back : &held) += gpus;
-    }
+    uint64_t all = (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
+    expected_gpus_t gpus = core_expected_gpus(self, site, pool, start_ms);
     if (reported < 0)
-        return core_pool_gpus_free(pool) + back;
-    uint64_t left = all > held ? all - held : 0;
+        return core_pool_gpus_free(pool) + gpus.back;
+    uint64_t left = all > gpus.held ? all - gpus.held : 0;
     return (uint64_t)reported < left ? (uint64_t)reported : left;
 }
 
-uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
-                          pool_t *pool, uint32_t gpus_per_node, int64_t start_ms)
+uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
+                          uint32_t gpus_per_node, int64_t start_ms)
 {
     uint64_t each = (uint64_t)gpus_per_node * class->want.nodes, promised = *promise(pool, start_ms);
-    if (!each) /* CPU jobs: not counted ahead */
+    if (!each) /* CPU jobs are not counted ahead */
         return class->waiting_count;
     const window_t *own = &class->window;
     if (own->pool == pool && start_ms >= own->start_ms &&
@@ -215,4 +179,42 @@ uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, c
     uint64_t free_gpus = free_then(self, site, pool, start_ms),
              jobs = free_gpus > promised ? (free_gpus - promised) / each : 0;
     return jobs < class->waiting_count ? (uint32_t)jobs : class->waiting_count;
+}
+
+helio_detail_t core_window_detail(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t start_ms)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_WINDOW_AT, helio_value_string(site->name), helio_value_text(pool->info.name),
+                       helio_value_number(start_ms));
+}
+
+void core_window_load(helio_broker_core_t *self, const helio_row_class_t *row)
+{
+    job_class_t *class = core_class_find(self, row->class_id);
+    const helio_detail_t *at = helio_details_find(&row->details, HELIO_DETAIL_WINDOW_AT);
+    if (!class || !at || at->values.count < 2 || !row->expected_ms)
+        return;
+    site_t *site = core_site_find(self, at->values.items[0].text);
+    pool_t *pool = site ? core_pool_find(site, at->values.items[1].text) : NULL;
+    if (pool)
+        core_window_set(class, site, pool, row->expected_ms, 0);
+}
+
+/*  No column has the number of jobs that found room in the window: all that wait are assumed. */
+void core_windows_loaded(helio_broker_core_t *self)
+{
+    for (job_class_t *class = self->classes; class; class = class->hh.next) {
+        const window_t window = class->window;
+        if (!window.pool)
+            continue;
+        if (!class->waiting) {
+            core_window_clear(class);
+            continue;
+        }
+        const helio_requirement_t *want = &class->want;
+        uint64_t each = (uint64_t)helio_choice_filter(want, &window.site->profile, &window.pool->info).gpus_per_node *
+                        want->nodes,
+                 all = (uint64_t)window.pool->info.nodes * window.pool->info.gpus_per_node,
+                 gpus = class->waiting_count * each;
+        core_window_set(class, window.site, window.pool, window.start_ms, (uint32_t)(gpus < all ? gpus : all));
+    }
 }

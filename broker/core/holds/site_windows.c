@@ -1,12 +1,12 @@
-/*  site_windows.c -- GPUs that a site keeps by the clock: `windows` of its file, as its series reserved_gpus tells.
+/*  site_windows.c -- GPUs that a site reserves by the clock: `windows` of its file, reported as its series
+ *  reserved_gpus.
  *
- *  What is kept is there for critical queues and for work that is not the federation's. All other work together may
- *  hold the pool less what is kept, wherever on its nodes: which those are is not known here. So it is a limit on
- *  that work, and what others hold of the kept GPUs is not looked at.
+ *  They are reserved for critical queues and for work outside the federation. All other work together can hold the pool
+ *  less what is reserved, on whichever nodes, because the broker does not know nodes. So a window limits that work; how
+ *  much of the reserved GPUs is in use does not matter.
  *
- *  Before more is kept, those whose GPUs will be needed are told to leave, each by its grace and a margin ahead, so
- *  that they have left when it begins. Whoever may not be preempted is waited for, and counted.
- */
+ *  Before more is reserved, the jobs whose GPUs will be needed are preempted, each by its grace and a margin ahead, so
+ *  that they have left by then. Jobs that cannot be preempted are waited for, and counted. */
 #include "broker/core/holds/site_windows.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@
 #include "federation/base/clock.h"
 
 struct site_windows {
-    int64_t review_ms; /* wall clock: what sites reserve is looked at again then; INT64_MAX = none reserves anything */
+    int64_t review_ms; /* wall clock: next check of what sites reserve; INT64_MAX = no site reserves anything */
 };
 
 site_windows_t *core_site_windows_new(void)
@@ -46,18 +46,18 @@ int64_t core_site_window_review_ms(const helio_broker_core_t *self)
 }
 
 enum {
-    MARGIN_MS = 30000, /* between the last grace and the time at which GPUs are kept: the report of an end takes time */
-    AGAIN_MS = 5000    /* some of those who are in the way have not started yet, and cannot be preempted before */
+    MARGIN_MS = 30000, /* between the last grace and the window: the report of an end takes time */
+    AGAIN_MS = 5000    /* some jobs in the way have not started yet, and cannot be preempted before */
 };
 
-/* ---- what is kept, and who holds how much -------------------------------------------------------------- */
+/* ---- what is reserved, and what jobs hold ------------------------------------------------------------------ */
 
 static bool is_critical(const queue_t *queue)
 {
     return queue->tier == HELIO_TIER_CRITICAL;
 }
 
-/*  Point by point; after the last one, that one; before the first, nothing is kept. */
+/*  The value at a point of the series. After the last point, its value; before the first, nothing is reserved. */
 static uint64_t point_of(const helio_series_t *series, int64_t at)
 {
     int64_t last = (int64_t)series->values.count - 1;
@@ -65,8 +65,8 @@ static uint64_t point_of(const helio_series_t *series, int64_t at)
     return isnan(gpus) || gpus <= 0 ? 0 : gpus > 1e6 ? 1000000 : (uint64_t)ceil(gpus - 1e-9);
 }
 
-/*  A series begins with the step that it was made in. Of one that begins later still its site's clock is
- * ahead by hours: that is no reason to send away who is there. */
+/*  A series begins with the step in which it was made. If it begins later than that, the site's clock is ahead by
+ *  hours, which must not preempt anything. */
 static int64_t index_of(const helio_series_t *series, int64_t wall_ms)
 {
     int64_t step_ms = INT64_C(1000) * series->step_s, since_ms = wall_ms - series->start_wall_ms;
@@ -78,7 +78,7 @@ static int64_t begin_of(const helio_series_t *series, int64_t at)
     return series->start_wall_ms + at * INT64_C(1000) * series->step_s;
 }
 
-/*  When less is kept than at a time, for the first time after it; 0 = that is not told. */
+/*  The first time after from_ms at which less is reserved than at from_ms; 0 = unknown. */
 static int64_t until_of(const helio_series_t *series, int64_t from_ms)
 {
     int64_t first = index_of(series, from_ms);
@@ -120,7 +120,7 @@ static void find_edges(helio_broker_core_t *self, pool_t *pool)
     }
 }
 
-/*  Is it expected to hold its GPUs when that begins? */
+/*  Whether the job is expected to hold its GPUs at that time. */
 static bool holds_at(const helio_broker_core_t *self, const job_t *job, const site_window_edge_t *edge)
 {
     return job->state != HELIO_JOB_STOPPING &&
@@ -158,7 +158,7 @@ static int64_t lead_ms(const submission_t *submission)
     return MARGIN_MS + (killed ? 0 : (int64_t)submission->grace_ms);
 }
 
-/*  Nothing else may happen until it has to leave: the look at that time is asked for here. */
+/*  Nothing else can happen until the job has to leave, so the check at that time is set here. */
 void core_site_window_placed(helio_broker_core_t *self, const job_t *job)
 {
     site_window_t *site_window = job->pool->site_window;
@@ -170,17 +170,17 @@ void core_site_window_placed(helio_broker_core_t *self, const job_t *job)
             wake(self, site_window->edges[i].at_ms - lead_ms(job->submission));
 }
 
-/* ---- who leaves ------------------------------------------------------------------------------------------ */
+/* ---- preemption for a window ------------------------------------------------------------------------------- */
 
 typedef struct leaver {
     job_t *job;
     uint32_t tier;
     uint64_t gpus;
-    uint64_t lost_ms; /* run in vain, if it leaves now */
+    uint64_t lost_ms; /* run time lost if it leaves now */
     bool stays;
 } leaver_t;
 
-/*  Best-effort work first, then what loses least, then the youngest. */
+/*  Best-effort jobs first, then those that lose least, then the youngest. */
 static int by_loss(const void *a_, const void *b_)
 {
     const leaver_t *a = a_, *b = b_;
@@ -191,8 +191,8 @@ static int by_loss(const void *a_, const void *b_)
     return core_job_by_age(b->job, a->job);
 }
 
-/*  Those who may be told to leave and hold GPUs then; the first *ret_count of them give back enough, or all that they
- *  can. */
+/*  Jobs that can be preempted and hold GPUs at that time. The first *ret_count of them return enough, or all that is
+ *  possible. */
 static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, const pool_t *pool,
                               const site_window_edge_t *edge, uint32_t *ret_count, int64_t *ret_lead_ms,
                               bool *ret_enough)
@@ -213,8 +213,8 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
             capacity = capacity ? capacity * 2 : 32;
             leavers = helio_grow(leavers, capacity, sizeof *leavers);
         }
-        leavers[count++] = (leaver_t){job, job->submission->queue->tier, core_job_gpus(job),
-                                      core_preempt_lost_ms(self, job), false};
+        leavers[count++] =
+            (leaver_t){job, job->submission->queue->tier, core_job_gpus(job), core_preempt_lost_ms(self, job), false};
     }
     uint64_t wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
     uint32_t taken = 0;
@@ -223,7 +223,7 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
     while (taken < count && back < wanted)
         back += leavers[taken++].gpus;
     *ret_enough = back >= wanted;
-    for (uint32_t i = taken; *ret_enough && i-- > 0;) /* what the others give is enough: the dearest first */
+    for (uint32_t i = taken; *ret_enough && i-- > 0;) /* enough without it; the most expensive first */
         if (back - leavers[i].gpus >= wanted) {
             back -= leavers[i].gpus;
             leavers[i].stays = true;
@@ -241,7 +241,7 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
     const helio_details_t reason =
         CORE_WHY(self, HELIO_DETAIL_PREEMPTED_FOR_RESERVATION, helio_value_string(site->name),
                  helio_value_text(pool->info.name), helio_value_number(edge.at_ms));
-    if ((count || !enough) && edge.at_ms - longest_ms > self->wall_ms) { /* until then some are over, or have begun */
+    if ((count || !enough) && edge.at_ms - longest_ms > self->wall_ms) { /* some jobs end or start by then */
         wake(self, edge.at_ms - longest_ms);
         count = 0;
     }
@@ -265,7 +265,7 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
 
 /* ---- a round --------------------------------------------------------------------------------------------- */
 
-/*  Of the time since the last round, what was kept and held all the same. */
+/*  Adds the time since the last round in which reserved GPUs were used by other work. */
 static void count_shortfall(helio_broker_core_t *self, site_window_t *site_window)
 {
     if (site_window->short_gpus)
@@ -294,7 +294,7 @@ static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *p
     }
     uint64_t room = series ? site_window->edges[0].room_gpus : UINT64_MAX;
     if (room != site_window->room_gpus)
-        core_capacity_changed_in_round(self); /* who found no room may find some */
+        core_capacity_changed_in_round(self); /* classes that found no capacity can find some now */
     site_window->room_gpus = room;
     count_shortfall(self, site_window);
 }
@@ -319,9 +319,9 @@ void core_site_window_review(helio_broker_core_t *self)
             review_pool(self, site, &site->pools[i], series_of(site, &site->pools[i]));
 }
 
-/* ---- who may start --------------------------------------------------------------------------------------- */
+/* ---- whether a job can start ------------------------------------------------------------------------------- */
 
-/*  It would run for a while, saves what it did, and has left in time. */
+/*  Whether it would run for a while, can save its work, and leaves in time. */
 static bool gives_way(const helio_broker_core_t *self, const job_class_t *class, int64_t at_ms)
 {
     const job_t *head = class->waiting;
@@ -333,8 +333,8 @@ static bool gives_way(const helio_broker_core_t *self, const job_class_t *class,
     return saves && at_ms - self->wall_ms > lead_ms(submission) + helio_preempt_protection_ms(tier);
 }
 
-/*  What is held then once all preemptions under way there are over and those who wait for them have started; of the
- * class's own, one is what it asks for. *ret_others: some of those who start are of another class. */
+/*  What is held at that time once all preemptions under way there are over and the jobs that they are for have started.
+ *  One of the class's own is what it asks for. *ret_others: some of those jobs are of another class. */
 static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
                            const site_window_edge_t *edge, uint64_t held_gpus, bool *ret_others)
 {
@@ -347,7 +347,7 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
         if (preemption->pool != pool)
             continue;
         for (uint32_t k = 1; edge == pool->site_window->edges && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
-            back += (uint64_t)k * preemption->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
+            back += (uint64_t)k * preemption->back.nodes_by_gpus[k]; /* at later edges the victims are not counted */
         bool mine = other->id == class->id && !own;
         own = own || mine;
         bool leaves_first = edge != pool->site_window->edges && other->queue->tier < class->queue->tier;
@@ -360,9 +360,9 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
     return (held_gpus > back ? held_gpus - back : 0) + expected;
 }
 
-/*  The first time at which it would be in the way; NULL = it may start. What best-effort work holds then is in nobody's
- * way but its like's: it leaves first. And who gives way keeps nobody of another class out for whom others are leaving,
- * or that one would hunt again. */
+/*  The first time at which it would be in the way; NULL = it can start. What best-effort work holds later is in the way
+ *  of best-effort work only, because it leaves first. A job that gives way in time can start, unless other jobs are
+ *  leaving the pool for another class, which would preempt it again. */
 static const site_window_edge_t *pending_rejection(const helio_broker_core_t *self, const job_class_t *class,
                                                    const pool_t *pool, uint32_t gpus_per_node, freed_gpus_t back)
 {
@@ -371,9 +371,9 @@ static const site_window_edge_t *pending_rejection(const helio_broker_core_t *se
     bool leaves_first = class->queue->tier == HELIO_TIER_BEST_EFFORT;
     for (uint32_t i = 0; site_window && gpus && i < site_window->count && !is_critical(class->queue); i++) {
         const site_window_edge_t *edge = &site_window->edges[i];
-        if (i && edge->at_ms - self->wall_ms >= (int64_t)class->want.time_limit_ms)
+        if (i && edge->at_ms - self->wall_ms >= (int64_t) class->want.time_limit_ms)
             break;
-        bool firm = i && !leaves_first; /* only what leaves no sooner than it counts */
+        bool firm = i && !leaves_first; /* only what does not leave before it counts */
         uint64_t held = edge->held_gpus - (firm ? edge->best_effort_gpus : 0),
                  given = back.gpus - (firm ? back.best_effort_gpus : 0);
         held = held > given ? held - given : 0;
@@ -388,7 +388,7 @@ static const site_window_edge_t *pending_rejection(const helio_broker_core_t *se
 }
 
 bool core_site_window_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                      uint32_t gpus_per_node, freed_gpus_t back)
+                             uint32_t gpus_per_node, freed_gpus_t back)
 {
     return !pending_rejection(self, class, pool, gpus_per_node, back);
 }
@@ -409,7 +409,7 @@ helio_detail_t core_site_window_detail(helio_broker_core_t *self, const job_clas
     uint64_t gpus = (uint64_t)point_of(series, index_of(series, edge->at_ms));
     bool later = edge != pool->site_window->edges;
     *ret_until_ms = until_of(series, edge->at_ms);
-    if (!gpus) /* other work has it all: nothing is reserved before its end */
+    if (!gpus) /* other work uses all of it: nothing is reserved before that ends */
         return CORE_DETAIL(self, HELIO_DETAIL_NO_ROOM_AT, helio_value_string(site->name),
                            helio_value_text(pool->info.name));
     return CORE_DETAIL(self, HELIO_DETAIL_RESERVED_BY_SITE, helio_value_number((int64_t)gpus),

@@ -1,21 +1,25 @@
-/*  migrate.c -- running jobs that are moved to where the rest of their run does better.
+/*  migrate.c -- migration of running jobs to where the rest of their run does better.
  *
- *  Looked at in passes over those who may be moved: when an hour begins, when a site or a series changed,
- * when one has stayed long enough, and when room changed and one of them had none; no pass within seconds of
- * the last, and each in pieces. What a class could be moved to is kept while it stands; a job costs some
- * arithmetic for each such pool.
+ *  Jobs are judged in passes over those that can be migrated. Passes are seconds apart, and each is done in portions.
+ *  A job is judged
  *
- *  Only room that nobody who waits could take is taken: after the turns, where nobody has a reservation, an
- * preemption under way, a promise for an hour to come, and nobody waits for such GPUs. Nobody is preempted for a
- * move.
- */
+ *      when an hour begins, when a site or a series has changed    at all targets of its class
+ *      when it has stayed long enough                              likewise
+ *      when capacity changed                                       at the targets where only that kept it from going
+ *
+ *  and passed over otherwise. The targets of a class are kept while they are valid; a job costs some arithmetic for each
+ *  target.
+ *
+ *  A migration takes only capacity that no waiting class could use: it is decided after the classes were asked, where
+ *  there is no reservation, no preemption under way and no promise for a later hour, and where no class waits for such
+ *  GPUs. Nothing is preempted for a migration. */
 #include "broker/core/migrate/migrate.h"
 
 #include <stdlib.h>
-#include <utlist.h>
 
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/placement.h"
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/migrate/records.h"
@@ -23,14 +27,42 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"
+#include "broker/core/state/pools.h"
 
 enum {
-    PASS_MS = 10000, /* from the begin of a pass to the next */
-    JUDGED_MAX = 64, /* in one round; the pass goes on soon after */
+    PASS_MS = 10000,   /* from the start of a pass to the next */
+    JUDGED_MAX = 64,   /* at all targets, in one round; the pass continues soon after */
+    PASSED_MAX = 4096, /* likewise, of those that are passed over */
     JUDGED_AGAIN_MS = 100,
-    BEGUN_MAX = 8,     /* moves of one round: what the others see of it is looked at first */
-    HELD_MAX = 256     /* under way at once */
+    BEGUN_MAX = 8, /* migrations begun in one round: their effects are seen before the next ones begin */
+    HELD_MAX = 256 /* under way at once */
 };
+
+struct migration_pass {
+    uint64_t facts, capacity; /* versions at the start of the last pass */
+    int64_t hour_ms;
+    int64_t next_ms;       /* monotonic: no pass begins before */
+    int64_t next_check_ms; /* wall clock: when a round is wanted */
+    bool blocked;          /* some job would have migrated, but for something temporary */
+};
+
+migration_pass_t *core_migration_pass_new(void)
+{
+    migration_pass_t *self = helio_new(1, sizeof *self);
+    self->next_check_ms = INT64_MAX;
+    return self;
+}
+
+void core_migration_pass_destroy(migration_pass_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+int64_t core_migrations_next_check_ms(const helio_broker_core_t *self)
+{
+    return self->migration_pass->next_check_ms;
+}
 
 /* ---- a pass -------------------------------------------------------------------------------------------- */
 
@@ -50,103 +82,177 @@ static void begin(helio_broker_core_t *self, migrant_t *migrant, const targets_t
     migrant->gone_ms = core_preempt_job(self, job, HELIO_PREEMPT_CAUSE_MIGRATION, NULL, &why);
 }
 
-/*  The best of those that are worth it and have room. True: it was told to leave. */
-static bool judge(helio_broker_core_t *self, migrant_t *migrant)
+typedef struct best_target {
+    const target_t *target; /* NULL = none */
+    helio_migration_t migration;
+} best_target_t;
+
+/*  Of many that are worthwhile, those that save most are remembered. */
+static void want(migrant_t *migrant, const targets_t *targets, const target_t *target, int64_t saves_micro_usd)
+{
+    wanted_target_t *place = NULL;
+    if (migrant->want_count < MIGRATION_WANTS_MAX) {
+        place = &migrant->wants[migrant->want_count++];
+    } else {
+        for (uint32_t i = 0; i < migrant->want_count; i++)
+            if (!place || migrant->wants[i].saves_micro_usd < place->saves_micro_usd)
+                place = &migrant->wants[i];
+        if (place->saves_micro_usd >= saves_micro_usd)
+            return;
+    }
+    *place = (wanted_target_t){target->pool, (uint32_t)(target - targets->items), saves_micro_usd};
+}
+
+/*  Whether the target is worth it, and more than the best so far. */
+static bool is_better(helio_broker_core_t *self, const migrant_t *migrant, const target_t *target,
+                      const best_target_t *best, helio_migration_t *ret_migration)
+{
+    *ret_migration = core_migration_target_weigh(self, migrant->job, target);
+    return helio_migration_is_worthwhile(ret_migration) &&
+           (!best->target || ret_migration->saves_micro_usd > best->migration.saves_micro_usd);
+}
+
+static best_target_t best_of_all(helio_broker_core_t *self, migrant_t *migrant, const targets_t *targets)
+{
+    best_target_t best = {.target = NULL};
+    helio_migration_t migration;
+    helio_details_t details;
+    self->figures.migrants_judged_total++;
+    migrant->want_count = 0;
+    for (uint32_t i = 0; i < targets->count; i++) {
+        const target_t *target = &targets->items[i];
+        if (!core_migration_target_is_suitable(targets, migrant->job, target) ||
+            !is_better(self, migrant, target, &best, &migration))
+            continue;
+        if (core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE)
+            best = (best_target_t){target, migration};
+        else
+            want(migrant, targets, target, migration.saves_micro_usd);
+    }
+    return best;
+}
+
+/*  Of the targets that could not take it when all were judged. Room comes first: it costs least to see that there is
+ *  none. */
+static best_target_t best_of_wanted(helio_broker_core_t *self, const migrant_t *migrant, const targets_t *targets)
+{
+    best_target_t best = {.target = NULL};
+    const helio_requirement_t *wants = &migrant->job->submission->class->want;
+    helio_migration_t migration;
+    helio_details_t details;
+    for (uint32_t i = 0; i < migrant->want_count; i++) {
+        const wanted_target_t *wanted = &migrant->wants[i];
+        const target_t *target = wanted->index < targets->count ? &targets->items[wanted->index] : NULL;
+        if (target && target->pool == wanted->pool &&
+            core_room_fits(wanted->pool, &wanted->pool->free, wants->nodes, target->gpus_per_node, wants->cpus,
+                           wants->memory_bytes) &&
+            core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE &&
+            is_better(self, migrant, target, &best, &migration))
+            best = (best_target_t){target, migration};
+    }
+    return best;
+}
+
+typedef enum judgement { MIGRANT_PASSED_OVER, MIGRANT_STAYS, MIGRANT_LEAVES } judgement_t;
+
+static bool is_judged(const helio_broker_core_t *self, const migrant_t *migrant)
+{
+    return migrant->facts == self->facts_version && migrant->pools == self->pools_version &&
+           migrant->hour_ms == helio_hour_of(self->wall_ms) && !migrant->due_ms;
+}
+
+/*  Tells the job to stop if a target is worth it and has capacity, the best one. */
+static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
 {
     job_t *job = migrant->job;
     if (job->state != HELIO_JOB_RUNNING || !job->pool || job->migrations >= HELIO_MIGRATION_TIMES_MAX)
-        return false;
-    uint64_t stays_ms = core_migrations_residence_ms(self, job);
+        return MIGRANT_PASSED_OVER;
+    bool judged = is_judged(self, migrant);
+    if (judged && !migrant->want_count)
+        return MIGRANT_PASSED_OVER;
+    uint64_t stays_ms = judged ? 0 : core_migrations_residence_ms(self, job);
     if (stays_ms) {
-        core_migrations_note_due(self, self->wall_ms + (int64_t)stays_ms);
-        return false;
+        core_migrations_note_due(self, migrant, self->wall_ms + (int64_t)stays_ms);
+        return MIGRANT_PASSED_OVER;
     }
     const targets_t *targets = core_migration_targets(self, job->submission->class);
-    const target_t *best = NULL;
-    helio_migration_t best_migration = {.saves_micro_usd = 0};
-    for (uint32_t i = 0; i < targets->count; i++) {
-        const target_t *target = &targets->items[i];
-        helio_details_t details;
-        if (!core_migration_target_is_suitable(targets, job, target))
-            continue;
-        helio_migration_t migration = core_migration_target_weigh(self, job, target);
-        if (!helio_migration_is_worthwhile(&migration) ||
-            (best && migration.saves_micro_usd <= best_migration.saves_micro_usd))
-            continue;
-        if (core_migration_target_rejection(self, job, target, &details) != HELIO_REJECTION_NONE) {
-            self->migrations->blocked = true;
-            continue;
-        }
-        best = target;
-        best_migration = migration;
+    best_target_t best = judged ? best_of_wanted(self, migrant, targets) : best_of_all(self, migrant, targets);
+    if (!judged) {
+        migrant->facts = self->facts_version;
+        migrant->pools = self->pools_version;
+        migrant->hour_ms = helio_hour_of(self->wall_ms);
+        migrant->due_ms = 0;
     }
-    if (best)
-        begin(self, migrant, targets, best, &best_migration);
-    return best != NULL;
+    if (best.target) {
+        migrant->facts = 0;
+        begin(self, migrant, targets, best.target, &best.migration);
+        return MIGRANT_LEAVES;
+    }
+    self->migration_pass->blocked = self->migration_pass->blocked || migrant->want_count;
+    return judged ? MIGRANT_PASSED_OVER : MIGRANT_STAYS;
 }
 
 static bool is_due(const helio_broker_core_t *self)
 {
-    const migrations_t *migrations = self->migrations;
-    return migrations->facts != self->facts_version || migrations->hour_ms != helio_hour_of(self->wall_ms) ||
-           (migrations->blocked && migrations->capacity != self->capacity_version) ||
-           self->wall_ms >= migrations->due_ms;
+    const migration_pass_t *last = self->migration_pass;
+    return last->facts != self->facts_version || last->hour_ms != helio_hour_of(self->wall_ms) ||
+           (last->blocked && last->capacity != self->capacity_version) || self->wall_ms >= core_migrations_due_ms(self);
 }
 
 static void begin_pass(helio_broker_core_t *self)
 {
-    migrations_t *migrations = self->migrations;
-    migrations->at = migrations->migrants;
-    migrations->facts = self->facts_version;
-    migrations->capacity = self->capacity_version;
-    migrations->hour_ms = helio_hour_of(self->wall_ms);
-    migrations->next_ms = self->now_ms + PASS_MS;
-    migrations->due_ms = INT64_MAX;
-    migrations->blocked = false;
+    migration_pass_t *pass = self->migration_pass;
+    core_migrations_begin_pass(self);
+    pass->facts = self->facts_version;
+    pass->capacity = self->capacity_version;
+    pass->hour_ms = helio_hour_of(self->wall_ms);
+    pass->next_ms = self->now_ms + PASS_MS;
+    pass->blocked = false;
 }
 
-/*  When there is next something to do; a change of a site wants a round by itself. */
+/*  When something is due next; a change of a site makes a round due by itself. */
 static int64_t next_check_ms(const helio_broker_core_t *self)
 {
-    const migrations_t *migrations = self->migrations;
-    if (migrations->at)
+    const migration_pass_t *pass = self->migration_pass;
+    if (core_migrations_pass_is_open(self))
         return self->wall_ms + JUDGED_AGAIN_MS;
     if (is_due(self))
-        return self->wall_ms + (migrations->next_ms > self->now_ms ? migrations->next_ms - self->now_ms : 0);
-    int64_t at_ms = migrations->hour_ms + HELIO_HOUR_MS;
-    at_ms = migrations->due_ms < at_ms ? migrations->due_ms : at_ms;
+        return self->wall_ms + (pass->next_ms > self->now_ms ? pass->next_ms - self->now_ms : 0);
+    int64_t at_ms = pass->hour_ms + HELIO_HOUR_MS, due_ms = core_migrations_due_ms(self);
+    at_ms = due_ms < at_ms ? due_ms : at_ms;
     const migrant_t *migrant;
-    DL_FOREACH2(migrations->held, migrant, held_next)
-    {
+    for (migrant = core_migrations_first_held(self); migrant; migrant = migrant->held_next)
         at_ms = migrant->gone_ms + MIGRATION_OVERDUE_MS < at_ms ? migrant->gone_ms + MIGRATION_OVERDUE_MS : at_ms;
-    }
     return at_ms;
 }
 
 void core_migrations_judge(helio_broker_core_t *self)
 {
-    migrations_t *migrations = self->migrations;
-    uint32_t judged = 0, begun = 0;
-    migrations->next_check_ms = INT64_MAX;
-    if (!migrations->migrants)
+    migration_pass_t *pass = self->migration_pass;
+    uint32_t judged = 0, begun = 0, passed = 0;
+    pass->next_check_ms = INT64_MAX;
+    if (!core_migrations_any(self))
         return;
+    if (core_missed_until_ms(self))
+        return; /* a site that is about to come back may be the best target */
     int64_t reconciling_ms = core_preempt_reconciling_ms(self);
     if (reconciling_ms) { /* it cannot be told apart from what the last leader began */
-        migrations->next_check_ms = self->wall_ms + reconciling_ms;
+        pass->next_check_ms = self->wall_ms + reconciling_ms;
         return;
     }
-    if (!migrations->at && is_due(self) && self->now_ms >= migrations->next_ms)
+    if (!core_migrations_pass_is_open(self) && is_due(self) && self->now_ms >= pass->next_ms)
         begin_pass(self);
-    while (migrations->at && judged < JUDGED_MAX && begun < BEGUN_MAX && migrations->held_count < HELD_MAX) {
-        migrant_t *migrant = migrations->at;
-        migrations->at = migrant->next;
-        begun += judge(self, migrant);
-        judged++;
+    while (core_migrations_pass_is_open(self) && judged < JUDGED_MAX && passed < PASSED_MAX && begun < BEGUN_MAX &&
+           core_migrations_held_count(self) < HELD_MAX) {
+        judgement_t judgement = judge(self, core_migrations_next(self));
+        passed += judgement == MIGRANT_PASSED_OVER;
+        judged += judgement != MIGRANT_PASSED_OVER;
+        begun += judgement == MIGRANT_LEAVES;
     }
-    migrations->next_check_ms = next_check_ms(self);
+    pass->next_check_ms = next_check_ms(self);
 }
 
-/* ---- it has left --------------------------------------------------------------------------------------- */
+/* ---- placing a job that has left --------------------------------------------------------------------------- */
 
 static void place(helio_broker_core_t *self, migrant_t *migrant)
 {
@@ -161,7 +267,7 @@ static void place(helio_broker_core_t *self, migrant_t *migrant)
     helio_candidate_t now = helio_choice_filter(&class->want, &target.site->profile, &target.pool->info);
     if (late || now.rejection != HELIO_REJECTION_NONE || now.gpus_per_node != target.gpus_per_node ||
         core_migration_target_rejection(self, job, &target, &details) != HELIO_REJECTION_NONE)
-        return; /* the usual way */
+        return; /* it is placed like any other job */
     option_t option = {
         .site = target.site,
         .pool = target.pool,
@@ -178,10 +284,9 @@ static void place(helio_broker_core_t *self, migrant_t *migrant)
 uint32_t core_migrations_place(helio_broker_core_t *self)
 {
     uint32_t placed = 0;
-    migrant_t *migrant, *next;
-    DL_FOREACH_SAFE2(self->migrations->held, migrant, next, held_next)
-    {
-        if (migrant->job->state != HELIO_JOB_QUEUED || !migrant->job->fed)
+    for (migrant_t *migrant = core_migrations_first_held(self), *next; migrant; migrant = next) {
+        next = migrant->held_next;
+        if (migrant->job->state != HELIO_JOB_QUEUED || !migrant->job->fed || core_site_is_away(self, migrant->to))
             continue;
         place(self, migrant);
         placed++;

@@ -1,6 +1,5 @@
-/*  records.c -- what is written and said of moves: the transition's reason, the decision with its candidates,
- * and why one that runs is not moved.
- */
+/*  records.c -- what is stored and explained of migrations: the transition's reason, the decision with its candidates,
+ *  and why a running job does not migrate. */
 #include "broker/core/migrate/records.h"
 
 #include <stdlib.h>
@@ -11,12 +10,10 @@
 #include "broker/core/migrate/targets.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
-#include "broker/core/state/text.h"
 #include "broker/core/state/why.h"
 
-/*  The site alone where that tells the two apart. */
-static const char *place_text(helio_broker_core_t *self, const job_t *job, const site_t *site,
-                              const pool_t *pool)
+/*  The site alone, if that distinguishes the two. */
+static const char *place_text(helio_broker_core_t *self, const job_t *job, const site_t *site, const pool_t *pool)
 {
     if (site != job->site)
         return site->name;
@@ -60,10 +57,9 @@ typedef struct weighed_target {
 } weighed_target_t;
 
 static weighed_target_t weighed_of(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                              const target_t *to)
+                                   const target_t *to)
 {
-    weighed_target_t weighed = {
-        .target = target, .rejection = target->rejection, .start_ms = self->wall_ms};
+    weighed_target_t weighed = {.target = target, .rejection = target->rejection, .start_ms = self->wall_ms};
     if (helio_rejection_group(target->rejection) == HELIO_REASON_NEVER_FITS) {
         const helio_requirement_t *want = &job->submission->class->want;
         weighed.details =
@@ -154,50 +150,50 @@ uint64_t core_migration_write(helio_broker_core_t *self, const job_t *job, const
 
 /* ---- why it stays -------------------------------------------------------------------------------------- */
 
-static const char *saves_text(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                              const helio_migration_t *migration)
+static helio_detail_t saves(helio_broker_core_t *self, const target_t *target, const helio_migration_t *migration)
 {
     int64_t share = helio_migration_saves_per_mille(migration);
-    const char *place = place_text(self, job, target->site, target->pool);
+    const helio_value_t site = helio_value_string(target->site->name), pool = helio_value_text(target->pool->info.name);
     if (!share)
-        return core_printf(self, "%s would save %s", place, core_money_text(self, migration->saves_micro_usd));
-    return core_printf(self, "%s would save %lld %% of what is left", place, (long long)((share + 5) / 10));
+        return CORE_DETAIL(self, HELIO_DETAIL_BETTER_BY_MONEY, site, pool,
+                           helio_value_number(migration->saves_micro_usd));
+    return CORE_DETAIL(self, HELIO_DETAIL_BETTER_BY_SHARE, site, pool, helio_value_number((share + 5) / 10));
 }
 
-static const char *too_little_text(helio_broker_core_t *self, const job_t *job, const helio_migration_t *migration)
+static helio_detail_t saves_too_little(helio_broker_core_t *self, const job_t *job, const helio_migration_t *migration)
 {
     uint32_t needs = helio_migration_needs_per_mille(job->migrations);
     if (helio_migration_saves_per_mille(migration) >= needs)
-        return core_printf(self, "that is %s, and a move needs %s",
-                           core_money_text(self, migration->saves_micro_usd),
-                           core_money_text(self, HELIO_MIGRATION_SAVES_LEAST_MICRO_USD));
-    return core_printf(self, "a move needs %u %%", needs / 10);
+        return CORE_DETAIL(self, HELIO_DETAIL_MIGRATION_NEEDS_MONEY, helio_value_number(migration->saves_micro_usd),
+                           helio_value_number(HELIO_MIGRATION_SAVES_LEAST_MICRO_USD));
+    return CORE_DETAIL(self, HELIO_DETAIL_MIGRATION_NEEDS_SHARE, helio_value_number(needs / 10));
 }
 
-static const char *why_not(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                           const helio_migration_t *migration)
+static helio_details_t why_not(helio_broker_core_t *self, const job_t *job, const target_t *target,
+                               const helio_migration_t *migration)
 {
     uint64_t stays_ms = core_migrations_residence_ms(self, job);
     if (migration->rejection != HELIO_REJECTION_NONE)
-        return core_printf(self, "its own bounds forbid it: %s", helio_rejection_name(migration->rejection));
+        return CORE_WHY(self, HELIO_DETAIL_MIGRATION_OUT_OF_BOUNDS,
+                        helio_value_string(helio_rejection_name(migration->rejection)));
     if (!helio_migration_is_worthwhile(migration))
-        return too_little_text(self, job, migration);
+        return core_why(self, saves_too_little(self, job, migration));
     if (stays_ms)
-        return core_printf(self, "it %s and stays until %s",
-                           job->migrations ? "was moved lately" : "has just begun",
-                           core_second_text(self, self->wall_ms + (int64_t)stays_ms));
+        return CORE_WHY(self, job->migrations ? HELIO_DETAIL_STAYS_JUST_MIGRATED : HELIO_DETAIL_STAYS_JUST_BEGUN,
+                        helio_value_number(self->wall_ms + (int64_t)stays_ms));
     helio_details_t details;
     helio_rejection_t against = core_migration_target_rejection(self, job, target, &details);
     if (against == HELIO_REJECTION_NONE)
-        return "it is moved when its turn to be looked at comes, within seconds";
-    return details.items.count
-               ? core_printf(self, "%s: %s", helio_rejection_name(against), core_sentences(self, &details))
-               : helio_rejection_name(against);
+        return CORE_WHY0(self, HELIO_DETAIL_MIGRATION_DUE);
+    helio_details_t why =
+        CORE_WHY(self, HELIO_DETAIL_MIGRATION_REJECTED, helio_value_string(helio_rejection_name(against)));
+    core_why_join(self, &why, &details);
+    return why;
 }
 
-/*  Of the pools that it may go to, whatever is free there. */
+/*  Of the suitable targets, whatever is free there. */
 static const target_t *best_of(helio_broker_core_t *self, const job_t *job, const targets_t *targets,
-                             helio_migration_t *ret_move)
+                               helio_migration_t *ret_move)
 {
     const target_t *best = NULL;
     for (uint32_t i = 0; i < targets->count; i++) {
@@ -212,21 +208,23 @@ static const target_t *best_of(helio_broker_core_t *self, const job_t *job, cons
     return best;
 }
 
-const char *core_migration_explain(helio_broker_core_t *self, const job_t *job)
+helio_details_t core_migration_explain(helio_broker_core_t *self, const job_t *job)
 {
     const submission_t *submission = job->submission;
     helio_migration_t migration = {.saves_micro_usd = 0};
     if (!submission->better_site || job->state != HELIO_JOB_RUNNING || !job->pool)
-        return "";
+        return (helio_details_t){0};
     if (!job->migrant)
-        return "it is not moved to a better site: it does not tell how it saves, by checkpoint.signal or "
-               "checkpoint.every";
+        return CORE_WHY0(self, HELIO_DETAIL_STAYS_NO_CHECKPOINT);
     if (job->migrations >= HELIO_MIGRATION_TIMES_MAX)
-        return core_printf(self, "it was moved %u times and stays where it is", job->migrations);
+        return CORE_WHY(self, HELIO_DETAIL_STAYS_MIGRATIONS, helio_value_number(job->migrations));
     const target_t *best = best_of(self, job, core_migration_targets(self, submission->class), &migration);
     if (!best)
-        return "it stays: no other pool is one that it may go to";
+        return CORE_WHY0(self, HELIO_DETAIL_STAYS_NO_TARGET);
     if (migration.saves_micro_usd <= 0)
-        return "it stays: no other site would be better for what is left of it";
-    return core_printf(self, "%s; %s", saves_text(self, job, best, &migration), why_not(self, job, best, &migration));
+        return CORE_WHY0(self, HELIO_DETAIL_STAYS_NONE_BETTER);
+    helio_details_t why = core_why(self, saves(self, best, &migration));
+    const helio_details_t against = why_not(self, job, best, &migration);
+    core_why_join(self, &why, &against);
+    return why;
 }

@@ -1,4 +1,4 @@
-/*  records.h -- what is written and said of a migration. */
+/*  records.h -- what is stored and explained of a migration. */
 #ifndef HELIO_BROKER_CORE_MIGRATE_RECORDS_H
 #define HELIO_BROKER_CORE_MIGRATE_RECORDS_H
 
@@ -10,11 +10,11 @@
 /*  Source, target and expected saving. */
 helio_details_t core_migration_why(helio_broker_core_t *self, const job_t *job, const target_t *to,
                                    const helio_migration_t *migration);
-/*  The decision and its candidates; returns its number. */
+/*  Writes the decision and its candidates. Returns the decision's id. */
 uint64_t core_migration_write(helio_broker_core_t *self, const job_t *job, const targets_t *targets, const target_t *to,
                               const helio_details_t *why);
-/*  Of a job that runs and asked for it: whether another pool would be better, and why it is not moved; "" = it did not
- *  ask. */
-const char *core_migration_explain(helio_broker_core_t *self, const job_t *job);
+/*  For a running job that asked to migrate: whether another pool would be better, and why it does not migrate. Empty:
+ *  it did not ask. */
+helio_details_t core_migration_explain(helio_broker_core_t *self, const job_t *job);
 
 #endif

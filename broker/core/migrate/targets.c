@@ -1,8 +1,7 @@
-/*  targets.c -- where a running job could be moved to: what the rest of it would cost there, and what keeps it away.
+/*  targets.c -- where a running job could migrate: what the rest of its run would cost there, and what keeps it away.
  *
- *  Which pools a class's jobs could go to is kept while what it rests on stands. What is free, and who waits for it, is
- *  asked of the pool each time.
- */
+ *  The targets of a class are kept while what they depend on stands. Free capacity, and whether a class waits for it,
+ *  is checked at each pool every time. */
 #include "broker/core/migrate/targets.h"
 
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/why.h"
 
-/*  A copy of its class, alone in line, so that nothing of the class changes. */
+/*  A copy of its class in which it is the only job, so that nothing of the class changes. */
 static job_class_t class_of(const job_t *job, job_t *ret_alone)
 {
     const ask_t ask = core_ask_of(job->submission->class);
@@ -43,8 +42,10 @@ static target_t target_of(helio_broker_core_t *self, const job_class_t *class, c
     bool passes = helio_rejection_group(rejection) == HELIO_REASON_WAITING_FOR_CAPACITY,
          bound = helio_rejection_group(rejection) == HELIO_REASON_POLICY_CAP;
     if (rejection != HELIO_REJECTION_OVERFLOW && passes)
-        rejection = HELIO_REJECTION_NONE; /* what a site is doing now is asked of the site */
-    if (bound) /* of a whole run; that the group's price would be kept was not asked */
+        rejection = HELIO_REJECTION_NONE; /* temporary; core_migration_target_rejection checks it at each question */
+    /* The rejection is a limit on a whole run, so the overflow group's price was not compared. A target that could
+     * exceed that price is avoided. */
+    if (bound)
         rejection = class->overflow ? HELIO_REJECTION_OVERFLOW : HELIO_REJECTION_NONE;
     return (target_t){
         .site = option->site,
@@ -57,7 +58,8 @@ static target_t target_of(helio_broker_core_t *self, const job_class_t *class, c
                .gpus = core_option_gpus(class, option),
                .run_ms = c->run_ms,
                .run_high_ms = c->run_high_ms,
-               .transfer = c->transfer},
+               .transfer = c->transfer,
+               .price_unknown = option->price_unknown},
     };
 }
 
@@ -73,8 +75,8 @@ const targets_t *core_migration_targets(helio_broker_core_t *self, job_class_t *
     evaluation_t e = core_evaluate_ask(self, &ask, class, &alone);
     free(targets);
     targets = class->targets = helio_grow(NULL, 1, sizeof *targets + e.count * sizeof(target_t));
-    *targets = (targets_t){
-        .facts = self->facts_version, .pools = self->pools_version, .hour_ms = hour_ms, .count = e.count};
+    *targets =
+        (targets_t){.facts = self->facts_version, .pools = self->pools_version, .hour_ms = hour_ms, .count = e.count};
     for (uint32_t i = 0; i < e.count; i++)
         targets->items[i] = target_of(self, &alone, &e.options[i]);
     return targets;
@@ -96,6 +98,7 @@ helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const j
     uint64_t gpus = core_migration_target_gpus(job, job->gpus_per_node);
     helio_migration_job_t migrant = {
         .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h, 0},
+        .objective = self->options.objective,
         .now_ms = self->wall_ms,
         .ran_ms = core_preempt_ran_ms(self, job),
         .before_ms = gpus ? job->used.gpu_ms / gpus : 0,
@@ -109,13 +112,14 @@ helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const j
         .max_carbon_mg_per_kwh = want->max_carbon_mg_per_kwh,
     };
     helio_migration_target_t here = {.pool_forecast = core_pool_forecast(self, job->site, job->pool),
-                         .gpus = gpus,
-                         .run_ms = helio_requirement_run_ms(want, job->pool->info.gpu),
-                         .run_high_ms = helio_requirement_run_high_ms(want, job->pool->info.gpu)};
+                                     .gpus = gpus,
+                                     .run_ms = helio_requirement_run_ms(want, job->pool->info.gpu),
+                                     .run_high_ms = helio_requirement_run_high_ms(want, job->pool->info.gpu)};
+    here.price_unknown = gpus && !helio_pool_forecast_has_price(here.pool_forecast, &job->pool->info);
     return helio_migration_weigh(&migrant, &here, &target->of);
 }
 
-/*  Somebody in line could use GPUs of it, and waits for nothing else. */
+/*  Whether a waiting class could use the pool's GPUs and waits for nothing else. */
 static bool is_waited_for(helio_broker_core_t *self, const site_t *site, pool_t *pool)
 {
     if (pool->waited_round == self->rounds)
@@ -131,8 +135,8 @@ static bool is_waited_for(helio_broker_core_t *self, const site_t *site, pool_t 
     return pool->waited_for;
 }
 
-/*  Those who wait for an hour to come find the room that they were promised, by the limits. */
-static bool is_promised(const helio_broker_core_t *self, const pool_t *pool, uint32_t gpus, uint64_t limit_ms)
+/*  Whether a run of the whole time limit would take GPUs that a later hour of the pool promises to waiting classes. */
+static bool breaks_promise(const helio_broker_core_t *self, const pool_t *pool, uint32_t gpus, uint64_t limit_ms)
 {
     uint64_t hours = limit_ms / HELIO_HOUR_MS + 1;
     uint32_t free_gpus = core_pool_gpus_free(pool);
@@ -144,19 +148,19 @@ static bool is_promised(const helio_broker_core_t *self, const pool_t *pool, uin
     return false;
 }
 
-/*  leaves: it is not decided yet, and there is no haste. */
-static bool is_taking(const helio_broker_core_t *self, const target_t *target, bool leaves)
+/*  Whether the site accepts offers now. still_runs: the job has not left its site yet, so a doubtful target is
+ *  avoided. */
+static bool is_taking(const helio_broker_core_t *self, const target_t *target, bool still_runs)
 {
     const site_t *site = target->site;
-    if (leaves && (site->stale || self->now_ms < target->pool->doubtful_until_ms))
+    if (still_runs && (site->stale || self->now_ms < target->pool->doubtful_until_ms))
         return false;
     return site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known &&
-           self->now_ms >= target->pool->penalty_until_ms &&
-           site->unanswered < self->options.offers_unanswered_max;
+           self->now_ms >= target->pool->penalty_until_ms && site->unanswered < self->options.offers_unanswered_max;
 }
 
 static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const target_t *target, uint32_t gpus,
-                          const job_class_t *class, helio_details_t *ret_details)
+                         const job_class_t *class, helio_details_t *ret_details)
 {
     shortage_t shortage = {0};
     if (!class->account->spends.any && !class->account->tenant->spends.any)
@@ -169,7 +173,7 @@ static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const targ
 }
 
 helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                                      helio_details_t *ret_details)
+                                                  helio_details_t *ret_details)
 {
     job_t alone;
     job_class_t class = class_of(job, &alone);
@@ -177,35 +181,36 @@ helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, con
     const pool_t *pool = target->pool;
     uint32_t gpus = core_migration_target_gpus(job, target->gpus_per_node),
              has = core_migration_target_gpus(job, job->gpus_per_node);
-    bool leaves = job->site != NULL; /* its own GPUs come back */
+    bool still_runs = job->site != NULL; /* its own GPUs come back */
     int64_t until_ms;
     *ret_details = (helio_details_t){0};
     if (target->site->draining)
         return HELIO_REJECTION_DRAINING;
-    if (!is_taking(self, target, leaves))
+    if (!is_taking(self, target, still_runs))
         return HELIO_REJECTION_SITE_SILENT;
-    if (gpus > (leaves ? has : 0) && gpus - (leaves ? has : 0) > core_quota_left(&class)) {
+    if (gpus > (still_runs ? has : 0) && gpus - (still_runs ? has : 0) > core_quota_left(&class)) {
         *ret_details = core_quota_details(self, &class, gpus);
         return HELIO_REJECTION_QUOTA;
     }
-    if (leaves && !fits_budgets(self, job, target, gpus, &class, ret_details))
+    if (still_runs && !fits_budgets(self, job, target, gpus, &class, ret_details))
         return HELIO_REJECTION_BUDGET;
-    if (!core_room_fits(pool, &pool->free, want->nodes, target->gpus_per_node, want->cpus,
-                        want->memory_bytes)) {
-        *ret_details = CORE_WHY(self, HELIO_DETAIL_GPUS_FREE, helio_value_number(core_pool_gpus_free(pool)),
-                                helio_value_number(0));
+    if (!core_room_fits(pool, &pool->free, want->nodes, target->gpus_per_node, want->cpus, want->memory_bytes)) {
+        uint32_t free_gpus = core_pool_gpus_free(pool);
+        *ret_details = free_gpus ? CORE_WHY(self, HELIO_DETAIL_GPUS_FREE, helio_value_number(free_gpus),
+                                            helio_value_number(0), helio_value_number(gpus))
+                                 : CORE_WHY(self, HELIO_DETAIL_NO_GPU_FREE, helio_value_number(0));
         return HELIO_REJECTION_NO_CAPACITY;
     }
     if (!core_site_window_allows(self, &class, pool, target->gpus_per_node, (freed_gpus_t){0}))
-        *ret_details = core_why(self, core_site_window_detail(self, &class, target->site, pool, target->gpus_per_node,
-                                                              &until_ms));
-    else if (!leaves)
+        *ret_details =
+            core_why(self, core_site_window_detail(self, &class, target->site, pool, target->gpus_per_node, &until_ms));
+    else if (!still_runs)
         return HELIO_REJECTION_NONE;
     else if (pool->reservation.class && pool->reservation.class->waiting)
         *ret_details = CORE_WHY(self, HELIO_DETAIL_HELD_FOR_GANG, helio_value_number(0));
     else if (pool->preemptions)
         *ret_details = CORE_WHY0(self, HELIO_DETAIL_HELD_FOR_PREEMPTOR);
-    else if (is_promised(self, pool, gpus, want->time_limit_ms))
+    else if (breaks_promise(self, pool, gpus, want->time_limit_ms))
         *ret_details = CORE_WHY0(self, HELIO_DETAIL_HELD_FOR_WINDOW);
     else if (is_waited_for(self, target->site, target->pool))
         *ret_details = CORE_WHY0(self, HELIO_DETAIL_JOBS_WAIT_THERE);
@@ -218,7 +223,7 @@ bool core_migration_target_is_suitable(const targets_t *targets, const job_t *jo
 {
     const target_t *here = target_at(targets, job->pool);
     bool further = here && (target->step > here->step || (!job->submission->class->want.gpus_any &&
-                                                        target->step == here->step && target->ask > here->ask));
+                                                          target->step == here->step && target->ask > here->ask));
     return target->pool != job->pool && target->rejection == HELIO_REJECTION_NONE && !further &&
-           target->pool != job->submission->class->doubtful;
+           !core_class_doubts(job->submission->class, target->pool, 0);
 }

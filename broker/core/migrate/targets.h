@@ -7,18 +7,19 @@
 #include "federation/policy/migration.h"
 #include "federation/reason/detail.h"
 
-/*  Where the jobs of a class could go: of targets_t. */
+/*  One pool where the jobs of a class could go; part of targets_t. */
 typedef struct target {
     site_t *site;
     pool_t *pool;
-    helio_rejection_t rejection; /* NEVER_FITS and OVERFLOW alone: bounds are held against the rest of the run */
+    /* NONE, OVERFLOW, or one of the reason NEVER_FITS. No limit of a job: that applies to the rest of its run */
+    helio_rejection_t rejection;
     uint32_t ask;
     uint32_t gpus_per_node;
     uint32_t step; /* of the class's overflow group */
     helio_migration_target_t of;
 } target_t;
 
-/*  Of a class, while what they rest on stands. */
+/*  Of a class; valid while what they depend on stands. */
 struct targets {
     uint64_t facts, pools;
     int64_t hour_ms;
@@ -26,14 +27,17 @@ struct targets {
     target_t items[];
 };
 
-/*  Where jobs of the class could go; valid until the next such call. */
+/*  Where jobs of the class could go. Valid until the next call. */
 const targets_t *core_migration_targets(helio_broker_core_t *self, job_class_t *class);
-/*  It may go there: it fits, by all that does not pass, and is no step or alternative behind where it runs. */
+/*  Whether the job could ever go there: it fits, and the pool is of no later overflow step than the pool where it runs,
+ *  and of no later alternative in the job's list of GPUs. What is temporary is not considered, except that a pool where
+ *  a job of the class failed at once is no target. */
 bool core_migration_target_is_suitable(const targets_t *targets, const job_t *job, const target_t *target);
-/*  What would become of a job that runs, at that spot. */
+/*  What would become of a running job at that target. */
 helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const job_t *job, const target_t *target);
-/*  What keeps it from there now, whatever it saves, with words. Of one that has left: what keeps it from its place. */
+/*  What keeps the job from the target now, whatever it saves, with details. For a job that has left its site: what
+ *  keeps it from its target. */
 helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                                      helio_details_t *ret_details);
+                                                  helio_details_t *ret_details);
 
 #endif

@@ -1,29 +1,30 @@
-/*  preempt.c -- whom a class whose turn found no room tells to leave, and where.
+/*  preempt.c -- which jobs a class without capacity preempts, and where.
  *
- *  victims.c finds who would have to leave one pool. Here pools are compared, and the victims of the best one are told.
- *  What is under way then is in holds/preemptions.c.
- */
+ *  victim_search.c finds the victims at one pool. Here pools are compared, and the victims at the best one are told to
+ *  stop. From then on the preemption is in holds/preemptions.c. */
 #include "broker/core/preempt/preempt.h"
 
 #include <stdlib.h>
 
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
-#include "broker/core/preempt/victims.h"
+#include "broker/core/preempt/victim_search.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
+#include "broker/core/state/order.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/why.h"
 
 enum {
-    EVICTIONS_MAX = 256,         /* under way at once */
-    EVICTIONS_OF_CLASS_MAX = 64, /* the same, for one class */
-    EVICTION_POOLS_MAX = 16,     /* pools where victims are looked for, the best first */
-    QUEUES_NAMED = 3             /* of those whose jobs would leave */
+    PREEMPTIONS_MAX = 256,         /* under way at once */
+    PREEMPTIONS_OF_CLASS_MAX = 64, /* the same, for one class */
+    PREEMPT_POOLS_MAX = 16,        /* pools that are searched for victims, the best first */
+    QUEUES_NAMED = 3               /* of the victims' queues */
 };
 
 /* ---- one preemption ---------------------------------------------------------------------------------------- */
@@ -34,7 +35,7 @@ static int64_t product(uint64_t a, int64_t b, int64_t per)
     return p > 1e15 ? INT64_C(1000000000000000) : (int64_t)p;
 }
 
-/*  What is lost is paid for again: the pool's price, and the wait of those who leave. */
+/*  Lost work is paid for again: at the pool's price, and with the wait of the victims. */
 static int64_t loss_of(const victim_search_t *search, const helio_victims_t *set)
 {
     const helio_requirement_t *want = &search->class->want;
@@ -64,18 +65,18 @@ static uint64_t grace_of(const victim_search_t *search, const helio_victims_t *s
     return longest;
 }
 
-/*  Others end by their limit before the victims would have left. */
+/*  Whether other jobs end by their limit before the victims would have left. */
 static bool ends_sooner(victim_search_t *search, const helio_victims_t *set)
 {
     const option_t *option = search->option;
     reservation_t found;
-    int64_t at_ms =
-        core_reserve_expect(search->core, search->class, option->site, option->pool, option->c.gpus_per_node, &found);
+    int64_t at_ms = core_reserve_expect(search->core, search->class, option->site, option->pool,
+                                        option->c.gpus_per_node, INT64_MAX, &found);
     return set->count > set->leaving && at_ms && found.known && !option->pool->preemptions &&
            at_ms <= search->core->wall_ms + (int64_t)grace_of(search, set);
 }
 
-/*  Of the class, whom the next preemption is for: those before it have theirs. */
+/*  The job of the class that the next preemption is for: those ahead of it have theirs. */
 static const job_t *next_of(const job_class_t *class)
 {
     const job_t *job = class->waiting;
@@ -84,10 +85,12 @@ static const job_t *next_of(const job_class_t *class)
     return job;
 }
 
-static helio_details_t reason_of(helio_broker_core_t *self, const job_class_t *class)
+/*  A new leader finds the preemption again by it (core_preempt_resume). */
+static helio_details_t reason_of(helio_broker_core_t *self, const preemption_t *preemption)
 {
+    const job_class_t *class = preemption->class;
     char key[HELIO_KEY_SIZE];
-    helio_job_key_text(next_of(class)->key, key);
+    helio_job_key_text(preemption->key, key);
     return CORE_WHY(self, HELIO_DETAIL_PREEMPTED_BY, helio_value_string(class->account->tenant->name),
                     helio_value_string(class->queue->name), helio_value_string(key));
 }
@@ -103,54 +106,52 @@ static void begin(victim_search_t *search, const helio_victims_t *set)
         .site = option->site,
         .pool = option->pool,
         .gpus_per_node = option->c.gpus_per_node,
+        .key = next_of(class)->key,
         .tier = class->queue->tier,
-        .why = set->worst_tier < class->queue->tier ? HELIO_PREEMPT_CAUSE_TIER : HELIO_PREEMPT_CAUSE_GUARANTEE,
         .victims = set->count - set->leaving,
-        .left = set->count,
         .at_ms = self->wall_ms + (int64_t)grace_of(search, set),
     };
-    const helio_details_t reason = reason_of(self, class);
+    const helio_preempt_cause_t why =
+        set->worst_tier < class->queue->tier ? HELIO_PREEMPT_CAUSE_TIER : HELIO_PREEMPT_CAUSE_GUARANTEE;
+    const helio_details_t reason = reason_of(self, preemption);
     for (uint32_t i = 0; i < set->count; i++) {
         job_t *job = search->jobs[set->chosen[i]];
         if (!search->victims[set->chosen[i]].leaves)
-            (void)core_preempt_job(self, job, preemption->why, class->account->tenant, &reason);
-        job->preemption = preemption;
-        core_room_add(&preemption->back, job->submission->class->want.nodes, job->gpus_per_node,
-                      &job->submission->class->want);
+            (void)core_preempt_job(self, job, why, class->account->tenant, &reason);
+        core_preempt_join(preemption, job);
     }
     core_preempt_add(self, preemption);
 }
 
-/*  The first of the open steps where others may be told to leave, and the first alternative there. */
+/*  Whether the option is a later step or a later alternative than the best one found, or its step is closed. */
 static bool is_behind(const victim_search_t *search, const option_t *option, const option_t *best)
 {
     return core_overflow_is_closed(search->class, option) ||
-           (best &&
-            (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask)));
+           (best && (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask)));
 }
 
-/*  When others' limits make room for it at a pool that costs no more; 0 = not foreseen. */
+/*  When other jobs' limits free enough at a pool that costs no more (wall clock); 0 = unknown. */
 static int64_t room_by_itself_ms(const victim_search_t *search, const evaluation_t *e, const option_t *best,
                                  int64_t total)
 {
     int64_t first_ms = 0;
-    for (uint32_t i = 0; i < e->feasible && i < EVICTION_POOLS_MAX && !is_behind(search, &e->options[i], best); i++) {
+    for (uint32_t i = 0; i < e->feasible && i < PREEMPT_POOLS_MAX && !is_behind(search, &e->options[i], best); i++) {
         const option_t *option = &e->options[i];
         reservation_t found;
         if (option->c.now.score_micro_usd > total || option->pool->preemptions ||
-            core_victims_suspended(search, option) || core_pool_is_claimed(search->class, option->pool) ||
+            core_option_takes_no_offers(search, option) || core_pool_is_claimed(search->class, option->pool) ||
             core_would_wait(search->core, e, option))
             continue;
         int64_t at_ms = core_reserve_expect(search->core, search->class, option->site, option->pool,
-                                            option->c.gpus_per_node, &found);
-        if (at_ms && found.known && (!first_ms || at_ms < first_ms))
+                                            option->c.gpus_per_node, first_ms ? first_ms : INT64_MAX, &found);
+        if (at_ms && found.known)
             first_ms = at_ms;
     }
     return first_ms;
 }
 
-/*  To preempt would spare less than is lost. Others may take the room that comes: so it is waited for once, and not
- *  long; and by one job, since only the first such room is known. */
+/*  Whether preempting saves less than is lost. Other classes can take the capacity that becomes free: so a class waits
+ *  for it once only, for a limited time, and with one job, because only the first such capacity is known. */
 static bool rather_waits(victim_search_t *search, const evaluation_t *e, const option_t *best, int64_t total,
                          const helio_victims_t *set)
 {
@@ -161,8 +162,7 @@ static bool rather_waits(victim_search_t *search, const evaluation_t *e, const o
         (class->patient_until_ms && core->wall_ms >= class->patient_until_ms))
         return false;
     int64_t gone_ms = core->wall_ms + (int64_t)grace_of(search, set);
-    int64_t patience_ms =
-        helio_preempt_patience_ms(set->lost_gpu_ms, core_option_gpus(class, best), reclaims);
+    int64_t patience_ms = helio_preempt_patience_ms(set->lost_gpu_ms, core_option_gpus(class, best), reclaims);
     int64_t at_ms = room_by_itself_ms(search, e, best, total);
     if (!at_ms || at_ms > gone_ms + patience_ms)
         return false;
@@ -170,14 +170,15 @@ static bool rather_waits(victim_search_t *search, const evaluation_t *e, const o
     return true;
 }
 
-/*  The best pool for one more of the class, what is lost there counted in. Then the hunt is of that pool. */
+/*  Finds the best pool for one more job of the class, with the loss there in its total. Then the search is of that
+ *  pool. */
 static bool find_best(victim_search_t *search, evaluation_t *e, helio_victims_t *ret_set)
 {
     helio_victims_t best_set = {.count = 0};
     const option_t *best = NULL;
     int64_t best_total = 0, best_loss = 0;
     uint32_t looked_at = 0;
-    for (uint32_t i = 0; i < e->feasible && looked_at < EVICTION_POOLS_MAX; i++) {
+    for (uint32_t i = 0; i < e->feasible && looked_at < PREEMPT_POOLS_MAX; i++) {
         const option_t *option = &e->options[i];
         if (is_behind(search, option, best))
             break;
@@ -197,7 +198,7 @@ static bool find_best(victim_search_t *search, evaluation_t *e, helio_victims_t 
     if (!best)
         return false;
     search->option = best;
-    (void)core_victims_at(search); /* its victims again: the last one looked at may be another pool's */
+    (void)core_victims_at(search); /* find its victims again: the last search can be of another pool */
     if (rather_waits(search, e, best, best_total, &best_set))
         return false;
     *ret_set = best_set;
@@ -219,7 +220,7 @@ bool core_preempt(helio_broker_core_t *self, evaluation_t *e)
 {
     job_class_t *class = e->class;
     core_preempt_give_up(self, class);
-    if (core_is_capped(e) || !e->feasible)
+    if (core_is_capped(e) || !e->feasible || core_class_misses(self, class))
         return false;
     int64_t reconciling_ms = core_preempt_reconciling_ms(self);
     if (reconciling_ms) {
@@ -227,12 +228,14 @@ bool core_preempt(helio_broker_core_t *self, evaluation_t *e)
         class->next_check_ms = class->next_check_ms && class->next_check_ms < at_ms ? class->next_check_ms : at_ms;
         return false;
     }
+    if (class->queue->tier == HELIO_TIER_BEST_EFFORT && !core_is_below_guarantee(class))
+        return false; /* most classes: no job is of a lower tier, and none is reclaimed */
     victim_search_t *search = helio_new(1, sizeof *search);
     search->core = self;
     search->class = class;
     bool any = false;
-    while (class->preemptions < class->waiting_count && class->preemptions < EVICTIONS_OF_CLASS_MAX &&
-           core_preempt_count(self) < EVICTIONS_MAX && preempt_one(search, e))
+    while (class->preemptions < class->waiting_count && class->preemptions < PREEMPTIONS_OF_CLASS_MAX &&
+           core_preempt_count(self) < PREEMPTIONS_MAX && preempt_one(search, e))
         any = true;
     if (class->preemptions < class->waiting_count && search->protected_until_ms &&
         (!class->next_check_ms || search->protected_until_ms < class->next_check_ms))
@@ -245,9 +248,9 @@ bool core_preempt(helio_broker_core_t *self, evaluation_t *e)
     return any;
 }
 
-/* ---- whom it would tell to leave ------------------------------------------------------------------------- */
+/* ---- what it would preempt --------------------------------------------------------------------------------- */
 
-/*  A detail a queue, the first of them by name. */
+/*  One detail for each queue, the first ones by name. */
 static helio_details_t would_preempt(const victim_search_t *search, const helio_victims_t *set)
 {
     helio_broker_core_t *self = search->core;
@@ -270,15 +273,16 @@ static helio_details_t would_preempt(const victim_search_t *search, const helio_
     }
     helio_details_t why = {0};
     for (uint32_t i = 0; i < count; i++)
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_WOULD_PREEMPT, helio_value_number(jobs[i]),
-                                             helio_value_string(queues[i]->name)));
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_WOULD_PREEMPT, helio_value_number(jobs[i]),
+                                 helio_value_string(queues[i]->name)));
     if (others)
         core_why_add(self, &why,
                      CORE_DETAIL(self, HELIO_DETAIL_WOULD_PREEMPT, helio_value_number(others), helio_value_string("")));
     return why;
 }
 
-/*  The latest at which all of them may be told to. */
+/*  The time by which all of them can be told to stop (wall clock). */
 static int64_t told_ms(const victim_search_t *search, const helio_victims_t *set)
 {
     int64_t at_ms = search->core->wall_ms + core_preempt_reconciling_ms(search->core);

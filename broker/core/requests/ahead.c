@@ -1,4 +1,4 @@
-/*  ahead.c -- what goes before a job. */
+/*  ahead.c -- the jobs that are ahead of a job in the scheduling order. */
 #include "broker/core/requests/ahead.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { AHEAD_SHOWN = 3 };
 
-/*  Is there a pool that both could take, and where `a` is asked first? */
+/*  Whether a pool exists that both could use, and where `a` is asked first. */
 static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const job_class_t *b)
 {
     for (const site_t *site = self->sites; site; site = site->hh.next)
@@ -23,15 +23,16 @@ static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const jo
     return false;
 }
 
-/*  What waits by its own wish, or for something that room does not give, takes nobody's. */
+/*  Whether the class competes for capacity. One that waits by choice, or for something else, takes none. */
 static bool wants_room(const job_class_t *class)
 {
     return class->waiting && (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY ||
                               class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
 }
 
-/*  The order of turns as it would be, were nothing placed. Of two accounts whose shares are equal, the one of the
- *  eldest job: which of an account's own jobs is first is the tenant's to say, and would make it no order of all. */
+/*  The scheduling order as it is, without the effect of placements. Of two accounts with equal shares, the one with the
+ *  eldest job is first. The priority of jobs orders the jobs of one account only, so using it here would give no total
+ *  order. */
 static int by_order(const void *a_, const void *b_)
 {
     const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
@@ -66,15 +67,14 @@ static void count_ahead(helio_start_estimate_t *p, const job_class_t *class, uin
     p->ahead_gpus += jobs * gpus_of(class);
 }
 
-/*  Neighbours of one tenant and queue are one line to whoever reads it. */
-static void show_ahead(helio_broker_core_t *self, helio_start_estimate_t *p, const job_class_t *class,
-                       uint64_t jobs, helio_text_t reader)
+/*  Neighbours of one tenant and queue are one entry for the reader. */
+static void show_ahead(helio_broker_core_t *self, helio_start_estimate_t *p, const job_class_t *class, uint64_t jobs,
+                       helio_text_t reader)
 {
     bool known = !reader.size || helio_text_equal(reader, class->want.tenant);
     helio_text_t tenant = known ? class->want.tenant : (helio_text_t){0};
     helio_ahead_t *last = p->ahead.count ? &p->ahead.items[p->ahead.count - 1] : NULL;
-    if (!last || !helio_text_equal(last->tenant, tenant) ||
-        !helio_text_equal(last->queue, class->want.queue)) {
+    if (!last || !helio_text_equal(last->tenant, tenant) || !helio_text_equal(last->queue, class->want.queue)) {
         if (p->ahead.count == AHEAD_SHOWN)
             return;
         if (!p->ahead.items)
@@ -86,7 +86,7 @@ static void show_ahead(helio_broker_core_t *self, helio_start_estimate_t *p, con
     last->gpus += jobs * gpus_of(class);
 }
 
-/*  Jobs of its own class that stand before it. */
+/*  Jobs of its own class that are ahead of it. */
 static uint64_t position_in_queue(const job_class_t *class, const job_t *job)
 {
     uint64_t before = 0;
@@ -96,7 +96,7 @@ static uint64_t position_in_queue(const job_class_t *class, const job_t *job)
 }
 
 void core_start_estimate_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job,
-                         helio_text_t reader, helio_start_estimate_t *ret_estimate)
+                               helio_text_t reader, helio_start_estimate_t *ret_estimate)
 {
     uint32_t count = 0;
     const job_class_t **ahead =

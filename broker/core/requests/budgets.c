@@ -1,4 +1,4 @@
-/*  budgets.c -- budgets as operators set them, and as a new leader finds them. */
+/*  budgets.c -- budgets, as operators set them. */
 #include "broker/core/requests/budgets.h"
 
 #include "broker/core/state/budgets.h"
@@ -14,7 +14,7 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
         helio_error_t err = {0};
         if (helio_budget_parse(event->budgets.items[i].text, &ret_asks[i], &err) != HELIO_OK) {
             core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                       CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
+                       core_input_invalid(self, "budgets", err.text));
             return false;
         }
         for (uint32_t k = 0; k < i; k++)
@@ -43,8 +43,8 @@ helio_value_t core_budget_names(helio_broker_core_t *self, const helio_budget_t 
     return (helio_value_t){.text = helio_text_of(names), .number = count};
 }
 
-void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant,
-                     queue_t *queue, const helio_budget_ask_t *asks, uint32_t count)
+void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant, queue_t *queue,
+                     const helio_budget_ask_t *asks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {

@@ -1,8 +1,9 @@
-/*  catalogue.c -- where data lies, and what leads from site to site, as operators set it. */
+/*  catalogue.c -- where data is and the links between sites, as operators set them. */
 #include "broker/core/requests/catalogue.h"
 
 #include <stdlib.h>
 
+#include "broker/core/requests/warnings.h"
 #include "broker/core/state/catalogue.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
@@ -13,7 +14,7 @@
 
 /* ---- setting data ---------------------------------------------------------------------------------------- */
 
-/*  A slash at the end says nothing: "s3://acme/" is "s3://acme". That of "s3://" does. */
+/*  A slash at the end has no meaning ("s3://acme/" is "s3://acme"), except in "s3://". */
 static helio_text_t prefix_of(helio_text_t text)
 {
     while (text.size > 1 && text.data[text.size - 1] == '/' && text.data[text.size - 2] != '/')
@@ -21,7 +22,7 @@ static helio_text_t prefix_of(helio_text_t text)
     return text;
 }
 
-/*  Why the prefix cannot be set so; NONE = it can. */
+/*  Why the prefix cannot be set; NONE = it can. */
 static helio_detail_t data_fault(helio_broker_core_t *self, helio_text_t prefix, const helio_ev_data_t *event)
 {
     if (!prefix.size || prefix.size > HELIO_DATA_PREFIX_MAX)
@@ -39,7 +40,7 @@ static helio_detail_t data_fault(helio_broker_core_t *self, helio_text_t prefix,
     return CORE_NO_DETAIL;
 }
 
-/*  Classes that want data are judged anew, and everybody looks again. */
+/*  Classes with data are judged again, and all classes are asked again. */
 static void changed(helio_broker_core_t *self)
 {
     core_facts_changed(self, NULL);
@@ -54,17 +55,20 @@ static helio_text_t sites_text(helio_broker_core_t *self, const dataset_t *datas
     return text;
 }
 
-/*  What was set. A place that is no site is allowed, since data lies in clouds too and sites join later; the reply says so,
- *  since it may be a misspelling. */
+/*  What was set. A place that is no site is allowed, because data is also in clouds, and sites join later. The reply
+ *  mentions it, because it can be a misspelling. */
 static helio_details_t data_details(helio_broker_core_t *self, const dataset_t *dataset)
 {
     helio_details_t details = {0};
     helio_arena_t *arena = self->effects->arena;
     helio_value_t sites = {.text = sites_text(self, dataset, ","), .number = dataset->site_count};
-    helio_details_add(&details, arena, CORE_DETAIL(self, HELIO_DETAIL_DATA_SET, sites, helio_value_string(dataset->tenant)));
+    helio_details_add(&details, arena,
+                      CORE_DETAIL(self, HELIO_DETAIL_DATA_SET, sites, helio_value_string(dataset->tenant)));
     for (uint32_t i = 0; i < dataset->site_count; i++)
         if (!core_site_find(self, helio_text_of(dataset->sites[i]))) {
-            helio_details_add(&details, arena, CORE_DETAIL(self, HELIO_DETAIL_WARN_DATA_SITE, helio_value_string(dataset->sites[i])));
+            helio_details_add(&details, arena,
+                              CORE_DETAIL(self, HELIO_DETAIL_WARN_DATA_SITE, helio_value_string(dataset->sites[i]),
+                                          helio_value_string(core_site_meant(self, helio_text_of(dataset->sites[i])))));
             break;
         }
     return details;
@@ -89,7 +93,7 @@ static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, 
     core_emit(self, HELIO_BROKER_FX_ROW_DATA, &row);
     helio_text_t words = sites_text(self, dataset, ", ");
     const char *whose = dataset && dataset->tenant[0] ? core_printf(self, "; for %s alone", dataset->tenant) : "";
-    core_audit(self, event->user, dataset ? "data-set" : "data-rm",
+    core_audit(self, event->actor, dataset ? "data-set" : "data-rm",
                core_text_cut(helio_arena_string(self->effects->arena, prefix), 96),
                core_text_cut(core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(words), whose), 512));
     if (dataset)
@@ -98,7 +102,7 @@ static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, 
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
 }
 
-/*  Whose it will be. A change of its sites does not show it to others. */
+/*  The tenant that it will belong to. A change of its sites does not show it to other tenants. */
 static helio_text_t tenant_of(helio_broker_core_t *self, const helio_ev_data_t *event, const dataset_t *known)
 {
     if (event->tenant_given)
@@ -136,8 +140,7 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
     }
     helio_text_t tenant = tenant_of(self, event, known);
     if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(tenant)));
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, core_unknown_tenant(self, tenant));
         return;
     }
     dataset_t *dataset = core_dataset_keep(self, prefix, tenant, event->sites.items, event->sites.count);
@@ -152,7 +155,7 @@ static bool is_end(helio_text_t text)
     return helio_is_name(text, HELIO_SITE_NAME_MAX) || helio_text_is(text, "*");
 }
 
-/*  Why the link cannot be set so; NONE = it can. */
+/*  Why the link cannot be set; NONE = it can. */
 static helio_detail_t link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)
 {
     if (!is_end(event->from) || !is_end(event->to))
@@ -169,7 +172,7 @@ static helio_detail_t link_fault(helio_broker_core_t *self, const helio_ev_link_
     return CORE_NO_DETAIL;
 }
 
-/*  A text, since cents of a GB would be rounded. */
+/*  As a text, because cents for a GB would be rounded. */
 static const char *egress_text(helio_broker_core_t *self, const helio_link_t *link)
 {
     return core_printf(self, "%.10g", (double)link->egress_micro_usd_per_gb / 1e6);
@@ -183,8 +186,15 @@ static const char *link_text(helio_broker_core_t *self, const helio_link_t *link
 
 static helio_detail_t link_detail(helio_broker_core_t *self, const helio_link_t *link)
 {
-    return CORE_DETAIL(self, HELIO_DETAIL_LINK_SET, helio_value_number((int64_t)link->mbps), helio_value_string(egress_text(self, link)),
-                       helio_value_number(link->rtt_ms));
+    return CORE_DETAIL(self, HELIO_DETAIL_LINK_SET, helio_value_number((int64_t)link->mbps),
+                       helio_value_string(egress_text(self, link)), helio_value_number(link->rtt_ms));
+}
+
+/*  A link may precede its sites. */
+static void warn_end(helio_broker_core_t *self, helio_text_t end, helio_details_t *ret_details)
+{
+    if (!helio_text_is(end, "*"))
+        core_warn_site(self, end, ret_details);
 }
 
 void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
@@ -198,8 +208,9 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
     }
     link_entry_t *entry = core_link_at(self, event->from, event->to);
     if (!entry && event->removed) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_LINK, helio_value_text(event->from), helio_value_text(event->to)));
+        core_reply(
+            self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+            CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_LINK, helio_value_text(event->from), helio_value_text(event->to)));
         return;
     }
     if (!entry && core_link_count(self) >= HELIO_LINKS_MAX) {
@@ -209,9 +220,10 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
     }
     helio_row_link_t row = {.from = event->from, .to = event->to, .removed = event->removed, .at_ms = self->wall_ms};
     const char *words = "removed";
-    helio_detail_t done = HELIO_DETAIL0(HELIO_DETAIL_REMOVED);
+    helio_details_t done = {0};
     if (event->removed) {
         core_link_drop(self, entry);
+        core_why_add(self, &done, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
     } else {
         entry = core_link_get(self, event->from, event->to);
         entry->link = (helio_link_t){event->mbps, event->egress_micro_usd_per_gb, event->rtt_ms};
@@ -219,11 +231,14 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
         row.egress_micro_usd_per_gb = event->egress_micro_usd_per_gb;
         row.rtt_ms = event->rtt_ms;
         words = link_text(self, &entry->link);
-        done = link_detail(self, &entry->link);
+        core_why_add(self, &done, link_detail(self, &entry->link));
+        warn_end(self, event->from, &done);
+        warn_end(self, event->to, &done);
     }
     changed(self);
     core_emit(self, HELIO_BROKER_FX_ROW_LINK, &row);
     const char *object = core_printf(self, "%.*s -> %.*s", HELIO_TEXT_ARGS(event->from), HELIO_TEXT_ARGS(event->to));
-    core_audit(self, event->user, event->removed ? "link-rm" : "link-set", helio_text_of(object), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done);
+    core_audit(self, event->actor, event->removed ? "link-rm" : "link-set", helio_text_of(object),
+               helio_text_of(words));
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, done);
 }

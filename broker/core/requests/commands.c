@@ -1,4 +1,4 @@
-/*  commands.c -- what people ask of jobs and sites that exist: cancel, release, drain, attest; tokens and keys. */
+/*  commands.c -- commands on existing jobs, and on tokens, users and site keys. */
 #include "broker/core/requests/commands.h"
 
 #include "broker/core/holds/migrations.h"
@@ -16,7 +16,7 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
     return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
 }
 
-/*  Returns true: whatever its state, the wish is heard. */
+/*  Returns true: the request is accepted in every state. */
 static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
 {
     helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_CANCELLED);
@@ -26,10 +26,12 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
         job->exit_code = 130;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
         break;
-    case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
+    case HELIO_JOB_SUSPECT: /* the site cannot be told now; the request is kept for its return */
         job->intent = HELIO_INTENT_CANCEL;
         job->before = HELIO_JOB_STOPPING;
-        core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_SITE_SILENT));
+        core_why_add(self, &why,
+                     core_job_is_doubted(job) ? HELIO_DETAIL0(HELIO_DETAIL_SITE_MEMORY_LOST)
+                                              : HELIO_DETAIL0(HELIO_DETAIL_SITE_SILENT));
         core_job_set_why(job, &why);
         core_job_mark_dirty(self, job);
         break;
@@ -59,11 +61,11 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     return true;
 }
 
-/*  Visits one job, or every open task of an array, if the caller may touch it. Returns how many were acted on. */
+/*  Visits one job, or every open task of an array, if the caller may change it. Returns on how many it acted. */
 static uint32_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event,
                          bool (*act)(helio_broker_core_t *self, job_t *job, const char *actor))
 {
-    const char *actor = core_actor(self, event->user);
+    const char *actor = core_actor(self, event->actor);
     job_t *job = core_job_find(self, event->key);
     if (job)
         return may_touch(event, job) && act(self, job, actor);
@@ -85,7 +87,7 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
                    CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_ACTIVE, helio_value_string(text)));
         return;
     }
-    core_audit(self, event->user, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
+    core_audit(self, event->actor, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
 }
@@ -108,12 +110,12 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
                    CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_HELD, helio_value_string(text)));
         return;
     }
-    core_audit(self, event->user, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
+    core_audit(self, event->actor, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
 }
 
-/*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
+/*  A token for an unknown tenant creates the tenant: put_token writes both rows. */
 void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
 {
     const tenant_t *tenant = core_tenant_get(self, event->token.tenant);
@@ -126,7 +128,7 @@ void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, missing);
 }
 
-/*  Whom a token stands for is not known here: the shell's table has the tokens, and follows the row. */
+/*  The core knows no tokens: the shell's table has them, and follows this row. */
 void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *event)
 {
     const helio_row_principal_t *principal = &event->principal;

@@ -1,4 +1,4 @@
-/*  dependency_eta.c -- when a closed gate opens, as far as limits tell. */
+/*  dependency_eta.c -- when a dependency hold ends, as far as time limits tell. */
 #include "broker/core/requests/dependency_eta.h"
 
 #include "broker/core/holds/dependencies.h"
@@ -8,13 +8,13 @@
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/why.h"
 
-/*  The latest end of a job that is at a site; 0 = it has no such end yet. */
+/*  The latest end of a job that is at a site; 0 = unknown. */
 static int64_t end_of(const helio_broker_core_t *self, const job_t *job)
 {
     return job && job->site && helio_job_state_is_live(job->state) ? core_job_end_ms(self, job) : 0;
 }
 
-/*  The same of a job, a task or a whole array. *ret_known becomes false when some end is not foreseen. */
+/*  The latest end of a job, a task or a whole array. *ret_known becomes false if some end is unknown. */
 static int64_t latest_end(helio_broker_core_t *self, helio_job_key_t on, bool *ret_known)
 {
     const job_t *job = core_job_find(self, on);
@@ -30,7 +30,7 @@ static int64_t latest_end(helio_broker_core_t *self, helio_job_key_t on, bool *r
     return latest_ms;
 }
 
-/*  What its gate asks for of the clock; of a wait for success, since that begins with a start. 0 = nothing. */
+/*  The begin time of the job that is waited for, if success is required, because that needs a start. 0 = none. */
 static int64_t begin_of(helio_broker_core_t *self, helio_job_key_t on, uint32_t after)
 {
     const job_t *job = core_job_find(self, on);
@@ -43,8 +43,8 @@ static int64_t begin_of(helio_broker_core_t *self, helio_job_key_t on, uint32_t 
 /*  What is known of the jobs that it waits for. */
 typedef struct awaited {
     uint32_t jobs;
-    int64_t begin_ms; /* before which they cannot have begun; 0 = any time */
-    int64_t end_ms;   /* by when they are over, if known */
+    int64_t begin_ms; /* they cannot begin before; 0 = any time */
+    int64_t end_ms;   /* they are over by then, if known */
     bool known;
 } awaited_t;
 
@@ -64,9 +64,9 @@ static helio_details_t why_of(helio_broker_core_t *self, const awaited_t *awaite
         core_why_add(self, &why,
                      CORE_DETAIL(self, HELIO_DETAIL_START_DEPENDENCIES_END, jobs, helio_value_number(awaited->end_ms)));
     else if (awaited->jobs)
-        core_why_add(self, &why,
-                     CORE_DETAIL(self, HELIO_DETAIL_START_DEPENDENCIES_OPEN, jobs,
-                                 helio_value_number(awaited->begin_ms)));
+        core_why_add(
+            self, &why,
+            CORE_DETAIL(self, HELIO_DETAIL_START_DEPENDENCIES_OPEN, jobs, helio_value_number(awaited->begin_ms)));
     if (not_before_ms)
         core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BEGIN_TIME, helio_value_number(not_before_ms)));
     return why;
@@ -75,7 +75,7 @@ static helio_details_t why_of(helio_broker_core_t *self, const awaited_t *awaite
 static dependency_eta_t foresight_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
 {
     dependency_eta_t found = {.earliest_ms = awaited->begin_ms > not_before_ms ? awaited->begin_ms : not_before_ms,
-                         .why = why_of(self, awaited, not_before_ms)};
+                              .why = why_of(self, awaited, not_before_ms)};
     if (awaited->known)
         found.latest_ms = awaited->end_ms > not_before_ms ? awaited->end_ms : not_before_ms;
     return found;
@@ -94,7 +94,7 @@ dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_su
 }
 
 void core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
-                      helio_start_estimate_t *ret_estimate)
+                              helio_start_estimate_t *ret_estimate)
 {
     const dependency_hold_t *hold = submission->hold;
     awaited_t awaited = {.known = true};

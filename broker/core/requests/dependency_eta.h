@@ -1,4 +1,4 @@
-/*  dependency_eta.h -- when the dependencies of a job will be satisfied, as far as limits tell. */
+/*  dependency_eta.h -- when the dependencies of a job will be satisfied, as far as time limits tell. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_DEPENDENCY_ETA_H
 #define HELIO_BROKER_CORE_REQUESTS_DEPENDENCY_ETA_H
 
@@ -6,16 +6,17 @@
 #include "broker/model/effects.h"
 #include "broker/model/events.h"
 
-/*  Of a document that is not stored: when its gate would open. */
+/*  For a document that is not stored: when its dependency hold would end. Wall clock. */
 typedef struct dependency_eta {
     int64_t earliest_ms; /* 0 = any time */
-    int64_t latest_ms;   /* 0 = not known */
+    int64_t latest_ms;   /* 0 = unknown */
     helio_details_t why; /* what it waits for; empty = nothing */
 } dependency_eta_t;
 
-/*  When its gate opens, as far as that is known. */
+/*  Fills in when the dependency hold of a stored job ends, as far as that is known. */
 void core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
                               helio_start_estimate_t *ret_estimate);
+/*  The same for a submitted document: its own dependencies and begin time. */
 dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_submission_t *job);
 
 #endif

@@ -1,15 +1,14 @@
-/*  edit.c -- what a job asks for, changed while it waits: its priority, goal, deadline, bounds, queue.
+/*  edit.c -- changes what a job asks for while it waits: priority, goal, deadline, limits, queue.
  *
- *  The document stays as it was received, and is what a site gets: nothing that can be edited is any site's
- * business. What holds instead of it is one row a job, for all tasks of an array, and for those that come
- * back from a site later. The job joins the class of those that ask for the same from then on, as if it had
- * come so; its age is its own.
- */
+ *  The document stays as it was received, and sites get it unchanged: nothing that can be edited concerns a site. The
+ *  new values are one row for each job. The row applies to all tasks of an array, and to those that return from a site
+ *  later. The job joins the class of jobs that ask for the same, as if it had been submitted so; it keeps its age. */
 #include "broker/core/requests/edit.h"
 
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/requests/submit.h"
+#include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -17,8 +16,9 @@
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/why.h"
 #include "federation/base/clock.h"
+#include "federation/reason/sentence.h"
 
-/*  All that can be edited, as it holds. */
+/*  All that can be edited, with its current values. */
 typedef struct requested {
     int32_t priority;
     uint32_t goal;
@@ -34,16 +34,16 @@ static requested_t requested_of(const submission_t *submission)
 {
     const job_class_t *class = submission->class;
     return (requested_t){class->priority,
-                    submission->goal,
-                    submission->prices_set,
-                    class->want.deadline_wall_ms,
-                    submission->flexible_ms,
-                    class->want.max_cost_micro_usd,
-                    class->want.max_carbon_mg_per_kwh,
-                    submission->queue};
+                         submission->goal,
+                         submission->prices_set,
+                         class->want.deadline_wall_ms,
+                         submission->flexible_ms,
+                         class->want.max_cost_micro_usd,
+                         class->want.max_carbon_mg_per_kwh,
+                         submission->queue};
 }
 
-/*  Its views are those of its class and of the wish. */
+/*  The result has views of the class and of *requested. */
 static helio_requirement_t requirement_of(const submission_t *submission, const requested_t *requested)
 {
     helio_requirement_t want = submission->class->want;
@@ -53,7 +53,7 @@ static helio_requirement_t requirement_of(const submission_t *submission, const 
     want.max_carbon_mg_per_kwh = requested->max_carbon_mg_per_kwh;
     want.free_until_ms = helio_requirement_free_until(requested->flexible_ms, submission->row.submitted_ms);
     if (requested->prices_set)
-        return want; /* those that it has: a document's prices are never edited, only left for a goal */
+        return want; /* it keeps the document's prices: they are never edited, only replaced by a goal */
     helio_prices_t prices = helio_prices_of_goal(requested->goal);
     want.carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t;
     want.wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h;
@@ -61,16 +61,16 @@ static helio_requirement_t requirement_of(const submission_t *submission, const 
     return want;
 }
 
-static void apply(helio_broker_core_t *self, submission_t *submission, const requested_t *requested)
+static void apply(helio_broker_core_t *self, submission_t *submission, const requested_t *requested, uint64_t stored_id)
 {
     helio_requirement_t want = requirement_of(submission, requested);
     submission->goal = requested->goal;
     submission->prices_set = requested->prices_set;
     submission->flexible_ms = requested->flexible_ms;
-    core_submission_reclass(self, submission, &want, requested->priority, requested->queue);
+    core_submission_reclass(self, submission, &want, requested->priority, requested->queue, stored_id);
 }
 
-/* ---- in words ------------------------------------------------------------------------------------------ */
+/* ---- as texts ---------------------------------------------------------------------------------------------- */
 
 static const char *goal_text(const requested_t *requested)
 {
@@ -92,8 +92,7 @@ static const char *span_text(helio_broker_core_t *self, uint64_t ms)
     if (s % 60)
         return core_printf(self, "%llus", s);
     if (s % 3600)
-        return s < 3600 ? core_printf(self, "%llum", s / 60)
-                        : core_printf(self, "%lluh%02llum", s / 3600, s / 60 % 60);
+        return s < 3600 ? core_printf(self, "%llum", s / 60) : core_printf(self, "%lluh%02llum", s / 3600, s / 60 % 60);
     return core_printf(self, "%lluh", s / 3600);
 }
 
@@ -121,32 +120,30 @@ static uint32_t changes_of(helio_broker_core_t *self, const requested_t *a, cons
     if (a->queue != b->queue)
         ret_changes[count++] = (change_t){"queue", a->queue->name, b->queue->name};
     if (a->priority != b->priority)
-        ret_changes[count++] = (change_t){"priority", core_printf(self, "%d", a->priority),
-                                          core_printf(self, "%d", b->priority)};
+        ret_changes[count++] =
+            (change_t){"priority", core_printf(self, "%d", a->priority), core_printf(self, "%d", b->priority)};
     if (a->prices_set != b->prices_set || a->goal != b->goal)
         ret_changes[count++] = (change_t){"goal", goal_text(a), goal_text(b)};
     if (a->deadline_ms != b->deadline_ms)
-        ret_changes[count++] =
-            (change_t){"deadline", time_text(self, a->deadline_ms), time_text(self, b->deadline_ms)};
+        ret_changes[count++] = (change_t){"deadline", time_text(self, a->deadline_ms), time_text(self, b->deadline_ms)};
     if (a->flexible_ms != b->flexible_ms)
-        ret_changes[count++] =
-            (change_t){"flexible", span_text(self, a->flexible_ms), span_text(self, b->flexible_ms)};
+        ret_changes[count++] = (change_t){"flexible", span_text(self, a->flexible_ms), span_text(self, b->flexible_ms)};
     if (a->max_cost_micro_usd != b->max_cost_micro_usd)
-        ret_changes[count++] = (change_t){"max_cost", cost_text(self, a->max_cost_micro_usd),
-                                          cost_text(self, b->max_cost_micro_usd)};
+        ret_changes[count++] =
+            (change_t){"max_cost", cost_text(self, a->max_cost_micro_usd), cost_text(self, b->max_cost_micro_usd)};
     if (a->max_carbon_mg_per_kwh != b->max_carbon_mg_per_kwh)
         ret_changes[count++] = (change_t){"max_carbon", carbon_text(self, a->max_carbon_mg_per_kwh),
                                           carbon_text(self, b->max_carbon_mg_per_kwh)};
     return count;
 }
 
-/* ---- whether it may be --------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------ */
 
 typedef struct subject {
     submission_t *submission;
-    uint32_t waiting; /* open tasks that have no place */
+    uint32_t waiting; /* open tasks that are not placed */
     uint32_t placed;
-    const job_t *first; /* of those that have none; else of those that have one */
+    const job_t *first; /* of those that are not placed; else of those that are */
 } subject_t;
 
 static void reply_not_found(helio_broker_core_t *self, const helio_ev_edit_t *event)
@@ -185,10 +182,10 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     }
     if (!subject.waiting) {
         job = (job_t *)(uintptr_t)subject.first;
-        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_EDIT_PLACED, helio_value_string(id),
-                               helio_value_string(helio_job_state_name(job->state)),
-                               helio_value_string(core_job_site(job))));
+        core_reply(
+            self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+            CORE_DETAIL(self, HELIO_DETAIL_EDIT_PLACED, helio_value_string(id),
+                        helio_value_string(helio_job_state_name(job->state)), helio_value_string(core_job_site(job))));
         return false;
     }
     *ret_subject = subject;
@@ -200,8 +197,7 @@ static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, 
 {
     queue_t *queue = core_queue_find(self, event->queue);
     if (!queue) {
-        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, core_unknown_queue(self, event->queue, 0));
         return false;
     }
     if (queue != requested->queue &&
@@ -215,7 +211,7 @@ static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, 
 }
 
 static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
-                      requested_t *requested)
+                           requested_t *requested)
 {
     if (event->priority_given &&
         (event->priority < -HELIO_EDIT_PRIORITY_MAX || event->priority > HELIO_EDIT_PRIORITY_MAX)) {
@@ -236,7 +232,7 @@ static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *eve
     return true;
 }
 
-/*  A deadline is admitted as at the submission. A job that no site can hold at present is not refused for its deadline. */
+/*  A deadline is checked as at submission. A job that no site can hold at present is not refused for its deadline. */
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
                            const requested_t *before, const requested_t *requested)
 {
@@ -247,17 +243,28 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *eve
     helio_detail_t fault = core_deadline_fault(self, &want, requested->queue, hold ? hold->not_before_ms : 0, 0);
     if (!fault.code)
         return true;
-    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY_EDIT), HELIO_DETAIL0(HELIO_DETAIL_NOTHING_CHANGED));
+    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY_EDIT),
+                        HELIO_DETAIL0(HELIO_DETAIL_NOTHING_CHANGED));
     return false;
 }
 
-/* ---- doing it ------------------------------------------------------------------------------------------ */
+/* ---- applying ---------------------------------------------------------------------------------------------- */
 
-/*  Told once, of the job or of the whole array. */
-static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
-                 const change_t *changes, uint32_t count, const char *text)
+static helio_details_t details_of(helio_broker_core_t *self, const change_t *changes, uint32_t count)
 {
-    helio_text_t actor = helio_text_of(core_printf(self, "user:%.*s", HELIO_TEXT_ARGS(event->user)));
+    helio_details_t details = {0};
+    for (uint32_t i = 0; i < count; i++)
+        core_why_add(self, &details,
+                     CORE_DETAIL(self, HELIO_DETAIL_EDITED, helio_value_string(changes[i].field),
+                                 helio_value_string(changes[i].before), helio_value_string(changes[i].after)));
+    return details;
+}
+
+/*  One transition, for the job or for the whole array. */
+static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                 const change_t *changes, uint32_t count, const helio_details_t *edited)
+{
+    helio_text_t actor = event->actor;
     bool one = !subject->submission->row.tasks.count;
     uint32_t state = one ? subject->first->state : HELIO_JOB_QUEUED;
     helio_row_transition_t row = {
@@ -267,25 +274,25 @@ static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const 
         .epoch = one ? subject->first->epoch : 0,
         .from = state,
         .to = state,
-        .why = core_stated(self, text),
+        .why = *edited,
         .actor = actor,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
     for (uint32_t i = 0; i < count; i++) {
-        helio_row_edited_t edited = {.seq = row.seq,
-                                     .place = i,
-                                     .job = event->key.job,
-                                     .at_ms = self->wall_ms,
-                                     .actor = actor,
-                                     .field = helio_text_of(changes[i].field),
-                                     .before = helio_text_of(changes[i].before),
-                                     .after = helio_text_of(changes[i].after)};
-        core_emit(self, HELIO_BROKER_FX_ROW_EDITED, &edited);
+        helio_row_edited_t field = {.seq = row.seq,
+                                    .place = i,
+                                    .job = event->key.job,
+                                    .at_ms = self->wall_ms,
+                                    .actor = actor,
+                                    .field = helio_text_of(changes[i].field),
+                                    .before = helio_text_of(changes[i].before),
+                                    .after = helio_text_of(changes[i].after)};
+        core_emit(self, HELIO_BROKER_FX_ROW_EDITED, &field);
     }
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, id);
-    core_audit(self, event->user, "edit", helio_arena_text(self->effects->arena, helio_text_of(id)),
-               helio_text_of(text));
+    core_audit(self, event->actor, "edit", helio_arena_text(self->effects->arena, helio_text_of(id)),
+               helio_sentences_text(edited, self->effects->arena));
 }
 
 static void write_edit(helio_broker_core_t *self, const submission_t *submission)
@@ -308,24 +315,6 @@ static void write_edit(helio_broker_core_t *self, const submission_t *submission
     core_emit(self, HELIO_BROKER_FX_ROW_EDIT, &row);
 }
 
-static const char *text_of(helio_broker_core_t *self, const change_t *changes, uint32_t count)
-{
-    const char *text = "edited: ";
-    for (uint32_t i = 0; i < count; i++)
-        text = core_printf(self, "%s%s%s %s → %s", text, i ? ", " : "", changes[i].field, changes[i].before,
-                           changes[i].after);
-    return text;
-}
-
-static helio_details_t details_of(helio_broker_core_t *self, const change_t *changes, uint32_t count)
-{
-    helio_details_t details = {0};
-    for (uint32_t i = 0; i < count; i++)
-        core_why_add(self, &details, CORE_DETAIL(self, HELIO_DETAIL_EDITED, helio_value_string(changes[i].field),
-                                      helio_value_string(changes[i].before), helio_value_string(changes[i].after)));
-    return details;
-}
-
 void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
 {
     subject_t subject;
@@ -342,17 +331,17 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
     }
     if (!check_deadline(self, event, &subject, &before, &requested))
         return;
-    const char *text = text_of(self, changes, count);
-    apply(self, subject.submission, &requested);
-    write_edit(self, subject.submission);
-    tell(self, event, &subject, changes, count, text);
     helio_details_t edited = details_of(self, changes, count);
+    apply(self, subject.submission, &requested, 0);
+    write_edit(self, subject.submission);
+    tell(self, event, &subject, changes, count, &edited);
     if (subject.placed)
-        core_why_add(self, &edited, CORE_DETAIL(self, HELIO_DETAIL_EDIT_TASKS_PLACED, helio_value_number(subject.placed)));
+        core_why_add(self, &edited,
+                     CORE_DETAIL(self, HELIO_DETAIL_EDIT_TASKS_PLACED, helio_value_number(subject.placed)));
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, edited);
 }
 
-/*  A queue with open jobs is not removed. */
+/*  The queue exists, because a queue with open jobs cannot be removed. */
 void core_edit_load(helio_broker_core_t *self, const helio_row_edit_t *row)
 {
     submission_t *submission = core_array_find(self, row->job);
@@ -365,12 +354,12 @@ void core_edit_load(helio_broker_core_t *self, const helio_row_edit_t *row)
     if (!submission)
         return;
     requested_t requested = {row->priority,
-                   row->goal,
-                   row->prices_set,
-                   row->deadline_wall_ms,
-                   row->flexible_ms,
-                   row->max_cost_micro_usd,
-                   row->max_carbon_mg_per_kwh,
-                   queue ? queue : submission->queue};
-    apply(self, submission, &requested);
+                             row->goal,
+                             row->prices_set,
+                             row->deadline_wall_ms,
+                             row->flexible_ms,
+                             row->max_cost_micro_usd,
+                             row->max_carbon_mg_per_kwh,
+                             queue ? queue : submission->queue};
+    apply(self, submission, &requested, row->class_id);
 }

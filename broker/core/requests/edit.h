@@ -1,4 +1,4 @@
-/*  edit.h -- what a job asks for, changed while it waits. */
+/*  edit.h -- changes what a job asks for while it waits. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_EDIT_H
 #define HELIO_BROKER_CORE_REQUESTS_EDIT_H
 

@@ -1,15 +1,16 @@
-/*  explain.c -- of one job that has not started: when it may, who goes before it, and what would let it go
- * sooner.
+/*  explain.c -- the start estimate of a job that has not started: when it can start, which jobs are ahead of it, and
+ *  what would let it start sooner.
  *
- *  Asked by people, one job at a time, so it may look at every class. Nothing is promised that does not
- * follow from what the core knows: where only a guess would be left, it is said to be unknown.
- */
+ *  Users ask for one job at a time, so every class can be examined. An estimate follows from what the core knows; where
+ *  only a guess would be possible, the time is unknown. */
 #include "broker/core/requests/explain.h"
 
 #include "broker/core/decide/decisions.h"
 #include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/pending.h"
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/holds/site_windows.h"
@@ -19,6 +20,7 @@
 #include "broker/core/requests/hints.h"
 #include "broker/core/state/ask.h"
 #include "broker/core/state/changes.h"
+#include "broker/core/state/copies.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -34,7 +36,21 @@ static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t lates
     p->basis = basis;
 }
 
-/*  The first time at which some pool is expected to have room for it; 0 = none is foreseen. */
+/*  The last start that its `flexible`, and its deadline at some pool, allow for a better hour. */
+static int64_t last_better_start(const evaluation_t *e)
+{
+    const helio_requirement_t *want = &e->class->want;
+    int64_t in_time_ms = 0;
+    for (uint32_t i = 0; want->deadline_wall_ms && i < e->count; i++) {
+        const helio_candidate_t *c = &e->options[i].c;
+        int64_t start_ms = want->deadline_wall_ms - (int64_t)(c->transfer.ms + c->run_high_ms);
+        if (c->run_high_ms && start_ms > in_time_ms)
+            in_time_ms = start_ms;
+    }
+    return in_time_ms && in_time_ms < want->free_until_ms ? in_time_ms : want->free_until_ms;
+}
+
+/*  The first time at which a pool is expected to have capacity for it; 0 = unknown. */
 static int64_t first_room(helio_broker_core_t *self, const evaluation_t *e)
 {
     int64_t first_ms = 0;
@@ -42,15 +58,16 @@ static int64_t first_room(helio_broker_core_t *self, const evaluation_t *e)
         const option_t *o = &e->options[i];
         if (core_overflow_is_closed(e->class, o))
             continue;
-        int64_t at_ms = core_reserve_expect(self, e->class, o->site, o->pool, o->c.gpus_per_node, NULL);
-        if (at_ms && (!first_ms || at_ms < first_ms))
+        int64_t at_ms = core_reserve_expect(self, e->class, o->site, o->pool, o->c.gpus_per_node,
+                                            first_ms ? first_ms : INT64_MAX, NULL);
+        if (at_ms)
             first_ms = at_ms;
     }
     return first_ms;
 }
 
-/*  Until when the site keeps so much that it has no room there, whoever ends; 0 = it may start before, or that is not
- *  told. */
+/*  Until when the site reserves so much that the job has no capacity there, whichever jobs end; 0 = it can start
+ *  before, or the time is unknown. */
 static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
 {
     const site_window_t *site_window = o->pool->site_window;
@@ -58,14 +75,14 @@ static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class
     int64_t until_ms = 0;
     for (uint32_t i = 0; site_window && i < site_window->count; i++)
         shut = shut || (core_option_gpus(class, o) > site_window->edges[i].room_gpus &&
-                        (!i || (!o->pool->preemptions && /* else who could leave in time waits for those who leave */
-                                site_window->edges[i].at_ms - self->wall_ms < (int64_t)class->want.time_limit_ms)));
+                        (!i || (!o->pool->preemptions && /* else it waits for the victims */
+                                site_window->edges[i].at_ms - self->wall_ms < (int64_t) class->want.time_limit_ms)));
     if (shut)
         (void)core_site_window_reason(self, class, o, &until_ms);
     return until_ms;
 }
 
-/*  The first time at which no site keeps all that it needs; 0 = some does not at present. */
+/*  The first time at which a site reserves less than all that it needs; 0 = some site does so now. */
 static int64_t first_unkept(helio_broker_core_t *self, const evaluation_t *e)
 {
     int64_t first_ms = 0;
@@ -88,12 +105,12 @@ static helio_details_t reserved(helio_broker_core_t *self, const evaluation_t *e
 
 static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_start_estimate_t *p)
 {
-    int64_t windows_check_ms = e->reserved ? 0 : first_unkept(self, e);
+    int64_t first_unkept_ms = e->reserved ? 0 : first_unkept(self, e);
     int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
     if (!e->feasible)
         expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_NO_SITE_OPEN));
-    else if (windows_check_ms)
-        expect(p, windows_check_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_WINDOW));
+    else if (first_unkept_ms)
+        expect(p, first_unkept_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_WINDOW));
     else if (p->ahead_jobs)
         expect(p, self->wall_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_OTHERS));
     else if (at_ms && e->reserved)
@@ -104,19 +121,30 @@ static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_
         expect(p, self->wall_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_UNKNOWN));
 }
 
-void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
-                          int64_t expected_ms, helio_start_estimate_t *p)
+/*  A job that its own document keeps from every pool has its place in the order, but no other job keeps it waiting. */
+static bool is_kept_by_others(const evaluation_t *e, helio_reason_t reason)
 {
+    return reason != HELIO_REASON_NEVER_FITS && (reason != HELIO_REASON_POLICY_CAP || e->capped_gpus || e->over_budget);
+}
+
+void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e, const job_t *job, helio_text_t reader,
+                                helio_reason_t reason, int64_t expected_ms, helio_start_estimate_t *p)
+{
+    if (is_kept_by_others(e, reason))
+        core_start_estimate_ahead(self, job->submission->class, job, reader, p);
     switch ((int)reason) {
     case HELIO_REASON_NONE:
         expect(p, self->wall_ms, p->ahead_jobs ? 0 : self->wall_ms, CORE_WHY0(self, HELIO_DETAIL_START_NOW));
         break;
     case HELIO_REASON_WAITING_FOR_WINDOW:
-        expect(p, expected_ms, e->class->want.free_until_ms, CORE_WHY0(self, HELIO_DETAIL_START_FORECAST));
+        expect(p, expected_ms, last_better_start(e), CORE_WHY0(self, HELIO_DETAIL_START_FORECAST));
         break;
     case HELIO_REASON_POLICY_CAP:
         if (e->capped_gpus)
-            expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_QUOTA));
+            expect(p, 0, 0,
+                   core_why(self, HELIO_DETAIL0(core_quota_is_too_small(e->class, e->capped_gpus)
+                                                    ? HELIO_DETAIL_START_QUOTA_RAISED
+                                                    : HELIO_DETAIL_START_QUOTA)));
         else if (e->over_budget && !expected_ms)
             expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_BUDGET_RAISED));
         else if (e->over_budget)
@@ -134,17 +162,43 @@ void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e
     }
 }
 
-/*  Of those that are not in their class's line. */
+/*  Until what the sites have listed, or may hold, is over. Other reasons can keep it longer. */
+static void expect_copies(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
+{
+    int64_t latest_ms;
+    helio_details_t details = core_copies_details(self, job, &latest_ms);
+    expect(p, self->wall_ms, latest_ms, details);
+}
+
+/*  Nothing runs any more once an operator says so, and of a `lease` job at the latest when its lease is over. */
+static void expect_suspect(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
+{
+    const char *name = core_job_site(job);
+    const site_t *site = core_site_find(self, helio_text_of(name));
+    bool doubted = core_job_is_doubted(job);
+    int64_t over_ms = !site || job->submission->on_site_loss != HELIO_SITE_LOSS_LEASE ? 0
+                      : doubted                                                       ? site->doubt_over_ms
+                                                                                      : site->lease_over_ms;
+    int64_t until_ms = over_ms > self->now_ms ? self->wall_ms + over_ms - self->now_ms : over_ms ? self->wall_ms : 0;
+    helio_details_t basis =
+        doubted ? CORE_WHY(self, HELIO_DETAIL_START_MEMORY_LOST, helio_value_string(name), helio_value_number(until_ms))
+        : until_ms ? CORE_WHY(self, HELIO_DETAIL_START_LEASE_ENDS, helio_value_number(until_ms))
+                   : CORE_WHY0(self, HELIO_DETAIL_START_SITE_SILENT);
+    expect(p, until_ms, 0, basis);
+}
+
+/*  For jobs that are not in their class's queue. */
 static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
 {
     const submission_t *submission = job->submission;
     if (job->state == HELIO_JOB_HELD)
         expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_RELEASE));
     else if (job->state == HELIO_JOB_SUSPECT)
-        expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_SITE_SILENT));
+        expect_suspect(self, job, p);
     else if (job->state != HELIO_JOB_QUEUED)
-        expect(p, self->wall_ms, 0, 
-               CORE_WHY(self, HELIO_DETAIL_START_AT_SITE, helio_value_string(core_job_site(job))));
+        expect(p, self->wall_ms, 0, CORE_WHY(self, HELIO_DETAIL_START_AT_SITE, helio_value_string(core_job_site(job))));
+    else if (core_job_is_kept_back(self, job))
+        expect_copies(self, job, p);
     else if (submission->hold)
         core_dependencies_expect(self, submission, p);
     else
@@ -152,23 +206,35 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_st
                CORE_WHY(self, HELIO_DETAIL_START_THROTTLE, helio_value_number(submission->tasks_at_once)));
 }
 
-/*  Tasks wait in their class's line once their gate is open and their array's throttle lets them through. */
+/*  Tasks enter their class's queue when their dependency hold has ended and their array's throttle lets them
+ *  through. */
 static bool is_waiting_in_queue(const job_t *job)
 {
     return job->state == HELIO_JOB_QUEUED && !job->submission->hold && job->fed;
 }
 
-static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_start_estimate_t *p)
+bool core_start_estimate_awaits(helio_broker_core_t *self, const job_class_t *class, helio_start_estimate_t *p)
 {
     if (core_sites_awaited(self)) {
         expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
                CORE_WHY0(self, HELIO_DETAIL_START_RESTORED));
-        return;
+        return true;
     }
+    int64_t all_ms = core_takeover_awaits_ms(self), own_ms = core_class_awaits_ms(self, class),
+            until_ms = own_ms > all_ms ? own_ms : all_ms;
+    if (until_ms)
+        expect(p, self->wall_ms, self->wall_ms + until_ms - self->now_ms,
+               core_why(self, core_awaited_detail(self, own_ms > all_ms ? class : NULL, until_ms)));
+    return until_ms != 0;
+}
+
+static void estimate(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_start_estimate_t *p)
+{
+    if (core_start_estimate_awaits(self, job->submission->class, p))
+        return;
     job_class_t alone;
     const ask_t ask = core_ask_of(job->submission->class);
     core_findings_expire(self);
-    core_start_estimate_ahead(self, job->submission->class, job, reader, p);
     evaluation_t e = core_evaluate_ask(self, &ask, job->submission->class, &alone);
     choice_t choice = core_choose(self, &e);
     helio_details_t details;
@@ -178,7 +244,7 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
         core_decide(self, &e, &choice);
         reason = core_decision_reason(self, &e, &details, &expected_ms);
     }
-    core_start_estimate_expect(self, &e, reason, expected_ms, p);
+    core_start_estimate_expect(self, &e, job, reader, reason, expected_ms, p);
     bool head = job == job->submission->class->waiting;
     if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && head && e.reserved && p->ahead_jobs)
         expect(p, self->wall_ms, e.reservation.at_ms, reserved(self, &e, true));
@@ -199,24 +265,23 @@ static bool may_read(const helio_ev_command_t *event, const job_t *job)
 void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     job_t *job = core_job_find(self, event->key);
-    const submission_t *array =
-        event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
     if (!job && array && array->row.tasks.count)
         job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[0]});
-    const char *better = job && may_read(event, job) ? core_migration_explain(self, job) : "";
+    const helio_details_t better =
+        job && may_read(event, job) ? core_migration_explain(self, job) : (helio_details_t){0};
     bool waits = job && job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED &&
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
-    if (!better[0] && (!waits || !may_read(event, job))) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   HELIO_DETAIL0(HELIO_DETAIL_JOB_NOT_PENDING));
+    if (!better.items.count && (!waits || !may_read(event, job))) {
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_JOB_NOT_PENDING));
         return;
     }
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK, .start_estimate = {.at_ms = self->wall_ms}};
     helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
-    if (better[0])
-        reply.start_estimate.better_site = core_stated(self, better);
+    if (better.items.count)
+        reply.start_estimate.better_site = better;
     else if (is_waiting_in_queue(job))
-        foresee(self, job, reader, &reply.start_estimate);
+        estimate(self, job, reader, &reply.start_estimate);
     else
         expect_outside(self, job, &reply.start_estimate);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

@@ -1,9 +1,7 @@
-/*  hints.c -- how a job that waits could start sooner.
+/*  hints.c -- changes that would let a waiting job start sooner.
  *
- *  A closed list of changes to its document. Each is tried: the decision's own code judges the job as it
- * would be then, and only what it says is shown. So a hint is as true as a plan, at the moment at which it is
- * asked for.
- */
+ *  A closed list of changes. Each is tried: the code that decides judges the changed job, and a hint shows only its
+ *  result. So a hint is as true as a plan, for the moment at which it was asked for. */
 #include "broker/core/requests/hints.h"
 
 #include <string.h>
@@ -11,6 +9,7 @@
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/decide/limits.h"
+#include "broker/core/decide/names.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/pending.h"
 #include "broker/core/preempt/preempt.h"
@@ -26,8 +25,8 @@ enum { HINTS_MAX = 6, MODELS_MAX = 3, TRIES_MAX = 3, MIN_TIME_MS = 60000, CENT =
 
 typedef struct advisor {
     helio_broker_core_t *core;
-    const evaluation_t *e; /* as it is */
-    int64_t expected_ms;   /* 0 = not foreseen */
+    const evaluation_t *e; /* of the job as it is */
+    int64_t expected_ms;   /* 0 = unknown */
     helio_start_estimate_t *start_estimate;
 } advisor_t;
 
@@ -41,17 +40,17 @@ static void add(const advisor_t *self, helio_hint_kind_t kind, helio_details_t c
     p->hints.items[p->hints.count++] = (helio_hint_t){kind, change, effect};
 }
 
-/*  A start at a place, and what it costs there. at_ms: 0 = now; code: of STARTS_NOW, STARTS_AT, STARTS_BY. */
+/*  A start at a pool, and its cost. at_ms: 0 = now; code: STARTS_NOW, STARTS_AT or STARTS_BY. */
 static helio_details_t start_of(helio_broker_core_t *core, helio_detail_code_t code, const option_t *o,
                                 const helio_plan_t *plan, int64_t at_ms)
 {
     const helio_value_t values[] = {helio_value_string(o->site->name), helio_value_text(o->pool->info.name),
-                                    helio_value_number(plan->cost_micro_usd), helio_value_number((int64_t)plan->carbon_mg),
-                                    helio_value_number(at_ms)};
+                                    helio_value_number(plan->cost_micro_usd),
+                                    helio_value_number((int64_t)plan->carbon_mg), helio_value_number(at_ms)};
     return core_why(core, helio_detail_make(core->effects->arena, code, values, at_ms ? 5 : 4));
 }
 
-/*  What would become of it; empty = nothing better. */
+/*  What would become of the changed job; empty = nothing better. */
 static helio_details_t effect_of(const advisor_t *self, const ask_t *changed)
 {
     helio_broker_core_t *core = self->core;
@@ -94,15 +93,14 @@ static bool is_rejected(const advisor_t *self, helio_rejection_t rejection)
 
 /* ---- caps ---------------------------------------------------------------------------------------------- */
 
-/*  The bound that lets one more pool in: the least that is above `above`. 0 = there is none. */
+/*  The limit that admits one more pool: the least one above `above`. 0 = none. */
 static uint64_t next_bound(const advisor_t *self, helio_rejection_t cap, uint64_t above)
 {
     uint64_t least = 0;
     for (uint32_t i = 0; i < self->e->count; i++) {
         const option_t *o = &self->e->options[i];
         int64_t cost = o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd;
-        uint64_t value =
-            cap == HELIO_REJECTION_COST_CAP ? cost > 0 ? (uint64_t)cost : 0 : o->c.high_mg_per_kwh;
+        uint64_t value = cap == HELIO_REJECTION_COST_CAP ? cost > 0 ? (uint64_t)cost : 0 : o->c.high_mg_per_kwh;
         if (o->c.rejection == cap && value > above && (!least || value < least))
             least = value;
     }
@@ -135,7 +133,7 @@ static void raise_carbon(const advisor_t *self)
     }
 }
 
-/* ---- what it asks for ---------------------------------------------------------------------------------- */
+/* ---- the request ------------------------------------------------------------------------------------------- */
 
 static bool is_asked_for(const helio_requirement_t *want, helio_text_t model)
 {
@@ -167,19 +165,29 @@ static void other_gpus(const advisor_t *self)
     }
 }
 
-/*  Less of it, where it fits nowhere as it is. */
+/*  Asking for less, if it fits nowhere as it is. */
 static void what_fits(const advisor_t *self)
 {
-    const char *site = "";
     ask_t changed = core_ask_of(self->e->class);
-    const char *change = core_infeasible_remedy(self->core, &self->e->class->want, &changed.want, &site);
-    if (change[0])
-        (void)try(self, &changed, HELIO_HINT_KIND_GPU,
-                  CORE_WHY(self->core, HELIO_DETAIL_TRY_REQUEST, helio_value_string(change)));
+    helio_detail_t change =
+        core_infeasible_remedy(self->core, &self->e->class->want, HELIO_DETAIL_TRY_REQUEST, &changed.want);
+    if (change.code)
+        (void)try(self, &changed, HELIO_HINT_KIND_GPU, core_why(self->core, change));
+}
+
+/*  What was probably meant, rather than more of what was not. */
+static bool other_spelling(const advisor_t *self)
+{
+    ask_t changed = core_ask_of(self->e->class);
+    helio_details_t changes = {0};
+    return core_placement_correct(self->core, &changed.want, &changes) &&
+           try(self, &changed, HELIO_HINT_KIND_SITES, changes);
 }
 
 static void more_sites(const advisor_t *self)
 {
+    if (other_spelling(self))
+        return;
     ask_t changed = core_ask_of(self->e->class);
     changed.want.sites.count = 0;
     if (is_rejected(self, HELIO_REJECTION_SITE_PATTERN))
@@ -190,7 +198,7 @@ static void more_sites(const advisor_t *self)
         (void)try(self, &changed, HELIO_HINT_KIND_REGIONS, CORE_WHY0(self->core, HELIO_DETAIL_TRY_REGIONS));
 }
 
-/*  It has room, but would delay a gang: unless it is over before. */
+/*  There is capacity, but the job would delay a gang unless it ends before. */
 static void shorter_time(const advisor_t *self)
 {
     helio_broker_core_t *core = self->core;
@@ -211,7 +219,7 @@ static void shorter_time(const advisor_t *self)
               CORE_WHY(core, HELIO_DETAIL_TRY_TIME, helio_value_number(longest_ms)));
 }
 
-/*  Places that its overflow group closes or rejects: the group that an operator would change. */
+/*  Pools that its overflow group closes or rejects: an operator would change the group. */
 static void through_overflow(const advisor_t *self)
 {
     const evaluation_t *e = self->e;
@@ -229,7 +237,7 @@ static void through_overflow(const advisor_t *self)
 
 /* ---- its queue ----------------------------------------------------------------------------------------- */
 
-/*  The next one above its own. */
+/*  The queue with the next higher priority. */
 static queue_t *next_queue(const advisor_t *self)
 {
     const queue_t *own = self->e->class->queue;
@@ -257,10 +265,7 @@ static void higher_queue(const advisor_t *self)
     if (!queue)
         return;
     ask_t changed = core_ask_of(self->e->class);
-    account_t none = {.tenant = changed.account->tenant,
-                      .queue = queue,
-                      .holds.quota = queue->each},
-              *account;
+    account_t none = {.tenant = changed.account->tenant, .queue = queue, .holds.quota = queue->each}, *account;
     HASH_FIND_PTR(none.tenant->accounts, &queue, account);
     changed.queue = queue;
     core_budget_each(queue, &none.spends);
@@ -274,14 +279,14 @@ static void higher_queue(const advisor_t *self)
     choice_t choice = core_choose(core, &e);
     core_decide(core, &e, &choice);
     if (core_is_capped(&e))
-        return; /* its quota or budget there forbids it, whoever goes before */
+        return; /* its quota or budget there forbids it, whatever is ahead */
     helio_start_estimate_t there = {0};
     core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->start_estimate->ahead_jobs)
         add(self, HELIO_HINT_KIND_QUEUE, change, fewer_ahead(self, &there));
 }
 
-/*  The least priority that puts it before the other jobs of its tenant in its queue. */
+/*  The least priority that puts it ahead of the other jobs of its tenant in its queue. */
 static int32_t foremost(const advisor_t *self)
 {
     const job_class_t *own = self->e->class;
@@ -292,7 +297,7 @@ static int32_t foremost(const advisor_t *self)
     return priority;
 }
 
-/*  No file has it: an edit of a job that waits. */
+/*  By an edit, because no job file has a priority. */
 static void higher_priority(const advisor_t *self)
 {
     helio_broker_core_t *core = self->core;
@@ -314,7 +319,7 @@ static void higher_priority(const advisor_t *self)
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
                 helio_start_estimate_t *ret_estimate)
 {
-    /* a trial is an evaluation too, and would write over this one's options */
+    /* a trial is an evaluation, too, and would overwrite these options */
     option_t *options = helio_arena_alloc(self->effects->arena, e->count + 1, sizeof *options);
     if (e->count)
         memcpy(options, e->options, e->count * sizeof *options);
@@ -329,12 +334,11 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
         (void)try(&own, &changed, HELIO_HINT_KIND_FLEXIBLE, CORE_WHY0(self, HELIO_DETAIL_TRY_NO_FLEXIBLE));
     }
     if (e->capped_gpus)
-        add(&own, HELIO_HINT_KIND_QUOTA, core_stated(self, core_quota_remedy(self, e->class, e->capped_gpus)),
-            CORE_WHY(self, HELIO_DETAIL_QUOTA_WOULD_LEAVE, helio_value_number(e->capped_gpus)));
+        add(&own, HELIO_HINT_KIND_QUOTA, core_why(self, core_quota_remedy(self, e->class, e->capped_gpus)),
+            core_quota_room(self, e->class, e->capped_gpus));
     through_overflow(&own);
     if (e->over_budget)
-        add(&own, HELIO_HINT_KIND_BUDGET, CORE_WHY0(self, HELIO_DETAIL_TRY_BUDGET),
-            core_budget_details(self, e->class, &e->shortage));
+        add(&own, HELIO_HINT_KIND_BUDGET, CORE_WHY0(self, HELIO_DETAIL_TRY_BUDGET), (helio_details_t){0});
     if (reason == HELIO_REASON_NEVER_FITS)
         what_fits(&own);
     raise_cost(&own);

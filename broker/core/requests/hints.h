@@ -1,4 +1,4 @@
-/*  hints.h -- what would let a job start sooner. */
+/*  hints.h -- changes that would let a job start sooner. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_HINTS_H
 #define HELIO_BROKER_CORE_REQUESTS_HINTS_H
 
@@ -7,7 +7,7 @@
 #include "broker/model/effects.h"
 #include "federation/policy/choice.h"
 
-/*  What would let it start sooner. The evaluation's options are not valid afterwards. */
+/*  Adds hints to the estimate. Afterwards the evaluation's options are no longer valid. */
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
                 helio_start_estimate_t *ret_estimate);
 

@@ -15,7 +15,7 @@ static void groups_changed(helio_broker_core_t *self)
     core_pools_changed(self);
 }
 
-/*  Which other one is bound alike, and would fight for the same jobs. */
+/*  Another group with the same queue and tenant, which would apply to the same jobs; NULL = none. */
 static const overflow_t *rival_of(const helio_broker_core_t *self, const helio_ev_overflow_t *event)
 {
     for (const overflow_t *group = core_overflow_first(self); group; group = group->hh.next)
@@ -25,7 +25,7 @@ static const overflow_t *rival_of(const helio_broker_core_t *self, const helio_e
     return NULL;
 }
 
-/*  True: it can be set as far as its binding goes. Else answered. */
+/*  Whether queue and tenant of the group are acceptable; if not, it has replied. */
 static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *event)
 {
     tenant_t *tenant;
@@ -35,11 +35,9 @@ static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                    HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_UNBOUND));
     else if (event->queue.size && !core_queue_find(self, event->queue))
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0)));
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, core_unknown_queue(self, event->queue, 0));
     else if (event->tenant.size && !tenant)
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, core_unknown_tenant(self, event->tenant));
     else if (rival)
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                    CORE_DETAIL(self, HELIO_DETAIL_OVERFLOW_RIVAL, helio_value_string(rival->name)));
@@ -57,12 +55,12 @@ static void write_and_answer(helio_broker_core_t *self, const helio_ev_overflow_
 {
     groups_changed(self);
     core_emit(self, HELIO_BROKER_FX_ROW_OVERFLOW, row);
-    core_audit(
-        self, event->user, row->removed ? "overflow-rm" : "overflow-set", row->name,
-        helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
+    core_audit(self, event->actor, row->removed ? "overflow-rm" : "overflow-set", row->name,
+               helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
     const overflow_t *group = core_overflow_find(self, row->name);
     helio_details_t details = {0};
-    core_why_add(self, &details, row->removed ? HELIO_DETAIL0(HELIO_DETAIL_REMOVED) : HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_SET));
+    core_why_add(self, &details,
+                 row->removed ? HELIO_DETAIL0(HELIO_DETAIL_REMOVED) : HELIO_DETAIL0(HELIO_DETAIL_OVERFLOW_SET));
     if (group)
         core_warn_steps(self, &group->steps, &details);
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
@@ -72,8 +70,7 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
 {
     helio_error_t err = {0};
     overflow_t *group = core_overflow_find(self, event->name);
-    helio_row_overflow_t row = {event->name,  event->queue,  event->tenant,
-                                event->steps, self->wall_ms, event->remove};
+    helio_row_overflow_t row = {event->name, event->queue, event->tenant, event->steps, self->wall_ms, event->remove};
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                    CORE_DETAIL(self, HELIO_DETAIL_NEEDS_OPERATOR, helio_value_string("overflow set")));
@@ -88,6 +85,6 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
             write_and_answer(self, event, &row);
         else
             core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                       CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
+                       core_input_invalid(self, "steps", err.text));
     }
 }

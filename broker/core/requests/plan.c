@@ -1,5 +1,4 @@
-/*  plan.c -- what would become of a job: the decision's own code on a class that is not kept. Changes
- * nothing. */
+/*  plan.c -- a dry run: the code that decides, on a class that is not stored. Changes nothing. */
 #include "broker/core/requests/plan.h"
 
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/preempt/preempt.h"
-#include "broker/core/requests/ahead.h"
 #include "broker/core/requests/dependency_eta.h"
 #include "broker/core/requests/explain.h"
 #include "broker/core/requests/hints.h"
@@ -21,41 +19,53 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
+#include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
-#include "broker/core/state/text.h"
 #include "broker/core/state/why.h"
 
-/*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
-static helio_reason_t held_back(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
-                            helio_details_t *ret_why, int64_t *ret_expected_ms)
+/*  What it waits for while its dependency hold lasts; "" = the time at which it is judged. */
+static helio_reason_t show_as_gated(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
+                                    helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
-    *ret_expected_ms =
-        hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
+    *ret_expected_ms = hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
     *ret_why = hold->why;
-    core_why_add(self, ret_why,
-                 hold->latest_ms ? HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_THEN)
-                                 : HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_NOW));
+    core_why_add(
+        self, ret_why,
+        hold->latest_ms ? HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_THEN) : HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_NOW));
     return HELIO_REASON_GATED;
 }
 
-/*  Nothing starts now: what it waits for, or whom it would make leave. */
+/*  Whatever it would wait for besides, sites speak first. */
+static helio_reason_t show_as_awaiting(helio_broker_core_t *self, evaluation_t *e, const helio_start_estimate_t *p,
+                                       helio_details_t *ret_why, int64_t *ret_expected_ms)
+{
+    e->chosen = NULL;
+    *ret_expected_ms = 0;
+    *ret_why = core_sites_awaited(self) ? CORE_WHY0(self, HELIO_DETAIL_RESTORE_RECONCILES) : p->basis;
+    return HELIO_REASON_WAITING_FOR_CAPACITY;
+}
+
+/*  Nothing starts now: what the job waits for, or what it would preempt. */
 static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice,
                                 helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
-    if (e->waits || choice->now || !core_preempt_expect(self, e))
-        return core_decision_reason(self, e, ret_why, ret_expected_ms);
+    if (e->waits || choice->now || !core_preempt_expect(self, e)) {
+        helio_reason_t reason = core_decision_reason(self, e, ret_why, ret_expected_ms);
+        if (reason == HELIO_REASON_POLICY_CAP)
+            core_bounds_details(self, e, ret_why);
+        return reason;
+    }
     e->chosen = e->preempts;
     *ret_expected_ms = e->preempts_at_ms;
-    *ret_why = e->preempts_details;
-    core_why_add(self, ret_why,
-                 CORE_DETAIL(self, HELIO_DETAIL_EXPECTED_START, helio_value_string(e->preempts->site->name),
-                             helio_value_text(e->preempts->pool->info.name), helio_value_number(e->preempts_at_ms)));
+    *ret_why = CORE_WHY(self, HELIO_DETAIL_EXPECTED_START, helio_value_string(e->preempts->site->name),
+                        helio_value_text(e->preempts->pool->info.name), helio_value_number(e->preempts_at_ms));
+    core_why_join(self, ret_why, &e->preempts_details);
     return HELIO_REASON_WAITING_FOR_CAPACITY;
 }
 
-/*  A plan that nothing is chosen for says what the submission would be told of its deadline. */
+/*  If nothing is chosen, the plan has what a submission's reply would say about the deadline. */
 static void check_deadline(helio_broker_core_t *self, const job_class_t *class, const dependency_eta_t *hold,
                            helio_planned_t *plan)
 {
@@ -70,13 +80,14 @@ static void check_deadline(helio_broker_core_t *self, const job_class_t *class, 
     core_why_add(self, &plan->decision.details, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY));
 }
 
-/*  As if it were the newest job of all, alone in its class. */
+/*  As if it were the newest job, and alone in its class. */
 static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job_spec_t *spec,
                   const dependency_eta_t *hold, helio_planned_t *plan, helio_start_estimate_t *start_estimate)
 {
     core_findings_expire(self);
     evaluation_t e = core_evaluate(self, class);
-    choice_t choice = core_choose(self, &e);
+    bool awaits = core_start_estimate_awaits(self, class, start_estimate);
+    choice_t choice = awaits ? (choice_t){0} : core_choose(self, &e);
     core_plan_tasks(self, &e, &choice, spec, plan);
     helio_reason_t reason = HELIO_REASON_NONE;
     helio_details_t why = {0};
@@ -87,7 +98,9 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         reason = waits_for(self, &e, &choice, &why, &plan->expected_ms);
     }
     if (hold->why.items.count && reason != HELIO_REASON_NEVER_FITS)
-        reason = held_back(self, &e, hold, &why, &plan->expected_ms);
+        reason = show_as_gated(self, &e, hold, &why, &plan->expected_ms);
+    else if (awaits && reason != HELIO_REASON_NEVER_FITS)
+        reason = show_as_awaiting(self, &e, start_estimate, &why, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
     const option_t *shown = e.chosen;
@@ -104,12 +117,13 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         start_estimate->basis = hold->why;
         return;
     }
-    core_start_estimate_ahead(self, class, class->waiting, class->want.tenant, start_estimate);
-    core_start_estimate_expect(self, &e, reason, plan->expected_ms, start_estimate);
+    if (awaits && reason != HELIO_REASON_NEVER_FITS)
+        return;
+    core_start_estimate_expect(self, &e, class->waiting, class->want.tenant, reason, plan->expected_ms, start_estimate);
     if (e.preempts_details.items.count) {
         start_estimate->earliest_ms = self->wall_ms;
         start_estimate->latest_ms = start_estimate->ahead_jobs ? 0 : e.preempts_at_ms;
-        start_estimate->basis = why;
+        start_estimate->basis = CORE_WHY0(self, HELIO_DETAIL_START_PREEMPTED);
     }
     core_hints(self, &e, reason, plan->expected_ms, start_estimate);
 }
@@ -143,7 +157,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
         .account = core_account_get(tenant, queue),
         .queue = queue,
-        .earliest_ms = hold.latest_ms > self->wall_ms ? hold.latest_ms : 0,
+        .judged_ms = hold.latest_ms > self->wall_ms ? hold.latest_ms : 0,
     };
     job_class_t class = core_class_of_ask(&ask, NULL);
     class.waiting = &newest;
@@ -170,13 +184,14 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .expected_runs = row.expected_runs,
         .expected_failed = row.expected_failed,
         .expected_basis = row.expected_basis,
-        .expected_of = core_run_of(self->effects->arena, &row),
+        .expected_of = core_run_basis_text(self->effects->arena, &row),
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
-    core_why_add(self, &reply.details, core_submit_note(self, document, 1));
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
     check_deadline(self, &class, &hold, &reply.plan);
+    if (!helio_text_is(reply.plan.decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
+        reply.details = core_submit_note(self, document, 1); /* else the reason says it */
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }

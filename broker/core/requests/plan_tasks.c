@@ -1,4 +1,4 @@
-/*  plan_tasks.c -- of a planned array: how many of its tasks would start, and what holds the others. */
+/*  plan_tasks.c -- for a planned array: how many of its tasks would start now, and what holds the others. */
 #include "broker/core/requests/plan_tasks.h"
 
 #include "broker/core/decide/evaluate.h"
@@ -11,12 +11,12 @@
 #include "broker/core/state/why.h"
 
 typedef struct start {
-    uint32_t tasks;     /* that find room and quota */
-    bool quota_is_less; /* than the room that is left behind them */
+    uint32_t tasks;     /* with capacity and quota */
+    bool quota_is_less; /* than the capacity that is left */
 } start_t;
 
-/*  Task by task into what is free, best pool first. What sites keep for others is known of the first task
- * alone, so it may be less. */
+/*  Takes task by task from what is free, best pool first. What sites reserve is checked for the first task only, so the
+ *  true number can be smaller. */
 static start_t start_of(helio_broker_core_t *self, const evaluation_t *e, uint32_t most)
 {
     const job_class_t *class = e->class;
@@ -29,8 +29,8 @@ static start_t start_of(helio_broker_core_t *self, const evaluation_t *e, uint32
         free_nodes_t room = o->pool->free;
         if (!core_has_room(self, class, o))
             continue;
-        while (start.tasks < most && core_room_take(o->pool, &room, want->nodes, o->c.gpus_per_node,
-                                                    want->cpus, want->memory_bytes)) {
+        while (start.tasks < most &&
+               core_room_take(o->pool, &room, want->nodes, o->c.gpus_per_node, want->cpus, want->memory_bytes)) {
             if (gpus > left) {
                 start.quota_is_less = true;
                 break;
@@ -42,9 +42,9 @@ static start_t start_of(helio_broker_core_t *self, const evaluation_t *e, uint32
     return start;
 }
 
-/*  Why not all of them; more than one starts. */
+/*  Why not all tasks start, if more than one does. */
 static helio_details_t limit_of(helio_broker_core_t *self, const evaluation_t *e, const option_t *chosen,
-                            uint32_t tasks, uint32_t at_once, uint32_t *ret_now)
+                                uint32_t tasks, uint32_t at_once, uint32_t *ret_now)
 {
     uint32_t most = at_once && at_once < tasks ? at_once : tasks;
     uint32_t paid = core_budget_room(self, e->class, chosen, &chosen->c.now, most);

@@ -4,14 +4,15 @@
 #include <utlist.h>
 
 #include "broker/core/requests/warnings.h"
+#include "broker/core/holds/expected_ends.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
-#include "broker/core/state/text.h"
 #include "broker/core/state/why.h"
 #include "federation/base/clock.h"
+#include "federation/reason/sentence.h"
 
 static void write_queue(helio_broker_core_t *self, const queue_t *queue)
 {
@@ -31,8 +32,7 @@ static bool may_set(helio_broker_core_t *self, uint64_t call, uint32_t role)
 
 static void reply_unknown(helio_broker_core_t *self, uint64_t call, helio_text_t queue)
 {
-    core_reply(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-               CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(queue), helio_value_number(0)));
+    core_reply(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE, core_unknown_queue(self, queue, 0));
 }
 
 static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *event, queue_t *queue)
@@ -51,7 +51,7 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
         core_queue_rule_drop(self, queue, queue->rules);
     queue->removed = true;
     write_queue(self, queue);
-    core_audit(self, event->user, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
+    core_audit(self, event->actor, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REMOVED));
 }
 
@@ -62,7 +62,8 @@ static helio_detail_t fault_of(helio_broker_core_t *self, const helio_ev_queue_t
     if (!queue && !event->priority_given)
         return CORE_DETAIL(self, HELIO_DETAIL_QUEUE_NEEDS_PRIORITY, helio_value_text(event->queue));
     if (!queue && HASH_COUNT(self->queues) >= HELIO_QUEUES_MAX)
-        return CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUES_MAX), helio_value_string("queues"));
+        return CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUES_MAX),
+                           helio_value_string("queues"));
     if (event->priority_given && event->priority > HELIO_QUEUE_PRIORITY_MAX)
         return core_out_of_range(self, "priority", 0, HELIO_QUEUE_PRIORITY_MAX, "");
     if (event->time_limit_given &&
@@ -80,14 +81,14 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
         remove_queue(self, event, queue);
         return;
     }
+    bool is_new = !queue;
     helio_detail_t fault = fault_of(self, event, queue);
     if (fault.code) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
         return;
     }
     if (!queue) {
-        HASH_FIND(hh, self->queues, event->queue.data, event->queue.size,
-                  queue); /* of one that was removed */
+        HASH_FIND(hh, self->queues, event->queue.data, event->queue.size, queue); /* a queue that was removed */
         queue = queue ? queue : core_queue_make(self, event->queue);
         queue->removed = false;
         queue->tier = HELIO_TIER_STANDARD;
@@ -97,16 +98,17 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
     queue->tier = event->tier_given ? event->tier : queue->tier;
     queue->time_limit_ms = event->time_limit_given ? event->time_limit_ms : queue->time_limit_ms;
     core_quota_of_tier(self, queue);
+    core_expected_ends_forget_all(self);
     write_queue(self, queue);
     core_queue_order_changed(self);
-    const char *words =
-        core_printf(self, "priority %u, tier %s, time %s", queue->priority, helio_tier_name(queue->tier),
-                    core_span_text(self, queue->time_limit_ms));
-    core_audit(self, event->user, "queue-set", helio_text_of(queue->name), helio_text_of(words));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE,
-               CORE_DETAIL(self, HELIO_DETAIL_QUEUE_SET, helio_value_number(queue->priority),
-                           helio_value_string(helio_tier_name(queue->tier)),
-                           helio_value_number((int64_t)queue->time_limit_ms)));
+    helio_details_t set =
+        CORE_WHY(self, HELIO_DETAIL_QUEUE_SET, helio_value_number(queue->priority),
+                 helio_value_string(helio_tier_name(queue->tier)), helio_value_number((int64_t)queue->time_limit_ms));
+    core_audit(self, event->actor, "queue-set", helio_text_of(queue->name),
+               helio_sentences_text(&set, self->effects->arena));
+    if (is_new)
+        core_warn_new_queue(self, event->queue, &set);
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, set);
 }
 
 static queue_rule_t *find_rule(queue_t *queue, const helio_ev_queue_rule_t *event, uint32_t *ret_count)
@@ -133,13 +135,13 @@ static const char *rule_words(helio_broker_core_t *self, const queue_rule_t *rul
     return core_printf(self, "priority %u%s until %.16sZ", rule->priority, where, until);
 }
 
-/*  code: of RULE_SET or RULE_REMOVED. */
+/*  code: RULE_SET or RULE_REMOVED. */
 static helio_detail_t rule_detail(helio_broker_core_t *self, helio_detail_code_t code, const queue_rule_t *rule)
 {
     const char *zone = !rule->schedule[0] ? "" : rule->zone[0] ? rule->zone : "UTC";
     return HELIO_DETAIL(self->effects->arena, code, helio_value_number(rule->priority),
-                        helio_value_string(rule->region), helio_value_string(rule->schedule),
-                        helio_value_string(zone), helio_value_number(rule->schedule[0] ? 0 : rule->until_ms));
+                        helio_value_string(rule->region), helio_value_string(rule->schedule), helio_value_string(zone),
+                        helio_value_number(rule->schedule[0] ? 0 : rule->until_ms));
 }
 
 static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event, queue_t *queue)
@@ -155,7 +157,7 @@ static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
     helio_detail_t removed = rule_detail(self, HELIO_DETAIL_RULE_REMOVED, rule);
     core_queue_rule_drop(self, queue, rule);
     core_queue_order_changed(self);
-    core_audit(self, event->user, "queue-unschedule", helio_text_of(queue->name), helio_text_of(words));
+    core_audit(self, event->actor, "queue-unschedule", helio_text_of(queue->name), helio_text_of(words));
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, removed);
 }
 
@@ -177,7 +179,7 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                    rule ? CORE_DETAIL(self, HELIO_DETAIL_LIMIT_REACHED, helio_value_number(HELIO_QUEUE_RULES_MAX),
                                       helio_value_string("rules of a queue"))
-                        : CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err.text)));
+                        : core_input_invalid(self, "schedule", err.text));
         if (rule)
             core_queue_rule_free(rule);
         return;
@@ -192,7 +194,7 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     core_queue_rule_write(self, queue, rule, false);
     core_queue_order_changed(self);
     const char *words = rule_words(self, rule);
-    core_audit(self, event->user, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
+    core_audit(self, event->actor, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
     helio_details_t details = {0};
     core_why_add(self, &details, rule_detail(self, HELIO_DETAIL_RULE_SET, rule));
     core_warn_region(self, event->region, &details);

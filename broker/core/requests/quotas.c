@@ -2,6 +2,7 @@
 #include "broker/core/requests/quotas.h"
 
 #include "broker/core/requests/budgets.h"
+#include "broker/core/requests/warnings.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
@@ -50,7 +51,8 @@ static helio_detail_t set_detail(helio_broker_core_t *self, const helio_quota_t 
                   weight = helio_value_number(quota->weight_milli), names = core_budget_names(self, budgets);
     return quota->burst_gpus == HELIO_QUOTA_UNLIMITED
                ? CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET_UNLIMITED, guaranteed, weight, names)
-               : CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET, guaranteed, helio_value_number(quota->burst_gpus), weight, names);
+               : CORE_DETAIL(self, HELIO_DETAIL_QUOTA_SET, guaranteed, helio_value_number(quota->burst_gpus), weight,
+                             names);
 }
 
 static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t queue, helio_holdings_t *holds,
@@ -77,13 +79,13 @@ void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weig
 }
 
 static void reply_set(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota,
-                       const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+                      const helio_budget_t budgets[HELIO_BUDGET_KINDS])
 {
     const char *object = event->queue.size ? core_printf(self, "%.*s/%.*s", HELIO_TEXT_ARGS(event->tenant),
                                                          HELIO_TEXT_ARGS(event->queue))
                                            : core_printf(self, "%.*s", HELIO_TEXT_ARGS(event->tenant));
     const char *words = words_of(self, quota, budgets);
-    core_audit(self, event->user, "quota-set", helio_text_of(object), helio_text_of(words));
+    core_audit(self, event->actor, "quota-set", helio_text_of(object), helio_text_of(words));
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, set_detail(self, quota, budgets));
 }
 
@@ -165,10 +167,9 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
         return;
     }
     if ((!tenant && !each) || (event->queue.size && !queue)) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   tenant || each
-                       ? CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(event->queue), helio_value_number(0))
-                       : CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
+        core_reply(
+            self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+            tenant || each ? core_unknown_queue(self, event->queue, 0) : core_unknown_tenant(self, event->tenant));
         return;
     }
     if (each) {

@@ -7,7 +7,8 @@
 #include "federation/reason/detail.h"
 
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event);
-void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weight_milli); /* of good bounds */
-helio_detail_t core_quota_weight_fault(helio_broker_core_t *self); /* it is outside its bounds */
+/*  Precondition: the weight is within its bounds. */
+void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weight_milli);
+helio_detail_t core_quota_weight_fault(helio_broker_core_t *self); /* the fault of a weight outside its bounds */
 
 #endif

@@ -1,13 +1,16 @@
-/*  submit.c -- durable accept: all jobs of a call or none; idempotency keys; bounds. */
+/*  submit.c -- accepts submissions durably: all jobs of a call or none; idempotency keys; bounds. */
 #include "broker/core/requests/submit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/infeasible.h"
+#include "broker/core/decide/names.h"
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/requests/warnings.h"
 #include "broker/core/state/ask.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
@@ -16,6 +19,7 @@
 #include "broker/core/state/queues.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/why.h"
+#include "federation/base/keyed_hash.h"
 
 typedef struct idempotency {
     uint8_t digest[16]; /* of tenant and key */
@@ -26,8 +30,9 @@ typedef struct idempotency {
 
 struct intake {
     idempotency_t *keys;
-    helio_uuid_t newest_job; /* the last id given, by this leader or one before it */
-    int64_t id_ms;           /* its millisecond, and how many of that were given */
+    helio_hash_key_t secrets[2]; /* of the digests */
+    helio_uuid_t newest_job;     /* the last id given, by this leader or an earlier one */
+    int64_t id_ms;               /* its millisecond, and how many ids of that were given */
     uint32_t id_count;
 };
 
@@ -54,21 +59,31 @@ helio_uuid_t core_newest_job(const helio_broker_core_t *self)
     return self->intake->newest_job;
 }
 
-/*  128 bits from two chained 64-bit hashes: a tenant can only collide with itself by 2^64 work on its own keys. */
-static void key_digest(helio_text_t tenant, helio_text_t key, uint8_t ret_digest[16])
+/*  128 bits: for each half a secret keys the hash of the tenant, and that the hash of its key. A tenant that chooses
+ *  its keys cannot meet the digest of another one's. */
+static void key_digest(const intake_t *self, helio_text_t tenant, helio_text_t key, uint8_t ret_digest[16])
 {
-    uint64_t a = helio_hash(HELIO_HASH_SEED, tenant.data, tenant.size);
-    a = helio_hash(helio_hash(a, "\0", 1), key.data, key.size);
-    uint64_t b = helio_hash(helio_hash(a ^ UINT64_C(0x5bd1e9955bd1e995), key.data, key.size), tenant.data, tenant.size);
-    memcpy(ret_digest, &a, 8);
-    memcpy(ret_digest + 8, &b, 8);
+    for (size_t i = 0; i < 2; i++) {
+        const helio_hash_key_t *secret = &self->secrets[i];
+        helio_hash_key_t of_tenant = {{helio_keyed_hash(secret, tenant.data, tenant.size), secret->words[1]}};
+        uint64_t half = helio_keyed_hash(&of_tenant, key.data, key.size);
+        memcpy(ret_digest + 8 * i, &half, 8);
+    }
+}
+
+void core_intake_secret(helio_broker_core_t *self, uint64_t secret)
+{
+    assert(!self->intake->keys);
+    helio_rng_t rng = {.state = secret};
+    for (size_t i = 0; i < 4; i++)
+        self->intake->secrets[i / 2].words[i % 2] = helio_rng_next(&rng);
 }
 
 static idempotency_t *key_find(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key)
 {
     uint8_t digest[16];
     idempotency_t *found;
-    key_digest(tenant, key, digest);
+    key_digest(self->intake, tenant, key, digest);
     HASH_FIND(hh, self->intake->keys, digest, sizeof digest, found);
     return found;
 }
@@ -77,7 +92,7 @@ void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t k
                   helio_uuid_t job)
 {
     idempotency_t *entry = helio_new(1, sizeof *entry);
-    key_digest(tenant, key, entry->digest);
+    key_digest(self->intake, tenant, key, entry->digest);
     memcpy(entry->spec_hash, spec_hash, 32);
     entry->job = job;
     HASH_ADD(hh, self->intake->keys, digest, sizeof entry->digest, entry);
@@ -111,8 +126,8 @@ static int by_key(const void *a_, const void *b_)
     return order ? order : (a > b) - (a < b);
 }
 
-/*  Two entries of one call with one key: legal only as the same document. The index of one that clashes with another;
- *  the count when none does. */
+/*  Two entries of one call can share a key only for the same document. Returns the index of an entry that clashes with
+ *  another; the count if none does. */
 static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     const helio_submission_t **keyed = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *keyed);
@@ -131,18 +146,20 @@ static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t 
 void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                       uint32_t number)
 {
-    core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-               CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(job->spec.queue), helio_value_number(number)));
+    const helio_detail_t fault = core_unknown_queue(self, job->spec.queue, number);
+    if (number) /* of several, none is stored */
+        core_reply_nothing_stored(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
+    else
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
 }
 
-/*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
- *  there will be room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there
- *  is taken to be. */
+/*  Whether the deadline alone forbids a start in every pool where the job fits, now or at its begin time. Missing
+ *  capacity is no reason for a refusal. *ret_run_ms: the shortest expected run time there. */
 static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue, int64_t start_ms,
                         uint64_t *ret_run_ms)
 {
     core_findings_expire(self);
-    ask_t ask = {.want = *want, .queue = queue, .earliest_ms = start_ms > self->wall_ms ? start_ms : 0};
+    ask_t ask = {.want = *want, .queue = queue, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
     job_class_t class;
     evaluation_t e = core_evaluate_ask(self, &ask, NULL, &class);
     for (uint32_t i = 0; i < e.count; i++) {
@@ -156,7 +173,7 @@ static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *wa
     return true;
 }
 
-/*  Which of several jobs a refusal is about, from 1; 0 = the only one. */
+/*  The number of the job that a refusal concerns, from 1; 0 = the only one. */
 static uint32_t number_of(const helio_ev_submit_t *event, const helio_submission_t *job)
 {
     return event->jobs.count > 1 ? (uint32_t)(job - event->jobs.items) + 1 : 0;
@@ -190,21 +207,15 @@ void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }
 
-/*  All jobs of the request are refused, so it says that none of them was stored. */
-static void refuse(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, helio_detail_t fault)
-{
-    helio_details_t details = {0};
-    core_why_add(self, &details, fault);
-    core_why_add(self, &details, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
-    core_reply_details(self, call, rc, reason, details);
-}
-
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                            const helio_requirement_t *want, queue_t *queue)
 {
-    helio_row_job_t row = {
-        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind,
-        .gpus = helio_requirement_gpus(want), .time_limit_ms = want->time_limit_ms};
+    helio_row_job_t row = {.tenant = event->tenant,
+                           .user = event->user,
+                           .name = job->spec.name,
+                           .kind = job->spec.kind,
+                           .gpus = helio_requirement_gpus(want),
+                           .time_limit_ms = want->time_limit_ms};
     helio_requirement_t expected = *want;
     if (!want->deadline_wall_ms)
         return true;
@@ -214,11 +225,12 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
         core_deadline_fault(self, &expected, queue, job->spec.not_before_wall_ms, number_of(event, job));
     if (!fault.code)
         return true;
-    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY), HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
+    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY),
+                        HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
     return false;
 }
 
-/*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
+/*  Everything that can fail, before anything changes. On the first fault it replies and returns false. */
 static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant,
                       bool clashes)
 {
@@ -229,9 +241,9 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
         bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
         if (differs || clashes) {
-            refuse(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
-                   CORE_DETAIL(self, HELIO_DETAIL_KEY_REUSED, helio_value_text(job->idempotency_key),
-                               helio_value_number(number_of(event, job))));
+            core_reply_nothing_stored(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
+                                      CORE_DETAIL(self, HELIO_DETAIL_KEY_REUSED, helio_value_text(job->idempotency_key),
+                                                  helio_value_number(number_of(event, job))));
             return false;
         }
         if (known)
@@ -249,6 +261,8 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         helio_details_t why = {0}, infeasible = core_infeasible_details(self, &want);
         core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_NEVER_RUNS, helio_value_number(number_of(event, job))));
         core_why_join(self, &why, &infeasible);
+        if (event->jobs.count > 1)
+            core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
         core_reply_details(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, why);
         return false;
     }
@@ -261,25 +275,26 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
     for (uint32_t i = 0; i < event->jobs.count; i++) {
         const helio_submission_t *job = &event->jobs.items[i];
         if (!job->idempotency_key.size || !key_find(self, event->tenant, job->idempotency_key))
-            tasks += task_count(&job->spec); /* a job that is stored already counts once */
+            tasks += task_count(&job->spec); /* a job that is stored already does not count again */
     }
     if (!tasks)
         return true;
     bool all = self->open_jobs + tasks > self->options.queued_max;
     if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
-        refuse(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
-               all ? CORE_DETAIL(self, HELIO_DETAIL_BROKER_FULL, helio_value_number(self->open_jobs),
-                                 helio_value_number(self->options.queued_max))
-                   : CORE_DETAIL(self, HELIO_DETAIL_TENANT_FULL, helio_value_number(tenant->open_jobs),
-                                 helio_value_number(self->options.queued_per_tenant_max)));
+        core_reply_nothing_stored(
+            self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
+            all ? CORE_DETAIL(self, HELIO_DETAIL_BROKER_FULL, helio_value_number(self->open_jobs),
+                              helio_value_number(self->options.queued_max))
+                : CORE_DETAIL(self, HELIO_DETAIL_TENANT_FULL, helio_value_number(tenant->open_jobs),
+                              helio_value_number(self->options.queued_per_tenant_max)));
         return false;
     }
     return true;
 }
 
-/*  Ids ascend always: the first 18 of their random bits count within a millisecond (RFC 9562, 6.2, method 1),
- *  and the millisecond never goes back, not with the clock and not with a change of leader. So jobs line up
- *  after it as they did when they came, and the mark of the open ones holds (helio_broker_core_open_from). */
+/*  Ids always ascend: the first 18 of their random bits count within a millisecond (RFC 9562, 6.2, method 1), and the
+ *  millisecond never decreases, neither with the clock nor with a change of leader. So after a takeover jobs are in the
+ *  order of their submission, and the open mark holds (helio_broker_core_open_from). */
 enum { ID_COUNT_MAX = 1 << 18 };
 
 void core_ids_continue_after(helio_broker_core_t *self, helio_uuid_t newest)
@@ -335,6 +350,8 @@ static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, 
         .nodes = nodes,
         .time_limit_ms = time_limit_ms,
         .tasks = job->spec.tasks,
+        .tasks_at_once = job->spec.tasks_at_once,
+        .on_site_loss = job->spec.on_site_loss,
         .submitted_ms = self->wall_ms,
     };
     core_run_expect(self, ret_row);
@@ -361,7 +378,7 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
         core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
     for (uint32_t i = 0; i < job->spec.tasks.count; i++)
         core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
-    core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are the event's */
+    core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are those of the event */
     core_dependencies_refuse(self, submission);
     return (helio_accepted_job_t){row.job, false};
 }
@@ -372,11 +389,13 @@ tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *eve
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!tenant)
         core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(event->tenant),
+                               helio_value_string(""))); /* a user is told of no other tenant */
     return tenant;
 }
 
-helio_detail_t core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
+/*  Jobs that ask to migrate, and do not state how they save their work. */
+static helio_detail_t unsaved(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
 {
     uint32_t silent = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -387,6 +406,19 @@ helio_detail_t core_submit_note(helio_broker_core_t *self, const helio_submissio
     if (!silent)
         return CORE_NO_DETAIL;
     return CORE_DETAIL(self, HELIO_DETAIL_NO_CHECKPOINT, helio_value_number(silent), helio_value_number(count));
+}
+
+helio_details_t core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
+{
+    helio_details_t note = core_why(self, unsaved(self, jobs, count));
+    helio_details_t names = {0}; /* of the first job that has some: the jobs of one request are mostly alike */
+    for (uint32_t i = 0; i < count && !names.items.count; i++) {
+        const helio_requirement_t want =
+            helio_requirement_of(&jobs[i].spec, (helio_text_t){0}, (helio_text_t){0}, 0, 0);
+        core_placement_names(self, &want, &names);
+    }
+    core_why_join(self, &note, &names);
+    return note;
 }
 
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
@@ -404,7 +436,7 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     for (uint32_t i = 0; i < event->jobs.count; i++)
         accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
-    core_why_add(self, &reply.details, core_submit_note(self, event->jobs.items, event->jobs.count));
+    reply.details = core_submit_note(self, event->jobs.items, event->jobs.count);
     reply.jobs.items = accepted;
     reply.jobs.count = event->jobs.count;
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

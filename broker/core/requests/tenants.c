@@ -1,6 +1,5 @@
-/*  tenants.c -- tenants that operators make and change: the home site and the weight. What a tenant may hold
- * besides is its quota's (accounts.c), which has the weight, too.
- */
+/*  tenants.c -- tenants, as operators create and change them: home site and weight. Everything else that a tenant can
+ *  hold is in its quota (accounts.c), which also contains the weight. */
 #include "broker/core/requests/tenants.h"
 
 #include "broker/core/requests/quotas.h"
@@ -24,7 +23,7 @@ static const char *words_of(helio_broker_core_t *self, const tenant_t *tenant)
                        weight / 1000, weight % 1000);
 }
 
-/*  Jobs that are there keep the home that they were submitted with. */
+/*  Existing jobs keep the home site that they were submitted with. */
 void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
 {
     if (event->role < HELIO_ROLE_OPERATOR) {
@@ -50,14 +49,17 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
         core_quota_weigh(self, tenant, event->weight_milli);
     const char *words = words_of(self, tenant);
     if (is_new || moved || weighs)
-        core_audit(self, event->user, is_new ? "tenant-add" : "tenant-set", helio_text_of(tenant->name),
+        core_audit(self, event->actor, is_new ? "tenant-add" : "tenant-set", helio_text_of(tenant->name),
                    helio_text_of(words));
-    helio_detail_code_t code = is_new           ? HELIO_DETAIL_TENANT_ADDED
+    helio_detail_code_t code = is_new            ? HELIO_DETAIL_TENANT_ADDED
                                : moved || weighs ? HELIO_DETAIL_TENANT_CHANGED
                                                  : HELIO_DETAIL_TENANT_UNCHANGED;
     helio_details_t details = {0};
-    core_why_add(self, &details, HELIO_DETAIL(self->effects->arena, code, helio_value_number(tenant->holds.quota.weight_milli),
-                                   helio_value_string(tenant->home_site)));
+    core_why_add(self, &details,
+                 HELIO_DETAIL(self->effects->arena, code, helio_value_number(tenant->holds.quota.weight_milli),
+                              helio_value_string(tenant->home_site)));
     core_warn_site(self, helio_text_of(tenant->home_site), &details);
+    if (is_new)
+        core_warn_new_tenant(self, event->tenant, &details);
     core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, details);
 }

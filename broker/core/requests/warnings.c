@@ -1,19 +1,15 @@
-/*  warnings.c -- input warnings: names that no site has. They do not refuse the request, since sites come and go, and
- *  settings for a site can be made before it joins. */
+/*  warnings.c -- input warnings: names that no site has, or almost another's. They do not refuse the request, because
+ *  sites come and go, and settings for a site can precede it. */
 #include "broker/core/requests/warnings.h"
 
 #include <string.h>
 
+#include "broker/core/decide/names.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
 #include "federation/base/suggest.h"
-
-static helio_value_t meant(const helio_suggestion_t *suggestion)
-{
-    return helio_value_string(suggestion->best ? suggestion->best : "");
-}
 
 static void add(helio_broker_core_t *self, helio_detail_t detail, helio_details_t *ret_details)
 {
@@ -22,50 +18,83 @@ static void add(helio_broker_core_t *self, helio_detail_t detail, helio_details_
 
 /* ---- regions --------------------------------------------------------------------------------------------- */
 
-/*  EU-SE-1 is of EU-SE and of EU. */
-static void offer_region(helio_broker_core_t *self, helio_text_t region, helio_suggestion_t *suggestion)
-{
-    for (uint32_t i = 1; i <= region.size; i++)
-        if (i == region.size || region.data[i] == '-')
-            helio_suggestion_offer(suggestion,
-                                   helio_arena_string(self->effects->arena, (helio_text_t){region.data, i}));
-}
-
-static bool has_site(const helio_broker_core_t *self, helio_text_t region)
-{
-    for (const site_t *site = self->sites; site; site = site->hh.next)
-        if (helio_region_is_within(site->profile.region, region))
-            return true;
-    return false;
-}
-
 void core_warn_region(helio_broker_core_t *self, helio_text_t region, helio_details_t *ret_details)
 {
-    helio_suggestion_t suggestion = {.written = region};
     bool known = false;
-    for (const site_t *site = self->sites; site; site = site->hh.next) {
+    for (const site_t *site = self->sites; site; site = site->hh.next)
         known = known || site->profile.region.size;
-        offer_region(self, site->profile.region, &suggestion);
-    }
-    if (region.size && known && !has_site(self, region))
-        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_REGION, helio_value_text(region), meant(&suggestion)), ret_details);
+    if (region.size && known && !core_name_is_known(self, NAMES_REGIONS, region))
+        add(self,
+            CORE_DETAIL(self, HELIO_DETAIL_WARN_REGION, helio_value_text(region),
+                        helio_value_string(core_name_meant(self, NAMES_REGIONS, region))),
+            ret_details);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------------------- */
 
 void core_warn_site(helio_broker_core_t *self, helio_text_t name, helio_details_t *ret_details)
 {
-    helio_suggestion_t suggestion = {.written = name};
     if (!name.size || !self->sites || core_site_find(self, name))
         return;
-    for (const site_t *site = self->sites; site; site = site->hh.next)
-        helio_suggestion_offer(&suggestion, site->name);
-    add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_SITE, helio_value_text(name), meant(&suggestion)), ret_details);
+    add(self,
+        CORE_DETAIL(self, HELIO_DETAIL_WARN_SITE, helio_value_text(name),
+                    helio_value_string(core_name_meant(self, NAMES_SITES, name))),
+        ret_details);
+}
+
+/* ---- tenants and queues ---------------------------------------------------------------------------------- */
+
+/*  "" = none. */
+static const char *tenant_meant(const helio_broker_core_t *self, helio_text_t name)
+{
+    helio_suggestion_t suggestion = {.written = name};
+    for (const tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next)
+        if (!helio_text_is(name, tenant->name))
+            helio_suggestion_offer(&suggestion, tenant->name);
+    return suggestion.best ? suggestion.best : "";
+}
+
+static const char *queue_meant(const helio_broker_core_t *self, helio_text_t name)
+{
+    helio_suggestion_t suggestion = {.written = name};
+    for (const queue_t *queue = self->queues; queue; queue = queue->hh.next)
+        if (!queue->removed && !helio_text_is(name, queue->name))
+            helio_suggestion_offer(&suggestion, queue->name);
+    return suggestion.best ? suggestion.best : "";
+}
+
+helio_detail_t core_unknown_tenant(helio_broker_core_t *self, helio_text_t tenant)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_TENANT, helio_value_text(tenant),
+                       helio_value_string(tenant_meant(self, tenant)));
+}
+
+helio_detail_t core_unknown_queue(helio_broker_core_t *self, helio_text_t queue, uint32_t job)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_QUEUE, helio_value_text(queue), helio_value_number(job),
+                       helio_value_string(queue_meant(self, queue)));
+}
+
+static void warn_new(helio_broker_core_t *self, helio_text_t name, const char *meant, helio_details_t *ret_details)
+{
+    if (*meant)
+        add(self, CORE_DETAIL(self, HELIO_DETAIL_WARN_NEW, helio_value_text(name), helio_value_string(meant)),
+            ret_details);
+}
+
+void core_warn_new_tenant(helio_broker_core_t *self, helio_text_t tenant, helio_details_t *ret_details)
+{
+    warn_new(self, tenant, tenant_meant(self, tenant), ret_details);
+}
+
+void core_warn_new_queue(helio_broker_core_t *self, helio_text_t queue, helio_details_t *ret_details)
+{
+    warn_new(self, queue, queue_meant(self, queue), ret_details);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------------------- */
 
-/*  UTC, GMT and UCT are names of three capital letters, as EST is, and right. */
+/*  EST and the like have three capital letters and no rules. UTC, GMT and UCT look alike, but are correct. */
 static bool is_fixed_offset(helio_text_t zone)
 {
     if (!zone.size || helio_text_is(zone, "UTC") || helio_text_is(zone, "GMT") || helio_text_is(zone, "UCT"))
@@ -88,14 +117,6 @@ void core_warn_zone(helio_broker_core_t *self, helio_text_t zone, helio_details_
 
 /* ---- steps of an overflow group -------------------------------------------------------------------------- */
 
-static bool names_some(const helio_broker_core_t *self, helio_text_t pattern)
-{
-    for (const site_t *site = self->sites; site; site = site->hh.next)
-        if (helio_pattern_match(pattern, helio_text_of(site->name)))
-            return true;
-    return false;
-}
-
 static bool has_some(const helio_broker_core_t *self, const helio_overflow_t *steps, uint32_t step)
 {
     for (const site_t *site = self->sites; site; site = site->hh.next)
@@ -106,13 +127,11 @@ static bool has_some(const helio_broker_core_t *self, const helio_overflow_t *st
 
 static helio_detail_t warning_of_pattern(helio_broker_core_t *self, uint32_t step, helio_text_t pattern)
 {
-    helio_suggestion_t suggestion = {.written = pattern};
-    if (has_site(self, pattern))
-        return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_REGION, helio_value_number(step + 1), helio_value_text(pattern));
-    for (const site_t *site = self->sites; site; site = site->hh.next)
-        helio_suggestion_offer(&suggestion, site->name);
+    if (core_name_is_known(self, NAMES_REGIONS, pattern))
+        return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_REGION, helio_value_number(step + 1),
+                           helio_value_text(pattern));
     return CORE_DETAIL(self, HELIO_DETAIL_WARN_STEP_SITE, helio_value_number(step + 1), helio_value_text(pattern),
-                       meant(&suggestion));
+                       helio_value_string(core_name_meant(self, NAMES_SITES, pattern)));
 }
 
 void core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps, helio_details_t *ret_details)
@@ -124,7 +143,7 @@ void core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps, h
             helio_text_t pattern = step->patterns[p].text;
             bool excludes = pattern.size && pattern.data[0] == '!';
             helio_text_t name = excludes ? (helio_text_t){pattern.data + 1, pattern.size - 1} : pattern;
-            if (names_some(self, name))
+            if (core_name_is_known(self, NAMES_SITES, name))
                 continue;
             add(self, warning_of_pattern(self, i, name), ret_details);
             warned = true;

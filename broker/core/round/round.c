@@ -1,21 +1,23 @@
-/*  round.c -- a decision round: class by class, each judged once, its jobs placed while something fits.
+/*  round.c -- a scheduling round: each class is judged once, in order, and its jobs are placed while something fits.
  *
- *  Work is classes x pools, plus what is placed; a class that found nothing is not looked at again before
- * some capacity or forecast changed, or the hour came that it waits for. Every evaluation that led to a
- * placement, or changed why a class waits, is a row.
- */
+ *  The work is classes x pools, plus the placements; of the classes, those that something can help: a class that waits
+ *  for nothing but room is not asked before there is room for it (blocked.h), and no other class before capacity or a
+ *  forecast changes, or the hour comes that it waits for. Every evaluation that led to a placement, or changed why a
+ *  class waits, is stored. */
 #include "broker/core/round/round.h"
 
 #include "broker/core/decide/decisions.h"
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/placement.h"
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/migrate/migrate.h"
 #include "broker/core/preempt/preempt.h"
+#include "broker/core/round/blocked.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/classes.h"
@@ -23,11 +25,13 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/order.h"
 #include "broker/core/state/queues.h"
+#include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 enum { ROUND_PLACEMENTS_MAX = 2000 }; /* in one round; the rest waits for the next tick */
 
-/*  From when on a class's head could have started, and waits for a better hour all the same. */
+/*  Notes where and since when the head of a class could have started, if it waits for a better hour. */
 static void note_choice(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
 {
     job_class_t *class = e->class;
@@ -47,7 +51,7 @@ static void due(job_class_t *class, int64_t at_ms)
         class->next_check_ms = at_ms;
 }
 
-/*  Of the jobs that are left: what they wait for, and when that is looked at again. */
+/*  For the jobs that are left: what they wait for, and when that is checked again. */
 static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice, bool placed)
 {
     job_class_t *class = e->class;
@@ -81,16 +85,17 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     if ((e->waits && moved) || preempted || (!placed && (reason != class->reason || !class->decision_id)))
         core_decision_write(self, e, reason, &details);
     core_class_write(self, class, reason, &details, expected_ms);
+    core_blocked_note(self, e);
 }
 
 typedef enum outcome {
     CLASS_DONE,
-    CLASS_DEFERRED, /* to the rival; it is asked again */
-    CLASS_AT_LOWER_LEVEL    /* it is asked again at a lower level of its queue */
+    CLASS_DEFERRED,      /* behind the rival; it is asked again */
+    CLASS_AT_LOWER_LEVEL /* it is asked again at a lower priority level of its queue */
 } outcome_t;
 
-/*  Its queue has a lower level elsewhere, where it may find room or goes next. Room that it waits for where it has this
- * one is its own before anybody of a lower level is asked. */
+/*  Whether its queue has a lower priority elsewhere, where the class can find capacity or goes next. What it waits for
+ *  at this level is reserved before classes of lower levels are asked. */
 static bool wants_lower_level(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
 {
     uint32_t below;
@@ -109,16 +114,44 @@ static bool wants_lower_level(helio_broker_core_t *self, evaluation_t *e, const 
     return true;
 }
 
-/*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room
- * there wait. Once its tenant has more than that of the rival (NULL = there is none), the class yields. */
+/*  No class starts anything before the sites have said what they run: that is what each waits for first. */
+static void await_restored_sites(helio_broker_core_t *self)
+{
+    const helio_details_t details = CORE_WHY0(self, HELIO_DETAIL_RESTORE_RECONCILES);
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        if (class->waiting)
+            core_class_write(self, class, HELIO_REASON_WAITING_FOR_CAPACITY, &details, 0);
+}
+
+/*  The class starts nothing before these sites have spoken. What it waits for stays promised to it. */
+static void await_sites(helio_broker_core_t *self, job_class_t *class, int64_t until_ms)
+{
+    class->blocked_at = self->capacity_version;
+    helio_details_t details = core_why(self, core_awaited_detail(self, class, until_ms));
+    if (class->window.pool)
+        core_why_add(self, &details,
+                     core_window_detail(self, class->window.site, class->window.pool, class->window.start_ms));
+    core_class_write(self, class,
+                     class->window.pool ? HELIO_REASON_WAITING_FOR_WINDOW : HELIO_REASON_WAITING_FOR_CAPACITY, &details,
+                     class->window.start_ms);
+}
+
+/*  Places jobs of the class and returns their number. The jobs are equal: the first ones start now, and as many of the
+ *  last ones as find capacity there wait for the later start. Once its tenant has more than that of the rival (NULL =
+ *  none), the class is deferred. */
 static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const job_class_t *rival, uint32_t most,
                             outcome_t *ret_outcome)
 {
+    *ret_outcome = CLASS_DONE;
+    class->next_check_ms = 0;
+    int64_t awaits_ms = core_class_awaits_ms(self, class);
+    if (awaits_ms) {
+        await_sites(self, class, awaits_ms);
+        return 0;
+    }
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = {0};
     uint32_t placed = 0;
-    class->next_check_ms = 0;
-    *ret_outcome = CLASS_DONE;
     while (class->waiting && placed < most) {
         choice = core_choose(self, &e);
         if (!choice.now || (choice.later && class->waiting_count <= choice.room) ||
@@ -151,15 +184,30 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const
     return placed;
 }
 
-/*  Whatever is free has changed: every class is looked at again, in turn, and the first gang reserves anew.
- */
+/*  Capacity has changed: every gang is asked again, in order, and the first one reserves anew. */
 static void drop_reservations(helio_broker_core_t *self)
 {
     if (self->reserved_version == self->capacity_version)
         return;
     self->reserved_version = self->capacity_version;
-    for (job_class_t *class = self->classes; class; class = class->hh.next)
-        core_reserve_drop(class);
+    for (site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++)
+            if (site->pools[i].reservation.class)
+                core_reserve_drop(site->pools[i].reservation.class);
+}
+
+/*  Asks classes in order. Returns `placed`, with the jobs that are placed here. */
+static uint32_t ask_classes(helio_broker_core_t *self, uint32_t placed)
+{
+    scheduling_order_t scheduling_order = core_scheduling_order(self);
+    job_class_t *class, *rival;
+    while (placed < ROUND_PLACEMENTS_MAX && (class = core_scheduling_next(self, &scheduling_order, &rival))) {
+        outcome_t outcome;
+        placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &outcome);
+        if (outcome != CLASS_DEFERRED)
+            core_scheduling_done(self, &scheduling_order, outcome == CLASS_AT_LOWER_LEVEL);
+    }
+    return placed;
 }
 
 void core_round(helio_broker_core_t *self)
@@ -167,36 +215,40 @@ void core_round(helio_broker_core_t *self)
     self->round_wanted = false;
     core_findings_expire(self);
     if (core_sites_awaited(self))
-        return; /* it is asked for again when they have spoken */
+        await_restored_sites(self);
+    if (core_sites_awaited(self) || core_takeover_awaits_ms(self))
+        return; /* a round becomes due when the sites have reported */
     drop_reservations(self);
     core_preempt_review(self);
     core_migrations_review(self);
     core_site_window_review(self);
+    core_blocked_review(self);
     uint32_t placed = core_migrations_place(self);
-    scheduling_order_t scheduling_order = core_scheduling_order(self);
-    job_class_t *class, *rival;
-    while (placed < ROUND_PLACEMENTS_MAX && (class = core_scheduling_next(&scheduling_order, &rival))) {
-        outcome_t outcome;
-        placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &outcome);
-        if (outcome != CLASS_DEFERRED)
-            core_scheduling_done(&scheduling_order, outcome == CLASS_AT_LOWER_LEVEL);
-    }
+    placed = ask_classes(self, placed);
+    if (placed < ROUND_PLACEMENTS_MAX && core_blocked_review(self)) /* a quota was used up */
+        placed = ask_classes(self, placed);
     if (placed >= ROUND_PLACEMENTS_MAX)
         core_round_due(self);
     else
         core_migrations_judge(self);
     core_check_at(self, CORE_CHECK_CLASSES, core_site_window_review_ms(self));
-    core_check_by(self, CORE_CHECK_CLASSES, self->migrations->next_check_ms);
-    for (class = self->classes; class; class = class->hh.next)
-        if (class->waiting && class->next_check_ms)
+    core_check_by(self, CORE_CHECK_CLASSES, core_migrations_next_check_ms(self));
+    const job_class_t *class;
+    DL_FOREACH(self->judged, class)
+    {
+        if (class->next_check_ms)
             core_check_by(self, CORE_CHECK_CLASSES, class->next_check_ms);
+    }
 }
 
 void core_recheck_classes(helio_broker_core_t *self)
 {
-    for (job_class_t *class = self->classes; class; class = class->hh.next)
+    job_class_t *class;
+    DL_FOREACH(self->judged, class)
+    {
         if (class->next_check_ms && class->next_check_ms <= self->wall_ms)
             class->blocked_at = 0;
+    }
     core_check_at(self, CORE_CHECK_CLASSES, INT64_MAX);
     core_round_due(self);
 }

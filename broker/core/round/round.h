@@ -4,7 +4,8 @@
 
 #include "broker/core/state/nouns.h"
 
+/*  Asks the waiting classes in the scheduling order and places their jobs. */
 void core_round(helio_broker_core_t *self);
-void core_recheck_classes(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
+void core_recheck_classes(helio_broker_core_t *self); /* at a check: what classes wait for can be due */
 
 #endif

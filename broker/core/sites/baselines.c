@@ -1,5 +1,4 @@
-/*  baselines.c -- what a job that ran to its end would have used by the two baselines, priced like its own
- * run. */
+/*  baselines.c -- what a finished job would have used under the two baselines, priced like its own run. */
 #include "broker/core/sites/baselines.h"
 
 #include "broker/core/forecast/prices.h"
@@ -8,6 +7,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/sites.h"
+#include "federation/energy/power.h"
 
 /*  The first pool of the site that could hold the job, by its preferred GPU; NULL = none. */
 static pool_t *pool_that_fits(const job_t *job, site_t *site, helio_text_t name, uint32_t *ret_gpus)
@@ -29,7 +29,7 @@ static pool_t *pool_that_fits(const job_t *job, site_t *site, helio_text_t name,
     return best;
 }
 
-/*  The data has to come there, too: by the catalogue and the links as they are. */
+/*  Adds the transfer of its data there, by the catalogue and the links as they are. */
 static void charge_transfer(helio_broker_core_t *self, const job_t *job, const site_t *site, const pool_t *pool,
                             int64_t start_ms, bill_t *bill)
 {
@@ -38,15 +38,15 @@ static void charge_transfer(helio_broker_core_t *self, const job_t *job, const s
     core_transfer_charge(&bill->total, &transfer);
 }
 
-/*  What was measured holds for the same GPUs only; else the model speaks, with the power of the job's own
- * pool where the other's is not known. */
+/*  Measured energy applies to the same GPU model only. Otherwise the model is used, with the power of the job's own
+ *  pool if that of the other pool is unknown. */
 static bill_t bill_of(helio_broker_core_t *self, site_t *site, pool_t *pool, uint32_t gpus, int64_t start_ms,
                       const pool_t *own, const helio_report_t *report)
 {
     bool alike = own && helio_text_equal(own->info.gpu, pool->info.gpu);
-    double watts = own ? own->info.host_w + own->info.base_w + own->info.slope_w : 0;
-    return core_bill(self, site, pool, start_ms, report->run_ms, report->run_ms * gpus,
-                     alike ? report->energy_j : 0, watts);
+    double watts = own ? helio_pool_watts(&own->info, 1) : 0;
+    return core_bill(self, site, pool, start_ms, report->run_ms, report->run_ms * gpus, alike ? report->energy_j : 0,
+                     watts);
 }
 
 static const char *common_kind(const bill_t *a, const bill_t *b)
@@ -61,8 +61,7 @@ static uint64_t wait_ms(int64_t since_ms, int64_t until_ms)
     return until_ms > since_ms ? (uint64_t)(until_ms - since_ms) : 0;
 }
 
-void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,
-                         const bill_t *bill)
+void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report, const bill_t *bill)
 {
     int64_t submitted_ms = job->submission->row.submitted_ms;
     helio_row_baseline_t row = {
@@ -74,7 +73,7 @@ void core_baseline_write(helio_broker_core_t *self, const job_t *job, const heli
         .energy_j = job->used.energy_j,
         .carbon_mg = job->used.carbon_mg,
         .cost_micro_usd = job->used.cost_micro_usd,
-        .estimated = bill->estimated,
+        .estimated = bill->estimated || report->estimated,
     };
     uint32_t gpus = 0;
     site_t *home = core_site_find(self, job->submission->class->want.home);

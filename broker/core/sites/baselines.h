@@ -1,4 +1,4 @@
-/*  baselines.h -- what a job would have used elsewhere. */
+/*  baselines.h -- baselines: what a finished job would have used elsewhere. */
 #ifndef HELIO_BROKER_CORE_SITES_BASELINES_H
 #define HELIO_BROKER_CORE_SITES_BASELINES_H
 
@@ -7,8 +7,8 @@
 #include "broker/model/rows_job.h"
 #include "federation/model/attempt.h"
 
-void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,
-                         const bill_t *bill);
+/*  Writes the baselines of a job that ended. bill: the charge of its last attempt. */
+void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report, const bill_t *bill);
 void core_baseline_load(helio_broker_core_t *self, const helio_row_earliest_start_t *row);
 
 #endif

@@ -1,4 +1,4 @@
-/*  commands.c -- what operators say of sites: drain, undrain, attest. */
+/*  commands.c -- operators' commands on sites: drain, undrain, attest. */
 #include "broker/core/sites/commands.h"
 
 #include "broker/core/sites/silence.h"
@@ -8,13 +8,14 @@
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
 
-/*  Why the site cannot be attested dead now. */
+/*  Why the site cannot be attested now. */
 static helio_detail_t not_silent(helio_broker_core_t *self, const site_t *site)
 {
     int64_t silent_ms = self->now_ms - site->heard_ms, after_ms = (int64_t)self->options.silent_after_ms;
     if (site->state == HELIO_SITE_STATE_READY && site->stale)
-        return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_TOO_EARLY, helio_value_string(site->name), helio_value_number(silent_ms),
-                           helio_value_number(after_ms), helio_value_number(after_ms - silent_ms));
+        return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_TOO_EARLY, helio_value_string(site->name),
+                           helio_value_number(silent_ms), helio_value_number(after_ms),
+                           helio_value_number(after_ms - silent_ms));
     return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_NOT_SILENT, helio_value_string(site->name),
                        helio_value_string(helio_site_state_name(site->state)));
 }
@@ -39,22 +40,21 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
     }
     if (!site) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->site)));
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->site),
+                               helio_value_string(core_site_meant(self, event->site))));
         return;
     }
-    if (kind == HELIO_BROKER_EV_ATTEST && site->state != HELIO_SITE_STATE_SILENT) {
+    if (kind == HELIO_BROKER_EV_ATTEST && !core_site_attest(self, site, event->actor, event->reason)) {
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE, not_silent(self, site));
         return;
     }
-    if (kind == HELIO_BROKER_EV_ATTEST) {
-        core_site_attest(self, site, event->user, event->reason);
-    } else {
+    if (kind != HELIO_BROKER_EV_ATTEST) {
         site->draining = kind == HELIO_BROKER_EV_DRAIN;
         (void)helio_text_copy(site->draining ? event->reason : (helio_text_t){0}, site->drain_reason,
                               sizeof site->drain_reason);
         core_facts_changed(self, site);
         core_site_row(self, site);
     }
-    core_audit(self, event->user, action, helio_text_of(site->name), event->reason);
+    core_audit(self, event->actor, action, helio_text_of(site->name), event->reason);
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done(kind));
 }

@@ -1,4 +1,4 @@
-/*  commands.h -- what operators say of sites: drain, undrain, attest. */
+/*  commands.h -- operators' commands on sites: drain, undrain, attest. */
 #ifndef HELIO_BROKER_CORE_SITES_COMMANDS_H
 #define HELIO_BROKER_CORE_SITES_COMMANDS_H
 

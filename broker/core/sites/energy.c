@@ -1,6 +1,5 @@
-/*  energy.c -- what sites say of hours that are over: the energy that no job is charged for, and their meters. Goes
- *  to the ledger's side as it comes, once an hour and part; nothing is decided or priced by it.
- */
+/*  energy.c -- what sites report of past hours: the energy that no job is charged for, and their meters. It is stored
+ *  beside the ledger, once for each hour and part; nothing is decided or priced by it. */
 #include "broker/core/sites/energy.h"
 
 #include <math.h>
@@ -15,13 +14,13 @@
 
 enum { AHEAD_MS = 600000, BEHIND_MS = 9 * 86400000, HOUR_S = 3600 };
 
-/*  Series of power_watts of these kinds; the place is the stored value (helio.energy_part_word). */
+/*  Series of power_watts of these kinds; the index is the stored value (helio.energy_part_word). */
 static const char *const parts[] = {"idle", "foreign", "overhead", "meter"};
 
 enum { PARTS = sizeof parts / sizeof parts[0], PART_METER = 3 };
 
-/*  The last issue of one part: what it said already is not written again. */
-struct accounted {
+/*  The last issue of one part; values that it had already are not written again. */
+struct energy_issue {
     uint32_t part;
     char pool[33];
     int64_t start_ms;
@@ -29,48 +28,73 @@ struct accounted {
     double watts[HELIO_SERIES_POINTS_MAX];
 };
 
-void core_accounted_free(site_t *site)
+void core_energy_issues_free(site_t *site)
 {
-    free(site->accounted);
-    site->accounted = NULL;
-    site->accounted_count = 0;
+    free(site->energy_issues);
+    site->energy_issues = NULL;
+    site->energy_issue_count = 0;
 }
 
-static accounted_t *accounted_get(site_t *site, uint32_t part, helio_text_t pool)
+static energy_issue_t *energy_issue_find(const site_t *site, uint32_t part, helio_text_t pool)
 {
-    for (uint32_t i = 0; i < site->accounted_count; i++)
-        if (site->accounted[i].part == part && helio_text_is(pool, site->accounted[i].pool))
-            return &site->accounted[i];
-    if (site->accounted_count == PARTS * (HELIO_SITE_POOLS_MAX + 1))
+    for (uint32_t i = 0; i < site->energy_issue_count; i++)
+        if (site->energy_issues[i].part == part && helio_text_is(pool, site->energy_issues[i].pool))
+            return &site->energy_issues[i];
+    return NULL;
+}
+
+static energy_issue_t *energy_issue_get(site_t *site, uint32_t part, helio_text_t pool)
+{
+    energy_issue_t *found = energy_issue_find(site, part, pool);
+    if (found)
+        return found;
+    if (site->energy_issue_count == PARTS * (HELIO_SITE_POOLS_MAX + 1))
         return NULL;
-    site->accounted = helio_grow(site->accounted, site->accounted_count + 1, sizeof *site->accounted);
-    accounted_t *made = &site->accounted[site->accounted_count++];
-    *made = (accounted_t){.part = part};
+    site->energy_issues = helio_grow(site->energy_issues, site->energy_issue_count + 1, sizeof *site->energy_issues);
+    energy_issue_t *made = &site->energy_issues[site->energy_issue_count++];
+    *made = (energy_issue_t){.part = part};
     (void)helio_text_copy(pool, made->pool, sizeof made->pool);
     return made;
 }
 
-static bool was_said(const accounted_t *accounted, int64_t hour_ms, double watts)
+static bool was_said(const energy_issue_t *issued, int64_t hour_ms, double watts)
 {
-    int64_t at = (hour_ms - accounted->start_ms) / HELIO_HOUR_MS;
-    return accounted->count && hour_ms >= accounted->start_ms && at < accounted->count && accounted->watts[at] == watts;
+    int64_t at = (hour_ms - issued->start_ms) / HELIO_HOUR_MS;
+    return issued->count && hour_ms >= issued->start_ms && at < issued->count && issued->watts[at] == watts;
 }
 
-bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
+/*  PARTS if it is none. */
+static uint32_t part_of(const helio_series_t *series)
 {
     uint32_t part = 0;
     while (part < PARTS && !helio_text_is(series->kind, parts[part]))
         part++;
-    if (series->signal != HELIO_SIGNAL_POWER || part == PARTS)
-        return false;
+    return series->signal == HELIO_SIGNAL_POWER ? part : PARTS;
+}
+
+bool core_energy_is_of(const helio_series_t *series)
+{
+    return part_of(series) < PARTS;
+}
+
+bool core_energy_is_news(const site_t *site, const helio_series_t *series)
+{
+    const energy_issue_t *issued = energy_issue_find(site, part_of(series), series->pool);
+    return !issued || issued->start_ms != series->start_wall_ms || issued->count != series->values.count ||
+           memcmp(issued->watts, series->values.items, issued->count * sizeof *issued->watts) != 0;
+}
+
+void core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
+{
+    uint32_t part = part_of(series);
     bool of_site = part == PART_METER && !series->pool.size;
     bool good = series->step_s == HOUR_S && series->start_wall_ms % HELIO_HOUR_MS == 0 &&
                 (of_site || (part != PART_METER && core_pool_find(site, series->pool)));
-    accounted_t *accounted = good ? accounted_get(site, part, series->pool) : NULL;
-    for (uint32_t i = 0; accounted && i < series->values.count; i++) {
+    energy_issue_t *issued = good ? energy_issue_get(site, part, series->pool) : NULL;
+    for (uint32_t i = 0; issued && i < series->values.count; i++) {
         int64_t hour_ms = series->start_wall_ms + (int64_t)i * HELIO_HOUR_MS;
         double watts = series->values.items[i];
-        if (!(watts >= 0 && watts <= SITE_POWER_MAX_W) || was_said(accounted, hour_ms, watts) ||
+        if (!(watts >= 0 && watts <= SITE_POWER_MAX_W) || was_said(issued, hour_ms, watts) ||
             hour_ms + HELIO_HOUR_MS > self->wall_ms + AHEAD_MS || hour_ms < self->wall_ms - BEHIND_MS)
             continue;
         helio_row_site_energy_t row = {
@@ -85,10 +109,9 @@ bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_serie
         };
         core_emit(self, HELIO_BROKER_FX_ROW_SITE_ENERGY, &row);
     }
-    if (accounted) {
-        accounted->start_ms = series->start_wall_ms;
-        accounted->count = series->values.count;
-        memcpy(accounted->watts, series->values.items, accounted->count * sizeof *accounted->watts);
+    if (issued) {
+        issued->start_ms = series->start_wall_ms;
+        issued->count = series->values.count;
+        memcpy(issued->watts, series->values.items, issued->count * sizeof *issued->watts);
     }
-    return true;
 }

@@ -1,4 +1,4 @@
-/*  profile.h -- what a site says that it is: its pools come with it, and go with all that points at them. */
+/*  profile.h -- the profile of a site. Its pools are created from it, and freed with everything that points at them. */
 #ifndef HELIO_BROKER_CORE_SITES_PROFILE_H
 #define HELIO_BROKER_CORE_SITES_PROFILE_H
 
@@ -6,7 +6,7 @@
 #include "federation/model/site.h"
 
 void core_sites_free(helio_broker_core_t *self);
-void core_site_pools_free(helio_broker_core_t *self, site_t *site); /* and whatever points at them */
+void core_site_pools_free(helio_broker_core_t *self, site_t *site); /* and clears whatever points at them */
 void core_site_take_profile(helio_broker_core_t *self, site_t *site, const helio_site_profile_t *profile);
 
 #endif

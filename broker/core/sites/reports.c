@@ -1,14 +1,16 @@
-/*  reports.c -- what sites say of attempts, turned into states, ends and the ledger. Reports repeat and arrive late:
- *  one that is not of the job's current epoch, at its current site, while the job is live, is evidence and cost only.
- */
+/*  reports.c -- agents' reports on attempts, turned into states and ends; ledger.c writes what the attempts used.
+ *  Reports are repeated and can be late: a report that is not of the job's current epoch, at its current site, while
+ *  the job is live, is evidence and cost only. */
 #include "broker/core/sites/reports.h"
 
 #include <string.h>
 
-#include "broker/core/forecast/durations.h"
-#include "broker/core/forecast/prices.h"
-#include "broker/core/forecast/transfers.h"
-#include "broker/core/sites/baselines.h"
+#include "broker/core/sites/attempt_end.h"
+#include "broker/core/sites/doubt.h"
+#include "broker/core/sites/estimates.h"
+#include "broker/core/sites/ledger.h"
+#include "broker/core/sites/observed_run.h"
+#include "broker/core/sites/restored.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/sites/sessions.h"
 #include "broker/core/state/budgets.h"
@@ -18,28 +20,28 @@
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
+#include "federation/policy/choice.h"
 #include "federation/reason/codes.h"
 
 enum {
-    SITE_FAILURES_MAX = 2, /* attempts that sites could not run: then HELD, with the evidence */
-    QUICK_FAILURE_MS = 60000, /* a site that loses it later than that failed a long job: not held against it */
-    REFUSAL_PENALTY_MS = 1000, /* a pool that refused gets no offer for so long, or until its next summary */
-    /* A pool where an attempt failed at once is the last choice for so long, twice as long after each further one in
-     * a row: a node that fails everything fast looks free, and would take the whole queue. */
+    SITE_FAILURES_MAX = 2,     /* attempts that sites could not run; then the job is HELD, with the evidence */
+    QUICK_FAILURE_MS = 60000,  /* a loss after this time failed a long job, and does not count as a site failure */
+    REFUSAL_PENALTY_MS = 1000, /* a pool that refused gets no offer for this time, or until its next summary */
+    /* A pool where an attempt failed at once is the last choice for this time, doubled after each further failure in a
+     * row. A node that fails everything fast looks free, and would take the whole queue. */
     DOUBT_MS = 10000,
     DOUBT_MOST_MS = 300000,
-    EVIDENCE_HOURS_MAX = 48, /* what a fenced attempt used is spread over its first hours, no more */
     EVIDENCE_ROWS_MAX = 100000, /* of one site at once; more by the second */
     EVIDENCE_ROWS_PER_S = 1000
 };
 
 static const uint64_t RUN_MS_MAX = UINT64_C(366) * 86400000;
 
-static const uint64_t ENERGY_J_MAX = UINT64_C(1000000000000000); /* a large power station's output of ten days */
+static const uint64_t ENERGY_J_MAX = UINT64_C(1000000000000000); /* the output of a large power station in ten days */
 
 static const uint64_t UNITS_MAX = UINT64_C(1000000000000000);
 
-static const int64_t TIME_AHEAD_MS = 86400000; /* clocks of sites differ, by less than a day */
+static const int64_t CLOCKS_DIFFER_MS = 86400000; /* by less than a day; as put_attempt has it */
 
 static bool is_end(uint32_t kind)
 {
@@ -47,9 +49,32 @@ static bool is_end(uint32_t kind)
            kind == HELIO_REPORT_KIND_REFUSED;
 }
 
-/*  What a site says is kept for ever, added up and put into columns: a figure or a time that cannot be is replaced by
- *  the nearest that can, so that one confused agent can neither exhaust the memory nor fail a commit. */
-static helio_report_t bounded(const helio_broker_core_t *self, const helio_report_t *report)
+/*  What the attempt can have used, as far as it is known: by the placement that its estimate keeps, or by its job. */
+static bool limits_of(const helio_broker_core_t *self, const site_t *site, const job_t *job, bool current,
+                      const helio_report_t *report, use_limits_t *ret_limits)
+{
+#ifndef HELIO_MUTANT_correction_of_any_size
+    if (!current && core_estimate_limits(self, site, report, ret_limits))
+        return true;
+#endif
+    if (job)
+        *ret_limits = core_use_limits(job, current);
+    return job != NULL;
+}
+
+/*  Before this time the attempt cannot have begun, by any clock: its use would be that of a month that is closed. */
+static int64_t least_start_ms(const use_limits_t *limits)
+{
+#ifdef HELIO_MUTANT_start_of_any_time
+    return 1;
+#endif
+    return limits && limits->from_ms > CLOCKS_DIFFER_MS ? limits->from_ms - CLOCKS_DIFFER_MS : 1;
+}
+
+/*  Reported figures are stored for ever, summed and put into columns. A figure or time out of bounds is replaced by
+ *  the nearest possible one, so that a broken agent can neither exhaust memory nor fail a commit. limits NULL: not
+ *  known. */
+static helio_report_t bounded(const helio_broker_core_t *self, const use_limits_t *limits, const helio_report_t *report)
 {
     helio_report_t r = *report;
     r.run_ms = r.run_ms < RUN_MS_MAX ? r.run_ms : RUN_MS_MAX;
@@ -57,39 +82,24 @@ static helio_report_t bounded(const helio_broker_core_t *self, const helio_repor
     r.gpu_ms = r.gpu_ms < gpu_ms_max ? r.gpu_ms : gpu_ms_max;
     r.energy_j = r.energy_j < ENERGY_J_MAX ? r.energy_j : ENERGY_J_MAX;
     r.units_done = r.units_done < UNITS_MAX ? r.units_done : UNITS_MAX;
-    if (r.ended_wall_ms && !core_time_is_plausible(self, r.ended_wall_ms, TIME_AHEAD_MS))
+    const int64_t least_ms = least_start_ms(limits);
+    if (r.ended_wall_ms && !core_time_is_plausible(self, least_ms, r.ended_wall_ms, CLOCKS_DIFFER_MS))
         r.ended_wall_ms = self->wall_ms;
-    bool started = r.started_wall_ms != 0 || r.run_ms;
-    if (started && !core_time_is_plausible(self, r.started_wall_ms, TIME_AHEAD_MS)) {
-        r.started_wall_ms = (r.ended_wall_ms ? r.ended_wall_ms : self->wall_ms) - (int64_t)r.run_ms;
-        r.started_wall_ms = r.started_wall_ms > 0 ? r.started_wall_ms : 1;
-    }
-    if (started && r.ended_wall_ms && r.started_wall_ms > r.ended_wall_ms) /* its clock was set back meanwhile */
-        r.started_wall_ms = r.ended_wall_ms > (int64_t)r.run_ms ? r.ended_wall_ms - (int64_t)r.run_ms : 1;
+    if (!r.started_wall_ms && !r.run_ms)
+        return r;
+    /* An end that is days ahead would be that of a month that has not begun. */
+    bool ahead = r.started_wall_ms > self->wall_ms + CLOCKS_DIFFER_MS - (int64_t)r.run_ms;
+    int64_t by_length_ms = (r.ended_wall_ms ? r.ended_wall_ms : self->wall_ms) - (int64_t)r.run_ms;
+    if (ahead || !core_time_is_plausible(self, least_ms, r.started_wall_ms, CLOCKS_DIFFER_MS) ||
+        (r.ended_wall_ms && r.started_wall_ms > r.ended_wall_ms)) /* its clock was set back meanwhile */
+        r.started_wall_ms = by_length_ms > least_ms ? by_length_ms : least_ms;
+    if (r.ended_wall_ms && r.ended_wall_ms < r.started_wall_ms) /* the broker's clock was set back since */
+        r.ended_wall_ms = r.started_wall_ms + (int64_t)r.run_ms;
     return r;
 }
 
-/*  Where an old attempt ran. Only the latest placement is remembered; of an earlier one the site's first pool that
- *  could have held it is taken, since what it used there must not be free of charge. */
-static pool_t *pool_of_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
-{
-    for (uint32_t i = 0; i < site->pool_count; i++) {
-        pool_t *pool = &site->pools[i];
-        if (job && job->epoch == report->epoch && helio_text_is(pool->info.name, core_job_pool(job)))
-            return pool;
-    }
-    for (uint32_t i = 0; i < site->pool_count; i++) {
-        pool_t *pool = &site->pools[i];
-        bool fits = !job || helio_choice_filter(&job->submission->class->want, &site->profile, &pool->info).rejection ==
-                                HELIO_REJECTION_NONE;
-        if (fits && (pool->info.gpus_per_node || !report->gpu_ms))
-            return pool;
-    }
-    return NULL;
-}
-
-/*  The row of an attempt is written once, by whoever comes first: no site may write that of an epoch which another one
- *  has, or which was never issued. */
+/*  The row of an attempt is written once, by the first report. A site must not write the row of an epoch that another
+ *  site has, or that was never issued. */
 static bool can_be_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
 {
     if (!is_end(report->kind) || report->kind == HELIO_REPORT_KIND_REFUSED || !report->run_ms ||
@@ -101,151 +111,7 @@ static bool can_be_evidence(const site_t *site, const job_t *job, const helio_re
     return report->epoch < job->epoch || (report->epoch == job->epoch && !elsewhere);
 }
 
-/*  Rows of the use by the hour, each priced as that hour was. */
-static bill_t write_use(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
-                        bool fenced, bool counts)
-{
-    pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
-    bool known = pool && (!fenced || (job && job->epoch == report->epoch)); /* a guess gives a price, not a name */
-    /* Nothing bounds how many dead attempts a site can speak of, so each may take a few rows only. */
-    uint64_t evidence_ms = UINT64_C(3600000) * EVIDENCE_HOURS_MAX;
-    uint64_t spread_ms = fenced && report->run_ms > evidence_ms ? evidence_ms : report->run_ms;
-    bill_t bill = core_bill(self, site, pool, report->started_wall_ms, spread_ms, report->gpu_ms, report->energy_j, 0);
-    for (uint32_t i = 0; i < bill.count; i++) {
-        const helio_account_slice_t *slice = &bill.slices[i];
-        helio_row_ledger_t row = {
-            .key = report->key,
-            .epoch = report->epoch,
-            .tenant = job ? job->submission->row.tenant : (helio_text_t){0},
-            .site = helio_text_of(site->name),
-            .pool = known ? pool->info.name : (helio_text_t){0},
-            .gpu_model = known ? pool->info.gpu : (helio_text_t){0},
-            .queue = job ? job->submission->row.queue : (helio_text_t){0},
-            .hour_ms = slice->hour_ms,
-            .gpu_ms = slice->use.gpu_ms,
-            .energy_j = slice->use.energy_j,
-            .carbon_mg = slice->use.carbon_mg,
-            .cost_micro_usd = slice->use.cost_micro_usd,
-            .provenance = report->energy_j ? HELIO_TEXT("measured") : HELIO_TEXT("model"),
-            .fenced = fenced,
-            .hourly_price_id = bill.hourly_price_ids[i],
-        };
-        core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
-        if (counts)
-            core_budget_charge(self, job, &row);
-    }
-    return bill;
-}
-
-/*  What its placement's transfer took. Of an older one only the data is known: by the catalogue as it is. */
-static helio_transfer_t transfer_of(helio_broker_core_t *self, const site_t *site, const job_t *job,
-                                    const helio_report_t *report)
-{
-    bool no_link;
-    if (!job || !job->submission->class->want.data.count)
-        return (helio_transfer_t){0};
-    if (job->epoch == report->epoch && job->last)
-        return job->last->transfer;
-    return core_transfer(self, &job->submission->class->want, site, pool_of_evidence(site, job, report),
-                         report->started_wall_ms, &no_link);
-}
-
-/*  One row an attempt, in the hour of its start. */
-static void write_transfer(helio_broker_core_t *self, const site_t *site, const job_t *job,
-                           const helio_report_t *report, bool fenced, bool counts, bill_t *bill)
-{
-    helio_transfer_t transfer = transfer_of(self, site, job, report);
-    if (!bill->count || (!transfer.egress_micro_usd && !transfer.energy_j))
-        return;
-    const pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
-    bool known = pool && (!fenced || job->epoch == report->epoch);
-    helio_row_ledger_t row = {
-        .key = report->key,
-        .epoch = report->epoch,
-        .tenant = job->submission->row.tenant,
-        .site = helio_text_of(site->name),
-        .pool = known ? pool->info.name : (helio_text_t){0},
-        .gpu_model = known ? pool->info.gpu : (helio_text_t){0},
-        .queue = job->submission->row.queue,
-        .hour_ms = bill->slices[0].hour_ms,
-        .energy_j = transfer.energy_j,
-        .carbon_mg = transfer.carbon_mg,
-        .cost_micro_usd = transfer.egress_micro_usd,
-        .provenance = HELIO_TEXT("transfer"),
-        .fenced = fenced,
-        .hourly_price_id = bill->hourly_price_ids[0],
-    };
-    core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
-    if (counts)
-        core_budget_charge(self, job, &row);
-    core_transfer_charge(&bill->total, &transfer);
-}
-
-/*  Rows of one attempt's end: the attempt itself, its use, and what bringing its data took. */
-static bill_t write_end(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
-                        bool completes, bool fenced)
-{
-    helio_row_attempt_t attempt = {
-        .key = report->key,
-        .epoch = report->epoch,
-        .site = helio_text_of(site->name),
-        .kind = report->kind,
-        .completes = completes,
-        .fenced = fenced,
-        .exit_code = report->exit_code,
-        .started_ms = report->started_wall_ms,
-        .ended_ms = report->ended_wall_ms,
-        .run_ms = report->run_ms,
-        .gpu_ms = report->gpu_ms,
-        .energy_j = report->energy_j,
-        .units_done = report->units_done,
-        .reason = report->reason,
-        .local_id = report->local_id,
-        .at_ms = self->wall_ms,
-    };
-    core_emit(self, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
-    if (!report->run_ms)
-        return (bill_t){.carbon_kind = ""};
-    job_t *open = job ? core_job_find(self, job->key) : NULL;
-    bool counts = open && core_budget_charges_end(open, report->epoch); /* what is told again the ledger has already */
-    bill_t bill = write_use(self, site, job, report, fenced, counts);
-    write_transfer(self, site, job, report, fenced, counts, &bill);
-    return bill;
-}
-
-static void add(uint64_t *sum, uint64_t more)
-{
-    *sum = more > INT64_MAX - *sum ? INT64_MAX : *sum + more; /* a bigint holds it */
-}
-
-/*  Its first start, as the site tells it: of the waits that /metrics shows, each job has one. */
-static void has_run(helio_broker_core_t *self, job_t *job, int64_t started_ms)
-{
-    int64_t wait_ms = started_ms - job->submission->row.submitted_ms;
-    if (!job->ran && started_ms > 0)
-        helio_histogram_add(&self->figures.wait_ms[core_preempt_tier(job)], &helio_broker_wait_bounds,
-                            wait_ms > 0 ? (uint64_t)wait_ms : 0);
-    job->ran = true;
-}
-
-static void take_used(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const helio_account_t *used)
-{
-    add(&job->used.gpu_ms, used->gpu_ms);
-    add(&job->used.energy_j, used->energy_j);
-    add(&job->used.carbon_mg, used->carbon_mg);
-    add(&job->units_done, report->units_done);
-    add(&job->saved_ms, report->saved_run_ms < report->run_ms ? report->saved_run_ms : report->run_ms);
-    uint64_t limit_ms = job->submission->row.time_limit_ms;
-    job->saved_ms = job->saved_ms < limit_ms ? job->saved_ms : limit_ms;
-    if (__builtin_add_overflow(job->used.cost_micro_usd, used->cost_micro_usd, &job->used.cost_micro_usd))
-        job->used.cost_micro_usd = used->cost_micro_usd < 0 ? INT64_MIN : INT64_MAX;
-    if (report->run_ms)
-        has_run(self, job, report->started_wall_ms);
-    if (report->started_wall_ms)
-        job->started_ms = report->started_wall_ms;
-}
-
-/*  Where the job's own end leads, while nothing else was wanted of it. */
+/*  The state after the job's own end, if nothing else was requested of it. */
 static uint32_t outcome_of(job_t *job, const helio_report_t *report)
 {
     if (report->limit_reached)
@@ -253,13 +119,13 @@ static uint32_t outcome_of(job_t *job, const helio_report_t *report)
     if (report->exit_code == 0)
         return HELIO_JOB_SUCCEEDED;
     if (job->intent == HELIO_INTENT_PREEMPT)
-        return HELIO_JOB_QUEUED; /* it did not stand being told to leave: not its own failure */
+        return HELIO_JOB_QUEUED; /* it did not survive the stop: not its own failure */
     job->failures++;
     return job->failures <= job->submission->retries && job->intent != HELIO_INTENT_CANCEL ? HELIO_JOB_QUEUED
-                                                                                                : HELIO_JOB_FAILED;
+                                                                                           : HELIO_JOB_FAILED;
 }
 
-/*  OFFERED and ACCEPTED cannot end by themselves: what the reports skipped is caught up first. */
+/*  OFFERED and ACCEPTED have no end: the states that the reports skipped are entered first. */
 static void catch_up(helio_broker_core_t *self, job_t *job, const char *actor)
 {
     if (job->state == HELIO_JOB_OFFERED || job->state == HELIO_JOB_ACCEPTED)
@@ -268,35 +134,17 @@ static void catch_up(helio_broker_core_t *self, job_t *job, const char *actor)
         core_job_change_state(self, job, HELIO_JOB_RUNNING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
 }
 
-/*  The end of the current attempt: its rows, and what the job has used so far. */
-static void account_end(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
-                        bool completes)
-{
-    bill_t bill = write_end(self, site, job, report, completes, false);
-    if (completes)
-        core_run_record(self, job, report);
-    take_used(self, job, report, &bill.total);
-    if (completes && report->run_ms)
-        core_baseline_write(self, job, report, &bill);
-}
-
-/*  Why it was told to leave, in full; who told it may be forgotten. */
-static helio_details_t why_preempted(helio_broker_core_t *self, const job_t *job)
-{
-    return job->why ? core_why_kept(self, job->why) : CORE_WHY0(self, HELIO_DETAIL_PREEMPTED);
-}
-
 static helio_details_t why_ended(helio_broker_core_t *self, const job_t *job, uint32_t to, const helio_report_t *report)
 {
     if (to == HELIO_JOB_TIMEOUT)
         return CORE_WHY0(self, HELIO_DETAIL_TIME_LIMIT);
     if (to == HELIO_JOB_QUEUED && job->intent == HELIO_INTENT_PREEMPT)
-        return why_preempted(self, job);
+        return core_why_of_stop(self, job);
     helio_value_t exit_code = helio_value_number(report->exit_code);
-    return to == HELIO_JOB_QUEUED ? CORE_WHY(self, HELIO_DETAIL_EXIT_CODE_RETRY, exit_code,
-                                             helio_value_number(job->failures),
-                                             helio_value_number(job->submission->retries))
-                                  : CORE_WHY(self, HELIO_DETAIL_EXIT_CODE, exit_code);
+    return to == HELIO_JOB_QUEUED
+               ? CORE_WHY(self, HELIO_DETAIL_EXIT_CODE_RETRY, exit_code, helio_value_number(job->failures),
+                          helio_value_number(job->submission->retries))
+               : CORE_WHY(self, HELIO_DETAIL_EXIT_CODE, exit_code);
 }
 
 static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
@@ -304,10 +152,10 @@ static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const 
 {
     catch_up(self, job, actor);
     uint32_t to = outcome_of(job, report);
-    account_end(self, site, job, report, to != HELIO_JOB_QUEUED);
+    core_attempt_account(self, site, job, report, to != HELIO_JOB_QUEUED);
     job->exit_code = report->exit_code;
     job->finished_ms = report->ended_wall_ms;
-    if (job->pool) /* it can run a job to its end */
+    if (job->pool) /* the pool can run a job to its end */
         job->pool->failures_in_row = 0;
     helio_details_t why = why_ended(self, job, to, report);
     if (to == HELIO_JOB_QUEUED)
@@ -315,20 +163,21 @@ static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const 
     core_job_change_state(self, job, to, why, actor);
 }
 
-/*  Whether the site gives a reason at all. */
+/*  Whether the site gives any reason. */
 static bool gives_reason(const helio_report_t *report)
 {
     return report->cause != HELIO_CAUSE_NONE || report->explanation.size || report->reason.size;
 }
 
-/*  What the system or the scheduler said there. A text without a cause may be a whole reason: of an older agent. */
+/*  The text of the site's system or scheduler. A text without a cause can be a whole reason, from an older agent. */
 static helio_value_t explanation_of(const helio_report_t *report)
 {
     bool only_text = report->cause == HELIO_CAUSE_NONE && !report->explanation.size;
     return helio_value_text(only_text ? report->reason : report->explanation);
 }
 
-/*  site: "" = it need not be named. A stop's explanation is the broker's own reason, which needs no cause before it. */
+/*  site: "" = it need not be named. The explanation of a stop is the broker's own reason, which needs no cause before
+ *  it. */
 static helio_details_t why_of_site(helio_broker_core_t *self, const char *site, const helio_report_t *report)
 {
     if (report->cause == HELIO_CAUSE_NONE || (report->cause == HELIO_CAUSE_STOPPED && report->explanation.size))
@@ -354,13 +203,13 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
                        const char *actor)
 {
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
-    account_end(self, site, job, report, cancelled);
+    core_attempt_account(self, site, job, report, cancelled);
     if (job->state != HELIO_JOB_STOPPING)
         core_job_change_state(self, job, HELIO_JOB_STOPPING, CORE_WHY0(self, HELIO_DETAIL_STOPPED_BY_SITE), actor);
-    helio_details_t why = job->intent == HELIO_INTENT_PREEMPT ? why_preempted(self, job) : why_stopped(self, report);
+    helio_details_t why = job->intent == HELIO_INTENT_PREEMPT ? core_why_of_stop(self, job) : why_stopped(self, report);
     if (cancelled) {
         job->exit_code = 130;
-        job->finished_ms = report->ended_wall_ms;
+        job->finished_ms = report->ended_wall_ms ? report->ended_wall_ms : self->wall_ms;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, CORE_WHY0(self, HELIO_DETAIL_CANCELLED), actor);
     } else {
         core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
@@ -371,8 +220,7 @@ static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *p
 {
     if (!pool)
         return;
-    class->doubtful = pool;
-    class->doubtful_until_ms = self->now_ms + DOUBT_MOST_MS;
+    core_class_doubt(class, pool, self->now_ms + DOUBT_MOST_MS);
     if (helio_cause_blame(cause) == HELIO_BLAME_JOB)
         return;
     int64_t for_ms = DOUBT_MS;
@@ -382,12 +230,30 @@ static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *p
     pool->doubtful_until_ms = self->now_ms + (for_ms < DOUBT_MOST_MS ? for_ms : DOUBT_MOST_MS);
 }
 
-/*  The site could not run it, or lost it: not the job's own doing. Twice, and a person should look. */
+/*  How many attempts that sites could not run an operator must look at. A site that refuses the job itself tells nothing
+ *  of the others: then each pool that could run it has one. */
+static uint32_t failures_most(const helio_broker_core_t *self, const job_t *job, const helio_report_t *report)
+{
+    uint32_t pools = 0;
+#ifndef HELIO_MUTANT_refusals_spend_all_tries
+    bool refused = !report->run_ms && helio_cause_blame(report->cause) == HELIO_BLAME_JOB;
+    const helio_requirement_t *want = &job->submission->class->want;
+    for (const site_t *site = self->sites; refused && site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++)
+            pools += helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection == HELIO_REJECTION_NONE;
+#else
+    (void)self, (void)job, (void)report;
+#endif
+    pools = pools < CLASS_DOUBTS_MAX ? pools : CLASS_DOUBTS_MAX;
+    return pools > SITE_FAILURES_MAX ? pools : SITE_FAILURES_MAX;
+}
+
+/*  The site could not run the job, or lost it: not the job's fault. */
 static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                     const char *actor)
 {
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
-    account_end(self, site, job, report, cancelled);
+    core_attempt_account(self, site, job, report, cancelled);
     helio_details_t why = why_of_site(self, site->name, report);
     if (job->state == HELIO_JOB_STOPPING) {
         job->exit_code = cancelled ? 130 : job->exit_code;
@@ -402,7 +268,7 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
         job->site_failures += report->cause != HELIO_CAUSE_WITHDRAWN;
         doubt(self, job->submission->class, job->pool, report->cause);
     }
-    if (job->site_failures < SITE_FAILURES_MAX) {
+    if (job->site_failures < failures_most(self, job, report)) {
         core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
         return;
     }
@@ -410,7 +276,7 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
     core_job_change_state(self, job, HELIO_JOB_HELD, why, actor);
 }
 
-/*  The epoch is dead at this site; the offer goes back to the queue and the pool rests until it says what it has. */
+/*  The epoch is over at this site. The job returns to its queue, and the pool gets no offers until its next summary. */
 static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const char *actor)
 {
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
@@ -424,11 +290,11 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     } else if (job->state == HELIO_JOB_STOPPING || job->state == HELIO_JOB_OFFERED) {
         core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
     } else {
-        self->figures.illegal_reports_total++; /* it had accepted it: a site that contradicts itself */
+        self->figures.illegal_reports_total++; /* it had accepted the offer: the site contradicts itself */
     }
 }
 
-/*  What it waits for in the queue of its site. No transition: sites say it as often as it changes. */
+/*  What it waits for in its site's queue. No transition, because sites report it whenever it changes. */
 static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t *report)
 {
     const helio_details_t why = why_of_site(self, "", report);
@@ -438,7 +304,23 @@ static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t
     core_job_mark_dirty(self, job);
 }
 
-/*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; what is behind the known state is a repetition. */
+/*  For a step forward without a reason from the site. */
+static helio_detail_t progress_detail(uint32_t from, uint32_t to)
+{
+    if (to == HELIO_JOB_ACCEPTED)
+        return HELIO_DETAIL0(HELIO_DETAIL_SITE_ACCEPTED);
+    if (to == HELIO_JOB_SUSPENDED)
+        return HELIO_DETAIL0(HELIO_DETAIL_SITE_SUSPENDED);
+    if (from == HELIO_JOB_SUSPENDED)
+        return HELIO_DETAIL0(HELIO_DETAIL_RESUMED);
+    if (from == HELIO_JOB_ACCEPTED && to == HELIO_JOB_STARTING)
+        return HELIO_DETAIL0(HELIO_DETAIL_SITE_STARTS_IT);
+    if (from == HELIO_JOB_STARTING)
+        return HELIO_DETAIL0(HELIO_DETAIL_PROCESSES_RUN);
+    return HELIO_DETAIL0(HELIO_DETAIL_SITE_AHEAD);
+}
+
+/*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; a report behind the known state is a repetition. */
 static void on_progress(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const char *actor)
 {
     static const uint32_t states[] = {
@@ -459,24 +341,28 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     }
     if (to == HELIO_JOB_RUNNING && report->started_wall_ms) {
         job->started_ms = report->started_wall_ms;
-        has_run(self, job, report->started_wall_ms);
+        core_attempt_has_run(self, job, report->started_wall_ms);
     }
-    helio_details_t why = gives_reason(report) ? why_of_site(self, "", report)
-                                               : core_stated(self, helio_job_state_edge_why(job->state, to));
+    if (to >= HELIO_JOB_RUNNING) {
+        core_run_observe(self, job);
+        core_run_observe_suspension(self, job, to == HELIO_JOB_SUSPENDED);
+    }
+    helio_details_t why =
+        gives_reason(report) ? why_of_site(self, "", report) : core_why(self, progress_detail(job->state, to));
     core_job_change_state(self, job, to, why, actor);
     if (to == HELIO_JOB_RUNNING)
         core_budget_started(self, job);
 }
 
-/*  Dead attempts are the one thing that a site can speak of without end. Beyond what an honest site can have to say its
- *  evidence is passed over: the rows of one that floods must not keep everybody's commits waiting. */
+/*  A site can report old attempts without limit. Evidence beyond what a correct site can have is ignored, so that the
+ *  rows of a flooding site do not delay the commits of all others. */
 static bool evidence_is_affordable(helio_broker_core_t *self, site_t *site, const helio_report_t *report)
 {
     int64_t earned = (self->now_ms - site->evidence_ms) / 1000 * EVIDENCE_ROWS_PER_S;
     site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
     site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
     uint64_t hours = report->run_ms / 3600000 + 2;
-    int64_t rows = 2 + (int64_t)(hours < EVIDENCE_HOURS_MAX ? hours : EVIDENCE_HOURS_MAX + 1);
+    int64_t rows = 2 + (int64_t)(hours < CORE_EVIDENCE_HOURS_MAX ? hours : CORE_EVIDENCE_HOURS_MAX + 1);
     if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
         self->figures.illegal_reports_total++;
         return false;
@@ -487,12 +373,19 @@ static bool evidence_is_affordable(helio_broker_core_t *self, site_t *site, cons
 
 static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *said, const char *actor)
 {
-    helio_report_t kept = bounded(self, said);
+    job_t *job = core_job_find(self, said->key);
+    bool current = job && job->site == site && job->epoch == said->epoch;
+    use_limits_t limits;
+    bool limited = limits_of(self, site, job, current, said, &limits);
+    helio_report_t kept = bounded(self, limited ? &limits : NULL, said);
     const helio_report_t *report = &kept;
-    job_t *job = core_job_find(self, report->key);
-    bool current = job && job->site == site && job->epoch == report->epoch;
-    if (job && core_report_cut(self, job, current, &kept))
+    core_run_complete(self, site, job, current, &kept);
+    if (is_end(report->kind))
+        core_restored_end(self, site, report);
+    if (limited && core_report_bound(self, &limits, &kept))
         self->figures.illegal_reports_total++;
+    if (current && !kept.gpu_ms) /* an agent that found the attempt does not know its size */
+        kept.gpu_ms = kept.run_ms * core_job_gpus(job);
 #ifdef HELIO_MUTANT_epoch_ignored
     current = job && job->site;
 #endif
@@ -502,11 +395,13 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
     if (!current) {
         self->figures.stale_reports_total++;
         if (can_be_evidence(site, job, report) && evidence_is_affordable(self, site, report))
-            (void)write_end(self, site, job, report, false, true);
+            core_ledger_write_evidence(self, site, job, report);
         return;
     }
+    if (core_doubt_lasts(job, report))
+        return;
     if (job->state == HELIO_JOB_SUSPECT)
-        core_job_change_state(self, job, job->before, CORE_WHY0(self, HELIO_DETAIL_SITE_BACK), actor);
+        core_job_change_state(self, job, job->before, core_why_of_site(self, job, HELIO_DETAIL_SITE_BACK), actor);
     if (report->kind == HELIO_REPORT_KIND_ENDED)
         on_ended(self, site, job, report, actor);
     else if (report->kind == HELIO_REPORT_KIND_STOPPED)
@@ -527,10 +422,16 @@ void core_on_reports(helio_broker_core_t *self, const helio_ev_site_reports_t *e
     core_site_heard(self, site);
     const char *actor = core_printf(self, "site:%s", site->name);
     uint64_t seq = 0;
+    bool accepted = false;
     for (uint32_t i = 0; i < event->reports.count; i++) {
+        accepted = accepted || event->reports.items[i].kind == HELIO_REPORT_KIND_ACCEPTED;
         take_report(self, site, &event->reports.items[i], actor);
         seq = event->reports.items[i].seq > seq ? event->reports.items[i].seq : seq;
     }
+    if (site->memory_since_ms && seq > site->memory_mark && seq <= INT64_MAX)
+        site->memory_mark = seq;
+    if (accepted) /* a journal without this number does not know the attempt; the row is as durable as the answer */
+        core_site_row(self, site);
     helio_fx_reports_ack_t ack = {event->peer, seq};
     core_emit(self, HELIO_BROKER_FX_REPORTS_ACK, &ack);
 }

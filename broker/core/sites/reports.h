@@ -1,4 +1,4 @@
-/*  reports.h -- what sites say of attempts, turned into states and ledger rows. */
+/*  reports.h -- agents' reports on attempts, turned into states and ledger rows. */
 #ifndef HELIO_BROKER_CORE_SITES_REPORTS_H
 #define HELIO_BROKER_CORE_SITES_REPORTS_H
 

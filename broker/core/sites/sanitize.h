@@ -1,4 +1,4 @@
-/*  sanitize.h -- what sites say, cut to what can be true. */
+/*  sanitize.h -- reported values, cut to what is possible. */
 #ifndef HELIO_BROKER_CORE_SITES_SANITIZE_H
 #define HELIO_BROKER_CORE_SITES_SANITIZE_H
 
@@ -9,11 +9,21 @@
 
 enum { SITE_POWER_MAX_W = 2000000000 };
 
-/*  Use beyond what the job, and while it is current its placement, can have used until now. True when it was cut. */
-bool core_report_cut(const helio_broker_core_t *self, const job_t *job, bool current, helio_report_t *report);
+/*  What an attempt can have used at most. */
+typedef struct use_limits {
+    uint64_t gpus;
+    uint64_t nodes;
+    uint64_t time_limit_ms;
+    int64_t from_ms; /* wall clock: it did not exist before */
+} use_limits_t;
+
+/*  current: by its placement; otherwise by what the job asks for. */
+use_limits_t core_use_limits(const job_t *job, bool current);
+/*  Cuts use beyond the limits, or beyond what fits into the time until now. Returns whether anything was cut. */
+bool core_report_bound(const helio_broker_core_t *self, const use_limits_t *limits, helio_report_t *report);
 void core_profile_bound(helio_site_profile_t *profile); /* its own figures, not those of its pools */
 void core_pool_bound(helio_pool_t *pool);
-uint32_t core_count_bound(uint32_t count); /* of nodes, GPUs or jobs of a pool: those of all pools fit an integer */
-helio_f64s_t core_points_bound(helio_broker_core_t *self, helio_f64s_t points); /* of a series */
+uint32_t core_count_bound(uint32_t count); /* of a pool's nodes, GPUs or jobs: the sum over all pools fits an integer */
+helio_f64s_t core_points_bound(helio_broker_core_t *self, uint32_t signal, helio_f64s_t points); /* of a series */
 
 #endif

@@ -3,72 +3,142 @@
 
 #include "broker/core/forecast/prices.h"
 #include "broker/core/sites/energy.h"
+#include "broker/core/sites/refused.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
 
 static const int64_t SERIES_AHEAD_MS = INT64_C(366) * 86400000;
 
-static uint32_t place_of(const site_t *site, const helio_row_series_t *row)
+/*  What an agent sends is about half of this. In SERIES_EARNED_MS a site earns as many changes as it may have series,
+ *  which is the interval at which feeds are read at most; it can save up for two such sets, since a new session brings
+ *  everything at once. */
+enum { SERIES_OF_SITE = 16, SERIES_OF_POOL = 8, SERIES_EARNED_MS = 300000, SETS_SAVED = 2 };
+
+static uint32_t series_most(const site_t *site)
+{
+    uint32_t most = SERIES_OF_SITE + SERIES_OF_POOL * site->pool_count;
+    return most < HELIO_SERIES_MAX ? most : HELIO_SERIES_MAX;
+}
+
+/* ---- what a site may send ------------------------------------------------------------------------------ */
+
+static void drop(helio_broker_core_t *self, site_t *site, const char *why)
+{
+    self->figures.series_dropped_total++;
+    core_site_refuse(self, site, HELIO_BUSY, helio_text_of(why));
+}
+
+static void earn(const helio_broker_core_t *self, site_t *site)
+{
+    int64_t earned = (self->now_ms - site->series_ms) * series_most(site) / SERIES_EARNED_MS;
+    if (!earned)
+        return;
+    site->series_used = site->series_used > earned ? site->series_used - earned : 0;
+    site->series_ms = self->now_ms;
+}
+
+static bool is_affordable(helio_broker_core_t *self, site_t *site)
+{
+    earn(self, site);
+#ifdef HELIO_MUTANT_series_unbounded
+    return true;
+#endif
+    if (site->series_used < (int64_t)SETS_SAVED * series_most(site)) {
+        site->series_used++;
+        return true;
+    }
+    site->series_shed = true;
+    drop(self, site, "its series change oftener than the broker takes them; some are left out");
+    return false;
+}
+
+bool core_series_are_wanted(helio_broker_core_t *self, site_t *site)
+{
+    earn(self, site);
+    bool wanted = site->series_shed && site->series_used <= series_most(site);
+    if (wanted)
+        site->series_shed = false;
+    return wanted;
+}
+
+/* ---- those that are kept ------------------------------------------------------------------------------- */
+
+static uint32_t place_of(const site_t *site, const helio_series_t *series)
 {
     uint32_t i = 0;
     for (; i < site->series_count; i++) {
         const helio_series_t *kept = &site->series[i];
-        if (kept->signal == row->signal && helio_text_equal(kept->pool, row->pool) &&
-            helio_text_equal(kept->kind, row->kind))
+        if (kept->signal == series->signal && helio_text_equal(kept->pool, series->pool) &&
+            helio_text_equal(kept->kind, series->kind))
             break;
     }
     return i;
 }
 
-/*  Kept until its next issue comes. The same issue again, as a full summary repeats it, is no news. */
-static void keep(helio_broker_core_t *self, site_t *site, const helio_row_series_t *row)
+/*  A place for a series that is not kept yet; series_count if there is none. */
+static uint32_t place_for(site_t *site)
 {
-    helio_series_t series = {
-        .signal = row->signal,
-        .pool = row->pool,
-        .kind = row->kind,
-        .factor = row->factor,
-        .source = row->source,
-        .estimated = row->estimated,
-        .issued_wall_ms = row->issued_ms,
-        .start_wall_ms = row->start_ms,
-        .step_s = row->step_s,
-        .values = row->values,
-        .p10 = row->p10,
-        .p90 = row->p90,
-    };
-    uint32_t at = place_of(site, row);
-    if (at < site->series_count) {
-        if (helio_record_equal(&helio_series_type, &site->series[at], &series))
-            return;
-        helio_arena_destroy(&site->series_arenas[at]);
-    } else if (at == HELIO_SERIES_MAX) {
-        return; /* as many as a summary can carry */
-    } else {
-        site->series_count++;
-        site->series = helio_grow(site->series, site->series_count, sizeof *site->series);
-        site->series_arenas =
-            helio_grow(site->series_arenas, site->series_count, sizeof *site->series_arenas);
-    }
-    size_t points = (size_t)series.values.count + series.p10.count + series.p90.count;
-    site->series_arenas[at] = helio_arena_new_sized(points * sizeof(double) + 512);
-    helio_record_copy(&helio_series_type, site->series_arenas[at], &series, &site->series[at]);
-    self->has_site_windows = self->has_site_windows || series.signal == HELIO_SIGNAL_RESERVED;
-    core_pool_forecasts_drop(site);
-    core_facts_changed(self, site);
+    uint32_t i = 0;
+    if (site->series_count < series_most(site))
+        return site->series_count;
+    while (i < site->series_count && (!site->series[i].pool.size || core_pool_find(site, site->series[i].pool)))
+        i++;
+    return i; /* of a pool that the site no longer has */
 }
 
-/*  One that no table can hold, or that says nothing, is passed over: a row must never fail a commit. */
-void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
+/*  Kept until the next issue. An unchanged issue, as every full summary repeats it, is no change. False: nothing is to
+ *  be written. */
+static bool keep(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
 {
-    if (!series->step_s || !core_time_is_plausible(self, series->issued_wall_ms, SERIES_AHEAD_MS) ||
-        !core_time_is_plausible(self, series->start_wall_ms, SERIES_AHEAD_MS))
+    uint32_t at = place_of(site, series);
+    bool added = false;
+    if (at < site->series_count && helio_record_equal(&helio_series_type, &site->series[at], series))
+        return false;
+    if (at == site->series_count) {
+        at = place_for(site);
+        added = at == site->series_count && at < series_most(site);
+        if (at == site->series_count && !added) {
+            drop(self, site, "it sends more series than a site of so many pools may have; the rest is left out");
+            return false;
+        }
+    }
+    if (!is_affordable(self, site))
+        return false;
+    if (added) {
+        site->series_count++;
+        site->series = helio_grow(site->series, site->series_count, sizeof *site->series);
+        site->series_arenas = helio_grow(site->series_arenas, site->series_count, sizeof *site->series_arenas);
+    } else {
+        helio_arena_destroy(&site->series_arenas[at]);
+    }
+    size_t points = (size_t)series->values.count + series->p10.count + series->p90.count;
+    site->series_arenas[at] = helio_arena_new_sized(points * sizeof(double) + 512);
+    helio_record_copy(&helio_series_type, site->series_arenas[at], series, &site->series[at]);
+    self->has_site_windows = self->has_site_windows || series->signal == HELIO_SIGNAL_RESERVED;
+    core_pool_forecasts_drop(site);
+    core_facts_changed(self, site);
+    return true;
+}
+
+/*  A series that no table can hold, or without content, is ignored: a row must never fail a commit. */
+void core_series_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
+{
+    if (!series->step_s || !core_time_is_plausible(self, 1, series->issued_wall_ms, SERIES_AHEAD_MS) ||
+        !core_time_is_plausible(self, 1, series->start_wall_ms, SERIES_AHEAD_MS))
         return;
-    if (core_energy_take(self, site, series))
+    if (series->pool.size && !core_pool_find(site, series->pool)) {
+        drop(self, site, "it sends series of a pool that its site file does not name");
         return;
+    }
+    if (core_energy_is_of(series)) {
+        if (core_energy_is_news(site, series) && is_affordable(self, site))
+            core_energy_take(self, site, series);
+        return;
+    }
     helio_row_series_t row = {
         .site = helio_text_of(site->name),
         .pool = series->pool,
@@ -80,11 +150,13 @@ void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_
         .issued_ms = series->issued_wall_ms,
         .start_ms = series->start_wall_ms,
         .step_s = series->step_s,
-        .values = core_points_bound(self, series->values),
-        .p10 = core_points_bound(self, series->p10),
-        .p90 = core_points_bound(self, series->p90),
+        .values = core_points_bound(self, series->signal, series->values),
+        .p10 = core_points_bound(self, series->signal, series->p10),
+        .p90 = core_points_bound(self, series->signal, series->p90),
     };
+    helio_series_t bounded = core_series_of(&row);
+    if (!keep(self, site, &bounded))
+        return;
     core_emit(self, HELIO_BROKER_FX_ROW_SERIES, &row);
-    keep(self, site, &row);
     core_history_take(self, site, &row);
 }

@@ -1,9 +1,10 @@
-/*  summary.c -- what a site says of its free capacity. */
+/*  summary.c -- a site's summary: its free capacity, its power and its pending reports. */
 #include "broker/core/sites/summary.h"
 
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/sites/series.h"
@@ -13,13 +14,14 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 
 enum {
-    REPORTS_PENDING_MAX = 1000000000, /* a site that says more says no more than that */
+    REPORTS_PENDING_MAX = 1000000000, /* a larger figure counts as this one */
     CAPACITY_SAMPLE_MS = 60000
 };
 
-/*  What a local scheduler keeps and what windows keep may be the same GPUs. */
+/*  What a local scheduler reserves and what windows reserve can be the same GPUs. */
 static uint32_t reserved_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
 {
     uint32_t kept = core_site_window_gpus(self, site, pool), told = core_count_bound(pool->last.gpus_reserved);
@@ -34,6 +36,29 @@ static uint32_t largest_block(const pool_t *pool)
         best = k * nodes > best ? k * nodes : best;
     }
     return best;
+}
+
+/*  The reasons for which a site offers nothing of a pool: WITHHELD_* of the catalogue. */
+static bool is_withheld(uint32_t code)
+{
+    static const uint32_t codes[] = {HELIO_DETAIL_WITHHELD_SURVEY,    HELIO_DETAIL_WITHHELD_UNKNOWN_RUN,
+                                     HELIO_DETAIL_WITHHELD_SCHEDULER, HELIO_DETAIL_WITHHELD_NODES,
+                                     HELIO_DETAIL_WITHHELD_RESERVED,  HELIO_DETAIL_WITHHELD_OTHERS};
+    bool found = false;
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        found = found || codes[i] == code;
+    return found;
+}
+
+/*  What the agent says, if it is such a reason; a newer agent may have others. Windows are not among them: its series
+ *  say what they reserve, and until when. */
+static helio_details_t why_withheld(helio_broker_core_t *self, const site_t *site, const pool_t *pool)
+{
+    if (is_withheld(pool->last.withheld))
+        return CORE_WHY0(self, (helio_detail_code_t)pool->last.withheld);
+    if (core_pool_gpus_free(pool) && core_site_window_gpus(self, site, pool) >= pool->last.gpus_total)
+        return CORE_WHY0(self, HELIO_DETAIL_WITHHELD_RESERVED);
+    return (helio_details_t){0};
 }
 
 static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t *pool, double power_w)
@@ -52,12 +77,34 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         .largest_block_gpus = core_count_bound(largest_block(pool)),
         .jobs_running = core_count_bound(pool->last.jobs_running),
         .jobs_queued = core_count_bound(pool->last.jobs_queued),
-        .site_power_w = power_w > SITE_POWER_MAX_W ? SITE_POWER_MAX_W : power_w < 0 ? -1 : power_w,
+        .site_power_w = power_w > SITE_POWER_MAX_W ? SITE_POWER_MAX_W
+                        : power_w < 0              ? -1
+                                                   : power_w,
+        .withheld = why_withheld(self, site, pool),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
     pool->written_ms = self->now_ms;
     if (sample)
         pool->sampled_ms = self->now_ms;
+}
+
+/*  Partitions and features come and go while a session lasts. */
+static void take_options(helio_broker_core_t *self, site_t *site, pool_t *pool, const helio_pool_capacity_t *figures)
+{
+    bool same = pool->info.options.count == figures->options.count;
+    for (uint32_t i = 0; same && i < figures->options.count; i++)
+        same = helio_record_equal(&helio_pool_option_type, &pool->info.options.items[i], &figures->options.items[i]);
+    if (same)
+        return;
+    helio_arena_t *arena = helio_arena_new();
+    uint32_t count = figures->options.count;
+    pool->info.options.items = helio_arena_alloc(arena, count + 1, sizeof *pool->info.options.items);
+    pool->info.options.count = count;
+    for (uint32_t i = 0; i < count; i++)
+        helio_record_copy(&helio_pool_option_type, arena, &figures->options.items[i], &pool->info.options.items[i]);
+    helio_arena_destroy(&pool->options_arena);
+    pool->options_arena = arena;
+    core_facts_changed(self, site);
 }
 
 static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
@@ -67,26 +114,28 @@ static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
         pool->figured.by_gpus[k] = figures->free_nodes.items[k];
     bool changed = pool->last.gpus_allocated != figures->gpus_allocated || pool->last.nodes_up != figures->nodes_up ||
                    pool->last.jobs_running != figures->jobs_running || pool->last.jobs_queued != figures->jobs_queued ||
-                   pool->last.gpus_reserved != figures->gpus_reserved;
+                   pool->last.gpus_reserved != figures->gpus_reserved || pool->last.withheld != figures->withheld;
     pool->last = *figures;
     pool->last.pool = (helio_text_t){0};
     pool->last.free_nodes = (helio_u32s_t){0};
     pool->last.expected_wait_s = (helio_u32s_t){0};
+    pool->last.options.items = NULL;
+    pool->last.options.count = 0;
     pool->wait_count = figures->expected_wait_s.count < WAITS_MAX ? figures->expected_wait_s.count : WAITS_MAX;
     for (uint32_t i = 0; i < pool->wait_count; i++)
         pool->waits_s[i] = figures->expected_wait_s.items[i];
     return changed;
 }
 
-/*  Every pool is what its site figured, less the jobs whose order those figures do not contain. Jobs that they do
- *  contain are counted by the site. True when anything differs from what was believed. */
+/*  Sets every pool to the site's own figures, less the jobs whose orders they do not include. Jobs that they include
+ *  are counted by the site. Returns whether anything differs from what was assumed. */
 static bool rebase(helio_broker_core_t *self, site_t *site, uint64_t dispatch_seen)
 {
     bool differs = false;
     for (uint32_t i = 0; i < site->pool_count; i++) {
         site->pools[i].believed = site->pools[i].free;
         site->pools[i].free = site->pools[i].figured;
-        differs = differs || site->pools[i].penalty_until_ms; /* who was refused may ask again */
+        differs = differs || site->pools[i].penalty_until_ms; /* after a refusal it can be offered jobs again */
         site->pools[i].penalty_until_ms = 0;
     }
     job_t *job;
@@ -94,14 +143,19 @@ static bool rebase(helio_broker_core_t *self, site_t *site, uint64_t dispatch_se
     {
         const helio_requirement_t *want = &job->submission->class->want;
         if (job->pool)
-            job->counted =
-                job->dispatch_seq <= dispatch_seen ||
-                core_pool_take(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
+            job->counted = job->dispatch_seq <= dispatch_seen ||
+                           core_pool_take(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
     }
     core_migrations_rebase(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++)
         differs = differs || memcmp(&site->pools[i].believed, &site->pools[i].free, sizeof(free_nodes_t)) != 0;
     return differs;
+}
+
+static void ask_again(helio_broker_core_t *self, uint64_t peer, uint32_t rc, helio_text_t why)
+{
+    helio_fx_peer_t resync = {peer, rc, why};
+    core_emit(self, HELIO_BROKER_FX_RESYNC, &resync);
 }
 
 void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *event)
@@ -112,8 +166,11 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         return;
     core_site_heard(self, site);
     if (summary->base_seq && summary->base_seq != site->summary_seq) {
-        helio_fx_peer_t resync = {event->peer, HELIO_PROTOCOL, HELIO_TEXT("a change did not follow its base")};
-        core_emit(self, HELIO_BROKER_FX_RESYNC, &resync);
+        ask_again(self, event->peer, HELIO_PROTOCOL, HELIO_TEXT("a change did not follow its base"));
+        return;
+    }
+    if (summary->base_seq && core_series_are_wanted(self, site)) {
+        ask_again(self, event->peer, HELIO_BUSY, HELIO_TEXT("series came too often and were left out"));
         return;
     }
     site->summary_seq = summary->seq;
@@ -122,7 +179,10 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
     bool first = !site->capacity_known;
     for (uint32_t i = 0; i < summary->pools.count; i++) {
         pool_t *pool = core_pool_find(site, summary->pools.items[i].pool);
-        if (pool && take_figures(pool, &summary->pools.items[i]))
+        if (!pool)
+            continue;
+        take_options(self, site, pool, &summary->pools.items[i]);
+        if (take_figures(pool, &summary->pools.items[i]))
             pool->written_ms = 0;
     }
     if (rebase(self, site, summary->dispatch_seen) || first) {
@@ -134,6 +194,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
             write_capacity(self, site, &site->pools[i], summary->power_w);
     site->capacity_known = true;
+    core_site_found(self, site);
     for (uint32_t i = 0; i < summary->series.count; i++)
-        core_on_series(self, site, &summary->series.items[i]);
+        core_series_take(self, site, &summary->series.items[i]);
 }

@@ -1,9 +1,8 @@
-/*  accounts.c -- what tenants hold, may hold and have had: quotas and shares.
+/*  accounts.c -- what tenants hold, can hold and have held: quotas and shares.
  *
- *  A job's GPUs are charged in the step that places it and given back in the step in which it leaves its site,
- * so no batch of rows can show more than a limit allows: whatever was committed was allowed by what was
- * committed before it. A suspect job is charged: nobody knows that it has stopped.
- */
+ *  A job's GPUs are charged in the step that places it and given back in the step in which it leaves its site. So no
+ *  batch of rows exceeds a limit: what it commits was allowed by what was committed before it. A suspect job stays
+ *  charged, because it can still be running. */
 #include "broker/core/state/accounts.h"
 
 #include <stdlib.h>
@@ -85,16 +84,15 @@ void core_quota_give(helio_broker_core_t *self, job_t *job)
     helio_quota_give(&account->holds, job->last->gpus);
     helio_quota_give(&account->tenant->holds, job->last->gpus);
     helio_share_give(&account->tenant->share, self->now_ms, job->last->gpus, job->last->weight_milli);
-    if (job->last->gpus && is_limited(account)) { /* who waits for the quota looks again */
+    if (job->last->gpus && is_limited(account)) { /* classes that wait for the quota are asked again */
         core_capacity_changed(self);
     }
     job->last->gpus = 0;
 }
 
-/* ---- setting them ----------------------------------------------------------------------------------------
- */
+/* ---- setting quotas ---------------------------------------------------------------------------------------- */
 
-/*  Tenant "*": each that has no quota of its own in the queue. */
+/*  Tenant "*": each tenant without a quota of its own in the queue. */
 bool core_quota_is_each(helio_text_t tenant)
 {
     return helio_text_is(tenant, "*");
@@ -116,10 +114,9 @@ void core_quota_of_tier(helio_broker_core_t *self, queue_t *queue)
         core_quota_set_each(self, queue, &quota);
 }
 
-/* ---- a new leader ----------------------------------------------------------------------------------------
- */
+/* ---- a new leader ------------------------------------------------------------------------------------------ */
 
-/*  Of a tenant or queue that is gone, nothing. */
+/*  A row of a removed tenant or queue is ignored. */
 void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row)
 {
     tenant_t *tenant;
@@ -152,12 +149,11 @@ void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row)
                        self->wall_ms - row->hour_ms - HELIO_HOUR_MS / 2);
 }
 
-/*  What runs is not in the ledger yet. Its middle stands for all of it. */
+/*  A running job is not in the ledger yet. The middle of its run stands for all of it. */
 void core_usage_load_live(helio_broker_core_t *self, const job_t *job)
 {
-    int64_t memory_ms = (int64_t)HELIO_SHARE_MEMORY_HALF_LIVES * HELIO_SHARE_HALF_LIFE_MS;
     int64_t ran_ms = job->started_ms && job->state >= HELIO_JOB_RUNNING ? self->wall_ms - job->started_ms : 0;
-    ran_ms = ran_ms < 0 ? 0 : ran_ms < memory_ms ? ran_ms : memory_ms;
+    ran_ms = ran_ms < 0 ? 0 : ran_ms < HELIO_SHARE_MEMORY_MS ? ran_ms : HELIO_SHARE_MEMORY_MS;
     helio_share_recall(&job->submission->tenant->share, (uint64_t)ran_ms * job->last->gpus, job->last->weight_milli,
                        ran_ms / 2);
 }

@@ -1,9 +1,8 @@
-/*  budgets.c -- what tenants spend: booked, committed, and whether one more start keeps every budget.
+/*  budgets.c -- what tenants spend: charged, committed, and whether one more start is within every budget.
  *
- *  A start is held against the period in which it begins and the one after that: of any run no later period
- * gets more than the second does, since a run is taken to spend evenly. What is committed leaves with the
- * job, in the step that books what it came to.
- */
+ *  A start is checked against the period in which it begins and the next one. That is enough: a run counts as spending
+ *  evenly, so no later period gets more of it than the second. The commitment ends in the step that charges what the
+ *  job used. */
 #include "broker/core/state/budgets.h"
 
 #include <assert.h>
@@ -27,8 +26,7 @@ static int64_t bounded(int64_t amount)
 static int64_t bounded_product(uint64_t a, uint64_t b)
 {
     uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? HELIO_SPEND_MAX
-                                                                         : bounded((int64_t)product);
+    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? HELIO_SPEND_MAX : bounded((int64_t)product);
 }
 
 static int64_t amount_of(uint64_t amount)
@@ -44,10 +42,10 @@ static void add(int64_t *sum, int64_t more)
 
 /* ---- what is committed --------------------------------------------------------------------------------- */
 
-static void commit(spending_t *spending, uint32_t period, budget_period_t budget_period, const int64_t *parts, int sign)
+static void commit(spending_t *spending, uint32_t period, budget_turn_t turn, const int64_t *parts, int sign)
 {
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
-        int64_t *committed = &spending->committed[period][budget_period][kind];
+        int64_t *committed = &spending->committed[period][turn][kind];
         *committed += sign * parts[kind];
         assert(*committed >= 0);
     }
@@ -59,18 +57,18 @@ static void count(helio_broker_core_t *self, job_t *job, int sign)
     commitment_t *own = &job->last->commitment;
     own->counted = sign > 0;
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
-        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++) {
-            const int64_t *begins = &self->calendar.begins[period][budget_period];
+        for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
+            const int64_t *begins = &self->calendar.begins[period][turn];
             int64_t parts[HELIO_BUDGET_KINDS];
             for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
                 parts[kind] = helio_spend_within(&own->spend, kind, begins[0], begins[1]);
-            commit(&account->spends, period, budget_period, parts, sign);
-            commit(&account->tenant->spends, period, budget_period, parts, sign);
+            commit(&account->spends, period, turn, parts, sign);
+            commit(&account->tenant->spends, period, turn, parts, sign);
         }
 }
 
-/*  What it is taken to last: as foreseen, as nine in ten, its limit. One that waits at its site has yet to
- * begin. */
+/*  The length that counts: the expected one, then that of nine runs in ten, then the limit. A job that still waits at
+ *  its site has not begun. */
 static void estimate_again(const helio_broker_core_t *self, job_t *job)
 {
     commitment_t *own = &job->last->commitment;
@@ -79,15 +77,14 @@ static void estimate_again(const helio_broker_core_t *self, job_t *job)
     int64_t start_ms = began && job->started_ms < self->wall_ms ? job->started_ms : self->wall_ms;
     spend->start_ms = start_ms > own->placed_ms ? start_ms : own->placed_ms;
     int64_t ran_ms = self->wall_ms - spend->start_ms;
-    uint64_t passed_ms = began && ran_ms > 0 ? (uint64_t)ran_ms : 0,
-             limit_ms = job->submission->row.time_limit_ms;
+    uint64_t passed_ms = began && ran_ms > 0 ? (uint64_t)ran_ms : 0, limit_ms = job->submission->row.time_limit_ms;
     spend->last_ms = passed_ms < spend->run_ms  ? spend->run_ms
                      : passed_ms < own->high_ms ? own->high_ms
                      : passed_ms < limit_ms     ? limit_ms
                                                 : passed_ms + BEYOND_LIMIT_MS;
 }
 
-/*  Those who run are looked at once a minute at most, however many of them outlast what was foreseen. */
+/*  Running jobs are checked at most once a minute, however many last longer than expected. */
 static void review_by(helio_broker_core_t *self, const commitment_t *own)
 {
     int64_t at_ms = own->spend.start_ms + (int64_t)own->spend.last_ms;
@@ -99,9 +96,9 @@ static void review_by(helio_broker_core_t *self, const commitment_t *own)
 static void clear(spending_t *spending)
 {
     for (uint32_t period = 0; period < HELIO_PERIOD_COUNT; period++)
-        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++)
+        for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++)
             for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
-                spending->committed[period][budget_period][kind] = 0;
+                spending->committed[period][turn][kind] = 0;
 }
 
 void core_budgets_recount(helio_broker_core_t *self)
@@ -159,57 +156,61 @@ void core_budget_job_left(helio_broker_core_t *self, job_t *job)
     if (!job->last->commitment.counted)
         return;
     count(self, job, -1);
-    if (account->spends.any || account->tenant->spends.any) { /* who waits for the budget looks again */
+    if (account->spends.any || account->tenant->spends.any) { /* classes that wait for the budget are asked again */
         core_capacity_changed(self);
     }
 }
 
-/* ---- what is booked ------------------------------------------------------------------------------------ */
+/* ---- charged ----------------------------------------------------------------------------------------------- */
 
 bool core_budget_charges_end(job_t *job, uint32_t epoch)
 {
-    uint64_t bit = UINT64_C(1) << epoch % 64;
-    bool before = job->last && job->last->commitment.epochs & bit;
-    if (job->last)
-        job->last->commitment.epochs |= bit;
+    commitment_t *own = job->last ? &job->last->commitment : NULL;
+    bool before = own && own->charged_epoch >= epoch;
+    if (own && !before)
+        own->charged_epoch = epoch;
     return !before;
 }
 
 static void charge(helio_broker_core_t *self, spending_t *spending, int64_t hour_ms, const int64_t *amounts)
 {
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
-        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++) {
-            const int64_t *begins = &self->calendar.begins[period][budget_period];
-            for (uint32_t kind = 0; hour_ms >= begins[0] && hour_ms < begins[1] && kind < HELIO_BUDGET_KINDS;
-                 kind++)
-                add(&spending->charged[period][budget_period][kind], amounts[kind]);
+        for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
+            const int64_t *begins = &self->calendar.begins[period][turn];
+            for (uint32_t kind = 0; hour_ms >= begins[0] && hour_ms < begins[1] && kind < HELIO_BUDGET_KINDS; kind++)
+                add(&spending->charged[period][turn][kind], amounts[kind]);
         }
 }
 
-void core_budget_charge(helio_broker_core_t *self, const job_t *job, const helio_row_ledger_t *row)
-{
-    account_t *account = job->submission->class->account;
-    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = amount_of(row->gpu_ms),
-                               [HELIO_BUDGET_MONEY] = row->cost_micro_usd,
-                               [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
-    charge(self, &account->spends, row->hour_ms, amounts);
-    charge(self, &account->tenant->spends, row->hour_ms, amounts);
-}
-
-/*  Of a queue that is gone it is the tenant's alone. */
-void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *row)
+/*  Of a removed queue, it counts for the tenant alone. */
+static void charge_named(helio_broker_core_t *self, helio_text_t tenant_name, helio_text_t queue_name, int64_t at_ms,
+                         const int64_t *amounts)
 {
     tenant_t *tenant;
-    queue_t *queue = core_queue_find(self, row->queue);
-    HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, tenant);
+    queue_t *queue = core_queue_find(self, queue_name);
+    HASH_FIND(hh, self->tenants, tenant_name.data, tenant_name.size, tenant);
+    if (!tenant)
+        return;
+    charge(self, &tenant->spends, at_ms, amounts);
+    if (queue)
+        charge(self, &core_account_get(tenant, queue)->spends, at_ms, amounts);
+}
+
+void core_budget_charge(helio_broker_core_t *self, const helio_row_ledger_t *row)
+{
+    int sign = row->part == HELIO_LEDGER_REVERSAL ? -1 : 1;
+    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = sign * amount_of(row->gpu_ms),
+                               [HELIO_BUDGET_MONEY] = sign * row->cost_micro_usd,
+                               [HELIO_BUDGET_CARBON] = sign * amount_of(row->carbon_mg)};
+    charge_named(self, row->tenant, row->queue, row->hour_ms, amounts);
+}
+
+void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *row)
+{
     const int64_t amounts[] = {[HELIO_BUDGET_GPU] = amount_of(row->gpu_ms),
                                [HELIO_BUDGET_MONEY] = row->cost_micro_usd,
                                [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
-    if (!tenant)
-        return;
-    charge(self, &tenant->spends, row->day_ms, amounts);
-    if (queue)
-        charge(self, &core_account_get(tenant, queue)->spends, row->day_ms, amounts);
+    charge_named(self, row->tenant, row->queue, row->day_ms, amounts);
 }
 
 void core_budget_load_expected_use(helio_broker_core_t *self, const helio_row_expected_use_t *row)
@@ -231,7 +232,7 @@ void core_budget_load_expected_use(helio_broker_core_t *self, const helio_row_ex
         .expected_high_ms = row->expected_high_ms,
     };
     core_budget_place(self, job, &placement);
-    job->last->commitment.counted = false; /* when all is loaded */
+    job->last->commitment.counted = false; /* counted when everything is loaded */
 }
 
 /* ---- the clock ----------------------------------------------------------------------------------------- */
@@ -239,21 +240,21 @@ void core_budget_load_expected_use(helio_broker_core_t *self, const helio_row_ex
 static void roll_over_spending(spending_t *spending, uint32_t period, bool follows)
 {
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
-        int64_t *charged = spending->charged[period][BUDGET_PERIOD_THIS];
-        charged[kind] = follows ? spending->charged[period][BUDGET_PERIOD_NEXT][kind] : 0;
-        spending->charged[period][BUDGET_PERIOD_NEXT][kind] = 0;
+        int64_t *charged = spending->charged[period][BUDGET_TURN_THIS];
+        charged[kind] = follows ? spending->charged[period][BUDGET_TURN_NEXT][kind] : 0;
+        spending->charged[period][BUDGET_TURN_NEXT][kind] = 0;
     }
 }
 
 static void roll_over_period(helio_broker_core_t *self, uint32_t period)
 {
     int64_t *begins = self->calendar.begins[period], begin_ms = helio_period_begin(period, self->wall_ms);
-    if (begin_ms == begins[BUDGET_PERIOD_THIS])
+    if (begin_ms == begins[BUDGET_TURN_THIS])
         return;
-    bool follows = begin_ms == begins[BUDGET_PERIOD_NEXT];
-    begins[BUDGET_PERIOD_THIS] = begin_ms;
-    begins[BUDGET_PERIOD_NEXT] = helio_period_next(period, begin_ms);
-    begins[BUDGET_PERIODS] = helio_period_next(period, begins[BUDGET_PERIOD_NEXT]);
+    bool follows = begin_ms == begins[BUDGET_TURN_NEXT];
+    begins[BUDGET_TURN_THIS] = begin_ms;
+    begins[BUDGET_TURN_NEXT] = helio_period_next(period, begin_ms);
+    begins[BUDGET_TURNS] = helio_period_next(period, begins[BUDGET_TURN_NEXT]);
     for (tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next) {
         roll_over_spending(&tenant->spends, period, follows);
         for (account_t *account = tenant->accounts; account; account = account->hh.next)
@@ -261,31 +262,31 @@ static void roll_over_period(helio_broker_core_t *self, uint32_t period)
     }
 }
 
-/*  A clock that goes back ends no period, and begins none again. */
+/*  A clock that goes back ends no period, and does not begin one again. */
 void core_budgets_roll_over(helio_broker_core_t *self)
 {
     if (self->wall_ms < self->calendar.rollover_ms)
         return;
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
         roll_over_period(self, period);
-    self->calendar.rollover_ms = self->calendar.begins[HELIO_PERIOD_DAY][BUDGET_PERIOD_NEXT];
+    self->calendar.rollover_ms = self->calendar.begins[HELIO_PERIOD_DAY][BUDGET_TURN_NEXT];
     if (!self->loaded || !self->calendar.any)
         return;
     core_budgets_recount(self);
     core_capacity_changed(self);
 }
 
-/* ---- whether a start keeps them ------------------------------------------------------------------------ */
+/* ---- whether a start is within them ------------------------------------------------------------------------ */
 
-int64_t core_spending_left(const spending_t *spending, uint32_t kind, budget_period_t budget_period)
+int64_t core_spending_left(const spending_t *spending, uint32_t kind, budget_turn_t turn)
 {
     const helio_budget_t *budget = &spending->budgets[kind];
     int64_t left = budget->limit;
-    add(&left, -spending->charged[budget->period][budget_period][kind]);
+    add(&left, -spending->charged[budget->period][turn][kind]);
 #ifdef HELIO_MUTANT_running_not_committed
     return left;
 #endif
-    add(&left, -spending->committed[budget->period][budget_period][kind]);
+    add(&left, -spending->committed[budget->period][turn][kind]);
     return left;
 }
 
@@ -294,7 +295,7 @@ static void add_levels(const spending_t *spending, helio_broker_figures_t *figur
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any; kind++)
         if (spending->budgets[kind].period)
             figures->budgets[kind][helio_budget_level(spending->budgets[kind].limit,
-                                                      core_spending_left(spending, kind, BUDGET_PERIOD_THIS))]++;
+                                                      core_spending_left(spending, kind, BUDGET_TURN_THIS))]++;
 }
 
 void core_budgets_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)
@@ -325,13 +326,12 @@ static helio_spend_t spend_of_plan(const helio_plan_t *plan, const helio_transfe
 static helio_spend_t spend_of(const job_class_t *class, const option_t *option, const helio_plan_t *plan,
                               int64_t start_ms)
 {
-    return spend_of_plan(plan, &option->c.transfer, core_option_gpus(class, option), option->c.run_ms,
-                         start_ms);
+    return spend_of_plan(plan, &option->c.transfer, core_option_gpus(class, option), option->c.run_ms, start_ms);
 }
 
-/*  More than the whole of a period's, whenever it starts. */
-static bool is_too_much_alone(const helio_broker_core_t *self, const spending_t *spending,
-                              const helio_spend_t *spend, uint32_t kind)
+/*  It exceeds the limit of a whole period, whenever it starts. */
+static bool is_too_much_alone(const helio_broker_core_t *self, const spending_t *spending, const helio_spend_t *spend,
+                              uint32_t kind)
 {
     const int64_t *begins = self->calendar.begins[spending->budgets[kind].period];
     return helio_spend_densest(spend, kind, begins[1] - begins[0]) > spending->budgets[kind].limit;
@@ -346,10 +346,10 @@ static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, c
             continue;
         if (is_too_much_alone(self, spending, spend, kind))
             return 0;
-        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++) {
-            const int64_t *begins = &self->calendar.begins[period][budget_period];
+        for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
+            const int64_t *begins = &self->calendar.begins[period][turn];
             int64_t part = helio_spend_within(spend, kind, begins[0], begins[1]);
-            int64_t left = core_spending_left(spending, kind, budget_period);
+            int64_t left = core_spending_left(spending, kind, turn);
             if (part && left / part < (int64_t)most)
                 most = left < part ? 0 : (uint32_t)(left / part);
         }
@@ -367,8 +367,7 @@ uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, c
     return most;
 #endif
     int64_t start_ms = core_judged_ms(self, class);
-    helio_spend_t spend =
-        spend_of(class, option, plan, plan->start_ms > start_ms ? plan->start_ms : start_ms);
+    helio_spend_t spend = spend_of(class, option, plan, plan->start_ms > start_ms ? plan->start_ms : start_ms);
     most = room_in(self, &account->spends, &spend, most);
     return room_in(self, &account->tenant->spends, &spend, most);
 }
@@ -378,7 +377,7 @@ bool core_budget_allows(helio_broker_core_t *self, const job_class_t *class, con
     return core_budget_room(self, class, option, &option->c.now, 1) > 0;
 }
 
-/*  Which of them is kept last. */
+/*  Whether b would allow the start later than a. */
 static bool is_worse(const shortage_t *a, const shortage_t *b)
 {
     if (!b->of || a->alone != b->alone)
@@ -393,19 +392,19 @@ static void look_for_shortage(helio_broker_core_t *self, const spending_t *spend
         uint32_t period = spending->budgets[kind].period;
         const int64_t *begins = self->calendar.begins[period];
         bool alone = period && is_too_much_alone(self, spending, spend, kind);
-        for (uint32_t budget_period = 0; period && budget_period < BUDGET_PERIODS; budget_period++) {
-            int64_t part = helio_spend_within(spend, kind, begins[budget_period], begins[budget_period + 1]);
-            int64_t left = core_spending_left(spending, kind, budget_period);
+        for (uint32_t turn = 0; period && turn < BUDGET_TURNS; turn++) {
+            int64_t part = helio_spend_within(spend, kind, begins[turn], begins[turn + 1]);
+            int64_t left = core_spending_left(spending, kind, turn);
             if (!alone && (!part || part <= left))
                 continue;
-            shortage_t found = {
-                spending, of_queue, alone,
-                kind,     budget_period,    alone ? helio_spend_densest(spend, kind, begins[1] - begins[0]) : part,
-                0};
+            shortage_t found = {spending, of_queue,
+                                alone,    kind,
+                                turn,     alone ? helio_spend_densest(spend, kind, begins[1] - begins[0]) : part,
+                                0};
             if (!alone)
-                found.fits_ms = budget_period == BUDGET_PERIOD_THIS
-                                    ? helio_spend_fits_ms(spend, kind, left, begins[BUDGET_PERIOD_NEXT])
-                                    : begins[BUDGET_PERIODS];
+                found.fits_ms = turn == BUDGET_TURN_THIS
+                                    ? helio_spend_fits_ms(spend, kind, left, begins[BUDGET_TURN_NEXT])
+                                    : begins[BUDGET_TURNS];
             if (is_worse(&found, worst))
                 *worst = found;
         }
@@ -423,7 +422,7 @@ shortage_t core_budget_shortage(helio_broker_core_t *self, const job_class_t *cl
 }
 
 bool core_budget_allows_migration(helio_broker_core_t *self, const job_t *job, const helio_migration_t *migration,
-                             const helio_transfer_t *transfer, uint64_t gpus, shortage_t *ret_short)
+                                  const helio_transfer_t *transfer, uint64_t gpus, shortage_t *ret_short)
 {
     const account_t *account = job->submission->class->account;
     const helio_spend_t *own = &job->last->commitment.spend;
@@ -432,15 +431,14 @@ bool core_budget_allows_migration(helio_broker_core_t *self, const job_t *job, c
     for (uint32_t i = 0; i < 2 && job->last->commitment.counted; i++)
         for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spendings[i]->any; kind++) {
             uint32_t period = spendings[i]->budgets[kind].period;
-            for (uint32_t budget_period = 0; period && budget_period < BUDGET_PERIODS; budget_period++) {
-                const int64_t *begins = &self->calendar.begins[period][budget_period];
+            for (uint32_t turn = 0; period && turn < BUDGET_TURNS; turn++) {
+                const int64_t *begins = &self->calendar.begins[period][turn];
                 int64_t from_ms = begins[0] > self->wall_ms ? begins[0] : self->wall_ms;
                 int64_t more = helio_spend_within(&spend, kind, begins[0], begins[1]) -
                                helio_spend_within(own, kind, from_ms, begins[1]);
-                if (more <= 0 || more <= core_spending_left(spendings[i], kind, budget_period))
+                if (more <= 0 || more <= core_spending_left(spendings[i], kind, turn))
                     continue;
-                *ret_short = (shortage_t){
-                    .of = spendings[i], .of_queue = i, .kind = kind, .budget_period = budget_period, .needs = more};
+                *ret_short = (shortage_t){.of = spendings[i], .of_queue = i, .kind = kind, .turn = turn, .needs = more};
                 return false;
             }
         }
@@ -476,7 +474,7 @@ void core_budget_assign(helio_broker_core_t *self, tenant_t *tenant, queue_t *qu
             self->calendar.any = self->calendar.any || q->each_budgets[of].period;
 }
 
-/*  Of a tenant or queue that is gone, nothing. */
+/*  A row of a removed tenant or queue is ignored. */
 void core_budget_load(helio_broker_core_t *self, const helio_row_budget_t *row)
 {
     tenant_t *tenant;

@@ -1,4 +1,4 @@
-/*  catalogue.c -- where data lies, and the links between sites. */
+/*  catalogue.c -- which sites hold data, and the links between sites. */
 #include "broker/core/state/catalogue.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "federation/base/char.h"
 
 struct catalogue {
-    dataset_t *datasets; /* by prefix */
-    uint32_t of_size[HELIO_DATA_PREFIX_MAX + 1]; /* how many have a prefix of so many bytes */
-    uint32_t longest;                            /* of all prefixes that there ever were */
+    dataset_t *datasets;                         /* by prefix */
+    uint32_t of_size[HELIO_DATA_PREFIX_MAX + 1]; /* number of prefixes of this many bytes */
+    uint32_t longest;                            /* of all prefixes since the start */
     link_entry_t *links;
 };
 
@@ -65,8 +65,8 @@ void core_link_drop(helio_broker_core_t *self, link_entry_t *entry)
 
 /* ---- looking up ------------------------------------------------------------------------------------------ */
 
-/*  Users choose the URIs, up to hundreds of them with hundreds of slashes each: only where a prefix of the
- *  catalogue could end is it asked. */
+/*  Users choose the URIs, up to hundreds of them with hundreds of slashes each. So the table is searched only where a
+ *  prefix of the catalogue can end. */
 dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, helio_text_t tenant)
 {
     dataset_t *dataset = NULL;
@@ -75,7 +75,7 @@ dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, he
         if (self->catalogue->of_size[size]) {
             HASH_FIND(hh, self->catalogue->datasets, uri.data, size, dataset);
             if (dataset && dataset->tenant[0] && !helio_text_is(tenant, dataset->tenant))
-                dataset = NULL; /* nor does it learn that there is one */
+                dataset = NULL; /* and the tenant does not learn that it exists */
         }
     return dataset;
 }
@@ -99,7 +99,7 @@ link_entry_t *core_link_at(const helio_broker_core_t *self, helio_text_t from, h
     return entry;
 }
 
-/*  The most specific one: the pair, what leaves `from`, what comes to `to`, any. */
+/*  The most specific link: the pair, from `from` to any, from any to `to`, any to any. */
 const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *from, const char *to)
 {
     helio_text_t any = HELIO_TEXT("*"), a = helio_text_of(from), b = helio_text_of(to);
@@ -121,7 +121,7 @@ static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
     free(dataset);
 }
 
-/*  In place of what was said of the prefix before. Names are checked; one that is given twice counts once. */
+/*  Replaces the sites of the prefix. The names are checked already; a repeated one counts once. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
                              const helio_string_t *sites, uint32_t count)
 {

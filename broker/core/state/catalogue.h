@@ -1,4 +1,4 @@
-/*  catalogue.h -- where data lies, and the links between sites. */
+/*  catalogue.h -- which sites hold data, and the links between sites. */
 #ifndef HELIO_BROKER_CORE_STATE_CATALOGUE_H
 #define HELIO_BROKER_CORE_STATE_CATALOGUE_H
 
@@ -12,7 +12,7 @@
 
 struct dataset {
     char *prefix;
-    char tenant[33]; /* whose jobs find it there; "" = everybody's */
+    char tenant[33]; /* the tenant whose jobs can use it; "" = all tenants */
     char (*sites)[33];
     uint32_t site_count;
     UT_hash_handle hh;
@@ -31,23 +31,24 @@ struct link_entry {
 catalogue_t *core_catalogue_new(void);
 void core_catalogue_destroy(catalogue_t **self_p);
 
-dataset_t *core_dataset_find(const helio_broker_core_t *self, helio_text_t prefix); /* of exactly that prefix */
+dataset_t *core_dataset_find(const helio_broker_core_t *self, helio_text_t prefix); /* of exactly this prefix */
 uint32_t core_dataset_count(const helio_broker_core_t *self);
 uint32_t core_link_count(const helio_broker_core_t *self);
 void core_link_drop(helio_broker_core_t *self, link_entry_t *entry);
 void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row);
 void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row);
-/*  For a job of the tenant. NULL = not in the catalogue. */
+/*  The longest prefix of the URI that a job of the tenant can use. NULL = not in the catalogue. */
 dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, helio_text_t tenant);
+/*  Whether the site holds the data. */
 bool core_dataset_lies_at(const dataset_t *dataset, const char *site);
-/*  The most specific one: the pair, what leaves `from`, what comes to `to`, any; NULL = none. */
+/*  The most specific link: the pair, from `from` to any, from any to `to`, any to any. NULL = none. */
 const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *from, const char *to);
-/*  Of exactly that pair; NULL = none. */
+/*  The link of exactly this pair; NULL = none. */
 link_entry_t *core_link_at(const helio_broker_core_t *self, helio_text_t from, helio_text_t to);
-/*  In place of what was said of the prefix before; no sites: drops it. */
+/*  Replaces the sites of the prefix; no sites: removes it and returns NULL. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
                              const helio_string_t *sites, uint32_t count);
-/*  Made when new. */
+/*  Created when new. */
 link_entry_t *core_link_get(helio_broker_core_t *self, helio_text_t from, helio_text_t to);
 
 #endif

@@ -1,4 +1,4 @@
-/*  changes.c -- kinds of change after which classes that wait are asked again. */
+/*  changes.c -- the kinds of change after which waiting classes are asked again. */
 #include "broker/core/state/changes.h"
 
 #include "broker/core/state/core.h"

@@ -1,4 +1,4 @@
-/*  classes.c -- classes come with the first job that asks for what they stand for, and go with the last. */
+/*  classes.c -- a class is created with the first job that asks for it, and freed with the last. */
 #include "broker/core/state/classes.h"
 
 #include <assert.h>
@@ -13,35 +13,66 @@ static bool is_of(const job_class_t *class, const helio_requirement_t *want, int
     return class->priority == priority && helio_record_equal(&helio_requirement_type, &class->want, want);
 }
 
+job_class_t *core_class_find(const helio_broker_core_t *self, uint64_t id)
+{
+    job_class_t *class;
+    HASH_FIND(hh_id, self->classes_by_id, &id, sizeof id, class);
+    return class;
+}
+
+static uint64_t hash_of(const helio_broker_core_t *self, const helio_requirement_t *want, int32_t priority)
+{
+    uint64_t hash = helio_record_keyed_hash(&helio_requirement_type, want, &self->secret);
+    helio_hash_key_t chained = {{self->secret.words[0] ^ hash, self->secret.words[1]}};
+    return priority ? helio_keyed_hash(&chained, &priority, sizeof priority) : hash;
+}
+
 job_class_t *core_class_get(helio_broker_core_t *self, const helio_requirement_t *want, int32_t priority,
-                            tenant_t *tenant, queue_t *queue)
+                            tenant_t *tenant, queue_t *queue, uint64_t stored_id)
 {
     job_class_t *class = self->newest_class;
     if (class && is_of(class, want, priority)) {
         class->refs++;
         return class;
     }
-    uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED);
-    id = (priority ? helio_hash(id, &priority, sizeof priority) : id) >> 1; /* fits a bigint */
-    for (;; id++) { /* a collision of hashes takes the next free id */
-        HASH_FIND(hh, self->classes, &id, sizeof id, class);
+    uint64_t hash = hash_of(self, want, priority);
+    for (;; hash++) { /* if hashes collide, it gets the next free one */
+        HASH_FIND(hh, self->classes, &hash, sizeof hash, class);
         if (!class || is_of(class, want, priority))
             break;
     }
     if (!class) {
         class = helio_new(1, sizeof *class);
-        class->id = id;
+        class->hash = hash;
+        class->id = stored_id ? stored_id : hash >> 1; /* fits a bigint */
+        while (core_class_find(self, class->id))
+            class->id = (class->id + 1) & INT64_MAX;
         class->arena = helio_arena_new();
         class->queue = queue;
         class->account = core_account_get(tenant, queue);
         class->priority = priority;
         helio_record_copy(&helio_requirement_type, class->arena, want, &class->want);
         class->summary = helio_requirement_text(&class->want, class->arena);
-        HASH_ADD(hh, self->classes, id, sizeof class->id, class);
+        HASH_ADD(hh, self->classes, hash, sizeof class->hash, class);
+        HASH_ADD(hh_id, self->classes_by_id, id, sizeof class->id, class);
     }
     class->refs++;
     self->newest_class = class;
     return class;
+}
+
+static int by_age(const job_class_t *a, const job_class_t *b)
+{
+    int age = helio_uuid_compare(a->waiting->key.job, b->waiting->key.job);
+    return age ? age : (a->id > b->id) - (a->id < b->id);
+}
+
+/*  The priority of a job orders the jobs of one tenant in one queue only, because it is the tenant's own choice. */
+int core_class_by_place(const job_class_t *a, const job_class_t *b)
+{
+    if (a->account == b->account && a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return by_age(a, b);
 }
 
 void core_class_unref(helio_broker_core_t *self, job_class_t *class)
@@ -52,10 +83,30 @@ void core_class_unref(helio_broker_core_t *self, job_class_t *class)
     if (self->newest_class == class)
         self->newest_class = NULL;
     HASH_DEL(self->classes, class);
+    HASH_DELETE(hh_id, self->classes_by_id, class);
     self->moments->class_gone(self, class);
     free(class->options);
     free(class->targets);
     free(class->why);
     helio_arena_destroy(&class->arena);
     free(class);
+}
+
+bool core_class_doubts(const job_class_t *class, const pool_t *pool, int64_t now_ms)
+{
+    for (uint32_t i = 0; i < CLASS_DOUBTS_MAX; i++)
+        if (class->doubts[i].pool == pool && now_ms < class->doubts[i].until_ms)
+            return true;
+    return false;
+}
+
+void core_class_doubt(job_class_t *class, const pool_t *pool, int64_t until_ms)
+{
+    for (uint32_t i = 0; i < CLASS_DOUBTS_MAX; i++)
+        if (class->doubts[i].pool == pool) {
+            class->doubts[i].until_ms = until_ms;
+            return;
+        }
+    class->doubts[class->next_doubt] = (doubt_t){pool, until_ms};
+    class->next_doubt = (class->next_doubt + 1) % CLASS_DOUBTS_MAX;
 }

@@ -1,4 +1,4 @@
-/*  dispatch.c -- what a site is told: to run a job, to stop one. */
+/*  dispatch.c -- instructions to a site: to run a job, and to stop one. */
 #include "broker/core/state/dispatch.h"
 
 #include "broker/core/state/core.h"
@@ -11,7 +11,7 @@ void core_order(helio_broker_core_t *self, job_t *job)
 {
     site_t *site = job->site;
     if (!site->peer || !site->inventory_closed)
-        return; /* the close of the next inventory sends it */
+        return; /* it is sent when the next inventory closes */
     const submission_t *submission = job->submission;
     const helio_requirement_t *want = &submission->class->want;
     job->dispatch_seq = ++site->dispatch_seq;
@@ -40,14 +40,21 @@ void core_order(helio_broker_core_t *self, job_t *job)
     core_emit(self, HELIO_BROKER_FX_ORDER, &fx);
 }
 
-enum { STOP_REASON_MAX = 64 }; /* bytes that the message holds; the transition has it in full */
+void core_order_again(helio_broker_core_t *self, job_t *job)
+{
+    job->site->unanswered -= job->site->unanswered > 0; /* it is counted once */
+    core_order(self, job);
+}
+
+enum { STOP_REASON_MAX = 64 }; /* bytes of the message; the transition has the whole text */
 
 void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const helio_details_t *reason)
 {
     if (!job->site->peer || !job->site->inventory_closed)
-        return; /* the close of the next inventory says it again */
-    const char *sentences = helio_arena_string(self->effects->arena, helio_sentences_text(reason, self->effects->arena));
-    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, core_text_cut(sentences, STOP_REASON_MAX),
-                                            HELIO_CAUSE_STOPPED}};
+        return; /* it is sent when the next inventory closes */
+    const char *sentences =
+        helio_arena_string(self->effects->arena, helio_sentences_text(reason, self->effects->arena));
+    helio_fx_stop_t fx = {job->site->peer,
+                          {job->key, job->epoch, mode, core_text_cut(sentences, STOP_REASON_MAX), HELIO_CAUSE_STOPPED}};
     core_emit(self, HELIO_BROKER_FX_STOP, &fx);
 }

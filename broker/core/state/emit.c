@@ -1,4 +1,4 @@
-/*  emit.c -- how effects leave the core. */
+/*  emit.c -- how effects leave the core, and how its texts are made. */
 #include "broker/core/state/emit.h"
 
 #include <stdarg.h>
@@ -23,14 +23,14 @@ helio_text_t core_text_cut(const char *text, uint32_t max)
     return (helio_text_t){text, max};
 }
 
-bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, int64_t ahead_ms)
+bool core_time_is_plausible(const helio_broker_core_t *self, int64_t least_ms, int64_t wall_ms, int64_t ahead_ms)
 {
-    return wall_ms > 0 && wall_ms <= self->wall_ms + ahead_ms;
+    return wall_ms >= least_ms && wall_ms <= self->wall_ms + ahead_ms;
 }
 
 const char *core_printf(helio_broker_core_t *self, const char *format, ...)
 {
-    char text[516]; /* a few more, so that the cut sees whether a character ends at the bound */
+    char text[516]; /* a few more than the bound, so that the cut sees whether a character ends there */
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
@@ -55,6 +55,14 @@ void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_rea
     core_reply_details(self, call, rc, reason, core_why(self, detail));
 }
 
+void core_reply_nothing_stored(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason,
+                               helio_detail_t fault)
+{
+    helio_details_t details = core_why(self, fault);
+    core_why_add(self, &details, HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
+    core_reply_details(self, call, rc, reason, details);
+}
+
 helio_detail_t core_out_of_range(helio_broker_core_t *self, const char *field, int64_t least, int64_t most,
                                  const char *unit)
 {
@@ -62,12 +70,18 @@ helio_detail_t core_out_of_range(helio_broker_core_t *self, const char *field, i
                        helio_value_number(most * 1000), helio_value_string(unit));
 }
 
-void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,
+helio_detail_t core_input_invalid(helio_broker_core_t *self, const char *field, const char *problem)
+{
+    return CORE_DETAIL(self, HELIO_DETAIL_INPUT_INVALID, helio_value_string(field), helio_value_string(problem),
+                       helio_value_string(""));
+}
+
+void core_audit(helio_broker_core_t *self, helio_text_t actor, const char *action, helio_text_t object,
                 helio_text_t detail)
 {
     helio_row_audit_t row = {
         .at_ms = self->wall_ms,
-        .actor = user,
+        .actor = actor,
         .action = helio_text_of(action),
         .object = object,
         .detail = detail,
@@ -75,7 +89,7 @@ void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action
     core_emit(self, HELIO_BROKER_FX_ROW_AUDIT, &row);
 }
 
-const char *core_actor(helio_broker_core_t *self, helio_text_t user)
+const char *core_actor(helio_broker_core_t *self, helio_text_t principal)
 {
-    return core_printf(self, "user:%.*s", HELIO_TEXT_ARGS(user));
+    return core_printf(self, "%.*s", HELIO_TEXT_ARGS(principal));
 }

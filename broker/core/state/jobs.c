@@ -1,4 +1,4 @@
-/*  jobs.c -- jobs, what they share, the classes they wait in, and the one place where a state changes. */
+/*  jobs.c -- jobs, the classes that they wait in, and the only place where a state changes. */
 #include "broker/core/state/jobs.h"
 
 #include <assert.h>
@@ -7,15 +7,17 @@
 
 #include "broker/core/state/changes.h"
 #include "broker/core/state/classes.h"
+#include "broker/core/state/copies.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/lines.h"
 #include "broker/core/state/moments.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/why.h"
 
-/*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the
- *  eighteen bits of a count follow. They get neighbouring buckets too, so that a burst of a thousand goes through
- *  memory in order. */
+/*  Jobs that arrive together have neighbouring ids (next_id): the first six bytes are their millisecond, then come
+ *  eighteen bits of a counter. They get neighbouring buckets, so that a burst of a thousand goes through memory in
+ *  order. */
 static unsigned hash_of(helio_job_key_t key)
 {
     const uint8_t *b = key.job.bytes;
@@ -47,26 +49,6 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     return job;
 }
 
-void core_job_feed(helio_broker_core_t *self, submission_t *submission)
-{
-#ifndef HELIO_MUTANT_dependency_ignored
-    if (submission->hold)
-        return;
-#endif
-    uint32_t limit = submission->tasks_at_once;
-    while (submission->throttled && (!limit || submission->fed_tasks < limit)) {
-        job_t *job = submission->throttled;
-        DL_DELETE(submission->throttled, job);
-        job->fed = true;
-        submission->fed_tasks++;
-        job->ready_ms = self->loaded ? self->wall_ms : submission->row.submitted_ms;
-        DL_APPEND(submission->class->waiting, job);
-        submission->class->waiting_count++;
-    }
-    submission->class->blocked_at = 0;
-    core_round_due(self);
-}
-
 static void unfeed(job_t *job)
 {
     if (job->fed)
@@ -80,8 +62,8 @@ int core_job_by_age(const job_t *a, const job_t *b)
     return order ? order : (a->key.task > b->key.task) - (a->key.task < b->key.task);
 }
 
-/*  Among those that came back before it, by age: a new leader would line them up alike. When a site is lost its jobs
- *  come back one after another, oldest first; so the search begins at the last one. */
+/*  Among the returned jobs the order is by age, as a new leader would build it. When a site is lost, its jobs come back
+ *  one after another, oldest first, so the search begins at the last returned one. */
 static void requeue_returned(job_class_t *class, job_t *job)
 {
     job_t *at = class->waiting;
@@ -97,20 +79,60 @@ static void requeue_returned(job_class_t *class, job_t *job)
     class->returned = job;
 }
 
-/*  first: it was placed before and keeps its turn. */
+static void feed_one(helio_broker_core_t *self, submission_t *submission, job_t *job)
+{
+    DL_DELETE(submission->throttled, job);
+    job->fed = true;
+    submission->fed_tasks++;
+    job->ready_ms = self->loaded ? self->wall_ms : submission->row.submitted_ms;
+    if (job->kept_back) { /* it has its place among younger jobs */
+        requeue_returned(submission->class, job);
+    } else {
+        DL_APPEND(submission->class->waiting, job);
+        submission->class->waiting_count++;
+    }
+    job->kept_back = false;
+}
+
+void core_job_feed(helio_broker_core_t *self, submission_t *submission)
+{
+#ifndef HELIO_MUTANT_dependency_ignored
+    if (submission->hold)
+        return;
+#endif
+    if (core_submission_is_kept_back(self, submission))
+        return;
+    uint32_t limit = submission->tasks_at_once;
+    job_t *job, *next;
+    DL_FOREACH_SAFE(submission->throttled, job, next)
+    {
+        if (limit && submission->fed_tasks >= limit)
+            break;
+        if (!job->kept_back || !core_job_is_kept_back(self, job))
+            feed_one(self, submission, job);
+    }
+    submission->class->blocked_at = 0;
+    core_class_queue_changed(self, submission->class);
+    core_round_due(self);
+}
+
+/*  first: it was placed before, and keeps its place in the queue. */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
 {
     submission_t *submission = job->submission;
-    if (first && job->fed)
+    job->kept_back = core_job_is_kept_back(self, job);
+    if (first && job->fed && !job->kept_back) {
         requeue_returned(submission->class, job);
-    else
+    } else {
+        unfeed(job);
         DL_APPEND(submission->throttled, job);
+    }
     core_job_feed(self, submission);
 }
 
 void core_job_set_why(job_t *job, const helio_details_t *why)
 {
-    helio_details_t *before = job->why; /* which may be what is copied */
+    helio_details_t *before = job->why; /* this can be the details that are copied */
     job->why = core_why_keep(why);
     free(before);
 }
@@ -121,6 +143,11 @@ void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
         job->last = helio_new(1, sizeof *job->last);
     (void)helio_text_copy(site, job->last->site, sizeof job->last->site);
     (void)helio_text_copy(pool, job->last->pool, sizeof job->last->pool);
+}
+
+bool core_job_is_doubted(const job_t *job)
+{
+    return job->state == HELIO_JOB_SUSPECT && core_why_has(job->why, HELIO_DETAIL_SITE_MEMORY_LOST);
 }
 
 uint32_t core_job_gpus(const job_t *job)
@@ -164,7 +191,7 @@ static void leave_site(job_t *job)
     job->dispatch_seq = 0;
 }
 
-static void leave_queue(job_t *job)
+static void leave_queue(helio_broker_core_t *self, job_t *job)
 {
     job_class_t *class = job->submission->class;
     if (class->returned == job)
@@ -172,9 +199,25 @@ static void leave_queue(job_t *job)
     if (job->fed) {
         DL_DELETE(class->waiting, job);
         class->waiting_count--;
+        core_class_queue_changed(self, class);
     } else {
         DL_DELETE(job->submission->throttled, job);
     }
+}
+
+void core_job_keep_back(helio_broker_core_t *self, job_t *job)
+{
+    submission_t *submission = job->submission;
+    if (job->state != HELIO_JOB_QUEUED || job->kept_back || !core_job_is_kept_back(self, job))
+        return;
+    job->kept_back = true;
+    if (!job->fed)
+        return; /* it waits for its dependency hold or throttle */
+    leave_queue(self, job);
+    unfeed(job);
+    DL_APPEND(submission->throttled, job);
+    self->moments->job_left_queue(self, submission->class);
+    core_job_feed(self, submission); /* another task can take its place */
 }
 
 job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at)
@@ -191,7 +234,7 @@ job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submi
     return NULL;
 }
 
-/*  As a new leader would line them up: who waits longer stands before them. */
+/*  The order that a new leader would build: older jobs are ahead. */
 static void insert_by_age(job_class_t *class, job_t *queued)
 {
     job_t *job, *next, *at = class->waiting;
@@ -209,17 +252,17 @@ static void insert_by_age(job_class_t *class, job_t *queued)
 }
 
 void core_submission_reclass(helio_broker_core_t *self, submission_t *submission, const helio_requirement_t *want,
-                             int32_t priority, queue_t *queue)
+                             int32_t priority, queue_t *queue, uint64_t stored_id)
 {
-    job_class_t *before = submission->class,
-                *class = core_class_get(self, want, priority, submission->tenant, queue);
+    job_class_t *before = submission->class;
+    job_class_t *class = core_class_get(self, want, priority, submission->tenant, queue, stored_id);
     job_t *queued = NULL, *job;
     assert(!self->retired);
     for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
         assert(queue == submission->queue || !job->site);
         if (job->state != HELIO_JOB_QUEUED || !job->fed)
             continue;
-        leave_queue(job);
+        leave_queue(self, job);
         DL_APPEND(queued, job);
         self->moments->job_left_queue(self, before);
     }
@@ -229,8 +272,9 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
     submission->row.queue = helio_text_of(queue->name);
     submission->class = class;
     insert_by_age(class, queued);
+    core_class_queue_changed(self, class);
     self->retired = before;
-    core_capacity_changed(self); /* who goes before whom has changed: everybody is asked again */
+    core_capacity_changed(self); /* the scheduling order has changed, so all classes are asked again */
 }
 
 static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, helio_details_t why,
@@ -264,7 +308,8 @@ void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, h
     if (left_site)
         leave_site(job);
     if (from == HELIO_JOB_QUEUED)
-        leave_queue(job);
+        leave_queue(self, job);
+    job->kept_back = false;
     if (terminal || to == HELIO_JOB_HELD)
         unfeed(job);
     job->state = to;
@@ -272,6 +317,8 @@ void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, h
         job->intent = HELIO_INTENT_NONE;
     if (to == HELIO_JOB_QUEUED && from >= HELIO_JOB_RUNNING)
         job->ready_ms = self->wall_ms;
+    if (to == HELIO_JOB_SUSPECT && from != HELIO_JOB_SUSPECT)
+        job->suspect_ms = self->wall_ms;
     if (to == HELIO_JOB_QUEUED)
         core_job_enqueue(self, job, true);
     if (to == HELIO_JOB_HELD)
@@ -300,10 +347,8 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .attempts = job->attempts,
         .failures = job->failures,
         .site_failures = job->site_failures,
-        .site = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_site(job)))
-                       : (helio_text_t){0},
-        .pool = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_pool(job)))
-                       : (helio_text_t){0},
+        .site = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_site(job))) : (helio_text_t){0},
+        .pool = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_pool(job))) : (helio_text_t){0},
         .why = core_why_kept(self, job->why),
         .started_ms = job->started_ms,
         .finished_ms = helio_job_state_is_terminal(job->state) ? job->finished_ms : 0,
@@ -313,15 +358,16 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .energy_j = job->used.energy_j,
         .carbon_mg = job->used.carbon_mg,
         .units_done = job->units_done,
-        .at_ms = self->wall_ms,
+        .at_ms = job->state == HELIO_JOB_SUSPECT ? job->suspect_ms : self->wall_ms,
         .preemptions = job->preemptions,
         .saved_ms = job->saved_ms,
         .migrations = job->migrations,
+        .losses = job->losses,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }
 
-/*  What the effects of this step still point into is freed when the next one begins. */
+/*  Effects of this step still point into it, so it is freed when the next step begins. */
 static void submission_bury(helio_broker_core_t *self, submission_t *submission)
 {
     core_array_drop(self, submission->row.job);
@@ -354,6 +400,7 @@ void core_job_forget(helio_broker_core_t *self, job_t *job)
     if (submission->throttled && !last)
         core_job_feed(self, submission);
     self->moments->job_forgotten(self, job);
+    core_copies_forget(self, job);
     free(job->why);
     free(job->last);
     free(job);
@@ -380,7 +427,7 @@ void core_jobs_free(helio_broker_core_t *self)
     {
         bool waited = job->state == HELIO_JOB_QUEUED && job->fed;
         if (job->state == HELIO_JOB_QUEUED)
-            leave_queue(job);
+            leave_queue(self, job);
         if (waited)
             self->moments->job_left_queue(self, job->submission->class);
         core_job_forget(self, job);
@@ -388,15 +435,13 @@ void core_jobs_free(helio_broker_core_t *self)
     core_jobs_reap(self);
 }
 
-enum { OVERDUE_MS = 60000 }; /* past its limit and not over: it is being stopped */
-
-/*  By its limit. What it said of an earlier attempt's begin is not this one's. */
+/*  By the time limit. A start time of an earlier attempt does not count. */
 int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job)
 {
     bool begun = job->started_ms && job->started_ms < self->wall_ms && job->state >= HELIO_JOB_RUNNING;
     int64_t begin = begun ? job->started_ms : self->wall_ms;
     int64_t end = begin + (int64_t)job->submission->row.time_limit_ms;
-    return end > self->wall_ms ? end : self->wall_ms + OVERDUE_MS;
+    return end > self->wall_ms ? end : self->wall_ms + CORE_JOB_OVERDUE_MS;
 }
 
 uint32_t core_migration_target_gpus(const job_t *job, uint32_t gpus_per_node)

@@ -13,19 +13,37 @@
 #include "federation/policy/transfer.h"
 #include "federation/reason/detail.h"
 
-/*  Where a job was placed last, by name: the pool may be gone. Not part of the job, which may wait long
- * before it has one. least: where it could have started first, when it was first placed. */
-typedef struct place_name {
+/*  What the broker has seen of the run of the latest placement, by a clock that nobody sets. The wall clock is read
+ *  once, when the broker learns of the run: only it tells how long the run had lasted by then. */
+typedef struct observed_run {
+    uint32_t epoch;   /* of the attempt that was seen running; 0 = none */
+    uint64_t session; /* the last session in which its site had it; 0 = one with a former leader */
+    int64_t from_ms;  /* when the broker learned that it runs */
+    int64_t from_wall_ms;
+    int64_t alive_ms; /* the last proof of life in an earlier session, if it outlived one */
+    bool outlived;
+    int64_t suspended_ms;    /* sum of its suspensions that are over */
+    int64_t suspended_at_ms; /* the present one; 0 = it is not suspended */
+} observed_run_t;
+
+/*  Where a job was placed last, by name, because the pool can be gone. A struct of its own, because most waiting jobs
+ *  have never been placed. earliest: the earliest-start baseline of its first placement. */
+typedef struct last_placement {
     char site[33];
     char pool[33];
     uint32_t gpus; /* that its tenant is charged with now; 0 = none */
     uint32_t weight_milli;
     char earliest_pool[33];
-    site_t *earliest; /* NULL = not known */
+    site_t *earliest; /* NULL = unknown */
     int64_t earliest_ms;
-    helio_transfer_t transfer; /* of its data there, charged when the attempt has ended */
+    int64_t placed_ms;         /* by the clock that nobody sets; 0 = by a former leader */
+    helio_transfer_t transfer; /* of its data there; charged when the attempt has ended */
     commitment_t commitment;
-} place_name_t;
+    observed_run_t run;
+    int64_t end_key; /* its place among the ends of its pool: holds/expected_ends.c */
+    uint32_t end_tier;
+    bool end_begun;
+} last_placement_t;
 
 struct job {
     helio_job_key_t key;
@@ -40,60 +58,73 @@ struct job {
     int32_t exit_code;
     int64_t started_ms;
     int64_t finished_ms;
-    int64_t ready_ms; /* wall clock: since when it stands in line; after a takeover, its submission */
+    int64_t ready_ms;   /* wall clock: when it entered its queue; after a takeover, its submission */
+    int64_t suspect_ms; /* wall clock: when it became suspect, if it is; its row is dated so until it is so no more */
     helio_account_t used;
     uint64_t units_done;
-    uint64_t saved_ms; /* of what its attempts ran, what need not run again; at most its time limit */
-    site_t *site; /* while live */
+    uint64_t saved_ms; /* run time whose work is saved; at most its time limit */
+    site_t *site;      /* while live */
     pool_t *pool;
-    uint32_t gpus_per_node; /* of the current placement */
-    uint64_t dispatch_seq;  /* 0 = not instructed in this session */
-    uint64_t inventory;     /* session in whose inventory it was seen */
-    bool counted;           /* its capacity is deducted from pool.free */
-    bool ran;               /* some epoch ran: HELIO_RESUME */
-    bool fed;               /* past its array's throttle */
-    bool dirty;             /* its row must be written at the end of the step */
-    bool leaving;           /* counted in its tenant's leaving_gpus */
-    bool migrating;            /* told to leave for a better site */
-    uint8_t migrations;          /* how often it was */
-    migrant_t *migrant;         /* of one that may be moved, from when it first runs; NULL = none */
-    uint8_t preemptions;      /* how often it was preempted for other tenants' work */
-    preemption_t *preemption;   /* whose room it makes; NULL = nobody's */
-    helio_details_t *why; /* of the last change of state; NULL = none */
-    place_name_t *last;           /* of the latest placement; NULL = never placed */
-    job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
+    uint32_t gpus_per_node;   /* of the current placement */
+    uint64_t dispatch_seq;    /* 0 = not instructed in this session */
+    uint64_t inventory;       /* session whose inventory listed it */
+    bool counted;             /* its capacity is deducted from pool.free */
+    bool ran;                 /* some epoch ran: HELIO_RESUME */
+    bool fed;                 /* past its array's throttle */
+    bool kept_back;           /* queued, but not in its class: a copy of it may run (copies.h) */
+    bool dirty;               /* its row must be written at the end of the step */
+    bool stop_seen;           /* it was stopping when unanswered instructions were last looked for */
+    bool leaving;             /* counted in its tenant's leaving_gpus */
+    bool migrating;           /* told to stop for a migration */
+    uint8_t migrations;       /* how often it was */
+    migrant_t *migrant;       /* of a job that can migrate, from its first run on; NULL = none */
+    uint8_t losses;           /* attempts that were given up because their site was lost */
+    uint8_t preemptions;      /* how often it was preempted for work of other tenants */
+    preemption_t *preemption; /* the preemption that it is a victim of; NULL = none */
+    helio_details_t *why;     /* of the last change of state; NULL = none */
+    last_placement_t *last;   /* of the latest placement; NULL = never placed */
+    copy_t *copies;           /* of it, which sites have listed: copies.h */
+    job_t *prev, *next;       /* in class->waiting, submission->throttled or site->live */
     job_t *dirty_next;
     job_t *ended_next;
     UT_hash_handle hh;
 };
 
-/*  Its open tasks, in order: NULL = that was the last. *at begins with 0. */
+/*  Walks the open tasks in order; NULL after the last. *at must be 0 at first. */
 job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at);
+/*  NULL: no such open job. */
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
-/*  Its tasks, wherever they are, are of another class from now on, perhaps in another queue: those in line stand there
- *  by age. Where the queue changes, no task may be at a site. */
+/*  Gives the tasks, wherever they are, another class, perhaps in another queue. Queued tasks are ordered by age there.
+ *  If the queue changes, no task may be at a site. stored_id: core_class_get. */
 void core_submission_reclass(helio_broker_core_t *self, submission_t *submission, const helio_requirement_t *want,
-                             int32_t priority, queue_t *queue);
+                             int32_t priority, queue_t *queue, uint64_t stored_id);
+/*  A queued job of the submission; task: HELIO_NO_TASK without an array. It is not in its class's queue yet. */
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
 int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
-void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as many as gate and throttle let through */
-/*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
- *  dirty. A terminal job is freed at the end of the step. */
+/*  Enqueues as many tasks as dependency hold and throttle let through, and no copies keep back (copies.h). */
+void core_job_feed(helio_broker_core_t *self, submission_t *submission);
+/*  What keeps jobs back has changed for this one: it leaves its class's queue, if it is in it and may no longer
+ *  start. */
+void core_job_keep_back(helio_broker_core_t *self, job_t *job);
+/*  The only place where a state changes: checks the edge, updates lists and counts, writes the transition, marks the
+ *  row dirty. A terminal job is freed at the end of the step. */
 void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, helio_details_t why, const char *actor);
-void core_job_set_why(job_t *job, const helio_details_t *why); /* keeps a copy, which its row shows */
+void core_job_set_why(job_t *job, const helio_details_t *why); /* copies; its row shows it */
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
-uint32_t core_job_gpus(const job_t *job); /* at the latest placement, on all its nodes */
+bool core_job_is_doubted(const job_t *job);  /* suspect because its site's agent lost its memory */
+uint32_t core_job_gpus(const job_t *job);    /* of the latest placement, on all its nodes */
 const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */
 const char *core_job_pool(const job_t *job);
 void core_job_mark_dirty(helio_broker_core_t *self, job_t *job);
-void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
-void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */
-void core_jobs_reap(helio_broker_core_t *self); /* begin of a step */
+void core_job_forget(helio_broker_core_t *self, job_t *job); /* it is over: writes nothing */
+void core_jobs_flush(helio_broker_core_t *self);             /* end of a step: writes dirty jobs, frees terminal ones */
+void core_jobs_reap(helio_broker_core_t *self); /* at the start of a step: frees what the last effects pointed into */
 void core_jobs_free(helio_broker_core_t *self);
 uint32_t core_migration_target_gpus(const job_t *job,
-                                    uint32_t gpus_per_node); /* of all its nodes, were they such ones */
-/*  When a job that is at a site is over at the latest, by its limit. */
+                                    uint32_t gpus_per_node); /* of all its nodes, if they had this many each */
+enum { CORE_JOB_OVERDUE_MS = 60000 };                        /* past its limit and not over: it is being stopped */
+/*  Wall clock: when a job at a site is over at the latest, by its time limit. */
 int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job);
 
 #endif

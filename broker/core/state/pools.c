@@ -1,8 +1,7 @@
-/*  pools.c -- what is free at a site, by counts of nodes: the last summary, less what was placed since.
+/*  pools.c -- what is free at a site, as counts of nodes: the last summary, less what was placed since.
  *
- *  Assume and deduct: a placement is taken off at once. A summary says up to which dispatch it has seen, so that what
- *  it contains is not counted twice and what it cannot know yet is taken off again.
- */
+ *  A placement is deducted at once. A summary has the number of the last dispatch that it includes. So placements up to
+ *  there are not counted twice, and later ones are deducted again. */
 #include "broker/core/state/pools.h"
 
 #include <math.h>
@@ -53,7 +52,7 @@ bool core_room_fits(const pool_t *pool, const free_nodes_t *free_now, uint32_t n
            (!bounded_by_memory(pool) || free_now->memory_bytes >= memory_bytes * nodes);
 }
 
-/*  Best fit: nodes with the fewest free GPUs that still hold `gpus`. All or nothing. */
+/*  Best fit: the nodes with the fewest free GPUs that still have `gpus`. All or nothing. */
 bool core_room_take(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
                     uint64_t memory_bytes)
 {
@@ -74,7 +73,19 @@ bool core_room_take(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, 
     return true;
 }
 
-/*  Which node becomes free is not known here: the fullest one that can have held it is assumed, and the next summary
+/*  For GPUs that no single node can have held by these counts, which are a guess after many returns: nodes give them
+ *  back one by one, so that none is lost. When all jobs of a pool are over, all its nodes are whole. */
+static void give_in_parts(const pool_t *pool, free_nodes_t *free_now, uint64_t gpus)
+{
+    for (uint32_t k = 0; k < pool->info.gpus_per_node && gpus; k++) {
+        uint32_t n = free_now->by_gpus[k] < gpus ? free_now->by_gpus[k] : (uint32_t)gpus;
+        free_now->by_gpus[k] -= n;
+        free_now->by_gpus[k + 1] += n;
+        gpus -= n;
+    }
+}
+
+/*  Which node becomes free is unknown here. The fullest node that can have held it is assumed, and the next summary
  *  corrects it. */
 void core_room_give(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
                     uint64_t memory_bytes)
@@ -86,6 +97,7 @@ void core_room_give(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, 
         free_now->by_gpus[k + gpus] += n;
         left -= n;
     }
+    give_in_parts(pool, free_now, (uint64_t)left * gpus);
     free_now->cpus += bounded_by_cpus(pool) ? cpus * nodes : 0;
     free_now->memory_bytes += bounded_by_memory(pool) ? memory_bytes * nodes : 0;
 }
@@ -109,7 +121,7 @@ void core_room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requ
 
 void core_room_return(const pool_t *pool, free_nodes_t *free_now, const room_t *room)
 {
-    for (uint32_t gpus = HELIO_JOB_GPUS_PER_NODE_MAX; gpus > 0; gpus--)
+    for (uint32_t gpus = pool->info.gpus_per_node; gpus > 0; gpus--) /* a larger job can have held none of its nodes */
         if (room->nodes_by_gpus[gpus])
             core_room_give(pool, free_now, room->nodes_by_gpus[gpus], gpus, 0, 0);
     free_now->cpus += pool->info.cpus_per_node ? room->cpus : 0;

@@ -19,7 +19,7 @@ uint64_t core_preempt_lost_ms(const helio_broker_core_t *self, const job_t *job)
     const submission_t *submission = job->submission;
     bool signalled = submission->signalled && core_preempt_tier(job) != HELIO_TIER_BEST_EFFORT;
     return helio_preempt_lost_ms(core_preempt_ran_ms(self, job), submission->checkpoint_every_ms, signalled,
-                               submission->grace_ms);
+                                 submission->grace_ms);
 }
 
 bool core_preempt_is_immune(const job_t *job)
@@ -37,7 +37,7 @@ bool core_preempt_can(const helio_broker_core_t *self, const job_t *job, bool pr
 
 helio_stop_mode_t core_preempt_mode(const job_t *job)
 {
-    bool saves = job->migrating && job->submission->signalled; /* nobody waits for its place: it may save */
+    bool saves = job->migrating && job->submission->signalled; /* a migration: no job waits for its GPUs */
     bool kill = job->intent == HELIO_INTENT_PREEMPT && core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !saves;
     return kill ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;
 }

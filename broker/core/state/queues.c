@@ -1,13 +1,12 @@
-/*  queues.c -- queues, and what their priority is now, and where.
+/*  queues.c -- queues, and the priority that each has now, and where.
  *
- *  A queue has a priority, and rules that give it another one for sites of a region, or everywhere: at the
- * hours of a schedule in local time, or until a time. Of the rules that hold for a site one counts: a
- * temporary one before a schedule, then that of a region before that of everywhere, then the one that was set
- * last. Rounds only read what holds now; that changes at the clock (core_queue_rules_recheck).
+ *  A queue has a priority, and rules that give it another one for the sites of a region or everywhere: in the hours of
+ *  a schedule in local time, or until a time. If several rules apply at a site, one counts: a temporary rule before a
+ *  schedule, then one of a region before one for everywhere, then the one that was set last. Rounds only read what
+ *  applies now; core_queue_rules_recheck changes it.
  *
- *  Zone data comes with the event that sets a rule and stays in its row. So the core needs no files, a replay
- * decides alike, and a new leader on another machine does too.
- */
+ *  The data of a time zone comes with the event that sets a rule, and stays in the rule's row. So the core needs no
+ *  files, and a replay or a leader on another machine decides alike. */
 #include "broker/core/state/queues.h"
 
 #include <stdlib.h>
@@ -20,9 +19,7 @@
 #include "broker/core/state/emit.h"
 #include "federation/base/clock.h"
 
-enum {
-    RULES_AHEAD_MS = 8 * 24 * 3600 * 1000
-}; /* every schedule begins or ends within a week, or never does */
+enum { RULES_AHEAD_MS = 8 * 24 * 3600 * 1000 }; /* a schedule begins or ends within a week, or never */
 
 queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name)
 {
@@ -39,8 +36,8 @@ uint32_t core_queue_priority_at(const queue_t *queue, helio_text_t region)
     return queue->priority;
 }
 
-/*  Levels are those of rules up to the first that holds everywhere, and the queue's own where there is none.
- */
+/*  The levels are the priorities of the rules, up to the first that applies everywhere; without such a rule also the
+ *  queue's own. */
 bool core_queue_below(const queue_t *queue, uint32_t priority_level, uint32_t *ret_level)
 {
     bool found = false;
@@ -63,9 +60,7 @@ uint32_t core_queue_top(const queue_t *queue)
     return top;
 }
 
-/* ---- rules at the clock
- * ------------------------------------------------------------------------------------
- */
+/* ---- checking rules ---------------------------------------------------------------------------------------- */
 
 int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b)
 {
@@ -81,8 +76,7 @@ int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b)
     return order ? order : strcmp(a->zone, b->zone);
 }
 
-void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule,
-                       bool removed)
+void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule, bool removed)
 {
     helio_arena_t *arena = self->effects->arena;
     helio_row_queue_rule_t row = {
@@ -100,7 +94,7 @@ void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, cons
     core_emit(self, HELIO_BROKER_FX_ROW_QUEUE_RULE, &row);
 }
 
-/*  Whether it holds now, and when that may change. */
+/*  Whether it applies now. Sets the time at which that can change. */
 bool core_queue_rule_holds(helio_broker_core_t *self, queue_rule_t *rule)
 {
     if (!rule->in) {
@@ -151,7 +145,7 @@ static bool check_rule(helio_broker_core_t *self, queue_t *queue)
     return changed;
 }
 
-/*  Everybody is asked again, and whoever is first then reserves. */
+/*  All classes are asked again, and the new head reserves. */
 void core_queue_order_changed(helio_broker_core_t *self)
 {
     core_capacity_changed(self);
@@ -174,9 +168,7 @@ void core_queues_notice_clock(helio_broker_core_t *self)
         core_check_at(self, CORE_CHECK_QUEUES, self->wall_ms);
 }
 
-/* ---- making and changing queues
- * ----------------------------------------------------------------------------
- */
+/* ---- creating and changing queues -------------------------------------------------------------------------- */
 
 queue_t *core_queue_make(helio_broker_core_t *self, helio_text_t name)
 {
@@ -187,17 +179,15 @@ queue_t *core_queue_make(helio_broker_core_t *self, helio_text_t name)
     return queue;
 }
 
-/* ---- rules
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- rules ------------------------------------------------------------------------------------------------- */
 
-static helio_rc read_hours(helio_text_t schedule, helio_text_t zone, helio_text_t zone_data,
-                           queue_rule_t *rule, helio_error_t *err)
+static helio_rc read_hours(helio_text_t schedule, helio_text_t zone, helio_text_t zone_data, queue_rule_t *rule,
+                           helio_error_t *err)
 {
     helio_error_t why = {0};
     helio_rc rc = helio_schedule_parse(schedule, &rule->hours, &why);
     if (rc != HELIO_OK)
-        return helio_fail(err, rc, "schedule: %s", why.text);
+        return helio_fail(err, rc, "%s", why.text);
     if (!zone.size) {
         rule->in = helio_zone_fixed(0);
         return HELIO_OK;
@@ -206,7 +196,7 @@ static helio_rc read_hours(helio_text_t schedule, helio_text_t zone, helio_text_
     return rc == HELIO_OK ? rc : helio_fail(err, rc, "time zone '%.*s': %s", HELIO_TEXT_ARGS(zone), why.text);
 }
 
-/*  Of a text that lives on. */
+/*  A copy that outlives the step. */
 static helio_text_t keep(helio_text_t bytes)
 {
     char *kept = bytes.size ? helio_new(bytes.size, 1) : NULL;
@@ -233,9 +223,7 @@ queue_rule_t *core_queue_rule_make(const helio_row_queue_rule_t *row, helio_erro
     return rule;
 }
 
-/* ---- a new leader, and the end
- * -----------------------------------------------------------------------------
- */
+/* ---- a new leader, and the end ----------------------------------------------------------------------------- */
 
 queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row)
 {
@@ -247,7 +235,7 @@ queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row
     return queue;
 }
 
-/*  It was checked when it was set. */
+/*  The rule was checked when it was set. */
 void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row)
 {
     queue_t *queue = core_queue_find(self, row->queue);

@@ -24,12 +24,12 @@ typedef struct queue_rule {
     uint32_t priority;
     int64_t until_ms;
     int64_t at_ms;
-    int64_t next_check_ms; /* wall clock: it begins or ceases to hold then */
+    int64_t next_check_ms; /* wall clock: it begins or ceases to apply then */
     bool holds;
     struct queue_rule *next;
 } queue_rule_t;
 
-/*  Never freed before the core: accounts name it. */
+/*  Freed only with the core, because accounts point at it. */
 typedef struct queue {
     char name[33];
     uint32_t priority;
@@ -37,34 +37,36 @@ typedef struct queue {
     uint64_t time_limit_ms;
     bool removed;
     uint32_t open_jobs;
-    helio_quota_t each;  /* of each tenant that has no quota of its own here */
-    bool each_given;     /* an operator set that; else it follows from the tier */
+    helio_quota_t each; /* of each tenant without a quota of its own here */
+    bool each_given;    /* an operator set it; else it follows from the tier */
     helio_budget_t each_budgets[HELIO_BUDGET_KINDS];
-    queue_rule_t *rules; /* whichever goes before others first */
+    queue_rule_t *rules; /* by precedence */
     UT_hash_handle hh;
 } queue_t;
 
-queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name); /* NULL = there is none */
+queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name); /* NULL = none */
 /*  Its priority now at the sites of a region. */
 uint32_t core_queue_priority_at(const queue_t *queue, helio_text_t region);
-/*  The highest that it has anywhere now, and the next one below another. False: there is none. */
+/*  Its highest priority anywhere now, and the next lower one. False: there is no lower one. */
 uint32_t core_queue_top(const queue_t *queue);
 bool core_queue_below(const queue_t *queue, uint32_t priority_level, uint32_t *ret_level);
 queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row);
 void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row);
 void core_queues_loaded(helio_broker_core_t *self);
-/*  Before the checks of a tick: a clock that was set back makes their rules due. */
+/*  Before the checks of a tick: a clock that was set back makes the check of the rules due. */
 void core_queues_notice_clock(helio_broker_core_t *self);
-void core_queue_rules_recheck(helio_broker_core_t *self); /* at the clock: rules begin and cease to hold */
+void core_queue_rules_recheck(helio_broker_core_t *self); /* at a check: rules begin and cease to apply */
 void core_queues_free(helio_broker_core_t *self);
+/*  < 0: a counts before b. */
 int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b);
-void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule,
-                       bool removed);
+void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule, bool removed);
+/*  Whether the rule applies now. Sets its next_check_ms. */
 bool core_queue_rule_holds(helio_broker_core_t *self, queue_rule_t *rule);
 void core_queue_rule_free(queue_rule_t *rule);
 void core_queue_rule_drop(helio_broker_core_t *self, queue_t *queue, queue_rule_t *rule);
 void core_queue_order_changed(helio_broker_core_t *self);
 queue_t *core_queue_make(helio_broker_core_t *self, helio_text_t name);
+/*  A rule from its row. NULL: schedule or time zone does not parse, err says why. */
 queue_rule_t *core_queue_rule_make(const helio_row_queue_rule_t *row, helio_error_t *err);
 
 #endif

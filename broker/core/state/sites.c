@@ -6,6 +6,7 @@
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "federation/base/suggest.h"
 
 void core_pool_forecasts_drop(site_t *site)
 {
@@ -18,6 +19,14 @@ site_t *core_site_find(helio_broker_core_t *self, helio_text_t name)
     site_t *site;
     HASH_FIND(hh, self->sites, name.data, name.size, site);
     return site;
+}
+
+const char *core_site_meant(const helio_broker_core_t *self, helio_text_t name)
+{
+    helio_suggestion_t suggestion = {.written = name};
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        helio_suggestion_offer(&suggestion, site->name);
+    return suggestion.best ? suggestion.best : "";
 }
 
 site_t *core_site_get(helio_broker_core_t *self, helio_text_t name)
@@ -44,6 +53,10 @@ site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer)
 void core_site_row(helio_broker_core_t *self, site_t *site)
 {
     const helio_site_profile_t *profile = &site->profile;
+    const helio_uuid_t process = site->peer ? site->boot_id : site->former_boot_id;
+    char text[HELIO_ID_SIZE] = "";
+    if (!helio_uuid_is_nil(process))
+        helio_uuid_text(process, text);
     helio_row_site_t row = {
         .site = helio_text_of(site->name),
         .state = site->state,
@@ -63,6 +76,12 @@ void core_site_row(helio_broker_core_t *self, site_t *site)
         .seen_ms = site->heard_wall_ms,
         .refused = helio_text_of(site->refused),
         .refused_ms = site->refused_wall_ms,
+        .memory_since_ms = site->memory_since_ms,
+        .memory_mark = site->memory_mark,
+        .memory_lost_ms = site->memory_lost_wall_ms,
+        .unreconciled_ms = site->unreconciled_ms,
+        .awaited_by = site->awaited_by,
+        .agent_process = helio_text_of(core_printf(self, "%s", text)), /* until the end of the step */
     };
     core_emit(self, HELIO_BROKER_FX_ROW_SITE, &row);
     site->row_ms = self->now_ms;

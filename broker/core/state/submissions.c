@@ -1,4 +1,4 @@
-/*  submissions.c -- what all tasks of one submitted document share. */
+/*  submissions.c -- submissions: what all tasks of one submitted document share. */
 #include "broker/core/state/submissions.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ void core_array_drop(helio_broker_core_t *self, helio_uuid_t job)
     free(array);
 }
 
-/*  Returns what follows. */
+/*  Returns the end of the copy. */
 static char *keep_bytes(char *at, const void *bytes, size_t size)
 {
     if (size)
@@ -80,8 +80,7 @@ void core_submission_store_spec(submission_t *submission, const helio_job_spec_t
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
 }
 
-submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
-                                  const helio_job_spec_t *spec)
+submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row, const helio_job_spec_t *spec)
 {
     submission_t *submission = submission_of(row);
     core_submission_store_spec(submission, spec);
@@ -93,7 +92,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     helio_requirement_t want =
         helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
     helio_requirement_expect(&want, row->expected_ms, row->expected_high_ms);
-    submission->class = core_class_get(self, &want, 0, submission->tenant, submission->queue);
+    submission->class = core_class_get(self, &want, 0, submission->tenant, submission->queue, row->class_id);
     row->class_id = submission->class->id;
     if (row->tasks.count)
         array_put(self, submission);

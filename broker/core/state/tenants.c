@@ -1,4 +1,4 @@
-/*  tenants.c -- tenants. */
+/*  tenants.c -- the table of tenants. */
 #include "broker/core/state/tenants.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/*  tenants.h -- tenants. */
+/*  tenants.h -- tenants, and what they hold and spend in all queues. */
 #ifndef HELIO_BROKER_CORE_STATE_TENANTS_H
 #define HELIO_BROKER_CORE_STATE_TENANTS_H
 
@@ -14,14 +14,14 @@ typedef struct tenant {
     char name[33];
     char home_site[33];
     uint32_t open_jobs;
-    helio_holdings_t holds; /* in all queues */
-    uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* the same */
+    helio_holdings_t holds;                                 /* in all queues */
+    uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* in all queues, as in accounts.h */
     helio_share_t share;
     spending_t spends; /* in all queues */
     account_t *accounts;
     UT_hash_handle hh;
 } tenant_t;
 
-tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
+tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name); /* created when new */
 
 #endif

@@ -1,10 +1,9 @@
-/*  why.c -- reasons as details, for a step and beyond. */
+/*  why.c -- reasons as details, in a step and beyond. */
 #include "broker/core/state/why.h"
 
 #include <string.h>
 
 #include "broker/core/state/core.h"
-#include "federation/reason/sentence.h"
 
 helio_details_t core_why(helio_broker_core_t *self, helio_detail_t detail)
 {
@@ -23,24 +22,12 @@ void core_why_join(helio_broker_core_t *self, helio_details_t *why, const helio_
     helio_details_join(why, self->effects->arena, more);
 }
 
-const char *core_sentences(helio_broker_core_t *self, const helio_details_t *why)
-{
-    return helio_arena_string(self->effects->arena, helio_sentences_text(why, self->effects->arena));
-}
-
-helio_details_t core_stated(helio_broker_core_t *self, const char *sentence)
-{
-    if (!sentence[0])
-        return (helio_details_t){0};
-    return CORE_WHY(self, HELIO_DETAIL_STATED, helio_value_string(sentence));
-}
-
 /* ---- kept ---------------------------------------------------------------------------------------------- */
 
 typedef struct kept {
     helio_details_t why;
     helio_detail_t details[];
-    /* then all values, then all texts */
+    /* followed by all values, then all texts */
 } kept_t;
 
 static size_t size_of(const helio_details_t *why, uint32_t *ret_values)

@@ -1,3 +1,4 @@
+/*  exposition.c -- writes samples in the Prometheus text format. */
 #include "broker/http/metrics/exposition.h"
 
 #include <inttypes.h>
@@ -30,16 +31,14 @@ void helio_metric_number(helio_buffer_t *out, double value)
         helio_buffer_printf(out, "%.9g\n", value);
 }
 
-void helio_metric_single(helio_buffer_t *out, const char *name, const char *type, const char *help,
-                         double value)
+void helio_metric_single(helio_buffer_t *out, const char *name, const char *type, const char *help, double value)
 {
     helio_metric_head(out, name, type, help);
     helio_buffer_printf(out, "helio_%s ", name);
     helio_metric_number(out, value);
 }
 
-void helio_metric_labelled(helio_buffer_t *out, const char *name, const char *label, const char *value,
-                           double figure)
+void helio_metric_labelled(helio_buffer_t *out, const char *name, const char *label, const char *value, double figure)
 {
     helio_buffer_printf(out, "helio_%s{%s=\"", name, label);
     helio_metrics_label(helio_text_of(value), out);
@@ -47,8 +46,8 @@ void helio_metric_labelled(helio_buffer_t *out, const char *name, const char *la
     helio_metric_number(out, figure);
 }
 
-static void bucket(helio_buffer_t *out, const char *name, const char *label, const char *value,
-                   const char *bound, uint64_t count)
+static void bucket(helio_buffer_t *out, const char *name, const char *label, const char *value, const char *bound,
+                   uint64_t count)
 {
     helio_buffer_printf(out, "helio_%s_bucket{", name);
     if (label) {

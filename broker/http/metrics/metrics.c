@@ -1,3 +1,4 @@
+/*  metrics.c -- the text of /metrics: the server's own counters, and the parts of engine and sites. */
 #include "broker/http/metrics/metrics.h"
 
 #include <inttypes.h>
@@ -35,7 +36,7 @@ static void durations_text(const helio_metrics_t *self, const helio_route_table_
 {
     static const char name[] = "helio_http_request_duration_seconds";
     helio_metric_head(out, "http_request_duration_seconds", "histogram",
-                      "From the request line to the end of the answer; streams excepted.");
+                      "Time from the request line to the end of the response, without streams.");
     for (uint32_t route = 0; route <= table->count; route++) {
         const helio_route_counters_t *counters = &self->routes[route];
         uint64_t sum = 0, total = 0;
@@ -61,15 +62,14 @@ static void durations_text(const helio_metrics_t *self, const helio_route_table_
     }
 }
 
-void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources,
-                        helio_buffer_t *out)
+void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources, helio_buffer_t *out)
 {
-    helio_metric_head(out, "build_info", "gauge", "Always 1; the release is in the label.");
+    helio_metric_head(out, "build_info", "gauge", "Always 1. The label has the version of the broker.");
     helio_metric_labelled(out, "build_info", "version", HELIO_PROGRAM_VERSION, 1);
     if (sources->engine)
         helio_metrics_engine(sources->engine, out);
     helio_metric_head(out, "job_transitions_total", "counter",
-                      "Transitions made durable since start, by the state moved to.");
+                      "Durable transitions of jobs since this broker started, by the new state.");
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
         helio_metric_labelled(out, "job_transitions_total", "to", helio_job_state_name(state),
                               load(&self->transitions[state]));
@@ -82,16 +82,28 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
         double value;
     } rows[] = {
         {"jobs_submitted_total", "counter", "Jobs accepted over HTTP.", load(&self->jobs_submitted)},
-        {"submissions_rejected_total", "counter", "Requests whose documents did not parse.",
+        {"submissions_rejected_total", "counter", "Submissions rejected because a document did not parse.",
          load(&self->jobs_rejected)},
-        {"http_waiting_requests", "gauge", "Requests that wait for an answer, idle streams included.",
+        {"http_waiting_requests", "gauge", "Requests that wait for the engine or the database, with idle streams.",
          (double)atomic_load_explicit(&self->waiting, memory_order_relaxed)},
-        {"http_streams", "gauge", "Event and log streams.",
+        {"http_streams", "gauge", "Open event and log streams.",
          (double)atomic_load_explicit(&self->streams, memory_order_relaxed)},
-        {"http_operations", "gauge", "Calls and reads under way, abandoned ones included.",
+        {"http_operations", "gauge",
+         "Calls to the engine and reads of the database that are not answered yet, also of timed-out requests.",
          (double)atomic_load_explicit(&self->operations, memory_order_relaxed)},
-        {"http_body_bytes", "gauge", "Bytes of request bodies held.", load(&self->bodies_bytes)},
-        {"http_timeouts_total", "counter", "Requests that were not answered in time.", load(&self->timeouts)},
+        {"http_body_bytes", "gauge", "Memory used by request bodies.", load(&self->bodies_bytes)},
+        {"http_timeouts_total", "counter", "Requests that timed out.", load(&self->timeouts)},
+        {"http_connections", "gauge", "Open connections.", sources->connections.open},
+        {"http_connections_late_total", "counter", "Connections closed because no whole request came in time.",
+         (double)sources->connections.late_total},
+        {"http_connections_shed_total", "counter",
+         "Connections without a request that were closed because almost all places were taken.",
+         (double)sources->connections.shed_total},
+        {"http_tokens_refused_total", "counter", "Requests without a valid token where one is needed.",
+         (double)sources->strangers.refused_total},
+        {"http_tokens_limited_total", "counter",
+         "Of these requests, those beyond the bound of their address, answered with 429.",
+         (double)sources->strangers.limited_total},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         helio_metric_single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);

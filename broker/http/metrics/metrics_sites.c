@@ -1,4 +1,5 @@
-/*  metrics_sites.c -- what the database knows of sites: no figure is no claim. */
+/*  metrics_sites.c -- the metrics that come from the database. An unknown figure has no sample, because 0 would be a
+ *  claim. */
 #include <jansson.h>
 #include <string.h>
 
@@ -18,29 +19,48 @@ static bool refused_of(const json_t *site, double *ret_value)
     return true;
 }
 
+static bool memory_lost_of(const json_t *site, double *ret_value)
+{
+    *ret_value = json_is_string(json_object_get(site, "memory_lost_at"));
+    return true;
+}
+
+static bool unreconciled_of(const json_t *site, double *ret_value)
+{
+    *ret_value = json_is_string(json_object_get(site, "unreconciled_at"));
+    return true;
+}
+
 void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
 {
     static const struct {
         const char *name, *key, *help;
         bool (*of)(const json_t *site, double *ret_value);
     } rows[] = {
-        {"site_up", NULL, "1 when the site's agent is connected and reconciled.", up_of},
+        {"site_up", NULL, "1 if the site's agent is connected and reconciled.", up_of},
         {"site_refused", NULL,
-         "1 when the site's agent was refused of late: its version, its name, or what it sent.", refused_of},
-        {"site_summary_age_seconds", "seen_s", "Since the site was last heard of.", NULL},
+         "1 if the site's agent was refused lately because of its version, its name, a frame that it sent, or another "
+         "agent with its key.",
+         refused_of},
+        {"site_memory_lost", NULL,
+         "1 if the site's agent came back without its journal, and jobs are suspect for that.", memory_lost_of},
+        {"site_unreconciled", NULL,
+         "1 if the site may run what the restored database does not know, and jobs wait for that.", unreconciled_of},
+        {"site_summary_age_seconds", "seen_s", "Time since the last message of the site.", NULL},
         {"site_gpus", "gpus_total", "GPUs of nodes that are up.", NULL},
-        {"site_gpus_free", "gpus_free", "GPUs that nobody uses.", NULL},
-        {"site_gpus_reserved", "gpus_reserved", "GPUs kept for others by a window.", NULL},
-        {"site_jobs_running", "jobs_running", "Jobs that run there, whosever.", NULL},
+        {"site_gpus_free", "gpus_free", "Free GPUs.", NULL},
+        {"site_gpus_reserved", "gpus_reserved", "GPUs that a site reservation window reserves for other work.", NULL},
+        {"site_jobs_running", "jobs_running", "Jobs that run at the site, with those that are not the federation's.",
+         NULL},
         {"site_jobs_queued", "jobs_queued", "Jobs in the site's own queue.", NULL},
         {"site_power_watts", "power_watts",
-         "Draw of the site's GPUs, and of the hosts of those in use: as its feed tells it, or modelled. PUE "
-         "is not in it.",
-         NULL},
-        {"site_carbon_intensity_grams_per_kilowatt_hour", "carbon_g_per_kwh", "Of the grid, now.", NULL},
+         "Power of the site's GPUs and of the hosts of GPUs in use, from its feed or modelled, without PUE.", NULL},
+        {"site_carbon_intensity_grams_per_kilowatt_hour", "carbon_g_per_kwh",
+         "Carbon intensity of the grid in this hour.", NULL},
         {"site_electricity_price_usd_per_kilowatt_hour", "electricity_usd_per_kwh",
-         "Of a kilowatt-hour, now.", NULL},
-        {"site_gpu_price_usd_per_hour", "price_usd_per_gpu_h", "Of one GPU, mean over its pools.", NULL},
+         "Price of electricity in this hour.", NULL},
+        {"site_gpu_price_usd_per_hour", "price_usd_per_gpu_h", "Price of a GPU hour, mean over the site's pools.",
+         NULL},
         {"site_pue_ratio", "pue", "Power usage effectiveness.", NULL},
     };
     json_t *sites = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
@@ -54,14 +74,14 @@ void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
             const json_t *figure = rows[row].key ? json_object_get(site, rows[row].key) : NULL;
             double value = json_number_value(figure);
             bool known = rows[row].key ? json_is_number(figure) : rows[row].of(site, &value);
-            if (name && known) /* what is not known has no sample: 0 would be a claim */
+            if (name && known) /* an unknown figure has no sample */
                 helio_metric_labelled(out, rows[row].name, "site", name, value);
         }
     }
     json_decref(sites);
 }
 
-/*  Sites with a meter only: no figure is no claim. */
+/*  Only sites with a meter have a sample. */
 void helio_metrics_balance(helio_text_t json, helio_buffer_t *out)
 {
     json_t *sites = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
@@ -70,8 +90,8 @@ void helio_metrics_balance(helio_text_t json, helio_buffer_t *out)
     if (json_array_size(sites))
         helio_metric_head(
             out, "energy_balance_ratio", "gauge",
-            "Energy booked over energy metered, of the site's last 24 hours that are known in whole; "
-            "1 when they balance.");
+            "Accounted energy divided by metered energy, over the complete hours of the site's last 24; 1 if they "
+            "balance.");
     json_array_foreach(sites, index, site)
     {
         const char *name = json_string_value(json_object_get(site, "site"));
@@ -82,7 +102,7 @@ void helio_metrics_balance(helio_text_t json, helio_buffer_t *out)
     json_decref(sites);
 }
 
-/*  One figure of each series: label site and signal. */
+/*  One figure of each series, with the labels site and signal. */
 static void series_figure(const json_t *series, const char *name, const char *key, const char *help,
                           helio_buffer_t *out)
 {
@@ -110,10 +130,12 @@ void helio_metrics_forecasts(helio_text_t json, helio_buffer_t *out)
     json_t *series = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
     if (json_array_size(series)) {
         series_figure(series, "forecast_age_seconds", "age_s",
-                      "Since the series was issued; of several, the oldest.", out);
+                      "Time since the series was issued; of several series, the oldest.", out);
         series_figure(
             series, "forecast_error_ratio", "error_ratio",
-            "Mean absolute error a day ahead, over the last two days, as a share of what came true.", out);
+            "Mean absolute error, 24 hours ahead, of forecasts issued one to two days ago, as a share of the actual "
+            "value.",
+            out);
     }
     json_decref(series);
 }
@@ -136,15 +158,20 @@ static void table_figure(const json_t *tables, const char *name, const char *typ
 void helio_metrics_retention(helio_text_t json, helio_buffer_t *out)
 {
     json_t *said = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
-    const json_t *tables = json_object_get(said, "tables"), *open_backlog = json_object_get(said, "unsettled");
+    const json_t *tables = json_object_get(said, "tables"), *open_backlog = json_object_get(said, "open_backlog");
     if (json_array_size(tables)) {
         table_figure(tables, "retention_deleted_rows_total", "counter", "deleted",
-                     "Rows that were deleted because of their age, since there is this database.", out);
+                     "Rows deleted by retention since the database was created.", out);
         table_figure(tables, "retention_oldest_seconds", "gauge", "oldest_s",
-                     "Age of the oldest row that is kept for a time only.", out);
+                     "Age of the oldest row that retention can delete.", out);
     }
-    if (json_is_number(open_backlog))
-        helio_metric_single(out, "jobs_unsettled", "gauge", "Jobs that are open more than a day before the newest.",
+    if (json_is_number(open_backlog)) {
+        helio_metric_single(out, "jobs_open_backlog", "gauge",
+                            "Open jobs that were submitted more than a day before the newest job.",
                             json_number_value(open_backlog));
+        helio_metric_single(out, "jobs_unsettled", "gauge",
+                            "Deprecated, removed in the next release: read helio_jobs_open_backlog.",
+                            json_number_value(open_backlog));
+    }
     json_decref(said);
 }

@@ -1,3 +1,4 @@
+/*  body.c -- appending to, moving and clearing a request's body. */
 #include "broker/http/request/body.h"
 
 #include <assert.h>

@@ -1,9 +1,14 @@
-/*  context.h -- what all requests share: the server's struct, seen by the rooms of broker/http only. */
+/*  context.h -- the server's struct, which all requests share. Only the rooms of broker/http see inside. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_CONTEXT_H
 #define HELIO_BROKER_HTTP_REQUEST_CONTEXT_H
 
+#include "broker/http/request/connections.h"
 #include "broker/http/request/counters.h"
+#include "broker/http/request/leader_watch.h"
+#include "broker/http/request/leadership.h"
 #include "broker/http/request/options.h"
+#include "broker/http/request/places.h"
+#include "broker/http/request/strangers.h"
 #include "broker/http/request/token.h"
 #include "federation/base/log.h"
 
@@ -19,18 +24,24 @@ struct helio_http {
     helio_http_ports_t ports;
     const helio_route_table_t *routes;
     helio_token_table_t *tokens;
+    helio_leadership_t *leadership;
+    char instance[17]; /* this process, in the requests that it forwards */
+    helio_leader_watch_t *leader_watch;
     helio_metrics_t metrics;
+    helio_connections_t *connections;
+    helio_places_t *places;
+    helio_strangers_t *strangers;
     helio_waiting_requests_t *waiting_requests;
     void *daemon; /* struct MHD_Daemon */
     uint16_t port;
     atomic_bool stopping;
-    atomic_bool leading; /* tokens are loaded: one that is not known is wrong */
-    _Atomic int64_t open; /* exchanges that the library has begun and not completed */
-    int idle_fd;          /* while stopping: readable once none is open */
-    /*  the desk's own: the sites' figures for /metrics, so that scrapes do not become queries */
+    _Atomic int64_t open; /* requests that the library has begun and not completed */
+    int idle_fd;          /* while stopping: readable once no request is open */
+    /*  Owned by the thread of the waiting requests: the sites' figures for /metrics, so that not every scrape is a
+     *  query. */
     helio_buffer_t sites_json;
     int64_t sites_at_ms;
-    helio_buffer_t balance_json, forecasts_json, retention_json; /* change by the hour */
+    helio_buffer_t balance_json, forecasts_json, retention_json; /* these change by the hour */
     int64_t hourly_at_ms;
 };
 

@@ -1,3 +1,4 @@
+/*  operation.c -- the answers of engine, reader and forwarder, copied into operations on those threads. */
 #include "broker/http/request/operation.h"
 
 #include <assert.h>
@@ -7,7 +8,7 @@
 static void back(helio_operation_t *operation)
 {
     helio_rc rc = helio_ring_push(operation->returns, operation);
-    assert(rc == HELIO_OK); /* the desk posts no more than it has room for */
+    assert(rc == HELIO_OK); /* no more operations are posted than it has room for */
     (void)rc;
 }
 
@@ -60,12 +61,55 @@ static void on_read(helio_read_t *read, helio_rc rc, helio_text_t json, const he
 {
     helio_operation_t *operation = read->arg;
     operation->result.rc = rc;
-    /* Of a bad parameter, the text is for the caller; any other text may tell of the database's insides. */
+    /* The text about a bad parameter is for the caller; any other text can reveal internals of the database. */
     if (rc == HELIO_INVALID && err)
         helio_details_add(&operation->result.details, operation->arena,
-                          HELIO_DETAIL(operation->arena, HELIO_DETAIL_INPUT_INVALID, helio_value_string(err->text)));
+                          HELIO_DETAIL(operation->arena, HELIO_DETAIL_INPUT_INVALID, helio_value_string(""),
+                                       helio_value_string(err->text), helio_value_string("")));
     if (rc == HELIO_OK)
         helio_buffer_append(&operation->result.data, json.data, json.size);
+    back(operation);
+}
+
+/*  What a LOG_READ of this broker's own engine would have returned. */
+static helio_rc log_rc(uint32_t status)
+{
+    switch (status) {
+    case 200:
+        return HELIO_OK;
+    case 404:
+        return HELIO_NOT_FOUND;
+    case 429:
+        return HELIO_BUSY;
+    case 504:
+        return HELIO_TIMEOUT;
+    default:
+        return HELIO_UNAVAILABLE;
+    }
+}
+
+static void read_log_piece(helio_result_t *result, const helio_forward_answer_t *answer)
+{
+    char *rest = NULL;
+    result->rc = log_rc(answer->status);
+    if (!answer->piece[0])
+        return; /* nothing has been printed yet */
+    result->offset = strtoull(answer->piece, &rest, 10);
+    result->end = strcmp(rest, " 1") == 0;
+}
+
+static void on_forwarded(helio_forward_t *forward, helio_rc rc, const helio_forward_answer_t *answer)
+{
+    helio_operation_t *operation = forward->arg;
+    helio_result_t *result = &operation->result;
+    result->rc = rc;
+    if (rc == HELIO_OK) {
+        result->status = answer->status;
+        result->type = helio_arena_string(operation->arena, helio_text_of(answer->type));
+        helio_buffer_append(&result->data, answer->body.data, answer->body.size);
+        if (operation->is_log)
+            read_log_piece(result, answer);
+    }
     back(operation);
 }
 
@@ -73,9 +117,9 @@ helio_operation_t *helio_operation_new(void)
 {
     helio_operation_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
-    self->call =
-        (helio_call_t){.on_reply = on_reply, .on_log = on_log, .on_figures = on_figures, .arg = self};
+    self->call = (helio_call_t){.on_reply = on_reply, .on_log = on_log, .on_figures = on_figures, .arg = self};
     self->read = (helio_read_t){.done = on_read, .arg = self};
+    self->forward = (helio_forward_t){.done = on_forwarded, .arg = self};
     return self;
 }
 

@@ -1,3 +1,4 @@
+/*  problem.c -- the tables of status codes, and the JSON of errors. */
 #include "broker/http/request/problem.h"
 
 #include "federation/base/json.h"
@@ -34,7 +35,7 @@ uint32_t helio_status_of_rc(helio_rc rc)
     case HELIO_BUSY:
         return 429;
     case HELIO_UNAVAILABLE:
-    case HELIO_FENCED: /* another broker leads now: try again, there */
+    case HELIO_FENCED: /* another broker leads now: the caller can try again there */
     case HELIO_IO:
         return 503;
     case HELIO_TIMEOUT:
@@ -74,7 +75,7 @@ uint32_t helio_status_retry_after_s(uint32_t status)
     return status == 429 ? 1 : status == 503 ? 2 : 0;
 }
 
-/*  Begins the object; whoever calls ends it. */
+/*  Begins the object; the caller ends it. */
 static helio_json_writer_t begin(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
 {
     helio_json_writer_t json = helio_json_into(out);
@@ -93,28 +94,30 @@ static void end(helio_json_writer_t *json)
     helio_buffer_text(json->out, "\n");
 }
 
-void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
-{
-    helio_json_writer_t json = begin(status, reason, detail, out);
-    end(&json);
-}
-
-void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details,
+void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details, helio_text_t object,
                               helio_buffer_t *out)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_sentences(details, &text);
     helio_json_writer_t json = begin(status, reason, text.data, out);
     helio_details_write(&json, "details", details);
+    if (object.size)
+        helio_json_put_members(&json, object);
     end(&json);
 }
 
-void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object,
-                        helio_buffer_t *out)
+/*  One InputInvalid for each error, as far as they fit. */
+static void put_details(const helio_diagnostics_t *wrong, helio_json_writer_t *json)
 {
-    helio_json_writer_t json = begin(status, reason, detail, out);
-    helio_json_put_members(&json, object);
-    end(&json);
+    helio_arena_t *arena = helio_arena_new();
+    helio_details_t details = {0};
+    for (uint32_t i = 0; i < wrong->count; i++)
+        helio_details_add(
+            &details, arena,
+            HELIO_DETAIL(arena, HELIO_DETAIL_INPUT_INVALID, helio_value_string(wrong->items[i].path),
+                         helio_value_string(wrong->items[i].message), helio_value_string(wrong->items[i].hint)));
+    helio_details_write(json, "details", &details);
+    helio_arena_destroy(&arena);
 }
 
 static void put_diagnostic(const helio_diagnostic_t *diagnostic, helio_json_writer_t *json)
@@ -130,12 +133,12 @@ static void put_diagnostic(const helio_diagnostic_t *diagnostic, helio_json_writ
         helio_json_put_string(json, "hint", diagnostic->hint);
 }
 
-void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document,
-                                  helio_buffer_t *out)
+void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document, helio_buffer_t *out)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_diagnostic_brief(&wrong->items[0], &text);
     helio_json_writer_t json = begin(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
+    put_details(wrong, &json);
     if (document >= 0)
         helio_json_put_i64(&json, "document", document);
     put_diagnostic(&wrong->items[0], &json);

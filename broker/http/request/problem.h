@@ -1,9 +1,9 @@
-/*  problem.h -- status codes that this room uses, result codes as statuses, and errors as
- * application/problem+json (RFC 9457).
+/*  problem.h -- the status codes that this server uses, result codes as statuses, and errors as
+ *  application/problem+json (RFC 9457).
  *
  *  Members: type ("about:blank"), title (the status in words), status, reason (a closed word that programs branch on),
- *  detail, details (what `detail` says, for programs; of a refusal by the core), and for a rejected document: document, line, column, path, code, hint, diagnostic (the
- * whole text with its caret).
+ *  detail, details (what `detail` says, for programs), and for a rejected document: document, line, column, path, code,
+ *  hint, diagnostic (the whole text with its caret).
  */
 #ifndef HELIO_BROKER_HTTP_REQUEST_PROBLEM_H
 #define HELIO_BROKER_HTTP_REQUEST_PROBLEM_H
@@ -12,12 +12,14 @@
 #include "federation/reason/detail.h"
 #include "federation/spec/diagnostic.h"
 
-/*  status, title, reason when nothing better is known */
+/*  status, title, reason if no better one is known */
 #define HELIO_STATUS_TABLE(X)                                \
     X(200, "OK", "")                                         \
     X(201, "Created", "")                                    \
     X(202, "Accepted", "")                                   \
     X(204, "No Content", "")                                 \
+    X(302, "Found", "")                                      \
+    X(304, "Not Modified", "")                               \
     X(400, "Bad Request", "Invalid")                         \
     X(401, "Unauthorized", "Unauthenticated")                \
     X(403, "Forbidden", "Forbidden")                         \
@@ -44,22 +46,18 @@ enum {
 };
 
 uint32_t helio_status_of_rc(helio_rc rc);     /* never 0 */
-uint32_t helio_status_index(uint32_t status); /* into the table; that of 500 when it is not there */
+uint32_t helio_status_index(uint32_t status); /* into the table; the index of 500 if it has no such row */
 uint32_t helio_status_at(uint32_t index);
 const char *helio_status_title(uint32_t status);
 const char *helio_status_reason(uint32_t status);
 uint32_t helio_status_retry_after_s(uint32_t status); /* 0 = no such header */
 
-/*  reason NULL or "": the status' own. */
-void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out);
-/*  The same of one detail at least: `detail` is their sentences, and `details` the details themselves. */
-void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details,
+/*  A problem with at least one detail: `detail` gets the sentences, `details` the codes and values. reason NULL or "":
+ *  that of the status. object: JSON whose members are added; empty = none. */
+void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details, helio_text_t object,
                               helio_buffer_t *out);
-/*  The same with the members of another object, which is JSON already. */
-void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object, helio_buffer_t *out);
-/*  Of one error at least: the first one's place and text are the problem's, all are in `errors` and, as text,
- * in `diagnostic`. document: which of several, from 0; -1 = the only one. */
-void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document,
-                                  helio_buffer_t *out);
+/*  The same for at least one error in documents: the first one gives place and text; all are in `errors`, in `details`
+ *  and, as text, in `diagnostic`. document: the index of the wrong document, from 0; -1 = the only one. */
+void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document, helio_buffer_t *out);
 
 #endif

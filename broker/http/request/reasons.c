@@ -1,3 +1,4 @@
+/*  reasons.c -- writes details into a response. */
 #include "broker/http/request/reasons.h"
 
 #include "federation/reason/detail_json.h"

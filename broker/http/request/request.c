@@ -1,3 +1,4 @@
+/*  request.c -- the checks of a request, in order, and the bounds on its body. */
 #include "broker/http/request/request.h"
 
 #include <ctype.h>
@@ -5,15 +6,17 @@
 #include <strings.h>
 
 #include "broker/http/request/route.h"
+#include "broker/http/request/token_look_up.h"
 #include "federation/base/clock.h"
 #include "federation/base/suggest.h"
 #include "federation/spec/value.h"
 
 enum {
-    KEY_MAX = 120, /* of 128: a list adds "#n" */
-    DISCARD_MAX =
-        1 << 20, /* of a body whose request is already refused: read so far, to keep the connection */
-    BODY_RATE_BYTES_PER_S = 16 << 10 /* the least, once the idle time-out has passed */
+    KEY_MAX = 120,         /* of 128: a list of documents adds "#n" */
+    DISCARD_MAX = 1 << 20, /* of the body of a refused request: it is read up to here, to keep the connection */
+    BODY_RATE_BYTES_PER_S = 16 << 10, /* the slowest body that is accepted once the idle time-out has passed */
+    PROOF_MS = 1000, /* how long a token that is not known waits for a look, four times what one takes */
+    PROOF_POLL_MS = 20
 };
 
 /* ---- media types --------------------------------------------------------------------------------------- */
@@ -45,8 +48,7 @@ static bool is_refused(const char *parameters, size_t size)
         if (parameters[i] != ';')
             continue;
         size_t at = i + 1 + strspn(parameters + i + 1, " \t");
-        if (at + 2 < size + 1 && (parameters[at] == 'q' || parameters[at] == 'Q') &&
-            parameters[at + 1] == '=')
+        if (at + 2 < size + 1 && (parameters[at] == 'q' || parameters[at] == 'Q') && parameters[at + 1] == '=')
             return parameters[at + 2] == '0' &&
                    strspn(parameters + at + 3, ".0") == strcspn(parameters + at + 3, ",; \t");
     }
@@ -69,31 +71,32 @@ bool helio_accepts(const char *accept, const char *type)
         any = any || range;
         accept += entry;
     }
-    return !any; /* an empty header says nothing */
+    return !any; /* an empty header has no meaning */
 }
 
-/* ---- the steps of judging: each answers and is false, or is true --------------------------------------- */
+/* ---- the checks: each returns true, or answers and returns false ------------------------------------------- */
 
 static bool find_route(helio_request_context_t *self, const char *method)
 {
     helio_error_t err;
     helio_rc rc = helio_target_parse(helio_text_of(self->raw_target), self->arena, &self->target, &err);
     if (rc != HELIO_OK) {
-        helio_response_problem(self, rc == HELIO_TOO_BIG ? 414 : 400, NULL, "%s", err.text);
+        self->close = true; /* whoever sends such a target has lost its place, or tries to lose ours */
+        HELIO_PROBLEM(self, rc == HELIO_TOO_BIG ? 414 : 400, INPUT_INVALID, helio_value_string("target"),
+                      helio_value_string(err.text), helio_value_string(""));
         return false;
     }
     char allow[HELIO_ALLOW_SIZE];
     const char *parameter = NULL;
     const helio_route_t *route = helio_route_find(self->http->routes, method, &self->target, &parameter, allow);
     if (!route && !allow[0]) {
-        helio_response_problem(self, 404, NULL,
-                             "there is nothing at this path; docs/openapi.yaml lists what there is");
+        HELIO_PROBLEM0(self, 404, PATH_UNKNOWN);
         return false;
     }
     self->head = strcmp(method, "HEAD") == 0;
-    if (!route || (self->head && route->stream)) {
+    if (!route || (self->head && route->answer == HELIO_ANSWER_STREAM)) {
         helio_request_context_header(self, "Allow", route ? "GET" : allow);
-        helio_response_problem(self, 405, NULL, "this path takes %s", route ? "GET" : allow);
+        HELIO_PROBLEM(self, 405, METHOD_NOT_ALLOWED, helio_value_string(route ? "GET" : allow));
         return false;
     }
     self->route = route;
@@ -101,49 +104,140 @@ static bool find_route(helio_request_context_t *self, const char *method)
     return true;
 }
 
-static bool admit(helio_request_context_t *self, const char *authorization)
+/*  A caller without a valid token: 401, or beyond the bound of its address 429, and it has to connect anew. */
+static bool refuse_stranger(helio_request_context_t *self, helio_detail_t why)
+{
+    bool within = true; /* it was, when it was looked up */
+    if (self->looked_up)
+        helio_strangers_count_charged(self->http->strangers, &self->address);
+    else
+        within = helio_strangers_count(self->http->strangers, &self->address, helio_clock_boot_ms());
+    if (within) {
+        helio_response_problem(self, 401, NULL, why);
+        return false;
+    }
+    self->close = true;
+    HELIO_PROBLEM0(self, 429, TOKENS_REFUSED_OFTEN);
+    return false;
+}
+
+/*  A proxy on this host makes its clients look like processes of this host; most of them say so. */
+static bool monitors_freely(const helio_request_context_t *self, bool forwarded)
+{
+    if (self->route->access != HELIO_ACCESS_MONITOR)
+        return false;
+    uint32_t metrics = self->http->options.metrics;
+    return metrics == HELIO_METRICS_ANYONE ||
+           (metrics == HELIO_METRICS_LOOPBACK && self->address.loopback && !forwarded);
+}
+
+/*  A token that is not found is wrong only if all are known, and one that is found is in force only if the table is not
+ *  old. */
+static bool knows_tokens(const helio_request_context_t *self)
+{
+    const helio_leadership_t *leadership = self->http->leadership;
+    int64_t now_ms = helio_clock_boot_ms();
+    if (self->token)
+        return !helio_leadership_is_blind(leadership, now_ms);
+    return helio_leadership_leads(leadership) || helio_leadership_other(leadership, now_ms);
+}
+
+static bool has_looked_since(const helio_request_context_t *self, int64_t since_ms)
+{
+    const helio_leadership_t *leadership = self->http->leadership;
+    return helio_leadership_leads(leadership) || helio_leadership_has_looked(leadership, since_ms);
+}
+
+/*  A follower's tokens are those of its last look, and the leader's lack those that were put straight into the database.
+ *  Whoever guesses is not waited for more often than he is answered. */
+static bool waits_for_proof(helio_request_context_t *self, helio_text_t credential, helio_token_refusal_t why)
+{
+#ifdef HELIO_MUTANT_new_token_refused
+    return false;
+#endif
+    int64_t now_ms = helio_clock_boot_ms();
+    helio_strangers_t *strangers = self->http->strangers;
+    bool leads = helio_leadership_leads(self->http->leadership);
+    if (self->unproved_ms || !helio_token_is_well_formed(credential))
+        return false;
+    if (leads ? why != HELIO_TOKEN_UNKNOWN || !helio_strangers_charge(strangers, &self->address, now_ms)
+              : !helio_strangers_has_room(strangers, &self->address, now_ms))
+        return false;
+    self->unproved_ms = now_ms;
+    self->looked_up = leads;
+    return true;
+}
+
+/*  Only the holder of the secret learns what became of its token. */
+static helio_detail_t refusal(const helio_request_context_t *self, helio_token_refusal_t why,
+                              const helio_token_t *known)
+{
+    switch (why) {
+    case HELIO_TOKEN_REVOKED:
+        return HELIO_DETAIL0(HELIO_DETAIL_TOKEN_REVOKED);
+    case HELIO_TOKEN_EXPIRED:
+        return HELIO_DETAIL(self->arena, HELIO_DETAIL_TOKEN_EXPIRED, helio_value_number(known->expires_ms));
+    case HELIO_TOKEN_DISABLED:
+        return HELIO_DETAIL0(HELIO_DETAIL_TOKEN_USER_DISABLED);
+    case HELIO_TOKEN_ACCEPTED:
+    case HELIO_TOKEN_UNKNOWN:
+    case HELIO_TOKEN_WRONG:
+    default:
+        return HELIO_DETAIL0(HELIO_DETAIL_TOKEN_INVALID);
+    }
+}
+
+static helio_text_t credential_of(const char *authorization)
+{
+    if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0)
+        return (helio_text_t){0};
+    return helio_text_of(authorization + 7 + strspn(authorization + 7, " "));
+}
+
+static bool admit(helio_request_context_t *self)
 {
     helio_access_t access = self->route->access;
-    if (helio_access_grant(access, NULL) != HELIO_GRANT_UNKNOWN)
+    const char *authorization = self->received.authorization;
+    helio_text_t credential = credential_of(authorization);
+    if (helio_access_grant(access, NULL) != HELIO_GRANT_UNKNOWN || monitors_freely(self, self->received.forwarded))
         return true;
-    if (!authorization) {
-        helio_response_problem(self, 401, NULL, "this needs a token: Authorization: Bearer hel_…");
+    if (!authorization)
+        return refuse_stranger(self, HELIO_DETAIL0(HELIO_DETAIL_TOKEN_MISSING));
+    helio_token_refusal_t why;
+    const helio_token_t *known;
+    self->token = helio_token_table_judge(self->http->tokens, credential, helio_clock_wall_ms(), &why, &known);
+    bool no_look_came = self->unproved_ms && !self->token && !has_looked_since(self, self->unproved_ms);
+    if (!knows_tokens(self) || no_look_came) {
+        HELIO_PROBLEM0(self, 503, TOKENS_NOT_LOADED);
         return false;
     }
-    helio_text_t credential = {0};
-    if (strncasecmp(authorization, "Bearer ", 7) == 0)
-        credential = helio_text_of(authorization + 7 + strspn(authorization + 7, " "));
-    self->token = helio_token_table_check(self->http->tokens, credential, helio_clock_wall_ms());
-    if (!self->token && !atomic_load(&self->http->leading)) {
-        helio_response_problem(self, 503, NULL,
-                             "this broker does not lead: it is starting, or another one does; it knows no tokens yet");
+    if (!self->token && self->look_failed) {
+        HELIO_PROBLEM0(self, 503, TOKEN_NOT_LOOKED_UP);
         return false;
     }
-    if (!self->token) {
-        /* which of unknown, wrong, revoked and expired it is, is nobody's business who cannot prove the token
-         */
-        helio_response_problem(self, 401, NULL, "the token is not known, or no longer valid");
+    if (!self->token && waits_for_proof(self, credential, why))
         return false;
-    }
+    if (!self->token)
+        return refuse_stranger(self, refusal(self, why, known));
     if (helio_access_grant(access, self->token) == HELIO_GRANT_REFUSED) {
         uint32_t needed = self->token->role;
         while (helio_access_grant_of_role(access, needed) == HELIO_GRANT_REFUSED)
             needed++;
-        helio_response_problem(self, 403, NULL, "this needs the role %s; the token has the role %s",
-                             helio_role_name(needed), helio_role_name(self->token->role));
+        HELIO_PROBLEM(self, 403, ROLE_NEEDED, helio_value_string(helio_role_name(needed)),
+                      helio_value_string(helio_role_name(self->token->role)));
         return false;
     }
+    self->credential = helio_arena_string(self->arena, credential);
     return true;
 }
 
 static bool check_accept(helio_request_context_t *self, const char *accept)
 {
-    if (!accept || helio_accepts(accept, self->route->produces) ||
-        (strcmp(self->route->produces, "application/json") == 0 &&
-         helio_accepts(accept, "application/problem+json")))
+    if (!accept || strcmp(self->route->produces, HELIO_PRODUCES_ANY) == 0 ||
+        helio_accepts(accept, self->route->produces) ||
+        (strcmp(self->route->produces, "application/json") == 0 && helio_accepts(accept, "application/problem+json")))
         return true;
-    helio_response_problem(self, 406, NULL, "the answer is %s, which the Accept header does not take",
-                         self->route->produces);
+    HELIO_PROBLEM(self, 406, NOT_ACCEPTABLE, helio_value_string(self->route->produces));
     return false;
 }
 
@@ -157,34 +251,34 @@ static bool is_type(const helio_request_context_t *self, const char *const types
     return false;
 }
 
-static bool check_body(helio_request_context_t *self, const helio_request_headers_t *headers)
+static bool check_body(helio_request_context_t *self)
 {
     static const char *const json[] = {"application/json", NULL};
-    static const char *const jobs[] = {"application/yaml",     "text/yaml",
-                                       "application/x-yaml",   "application/json",
+    static const char *const jobs[] = {"application/yaml",     "text/yaml", "application/x-yaml", "application/json",
                                        "application/x-ndjson", NULL};
     helio_body_kind_t body = self->route->body;
     self->body_max = body == HELIO_BODY_JOBS ? self->http->options.body_max : HELIO_COMMAND_BODY_MAX;
     uint64_t length = 0;
-    if (headers->content_length &&
-        (helio_u64_parse(helio_text_of(headers->content_length), &length) != HELIO_OK ||
+    if (self->received.content_length &&
+        (helio_u64_parse(helio_text_of(self->received.content_length), &length) != HELIO_OK ||
          length > self->body_max)) {
-        helio_response_problem(self, 413, NULL, "the body may have %u bytes", self->body_max);
+        HELIO_PROBLEM(self, 413, BODY_TOO_BIG, helio_value_number(self->body_max));
         return false;
     }
-    if (body == HELIO_BODY_JOBS && !headers->content_length && !headers->transfer_encoding) {
-        helio_response_problem(self, 411, NULL, "send the jobs as the body, with a Content-Length");
+    if (body == HELIO_BODY_JOBS && !self->received.content_length && !self->received.transfer_encoding) {
+        HELIO_PROBLEM0(self, 411, BODY_LENGTH);
         return false;
     }
     if (self->has_body && body == HELIO_BODY_NONE) {
-        helio_response_problem(self, 400, NULL, "this takes no body");
+        HELIO_PROBLEM0(self, 400, BODY_UNEXPECTED);
         return false;
     }
     if (self->has_body && !is_type(self, body == HELIO_BODY_JOBS ? jobs : json)) {
-        helio_response_problem(
-            self, 415, NULL, "a body of type '%.64s' is not understood; send %s", self->content_type,
-            body == HELIO_BODY_JOBS ? "application/yaml, application/json or application/x-ndjson"
-                                    : "application/json");
+        bool of_jobs = body == HELIO_BODY_JOBS;
+        helio_value_t types = {.text = helio_text_of(of_jobs ? "application/yaml,application/json,application/x-ndjson"
+                                                             : "application/json"),
+                               .number = of_jobs ? 3 : 1};
+        HELIO_PROBLEM(self, 415, BODY_TYPE, helio_value_string(self->content_type), types);
         return false;
     }
     return true;
@@ -196,8 +290,7 @@ static bool check_query(helio_request_context_t *self)
         const char *name = self->target.query[i].name;
         if (helio_route_takes_query(self->route, name))
             continue;
-        helio_response_problem(self, 400, NULL, "unknown query parameter '%.64s'; known here: %s", name,
-                             self->route->query[0] ? self->route->query : "none");
+        HELIO_PROBLEM(self, 400, QUERY_UNKNOWN, helio_value_string(name), helio_value_string(self->route->query));
         return false;
     }
     return true;
@@ -212,26 +305,120 @@ static bool check_key(helio_request_context_t *self, const char *key)
     for (size_t i = 0; i < size && good; i++)
         good = key[i] > ' ' && key[i] < 0x7f;
     if (!good) {
-        helio_response_problem(self, 400, NULL, "Idempotency-Key must be 1 to %d visible ASCII characters",
-                             KEY_MAX);
+        HELIO_PROBLEM(self, 400, KEY_INVALID, helio_value_number(KEY_MAX));
         return false;
     }
     self->idempotency_key = helio_arena_string(self->arena, helio_text_of(key));
     return true;
 }
 
-void helio_request_judge(helio_request_context_t *self, const char *method, const helio_request_headers_t *headers)
+/*  Of a caller who may be a stranger, no more is read than of a command. */
+static void bound_unproved_body(helio_request_context_t *self)
 {
-    self->has_body =
-        headers->transfer_encoding || (headers->content_length && strcmp(headers->content_length, "0") != 0);
-    if (headers->content_type)
-        self->content_type = media_type(headers->content_type, self->arena);
-    if (headers->last_event_id)
-        self->last_event_id = helio_arena_string(self->arena, helio_text_of(headers->last_event_id));
-    if (!find_route(self, method) || !admit(self, headers->authorization) ||
-        !check_accept(self, headers->accept) || !check_body(self, headers) || !check_query(self))
+    const char *text = self->received.content_length;
+    uint64_t length = 0;
+    self->body_max = HELIO_COMMAND_BODY_MAX;
+    if (text && (helio_u64_parse(helio_text_of(text), &length) != HELIO_OK || length > self->body_max))
+        HELIO_PROBLEM0(self, 503, TOKENS_NOT_LOADED);
+}
+
+static void judge(helio_request_context_t *self)
+{
+    if (!find_route(self, self->method))
         return;
-    (void)check_key(self, headers->idempotency_key);
+    if (admit(self)) {
+        if (check_accept(self, self->received.accept) && check_body(self) && check_query(self))
+            (void)check_key(self, self->received.idempotency_key);
+    } else if (!self->status) {
+        bound_unproved_body(self);
+    }
+}
+
+void helio_request_judge(helio_request_context_t *self, const char *method, const helio_request_headers_t *received)
+{
+    self->method = method;
+    self->received = *received;
+    self->has_body =
+        received->transfer_encoding || (received->content_length && strcmp(received->content_length, "0") != 0);
+    if (received->content_type)
+        self->content_type = media_type(received->content_type, self->arena);
+    if (received->last_event_id)
+        self->last_event_id = helio_arena_string(self->arena, helio_text_of(received->last_event_id));
+    self->from_broker = received->from_broker != NULL;
+    self->from_itself = received->from_broker && strcmp(received->from_broker, self->http->instance) == 0;
+    judge(self);
+}
+
+/* ---- what only the leader can do ------------------------------------------------------------------------- */
+
+static void on_forwarded(helio_request_context_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK)
+        helio_response_failure(self, result, NULL);
+    else
+        helio_response_forwarded(self, result);
+}
+
+/*  NULL: this broker does it, or says why it cannot. */
+static const helio_leader_view_t *leader_for(const helio_request_context_t *self)
+{
+    return helio_route_needs_leader(self->route) ? helio_await_leader(self) : NULL;
+}
+
+static void start(helio_request_context_t *self)
+{
+    const helio_leader_view_t *leader = leader_for(self);
+    if (leader)
+        helio_await_forward(self, on_forwarded, leader, self->route->method, self->raw_target);
+    else
+        self->route->start(self);
+}
+
+static void judge_again(helio_request_context_t *self)
+{
+    self->want = NULL;
+    judge(self);
+    if (!self->status)
+        start(self);
+}
+
+static void on_looked_up(helio_request_context_t *self, const helio_result_t *result)
+{
+    self->look_failed = !helio_token_look_up_ended(self, result);
+    judge_again(self);
+}
+
+/*  On the thread of the waiting requests: the leader once, a follower again and again until the look has come that proves
+ *  the token or not. */
+static void prove(helio_request_context_t *self)
+{
+    int64_t now_ms = helio_clock_boot_ms();
+    if (self->looked_up) {
+        helio_token_look_up(self, on_looked_up, credential_of(self->received.authorization));
+        return;
+    }
+    if (!has_looked_since(self, self->unproved_ms) && now_ms < self->unproved_ms + PROOF_MS) {
+        helio_await_idle(self, now_ms + PROOF_POLL_MS, false);
+        return;
+    }
+    judge_again(self);
+}
+
+bool helio_request_is_long(const helio_request_context_t *self)
+{
+#ifdef HELIO_MUTANT_large_body_read_at_once
+    return false;
+#endif
+    return self->body.bytes.size > HELIO_COMMAND_BODY_MAX && !leader_for(self);
+}
+
+void helio_request_start(helio_request_context_t *self)
+{
+    self->started = true;
+    if (self->unproved_ms)
+        self->want = prove;
+    else
+        start(self);
 }
 
 /* ---- bodies -------------------------------------------------------------------------------------------- */
@@ -243,17 +430,31 @@ static bool crawls(const helio_request_context_t *self, int64_t now_us)
     return now_us - self->started_us > grace_us + earned_us;
 }
 
+/*  Of the memory of all bodies a quarter is for small ones only: whoever holds large ones keeps nobody from submitting a
+ *  job. */
+static uint64_t held_max(const helio_request_context_t *self, size_t size)
+{
+    uint64_t all = self->http->options.bodies_max;
+#ifndef HELIO_MUTANT_large_bodies_take_all_memory
+    if (self->body.bytes.size + size > HELIO_COMMAND_BODY_MAX)
+        return all - all / 4;
+#endif
+    return all;
+}
+
 bool helio_request_take(helio_request_context_t *self, const char *bytes, size_t size, int64_t now_us)
 {
     if (crawls(self, now_us))
         return false;
     self->received_bytes += size;
     if (!self->status) {
-        helio_rc rc = helio_body_append(&self->body, bytes, size, self->body_max, self->http->options.bodies_max);
-        if (rc == HELIO_TOO_BIG)
-            helio_response_problem(self, 413, NULL, "the body may have %u bytes", self->body_max);
+        helio_rc rc = helio_body_append(&self->body, bytes, size, self->body_max, held_max(self, size));
+        if (rc == HELIO_TOO_BIG && self->unproved_ms)
+            HELIO_PROBLEM0(self, 503, TOKENS_NOT_LOADED);
+        else if (rc == HELIO_TOO_BIG)
+            HELIO_PROBLEM(self, 413, BODY_TOO_BIG, helio_value_number(self->body_max));
         else if (rc != HELIO_OK)
-            helio_response_problem(self, 503, "Busy", "too many large requests at a time; try again shortly");
+            helio_response_problem(self, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_BODIES_BUSY));
     }
     if (self->status) {
         helio_body_clear(&self->body);

@@ -1,31 +1,25 @@
-/*  request.h -- what is checked before any handler sees a request: target, method, token, role, media types,
- * sizes. Pure but for the clock that tells whether a token has expired.
- */
+/*  request.h -- what is checked before a handler sees a request: target, method, token, role, media types, sizes. Pure,
+ *  except for the clock that decides whether a token has expired. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_H
 #define HELIO_BROKER_HTTP_REQUEST_H
 
 #include "broker/http/request/request_context.h"
 
-/*  As received; NULL = absent. Borrowed for the call. */
-typedef struct helio_request_headers {
-    const char *authorization;
-    const char *accept;
-    const char *content_type;
-    const char *content_length;
-    const char *transfer_encoding;
-    const char *idempotency_key;
-    const char *last_event_id;
-} helio_request_headers_t;
+/*  Fills in route, token, parameter and the other fields of the request; or answers with a problem, and then a body is
+ *  discarded. A broker that follows knows a new token some moments late: where it finds none that is in force, it
+ *  decides when it has looked again (helio_request_start). */
+void helio_request_judge(helio_request_context_t *context, const char *method, const helio_request_headers_t *received);
 
-/*  Fills route, token, parameter and so on; or answers with a problem, and the body (if any) is of no
- * interest. */
-void helio_request_judge(helio_request_context_t *context, const char *method,
-                         const helio_request_headers_t *headers);
+/*  After judgement and the whole body: the handler of the route; or, where only the leader can do it and another broker
+ *  leads, a forward to that one, and its answer. A request that was forwarded already is not forwarded again. */
+void helio_request_start(helio_request_context_t *context);
+/*  Whether that takes so long that a parser does it (parsers.h): this broker reads a large body. */
+bool helio_request_is_long(const helio_request_context_t *context);
 
-/*  Is the media type within an Accept header's ranges ("text/html, application/json;q=0.9, x/x;q=0")? */
+/*  Whether the media type is within the ranges of an Accept header ("text/html, application/json;q=0.9, x/x;q=0"). */
 bool helio_accepts(const char *accept, const char *type);
 
-/*  A piece of the body. false: the connection should be cut (a crawling or endless body). */
+/*  Takes a piece of the body. False: cut the connection, because the body arrives too slowly or does not end. */
 bool helio_request_take(helio_request_context_t *context, const char *bytes, size_t size, int64_t now_us);
 
 #endif

@@ -1,13 +1,16 @@
+/*  request_context.c -- a request from its target to its response, and the operations that its steps await. */
 #include "broker/http/request/request_context.h"
 #include "broker/http/request/reasons.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "broker/http/request/route.h"
+#include "federation/base/clock.h"
 #include "federation/base/json.h"
 #include "federation/spec/value.h"
 
@@ -17,7 +20,7 @@ helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_tex
     self->http = http;
     self->arena = helio_arena_new();
     self->raw_target = helio_arena_string(self->arena, raw_target);
-    self->content_type = self->idempotency_key = self->last_event_id = "";
+    self->content_type = self->idempotency_key = self->last_event_id = self->credential = "";
     self->body.held = &http->metrics.bodies_bytes;
     self->fd = -1;
     return self;
@@ -28,8 +31,10 @@ void helio_request_context_destroy(helio_request_context_t **self_p)
     helio_request_context_t *self = *self_p;
     if (!self)
         return;
-    if (self->counted_stream)
+    if (self->counted_stream) {
+        helio_places_give_back(self->http->places, self->token);
         (void)atomic_fetch_sub_explicit(&self->http->metrics.streams, 1, memory_order_relaxed);
+    }
     helio_operation_destroy(&self->operation);
     helio_body_clear(&self->body);
     helio_buffer_clear(&self->response);
@@ -78,20 +83,26 @@ void helio_response_json(helio_request_context_t *self, uint32_t status, helio_t
 
 void helio_response_text(helio_request_context_t *self, uint32_t status, const char *type, const char *text)
 {
-    response(self, status, type);
-    helio_buffer_text(&self->response, text);
+    helio_response_bytes(self, status, type, helio_text_of(text));
 }
 
-void helio_response_problem(helio_request_context_t *self, uint32_t status, const char *reason, const char *format,
-                          ...)
+void helio_response_bytes(helio_request_context_t *self, uint32_t status, const char *type, helio_text_t bytes)
 {
-    char detail[700];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(detail, sizeof detail, format, args);
-    va_end(args);
+    response(self, status, type);
+    helio_buffer_append(&self->response, bytes.data, bytes.size);
+}
+
+static void respond_details(helio_request_context_t *self, uint32_t status, const char *reason,
+                            const helio_details_t *details, helio_text_t object)
+{
     response(self, status, "application/problem+json");
-    helio_problem_json(status, reason, detail, &self->response);
+    helio_problem_of_details(status, reason, details, object, &self->response);
+}
+
+void helio_response_problem(helio_request_context_t *self, uint32_t status, const char *reason, helio_detail_t detail)
+{
+    const helio_details_t details = {{&detail, 1}};
+    respond_details(self, status, reason, &details, (helio_text_t){0});
 }
 
 void helio_response_diagnostics(helio_request_context_t *self, const helio_diagnostics_t *wrong, int document)
@@ -101,20 +112,18 @@ void helio_response_diagnostics(helio_request_context_t *self, const helio_diagn
     helio_problem_of_diagnostics(status, wrong, document, &self->response);
 }
 
-static const char *failure_text(helio_rc rc)
+static helio_detail_t failure(const helio_request_context_t *self, helio_rc rc)
 {
     switch (rc) {
     case HELIO_BUSY:
-        return "the broker has as much to do as it can hold; try again shortly";
+        return HELIO_DETAIL0(HELIO_DETAIL_BROKER_BUSY);
     case HELIO_UNAVAILABLE:
     case HELIO_IO:
-        return "the broker cannot do this at the moment: it does not lead, or its database or the site "
-               "cannot be reached";
+        return HELIO_DETAIL0(HELIO_DETAIL_BROKER_UNAVAILABLE);
     case HELIO_FENCED:
-        return "another broker leads now";
+        return HELIO_DETAIL0(HELIO_DETAIL_ANOTHER_LEADS);
     case HELIO_TIMEOUT:
-        return "no answer in time; whether it was done is not known: ask again, with the same "
-               "Idempotency-Key when submitting";
+        return HELIO_DETAIL0(HELIO_DETAIL_REPLY_LATE);
     case HELIO_OK:
     case HELIO_INVALID:
     case HELIO_NOT_FOUND:
@@ -125,25 +134,24 @@ static const char *failure_text(helio_rc rc)
     case HELIO_VERSION:
     case HELIO_INFEASIBLE:
     default:
-        return helio_rc_text(rc);
+        return HELIO_DETAIL(self->arena, HELIO_DETAIL_REQUEST_FAILED, helio_value_string(helio_rc_text(rc)));
     }
 }
 
-void helio_response_failure(helio_request_context_t *self, const helio_result_t *result, const char *what)
+void helio_response_failure(helio_request_context_t *self, const helio_result_t *result, const char *kind)
 {
     assert(result->rc != HELIO_OK);
     uint32_t status = helio_status_of_rc(result->rc);
-    /* the core's word says why a job is refused; "Invalid" for a conflict would tell programs less than the
-     * status does */
+    /* for a refused job the core's reason says why; "Invalid" for a conflict would say less than the status */
     const char *reason = strcmp(result->reason, "Invalid") == 0 ? NULL : result->reason;
-    if (result->details.items.count) {
-        response(self, status, "application/problem+json");
-        helio_problem_of_details(status, reason, &result->details, &self->response);
-    } else if (result->rc == HELIO_NOT_FOUND && what) {
-        helio_response_problem(self, status, reason, "there is no %s", what);
-    } else {
-        helio_response_problem(self, status, reason, "%s", failure_text(result->rc));
-    }
+    if (result->details.items.count)
+        respond_details(self, status, reason, &result->details, (helio_text_t){0});
+    else if (result->rc == HELIO_NOT_FOUND && kind)
+        helio_response_problem(self, status, reason,
+                               HELIO_DETAIL(self->arena, HELIO_DETAIL_NO_SUCH_THING, helio_value_string(kind),
+                                            helio_value_string(self->parameter)));
+    else
+        helio_response_problem(self, status, reason, failure(self, result->rc));
 }
 
 void helio_response_read(helio_request_context_t *self, const helio_result_t *result)
@@ -179,10 +187,10 @@ void helio_response_done(helio_request_context_t *self, uint32_t status, const c
     helio_response_json(self, status, helio_buffer_view(&text));
 }
 
-void helio_response_set(helio_request_context_t *self, const helio_result_t *result, const char *what, const char *key)
+void helio_response_set(helio_request_context_t *self, const helio_result_t *result, const char *kind, const char *key)
 {
     if (result->rc != HELIO_OK) {
-        helio_response_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
+        helio_response_failure(self, result, kind);
         return;
     }
     helio_response_done(self, 200, key, self->parameter, &result->details);
@@ -190,13 +198,21 @@ void helio_response_set(helio_request_context_t *self, const helio_result_t *res
 
 bool helio_response_ambiguous(helio_request_context_t *self, helio_text_t json)
 {
-    /* the reader builds it, and no other answer begins so; spaces depend on the server's JSON output */
+    /* built by the reader, and no other response begins so; spaces depend on the server's JSON output */
     static const char head[] = "{\"ambiguous\"";
     if (json.size < sizeof head - 1 || memcmp(json.data, head, sizeof head - 1) != 0)
         return false;
-    response(self, 409, "application/problem+json");
-    helio_problem_with(409, "Ambiguous", "several jobs match; type more of the id", json, &self->response);
+    helio_detail_t detail = HELIO_DETAIL0(HELIO_DETAIL_JOB_ID_AMBIGUOUS);
+    const helio_details_t details = {{&detail, 1}};
+    respond_details(self, 409, "Ambiguous", &details, json);
     return true;
+}
+
+void helio_response_forwarded(helio_request_context_t *self, const helio_result_t *result)
+{
+    response(self, result->status, helio_arena_string(self->arena, helio_text_of(result->type)));
+    helio_buffer_append(&self->response, result->data.data, result->data.size);
+    self->by_leader = true;
 }
 
 void helio_response_stream(helio_request_context_t *self, const char *type, void (*want)(helio_request_context_t *self))
@@ -243,9 +259,9 @@ void helio_await_read(helio_request_context_t *self, helio_request_context_step_
     operation->kind = HELIO_OPERATION_READ;
     operation->read.query = query;
     operation->read.param_count = count;
+    operation->read.owner = self->token ? self->token->tenant : NULL; /* the table's text, which outlives it */
     for (uint32_t i = 0; i < count; i++)
-        operation->read.params[i] =
-            params[i] ? helio_arena_string(operation->arena, helio_text_of(params[i])) : NULL;
+        operation->read.params[i] = params[i] ? helio_arena_string(operation->arena, helio_text_of(params[i])) : NULL;
     self->next = next;
 }
 
@@ -260,8 +276,59 @@ void helio_await_event(helio_request_context_t *self, helio_request_context_step
     self->next = next;
 }
 
+const helio_leader_view_t *helio_await_leader(const helio_request_context_t *self)
+{
+    const helio_leader_view_t *leader = helio_leadership_other(self->http->leadership, helio_clock_boot_ms());
+#ifndef HELIO_MUTANT_forwarded_again
+    if (self->from_broker)
+        return NULL;
+#endif
+    return leader && leader->http[0] ? leader : NULL;
+}
+
+void helio_await_forward(helio_request_context_t *self, helio_request_context_step_fn *next,
+                         const helio_leader_view_t *leader, const char *method, const char *target)
+{
+    helio_operation_t *operation = prepare(self);
+    helio_arena_t *arena = operation->arena;
+    helio_body_move(&operation->body, &self->body);
+    operation->kind = HELIO_OPERATION_FORWARD;
+    operation->leader = leader;
+    operation->forward.tenant = self->token ? self->token->tenant : ""; /* the table's text, which outlives it */
+    operation->forward.instance = self->http->instance;
+    operation->forward.method = method;
+    operation->forward.base = leader->http;
+    operation->forward.target = helio_arena_string(arena, helio_text_of(target));
+    operation->forward.credential = helio_arena_string(arena, helio_text_of(self->credential));
+    operation->forward.content_type = helio_arena_string(arena, helio_text_of(self->content_type));
+    bool takes_key = self->route->body == HELIO_BODY_JOBS; /* on others it prevents nothing */
+    operation->forward.idempotency_key =
+        takes_key ? helio_arena_string(arena, helio_text_of(self->idempotency_key)) : "";
+    operation->forward.body = helio_buffer_view(&operation->body.bytes);
+    self->next = next;
+}
+
+/*  Between brokers a log travels in pieces, one for each request (logs.c). */
+static void forward_log(helio_request_context_t *self, helio_request_context_step_fn *next,
+                        const helio_leader_view_t *leader, const helio_log_place_t *place)
+{
+    char key[HELIO_KEY_SIZE], target[160];
+    helio_job_key_text(place->key, key);
+    (void)snprintf(target, sizeof target, "/v1/jobs/%s/logs?epoch=%u&offset=%" PRIu64, key, place->epoch,
+                   place->offset);
+    helio_await_forward(self, next, leader, "GET", target);
+    self->operation->result.offset = place->offset;
+    self->operation->is_log = true;
+    self->operation->forward.kind = HELIO_FORWARD_LOG;
+}
+
 void helio_await_log(helio_request_context_t *self, helio_request_context_step_fn *next, helio_log_place_t place)
 {
+    const helio_leader_view_t *leader = helio_await_leader(self);
+    if (leader) {
+        forward_log(self, next, leader, &place);
+        return;
+    }
     helio_operation_t *operation = prepare(self);
     operation->kind = HELIO_OPERATION_CALL;
     operation->call.kind = HELIO_CALL_LOG_READ;
@@ -296,14 +363,15 @@ const char *helio_request_context_query(const helio_request_context_t *self, con
     return helio_target_query(&self->target, name);
 }
 
-bool helio_request_context_number(helio_request_context_t *self, const char *name, uint64_t fallback, uint64_t most,
-                           uint64_t *ret_value)
+bool helio_request_context_number(helio_request_context_t *self, const char *name, helio_query_bounds_t bounds,
+                                  uint64_t *ret_value)
 {
     const char *text = helio_request_context_query(self, name);
-    uint64_t value = fallback;
-    if (text && (helio_u64_parse(helio_text_of(text), &value) != HELIO_OK || value > most)) {
-        helio_response_problem(self, 400, NULL, "the query parameter '%s' must be a whole number up to %llu",
-                             name, (unsigned long long)most);
+    uint64_t value = bounds.fallback;
+    bool good = !text || helio_u64_parse(helio_text_of(text), &value) == HELIO_OK;
+    if (!good || value < bounds.least || value > bounds.most) {
+        HELIO_PROBLEM(self, 400, QUERY_NUMBER, helio_value_string(name), helio_value_number((int64_t)bounds.most),
+                      helio_value_number((int64_t)bounds.least));
         return false;
     }
     *ret_value = value;
@@ -312,17 +380,36 @@ bool helio_request_context_number(helio_request_context_t *self, const char *nam
 
 const char *helio_request_context_tenant(const helio_request_context_t *self)
 {
-    assert(self->route->access != HELIO_ACCESS_MEMBER); /* shows nothing that belongs to tenants */
+    assert(self->route->access != HELIO_ACCESS_MEMBER); /* such a route shows nothing that belongs to tenants */
     return helio_access_grant(self->route->access, self->token) == HELIO_GRANT_ALL ? NULL : self->token->tenant;
+}
+
+helio_text_t helio_request_context_actor(helio_request_context_t *self)
+{
+    return helio_arena_printf(helio_await_arena(self), "user:%s/%s", self->token->tenant, self->token->user);
 }
 
 bool helio_request_context_take_place(helio_request_context_t *self)
 {
-    self->counted_stream = true; /* also when refused: the count goes down again with the exchange */
-    if (atomic_fetch_add_explicit(&self->http->metrics.streams, 1, memory_order_relaxed) <
-        (int64_t)self->http->options.subscribers_max)
+    const helio_http_options_t *options = &self->http->options;
+    switch (helio_places_take(self->http->places, self->token)) {
+    case HELIO_PLACES_TAKEN:
+        self->counted_stream = true;
+        (void)atomic_fetch_add_explicit(&self->http->metrics.streams, 1, memory_order_relaxed);
         return true;
-    helio_response_problem(self, 503, "Busy", "all %u places for streams are taken",
-                         self->http->options.subscribers_max);
+    case HELIO_PLACES_FULL:
+        helio_response_problem(
+            self, 503, "Busy",
+            HELIO_DETAIL(self->arena, HELIO_DETAIL_STREAMS_FULL, helio_value_number(options->subscribers_max)));
+        return false;
+    case HELIO_PLACES_TENANT_FULL:
+        HELIO_PROBLEM(self, 429, TENANT_STREAMS_FULL, helio_value_number(options->subscribers_per_tenant_max),
+                      helio_value_string(self->token->tenant));
+        return false;
+    case HELIO_PLACES_USER_FULL:
+        HELIO_PROBLEM(self, 429, USER_STREAMS_FULL, helio_value_number(options->subscribers_per_user_max),
+                      helio_value_string(self->token->user));
+        return false;
+    }
     return false;
 }

@@ -1,106 +1,146 @@
-/*  request_context.h -- one request and its answer, and what handlers do with them.
+/*  request_context.h -- one request and its response, and what handlers do with them.
  *
- *  Owned by exactly one thread at a time: the library's while bytes come and go, the desk's while it waits
- * (waiting_requests.h). Passing on is a suspension plus a push to the desk's ring, or a resumption; so nothing in it is
- * atomic.
+ *  Exactly one thread owns it at a time: a thread of the library while bytes come and go, the thread of the waiting
+ *  requests while it is suspended (waiting_requests.h). It changes hands by a suspension and a push into a ring, or by
+ *  a resumption, so nothing in it is atomic.
  *
- *  A handler is a chain of steps. The first (route.start) runs on a library's thread once the whole body is
- * there. A step ends by answering, or by awaiting one operation, whose result the next step gets on the
- * desk's thread. A stream's handler answers with helio_response_stream and is asked for more (`want`) whenever
- * the client has taken what there was.
- */
+ *  A handler is a chain of steps. The first (route.start) runs once the whole body has arrived, on a thread of the
+ *  library, on that of the waiting requests if the token had to be proved first (request.h), or on a parser's if the
+ *  body is large (parsers.h). A step ends by
+ *  answering, or by awaiting one operation. The next step gets its result on the thread of the waiting requests. A
+ *  stream's handler answers with helio_response_stream; `want` then asks it for more whenever the client has read
+ *  everything. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_REQUEST_CONTEXT_H
 #define HELIO_BROKER_HTTP_REQUEST_REQUEST_CONTEXT_H
 
 #include "broker/http/request/context.h"
 #include "broker/http/request/operation.h"
 #include "broker/http/request/target.h"
-
+#include "broker/http/request/turns.h"
 
 typedef void helio_request_context_step_fn(helio_request_context_t *self, const helio_result_t *result);
+
+/*  As received; NULL = absent. They live as long as the request. */
+typedef struct helio_request_headers {
+    const char *authorization;
+    const char *accept;
+    const char *accept_encoding;
+    const char *if_none_match;
+    const char *content_type;
+    const char *content_length;
+    const char *transfer_encoding;
+    const char *idempotency_key;
+    const char *last_event_id;
+    const char *from_broker; /* the process that has forwarded it */
+    bool forwarded;          /* a proxy says that it is one */
+} helio_request_headers_t;
 
 enum { HELIO_RESPONSE_HEADERS_MAX = 6, HELIO_COMMAND_BODY_MAX = 64 << 10 };
 
 struct helio_request_context {
     helio_http_t *http;
-    helio_arena_t *arena; /* lives as long as the exchange */
-    helio_arena_t *retained;  /* the same, of helio_await_retain; NULL = none */
-    void *connection;     /* struct MHD_Connection; only server.c looks inside */
-    int fd;               /* the client's socket, to notice that it is gone while suspended; -1 = not known */
+    helio_arena_t *arena;    /* lives as long as the request */
+    helio_arena_t *retained; /* of helio_await_retain, lives as long as the request; NULL = none */
+    void *connection;        /* struct MHD_Connection; only http.c looks inside */
+    int fd; /* the client's socket, which shows that the client left during a suspension; -1 = unknown */
+    helio_address_t address; /* of the client, or of a proxy */
     int64_t started_us;
+    const char *target_end; /* where the library saw the target end, in its own buffer: for helio_framing_target */
 
-    /*  the request */
+    /*  The request. */
     const char *raw_target;
     helio_target_t target;
-    const helio_route_t *route;  /* NULL: none was found */
+    const char *method;
+    helio_request_headers_t received;
+    int64_t unproved_ms;         /* boot clock: since when its token waits for a look (request.h); 0 = it never did */
+    bool looked_up;              /* the leader asks the database for that token (token_look_up.h) */
+    bool look_failed;            /* and had no answer */
+    const helio_route_t *route;  /* NULL: none matches */
     const helio_token_t *token;  /* NULL on public routes */
-    const char *parameter;       /* what stood for {id} or {site} */
+    const char *parameter;       /* the path segment in place of {id} or {site} */
     const char *content_type;    /* lower case, without parameters; "" = none */
     const char *idempotency_key; /* "" = none */
     const char *last_event_id;   /* "" = none */
+    const char *credential;      /* the token as received, to be forwarded; "" = none was checked */
+    bool from_broker;            /* a broker has forwarded it */
+    bool from_itself;            /* this broker has */
     bool head;                   /* HEAD: headers alone */
     helio_body_t body;
     uint32_t body_max;
     uint64_t received_bytes;
-    uint64_t discarded_bytes; /* of those, since it was refused */
-    bool begun;               /* the headers were seen */
-    bool has_body;            /* announced one */
-    bool complete;            /* the body is there */
-    bool sent;                /* the answer was given to the library */
+    uint64_t discarded_bytes; /* of received_bytes, those after a refusal */
+    bool begun;               /* the headers have been read */
+    bool has_body;            /* the headers announce a body */
+    bool complete;            /* the whole body has arrived */
+    bool started;             /* the handler was called, or the request is proved or forwarded first */
+    bool sent;                /* the library has the response */
+    helio_turn_t turn;        /* while it waits for a parser */
 
-    /*  the answer */
+    /*  The response. */
     uint32_t status; /* 0 = none yet */
     const char *response_type;
-    helio_buffer_t response; /* of a stream: bytes that the client has not been given */
+    const char *cache_control; /* NULL: nobody keeps the answer */
+    helio_buffer_t response;   /* of a stream: bytes that the client has not read */
     struct {
         const char *name;
         const char *value;
     } headers[HELIO_RESPONSE_HEADERS_MAX];
     uint32_t header_count;
-    bool close; /* the connection is of no use after this */
+    bool close;     /* the connection closes after this response */
+    bool by_leader; /* it is the answer of another broker, which leads */
 
-    /*  waiting, at the desk */
-    helio_operation_t *operation; /* prepared or under way */
+    /*  While waiting. */
+    helio_operation_t *operation; /* being prepared, or posted */
     helio_request_context_step_fn *next;
     int64_t deadline_ms; /* of the operation */
     helio_request_context_t *waiting_prev, *waiting_next;
 
-    /*  streams */
+    /*  Streams. */
     void (*want)(helio_request_context_t *self); /* NULL: not a stream */
-    uint64_t response_sent;                 /* of `answer` */
-    int64_t wake_ms;                      /* idle until then */
-    bool wants_notify;                      /* or until something happened */
+    uint64_t response_sent;                      /* bytes of `response` that the client has read */
+    int64_t wake_ms;                             /* idle until then */
+    bool wants_notify;                           /* or until a notification */
     bool ended, broken, counted_stream;
-    void *state; /* what a handler keeps between its steps: helio_request_context_state */
+    void *state; /* what a handler keeps between its steps (helio_request_context_state) */
 };
 
 helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_text_t raw_target);
 void helio_request_context_destroy(helio_request_context_t **self_p);
-/*  The handler's own, zeroed when it is first asked for. A handler always names the same size. */
+/*  The handler's own state, zeroed at the first call. A handler always passes the same size. */
 void *helio_request_context_state(helio_request_context_t *self, size_t size);
 
-/*  ---- answering: any step, once ---- */
+/*  ---- answering: in any step, once ---- */
 
 void helio_response_json(helio_request_context_t *self, uint32_t status, helio_text_t json);
 void helio_response_text(helio_request_context_t *self, uint32_t status, const char *type, const char *text);
-void helio_response_problem(helio_request_context_t *self, uint32_t status, const char *reason, const char *format,
-                          ...) HELIO_PRINTF(4, 5);
+void helio_response_bytes(helio_request_context_t *self, uint32_t status, const char *type, helio_text_t bytes);
+/*  reason NULL: that of the status. */
+void helio_response_problem(helio_request_context_t *self, uint32_t status, const char *reason, helio_detail_t detail);
+/*  The same with the reason of the status, and the detail of that code with the values that follow. HELIO_PROBLEM0: the
+ *  detail has no values. */
+#define HELIO_PROBLEM(self, status, code, ...) \
+    helio_response_problem(self, status, NULL, HELIO_DETAIL((self)->arena, HELIO_DETAIL_##code, __VA_ARGS__))
+#define HELIO_PROBLEM0(self, status, code) \
+    helio_response_problem(self, status, NULL, HELIO_DETAIL0(HELIO_DETAIL_##code))
+/*  A rejected document: see helio_problem_of_diagnostics. */
 void helio_response_diagnostics(helio_request_context_t *self, const helio_diagnostics_t *wrong, int document);
-/*  Any result that is not OK; `what` names the object for NOT_FOUND ("job 01k9…", NULL = not an object). */
-void helio_response_failure(helio_request_context_t *self, const helio_result_t *result, const char *what);
-/*  The JSON that was read, or why not. */
+/*  Answers with a result that is not OK. kind: what the path names ("job"), for NOT_FOUND; NULL = it names nothing. */
+void helio_response_failure(helio_request_context_t *self, const helio_result_t *result, const char *kind);
+/*  Answers with the JSON that was read, or with the failure to read it. */
 void helio_response_read(helio_request_context_t *self, const helio_result_t *result);
-/*  {key: value, "status": sentences, "details": […]} of a reply that is OK; without the first when key is NULL. */
+/*  {key: value, "status": sentences, "details": […]}, for a reply that is OK. key NULL: without the first member. */
 void helio_response_done(helio_request_context_t *self, uint32_t status, const char *key, const char *value,
                          const helio_details_t *details);
 /*  {key: value, "status": said}. */
 void helio_response_status(helio_request_context_t *self, uint32_t status, const char *key, const char *value,
                            const char *said);
-/*  helio_response_done with the path's parameter, or why not; what: of which kind it is, for people. */
-void helio_response_set(helio_request_context_t *self, const helio_result_t *result, const char *what, const char *key);
-/*  {"ambiguous": […]} of the reader: answers 409 and is true. */
+/*  helio_response_done with the path's parameter as value, or the failure. kind: what the parameter names. */
+void helio_response_set(helio_request_context_t *self, const helio_result_t *result, const char *kind, const char *key);
+/*  If json is the reader's {"ambiguous": […]}, answers 409 and returns true. */
 bool helio_response_ambiguous(helio_request_context_t *self, helio_text_t json);
-/*  200 and headers at once; the body comes from self->answer as `want` fills it. */
+/*  The leader's answer to a forwarded request, as it is. */
+void helio_response_forwarded(helio_request_context_t *self, const helio_result_t *result);
+/*  Sends 200 and the headers at once; `want` fills self->response with the body, piece by piece. */
 void helio_response_stream(helio_request_context_t *self, const char *type,
                            void (*want)(helio_request_context_t *self));
 void helio_request_context_header(helio_request_context_t *self, const char *name,
@@ -108,18 +148,24 @@ void helio_request_context_header(helio_request_context_t *self, const char *nam
 
 /*  ---- awaiting ---- */
 
-/*  One of helio_sql_queries; params may be NULL (SQL null), are copied. */
+/*  Awaits one of helio_sql_queries. params are copied; each can be NULL (SQL null). */
 void helio_await_read(helio_request_context_t *self, helio_request_context_step_fn *next, const char *query,
                       uint32_t count, const char *const params[]);
-/*  An event of the core. `payload` and all it points to live in the operation's arena (helio_await_arena). */
+/*  Awaits an event of the core. `payload` and everything it points to live in the operation's arena
+ *  (helio_await_arena). */
 void helio_await_event(helio_request_context_t *self, helio_request_context_step_fn *next, uint32_t event,
                        void *payload);
-helio_arena_t *helio_await_arena(helio_request_context_t *self); /* of the operation to be awaited next */
+helio_arena_t *helio_await_arena(helio_request_context_t *self); /* of the operation that is awaited next */
 helio_text_t helio_await_body(helio_request_context_t *self); /* the body, which now lives as long as that operation */
-/*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the exchange:
- *  something else is awaited first. Once. */
+/*  Keeps the arena and the body of the operation that is awaited next for as long as the request, because another
+ *  operation is awaited first. At most once. */
 void helio_await_retain(helio_request_context_t *self);
-/*  Which piece of an attempt's log. */
+/*  The broker to which this request can be forwarded. NULL: none, or it was forwarded already. */
+const helio_leader_view_t *helio_await_leader(const helio_request_context_t *self);
+/*  Awaits the leader's answer to this request, with its body, token and idempotency key. */
+void helio_await_forward(helio_request_context_t *self, helio_request_context_step_fn *next,
+                         const helio_leader_view_t *leader, const char *method, const char *target);
+/*  A piece of an attempt's log. */
 typedef struct helio_log_place {
     const char *site;
     helio_job_key_t key;
@@ -127,21 +173,30 @@ typedef struct helio_log_place {
     uint64_t offset;
     uint32_t size_max;
 } helio_log_place_t;
+/*  Awaits a piece of a log; the engine asks the site, or the leader's engine does. */
 void helio_await_log(helio_request_context_t *self, helio_request_context_step_fn *next, helio_log_place_t place);
+/*  Awaits the engine's figures. */
 void helio_await_figures(helio_request_context_t *self, helio_request_context_step_fn *next);
-/*  Streams: nothing to do until wake_ms, or until the bell rings. */
+/*  Streams: idle until wake_ms (boot clock), or with notifier until a notification. */
 void helio_await_idle(helio_request_context_t *self, int64_t wake_ms, bool notifier);
 
-/*  ---- asking the request ---- */
+/*  ---- reading the request ---- */
 
 const char *helio_request_context_query(const helio_request_context_t *self, const char *name); /* NULL = absent */
-/*  Decimal within bounds; absent: fallback. false: a problem was answered. */
-bool helio_request_context_number(helio_request_context_t *self, const char *name, uint64_t fallback, uint64_t most,
-                           uint64_t *ret_value);
-/*  Whose things the caller sees and touches, by the route's access (route.h); NULL = everybody's. */
+typedef struct helio_query_bounds {
+    uint64_t least, most;
+    uint64_t fallback; /* when the parameter is absent */
+} helio_query_bounds_t;
+/*  A decimal number within its bounds. False: a problem was answered. */
+bool helio_request_context_number(helio_request_context_t *self, const char *name, helio_query_bounds_t bounds,
+                                  uint64_t *ret_value);
+/*  The tenant whose objects the caller can see and change, by the route's access (route.h); NULL = all tenants. */
 const char *helio_request_context_tenant(const helio_request_context_t *self);
 
-/*  One of subscribers_max places, until the exchange ends. false: a problem was answered. */
+/*  The principal of the caller, for the audit: "user:TENANT/NAME". It lives as long as what helio_await_arena gives. */
+helio_text_t helio_request_context_actor(helio_request_context_t *self);
+
+/*  Takes a stream's place (places.h) until the request ends. False: a problem was answered. */
 bool helio_request_context_take_place(helio_request_context_t *self);
 
 #endif

@@ -1,3 +1,4 @@
+/*  route.c -- who can call a route, and the search for the route of a request. */
 #include "broker/http/request/route.h"
 
 #include <stdio.h>
@@ -6,10 +7,10 @@
 enum { NOBODY, USER, OPERATOR, ADMIN, CALLERS };
 
 static const helio_grant_t grants[HELIO_ACCESS_COUNT][CALLERS] = {
-#define X(NAME, nobody, user, operator_, admin)                                         \
-    [HELIO_ACCESS_##NAME] = {[NOBODY] = HELIO_GRANT_##nobody,                           \
-                             [USER] = HELIO_GRANT_##user,                               \
-                             [OPERATOR] = HELIO_GRANT_##operator_,                      \
+#define X(NAME, nobody, user, operator_, admin)                    \
+    [HELIO_ACCESS_##NAME] = {[NOBODY] = HELIO_GRANT_##nobody,      \
+                             [USER] = HELIO_GRANT_##user,          \
+                             [OPERATOR] = HELIO_GRANT_##operator_, \
                              [ADMIN] = HELIO_GRANT_##admin},
     HELIO_ACCESS_TABLE(X)
 #undef X
@@ -34,6 +35,9 @@ static bool matches(const char *pattern, const helio_target_t *target, const cha
 {
     const char *parameter = NULL;
     const char *at = pattern + 1;
+    bool folder = *at && at[strlen(at) - 1] == '/';
+    if (folder != target->folder)
+        return false;
     for (uint32_t i = 0; i < target->segment_count; i++) {
         if (!*at)
             return false;
@@ -51,10 +55,12 @@ static bool matches(const char *pattern, const helio_target_t *target, const cha
     return true;
 }
 
-static void allow(char text[HELIO_ALLOW_SIZE], const char *method)
+/*  A stream has no end, so that HEAD could say nothing of it. */
+static void allow(char text[HELIO_ALLOW_SIZE], const helio_route_t *route)
 {
     size_t size = strlen(text);
-    const char *more = strcmp(method, "GET") == 0 ? "GET, HEAD" : method;
+    bool has_head = strcmp(route->method, "GET") == 0 && route->answer != HELIO_ANSWER_STREAM;
+    const char *more = has_head ? "GET, HEAD" : route->method;
     (void)snprintf(text + size, HELIO_ALLOW_SIZE - size, "%s%s", size ? ", " : "", more);
 }
 
@@ -73,9 +79,14 @@ const helio_route_t *helio_route_find(const helio_route_table_t *table, const ch
             *ret_parameter = parameter;
             return route;
         }
-        allow(ret_allow, route->method);
+        allow(ret_allow, route);
     }
     return NULL;
+}
+
+bool helio_route_needs_leader(const helio_route_t *route)
+{
+    return route->answer == HELIO_ANSWER_OF_CORE || strcmp(route->method, "GET") != 0;
 }
 
 bool helio_route_takes_query(const helio_route_t *route, const char *name)

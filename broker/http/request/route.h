@@ -1,26 +1,27 @@
-/*  route.h -- what a row of the table of routes says, and how the row of a request is found. From the table come dispatch, 404
- *  and 405, who may, and the labels of /metrics. The rows themselves are the server's to be given: routes.h.
- */
+/*  route.h -- what a row of the table of routes contains, and how a request's row is found. The table defines dispatch,
+ *  404 and 405, access, and the labels of /metrics. Its rows are in broker/http/routes. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_ROUTE_H
 #define HELIO_BROKER_HTTP_REQUEST_ROUTE_H
 
 #include "broker/http/request/request_context.h"
 
-/*  What a caller gets of a route. */
+/*  What a route grants a caller. */
 typedef enum helio_grant {
     HELIO_GRANT_UNKNOWN, /* 401: a token is needed */
-    HELIO_GRANT_REFUSED, /* 403: another role is */
-    HELIO_GRANT_OWN,     /* what belongs to its tenant; anything else is not found */
+    HELIO_GRANT_REFUSED, /* 403: another role is needed */
+    HELIO_GRANT_OWN,     /* what belongs to the caller's tenant; anything else is not found */
     HELIO_GRANT_ALL
 } helio_grant_t;
 
-/*  Who may call a route, and whose things it then shows and touches: the only place where that is said. A row is what a
- *  route's access can be, a column is a caller. Handlers ask helio_request_context_tenant, the core gets tenant and role. */
+/*  Who can call a route, and which tenants' objects it shows and changes: the only place that defines it. A row is
+ *  an access of a route, a column is a caller. Handlers ask helio_request_context_tenant; the core gets tenant and
+ *  role. */
 /* clang-format off */
 #define HELIO_ACCESS_TABLE(X)                                                                              \
     /* access  no token  user     operator  admin */                                                       \
-    X(ANYONE,  ALL,      ALL,     ALL,      ALL) /* asks for no token */                                    \
-    X(MEMBER,  UNKNOWN,  ALL,     ALL,      ALL) /* the federation's, the same for every token */           \
+    X(ANYONE,  ALL,      ALL,     ALL,      ALL) /* needs no token */                                       \
+    X(MONITOR, UNKNOWN, ALL,     ALL,      ALL) /* figures; the setting `metrics` can let others in */        \
+    X(MEMBER,  UNKNOWN,  ALL,     ALL,      ALL) /* belongs to the federation, the same for every token */  \
     X(SELF,    UNKNOWN,  OWN,     OWN,      OWN) /* done as the token's own tenant and user */              \
     X(TENANT,  UNKNOWN,  OWN,     ALL,      ALL) /* belongs to tenants; operators see all of them */        \
     X(OPERATOR, UNKNOWN, REFUSED, ALL,      ALL)                                                            \
@@ -36,25 +37,33 @@ typedef enum helio_access {
 
 typedef enum helio_body_kind {
     HELIO_BODY_NONE,
-    HELIO_BODY_JSON, /* one small object, may be absent */
+    HELIO_BODY_JSON, /* one small object, can be absent */
     HELIO_BODY_JOBS  /* documents */
 } helio_body_kind_t;
 
+typedef enum helio_answer_kind {
+    HELIO_ANSWER_PLAIN,
+    HELIO_ANSWER_STREAM, /* of a GET */
+    HELIO_ANSWER_OF_CORE /* of a GET: the leader's core composes it, not the database */
+} helio_answer_kind_t;
+
+#define HELIO_PRODUCES_ANY "*/*" /* the handler checks that, file by file */
+
 struct helio_route {
     const char *method;
-    const char *pattern; /* "/v1/jobs/{id}": a segment in braces matches any one segment */
+    const char *pattern; /* "/v1/jobs/{id}": a segment in braces matches any one segment; a slash at the end, itself */
     helio_access_t access;
     helio_body_kind_t body;
     const char *query;    /* names of its parameters, separated by spaces */
-    const char *produces; /* media type of the answer that is not an error */
-    bool stream;
+    const char *produces; /* media type of a response that is not an error, or HELIO_PRODUCES_ANY */
+    helio_answer_kind_t answer;
     void (*start)(helio_request_context_t *context);
     const char *doc;
 };
 
 /*  token NULL = none. */
 helio_grant_t helio_access_grant(helio_access_t access, const helio_token_t *token);
-helio_grant_t helio_access_grant_of_role(helio_access_t access, uint32_t role); /* of a token with it */
+helio_grant_t helio_access_grant_of_role(helio_access_t access, uint32_t role); /* for a token with that role */
 
 struct helio_route_table {
     const helio_route_t *items;
@@ -63,12 +72,15 @@ struct helio_route_table {
 
 uint32_t helio_route_index(const helio_route_table_t *table, const helio_route_t *route); /* NULL: one past the last */
 
-/*  NULL: no such path (*ret_allow is ""), or not by this method (*ret_allow lists those that are). HEAD is
- * GET. *ret_parameter: what stood for the braces, NULL when there are none. */
+/*  NULL: no such path (*ret_allow is ""), or not with this method (*ret_allow lists its methods). HEAD counts as GET.
+ *  *ret_parameter: the segment in place of the braces; NULL if the pattern has none. */
 enum { HELIO_ALLOW_SIZE = 64 };
 const helio_route_t *helio_route_find(const helio_route_table_t *table, const char *method,
                                       const helio_target_t *target, const char **ret_parameter,
                                       char ret_allow[HELIO_ALLOW_SIZE]);
+/*  Whether only the leader can answer: everything that changes something, and what its core knows. */
+bool helio_route_needs_leader(const helio_route_t *route);
+/*  Whether the route has a query parameter of this name. */
 bool helio_route_takes_query(const helio_route_t *route, const char *name);
 
 #endif

@@ -1,11 +1,11 @@
-/*  Why not the library's own decoding: it ends a path at %00 and lets an escaped slash become a separator. */
+/*  target.c -- decodes a target. The library's own decoding ends a path at %00 and turns an escaped slash into a
+ *  separator. */
 #include "broker/http/request/target.h"
 #include "federation/base/char.h"
 
 #include <string.h>
 
-/*  NULL: a bad escape or a byte that has no business in a name. `plus` reads '+' as a space, as forms write
- * it. */
+/*  NULL: a bad escape, or a byte that is not allowed in a name. plus: '+' is a space, as in forms. */
 static const char *decode(helio_text_t text, bool plus, helio_arena_t *arena)
 {
     char *out = helio_arena_alloc(arena, (size_t)text.size + 1, 1);
@@ -39,20 +39,18 @@ static helio_rc read_path(helio_text_t path, helio_arena_t *arena, helio_target_
         const char *slash = memchr(at, '/', (size_t)(end - at));
         const char *stop = slash ? slash : end;
         if (target->segment_count == HELIO_TARGET_SEGMENTS_MAX)
-            return helio_fail(err, HELIO_TOO_BIG, "the path has more than %d parts",
-                              HELIO_TARGET_SEGMENTS_MAX);
+            return helio_fail(err, HELIO_TOO_BIG, "the path has more than %d parts", HELIO_TARGET_SEGMENTS_MAX);
         const char *segment = decode((helio_text_t){at, (uint32_t)(stop - at)}, false, arena);
-        if (!segment || !*segment || strchr(segment, '/') || strcmp(segment, ".") == 0 ||
-            strcmp(segment, "..") == 0 || (slash && slash + 1 == end))
+        if (!segment || !*segment || strchr(segment, '/') || strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0)
             return helio_fail(err, HELIO_INVALID, "the path has an empty or malformed part");
         target->segments[target->segment_count++] = segment;
+        target->folder = slash && slash + 1 == end;
         at = stop + 1;
     }
     return HELIO_OK;
 }
 
-static helio_rc read_query(helio_text_t query, helio_arena_t *arena, helio_target_t *target,
-                           helio_error_t *err)
+static helio_rc read_query(helio_text_t query, helio_arena_t *arena, helio_target_t *target, helio_error_t *err)
 {
     const char *at = query.data, *end = query.data + query.size;
     while (at < end) {
@@ -62,8 +60,7 @@ static helio_rc read_query(helio_text_t query, helio_arena_t *arena, helio_targe
         const char *name_end = equals ? equals : stop;
         if (stop > at) {
             if (target->query_count == HELIO_TARGET_QUERY_MAX)
-                return helio_fail(err, HELIO_TOO_BIG, "more than %d query parameters",
-                                  HELIO_TARGET_QUERY_MAX);
+                return helio_fail(err, HELIO_TOO_BIG, "more than %d query parameters", HELIO_TARGET_QUERY_MAX);
             const char *name = decode((helio_text_t){at, (uint32_t)(name_end - at)}, true, arena);
             const char *value =
                 equals ? decode((helio_text_t){equals + 1, (uint32_t)(stop - equals - 1)}, true, arena) : "";
@@ -79,12 +76,12 @@ static helio_rc read_query(helio_text_t query, helio_arena_t *arena, helio_targe
     return HELIO_OK;
 }
 
-helio_rc helio_target_parse(helio_text_t text, helio_arena_t *arena, helio_target_t *ret_target,
-                            helio_error_t *err)
+helio_rc helio_target_parse(helio_text_t text, helio_arena_t *arena, helio_target_t *ret_target, helio_error_t *err)
 {
     if (text.size > HELIO_TARGET_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "the request's target is longer than %d bytes",
-                          HELIO_TARGET_MAX);
+        return helio_fail(err, HELIO_TOO_BIG, "the request's target is longer than %d bytes", HELIO_TARGET_MAX);
+    if (text.size && memchr(text.data, '#', text.size)) /* no part of a target, and a client cuts off what follows it */
+        return helio_fail(err, HELIO_INVALID, "the request's target has a '#': write %%23");
     helio_target_t target = {0};
     const char *question = text.size ? memchr(text.data, '?', text.size) : NULL;
     helio_text_t path = {text.data, question ? (uint32_t)(question - text.data) : text.size};

@@ -1,7 +1,9 @@
+/*  waiting_requests.c -- the thread of the suspended requests: operations, deadlines, streams, and its own stop. */
 #include "broker/http/request/waiting_requests.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,19 +13,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "broker/http/request/parsers.h"
 #include "federation/base/clock.h"
 #include "federation/base/ring.h"
 
 enum {
-    OPERATIONS_MAX = 8192, /* without an answer, late ones included: beyond it new ones are refused as BUSY */
-    TICK_MS = 50,          /* how exact deadlines are */
-    GONE_CHECK_MS = 1000   /* how soon a client that left a silent stream is noticed */
+    OPERATIONS_MAX = 8192, /* not answered, late ones included; beyond it new ones are refused as BUSY */
+    TICK_MS = 50,          /* the precision of deadlines */
+    SWEEP_MS = 250,        /* of the deadlines of connections that wait for a request */
+    GONE_CHECK_MS = 1000,  /* how soon it notices that a client left a silent stream */
+    REPORT_MS = 1000       /* refused tokens: a line of the log at most so often */
 };
 
 struct helio_waiting_requests {
     helio_http_t *http;
     void (*resume)(helio_request_context_t *context);
-    helio_ring_t *arrivals; /* of helio_request_context_t: at most one entry per connection */
+    helio_ring_t *arrivals; /* of helio_request_context_t: at most one entry for each connection */
     helio_ring_t *answers;  /* of helio_operation_t: at most OPERATIONS_MAX */
     int notify_fd;
     atomic_bool rung;
@@ -31,11 +36,14 @@ struct helio_waiting_requests {
     _Atomic int64_t entered; /* suspended, or about to be */
     pthread_t thread;
     bool started;
-    /*  the desk's thread's own */
-    helio_request_context_t *held;       /* all that wait here */
-    helio_operation_t *under_way; /* all that were posted */
+    /*  Owned by the thread. */
+    helio_request_context_t *held; /* all waiting requests, but those at the parsers */
+    helio_parsers_t *parsers;
+    helio_operation_t *under_way; /* all posted operations */
     uint32_t operation_count;
-    int64_t tick_ms, gone_check_ms;
+    int64_t tick_ms, gone_check_ms, sweep_ms;
+    int64_t report_ms; /* of refused tokens */
+    helio_strangers_figures_t reported;
 };
 
 /* ---- operations ---------------------------------------------------------------------------------------- */
@@ -63,15 +71,39 @@ static void unlink_operation(helio_waiting_requests_t *self, helio_operation_t *
     (void)atomic_fetch_sub_explicit(&self->http->metrics.operations, 1, memory_order_relaxed);
 }
 
+/*  What would not reach the leader is not sent: whoever asks learns at once why, and can ask again. */
+static helio_rc forward(const helio_http_t *http, helio_operation_t *operation)
+{
+    const helio_leader_view_t *leader = operation->leader;
+    helio_detail_code_t why = helio_leader_watch_objection(http->leader_watch, leader, false, helio_clock_boot_ms());
+    if (why == HELIO_DETAIL_NONE)
+        return http->ports.forward(http->ports.forwarder, &operation->forward);
+    helio_details_add(&operation->result.details, operation->arena,
+                      HELIO_DETAIL(operation->arena, why, helio_value_string(leader->http)));
+    return HELIO_UNAVAILABLE;
+}
+
+static helio_rc hand_over(const helio_http_t *http, helio_operation_t *operation)
+{
+    const helio_http_ports_t *ports = &http->ports;
+    switch (operation->kind) {
+    case HELIO_OPERATION_CALL:
+        return ports->post(ports->engine, &operation->call);
+    case HELIO_OPERATION_READ:
+        return ports->read(ports->reader, &operation->read);
+    case HELIO_OPERATION_FORWARD:
+    default:
+        return forward(http, operation);
+    }
+}
+
 static helio_rc post(helio_waiting_requests_t *self, helio_operation_t *operation)
 {
     if (self->operation_count >= OPERATIONS_MAX)
         return HELIO_BUSY;
-    const helio_http_ports_t *ports = &self->http->ports;
     operation->returns = self->answers;
-    link_operation(self, operation); /* before posting: the answer may be there first */
-    helio_rc rc = operation->kind == HELIO_OPERATION_CALL ? ports->post(ports->engine, &operation->call)
-                                                          : ports->read(ports->reader, &operation->read);
+    link_operation(self, operation); /* before posting: the answer can be faster than this function */
+    helio_rc rc = hand_over(self->http, operation);
     if (rc != HELIO_OK)
         unlink_operation(self, operation);
     return rc;
@@ -101,7 +133,7 @@ static void let_go(helio_waiting_requests_t *self, helio_request_context_t *cont
 static void give_back(helio_waiting_requests_t *self, helio_request_context_t *context)
 {
     (void)atomic_fetch_sub_explicit(&self->http->metrics.waiting, 1, memory_order_relaxed);
-    self->resume(context); /* it is no longer ours, perhaps no longer there */
+    self->resume(context); /* it belongs to the library now, and can be gone */
     (void)atomic_fetch_sub(&self->entered, 1);
 }
 
@@ -112,7 +144,7 @@ static bool has_news(const helio_request_context_t *context)
     return context->response.size > context->response_sent || context->ended || context->broken;
 }
 
-/*  After a step: gives back what has something to say, posts what has something to ask, keeps the rest. */
+/*  After a step: returns a request that has something to send, posts its operation, or keeps it waiting. */
 static void settle(helio_waiting_requests_t *self, helio_request_context_t *context)
 {
     for (;;) {
@@ -143,21 +175,27 @@ static void settle(helio_waiting_requests_t *self, helio_request_context_t *cont
 static void shut_out(helio_waiting_requests_t *self, helio_request_context_t *context)
 {
     if (context->operation && context->operation->context == context) {
-        context->operation->context = NULL; /* under way: its answer frees it */
+        context->operation->context = NULL; /* its answer will free it */
         context->operation = NULL;
     }
     if (context->want)
         context->ended = true;
     else if (!context->status)
-        helio_response_problem(context, 503, NULL, "the broker is shutting down");
+        HELIO_PROBLEM0(context, 503, BROKER_STOPPING);
     give_back(self, context);
 }
 
 static void on_arrival(helio_waiting_requests_t *self, helio_request_context_t *context)
 {
-    (void)atomic_fetch_add_explicit(&self->http->metrics.waiting, 1, memory_order_relaxed);
+    bool was_parsed = helio_parsers_take_back(self->parsers, context);
+    if (!was_parsed)
+        (void)atomic_fetch_add_explicit(&self->http->metrics.waiting, 1, memory_order_relaxed);
     if (atomic_load(&self->http->stopping)) {
         shut_out(self, context);
+        return;
+    }
+    if (!context->started) {
+        helio_parsers_add(self->parsers, context, helio_clock_boot_ms());
         return;
     }
     if (context->want && !context->operation)
@@ -198,7 +236,7 @@ static void wake(helio_waiting_requests_t *self, helio_request_context_t *contex
     settle(self, context);
 }
 
-/*  A client that hangs up on a suspended connection is seen by nobody else. */
+/*  While a connection is suspended, the library does not notice that its client hangs up. */
 static bool gone(const helio_request_context_t *context)
 {
     char byte;
@@ -206,7 +244,7 @@ static bool gone(const helio_request_context_t *context)
 }
 
 static void drive(helio_waiting_requests_t *self, helio_request_context_t *context, int64_t now_ms, bool notifier,
-                       bool check_gone)
+                  bool check_gone)
 {
     if (context->want && context->sent && check_gone && gone(context))
         context->broken = true;
@@ -223,6 +261,16 @@ static void drive(helio_waiting_requests_t *self, helio_request_context_t *conte
     }
 }
 
+/*  Nothing was read of such a request, so it can be sent again. */
+static void refuse_overdue(helio_waiting_requests_t *self, int64_t now_ms)
+{
+    int64_t since_ms = now_ms - self->http->options.request_timeout_ms;
+    for (helio_request_context_t *context; (context = helio_parsers_overdue(self->parsers, since_ms));) {
+        helio_response_problem(context, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_BODIES_BUSY));
+        give_back(self, context);
+    }
+}
+
 static void drive_all(helio_waiting_requests_t *self, int64_t now_ms, bool notifier)
 {
     bool check_gone = now_ms >= self->gone_check_ms;
@@ -233,6 +281,7 @@ static void drive_all(helio_waiting_requests_t *self, int64_t now_ms, bool notif
         after = context->waiting_next;
         drive(self, context, now_ms, notifier, check_gone);
     }
+    refuse_overdue(self, now_ms);
 }
 
 static void wait_for_something(helio_waiting_requests_t *self)
@@ -240,10 +289,32 @@ static void wait_for_something(helio_waiting_requests_t *self)
     struct pollfd fds[] = {{.fd = helio_ring_fd(self->arrivals), .events = POLLIN},
                            {.fd = helio_ring_fd(self->answers), .events = POLLIN},
                            {.fd = self->notify_fd, .events = POLLIN}};
-    /* while closing, an admission that was taken back wakes nobody: look again by oneself */
+    /* while stopping, a cancelled entry wakes nothing, so poll again after a tick */
     bool closing = atomic_load(&self->http->stopping);
-    (void)poll(fds, sizeof fds / sizeof fds[0],
-               self->held || closing ? TICK_MS : -1); /* EINTR: a turn for nothing */
+    int most_ms = self->held || closing ? TICK_MS : SWEEP_MS;
+    (void)poll(fds, sizeof fds / sizeof fds[0], most_ms); /* EINTR: an empty turn */
+}
+
+/*  Guesses of tokens are worth a line, and a flood of them no more than one each second. */
+static void report_strangers(helio_waiting_requests_t *self, int64_t now_ms)
+{
+    helio_strangers_figures_t now = helio_strangers_figures(self->http->strangers);
+    if (now.refused_total == self->reported.refused_total || now_ms < self->report_ms)
+        return;
+    char address[HELIO_ADDRESS_SIZE];
+    helio_address_text(&now.last, address);
+    helio_log(self->http->log, HELIO_WARN, "tokens_refused", "count=%" PRIu64 " limited=%" PRIu64 " last_address=%s",
+              now.refused_total - self->reported.refused_total, now.limited_total - self->reported.limited_total,
+              address);
+    self->reported = now;
+    self->report_ms = now_ms + REPORT_MS;
+}
+
+static void watch_leader(helio_waiting_requests_t *self, int64_t now_ms)
+{
+    const helio_leader_view_t *leader = helio_leadership_other(self->http->leadership, now_ms);
+    helio_leader_watch_drive(self->http->leader_watch, &self->http->ports, leader && leader->http[0] ? leader : NULL,
+                             now_ms);
 }
 
 static void *run(void *arg)
@@ -256,7 +327,7 @@ static void *run(void *arg)
         uint64_t count;
         bool notifier = read(self->notify_fd, &count, sizeof count) == (ssize_t)sizeof count;
         if (notifier)
-            atomic_store(&self->rung, false); /* before looking: a later ring is a ring of its own */
+            atomic_store(&self->rung, false); /* before the check: a later notification is a new one */
         for (helio_request_context_t *context; (context = helio_ring_pop(self->arrivals));)
             on_arrival(self, context);
         for (helio_operation_t *operation; (operation = helio_ring_pop(self->answers));)
@@ -264,6 +335,12 @@ static void *run(void *arg)
         int64_t now_ms = helio_clock_boot_ms();
         if (notifier || now_ms >= self->tick_ms)
             drive_all(self, now_ms, notifier);
+        if (now_ms >= self->sweep_ms) {
+            helio_connections_sweep(self->http->connections, now_ms);
+            watch_leader(self, now_ms);
+            report_strangers(self, now_ms);
+            self->sweep_ms = now_ms + SWEEP_MS;
+        }
         if (!atomic_load(&self->http->stopping))
             continue;
         while (self->held) {
@@ -271,6 +348,8 @@ static void *run(void *arg)
             let_go(self, context);
             shut_out(self, context);
         }
+        for (helio_request_context_t *context; (context = helio_parsers_overdue(self->parsers, INT64_MAX));)
+            shut_out(self, context);
         if (atomic_load(&self->entered) == 0)
             return NULL;
     }
@@ -304,7 +383,7 @@ void helio_waiting_requests_destroy(helio_waiting_requests_t **self_p)
     if (!self)
         return;
     assert(!self->started && !self->held);
-    while (helio_ring_pop(self->answers)) /* they are in under_way too */
+    while (helio_ring_pop(self->answers)) /* they are in under_way, too */
         ;
     while (self->under_way) {
         helio_operation_t *operation = self->under_way;
@@ -320,9 +399,10 @@ void helio_waiting_requests_destroy(helio_waiting_requests_t **self_p)
 
 void helio_waiting_requests_start(helio_waiting_requests_t *self)
 {
+    self->parsers = helio_parsers_new(self->arrivals);
     sigset_t all, before;
     (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the main program's */
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the main program handles signals */
     int error = pthread_create(&self->thread, NULL, run, self);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
@@ -335,9 +415,10 @@ void helio_waiting_requests_stop(helio_waiting_requests_t *self)
     assert(atomic_load(&self->http->stopping));
     if (!self->started)
         return;
-    atomic_store(&self->rung, false); /* so that this ring is heard whatever was rung before */
+    atomic_store(&self->rung, false); /* so that this notification is seen whatever came before */
     helio_waiting_requests_notify(self, 0);
     (void)pthread_join(self->thread, NULL);
+    helio_parsers_destroy(&self->parsers);
     self->started = false;
 }
 
@@ -353,7 +434,7 @@ bool helio_waiting_requests_enter(helio_waiting_requests_t *self)
 void helio_waiting_requests_add(helio_waiting_requests_t *self, helio_request_context_t *context)
 {
     helio_rc rc = helio_ring_push(self->arrivals, context);
-    assert(rc == HELIO_OK); /* one entry per connection, and connections are bounded by the capacity */
+    assert(rc == HELIO_OK); /* one entry for each connection, and their number is bounded by the capacity */
     (void)rc;
 }
 
@@ -364,7 +445,7 @@ void helio_waiting_requests_notify(helio_waiting_requests_t *self, uint64_t seq)
     if (!atomic_exchange(&self->rung, true)) {
         uint64_t one = 1;
         ssize_t written = write(self->notify_fd, &one, sizeof one);
-        (void)written; /* only fails when the counter is saturated: it is readable then */
+        (void)written; /* fails only if the counter is saturated, and then notify_fd is readable */
     }
 }
 

@@ -1,9 +1,10 @@
-/*  /v1/tokens, /v1/audit, /v1/whoami. */
+/*  admin.c -- /v1/tokens, /v1/audit, /v1/whoami. */
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "broker/http/request/reasons.h"
+#include "broker/http/request/token_look_up.h"
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
@@ -21,11 +22,11 @@ void helio_audit_list(helio_request_context_t *self)
 {
     const char *cursor = helio_request_context_query(self, "cursor");
     uint64_t limit, before;
-    if (!helio_request_context_number(self, "limit", 100, 1000, &limit) ||
-        !helio_request_context_number(self, "cursor", 0, INT64_MAX, &before))
+    if (!helio_request_context_number(self, "limit", (helio_query_bounds_t){1, 1000, 100}, &limit) ||
+        !helio_request_context_number(self, "cursor", (helio_query_bounds_t){0, INT64_MAX, 0}, &before))
         return;
     char limit_text[24];
-    (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)(limit ? limit : 1));
+    (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)limit);
     helio_await_read(self, helio_response_read, "read_audit", 2, (const char *[]){cursor, limit_text});
 }
 
@@ -51,7 +52,7 @@ void helio_whoami(helio_request_context_t *self)
 
 /* ---- issuing ------------------------------------------------------------------------------------------- */
 
-/*  The answer is written before the commit and sent after it: `parameter` carries it across. */
+/*  The response is prepared before the commit and sent after it; `parameter` carries it across. */
 static void on_stored(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
@@ -62,7 +63,7 @@ static void on_stored(helio_request_context_t *self, const helio_result_t *resul
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
     helio_json_put_members(&json, helio_text_of(self->parameter));
-    helio_put_note(&json, &result->details); /* what is still missing */
+    helio_put_note(&json, &result->details); /* what the new token still lacks */
     helio_json_end(&json);
     helio_response_json(self, 201, helio_buffer_view(&text));
     OPENSSL_cleanse(text.data, text.size);
@@ -85,43 +86,40 @@ static const char *response_of(helio_request_context_t *self, const helio_row_to
 
 void helio_tokens_add(helio_request_context_t *self)
 {
-    helio_member_t members[] = {
-        {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
-        {.name = "user", .kind = HELIO_MEMBER_TEXT, .bytes_max = 64, .required = true},
-        {.name = "role", .kind = HELIO_MEMBER_TEXT, .bytes_max = 16},
-        {.name = "ttl_s", .kind = HELIO_MEMBER_NUMBER}};
+    helio_member_t members[] = {{.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
+                                {.name = "user", .kind = HELIO_MEMBER_TEXT, .bytes_max = 64, .required = true},
+                                {.name = "role", .kind = HELIO_MEMBER_TEXT, .bytes_max = 16},
+                                {.name = "ttl_s", .kind = HELIO_MEMBER_NUMBER}};
     helio_arena_t *arena = helio_await_arena(self);
     uint32_t role = HELIO_ROLE_USER;
     if (!helio_command_read(self, arena, members, 4))
         return;
-    if (!helio_command_name(members[0].text, 32) || !helio_command_name(members[1].text, 64)) {
-        helio_response_problem(self, 400, NULL,
-                             "'tenant' and 'user' must be letters, digits, '.', '_' and '-'");
+    if (!helio_command_check_name(self, "tenant", members[0].text, 32) ||
+        !helio_command_check_name(self, "user", members[1].text, 64))
         return;
-    }
     if (members[2].given && helio_role_of(members[2].text, &role) != HELIO_OK) {
-        helio_response_problem(self, 400, NULL, "'role' must be user, operator or admin");
+        helio_command_refuse_word(self, "role", members[2].text, HELIO_TEXT("user,operator,admin"));
         return;
     }
     if (members[3].given && (members[3].number == 0 || members[3].number > TTL_MAX_S)) {
-        helio_response_problem(self, 400, NULL, "'ttl_s' must be 1 to %d", TTL_MAX_S);
+        HELIO_PROBLEM(self, 400, OUT_OF_RANGE, helio_value_string("ttl_s"), helio_value_number(1000),
+                      helio_value_number(TTL_MAX_S * INT64_C(1000)), helio_value_string(""));
         return;
     }
     const helio_principal_t *principal =
         helio_token_table_principal(self->http->tokens, members[0].text, members[1].text);
     if (principal && atomic_load_explicit(&principal->disabled_ms, memory_order_acquire)) {
-        helio_response_problem(self, 409, NULL,
-                             "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`",
-                             principal->user, principal->tenant, principal->user, principal->tenant);
+        HELIO_PROBLEM(self, 409, USER_DISABLED, helio_value_string(principal->user),
+                      helio_value_string(principal->tenant));
         return;
     }
     helio_token_fresh_t fresh;
     if (helio_token_issue(&fresh) != HELIO_OK) {
-        helio_response_problem(self, 503, NULL, "the system gives no random bytes");
+        HELIO_PROBLEM0(self, 503, NO_RANDOM_BYTES);
         return;
     }
     helio_ev_token_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->actor = helio_arena_printf(arena, "user:%s", self->token->user);
+    event->actor = helio_request_context_actor(self);
     event->token = (helio_row_token_t){
         .token_id = helio_arena_text(arena, helio_text_of(fresh.id)),
         .hash = helio_arena_text(arena, (helio_text_t){(const char *)fresh.hash, sizeof fresh.hash}),
@@ -145,24 +143,41 @@ static void on_revoked(helio_request_context_t *self, const helio_result_t *resu
     helio_response_status(self, 200, "token_id", self->parameter, "revoked");
 }
 
-void helio_tokens_revoke(helio_request_context_t *self)
+static void revoke(helio_request_context_t *self, const helio_token_t *token)
 {
-    const helio_token_t *token = helio_token_table_find(self->http->tokens, helio_text_of(self->parameter));
-    if (!token) {
-        helio_response_problem(self, 404, NULL, "there is no token '%.32s' in force", self->parameter);
-        return;
-    }
     helio_arena_t *arena = helio_await_arena(self);
     helio_ev_token_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->actor = helio_arena_printf(arena, "user:%s", self->token->user);
-    event->token =
-        (helio_row_token_t){.token_id = helio_text_of(token->id), /* the table's texts outlive the call */
-                            .hash = {(const char *)token->hash, sizeof token->hash},
-                            .tenant = helio_text_of(token->tenant),
-                            .user = helio_text_of(token->user),
-                            .role = helio_text_of(helio_role_name(token->role)),
-                            .created_ms = token->created_ms,
-                            .expires_ms = token->expires_ms,
-                            .revoked_ms = helio_clock_wall_ms()};
+    event->actor = helio_request_context_actor(self);
+    event->token = (helio_row_token_t){.token_id = helio_text_of(token->id), /* the table's texts outlive the call */
+                                       .hash = {(const char *)token->hash, sizeof token->hash},
+                                       .tenant = helio_text_of(token->tenant),
+                                       .user = helio_text_of(token->user),
+                                       .role = helio_text_of(helio_role_name(token->role)),
+                                       .created_ms = token->created_ms,
+                                       .expires_ms = token->expires_ms,
+                                       .revoked_ms = helio_clock_wall_ms()};
     helio_await_event(self, on_revoked, HELIO_BROKER_EV_TOKEN, event);
+}
+
+static const helio_token_t *named(const helio_request_context_t *self)
+{
+    return helio_token_table_find(self->http->tokens, helio_text_of(self->parameter));
+}
+
+static void on_looked_up(helio_request_context_t *self, const helio_result_t *result)
+{
+    if (!helio_token_look_up_ended(self, result))
+        helio_response_failure(self, &(helio_result_t){.rc = HELIO_UNAVAILABLE}, NULL);
+    else if (named(self))
+        revoke(self, named(self));
+    else
+        HELIO_PROBLEM(self, 404, NO_SUCH_THING, helio_value_string("token"), helio_value_string(self->parameter));
+}
+
+void helio_tokens_revoke(helio_request_context_t *self)
+{
+    if (named(self))
+        revoke(self, named(self));
+    else
+        helio_token_look_up_id(self, on_looked_up, self->parameter);
 }

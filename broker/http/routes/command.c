@@ -1,3 +1,4 @@
+/*  command.c -- reads the JSON object of a command into a table of members. */
 #include "broker/http/routes/command.h"
 #include "federation/base/char.h"
 
@@ -104,16 +105,24 @@ static helio_member_t *member_of(helio_member_t *members, uint32_t count, const 
     return NULL;
 }
 
+void helio_command_refuse_word(helio_request_context_t *self, const char *key, helio_text_t word, helio_text_t words)
+{
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < words.size; i++)
+        count += words.data[i] == ',';
+    HELIO_PROBLEM(self, 400, MEMBER_WORD, helio_value_string(key), helio_value_text(word),
+                  ((helio_value_t){.text = words, .number = count}),
+                  helio_value_text(helio_suggestion_among(word, words, ',')));
+}
+
 static void reply_unknown(helio_request_context_t *self, const char *name, const helio_member_t *members,
                           uint32_t count)
 {
     helio_suggestion_t suggestion = {.written = helio_text_of(name)};
     for (uint32_t i = 0; i < count; i++)
         helio_suggestion_offer(&suggestion, members[i].name);
-    if (suggestion.best)
-        helio_response_problem(self, 400, NULL, "unknown key '%.64s': did you mean '%s'?", name, suggestion.best);
-    else
-        helio_response_problem(self, 400, NULL, "unknown key '%.64s'", name);
+    HELIO_PROBLEM(self, 400, MEMBER_UNKNOWN, helio_value_string(name),
+                  helio_value_string(suggestion.best ? suggestion.best : ""));
 }
 
 static bool read_object(helio_request_context_t *self, json_t *object, helio_arena_t *arena, helio_member_t *members,
@@ -130,38 +139,43 @@ static bool read_object(helio_request_context_t *self, json_t *object, helio_are
         }
         if (!fill(member, value, arena)) {
             if (member->kind == HELIO_MEMBER_TEXT)
-                helio_response_problem(self, 400, NULL,
-                                     "'%s' must be a text of at most %u bytes without control characters",
-                                     name, member->bytes_max);
+                HELIO_PROBLEM(self, 400, MEMBER_TEXT, helio_value_string(name), helio_value_number(member->bytes_max));
             else
-                helio_response_problem(self, 400, NULL, "'%s' must be %s", name, expected(member));
+                HELIO_PROBLEM(self, 400, MEMBER_TYPE, helio_value_string(name), helio_value_string(expected(member)));
             return false;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
         if (members[i].required && !members[i].given) {
-            helio_response_problem(self, 400, NULL, "the key '%s' is missing", members[i].name);
+            HELIO_PROBLEM(self, 400, MEMBER_MISSING, helio_value_string(members[i].name));
             return false;
         }
     }
     return true;
 }
 
-bool helio_command_read(helio_request_context_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
+json_t *helio_command_object(helio_request_context_t *self)
 {
     json_error_t error;
     json_t *object = self->body.bytes.size
                          ? json_loadb(self->body.bytes.data, self->body.bytes.size, JSON_REJECT_DUPLICATES, &error)
                          : json_object();
-    if (!json_is_object(object)) {
-        if (object)
-            helio_response_problem(self, 400, NULL, "the body must be a JSON object");
-        else
-            helio_response_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
-                                 error.column, error.text);
-        json_decref(object);
+    if (json_is_object(object))
+        return object;
+    if (object)
+        HELIO_PROBLEM0(self, 400, BODY_NOT_OBJECT);
+    else
+        HELIO_PROBLEM(self, 400, BODY_NOT_JSON, helio_value_number(error.line), helio_value_number(error.column),
+                      helio_value_string(error.text));
+    json_decref(object);
+    return NULL;
+}
+
+bool helio_command_read(helio_request_context_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
+{
+    json_t *object = helio_command_object(self);
+    if (!object)
         return false;
-    }
     bool good = read_object(self, object, arena, members, count);
     json_decref(object);
     return good;
@@ -170,4 +184,13 @@ bool helio_command_read(helio_request_context_t *self, helio_arena_t *arena, hel
 bool helio_command_name(helio_text_t text, uint32_t bytes_max)
 {
     return helio_is_name(text, bytes_max);
+}
+
+bool helio_command_check_name(helio_request_context_t *self, const char *key, helio_text_t name, uint32_t bytes_max)
+{
+    if (helio_command_name(name, bytes_max))
+        return true;
+    HELIO_PROBLEM(self, 400, NAME_INVALID, helio_value_string(key), helio_value_text(name),
+                  helio_value_number(bytes_max));
+    return false;
 }

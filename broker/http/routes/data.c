@@ -1,4 +1,5 @@
-/*  /v1/data and /v1/links. Names and figures are judged by the core; here they are only kept from becoming others. */
+/*  data.c -- /v1/data and /v1/links. The core judges names and figures; this file only keeps them from wrapping
+ *  around. */
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 
@@ -24,7 +25,7 @@ void helio_links_list(helio_request_context_t *self)
 static helio_ev_data_t *data_event(helio_request_context_t *self, helio_arena_t *arena)
 {
     helio_ev_data_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->user = helio_text_of(self->token->user);
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     return event;
 }
@@ -43,7 +44,7 @@ void helio_data_set(helio_request_context_t *self)
     if (!helio_command_read(self, arena, members, 3))
         return;
     if (!members[1].word_count) {
-        helio_response_problem(self, 400, NULL, "'sites' names none; DELETE takes a prefix out of the catalogue");
+        HELIO_PROBLEM0(self, 400, DATA_NO_SITES);
         return;
     }
     helio_ev_data_t *event = data_event(self, arena);
@@ -55,13 +56,13 @@ void helio_data_set(helio_request_context_t *self)
     helio_await_event(self, on_changed, HELIO_BROKER_EV_DATA, event);
 }
 
-/*  A text of the query, in the call's arena; NULL: it is absent or too long, and that was answered. */
+/*  A parameter of the query, in the operation's arena. NULL: it is absent or too long, and a problem was answered. */
 static const char *query(helio_request_context_t *self, helio_arena_t *arena, const char *name, uint32_t bytes_max)
 {
     helio_text_t value = helio_text_of(helio_request_context_query(self, name));
     if (value.size && value.size <= bytes_max)
         return helio_arena_string(arena, value);
-    helio_response_problem(self, 400, NULL, "the query parameter '%s' must be 1 to %u bytes", name, bytes_max);
+    HELIO_PROBLEM(self, 400, QUERY_SIZE, helio_value_string(name), helio_value_number(bytes_max));
     return NULL;
 }
 
@@ -80,7 +81,7 @@ static helio_ev_link_t *link_event(helio_request_context_t *self, helio_arena_t 
                                    helio_text_t to)
 {
     helio_ev_link_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->user = helio_text_of(self->token->user);
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->from = from;
     event->to = to;

@@ -1,3 +1,4 @@
+/*  depends.c -- collects the names in `depends`, and resolves them from one query. */
 #include "broker/http/routes/depends.h"
 
 #include <jansson.h>
@@ -80,9 +81,10 @@ const char *helio_depends_question(const helio_depends_t *self, helio_arena_t *a
 
 static bool read_entry(const json_t *entry, helio_dependency_t *ret_found)
 {
-    json_int_t found = json_integer_value(json_object_get(entry, "found"));
+    const json_t *number = json_object_get(entry, "found");
+    json_int_t found = json_integer_value(number);
     const char *id = json_string_value(json_object_get(entry, "id"));
-    if (found < 0 || found >= HELIO_FOUND_COUNT)
+    if (!json_is_integer(number) || found < 0 || found >= HELIO_FOUND_COUNT)
         return false;
     ret_found->found = (uint32_t)found;
     if (found == HELIO_FOUND_UNKNOWN || found == HELIO_FOUND_AMBIGUOUS)
@@ -105,6 +107,5 @@ helio_rc helio_depends_resolve(const helio_depends_t *self, helio_text_t json, h
         self->sorted[i]->on = found.on;
     }
     json_decref(entries);
-    return good ? HELIO_OK
-                : helio_fail(err, HELIO_PROTOCOL, "the database's answer on dependencies cannot be read");
+    return good ? HELIO_OK : helio_fail(err, HELIO_PROTOCOL, "the database's answer on dependencies cannot be read");
 }

@@ -1,9 +1,10 @@
-/*  PATCH /v1/jobs/{id}: what a job that waits asks for, in the words of a job file: keys and values are read
- * by the grammar of the file itself. null takes a bound or a deadline away. */
+/*  edit.c -- PATCH /v1/jobs/{id}: changes what a waiting job asks for. The grammar of the job file reads keys and
+ *  values; null removes a limit or a deadline. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/http/routes/command.h"
 #include "broker/http/routes/job_command.h"
 #include "broker/http/routes/routes.h"
 #include "federation/spec/spec.h"
@@ -22,7 +23,7 @@ static bool is_queue(helio_text_t text)
 
 static const helio_spec_rule_t queue_rule = {is_queue, "the name of a queue, at most 32 bytes", NULL};
 
-/*  As federation/spec/job_fields.c has them; priority is no key of a job file. */
+/*  As federation/spec/job_fields.c has them; priority is not a key of a job file. */
 static const helio_spec_field_t fields[] = {
     {.key = "priority",
      .kind = HELIO_SPEC_I64,
@@ -40,10 +41,7 @@ static const helio_spec_field_t fields[] = {
      AT(edit.deadline_wall_ms, deadline_given),
      .example = "2026-11-22T07:00:00Z"},
     {.key = "flexible", .kind = HELIO_SPEC_DURATION, AT(edit.flexible_ms, flexible_given), .example = "12h"},
-    {.key = "max_cost",
-     .kind = HELIO_SPEC_MONEY,
-     AT(edit.max_cost_micro_usd, max_cost_given),
-     .example = "400 USD"},
+    {.key = "max_cost", .kind = HELIO_SPEC_MONEY, AT(edit.max_cost_micro_usd, max_cost_given), .example = "400 USD"},
     {.key = "max_carbon",
      .kind = HELIO_SPEC_QUANTITY,
      AT(edit.max_carbon_mg_per_kwh, max_carbon_given),
@@ -59,7 +57,7 @@ static const helio_spec_field_t fields[] = {
 };
 static const helio_spec_table_t table = HELIO_SPEC_TABLE("edit", patch_t, fields, NULL);
 
-/*  What is to be none; taken out of the body, which has a grammar for what there is. */
+/*  Moves null members from the body to the edit, because the grammar of a job file has no null. */
 static void take_nulls(json_t *body, helio_ev_edit_t *edit)
 {
     const struct {
@@ -87,14 +85,14 @@ static bool read_values(helio_request_context_t *self, json_t *body, const helio
 {
     char *text = json_dumps(body, JSON_PRESERVE_ORDER);
     if (!text)
-        abort(); /* memory */
+        abort(); /* out of memory */
     patch_t patch;
     helio_diagnostics_t wrong;
     helio_spec_source_t source = {.text = helio_arena_text(self->arena, helio_text_of(text)), .name = "edit"};
     free(text);
     if (helio_spec_judge(&table, source, HELIO_COMMAND_BODY_MAX, self->arena, &patch, &wrong) != HELIO_OK) {
         for (uint32_t i = 0; i < wrong.count; i++)
-            wrong.items[i].line = 0; /* of the text that was made of the body */
+            wrong.items[i].line = 0; /* a line of the text that was made from the body */
         helio_response_diagnostics(self, &wrong, -1);
         return false;
     }
@@ -104,23 +102,23 @@ static bool read_values(helio_request_context_t *self, json_t *body, const helio
     patch.edit.max_cost_given |= nulls->max_cost_given;
     patch.edit.max_carbon_given |= nulls->max_carbon_given;
     if (is_empty(&patch.edit)) {
-        helio_response_problem(
-            self, 400, NULL,
-            "nothing to edit: give priority, goal, deadline, flexible, max_cost, max_carbon or queue");
+        HELIO_PROBLEM(self, 400, NOTHING_TO_SET,
+                      (helio_value_t){.text = HELIO_TEXT("priority,goal,deadline,flexible,max_cost,max_carbon,queue"),
+                                      .number = 7});
         return false;
     }
     *ret_edit = patch.edit;
     return true;
 }
 
-/*  The exchange may be gone before the core has read it: a copy that is the operation's. */
+/*  The operation gets a copy, because the request can be gone before the core has read it. */
 static void *payload(helio_request_context_t *self, helio_job_key_t key, const void *edit)
 {
     helio_arena_t *arena = helio_await_arena(self);
     helio_ev_edit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     helio_record_copy(&helio_ev_edit_type, arena, edit, event);
-    event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
-    event->user = helio_text_of(self->token->user);
+    event->tenant = helio_text_of(self->token->tenant); /* the table's text, which outlives the operation */
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->key = key;
     return event;
@@ -130,22 +128,12 @@ static const helio_job_verb_t verb = {HELIO_BROKER_EV_EDIT, 200, "edited", paylo
 
 void helio_jobs_edit(helio_request_context_t *self)
 {
-    json_error_t error;
-    json_t *body = self->body.bytes.size
-                       ? json_loadb(self->body.bytes.data, self->body.bytes.size, JSON_REJECT_DUPLICATES, &error)
-                       : json_object();
+    json_t *body = helio_command_object(self);
     helio_ev_edit_t *edit = helio_arena_alloc(self->arena, 1, sizeof *edit), nulls = {0};
-    if (!json_is_object(body)) {
-        if (body)
-            helio_response_problem(self, 400, NULL, "the body must be a JSON object");
-        else
-            helio_response_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
-                                 error.column, error.text);
-    } else {
-        take_nulls(body, &nulls);
-        if (read_values(self, body, &nulls, edit)) {
-            helio_job_command(self, &verb, edit);
-        }
-    }
+    if (!body)
+        return;
+    take_nulls(body, &nulls);
+    if (read_values(self, body, &nulls, edit))
+        helio_job_command(self, &verb, edit);
     json_decref(body);
 }

@@ -1,10 +1,8 @@
-/*  GET /v1/events: transitions as server-sent events.
+/*  events.c -- GET /v1/events: transitions as server-sent events.
  *
- *  The database is the buffer: the engine only rings when something has become durable, and each subscriber
- * reads what is new to it and its own to see. So a slow subscriber costs no memory, and nothing the engine
- * does waits for one. Who has fallen too far behind gets `resync` (look at the state itself) instead of a
- * history.
- */
+ *  The database is the buffer. The engine only notifies that something has become durable, and each subscriber reads
+ *  what is new to it and visible to it. So a slow subscriber costs no memory, and the engine never waits for one. A
+ *  subscriber that is too far behind gets `resync` (read the state itself) instead of the events. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +15,18 @@
 
 enum {
     PAGE = 500,
-    BEHIND_MAX = 100000,  /* events: further back is not replayed */
-    HEARTBEAT_MS = 15000, /* also a read without a ring: another broker may be the one that leads */
+    BEHIND_MAX = 100000,  /* events: older ones are not replayed */
+    HEARTBEAT_MS = 15000, /* then it also reads without a notification, because another broker can be the leader */
     PAUSE_MS = 100,       /* between two reads of one subscriber */
     RETRY_MS = 1000       /* after a failed read */
 };
 
-/*  What one subscriber has. */
+/*  The state of one subscriber. */
 typedef struct subscription {
-    uint64_t after;      /* the last seq that was sent or passed over */
-    uint64_t asked_upto; /* durable for certain when the read in progress was posted */
+    uint64_t after;      /* the last seq that was sent or skipped */
+    uint64_t asked_upto; /* known to be durable when the current read was posted */
     int64_t not_before_ms;
-    int64_t heartbeat_ms; /* the next one is due */
+    int64_t heartbeat_ms; /* when the next one is due */
 } subscription_t;
 
 static subscription_t *subscription_of(helio_request_context_t *self)
@@ -65,8 +63,7 @@ static void on_events(helio_request_context_t *self, const helio_result_t *resul
 {
     subscription_t *stream = subscription_of(self);
     int64_t now_ms = helio_clock_boot_ms();
-    json_t *events =
-        result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
+    json_t *events = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
     size_t index;
     const json_t *event;
     json_array_foreach(events, index, event) append_event(self, event);
@@ -76,9 +73,9 @@ static void on_events(helio_request_context_t *self, const helio_result_t *resul
     } else if (json_array_size(events) < PAGE) {
         stream->not_before_ms = now_ms + PAUSE_MS;
         if (stream->asked_upto > stream->after)
-            stream->after = stream->asked_upto; /* what lies between is other tenants' */
+            stream->after = stream->asked_upto; /* what lies between belongs to other tenants */
     } else {
-        stream->not_before_ms = stream->heartbeat_ms = now_ms; /* there is more, ring or not */
+        stream->not_before_ms = stream->heartbeat_ms = now_ms; /* more events exist, with or without a notification */
     }
     json_decref(events);
     helio_await_idle(self, stream->not_before_ms, false);
@@ -122,12 +119,11 @@ static void on_last(helio_request_context_t *self, const helio_result_t *result)
     json_decref(last);
     if (self->last_event_id[0] && helio_u64_parse(helio_text_of(self->last_event_id), &after) != HELIO_OK)
         after = seq;
-    /* later than the last: an id of another life of this database */
+    /* an id beyond the last one is of an earlier copy of this database */
     bool resync = after > seq || seq - after > BEHIND_MAX;
     int64_t now_ms = helio_clock_boot_ms();
-    *subscription_of(self) =
-        (subscription_t){.after = resync ? seq : after,
-                               .heartbeat_ms = !resync && seq > after ? now_ms : now_ms + HEARTBEAT_MS};
+    *subscription_of(self) = (subscription_t){.after = resync ? seq : after,
+                                              .heartbeat_ms = !resync && seq > after ? now_ms : now_ms + HEARTBEAT_MS};
     helio_response_stream(self, "text/event-stream", want);
     helio_buffer_text(&self->response, "retry: 2000\n");
     if (!resync) {
@@ -146,7 +142,7 @@ void helio_events_follow(helio_request_context_t *self)
 {
     uint64_t after;
     if (self->last_event_id[0] && helio_u64_parse(helio_text_of(self->last_event_id), &after) != HELIO_OK) {
-        helio_response_problem(self, 400, NULL, "Last-Event-ID is not one of this stream's ids");
+        HELIO_PROBLEM0(self, 400, EVENT_ID_INVALID);
         return;
     }
     if (helio_request_context_take_place(self))

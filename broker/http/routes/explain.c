@@ -1,5 +1,5 @@
-/*  /v1/jobs/{id}/explain: what the database has of a job's decision, and, while it has not started, what the
- * core foresees. */
+/*  explain.c -- /v1/jobs/{id}/explain: the stored decision of a job and, before its start, the core's start
+ *  estimate. */
 #include <jansson.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void put_hints(helio_json_writer_t *json, const helio_start_estimate_t *s
 
 void helio_start_estimate_put(helio_json_writer_t *json, const helio_start_estimate_t *start_estimate)
 {
-    if (start_estimate && start_estimate->better_site.items.count) { /* it runs: no start is before it */
+    if (start_estimate && start_estimate->better_site.items.count) { /* a running job: no start is ahead of it */
         helio_put_details(json, "better_site", "better_site_details", &start_estimate->better_site);
         start_estimate = NULL;
     }
@@ -64,7 +64,7 @@ void helio_start_estimate_put(helio_json_writer_t *json, const helio_start_estim
 }
 
 typedef struct explanation {
-    helio_text_t of_database; /* JSON; the exchange's arena */
+    helio_text_t of_database; /* JSON; in the request's arena */
 } explanation_t;
 
 static void response(helio_request_context_t *self, const helio_start_estimate_t *start_estimate)
@@ -79,14 +79,13 @@ static void response(helio_request_context_t *self, const helio_start_estimate_t
     helio_response_json(self, 200, helio_buffer_view(&text));
 }
 
-/*  A core that is busy, or for which the job has started meanwhile, takes nothing from what is known without
- * it. */
+/*  If the core is busy, or the job has started meanwhile, the response still contains what the database knows. */
 static void on_estimate(helio_request_context_t *self, const helio_result_t *result)
 {
     response(self, result->rc == HELIO_OK ? result->start_estimate : NULL);
 }
 
-/*  Has it a start ahead of it? Of one that runs, at a better site perhaps. */
+/*  Whether the core has something to add: a start ahead of the job, or a better site for a running one. */
 static bool is_ahead(const char *word)
 {
     uint32_t state;
@@ -98,7 +97,7 @@ static void on_read(helio_request_context_t *self, const helio_result_t *result)
 {
     helio_text_t text = helio_buffer_view(&result->data);
     if (result->rc != HELIO_OK) {
-        helio_response_failure(self, result, helio_job_of_path(self));
+        helio_response_failure(self, result, "job");
         return;
     }
     if (helio_response_ambiguous(self, text))
@@ -106,7 +105,7 @@ static void on_read(helio_request_context_t *self, const helio_result_t *result)
     json_t *json = json_loadb(text.data, text.size, 0, NULL);
     if (!json_is_object(json)) {
         json_decref(json);
-        helio_response_problem(self, 500, NULL, "the database's answer explains nothing");
+        HELIO_PROBLEM0(self, 500, DATABASE_REPLY);
         return;
     }
     explanation_t *explanation = helio_request_context_state(self, sizeof *explanation);
@@ -121,8 +120,8 @@ static void on_read(helio_request_context_t *self, const helio_result_t *result)
         return;
     }
     helio_ev_command_t *event = helio_arena_alloc(helio_await_arena(self), 1, sizeof *event);
-    event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
-    event->user = helio_text_of(self->token->user);
+    event->tenant = helio_text_of(self->token->tenant); /* the table's text, which outlives the operation */
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->key = key;
     helio_await_event(self, on_estimate, HELIO_BROKER_EV_EXPLAIN, event);

@@ -1,13 +1,14 @@
-/*  /healthz, /readyz, /metrics and the page at /: what machines look at, without a token. */
+/*  health.c -- /healthz, /readyz and /metrics: for monitoring. */
 #include <string.h>
 
 #include "broker/http/metrics/metrics.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
+#include "federation/base/json.h"
 
 enum {
-    SITES_FRESH_MS = 5000,   /* a scrape asks the database for the sites no more often */
-    HOURLY_FRESH_MS = 300000 /* what changes by the hour: balances, errors of forecasts */
+    SITES_FRESH_MS = 5000,   /* scrapes read the sites from the database at most this often */
+    HOURLY_FRESH_MS = 300000 /* for figures that change by the hour: balances, forecast errors */
 };
 
 void helio_health(helio_request_context_t *self)
@@ -20,16 +21,59 @@ static void on_ready(helio_request_context_t *self, const helio_result_t *result
     if (result->rc == HELIO_OK && result->figures.ready)
         helio_response_text(self, 200, "text/plain; charset=utf-8", "ready\n");
     else
-        helio_response_problem(self, 503, NULL, "not ready: %s",
-                             result->rc != HELIO_OK ? "the engine does not answer"
-                             : result->figures.leader
-                                 ? "the database cannot be reached"
-                                 : "another broker leads, or the database cannot be reached");
+        helio_response_problem(self, 503, NULL,
+                               result->rc != HELIO_OK   ? HELIO_DETAIL0(HELIO_DETAIL_ENGINE_SILENT)
+                               : result->figures.leader ? HELIO_DETAIL0(HELIO_DETAIL_ENGINE_NO_DATABASE)
+                                                        : HELIO_DETAIL0(HELIO_DETAIL_ENGINE_NOT_LEADING));
 }
 
+static helio_detail_code_t objection_to(const helio_request_context_t *self, const helio_leader_view_t *leader)
+{
+    return helio_leader_watch_objection(self->http->leader_watch, leader, true, helio_clock_boot_ms());
+}
+
+/*  A broker that forwards to the leader serves everything, whether or not its own engine answers quickly. */
 void helio_ready(helio_request_context_t *self)
 {
-    helio_await_figures(self, on_ready);
+    const char *role = helio_request_context_query(self, "role");
+    const helio_leader_view_t *leader = role && strcmp(role, "any") == 0 ? helio_await_leader(self) : NULL;
+    helio_detail_code_t why = leader ? objection_to(self, leader) : HELIO_DETAIL_NONE;
+    if (role && strcmp(role, "any") != 0 && strcmp(role, "leader") != 0)
+        HELIO_PROBLEM(self, 400, QUERY_CHOICE, helio_value_string("role"), helio_value_string("leader, any"));
+    else if (why)
+        helio_response_problem(self, 503, NULL, HELIO_DETAIL(self->arena, why, helio_value_string(leader->http)));
+    else if (leader)
+        helio_response_text(self, 200, "text/plain; charset=utf-8", "following\n");
+    else
+        helio_await_figures(self, on_ready);
+}
+
+/*  The row of the leader is read here, so that all brokers give the same answer. */
+static void on_leader(helio_request_context_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK) {
+        helio_response_failure(self, result, NULL);
+        return;
+    }
+    const helio_leadership_t *leadership = self->http->leadership;
+    const helio_leader_view_t *other = helio_leadership_other(leadership, helio_clock_boot_ms());
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_string(&json, "role",
+                          helio_leadership_leads(leadership) ? "leader"
+                          : other                            ? "follower"
+                                                             : "starting");
+    helio_json_put_string(&json, "version", HELIO_PROGRAM_VERSION);
+    helio_json_put_bool(&json, "forwards", other && other->http[0] && !objection_to(self, other));
+    helio_json_put_members(&json, helio_buffer_view(&result->data));
+    helio_json_end(&json);
+    helio_response_json(self, 200, helio_buffer_view(&text));
+}
+
+void helio_broker_show(helio_request_context_t *self)
+{
+    helio_await_read(self, on_leader, "read_leader", 0, NULL);
 }
 
 typedef struct scrape {
@@ -49,6 +93,8 @@ static void render(helio_request_context_t *self)
     helio_metrics_sources_t sources = {
         .routes = self->http->routes,
         .engine = scrape->known ? &scrape->figures : NULL,
+        .connections = helio_connections_figures(self->http->connections),
+        .strangers = helio_strangers_figures(self->http->strangers),
         .sites_json = helio_buffer_view(&self->http->sites_json),
         .balance_json = helio_buffer_view(&self->http->balance_json),
         .forecasts_json = helio_buffer_view(&self->http->forecasts_json),
@@ -58,7 +104,7 @@ static void render(helio_request_context_t *self)
     helio_response_text(self, 200, "text/plain; version=0.0.4; charset=utf-8", text.data);
 }
 
-/*  Figures that cannot be read are left out, not repeated. */
+/*  Figures that cannot be read are left out; the old ones are not shown again. */
 static void keep(helio_buffer_t *kept, const helio_result_t *result)
 {
     helio_buffer_reset(kept);
@@ -108,15 +154,4 @@ static void on_figures(helio_request_context_t *self, const helio_result_t *resu
 void helio_metrics_page(helio_request_context_t *self)
 {
     helio_await_figures(self, on_figures);
-}
-
-void helio_console_page(helio_request_context_t *self)
-{
-    helio_request_context_header(self, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
-    helio_response_text(
-        self, 200, "text/html; charset=utf-8",
-        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Heliostat broker</title>\n"
-        "<body style=\"font-family: sans-serif; margin: 3em\">\n<h1>Heliostat broker</h1>\n"
-        "<p>Release " HELIO_PROGRAM_VERSION ". The API is at <code>/v1</code>, figures at <a href=\"/metrics\">"
-        "<code>/metrics</code></a>.</p>\n</body>\n</html>\n");
 }

@@ -1,3 +1,4 @@
+/*  job_command.c -- finds the job of a command, sends it to the core, and explains a refusal. */
 #include "broker/http/routes/job_command.h"
 
 #include <jansson.h>
@@ -13,13 +14,7 @@ static command_t *command_of(helio_request_context_t *self)
     return helio_request_context_state(self, sizeof(command_t));
 }
 
-const char *helio_job_of_path(const helio_request_context_t *self)
-{
-    return helio_arena_printf(self->arena, "job %.64s", self->parameter).data;
-}
-
-/*  What the database would be asked to look for: an id, or at least six characters of one, perhaps with a
- * task. */
+/*  Whether it is worth a query: an id, or at least six characters of one, perhaps with a task. */
 static bool plausible_id(const char *id)
 {
     size_t letters = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
@@ -32,23 +27,45 @@ bool helio_job_id_check(helio_request_context_t *self)
 {
     if (plausible_id(self->parameter))
         return true;
-    helio_response_problem(
-        self, 404, NULL,
-        "there is no job '%.64s': an id has 26 letters and digits; any 6 from its beginning or end will do",
-        self->parameter);
+    HELIO_PROBLEM(self, 404, NO_SUCH_JOB_ID, helio_value_string(self->parameter));
     return false;
 }
 
-/*  The core forgets what is over: say what became of it, rather than that it does not exist. */
+/*  How a job in that state ended, after "it has already"; NULL: it has not. */
+static const char *ended(const char *state)
+{
+    static const struct {
+        uint32_t state;
+        const char *words;
+    } ends[] = {{HELIO_JOB_SUCCEEDED, "succeeded"},
+                {HELIO_JOB_FAILED, "failed"},
+                {HELIO_JOB_TIMEOUT, "reached its time limit"},
+                {HELIO_JOB_CANCELLED, "been cancelled"},
+                {HELIO_JOB_LOST, "been lost"}};
+    uint32_t known;
+    for (size_t i = 0; helio_job_state_of(helio_text_of(state), &known) == HELIO_OK && i < sizeof ends / sizeof ends[0];
+         i++)
+        if (ends[i].state == known)
+            return ends[i].words;
+    return NULL;
+}
+
+/*  The core has forgotten jobs that are over: the response gives the job's state instead of denying its existence. */
 static void on_where_after_refusal(helio_request_context_t *self, const helio_result_t *result)
 {
     json_t *where = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(where, "state"));
-    if (state)
-        helio_response_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter,
-                             command_of(self)->verb->done, state);
+    if (state && ended(state))
+        HELIO_PROBLEM(self, 409, JOB_HAS_ENDED, helio_value_string(self->parameter),
+                      helio_value_string(command_of(self)->verb->done), helio_value_string(ended(state)));
+    else if (state)
+        HELIO_PROBLEM(self, 409, JOB_STATE_REFUSES, helio_value_string(self->parameter),
+                      helio_value_string(command_of(self)->verb->done), helio_value_string(state));
+    else if (result->rc != HELIO_OK && result->rc != HELIO_NOT_FOUND)
+        helio_response_failure(self, result,
+                               "job"); /* the database is away: nobody knows whether there is such a job */
     else
-        helio_response_problem(self, 404, NULL, "there is no job %.64s", self->parameter);
+        HELIO_PROBLEM(self, 404, NO_SUCH_THING, helio_value_string("job"), helio_value_string(self->parameter));
     json_decref(where);
 }
 
@@ -60,7 +77,7 @@ static void on_commanded(helio_request_context_t *self, const helio_result_t *re
         return;
     }
     if (result->rc != HELIO_OK) {
-        helio_response_failure(self, result, helio_job_of_path(self));
+        helio_response_failure(self, result, "job");
         return;
     }
     helio_response_done(self, command_of(self)->verb->status, "id", self->parameter, &result->details);
@@ -76,8 +93,8 @@ void *helio_job_command_payload(helio_request_context_t *self, helio_job_key_t k
 {
     (void)nothing;
     helio_ev_command_t *event = helio_arena_alloc(helio_await_arena(self), 1, sizeof *event);
-    event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
-    event->user = helio_text_of(self->token->user);
+    event->tenant = helio_text_of(self->token->tenant); /* the table's text, which outlives the operation */
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->key = key;
     return event;
@@ -87,7 +104,7 @@ static void on_resolved(helio_request_context_t *self, const helio_result_t *res
 {
     helio_text_t json = helio_buffer_view(&result->data);
     if (result->rc != HELIO_OK) {
-        helio_response_failure(self, result, helio_job_of_path(self));
+        helio_response_failure(self, result, "job");
         return;
     }
     if (helio_response_ambiguous(self, json))
@@ -99,7 +116,7 @@ static void on_resolved(helio_request_context_t *self, const helio_result_t *res
         self->parameter = helio_arena_string(self->arena, helio_text_of(id));
         send(self, key);
     } else {
-        helio_response_problem(self, 500, NULL, "the database answered with no id");
+        HELIO_PROBLEM0(self, 500, DATABASE_REPLY);
     }
     json_decref(where);
 }

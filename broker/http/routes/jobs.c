@@ -1,17 +1,22 @@
-/*  /v1/jobs: list, show, cancel, release; submit.c has what is submitted, edit.c what is edited. */
+/*  jobs.c -- /v1/jobs: list, show, cancel, release. Submissions are in submit.c, edits in edit.c. */
 #include <stdio.h>
 #include <string.h>
 
+#include "broker/http/routes/asked.h"
+#include "broker/http/routes/command.h"
 #include "broker/http/routes/job_command.h"
 #include "broker/http/routes/routes.h"
 
 static void on_job_read(helio_request_context_t *self, const helio_result_t *result)
 {
-    helio_text_t json = helio_buffer_view(&result->data);
-    if (result->rc != HELIO_OK)
-        helio_response_failure(self, result, helio_job_of_path(self));
-    else if (!helio_response_ambiguous(self, json))
-        helio_response_json(self, 200, json);
+    helio_text_t read = helio_buffer_view(&result->data);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    if (result->rc != HELIO_OK) {
+        helio_response_failure(self, result, "job");
+    } else if (!helio_response_ambiguous(self, read)) {
+        helio_asked_job(read, &json);
+        helio_response_json(self, 200, helio_buffer_view(&json));
+    }
 }
 
 void helio_jobs_show(helio_request_context_t *self)
@@ -21,9 +26,9 @@ void helio_jobs_show(helio_request_context_t *self)
                          (const char *[]){self->parameter, helio_request_context_tenant(self)});
 }
 
-enum { STATES_TEXT_MAX = 160 }; /* all of them, once */
+enum { STATES_TEXT_MAX = 160 }; /* each state once */
 
-/*  Words of states, separated by commas; false: a problem was answered. */
+/*  Whether states is a list of names of states, separated by commas. False: a problem was answered. */
 static bool check_states(helio_request_context_t *self, const char *states)
 {
     uint32_t known;
@@ -33,9 +38,9 @@ static bool check_states(helio_request_context_t *self, const char *states)
             helio_job_state_of((helio_text_t){word, (uint32_t)size}, &known) != HELIO_OK) {
             HELIO_AUTO(helio_buffer_clear) helio_buffer_t words = {0};
             for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
-                helio_buffer_printf(&words, "%s%s", i ? ", " : "", helio_job_state_name(i));
-            helio_response_problem(self, 400, NULL, "there is no state '%.*s'; there are: %s",
-                                 size < 32 ? (int)size : 32, word, words.data);
+                helio_buffer_printf(&words, "%s%s", i ? "," : "", helio_job_state_name(i));
+            helio_command_refuse_word(self, "state", (helio_text_t){word, size < 32 ? (uint32_t)size : 32},
+                                      helio_buffer_view(&words));
             return false;
         }
         word += size;
@@ -50,20 +55,20 @@ void helio_jobs_list(helio_request_context_t *self)
     const char *asked = helio_request_context_query(self, "tenant"), *tenant = helio_request_context_tenant(self);
     uint64_t limit;
     helio_job_key_t key;
-    if (!helio_request_context_number(self, "limit", 100, 1000, &limit))
+    if (!helio_request_context_number(self, "limit", (helio_query_bounds_t){1, 1000, 100}, &limit))
         return;
     if (state && !check_states(self, state))
         return;
     if (cursor && helio_job_key_parse(helio_text_of(cursor), &key) != HELIO_OK) {
-        helio_response_problem(self, 400, NULL, "the cursor is not one that a page gave as 'next'");
+        HELIO_PROBLEM0(self, 400, CURSOR_INVALID);
         return;
     }
     if (asked && tenant && strcmp(asked, tenant) != 0) {
-        helio_response_problem(self, 403, NULL, "the token sees the jobs of tenant '%s' alone", tenant);
+        HELIO_PROBLEM(self, 403, TENANT_NOT_VISIBLE, helio_value_string(tenant));
         return;
     }
     char limit_text[24];
-    (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)(limit ? limit : 1));
+    (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)limit);
     helio_await_read(self, helio_response_read, "read_jobs", 6,
                      (const char *[]){asked ? asked : tenant, state, helio_request_context_query(self, "queue"),
                                       helio_request_context_query(self, "name"), cursor, limit_text});

@@ -1,12 +1,13 @@
-/*  GET /v1/jobs/{id}/logs: what an attempt printed, from the site that has it. With follow=1 until the job is
- * over, across attempts and sites. The site is asked again and again, with growing pauses while nothing
- * comes: logs are no messages.
- */
+/*  logs.c -- GET /v1/jobs/{id}/logs: what an attempt printed, from the site that has it. With follow=1 until the job is
+ *  over, across attempts and sites. A broker that follows asks the leader piece by piece, with this same request, and
+ *  does the rest itself. The site is polled, with growing pauses while nothing is new, because logs are not
+ *  sent as messages. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "broker/http/request/waiting_requests.h"
+#include "broker/http/routes/job_command.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
@@ -15,12 +16,12 @@ enum {
     PIECE_BYTES = 64 << 10,
     PAUSE_LEAST_MS = 200,
     PAUSE_MOST_MS = 2000,
-    LOOK_MS = 5000 /* how often to look where the job is while its site says nothing new */
+    LOOK_MS = 5000 /* how often to check where the job is while its site has nothing new */
 };
 
-/*  Where a reader of logs is. */
+/*  The position of a reader in a job's logs. */
 typedef struct log_stream {
-    char job[HELIO_KEY_SIZE];
+    char job[HELIO_JOB_WORD_MAX + 1];
     char site[HELIO_SITE_NAME_MAX + 1]; /* "" = not placed yet */
     helio_job_key_t key;
     uint32_t epoch;
@@ -28,8 +29,9 @@ typedef struct log_stream {
     bool fixed_epoch;
     bool follow;
     bool over;         /* the job's state is terminal */
+    int64_t silent_ms; /* since when the site has not been heard of; 0 = it has */
     uint32_t pause_ms; /* back-off */
-    int64_t look_ms;   /* when to look again where the job is */
+    int64_t look_ms;   /* when to check again where the job is */
 } log_stream_t;
 
 static log_stream_t *stream_of(helio_request_context_t *self)
@@ -73,7 +75,7 @@ static void idle(helio_request_context_t *self)
     helio_await_idle(self, helio_clock_boot_ms() + stream->pause_ms, true);
 }
 
-/*  The answer's headers: from here on failures can only end the stream. */
+/*  Sends the headers: from here on a failure can only end the stream. */
 static void begin_stream(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
@@ -93,7 +95,7 @@ static void want(helio_request_context_t *self)
     int64_t now_ms = helio_clock_boot_ms();
     if (!helio_token_in_force(self->token, helio_clock_wall_ms()))
         self->ended = true;
-    else if (self->wake_ms > now_ms) /* a bell, or the client took what there was: not yet */
+    else if (self->wake_ms > now_ms) /* after a notification, or when the client has read everything: not yet */
         helio_await_idle(self, self->wake_ms, true);
     else if (!stream->site[0] || now_ms >= stream->look_ms)
         look(self);
@@ -101,14 +103,21 @@ static void want(helio_request_context_t *self)
         read_piece(self);
 }
 
-/*  Nothing comes from there, now or ever again. */
+/*  The site has nothing to read, now or for good. */
 static void on_no_piece(helio_request_context_t *self, const helio_result_t *result)
 {
     log_stream_t *stream = stream_of(self);
     if (!self->want && !stream->follow && (result->rc != HELIO_NOT_FOUND || stream->over)) {
         if (result->rc == HELIO_NOT_FOUND)
-            helio_response_problem(self, 404, NULL, "site %s keeps no log of job %s, attempt %u", stream->site,
-                                 stream->job, stream->epoch);
+            HELIO_PROBLEM(self, 404, LOG_MISSING, helio_value_string(stream->site), helio_value_string(stream->job),
+                          helio_value_number(stream->epoch));
+        else if (result->details.items.count)
+            helio_response_failure(self, result, NULL); /* the broker says why */
+        else if (stream->silent_ms)
+            HELIO_PROBLEM(self, 503, LOG_AT_SILENT_SITE, helio_value_string(stream->site),
+                          helio_value_number(stream->silent_ms));
+        else if (result->rc == HELIO_UNAVAILABLE)
+            HELIO_PROBLEM(self, 503, LOG_SITE_AWAY, helio_value_string(stream->site));
         else
             helio_response_failure(self, result, NULL);
         return;
@@ -127,14 +136,18 @@ static void on_piece(helio_request_context_t *self, const helio_result_t *result
         on_no_piece(self, result);
         return;
     }
+    if (self->from_broker && !self->want) /* one piece; that broker asks for the next */
+        helio_request_context_header(
+            self, HELIO_LOG_PIECE_HEADER,
+            helio_arena_printf(self->arena, "%llu %d", (unsigned long long)result->offset, result->end).data);
     begin_stream(self);
     helio_buffer_append(&self->response, result->data.data, result->data.size);
     stream->offset = result->offset + result->data.size;
     bool last = result->end || (!result->data.size && (!stream->follow || stream->over));
-    if (last && (!stream->follow || stream->fixed_epoch || stream->over)) {
+    if (self->from_broker || (last && (!stream->follow || stream->fixed_epoch || stream->over))) {
         self->ended = true;
     } else if (result->end) {
-        stream->look_ms = 0; /* over here: is it over, or elsewhere? */
+        stream->look_ms = 0; /* the attempt is over: the job is over, too, or is elsewhere */
         idle(self);
     } else if (result->data.size) {
         stream->pause_ms = 0;
@@ -144,17 +157,17 @@ static void on_piece(helio_request_context_t *self, const helio_result_t *result
     }
 }
 
-static bool refuse(helio_request_context_t *self, uint32_t status, const char *text)
+static bool refuse(helio_request_context_t *self, uint32_t status, helio_detail_t detail)
 {
     if (self->want) /* too late for a status */
         self->ended = true;
     else
-        helio_response_problem(self, status, NULL, "%s", text);
+        helio_response_problem(self, status, NULL, detail);
     return false;
 }
 
-/*  Reads {id, array, site, epoch, state, newest (of one attempt)}. false: it is of no use, a problem was
- * answered or the stream ended. */
+/*  Reads {id, array, site, epoch, state, newest (of one attempt)}. False: it is unusable, and a problem was answered or
+ *  the stream ended. */
 static bool learn(helio_request_context_t *self, const json_t *where)
 {
     log_stream_t *stream = stream_of(self);
@@ -164,20 +177,19 @@ static bool learn(helio_request_context_t *self, const json_t *where)
     uint32_t epoch = (uint32_t)json_integer_value(json_object_get(where, "epoch")), known;
     if (!id || !state || helio_job_key_parse(helio_text_of(id), &stream->key) != HELIO_OK ||
         helio_job_state_of(helio_text_of(state), &known) != HELIO_OK) {
-        return refuse(self, 500, "the database's answer is not understood");
+        return refuse(self, 500, HELIO_DETAIL0(HELIO_DETAIL_DATABASE_REPLY));
     }
     if (json_is_true(json_object_get(where, "array")) && stream->key.task == HELIO_NO_TASK) {
-        char text[96];
-        (void)snprintf(text, sizeof text, "the job is an array: name one of its tasks, as in ID.%u",
-                       (uint32_t)json_integer_value(json_object_get(where, "first")));
-        return refuse(self, 409, text);
+        int64_t first = json_integer_value(json_object_get(where, "first"));
+        return refuse(self, 409, HELIO_DETAIL(self->arena, HELIO_DETAIL_LOG_OF_ARRAY, helio_value_number(first)));
     }
     (void)helio_text_copy(helio_text_of(id), stream->job, sizeof stream->job);
     (void)helio_text_copy(helio_text_of(site), stream->site, sizeof stream->site);
+    stream->silent_ms = (int64_t)(json_number_value(json_object_get(where, "silent_s")) * 1000);
     bool past = (uint32_t)json_integer_value(json_object_get(where, "newest")) > stream->epoch;
     stream->over = helio_job_state_is_terminal(known) || (stream->fixed_epoch && past);
     if (!stream->fixed_epoch && epoch != stream->epoch) {
-        if (self->want) /* a new attempt's log begins at its beginning */
+        if (self->want) /* the log of a new attempt starts at 0 */
             stream->offset = 0;
         stream->epoch = epoch;
         stream->pause_ms = 0;
@@ -192,8 +204,7 @@ static void on_where(helio_request_context_t *self, const helio_result_t *result
         if (self->want)
             idle(self);
         else
-            helio_response_failure(self, result,
-                                 helio_arena_printf(self->arena, "job %.64s", self->parameter).data);
+            helio_response_failure(self, result, "job");
         return;
     }
     helio_text_t json = helio_buffer_view(&result->data);
@@ -205,7 +216,7 @@ static void on_where(helio_request_context_t *self, const helio_result_t *result
     json_decref(where);
     if (!learned)
         return;
-    if (!stream->site[0]) { /* never placed: nothing was ever printed */
+    if (!stream->site[0]) { /* never placed, so nothing was printed */
         begin_stream(self);
         if (!stream->follow || stream->over)
             self->ended = true;
@@ -218,20 +229,32 @@ static void on_where(helio_request_context_t *self, const helio_result_t *result
     }
 }
 
+/*  Absent: false. */
+static bool read_follow(helio_request_context_t *self, bool *ret_follow)
+{
+    static const char *const words[] = {"0", "false", "1", "true"};
+    const char *follow = helio_request_context_query(self, "follow");
+    size_t at = 0;
+    while (follow && at < sizeof words / sizeof words[0] && strcmp(follow, words[at]) != 0)
+        at++;
+    *ret_follow = at >= 2;
+    if (at < sizeof words / sizeof words[0])
+        return true;
+    HELIO_PROBLEM(self, 400, QUERY_CHOICE, helio_value_string("follow"), helio_value_string("0, 1, true, false"));
+    return false;
+}
+
 void helio_jobs_logs(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
-    const char *follow = helio_request_context_query(self, "follow");
+    const helio_query_bounds_t offsets = {0, INT64_MAX, 0}, epochs = {0, INT32_MAX, 0};
     uint64_t epoch;
-    stream->follow = follow && strcmp(follow, "0") != 0 && strcmp(follow, "false") != 0;
     stream->fixed_epoch = helio_request_context_query(self, "epoch") != NULL;
-    if (!helio_request_context_number(self, "offset", 0, INT64_MAX, &stream->offset) ||
-        !helio_request_context_number(self, "epoch", 0, INT32_MAX, &epoch) || !helio_request_context_take_place(self))
+    if (!helio_job_id_check(self) || !read_follow(self, &stream->follow) ||
+        !helio_request_context_number(self, "offset", offsets, &stream->offset) ||
+        !helio_request_context_number(self, "epoch", epochs, &epoch) || !helio_request_context_take_place(self))
         return;
     stream->epoch = (uint32_t)epoch;
-    if (!helio_text_copy(helio_text_of(self->parameter), stream->job, sizeof stream->job)) {
-        helio_response_problem(self, 404, NULL, "there is no job '%.64s'", self->parameter);
-        return;
-    }
+    (void)helio_text_copy(helio_text_of(self->parameter), stream->job, sizeof stream->job);
     look(self);
 }

@@ -1,4 +1,4 @@
-/*  /v1/overflows. */
+/*  overflows.c -- /v1/overflows. */
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 
@@ -15,16 +15,10 @@ static void on_set(helio_request_context_t *self, const helio_result_t *result)
 
 static helio_ev_overflow_t *event_of(helio_request_context_t *self, helio_arena_t *arena)
 {
-    if (!helio_command_name(helio_text_of(self->parameter), 32)) {
-        helio_response_problem(self, 400, NULL,
-                             "'%.64s' is no name of an overflow group: letters, digits, '.', '_' and '-', at "
-                             "most 32, beginning "
-                             "with a letter or digit",
-                             self->parameter);
+    if (!helio_command_check_name(self, "overflow group", helio_text_of(self->parameter), 32))
         return NULL;
-    }
     helio_ev_overflow_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->user = helio_text_of(self->token->user);
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->name = helio_arena_text(arena, helio_text_of(self->parameter));
     return event;
@@ -32,10 +26,9 @@ static helio_ev_overflow_t *event_of(helio_request_context_t *self, helio_arena_
 
 void helio_overflows_set(helio_request_context_t *self)
 {
-    helio_member_t members[] = {
-        {.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
-        {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
-        {.name = "steps", .kind = HELIO_MEMBER_TEXT, .bytes_max = 1024, .required = true}};
+    helio_member_t members[] = {{.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
+                                {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
+                                {.name = "steps", .kind = HELIO_MEMBER_TEXT, .bytes_max = 1024, .required = true}};
     helio_arena_t *arena = helio_await_arena(self);
     helio_ev_overflow_t *event = event_of(self, arena);
     if (!event || !helio_command_read(self, arena, members, 3))

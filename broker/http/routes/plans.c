@@ -1,4 +1,4 @@
-/*  /v1/plans: what would become of a job, asked of the core that would decide. */
+/*  plans.c -- /v1/plans: what a submission would lead to, by the core's own dry run. */
 #include "broker/http/request/reasons.h"
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
@@ -23,8 +23,9 @@ static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *ro
     put_usd(json, "wait", row->wait_micro_usd);
     put_usd(json, "risk", row->risk_micro_usd);
     put_usd(json, "shadow", row->shadow_micro_usd);
-    put_usd(json, "move", row->disruption_micro_usd);
+    put_usd(json, "disruption", row->disruption_micro_usd);
     put_usd(json, "transfer", row->transfer_micro_usd);
+    put_usd(json, "move", row->disruption_micro_usd); /* deprecated: the former name of disruption */
     helio_json_end(json);
 }
 
@@ -50,7 +51,7 @@ static void put_candidate(helio_json_writer_t *json, const helio_planned_candida
     helio_json_end(json);
 }
 
-/*  What past runs tell of this one; null: nothing. */
+/*  The expected run time from past runs; null without any. */
 static void put_run(helio_json_writer_t *json, const helio_planned_t *plan)
 {
     if (plan->expected_basis == HELIO_DURATION_BASIS_NONE) {
@@ -67,7 +68,7 @@ static void put_run(helio_json_writer_t *json, const helio_planned_t *plan)
     helio_json_end(json);
 }
 
-/*  Of an array; null: it is none. */
+/*  Of an array; else null. */
 static void put_tasks(helio_json_writer_t *json, const helio_planned_t *plan)
 {
     if (!plan->tasks) {
@@ -138,7 +139,7 @@ static void on_planned(helio_request_context_t *self, const helio_result_t *resu
     helio_response_json(self, 200, helio_buffer_view(&text));
 }
 
-/*  The document is read as a submission is, and what it depends on looked up, by the same code. */
+/*  Reads the document and looks up its dependencies by the code of a submission. */
 void helio_plans_make(helio_request_context_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);

@@ -1,4 +1,4 @@
-/*  /v1/principals: whom tokens and keys stand for, and users that are disabled. */
+/*  principals.c -- /v1/principals: the users that tokens and keys stand for, and whether they are disabled. */
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
@@ -13,31 +13,27 @@ static void on_set(helio_request_context_t *self, const helio_result_t *result)
     helio_response_set(self, result, "user", "user");
 }
 
-/*  A name that was never heard of is a slip of the hand: to be told so is better than a user who is not
- * stopped. */
+/*  An unknown name is an error: disabling the wrong name would leave the intended user active. */
 void helio_principals_set(helio_request_context_t *self)
 {
-    helio_member_t members[] = {
-        {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
-        {.name = "user", .kind = HELIO_MEMBER_TEXT, .bytes_max = 64, .required = true},
-        {.name = "disabled", .kind = HELIO_MEMBER_BOOL, .required = true}};
+    helio_member_t members[] = {{.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
+                                {.name = "user", .kind = HELIO_MEMBER_TEXT, .bytes_max = 64, .required = true},
+                                {.name = "disabled", .kind = HELIO_MEMBER_BOOL, .required = true}};
     helio_arena_t *arena = helio_await_arena(self);
     if (!helio_command_read(self, arena, members, 3))
         return;
     helio_text_t tenant = members[0].text, user = members[1].text;
     if (!helio_token_table_principal(self->http->tokens, tenant, user)) {
-        helio_response_problem(self, 404, NULL, "no user '%.*s' of tenant '%.*s' has a token in force",
-                             HELIO_TEXT_ARGS(user), HELIO_TEXT_ARGS(tenant));
+        HELIO_PROBLEM(self, 404, USER_UNKNOWN, helio_value_text(user), helio_value_text(tenant));
         return;
     }
-    if (members[2].flag && helio_text_is(tenant, self->token->tenant) &&
-        helio_text_is(user, self->token->user)) {
-        helio_response_problem(self, 409, NULL, "that is you: let another administrator do it");
+    if (members[2].flag && helio_text_is(tenant, self->token->tenant) && helio_text_is(user, self->token->user)) {
+        HELIO_PROBLEM0(self, 409, USER_IS_CALLER);
         return;
     }
     helio_ev_principal_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     *event = (helio_ev_principal_t){
-        .actor = helio_arena_printf(arena, "user:%s", self->token->user),
+        .actor = helio_request_context_actor(self),
         .principal = {tenant, user, members[2].flag ? helio_clock_wall_ms() : 0},
     };
     self->parameter = helio_arena_string(self->arena, user);

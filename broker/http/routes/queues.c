@@ -1,4 +1,4 @@
-/*  /v1/queues: what operators do to queues. */
+/*  queues.c -- /v1/queues: setting and removing queues and their rules. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,26 +18,19 @@ static void on_set(helio_request_context_t *self, const helio_result_t *result)
 
 static bool check_name(helio_request_context_t *self)
 {
-    if (helio_command_name(helio_text_of(self->parameter), 32))
-        return true;
-    helio_response_problem(
-        self, 400, NULL,
-        "'%.64s' is no name of a queue: letters, digits, '.', '_' and '-', at most 32, beginning with a "
-        "letter or digit",
-        self->parameter);
-    return false;
+    return helio_command_check_name(self, "queue", helio_text_of(self->parameter), 32);
 }
 
 static helio_ev_queue_t *event_of(helio_request_context_t *self, helio_arena_t *arena)
 {
     helio_ev_queue_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->user = helio_text_of(self->token->user);
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->queue = helio_arena_text(arena, helio_text_of(self->parameter));
     return event;
 }
 
-/*  What the core would refuse as too much does not wrap into what it would take. */
+/*  A number above the maximum must reach the core as too large, not wrap around to an accepted one. */
 static uint32_t priority_of(const helio_member_t *member)
 {
     return member->number <= HELIO_QUEUE_PRIORITY_MAX ? (uint32_t)member->number : UINT32_MAX;
@@ -59,10 +52,10 @@ void helio_queues_set(helio_request_context_t *self)
         return;
     helio_ev_queue_t *event = event_of(self, arena);
     if (!priority->given && !tier->given && !time_limit->given)
-        helio_response_problem(self, 400, NULL, "nothing to set: give priority, tier or time_limit_s");
+        HELIO_PROBLEM(self, 400, NOTHING_TO_SET,
+                      (helio_value_t){.text = HELIO_TEXT("priority,tier,time_limit_s"), .number = 3});
     else if (tier->given && helio_tier_of(tier->text, &event->tier) != HELIO_OK)
-        helio_response_problem(self, 400, NULL, "tier: must be best-effort, standard or critical, not '%.*s'",
-                             HELIO_TEXT_ARGS(tier->text));
+        helio_command_refuse_word(self, "tier", tier->text, HELIO_TEXT("best-effort,standard,critical"));
     else {
         event->priority_given = priority->given;
         event->priority = priority_of(priority);
@@ -83,12 +76,10 @@ void helio_queues_remove(helio_request_context_t *self)
     helio_await_event(self, on_set, HELIO_BROKER_EV_QUEUE, event);
 }
 
-/* ---- rules
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- rules ------------------------------------------------------------------------------------------------- */
 
-/*  "Mon..Fri 20:00-08:00 Europe/Berlin": hours end with a digit, so a last word that begins with a letter and
- * has blanks before it is the zone. */
+/*  Splits "Mon..Fri 20:00-08:00 Europe/Berlin". Hours end with a digit, so a last word that begins with a letter and
+ *  has blanks before it is the time zone. */
 static void split(helio_text_t text, helio_text_t *ret_schedule, helio_text_t *ret_zone)
 {
     while (text.size && text.data[text.size - 1] == ' ')
@@ -104,7 +95,7 @@ static void split(helio_text_t text, helio_text_t *ret_schedule, helio_text_t *r
         ret_schedule->size--;
 }
 
-/*  "CET-1CEST,M3.5.0,M10.5.0/3" */
+/*  Whether it is a POSIX rule: "CET-1CEST,M3.5.0,M10.5.0/3". */
 static bool is_rule(helio_text_t zone)
 {
     uint32_t i = 0;
@@ -114,7 +105,7 @@ static bool is_rule(helio_text_t zone)
     return i >= 3 && i + sign < zone.size && helio_is_digit(zone.data[i + sign]);
 }
 
-/*  Of a line of columns with tabs between them. */
+/*  The third column of a line with tabs. */
 static helio_text_t third(const char *line)
 {
     const char *at = strchr(line, '\t');
@@ -122,7 +113,7 @@ static helio_text_t third(const char *line)
     return at ? (helio_text_t){at + 1, (uint32_t)strcspn(at + 1, "\t\n")} : (helio_text_t){0};
 }
 
-/*  What may have been meant: the nearest of the places that the zones' own list names. */
+/*  Suggests the nearest name from the system's list of time zones. */
 static void respond_no_zone(helio_request_context_t *self, helio_arena_t *arena, helio_text_t zone)
 {
     char line[512];
@@ -133,17 +124,18 @@ static void respond_no_zone(helio_request_context_t *self, helio_arena_t *arena,
             helio_suggestion_offer(&suggestion, helio_arena_string(arena, third(line)));
     if (file)
         (void)fclose(file);
-    const char *hint = suggestion.best
-                           ? helio_arena_printf(arena, "did you mean '%s'?", suggestion.best).data
-                       : is_rule(zone) ? "a POSIX rule is not taken; name a place as Europe/Berlin, or UTC"
-                                       : "name one as Europe/Berlin, or UTC (Debian: tzdata)";
-    helio_response_problem(self, 400, NULL, "schedule: '%.64s' is no time zone that the broker knows: %s",
-                         helio_arena_text(arena, zone).data, hint);
+    if (!suggestion.best && is_rule(zone))
+        HELIO_PROBLEM(self, 400, ZONE_IS_RULE, helio_value_text(zone));
+    else
+        HELIO_PROBLEM(self, 400, ZONE_UNKNOWN, helio_value_text(zone),
+                      helio_value_string(suggestion.best ? suggestion.best : ""));
 }
 
-/*  The zone's file, or a problem. UTC needs none. */
+/*  Reads the zone's file. False: a problem was answered. UTC needs no file. A folder such as Europe opens as well, and
+ *  other files lie beside the zones. */
 static bool read_zone(helio_request_context_t *self, helio_arena_t *arena, helio_ev_queue_rule_t *event)
 {
+    static const char magic[] = "TZif";
     if (helio_text_is(event->zone, "UTC"))
         event->zone = (helio_text_t){0};
     if (!event->zone.size)
@@ -152,15 +144,16 @@ static bool read_zone(helio_request_context_t *self, helio_arena_t *arena, helio
     if (helio_zone_name_is_good(event->zone))
         (void)snprintf(path, sizeof path, "%s/%.*s", ZONES, HELIO_TEXT_ARGS(event->zone));
     FILE *file = path[0] ? fopen(path, "re") : NULL;
-    if (!file) {
+    char *bytes = helio_arena_alloc(arena, HELIO_QUEUE_ZONE_DATA_MAX + 1, 1);
+    size_t size = file ? fread(bytes, 1, HELIO_QUEUE_ZONE_DATA_MAX + 1, file) : 0;
+    if (file)
+        (void)fclose(file);
+    if (size < sizeof magic - 1 || memcmp(bytes, magic, sizeof magic - 1) != 0) {
         respond_no_zone(self, arena, event->zone);
         return false;
     }
-    char *bytes = helio_arena_alloc(arena, HELIO_QUEUE_ZONE_DATA_MAX + 1, 1);
-    size_t size = fread(bytes, 1, HELIO_QUEUE_ZONE_DATA_MAX + 1, file);
-    (void)fclose(file);
     if (size > HELIO_QUEUE_ZONE_DATA_MAX) {
-        helio_response_problem(self, 400, NULL, "schedule: %s is larger than time-zone data ever is", path);
+        HELIO_PROBLEM(self, 400, ZONE_TOO_BIG, helio_value_text(event->zone));
         return false;
     }
     event->zone_data = (helio_text_t){bytes, (uint32_t)size};
@@ -178,17 +171,15 @@ void helio_queues_rule(helio_request_context_t *self)
     if (!check_name(self) || !helio_command_read(self, arena, members, 4))
         return;
     if (schedule->given && for_s->given) {
-        helio_response_problem(self, 400, NULL,
-                             "give schedule or for_s: a rule has hours of the week, or lasts for a time");
+        HELIO_PROBLEM0(self, 400, RULE_TWO_TIMES);
         return;
     }
     if (schedule->given && !schedule->text.size) {
-        helio_response_problem(self, 400, NULL,
-                             "schedule: it is empty: give hours, as in 'Mon..Fri 20:00-08:00 Europe/Berlin'");
+        HELIO_PROBLEM0(self, 400, SCHEDULE_EMPTY);
         return;
     }
     helio_ev_queue_rule_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->user = helio_text_of(self->token->user);
+    event->actor = helio_request_context_actor(self);
     event->role = self->token->role;
     event->queue = helio_arena_text(arena, helio_text_of(self->parameter));
     event->region = members[1].text;

@@ -1,4 +1,4 @@
-/*  /v1/quotas, /v1/tenants. */
+/*  quotas.c -- /v1/quotas, /v1/tenants. */
 #include <string.h>
 
 #include "broker/http/routes/command.h"
@@ -14,7 +14,7 @@ static void on_set(helio_request_context_t *self, const helio_result_t *result)
     helio_response_set(self, result, "tenant", "tenant");
 }
 
-/*  What the core would refuse as too many does not wrap into what it would take. */
+/*  A number above the maximum must reach the core as too large, not wrap around to an accepted one. */
 static uint32_t gpus_of(const helio_member_t *member)
 {
     if (member->flag)
@@ -34,20 +34,21 @@ void helio_quotas_set(helio_request_context_t *self)
                                  .words_max = HELIO_BUDGETS_GIVEN_MAX}};
     const helio_member_t *guaranteed = &members[1], *burst = &members[2], *weight = &members[3], *budgets = &members[4];
     helio_arena_t *arena = helio_await_arena(self);
-    bool each = strcmp(self->parameter, "*") == 0; /* each tenant that has none of its own */
+    bool each = strcmp(self->parameter, "*") == 0; /* each tenant without a value of its own */
     if (!each && !helio_command_name(helio_text_of(self->parameter), 32)) {
-        helio_response_problem(self, 404, NULL, "there is no tenant '%.64s'", self->parameter);
+        HELIO_PROBLEM(self, 404, NO_SUCH_THING, helio_value_string("tenant"), helio_value_string(self->parameter));
         return;
     }
     if (!helio_command_read(self, arena, members, 5))
         return;
     if (!guaranteed->given && !burst->given && !weight->given && !budgets->word_count) {
-        helio_response_problem(self, 400, NULL, "nothing to set: give guaranteed_gpus, burst_gpus, weight or budgets");
+        HELIO_PROBLEM(self, 400, NOTHING_TO_SET,
+                      (helio_value_t){.text = HELIO_TEXT("guaranteed_gpus,burst_gpus,weight,budgets"), .number = 4});
         return;
     }
     helio_ev_quota_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     *event = (helio_ev_quota_t){
-        .user = helio_text_of(self->token->user),
+        .actor = helio_request_context_actor(self),
         .role = self->token->role,
         .tenant = helio_arena_text(arena, helio_text_of(self->parameter)),
         .queue = members[0].text,
@@ -62,8 +63,7 @@ void helio_quotas_set(helio_request_context_t *self)
     helio_await_event(self, on_set, HELIO_BROKER_EV_QUOTA, event);
 }
 
-/* ---- tenants ---------------------------------------------------------------------------------------------
- */
+/* ---- tenants ----------------------------------------------------------------------------------------------- */
 
 void helio_tenants_list(helio_request_context_t *self)
 {
@@ -84,19 +84,12 @@ void helio_tenants_set(helio_request_context_t *self)
     helio_arena_t *arena = helio_await_arena(self);
     if (!helio_command_read(self, arena, members, 3))
         return;
-    if (!helio_command_name(tenant->text, 32)) {
-        helio_response_problem(self, 400, NULL,
-                             "'tenant': letters, digits, '.', '_' and '-', at most 32, the first a letter or digit");
+    if (!helio_command_check_name(self, "tenant", tenant->text, 32) ||
+        (home->given && !home->flag && !helio_command_check_name(self, "home", home->text, 32)))
         return;
-    }
-    if (home->given && !home->flag && !helio_command_name(home->text, 32)) {
-        helio_response_problem(self, 400, NULL, "'home': '%.*s' is no name of a site; null is none",
-                             HELIO_TEXT_ARGS(home->text));
-        return;
-    }
     helio_ev_tenant_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     *event = (helio_ev_tenant_t){
-        .user = helio_text_of(self->token->user),
+        .actor = helio_request_context_actor(self),
         .role = self->token->role,
         .tenant = tenant->text,
         .home_given = home->given,

@@ -1,8 +1,7 @@
-/*  routes.h -- everything that can be asked for: the table of routes, and the handler of each.
+/*  routes.h -- the table of routes, and the handler of each.
  *
- *  A new route is a row in table.c, a handler in the file of what it is about, and its description in docs/openapi.yaml. The
- *  tests fail until all of them agree.
- */
+ *  A new route is a row in table.c, a handler in the file of its resource, and its description in docs/openapi.yaml.
+ *  The tests fail until all three agree. */
 #ifndef HELIO_BROKER_HTTP_ROUTES_H
 #define HELIO_BROKER_HTTP_ROUTES_H
 
@@ -15,7 +14,7 @@ void helio_jobs_submit(helio_request_context_t *context); /* submit.c */
 void helio_jobs_list(helio_request_context_t *context);
 void helio_jobs_show(helio_request_context_t *context);
 void helio_jobs_explain(helio_request_context_t *context); /* explain.c */
-void helio_plans_make(helio_request_context_t *context); /* plans.c */
+void helio_plans_make(helio_request_context_t *context);   /* plans.c */
 void helio_jobs_cancel(helio_request_context_t *context);
 void helio_jobs_release(helio_request_context_t *context);
 void helio_jobs_edit(helio_request_context_t *context); /* edit.c */
@@ -24,7 +23,6 @@ void helio_jobs_logs(helio_request_context_t *context);
 void helio_events_follow(helio_request_context_t *context);
 /*  sites.c */
 void helio_sites_list(helio_request_context_t *context);
-void helio_sites_enrol(helio_request_context_t *context);
 void helio_sites_forecast(helio_request_context_t *context);
 void helio_sites_drain(helio_request_context_t *context);
 void helio_sites_undrain(helio_request_context_t *context);
@@ -53,6 +51,10 @@ void helio_quotas_list(helio_request_context_t *context);
 void helio_quotas_set(helio_request_context_t *context);
 void helio_tenants_list(helio_request_context_t *context);
 void helio_tenants_set(helio_request_context_t *context);
+/*  keys.c */
+void helio_keys_list(helio_request_context_t *context);
+void helio_keys_enrol(helio_request_context_t *context);
+void helio_keys_revoke(helio_request_context_t *context);
 /*  admin.c */
 void helio_tokens_list(helio_request_context_t *context);
 void helio_tokens_add(helio_request_context_t *context);
@@ -65,7 +67,11 @@ void helio_whoami(helio_request_context_t *context);
 /*  health.c */
 void helio_health(helio_request_context_t *context);
 void helio_ready(helio_request_context_t *context);
+void helio_broker_show(helio_request_context_t *context);
 void helio_metrics_page(helio_request_context_t *context);
+/*  console.c */
+void helio_console_enter(helio_request_context_t *context);
 void helio_console_page(helio_request_context_t *context);
+void helio_console_file(helio_request_context_t *context);
 
 #endif

@@ -1,3 +1,4 @@
+/*  submission.c -- splits, parses and hashes the documents of a submission. */
 #include "broker/http/routes/submission.h"
 
 #include <openssl/evp.h>
@@ -6,8 +7,8 @@
 
 enum { HASH_SIZE = 32 };
 
-/*  SHA-256 of every document that comes with a key: when the key comes again, that says whether it is the
- * same document. One search for the algorithm a call: OpenSSL's takes locks and as long as hashing. */
+/*  SHA-256 of every document with a key: when the key comes again, it shows whether the document is the same. The
+ *  algorithm is fetched once for each body, because OpenSSL's look-up takes locks and as long as the hashing. */
 typedef struct hasher {
     EVP_MD *algorithm;
     EVP_MD_CTX *context;
@@ -17,7 +18,7 @@ static hasher_t hasher_new(void)
 {
     hasher_t self = {EVP_MD_fetch(NULL, "SHA256", NULL), EVP_MD_CTX_new()};
     if (!self.algorithm || !self.context)
-        abort(); /* no memory */
+        abort(); /* out of memory */
     return self;
 }
 
@@ -35,7 +36,7 @@ static helio_text_t hash_of(hasher_t *self, helio_text_t text, helio_arena_t *ar
                EVP_DigestUpdate(self->context, text.data, text.size) == 1 &&
                EVP_DigestFinal_ex(self->context, hash, &size) == 1;
     if (!good || size != HASH_SIZE)
-        abort(); /* no memory: nothing else can fail here */
+        abort(); /* out of memory: nothing else can fail here */
     return (helio_text_t){(const char *)hash, HASH_SIZE};
 }
 
@@ -43,8 +44,7 @@ static helio_text_t key_of(const char *key, uint32_t index, uint32_t count, heli
 {
     if (!*key)
         return (helio_text_t){0};
-    return count == 1 ? helio_arena_text(arena, helio_text_of(key))
-                      : helio_arena_printf(arena, "%s#%u", key, index);
+    return count == 1 ? helio_arena_text(arena, helio_text_of(key)) : helio_arena_printf(arena, "%s#%u", key, index);
 }
 
 static helio_rc too_many(uint32_t count, helio_diagnostics_t *ret_wrong)
@@ -53,22 +53,20 @@ static helio_rc too_many(uint32_t count, helio_diagnostics_t *ret_wrong)
     (void)helio_text_copy(HELIO_TEXT("request"), diagnostic.source_name, sizeof diagnostic.source_name);
     (void)snprintf(diagnostic.message, sizeof diagnostic.message, "%u jobs in one request; at most %d", count,
                    HELIO_SUBMISSION_JOBS_MAX);
-    (void)helio_text_copy(HELIO_TEXT("send them in several requests"), diagnostic.hint,
-                          sizeof diagnostic.hint);
+    (void)helio_text_copy(HELIO_TEXT("send them in several requests"), diagnostic.hint, sizeof diagnostic.hint);
     ret_wrong->items[0] = diagnostic;
     return HELIO_TOO_BIG;
 }
 
 helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, helio_arena_t *arena,
-                               helio_ev_submit_t *ret_event, helio_diagnostics_t *ret_wrong,
-                               int *ret_document)
+                               helio_ev_submit_t *ret_event, helio_diagnostics_t *ret_wrong, int *ret_document)
 {
     helio_spec_parts_t parts;
     *ret_document = -1;
     ret_wrong->count = 1;
     ret_wrong->more = false;
-    helio_rc rc = helio_spec_split((helio_spec_source_t){.text = body, .name = "request"}, arena, &parts,
-                                   &ret_wrong->items[0]);
+    helio_rc rc =
+        helio_spec_split((helio_spec_source_t){.text = body, .name = "request"}, arena, &parts, &ret_wrong->items[0]);
     if (rc != HELIO_OK)
         return rc;
     if (parts.count > HELIO_SUBMISSION_JOBS_MAX)
@@ -78,12 +76,12 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
     helio_spec_defaults(&helio_spec_job_table, arena, &defaults);
     HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
     for (uint32_t i = 0; i < parts.count; i++) {
-        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX,
-                                  arena, &jobs[i].spec, &ret_wrong->items[0]);
+        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
+                                  &jobs[i].spec, &ret_wrong->items[0]);
         if (rc != HELIO_OK) {
-            /* Read again for all that is wrong with it: the way of good documents stays the short one. */
-            rc = helio_spec_judge(&helio_spec_job_table, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
-                                  &jobs[i].spec, ret_wrong);
+            /* A second reading finds all its errors; the path of correct documents stays short. */
+            rc = helio_spec_judge(&helio_spec_job_table, parts.items[i], HELIO_JOB_SOURCE_MAX, arena, &jobs[i].spec,
+                                  ret_wrong);
             *ret_document = parts.count == 1 ? -1 : (int)i;
             return rc;
         }

@@ -1,5 +1,5 @@
-/*  POST /v1/jobs; and what a plan shares with it: the jobs that a document depends on are looked up before the core is
- *  asked. */
+/*  submit.c -- POST /v1/jobs, and what a plan shares with it: the jobs that a document depends on are looked up before
+ *  the core is asked. */
 #include "broker/http/request/reasons.h"
 #include "broker/http/routes/submit.h"
 
@@ -28,7 +28,7 @@ static void on_submitted(helio_request_context_t *self, const helio_result_t *re
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
-    if (result->job_count == 1) { /* one job may be read as one */
+    if (result->job_count == 1) { /* a single job is also the top-level object */
         char id[HELIO_ID_SIZE], location[sizeof "/v1/jobs/" + HELIO_ID_SIZE];
         put_accepted(&json, &result->jobs[0]);
         helio_uuid_text(result->jobs[0].job, id);
@@ -44,20 +44,19 @@ static void on_submitted(helio_request_context_t *self, const helio_result_t *re
     helio_json_end(&json);
     helio_put_note(&json, &result->details);
     helio_json_end(&json);
-    (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
-                                    memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count, memory_order_relaxed);
     helio_response_json(self, 201, helio_buffer_view(&text));
 }
 
-/*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each
- *  of the jobs that it names, but hardly ever twice. */
+/*  A dependency ended between the look-up and the core's step; its end is durable by now. That can happen once for each
+ *  job that is named, but hardly ever twice. */
 enum { LOOKS_MAX = 5 };
 
 static void look_up(helio_request_context_t *self);
 
 /*  A submission whose dependencies are being looked up. */
 typedef struct asking {
-    helio_ev_submit_t *event; /* kept, see helio_await_retain */
+    helio_ev_submit_t *event; /* retained, see helio_await_retain */
     helio_depends_t depends;
     uint32_t looks;
     uint32_t kind; /* SUBMIT or PLAN */
@@ -79,7 +78,7 @@ static void on_dependent_submitted(helio_request_context_t *self, const helio_re
         asking->done(self, result);
 }
 
-/*  The copy is the operation's: the exchange may be gone before the core has read it. */
+/*  The operation gets a copy, because the request can be gone before the core has read it. */
 static void on_looked_up(helio_request_context_t *self, const helio_result_t *result)
 {
     asking_t *asking = asking_of(self);
@@ -112,10 +111,8 @@ void helio_submit_ask(helio_request_context_t *self, helio_ev_submit_t *event, u
         return;
     }
     if (depends.words > HELIO_DEPENDS_WORDS_MAX || depends.parts > HELIO_DEPENDS_PARTS_MAX) {
-        helio_response_problem(
-            self, 413, NULL,
-            "the request depends on %u different jobs, %u of them not by whole ids; at most %d and %d",
-            depends.words, depends.parts, HELIO_DEPENDS_WORDS_MAX, HELIO_DEPENDS_PARTS_MAX);
+        HELIO_PROBLEM(self, 413, DEPENDS_MANY, helio_value_number(depends.words), helio_value_number(depends.parts),
+                      helio_value_number(HELIO_DEPENDS_WORDS_MAX), helio_value_number(HELIO_DEPENDS_PARTS_MAX));
         return;
     }
     helio_await_retain(self);

@@ -4,7 +4,8 @@
 
 #include "broker/http/request/request_context.h"
 
-/*  SUBMIT or PLAN, once what the documents depend on was looked up. event: of helio_await_arena, with its body. */
+/*  Awaits SUBMIT or PLAN (kind), after a look-up of the jobs that the documents depend on. event: in the arena of
+ *  helio_await_arena, with its body. */
 void helio_submit_ask(helio_request_context_t *context, helio_ev_submit_t *event, uint32_t kind,
                       helio_request_context_step_fn *done);
 

@@ -1,4 +1,4 @@
-/*  environment.c -- what the ranks of an attempt find in their environment, made from nothing. */
+/*  environment.c -- the environment of the ranks of an attempt, made from nothing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "federation/reason/codes.h"
-#include "site-agent/backends/folder/inner.h"
+#include "site-agent/backends/folder/internal.h"
 #include "site-agent/shim/variables.h"
 
 enum { SECRET_MAX = 64 << 10, ENV_NAMES_MAX = 1024 };
@@ -33,24 +33,22 @@ static bool is_name(helio_text_t name)
     return name.size > 0;
 }
 
-/*  The last one to set a name decides. */
+/*  The last entry of a name counts. */
 static helio_rc set(environment_t *self, helio_text_t name, helio_text_t value, helio_error_t *err)
 {
     if (!is_name(name) || (value.size && memchr(value.data, '\0', value.size)))
-        return helio_fail(err, HELIO_INVALID, "'%.*s' cannot be an environment variable",
-                          HELIO_TEXT_ARGS(name));
+        return helio_fail(err, HELIO_INVALID, "'%.*s' cannot be an environment variable", HELIO_TEXT_ARGS(name));
     uint32_t at = 0;
     while (at < self->count && !helio_text_equal(self->items[at].name, name))
         at++;
     if (at == ENV_NAMES_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "more than %d environment variables",
-                          ENV_NAMES_MAX);
+        return helio_fail(err, HELIO_TOO_BIG, "more than %d environment variables", ENV_NAMES_MAX);
     self->items[at] = (variable_t){helio_arena_text(self->arena, name), helio_arena_text(self->arena, value)};
     self->count += at == self->count;
     return HELIO_OK;
 }
 
-/*  What we set is in the table of variables, and nowhere else. */
+/*  Every variable that Heliostat sets is in the table of variables. */
 typedef struct given {
     helio_variable_t variable;
     helio_text_t value;
@@ -64,21 +62,16 @@ static helio_rc give(environment_t *self, helio_variable_t variable, helio_text_
 static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_user, helio_text_t name,
                             helio_buffer_t *out, helio_error_t *err)
 {
-    if (!is_name(name) || !unix_user.size || unix_user.data[0] == '.' ||
-        memchr(unix_user.data, '/', unix_user.size))
-        return helio_fail(err, HELIO_INVALID, "'%.*s' cannot be a secret's name",
-                          HELIO_TEXT_ARGS(name));
+    if (!is_name(name) || !unix_user.size || unix_user.data[0] == '.' || memchr(unix_user.data, '/', unix_user.size))
+        return helio_fail(err, HELIO_INVALID, "'%.*s' cannot be a secret's name", HELIO_TEXT_ARGS(name));
     char path[HELIO_FOLDER_PATH_SIZE];
-    (void)snprintf(path, sizeof path, "%.*s/%.*s", HELIO_TEXT_ARGS(rules->secrets),
-                   HELIO_TEXT_ARGS(unix_user));
+    (void)snprintf(path, sizeof path, "%.*s/%.*s", HELIO_TEXT_ARGS(rules->secrets), HELIO_TEXT_ARGS(unix_user));
     struct stat top;
     char root[HELIO_FOLDER_PATH_SIZE];
     if (!rules->secrets.size || !helio_text_copy(rules->secrets, root, sizeof root) || stat(root, &top))
-        return helio_fail(err, HELIO_NOT_FOUND, "'%.*s': the site keeps no secrets",
-                          HELIO_TEXT_ARGS(name));
+        return helio_fail(err, HELIO_NOT_FOUND, "'%.*s': the site keeps no secrets", HELIO_TEXT_ARGS(name));
     if (top.st_mode & 077 || top.st_uid != geteuid())
-        return helio_fail(err, HELIO_FORBIDDEN,
-                          "the site's folder of secrets is open to others");
+        return helio_fail(err, HELIO_FORBIDDEN, "the site's folder of secrets is open to others");
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     char file[257];
     helio_rc rc = HELIO_NOT_FOUND;
@@ -88,9 +81,8 @@ static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_us
     if (folder >= 0)
         (void)close(folder);
     if (rc)
-        return helio_fail(err, rc, "'%.*s' is not kept here for this user",
-                          HELIO_TEXT_ARGS(name));
-    if (out->size > before && out->data[out->size - 1] == '\n') /* as editors leave it */
+        return helio_fail(err, rc, "'%.*s' is not kept here for this user", HELIO_TEXT_ARGS(name));
+    if (out->size > before && out->data[out->size - 1] == '\n') /* editors end files so */
         out->data[--out->size] = '\0';
     return HELIO_OK;
 }
@@ -122,7 +114,7 @@ static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, uin
     return HELIO_OK;
 }
 
-/*  HELIO_NODES and HELIO_HOSTS of a scheduler's allocation are the shim's to say. */
+/*  HELIO_NODES and HELIO_HOSTS of a scheduler's allocation are set by the shim. */
 static helio_rc set_nodes(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t hosts = {0};
@@ -154,17 +146,15 @@ static helio_rc set_helio(const helio_folder_job_t *job, environment_t *env, hel
         {HELIO_VARIABLE_CHECKPOINT_DIR, job->places.checkpoints},
         {HELIO_VARIABLE_OUTPUT_DIR, job->places.output},
         {HELIO_VARIABLE_RESUME, order->resume ? HELIO_TEXT("1") : HELIO_TEXT("0")},
-        {HELIO_VARIABLE_REPORT,
-         helio_arena_printf(env->arena, "%.*s/report", HELIO_TEXT_ARGS(job->places.folder))},
+        {HELIO_VARIABLE_REPORT, helio_arena_printf(env->arena, "%.*s/report", HELIO_TEXT_ARGS(job->places.folder))},
     };
     helio_rc rc = give_all(env, own, COUNT(own), err);
     if (!rc && order->key.task != HELIO_NO_TASK)
-        rc = give(env, HELIO_VARIABLE_ARRAY_INDEX, helio_arena_printf(env->arena, "%d", order->key.task),
-                 err);
+        rc = give(env, HELIO_VARIABLE_ARRAY_INDEX, helio_arena_printf(env->arena, "%d", order->key.task), err);
     return rc || !job->ranks ? rc : set_nodes(job, env, err);
 }
 
-/* ---- what a script for a batch system looks for ----------------------------------------------------- */
+/* ---- variables for scripts of a batch system ---------------------------------------------------------- */
 
 static uint32_t task_step(const helio_job_spec_t *spec)
 {
@@ -175,8 +165,8 @@ static uint32_t task_step(const helio_job_spec_t *spec)
     return step;
 }
 
-/*  Scripts make names of files from it: one number for all tasks and attempts of an array, wherever they run. It
- * comes of the job's id, and lies above what a cluster numbers its jobs by. */
+/*  Scripts make file names from it: one number for all tasks and attempts of an array, wherever they run. It is derived
+ *  from the job's id, and lies above the numbers that a cluster gives its jobs. */
 static helio_text_t array_number(const helio_folder_job_t *job, helio_arena_t *arena)
 {
     const uint8_t *bytes = job->task->order->key.job.bytes;
@@ -186,7 +176,7 @@ static helio_text_t array_number(const helio_folder_job_t *job, helio_arena_t *a
     return helio_arena_printf(arena, "%llu", (unsigned long long)(1000000000 + number % 1000000000));
 }
 
-/*  The names of this task's place in its array. */
+/*  The variables for this task's place in its array. */
 static helio_rc set_array(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
 {
     const helio_job_spec_t *spec = job->task->spec;
@@ -197,15 +187,14 @@ static helio_rc set_array(const helio_folder_job_t *job, environment_t *env, hel
         {HELIO_VARIABLE_ARRAY_TASK_ID, helio_arena_printf(env->arena, "%d", job->task->order->key.task)},
         {HELIO_VARIABLE_ARRAY_TASK_COUNT, helio_arena_printf(env->arena, "%u", spec->tasks.count)},
         {HELIO_VARIABLE_ARRAY_TASK_MIN, helio_arena_printf(env->arena, "%u", spec->tasks.items[0])},
-        {HELIO_VARIABLE_ARRAY_TASK_MAX,
-         helio_arena_printf(env->arena, "%u", spec->tasks.items[spec->tasks.count - 1])},
+        {HELIO_VARIABLE_ARRAY_TASK_MAX, helio_arena_printf(env->arena, "%u", spec->tasks.items[spec->tasks.count - 1])},
         {HELIO_VARIABLE_ARRAY_TASK_STEP, helio_arena_printf(env->arena, "%u", task_step(spec))},
     };
     return give_all(env, own, COUNT(own), err);
 }
 
-/*  The job is called as its script calls it, whatever the attempt's own name is. Without a Slurm the other
- * names are those of a job of one task on one node called localhost. */
+/*  The job's name is that of its script, whatever the attempt's own name is. Without Slurm the other variables are
+ *  those of a job of one task on one node called localhost. */
 static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
 {
     const helio_order_t *order = job->task->order;
@@ -219,17 +208,17 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
         return rc;
     static const helio_text_t one = {"1", 1}, zero = {"0", 1};
     const given_t own[] = {{HELIO_VARIABLE_SLURM_JOB_ID, helio_text_of(job->name)},
-                              {HELIO_VARIABLE_SLURM_NNODES, one},
-                              {HELIO_VARIABLE_SLURM_JOB_NUM_NODES, one},
-                              {HELIO_VARIABLE_SLURM_NTASKS, one},
-                              {HELIO_VARIABLE_SLURM_JOB_NODELIST, HELIO_TEXT("localhost")},
-                              {HELIO_VARIABLE_SLURM_NODEID, zero},
-                              {HELIO_VARIABLE_SLURM_PROCID, zero},
-                              {HELIO_VARIABLE_SLURM_LOCALID, zero}};
+                           {HELIO_VARIABLE_SLURM_NNODES, one},
+                           {HELIO_VARIABLE_SLURM_JOB_NUM_NODES, one},
+                           {HELIO_VARIABLE_SLURM_NTASKS, one},
+                           {HELIO_VARIABLE_SLURM_JOB_NODELIST, HELIO_TEXT("localhost")},
+                           {HELIO_VARIABLE_SLURM_NODEID, zero},
+                           {HELIO_VARIABLE_SLURM_PROCID, zero},
+                           {HELIO_VARIABLE_SLURM_LOCALID, zero}};
     rc = give_all(env, own, COUNT(own), err);
     if (!rc && order->cpus_per_node)
-        rc = give(env, HELIO_VARIABLE_SLURM_CPUS_PER_TASK,
-                 helio_arena_printf(env->arena, "%u", order->cpus_per_node), err);
+        rc = give(env, HELIO_VARIABLE_SLURM_CPUS_PER_TASK, helio_arena_printf(env->arena, "%u", order->cpus_per_node),
+                  err);
     return rc;
 }
 
@@ -238,9 +227,9 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
 static helio_rc fill(const helio_folder_job_t *job, environment_t *env, uint32_t *ret_cause, helio_error_t *err)
 {
     const given_t base[] = {{HELIO_VARIABLE_PATH, job->folders->rules.path},
-                               {HELIO_VARIABLE_HOME, helio_text_of(job->account->home)},
-                               {HELIO_VARIABLE_USER, helio_text_of(job->account->name)},
-                               {HELIO_VARIABLE_LANG, HELIO_TEXT("C.UTF-8")}};
+                            {HELIO_VARIABLE_HOME, helio_text_of(job->account->home)},
+                            {HELIO_VARIABLE_USER, helio_text_of(job->account->name)},
+                            {HELIO_VARIABLE_LANG, HELIO_TEXT("C.UTF-8")}};
     helio_rc rc = give_all(env, base, COUNT(base), err);
     if (!rc)
         rc = set_asked(job, env, ret_cause, err);

@@ -1,3 +1,4 @@
+/*  folder.c -- the root of the attempts' folders, the lease file in it, and the output of an attempt. */
 #include "site-agent/backends/folder/folder.h"
 
 #include <dirent.h>
@@ -9,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder/inner.h"
+#include "site-agent/backends/folder/internal.h"
 
-enum { ROOT_MAX = 3000, EACH_MAX = 1000000, LEASE_MAX = 4096 };
+enum { ROOT_MAX = 3000, EACH_MAX = 1000000 };
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------------------------- */
 
-/*  Where jobs run as other users than ours, whoever can write into these folders decides what runs as whom.
- */
+/*  Where jobs run as other users, anyone who can write into these folders decides which program runs as which user. So
+ *  only the agent's user can. */
 static helio_rc check_ours(const helio_folders_t *self, int folder, const char *name, helio_error_t *err)
 {
     struct stat status;
@@ -28,8 +29,7 @@ static helio_rc check_ours(const helio_folders_t *self, int folder, const char *
         return helio_fail(err, HELIO_FORBIDDEN, "'%s%s' belongs to user %u, who could replace what is in it",
                           self->root, name, (unsigned)status.st_uid);
     if (status.st_mode & 022)
-        return helio_fail(err, HELIO_FORBIDDEN, "'%s%s' can be written by others: chmod go-w it", self->root,
-                          name);
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s%s' can be written by others: chmod go-w it", self->root, name);
     return HELIO_OK;
 }
 
@@ -44,11 +44,10 @@ static helio_rc make_room(const helio_folders_t *self, const char *name, int *re
     if (folder < 0)
         return helio_fail(err, HELIO_IO, "cannot open '%s%s': %s", self->root, name, strerror(errno));
     helio_rc rc = check_ours(self, folder, name, err);
-    /* Entered by jobs' users, listed by nobody; whatever the umask was. */
+    /* Jobs' users can enter it, and only the owner can list it, whatever the umask was. */
     if (!rc && fchmod(folder, 0711))
-        rc = helio_fail(err, errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO, "'%s' in '%s': %s%s", plain,
-                        self->root, strerror(errno),
-                        errno == EPERM ? "; it belongs to another user than the agent's" : "");
+        rc = helio_fail(err, errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO, "'%s' in '%s': %s%s", plain, self->root,
+                        strerror(errno), errno == EPERM ? "; it belongs to another user than the agent's" : "");
     if (rc)
         (void)close(folder);
     else
@@ -75,21 +74,19 @@ static helio_rc make_rooms(helio_folders_t *self, helio_error_t *err)
     return HELIO_OK;
 }
 
-/*  The number must rise over restarts of the agent too. */
-static uint64_t last_lease_number(const helio_folders_t *self)
+/*  The number must also rise over restarts of the agent. */
+static uint64_t last_lease_number(const helio_folders_t *self, const char *name)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_lease_t lease;
-    bool read = helio_status_file_read(self->root_fd, "lease", LEASE_MAX, &text, NULL) == HELIO_OK &&
-                helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK;
+    bool read = helio_status_file_read(self->root_fd, name, HELIO_LEASE_FILE_MAX, &text, NULL) == HELIO_OK &&
+                helio_lease_parse(helio_buffer_view(&text), (helio_text_t){0}, &lease) == HELIO_OK;
     return read ? lease.number : 0;
 }
 
-helio_rc helio_folders_new(const helio_folders_options_t *options, helio_folders_t **ret_folders,
-                           helio_error_t *err)
+helio_rc helio_folders_new(const helio_folders_options_t *options, helio_folders_t **ret_folders, helio_error_t *err)
 {
-    if (!options->root || options->root[0] != '/' || strlen(options->root) > ROOT_MAX ||
-        strchr(options->root, '\n'))
+    if (!options->root || options->root[0] != '/' || strlen(options->root) > ROOT_MAX || strchr(options->root, '\n'))
         return helio_fail(err, HELIO_INVALID, "the folder of the attempts needs an absolute path");
     helio_folders_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
@@ -99,14 +96,15 @@ helio_rc helio_folders_new(const helio_folders_options_t *options, helio_folders
     self->users_own = options->users_own;
     helio_job_rules_copy(options->rules, self->arena, &self->rules);
     self->root_fd = open(self->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    helio_rc rc = self->root_fd < 0
-                      ? helio_fail(err, HELIO_IO, "cannot open '%s': %s", self->root, strerror(errno))
-                      : make_rooms(self, err);
+    helio_rc rc = self->root_fd < 0 ? helio_fail(err, HELIO_IO, "cannot open '%s': %s", self->root, strerror(errno))
+                                    : make_rooms(self, err);
     if (rc) {
         helio_folders_destroy(&self);
         return rc;
     }
-    self->lease_number = last_lease_number(self);
+    uint64_t own = last_lease_number(self, "leases"), former = last_lease_number(self, "lease");
+    self->lease_number = own > former ? own : former;
+    self->nameless_lease = helio_status_file_exists(self->root_fd, "lease");
     *ret_folders = self;
     return HELIO_OK;
 }
@@ -129,8 +127,8 @@ void helio_folders_destroy(helio_folders_t **self_p)
 
 /* ---- output -------------------------------------------------------------------------------------------- */
 
-/*  The folder may be the user's, who could put anything in the log's place: only a plain file that has no
- * other name (which could be one of a file that the user may not read) is served. */
+/*  The folder can belong to the user, who could replace the log. So only a plain file without another name is served:
+ *  another name could be that of a file that the user may not read. */
 static helio_rc open_log(int folder, int *ret_log, helio_error_t *err)
 {
     int log = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -184,7 +182,7 @@ helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, u
         return rc;
     if (folder < 0)
         return helio_fail(err, HELIO_NOT_FOUND, "no output of %s is kept here", name);
-    /* Before reading: what is written after it would be missed. */
+    /* Checked before reading: otherwise what is written in between would be missed. */
     bool over = helio_status_file_exists(folder, "done");
     uint64_t next = offset;
     rc = read_piece(folder, offset, max, out, &next, err);
@@ -203,32 +201,48 @@ helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, v
     int again = openat(self->attempts_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = again >= 0 ? fdopendir(again) : NULL;
     if (!list) {
-        helio_rc rc = helio_fail(err, HELIO_IO, "cannot list the attempts: %s", strerror(errno));
+        helio_rc rc = helio_fail(err, HELIO_IO, "cannot list '%s/attempts': %s", self->root, strerror(errno));
         if (again >= 0)
             (void)close(again);
         return rc;
     }
     struct dirent *entry;
-    for (uint32_t i = 0; i < EACH_MAX && (entry = readdir(list)); i++) {
+    uint32_t count = 0;
+    helio_rc rc = HELIO_OK;
+    while (errno = 0, (entry = readdir(list)) && count++ < EACH_MAX) {
         helio_job_key_t key;
         uint32_t epoch;
         if (helio_attempt_name_parse(helio_text_of(entry->d_name), &key, &epoch) == HELIO_OK &&
             !helio_folders_is_forgotten(self, entry->d_name))
             fn(arg, entry->d_name, key, epoch);
     }
+    if (entry)
+        rc = helio_fail(err, HELIO_TOO_BIG, "'%s/attempts' has over %d entries", self->root, EACH_MAX);
+    else if (errno)
+        rc = helio_fail(err, HELIO_IO, "cannot list '%s/attempts': %s", self->root, strerror(errno));
     (void)closedir(list);
-    return HELIO_OK;
+    return rc;
 }
 
-helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease, helio_error_t *err)
+helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease, const helio_afx_lease_t *granted,
+                             helio_error_t *err)
 {
     helio_lease_t mine = *lease;
     if (mine.number && mine.number <= self->lease_number)
         mine.number = self->lease_number + 1;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    mode_t mode = self->users_own ? 0644 : 0600;
     helio_lease_text(&mine, &text);
-    helio_rc rc = helio_status_file_write(self->root_fd, "lease", helio_buffer_view(&text),
-                                   self->users_own ? 0644 : 0600, err);
+    helio_rc rc = self->nameless_lease
+                      ? helio_status_file_replace(self->root_fd, "lease", helio_buffer_view(&text), mode, err)
+                      : HELIO_OK;
+    for (uint32_t i = 0; i < granted->attempts.count; i++) {
+        char name[HELIO_ATTEMPT_NAME_SIZE];
+        helio_attempt_name(granted->attempts.items[i].key, granted->attempts.items[i].epoch, name);
+        helio_lease_name_text(helio_text_of(name), &text);
+    }
+    if (!rc)
+        rc = helio_status_file_replace(self->root_fd, "leases", helio_buffer_view(&text), mode, err);
     if (!rc && mine.number)
         self->lease_number = mine.number;
     return rc;

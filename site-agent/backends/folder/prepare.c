@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "federation/reason/codes.h"
-#include "site-agent/backends/folder/inner.h"
+#include "site-agent/backends/folder/internal.h"
 
 /* ---- the user ------------------------------------------------------------------------------------------ */
 
@@ -30,29 +30,31 @@ static helio_rc look_up_account(helio_text_t unix_user, helio_unix_account_t *re
     free(text);
     if (found)
         return HELIO_OK;
-    return helio_fail(err, HELIO_NOT_FOUND,
-                      "the Unix user '%.63s' cannot be looked up here%s%s", name,
-                      rc ? ": " : "", rc ? strerror(rc) : "");
+    return helio_fail(err, HELIO_NOT_FOUND, "the Unix user '%.63s' cannot be looked up here%s%s", name, rc ? ": " : "",
+                      rc ? strerror(rc) : "");
 }
 
 helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t *order,
                                helio_unix_account_t *ret_account, helio_error_t *err)
 {
     helio_user_rule_t line;
-    if (helio_job_rules_user(&self->rules, order->tenant, order->user, &line))
-        return helio_fail(err, HELIO_FORBIDDEN,
-                          "the site names no Unix user for '%.*s' of tenant '%.*s'",
+    helio_rc rc = helio_job_rules_user(&self->rules, order->tenant, order->user, &line);
+    if (rc == HELIO_FORBIDDEN)
+        return helio_fail(err, rc,
+                          "jobs of another tenant run as '%.*s', too; the site gives tenant '%.*s' an account "
+                          "of its own, or says shared: true",
+                          HELIO_TEXT_ARGS(line.unix_user), HELIO_TEXT_ARGS(order->tenant));
+    if (rc)
+        return helio_fail(err, HELIO_FORBIDDEN, "the site names no Unix user for '%.*s' of tenant '%.*s'",
                           HELIO_TEXT_ARGS(order->user), HELIO_TEXT_ARGS(order->tenant));
     helio_unix_account_t account;
-    helio_rc rc = look_up_account(line.unix_user, &account, err);
+    rc = look_up_account(line.unix_user, &account, err);
     if (rc)
         return rc;
     if (account.uid == 0 && !(line.allow_root && helio_text_is(line.unix_user, "root")))
-        return helio_fail(err, HELIO_FORBIDDEN, "'%s' is root, which needs allow_root",
-                          account.name);
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s' is root, which needs allow_root", account.name);
     if (geteuid() != 0 && account.uid != geteuid())
-        return helio_fail(err, HELIO_FORBIDDEN, "an agent that is not root cannot become '%s'",
-                          account.name);
+        return helio_fail(err, HELIO_FORBIDDEN, "an agent that is not root cannot become '%s'", account.name);
     account.slurm_account = line.account;
     *ret_account = account;
     return HELIO_OK;
@@ -108,16 +110,21 @@ static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio
         .truncate = how->truncate,
         .srun = how->srun,
         .clock_tolerance_ms = how->clock_tolerance_ms,
+        .setuid_programs = rules->setuid_programs && how->launcher == HELIO_LAUNCHER_LOCAL,
     };
+    if (how->cgroup)
+        plan->cgroup = helio_text_of(how->cgroup);
     if (order->on_site_loss != HELIO_SITE_LOSS_STRICT)
         plan->lease = helio_text_of(how->lease);
+    if (plan->lease.size)
+        plan->lease_name = helio_text_of(job->name);
     for (uint32_t i = 0; i < job->ranks; i++)
         plan->ranks[i] = i < how->slot_count ? gpu_list(arena, &how->slots[i]) : (helio_text_t){0};
 }
 
 /* ---- the folders --------------------------------------------------------------------------------------- */
 
-/*  Why a file could not be given away, with the remedy. */
+/*  Why the ownership of a file could not be changed, with the remedy. */
 static helio_rc not_given(const helio_folders_t *self, const char *what, const char *user, helio_error_t *err)
 {
     bool squashed = self->users_own && errno == EPERM;
@@ -127,8 +134,8 @@ static helio_rc not_given(const helio_folders_t *self, const char *what, const c
                                : "");
 }
 
-/*  A folder of the user's own. One that exists must be theirs already: the parent is ours, so nobody else can
- * have put a link there. */
+/*  A folder of the user's own. If it exists it must be the user's already. The parent is the agent's, so no other user
+ *  can have put a link there. */
 static helio_rc make_user_folder(const helio_folder_job_t *job, helio_text_t path, helio_arena_t *arena,
                                  helio_error_t *err)
 {
@@ -138,35 +145,33 @@ static helio_rc make_user_folder(const helio_folder_job_t *job, helio_text_t pat
         if (geteuid() != 0 || lchown(name, account->uid, account->gid) == 0)
             return HELIO_OK;
         helio_rc rc = not_given(job->folders, "a folder", account->name, err);
-        (void)rmdir(name); /* or the next attempt would take it for another user's */
+        (void)rmdir(name); /* otherwise the next attempt would take it for another user's */
         return rc;
     }
     struct stat status;
     if (errno != EEXIST || lstat(name, &status))
         return helio_fail(err, HELIO_IO, "cannot make a folder: %s", strerror(errno));
     if (!S_ISDIR(status.st_mode) || status.st_uid != account->uid)
-        return helio_fail(err, HELIO_FORBIDDEN,
-                          "the job's checkpoints belong to another Unix user than '%s'",
+        return helio_fail(err, HELIO_FORBIDDEN, "the job's checkpoints belong to another Unix user than '%s'",
                           account->name);
     return HELIO_OK;
 }
 
-/*  Writes a file of the attempt; the user's when `theirs`. */
-static helio_rc put(const helio_folder_job_t *job, int folder, const char *name, helio_text_t text,
-                    mode_t mode, bool theirs, helio_error_t *err)
+/*  Writes a file of the attempt, which becomes the user's if `theirs`. */
+static helio_rc put(const helio_folder_job_t *job, int folder, const char *name, helio_text_t text, mode_t mode,
+                    bool theirs, helio_error_t *err)
 {
     helio_error_t why = {0};
     helio_rc rc = helio_status_file_write(folder, name, text, mode, &why);
     if (rc)
         return helio_fail(err, rc, "%s", why.text);
-    if (theirs && geteuid() == 0 &&
-        fchownat(folder, name, job->account->uid, job->account->gid, AT_SYMLINK_NOFOLLOW))
+    if (theirs && geteuid() == 0 && fchownat(folder, name, job->account->uid, job->account->gid, AT_SYMLINK_NOFOLLOW))
         return not_given(job->folders, name, job->account->name, err);
     return HELIO_OK;
 }
 
-static helio_rc fill_folder(const helio_folder_job_t *job, int folder, helio_text_t env,
-                            const helio_plan_t *plan, helio_error_t *err)
+static helio_rc fill_folder(const helio_folder_job_t *job, int folder, helio_text_t env, const helio_plan_t *plan,
+                            helio_error_t *err)
 {
     bool users_own = job->folders->users_own;
     helio_rc rc = put(job, folder, "run", job->task->spec->run, 0500, true, err);
@@ -178,7 +183,7 @@ static helio_rc fill_folder(const helio_folder_job_t *job, int folder, helio_tex
     helio_plan_text(plan, &text);
     if (!rc)
         rc = put(job, folder, "plan", helio_buffer_view(&text), 0600, users_own, err);
-    /* Only now, so that nothing was written into a folder of somebody else's. */
+    /* Only now, so that nothing was written into another user's folder. */
     if (!rc && users_own && geteuid() == 0 && fchown(folder, job->account->uid, job->account->gid))
         rc = not_given(job->folders, "the attempt's folder", job->account->name, err);
     if (!rc && fsync(folder))
@@ -186,13 +191,11 @@ static helio_rc fill_folder(const helio_folder_job_t *job, int folder, helio_tex
     return rc;
 }
 
-static helio_rc make_attempt_folder(const helio_folders_t *self, const char *name, int *ret_folder,
-                                    helio_error_t *err)
+static helio_rc make_attempt_folder(const helio_folders_t *self, const char *name, int *ret_folder, helio_error_t *err)
 {
     mode_t mode = self->users_own ? 0700 : 0711;
     if (mkdirat(self->attempts_fd, name, mode))
-        return helio_fail(err, HELIO_IO, "cannot make the attempt's folder: %s",
-                          strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot make the attempt's folder: %s", strerror(errno));
     int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0 || fchmod(folder, mode) || fsync(self->attempts_fd)) {
         helio_rc rc = helio_fail(err, HELIO_IO, "the attempt's folder: %s", strerror(errno));
@@ -226,7 +229,7 @@ static helio_rc prepare_with(helio_folders_t *self, const helio_folder_job_t *jo
     return rc;
 }
 
-/*  One a node that the core has chosen; a scheduler's are its own; a batch script starts once. */
+/*  One rank for each node that the core has chosen. A scheduler makes its own ranks; a batch script starts once. */
 static uint32_t ranks_of(const helio_backend_task_t *task, const helio_folder_how_t *how)
 {
     if (how->launcher != HELIO_LAUNCHER_LOCAL)
@@ -252,8 +255,7 @@ static helio_rc check(const helio_backend_task_t *task, const helio_folder_how_t
         return helio_fail(err, HELIO_INFEASIBLE, "this site runs no container images");
     }
     if (ranks_of(task, how) > HELIO_PLAN_RANKS_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "more than %d nodes on one machine",
-                          HELIO_PLAN_RANKS_MAX);
+        return helio_fail(err, HELIO_TOO_BIG, "more than %d nodes on one machine", HELIO_PLAN_RANKS_MAX);
     if (how->workdir.size && how->workdir.data[0] != '/')
         return helio_fail(err, HELIO_INVALID, "the working directory must be an absolute path");
     if (!is_one_line(how->workdir) || !is_one_line(how->stdout_path) || !is_one_line(how->stderr_path))
@@ -265,7 +267,7 @@ helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t
                                const helio_folder_how_t *how, uint32_t *ret_cause, helio_error_t *err)
 {
     helio_unix_account_t account;
-    *ret_cause = HELIO_CAUSE_START_FAILED; /* what most of it would be */
+    *ret_cause = HELIO_CAUSE_START_FAILED; /* where most of it would be written */
     helio_rc rc = check(task, how, ret_cause, err);
     if (rc)
         return rc;
@@ -284,8 +286,7 @@ helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t
         .account = &account,
         .places = {helio_arena_printf(arena, "%s/attempts/%s", self->root, name),
                    helio_arena_printf(arena, "%s/output/%s", self->root, name),
-                   helio_arena_printf(arena, "%s/checkpoints/%.*s", self->root, job_chars, name),
-                   how->workdir},
+                   helio_arena_printf(arena, "%s/checkpoints/%.*s", self->root, job_chars, name), how->workdir},
         .ranks = ranks_of(task, how),
     };
     if (!how->workdir.size)

@@ -1,5 +1,4 @@
-/*  report.c -- what a job tells of its progress in HELIO_REPORT. The file is the user's: hostile until
- * read. */
+/*  report.c -- what a job reports of its progress in HELIO_REPORT. The file is the user's and is not trusted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -8,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder/inner.h"
+#include "site-agent/backends/folder/internal.h"
 
 enum {
     TAIL_MAX = 256 << 10, /* a running total stands near the end */
@@ -55,7 +54,8 @@ bool helio_report_saves(helio_text_t report)
     return saves;
 }
 
-/*  A mark that was set back or ahead saves nothing, or all of the run: the job's owner may do either to himself. */
+/*  A modification time that was set back or ahead saves nothing, or all of the run: only the job's owner can do
+ *  either. */
 static uint64_t saved_run_ms(const struct stat *status, const helio_done_t *done)
 {
     int64_t written_ms = 0, ran_ms = 0;

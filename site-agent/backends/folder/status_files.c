@@ -5,15 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder/inner.h"
+#include "site-agent/backends/folder/internal.h"
 
 enum { STARTED_MAX = 64 << 10, CLAIM_MAX = 4096 };
 
-helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder,
-                            helio_error_t *err)
+helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder, helio_error_t *err)
 {
     int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0 && errno != ENOENT) /* its owner may have shut it, or put something else in its place */
+    /* its owner may have removed its permissions, or put something else in its place */
+    if (folder < 0 && errno != ENOENT)
         return helio_fail(err, errno == EACCES || errno == ENOTDIR || errno == ELOOP ? HELIO_FORBIDDEN : HELIO_IO,
                           "cannot open the folder of %s: %s", name, strerror(errno));
     *ret_folder = folder;
@@ -58,7 +58,7 @@ helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *er
 
 helio_rc helio_folder_beat(int folder, int64_t *ret_ns)
 {
-    /* Opened rather than looked at: that is what makes a network file system ask its server. */
+    /* Opened instead of stat'ed: only an open makes a network file system ask its server. */
     int fd = openat(folder, "claim", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
     if (fd < 0)
@@ -73,7 +73,6 @@ helio_rc helio_folder_beat(int folder, int64_t *ret_ns)
 
 helio_rc helio_folder_stop(int folder, uint32_t stop_mode, helio_error_t *err)
 {
-    return helio_status_file_write(folder, "stop",
-                            stop_mode == HELIO_STOP_MODE_KILL ? HELIO_TEXT("kill") : HELIO_TEXT("grace"),
-                            0644, err);
+    return helio_status_file_write(
+        folder, "stop", stop_mode == HELIO_STOP_MODE_KILL ? HELIO_TEXT("kill") : HELIO_TEXT("grace"), 0644, err);
 }

@@ -1,7 +1,7 @@
-/*  tidy.c -- folders of attempts that nobody asks for any more.
+/*  tidy.c -- removes the folders of attempts that are over and acknowledged.
  *
- *  What was acknowledged is noted where the job's user cannot write: in the attempt's folder where that is the
- * agent's, else in forgotten/.
+ *  An acknowledgement is recorded where the job's user cannot write: in the attempt's folder if that is the agent's,
+ *  else in forgotten/.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder/inner.h"
+#include "site-agent/backends/folder/internal.h"
 
 enum { SWEEP_MAX = 256, SWEEP_MS = 60000, SWEEP_ON_MS = 5000, STEPS_MAX = 4096, NAMES_MAX = 64 };
 
-/*  What one turn may still do. */
+/*  What one call may still do. */
 typedef struct work {
     uint32_t steps;
-    uint32_t gone;  /* entries that went */
-    uint32_t names; /* given to folders that were moved up */
+    uint32_t gone;  /* entries that were removed */
+    uint32_t names; /* number for the names of folders that were moved up */
 } work_t;
 
 static bool take_step(work_t *work)
@@ -30,14 +30,14 @@ static bool take_step(work_t *work)
     return true;
 }
 
-/* ---- what is in a folder ------------------------------------------------------------------------------- */
+/* ---- contents of a folder ----------------------------------------------------------------------------------- */
 
 static bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/*  A folder of that name is no mark. */
+/*  A folder of that name is not a status file. */
 static bool is_last(int top, const char *name)
 {
     struct stat status;
@@ -54,7 +54,7 @@ static DIR *list_of(int folder)
     return list;
 }
 
-/*  Where agent and jobs are one user, a job may have shut its folders to both. */
+/*  Where agent and jobs run as one user, a job may have removed the permissions of its folders. */
 static void unlock(int folder, const char *name)
 {
     char path[64];
@@ -68,7 +68,7 @@ static void unlock(int folder, const char *name)
     (void)close(fd);
 }
 
-/*  -1: no folder, or none of ours: another file system may have been mounted there. */
+/*  -1: no folder, or not the agent's: another file system may be mounted there. */
 static int open_below(int top, const char *name)
 {
     enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -89,7 +89,7 @@ static int open_below(int top, const char *name)
     return below;
 }
 
-/*  To the top, under a name that is free there. Its own mode must let it go. */
+/*  Moves it to the top, under a name that is free there. Its own mode must allow that. */
 static bool move_up(int from, const char *name, int top, work_t *work)
 {
     char fresh[32];
@@ -105,7 +105,7 @@ static bool move_up(int from, const char *name, int top, work_t *work)
     return false;
 }
 
-/*  Files go; folders move up, so that no depth costs more than one descriptor. False: something is left. */
+/*  Removes files; moves folders up, so that any depth needs only one descriptor. False: something is left. */
 static bool flatten(int below, int top, work_t *work)
 {
     DIR *list = list_of(below);
@@ -126,7 +126,7 @@ static bool flatten(int below, int top, work_t *work)
     return all;
 }
 
-/*  One look at the top; true in *ret_again when folders may have come up meanwhile. */
+/*  One pass over the top; *ret_again is true when folders may have been moved up meanwhile. */
 static bool empty_once(int top, work_t *work, bool *ret_again)
 {
     DIR *list = list_of(top);
@@ -155,8 +155,8 @@ static bool empty_once(int top, work_t *work, bool *ret_again)
     return all;
 }
 
-/*  Removes what is in the folder, without following links; a user who owns it may have put anything there. The
- * status files that say what it is stay for the last. True when all else is gone. */
+/*  Removes the contents of the folder, without following links: its owner may have put anything there. The status files
+ *  that identify it stay until last. True when all else is gone. */
 static bool empty(int top, work_t *work)
 {
     bool again = true, all = false;
@@ -173,8 +173,8 @@ static void remove_with(helio_folders_t *self, const char *name, work_t *work)
 {
     int folder = open_below(self->attempts_fd, name);
     if (folder >= 0) {
-        /* The claim goes last: a folder that is half gone must not look like one that was never claimed; and
-         * the mark of its removal only after the rest, so that the next sweep goes on with it. */
+        /*  The claim is removed last: a folder that is half removed must not look unclaimed. The acknowledgement is
+         *  removed only after the rest, so that the next sweep goes on with it. */
         if (empty(folder, work)) {
             (void)unlinkat(folder, "forget", 0);
             (void)unlinkat(folder, "claim", 0);
@@ -183,8 +183,7 @@ static void remove_with(helio_folders_t *self, const char *name, work_t *work)
         work->gone += unlinkat(self->attempts_fd, name, AT_REMOVEDIR) == 0;
     }
     struct stat status;
-    if (self->forgotten_fd >= 0 && fstatat(self->attempts_fd, name, &status, AT_SYMLINK_NOFOLLOW) &&
-        errno == ENOENT)
+    if (self->forgotten_fd >= 0 && fstatat(self->attempts_fd, name, &status, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
         (void)unlinkat(self->forgotten_fd, name, 0);
 }
 
@@ -205,7 +204,7 @@ void helio_folders_forget(helio_folders_t *self, const char *name, int64_t now_w
     bool there = rc == HELIO_FORBIDDEN || folder >= 0;
     (void)snprintf(text, sizeof text, "%lld", (long long)now_wall_ms);
     if (there && place >= 0 &&
-        !helio_status_file_exists(place, status_file)) /* what cannot be marked is kept: no harm */
+        !helio_status_file_exists(place, status_file)) /* what cannot be recorded is kept, which is harmless */
         (void)!helio_status_file_write(place, status_file, helio_text_of(text), 0600, NULL);
     if (folder >= 0)
         (void)close(folder);
@@ -239,8 +238,7 @@ static void sweep_one(helio_folders_t *self, const char *name, int64_t now_wall_
 {
     helio_job_key_t key;
     uint32_t epoch;
-    if (helio_attempt_name_parse(helio_text_of(name), &key, &epoch) == HELIO_OK &&
-        is_due(self, name, now_wall_ms))
+    if (helio_attempt_name_parse(helio_text_of(name), &key, &epoch) == HELIO_OK && is_due(self, name, now_wall_ms))
         remove_with(self, name, work);
 }
 
@@ -249,7 +247,7 @@ int64_t helio_folders_sweep(helio_folders_t *self, int64_t now_wall_ms)
     DIR *list = list_of(self->forgotten_fd >= 0 ? self->forgotten_fd : self->attempts_fd);
     if (!list)
         return SWEEP_MS;
-    /* From where the last sweep left off: a folder full of what must be kept hides nothing behind it. */
+    /* Continues where the last sweep ended: a folder full of entries that must be kept hides nothing behind it. */
     if (self->sweep_at)
         seekdir(list, self->sweep_at);
     work_t work = {.steps = STEPS_MAX};
@@ -257,7 +255,7 @@ int64_t helio_folders_sweep(helio_folders_t *self, int64_t now_wall_ms)
     long at = telldir(list);
     for (int i = 0; i < SWEEP_MAX && work.steps && (entry = readdir(list)); i++) {
         sweep_one(self, entry->d_name, now_wall_ms, &work);
-        if (work.steps || !work.gone) /* else it is gone on with; unless it goes nowhere */
+        if (work.steps || !work.gone) /* the next sweep continues with it, unless that makes no progress */
             at = telldir(list);
     }
     self->sweep_at = entry ? at : 0;

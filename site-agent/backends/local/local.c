@@ -1,3 +1,4 @@
+/*  local.c -- the functions of the backend `local`: start, adopt, stop and the others, its check, its creation. */
 #include "site-agent/backends/local/local.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
-#include "site-agent/backends/local/inner.h"
+#include "site-agent/backends/local/internal.h"
 
 enum { PATH_SIZE = 4096, EVENTS_MAX = 256 };
 
@@ -21,23 +22,6 @@ static helio_local_t *local_of(helio_backend_t *base)
 
 /* ---- orders -------------------------------------------------------------------------------------------- */
 
-/*  What cannot be told now is looked up again from process: the attempt waits with a shim that does not
- * exist. */
-static helio_local_attempt_t *look_up(helio_local_t *self, helio_job_key_t key, uint32_t epoch,
-                                      helio_local_found_t *ret_found)
-{
-    helio_local_attempt_t *attempt = helio_local_add(self, key, epoch);
-    helio_local_inspect_t look;
-    *ret_found = HELIO_LOCAL_DEAD;
-    if (helio_local_inspect(self, attempt->name, &look, NULL)) {
-        attempt->state = HELIO_LOCAL_LEFT;
-        return attempt;
-    }
-    *ret_found = look.found;
-    helio_local_take(self, attempt, &look);
-    return attempt;
-}
-
 /*  Before anything runs on its GPUs. */
 static void take_energy(const helio_local_t *self, const helio_local_attempt_t *attempt,
                         const helio_backend_task_t *task)
@@ -47,14 +31,38 @@ static void take_energy(const helio_local_t *self, const helio_local_attempt_t *
                                   task->slots[i].gpus.count);
 }
 
+/*  The group that the attempt's processes get. *ret_path: NULL without one. A parent that has vanished (its unit was
+ *  stopped) is no reason to refuse jobs, unless the site file names it. */
+static helio_rc make_cgroup(helio_local_t *self, const helio_backend_task_t *task, const char *name,
+                            char path[PATH_SIZE], const char **ret_path, helio_error_t *err)
+{
+    const helio_order_t *order = task->order;
+    helio_cgroup_limits_t limits = {.processes = self->options.processes_max,
+                                    .memory_bytes = order->memory_bytes_per_node * (order->nodes ? order->nodes : 1)};
+    *ret_path = NULL;
+    if (!self->cgroup)
+        return HELIO_OK;
+    (void)snprintf(path, PATH_SIZE, "%.3900s/%s", self->cgroup, name);
+    helio_rc rc = helio_cgroup_make(path, &limits, self->powers, err);
+    if (rc == HELIO_NOT_FOUND && !self->options.cgroup)
+        return HELIO_OK;
+    if (!rc)
+        *ret_path = path;
+    return rc;
+}
+
 static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
 {
     helio_local_t *self = local_of(base);
     const helio_order_t *order = task->order;
     helio_local_found_t found;
-    if (helio_local_find(self, order->key, order->epoch)) /* its events come, or have come, by themselves */
+    helio_local_attempt_t *attempt = helio_local_find(self, order->key, order->epoch);
+    if (attempt) { /* its events come, or have come, anyway */
+        attempt->known = true;
         return;
-    helio_local_attempt_t *attempt = look_up(self, order->key, order->epoch, &found);
+    }
+    attempt = helio_local_look_up(self, order->key, order->epoch, &found);
+    attempt->known = true;
     if (found != HELIO_LOCAL_ABSENT)
         return;
     helio_error_t why = {0};
@@ -63,8 +71,11 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
                               .slots = task->slots,
                               .slot_count = task->slot_count,
                               .batch_script = helio_job_is_batch_script(task->spec)};
-    uint32_t cause;
-    helio_rc rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &cause, &why);
+    char cgroup[PATH_SIZE];
+    uint32_t cause = HELIO_CAUSE_START_FAILED;
+    helio_rc rc = make_cgroup(self, task, attempt->name, cgroup, &how.cgroup, &why);
+    if (!rc)
+        rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &cause, &why);
     if (!rc) {
         take_energy(self, attempt, task);
         cause = HELIO_CAUSE_START_FAILED;
@@ -72,6 +83,8 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
         if (rc)
             helio_folders_remove(self->folders, attempt->name);
     }
+    if (rc && how.cgroup)
+        helio_cgroup_remove(how.cgroup);
     if (rc)
         helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, why.text);
 }
@@ -80,8 +93,10 @@ static void local_adopt(helio_backend_t *base, const helio_backend_task_t *task)
 {
     helio_local_t *self = local_of(base);
     helio_local_found_t found;
-    if (!helio_local_find(self, task->order->key, task->order->epoch))
-        (void)look_up(self, task->order->key, task->order->epoch, &found);
+    helio_local_attempt_t *attempt = helio_local_find(self, task->order->key, task->order->epoch);
+    if (!attempt)
+        attempt = helio_local_look_up(self, task->order->key, task->order->epoch, &found);
+    attempt->known = true;
 }
 
 static void local_stop(helio_backend_t *base, const helio_stop_t *stop)
@@ -90,8 +105,9 @@ static void local_stop(helio_backend_t *base, const helio_stop_t *stop)
     helio_local_found_t found;
     helio_local_attempt_t *attempt = helio_local_find(self, stop->key, stop->epoch);
     if (!attempt)
-        attempt = look_up(self, stop->key, stop->epoch, &found);
-    helio_local_signal(attempt, stop->mode);
+        attempt = helio_local_look_up(self, stop->key, stop->epoch, &found);
+    attempt->known = true;
+    helio_local_signal(self, attempt, stop->mode);
 }
 
 static void local_forget(helio_backend_t *base, helio_job_key_t key, uint32_t epoch)
@@ -101,46 +117,34 @@ static void local_forget(helio_backend_t *base, helio_job_key_t key, uint32_t ep
     helio_folders_forget(local_of(base)->folders, name, helio_clock_wall_ms());
 }
 
-static void survey_one(void *arg, const char *name, helio_job_key_t key, uint32_t epoch)
-{
-    helio_local_t *self = arg;
-    helio_local_found_t found;
-    (void)name;
-    if (!helio_local_find(self, key, epoch))
-        (void)look_up(self, key, epoch, &found);
-}
-
 static void local_survey(helio_backend_t *base)
 {
-    helio_local_t *self = local_of(base);
-    (void)!helio_folders_each(self->folders, survey_one, self, NULL);
+    helio_local_survey(local_of(base));
 }
 
-/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that
- * before the end. From the time that is left, the margin can only be underestimated: a shim alone kills early
- * rather than late. */
-static helio_rc local_lease(helio_backend_t *base, int64_t deadline_boot_ms, helio_error_t *err)
+/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that before the
+ *  end. Computed from the remaining time, the margin can only be underestimated: a shim alone kills early rather
+ *  than late. */
+static helio_rc local_lease(helio_backend_t *base, const helio_afx_lease_t *granted, helio_error_t *err)
 {
     helio_local_t *self = local_of(base);
-    int64_t left_ms = deadline_boot_ms - helio_clock_boot_ms();
+    int64_t left_ms = granted->deadline_boot_ms - helio_clock_boot_ms();
     int64_t third = left_ms > 0 ? left_ms / 3 : 0;
-    int64_t margin =
-        (int64_t)self->options.lease_margin_ms < third ? (int64_t)self->options.lease_margin_ms : third;
-    helio_lease_t lease = {.stop_boot_ms = deadline_boot_ms,
-                           .kill_boot_ms = deadline_boot_ms + margin / 4 * 3};
+    int64_t margin = (int64_t)self->options.lease_margin_ms < third ? (int64_t)self->options.lease_margin_ms : third;
+    helio_lease_t lease = {.stop_boot_ms = granted->deadline_boot_ms,
+                           .kill_boot_ms = granted->deadline_boot_ms + margin / 4 * 3};
     memcpy(lease.boot_id, self->boot_id, sizeof lease.boot_id);
-    return helio_folders_lease(self->folders, &lease, err);
+    return helio_folders_lease(self->folders, &lease, granted, err);
 }
 
 /* ---- output -------------------------------------------------------------------------------------------- */
 
-/*  Nothing of it runs any more and it is not being looked after, though it left no end. */
+/*  Nothing of it runs any more and it is not watched, though it left no `done`. */
 static bool is_dead(helio_local_t *self, helio_job_key_t key, uint32_t epoch, const char *name)
 {
     int folder = -1;
     helio_claim_t claim;
-    if (helio_local_find(self, key, epoch) || helio_folders_open(self->folders, name, &folder, NULL) ||
-        folder < 0)
+    if (helio_local_find(self, key, epoch) || helio_folders_open(self->folders, name, &folder, NULL) || folder < 0)
         return false;
     bool dead = helio_folder_claim(folder, &claim, NULL) == HELIO_OK &&
                 (strcmp(claim.boot_id, self->boot_id) != 0 || !helio_process_alive(claim.shim));
@@ -148,22 +152,21 @@ static bool is_dead(helio_local_t *self, helio_job_key_t key, uint32_t epoch, co
     return dead;
 }
 
-static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset,
-                               size_t max, helio_buffer_t *out, uint64_t *ret_next, bool *ret_end,
-                               helio_error_t *err)
+static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,
+                               helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
 {
     helio_local_t *self = local_of(base);
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
     bool dead =
-        is_dead(self, key, epoch, name); /* before reading: what is written after it would be missed */
+        is_dead(self, key, epoch, name); /* before reading: otherwise what is written in between would be missed */
     helio_rc rc = helio_folders_log_read(self->folders, name, offset, max, out, ret_next, ret_end, err);
     if (!rc && dead && *ret_next - offset < max)
         *ret_end = true;
     return rc;
 }
 
-/* ---- the loop's side ----------------------------------------------------------------------------------- */
+/* ---- called by the loop ------------------------------------------------------------------------------------- */
 
 static int local_fd(const helio_backend_t *base)
 {
@@ -183,41 +186,21 @@ static void local_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     for (int i = 0; i < count; i++)
         ((helio_local_attempt_t *)events[i].data.ptr)->due_ms = 0;
     self->next_ms = INT64_MAX;
-    /* A callback may add attempts (at the front) but never removes one: only serving it does. */
+    /* A callback can add attempts (at the front) but never removes one: only serving an attempt does. */
     for (helio_local_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
         after = attempt->after;
         if (attempt->due_ms <= now_boot_ms)
             helio_local_serve(self, attempt, now_boot_ms, now_wall_ms);
     }
+    helio_local_survey_serve(self, now_boot_ms);
     if (now_boot_ms >= self->sweep_ms) {
         self->sweep_ms = now_boot_ms + helio_folders_sweep(self->folders, now_wall_ms);
     }
     int64_t next = self->next_ms < self->sweep_ms ? self->next_ms : self->sweep_ms;
+    next = self->survey_ms < next ? self->survey_ms : next;
     for (const helio_local_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
         next = attempt->due_ms < next ? attempt->due_ms : next;
     self->next_ms = next;
-}
-
-/* ---- check --------------------------------------------------------------------------------------------- */
-
-static helio_rc local_check(helio_backend_t *base, helio_error_t *err)
-{
-    const helio_local_t *self = local_of(base);
-    struct stat status;
-    if (access(self->options.shim, X_OK))
-        return helio_fail(err, HELIO_NOT_FOUND, "helio-shim cannot be executed at '%s': %s",
-                          self->options.shim, strerror(errno));
-    if (!self->rules.users.count)
-        return helio_fail(err, HELIO_INVALID,
-                          "`users` is empty: every job would be refused (NoUserMapping)");
-    if (geteuid() == 0 && (stat(self->options.state_dir, &status) || !(status.st_mode & 001)))
-        return helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it",
-                          self->options.state_dir);
-    char path[PATH_SIZE];
-    if (self->rules.secrets.size && (!helio_text_copy(self->rules.secrets, path, sizeof path) ||
-                                     stat(path, &status) || status.st_mode & 077))
-        return helio_fail(err, HELIO_FORBIDDEN, "the folder of secrets must exist with mode 0700");
-    return HELIO_OK;
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
@@ -247,40 +230,63 @@ static const helio_backend_class_t local_class = {
     .survey = local_survey,
     .lease = local_lease,
     .log_read = local_log_read,
-    .check = local_check,
     .fd = local_fd,
     .next_ms = local_next_ms,
     .process = local_process,
     .destroy = local_destroy,
 };
 
+/*  Where attempts get control groups: the site file's parent, or the unit that the package brings. */
+static helio_rc find_parent(const char *given, char path[PATH_SIZE], helio_error_t *err)
+{
+    if (!given)
+        return helio_cgroup_path(HELIO_LOCAL_UNIT, path, PATH_SIZE, err);
+    (void)snprintf(path, PATH_SIZE, "%.3900s", given);
+    return HELIO_OK;
+}
+
+static helio_rc open_cgroups(helio_local_t *self, helio_error_t *err)
+{
+    char path[PATH_SIZE];
+    helio_rc rc = find_parent(self->options.cgroup, path, err);
+    if (!rc)
+        rc = helio_cgroup_delegate(path, &self->powers, err);
+    if (!rc)
+        self->cgroup = helio_arena_string(self->arena, helio_text_of(path));
+    return rc && self->options.cgroup ? rc : HELIO_OK;
+}
+
 static helio_rc open_all(helio_local_t *self, helio_error_t *err)
 {
     helio_folders_options_t options = {
         .root = self->options.state_dir, .site = self->options.site, .rules = &self->rules};
     helio_rc rc = helio_folders_new(&options, &self->folders, err);
+    if (!rc)
+        rc = open_cgroups(self, err);
     if (rc)
         return rc;
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
     return self->epoll < 0 ? helio_fail(err, HELIO_IO, "epoll: %s", strerror(errno)) : HELIO_OK;
 }
 
-helio_rc helio_local_new(const helio_local_options_t *options, helio_backend_t **ret_backend,
-                         helio_error_t *err)
+helio_rc helio_local_new(const helio_local_options_t *options, helio_backend_t **ret_backend, helio_error_t *err)
 {
     if (!options->state_dir || options->state_dir[0] != '/' || !options->shim || options->shim[0] != '/')
         return helio_fail(err, HELIO_INVALID, "the state folder and helio-shim need absolute paths");
     helio_local_t *self = helio_new(1, sizeof *self);
     self->base.class = &local_class;
+    self->survey_ms = INT64_MAX;
     self->arena = helio_arena_new();
     self->epoll = -1;
     self->options = *options;
     self->options.state_dir = helio_arena_string(self->arena, helio_text_of(options->state_dir));
     self->options.shim = helio_arena_string(self->arena, helio_text_of(options->shim));
+    if (options->cgroup)
+        self->options.cgroup = helio_arena_string(self->arena, helio_text_of(options->cgroup));
     self->options.site = helio_arena_text(self->arena, options->site);
     helio_job_rules_copy(options->rules, self->arena, &self->rules);
     self->options.rules = &self->rules;
-    self->lease = helio_arena_printf(self->arena, "%s/lease", options->state_dir).data;
+    self->lease = helio_arena_printf(self->arena, "%s/leases", options->state_dir).data;
     helio_process_boot_id(self->boot_id);
     helio_rc rc = open_all(self, err);
     helio_backend_t *backend = &self->base;
@@ -289,4 +295,56 @@ helio_rc helio_local_new(const helio_local_options_t *options, helio_backend_t *
     else
         *ret_backend = backend;
     return rc;
+}
+
+/* ---- check --------------------------------------------------------------------------------------------- */
+
+/*  Nothing is made here, so that a check by another user leaves nothing that the agent could not use. */
+static helio_rc check_state_dir(const char *path, helio_error_t *err)
+{
+    struct stat status;
+    if (stat(path, &status))
+        return errno == ENOENT ? HELIO_OK : helio_fail(err, HELIO_IO, "'%s': %s", path, strerror(errno));
+    if (access(path, W_OK | X_OK))
+        return helio_fail(err, HELIO_FORBIDDEN, "cannot make folders in '%s': %s; give it to the agent's user", path,
+                          strerror(errno));
+    if (geteuid() == 0 && !(status.st_mode & 001))
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it", path);
+    return HELIO_OK;
+}
+
+helio_rc helio_local_check(const helio_local_options_t *options, helio_error_t *err)
+{
+    struct stat status;
+    char secrets[PATH_SIZE];
+    if (access(options->shim, X_OK))
+        return helio_fail(err, HELIO_NOT_FOUND, "helio-shim cannot be executed at '%s': %s", options->shim,
+                          strerror(errno));
+    if (!options->rules->users.count)
+        return helio_fail(err, HELIO_INVALID, "`users` is empty: every job would be refused (NoUserMapping)");
+    helio_rc rc = check_state_dir(options->state_dir, err);
+    if (rc == HELIO_OK && options->rules->secrets.size &&
+        (!helio_text_copy(options->rules->secrets, secrets, sizeof secrets) || stat(secrets, &status) ||
+         status.st_mode & 077))
+        return helio_fail(err, HELIO_FORBIDDEN, "the folder of secrets must exist with mode 0700");
+    return rc;
+}
+
+helio_rc helio_local_check_cgroups(const helio_local_options_t *options, char ret_text[HELIO_LOCAL_CHECK_SIZE],
+                                   helio_error_t *err)
+{
+    char path[PATH_SIZE];
+    helio_error_t why = {0};
+    helio_cgroup_powers_t powers;
+    helio_rc rc = find_parent(options->cgroup, path, &why);
+    if (!rc)
+        rc = helio_cgroup_look(path, &powers, &why);
+    if (rc)
+        return helio_fail(err, rc,
+                          "%.200s: jobs are ended by their sessions and environment, and have no bound of "
+                          "processes and memory; start helio-jobs.service, or name a delegated group in `cgroup`",
+                          why.text);
+    (void)snprintf(ret_text, HELIO_LOCAL_CHECK_SIZE, "%.400s; processes %s, memory %s", path,
+                   powers.pids ? "bounded" : "not bounded", powers.memory ? "bounded" : "not bounded");
+    return HELIO_OK;
 }

@@ -1,5 +1,5 @@
-/*  capacity.c -- what each pool can offer now, and in the hours to come. */
-#include "site-agent/backends/slurm/capacity_inner.h"
+/*  capacity.c -- what each pool offers now, and in the hours ahead. */
+#include "site-agent/backends/slurm/capacity_internal.h"
 
 /* ---- what waits ---------------------------------------------------------------------------------------- */
 
@@ -46,8 +46,8 @@ static void take(helio_slurm_picture_t *self, const helio_slurm_members_t *membe
     place->holds = hold;
 }
 
-/*  Best fit: the nodes with the fewest free GPUs that still fit, as Slurm packs them. All or nothing: what
- * does not fit now waits in Slurm's queue and holds nothing. */
+/*  Best fit: the nodes with the fewest free GPUs that still fit, as Slurm packs them. All or nothing: what does not fit
+ *  now waits in Slurm's queue and holds nothing. */
 static bool take_gang(helio_slurm_picture_t *self, const helio_slurm_members_t *members,
                       const helio_slurm_waiting_t *waiting)
 {
@@ -79,15 +79,16 @@ static bool take_gang(helio_slurm_picture_t *self, const helio_slurm_members_t *
 
 static bool at_least(const helio_slurm_waiting_t *a, const helio_slurm_waiting_t *b)
 {
-    return a->nodes >= b->nodes && a->gpus_per_node >= b->gpus_per_node &&
-           a->cpus_per_node >= b->cpus_per_node && a->memory_bytes_per_node >= b->memory_bytes_per_node;
+    return a->nodes >= b->nodes && a->gpus_per_node >= b->gpus_per_node && a->cpus_per_node >= b->cpus_per_node &&
+           a->memory_bytes_per_node >= b->memory_bytes_per_node;
 }
 
 void helio_slurm_set_aside(helio_slurm_picture_t *self, const helio_slurm_members_t *all)
 {
     const helio_slurm_view_t *view = self->view;
     uint32_t pools = view->site->pools.count;
-    /* What was too large for a pool stays so: a thousand of a kind are looked at once. */
+    /* Once an attempt did not fit into a pool, those that need at least as much are skipped: a thousand equal ones
+     * cost one search. */
     const helio_slurm_waiting_t **too_large = helio_arena_alloc(self->arena, pools + 1, sizeof *too_large);
     for (uint32_t i = 0; i < view->waiting_count; i++) {
         const helio_slurm_waiting_t *waiting = &view->waiting[i];
@@ -111,9 +112,7 @@ static helio_slurm_members_t *prepare(const helio_slurm_view_t *view, helio_aren
     return all;
 }
 
-/* ---- now
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- now ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t levels(const helio_slurm_picture_t *self, const helio_slurm_members_t *members)
 {
@@ -167,8 +166,7 @@ static void count_jobs(const helio_slurm_picture_t *self, const helio_slurm_memb
     }
 }
 
-void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena,
-                          helio_aev_capacity_t *ret_capacity)
+void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, helio_aev_capacity_t *ret_capacity)
 {
     helio_slurm_picture_t picture;
     const helio_slurm_members_t *all = prepare(view, arena, &picture);
@@ -183,12 +181,16 @@ void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena,
         for (uint32_t i = 0; i < all[p].count; i++)
             add_node(&all[p], &picture.places[all[p].places[i]], pool);
         count_jobs(&picture, &all[p], pool);
+        helio_slurm_pool_options_t options;
+        helio_slurm_pool_options(&picture, &all[p], arena, &options);
+        pool->options.items = options.items;
+        pool->options.count = options.count;
         helio_slurm_expected_wait(&picture, &all[p], &pool->expected_wait_s);
     }
     *ret_capacity = capacity;
 }
 
-/* ---- the hours to come --------------------------------------------------------------------------------- */
+/* ---- the hours ahead ---------------------------------------------------------------------------------------- */
 
 enum { HOUR_S = 3600 };
 
@@ -199,12 +201,12 @@ typedef struct hours {
     int64_t busy[HELIO_SERIES_POINTS_MAX + 1]; /* of one node: changes, hour by hour */
 } hours_t;
 
-/*  gpus are not free in [from, to): in each hour that has a moment of it. */
+/*  `gpus` GPUs are not free in [from, to): in each hour that overlaps it. */
 static void keep_busy(hours_t *hours, int64_t from_s, int64_t to_s, int64_t gpus)
 {
     int64_t end_s = hours->start_s + (int64_t)hours->count * HOUR_S;
     from_s = from_s > hours->now_s ? from_s : hours->now_s;
-    to_s = to_s > from_s ? to_s : from_s + 1; /* what is over its time and still there holds now */
+    to_s = to_s > from_s ? to_s : from_s + 1; /* a job that is over its time limit and still there holds its GPUs now */
     if (from_s >= end_s)
         return;
     to_s = to_s < end_s ? to_s : end_s;
@@ -223,10 +225,9 @@ static void keep_holds(const helio_slurm_picture_t *self, const helio_slurm_memb
         if (runs && hold->end_s > last_end_s)
             last_end_s = hold->end_s;
         if (hold->kind == HELIO_SLURM_HOLD_EXPECTED && gpus == HELIO_SLURM_UNKNOWN)
-            gpus = hold->job->nodes ? (hold->job->gpus + hold->job->nodes - 1) / hold->job->nodes
-                                    : hold->job->gpus;
+            gpus = hold->job->nodes ? (hold->job->gpus + hold->job->nodes - 1) / hold->job->nodes : hold->job->gpus;
         if (gpus == HELIO_SLURM_UNKNOWN || (runs ? !used : hold->end_s <= hours->now_s))
-            continue; /* GPUs of running jobs that are not told: the rest, below */
+            continue; /* GPUs of running jobs whose number is unknown: handled as the rest, below */
         keep_busy(hours, hold->start_s, hold->end_s, gpus < total ? gpus : total);
     }
     uint32_t rest;
@@ -234,7 +235,7 @@ static void keep_holds(const helio_slurm_picture_t *self, const helio_slurm_memb
     if (rest)
         keep_busy(hours, hours->now_s, until_s, rest);
     if (!place->cpus ||
-        (!place->memory_bytes && place->node->memory_bytes)) /* GPUs without a CPU beside them */
+        (!place->memory_bytes && place->node->memory_bytes)) /* GPUs that have no free CPU on their node */
         keep_busy(hours, hours->now_s, last_end_s ? last_end_s : HELIO_SLURM_FOREVER, total);
 }
 
@@ -243,8 +244,7 @@ static void add_hours(const helio_slurm_picture_t *self, const helio_slurm_membe
 {
     bool unexplained = place->reserved;
     for (const helio_slurm_hold_t *hold = place->holds; hold; hold = hold->next)
-        if (hold->kind == HELIO_SLURM_HOLD_RESERVED && hold->start_s <= hours->now_s &&
-            hold->end_s > hours->now_s)
+        if (hold->kind == HELIO_SLURM_HOLD_RESERVED && hold->start_s <= hours->now_s && hold->end_s > hours->now_s)
             unexplained = false;
     if (!members->partition_up || !place->ready || place->node->closed || unexplained)
         return;

@@ -1,8 +1,8 @@
-/*  capacity.h -- what a cluster can offer, from what its commands say. Pure.
+/*  capacity.h -- what a cluster can offer, computed from the output of its commands. Pure.
  *
- *  Free GPUs are those of nodes that are up and not closed, are not allocated, and are not spoken for by our
- * own attempts that have been handed in but hold no GPUs yet (they are placed best fit, as Slurm will). So
- * figures never promise twice what an order in flight will take.
+ *  A GPU is free if its node is up and open, no job has it, and no attempt of the federation that is submitted and has
+ *  not started will need it. Such attempts are assigned to nodes by best fit, as Slurm does. So the figures do not
+ *  offer the same GPU to a second job.
  */
 #ifndef HELIO_BACKENDS_SLURM_CAPACITY_H
 #define HELIO_BACKENDS_SLURM_CAPACITY_H
@@ -11,13 +11,13 @@
 #include "site-agent/backends/slurm/listing/listing.h"
 #include "site-agent/backends/slurm/slurm.h"
 
-/*  An attempt of ours that was handed in and does not hold its nodes yet. */
+/*  An attempt of the federation that was submitted and does not hold its nodes yet. */
 typedef struct helio_slurm_waiting {
     helio_text_t pool;
     uint32_t nodes, gpus_per_node;
-    uint32_t cpus_per_node; /* 0 = not said: one */
+    uint32_t cpus_per_node; /* 0 = not given: one */
     uint64_t memory_bytes_per_node;
-    uint64_t time_limit_ms; /* 0 = not said: without end */
+    uint64_t time_limit_ms; /* 0 = not given: no end */
 } helio_slurm_waiting_t;
 
 typedef struct helio_slurm_view {
@@ -32,24 +32,25 @@ typedef struct helio_slurm_view {
     int64_t wall_ms;
 } helio_slurm_view_t;
 
-/*  Capacity of each pool of the site, in its order; in the arena. Of a view without nodes: zeroes. NULL
- * stands for an empty list of partitions (then all are up), reservations or jobs.
+/*  The capacity of each pool of the site, in the site's order; in the arena. All zero for a view without nodes. NULL
+ *  stands for an empty list of partitions (then all are up), reservations or jobs.
  *
- *  nodes_up, gpus_total: nodes that can run jobs, closed ones too, and those that are powered down and would
- * be started. gpus_allocated: in use, or taken for `waiting`. gpus_reserved: those not in use that a
- * reservation keeps now. free_nodes: only nodes on which something can start: not closed, not reserved, with
- * a CPU (and memory) left, in a partition that is up. So it sums to at most nodes_up, and sum of k *
- * free_nodes[k] <= total - allocated - reserved. jobs_running: everybody's that hold a node of the pool.
- * jobs_queued: everybody's that wait for its partition and could take its type of GPU. expected_wait_s: after
- * how long a gang of 1, 2, 4, … whole nodes (all GPUs; of a pool without GPUs: no job) could start and keep
- * them for an hour: from the ends that running jobs were given, the starts and nodes that Slurm expects of
- * pending ones, and reservations. As many entries as sizes that the pool has nodes for. */
-void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena,
-                          helio_aev_capacity_t *ret_capacity);
+ *  nodes_up, gpus_total: nodes that can run jobs, closed ones included, and those that are powered down and would be
+ *  started. gpus_allocated: in use, or taken for `waiting`. gpus_reserved: GPUs not in use that a reservation now
+ *  holds. free_nodes: only nodes on which something can start: not closed, not reserved, with a CPU (and memory) left,
+ *  in a partition that is up. So it sums to at most nodes_up, and the sum of k * free_nodes[k] <= total - allocated -
+ *  reserved. jobs_running: jobs of any user that hold a node of the pool. jobs_queued: jobs of any user that wait for
+ *  its partition and could take its type of GPU. expected_wait_s: after how long a gang of 1, 2, 4, … whole nodes (all
+ *  GPUs; in a pool without GPUs: nodes without jobs) could start and keep them for an hour. It is computed from the
+ *  ends of running jobs, the starts and nodes that Slurm expects of pending ones, and reservations. There is one entry
+ *  for each of these sizes up to the number of nodes of the pool.
+ */
+void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, helio_aev_capacity_t *ret_capacity);
 
-/*  FREE_GPUS of each pool with GPUs for the next hours (at most HELIO_SERIES_POINTS_MAX), one point an hour
- * from the running hour on: what is up, less what runs until its limit, less what is expected to start, less
- * reservations; of each hour what is free during all of it. In the arena. */
+/*  FREE_GPUS of each pool with GPUs for the next hours (at most HELIO_SERIES_POINTS_MAX), one point an hour from the
+ *  current hour on: GPUs that are up, less those of jobs that run until their limit, less those of jobs that are
+ *  expected to start, less reservations. Each point counts the GPUs that are free during the whole hour. In the
+ *  arena. */
 void helio_slurm_free_series(const helio_slurm_view_t *view, uint32_t hours, helio_arena_t *arena,
                              helio_aev_series_t *ret_series);
 

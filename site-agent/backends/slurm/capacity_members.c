@@ -1,7 +1,7 @@
 /*  capacity_members.c -- which nodes, and which of their GPUs, make up a pool. */
 #include <strings.h>
 
-#include "site-agent/backends/slurm/capacity_inner.h"
+#include "site-agent/backends/slurm/capacity_internal.h"
 
 bool helio_slurm_in_list(helio_text_t list, helio_text_t word)
 {
@@ -26,7 +26,7 @@ bool helio_slurm_has_gpus(const helio_slurm_members_t *self)
     return self->any_gres || self->gres.size;
 }
 
-/*  Of a job's ask, where "" is any. */
+/*  A node of a job's request, where "" matches any. */
 bool helio_slurm_fits_type(const helio_slurm_members_t *self, helio_text_t type)
 {
     return !type.size || self->any_gres || same_word(self->gres, type);
@@ -118,14 +118,13 @@ static helio_slurm_pool_t mapping_of(const helio_slurm_settings_t *settings, hel
     return (helio_slurm_pool_t){.pool = pool};
 }
 
-/*  Leaves partition_up false when there is no such partition. */
+/*  Leaves partition_up false when no such partition exists. */
 static void find_partition(const helio_slurm_partitions_t *partitions, helio_slurm_members_t *members)
 {
     members->partition_up = !partitions;
     for (uint32_t i = 0; partitions && i < partitions->count; i++) {
         const helio_slurm_partition_t *partition = &partitions->items[i];
-        if (members->partition.size ? !helio_text_equal(partition->name, members->partition)
-                                    : !partition->is_default)
+        if (members->partition.size ? !helio_text_equal(partition->name, members->partition) : !partition->is_default)
             continue;
         members->partition = partition->name;
         members->partition_up = partition->up;

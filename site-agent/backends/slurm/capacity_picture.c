@@ -1,10 +1,10 @@
-/*  capacity_picture.c -- jobs and reservations put onto the nodes that they name. */
+/*  capacity_picture.c -- assigns jobs and reservations to the nodes that they name. */
 #include <string.h>
 
-#include "site-agent/backends/slurm/capacity_inner.h"
+#include "site-agent/backends/slurm/capacity_internal.h"
 #include "site-agent/shim/hostlist.h"
 
-enum { NAMES_MAX = 100000 }; /* of one list of nodes */
+enum { NAMES_MAX = 100000 }; /* in one list of nodes */
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ static bool place_hold(void *arg, helio_text_t name)
     return true;
 }
 
-/*  A list that cannot be read names nobody: what its job has in use shows in the nodes' own figures. */
+/*  A list that cannot be read names no node. What its job has in use shows in the nodes' own figures. */
 static void place_list(placing_t *placing, helio_text_t list)
 {
     if (!memchr(list.data, '[', list.size) && !memchr(list.data, ',', list.size))
@@ -133,20 +133,20 @@ static bool count_cpus(void *arg, helio_text_t name)
     return true;
 }
 
-/*  One with fewer CPUs than its nodes have leaves the rest of them to everybody; how its GPUs spread is not
- * told, so that they count evenly, rounded up. */
+/*  A reservation with fewer CPUs than its nodes have leaves the rest to everyone. Slurm does not report how its GPUs
+ *  spread over the nodes, so they count evenly, rounded up. */
 static void place_reservation(helio_slurm_picture_t *self, const helio_slurm_reservation_t *reservation)
 {
     counting_t counting = {.picture = self};
-    if (!reservation->nodes.size ||
-        helio_hostlist_each(reservation->nodes, NAMES_MAX, count_cpus, &counting) || !counting.nodes)
+    if (!reservation->nodes.size || helio_hostlist_each(reservation->nodes, NAMES_MAX, count_cpus, &counting) ||
+        !counting.nodes)
         return;
     bool part = reservation->cpus && reservation->cpus < counting.cpus;
     placing_t placing = {.picture = self};
     placing.pattern = (helio_slurm_hold_t){
         .kind = part ? HELIO_SLURM_HOLD_PART : HELIO_SLURM_HOLD_RESERVED,
-        .gpus = part ? reservation->gpus / counting.nodes + (reservation->gpus % counting.nodes > 0)
-                     : HELIO_SLURM_UNKNOWN,
+        .gpus =
+            part ? reservation->gpus / counting.nodes + (reservation->gpus % counting.nodes > 0) : HELIO_SLURM_UNKNOWN,
         .start_s = reservation->start_s,
         .end_s = reservation->end_s ? reservation->end_s : HELIO_SLURM_FOREVER};
     place_list(&placing, reservation->nodes);
@@ -161,13 +161,11 @@ static void read_place(helio_slurm_place_t *place, const helio_slurm_node_t *nod
     for (uint32_t i = 0; i < node->gpu_kinds; i++)
         place->free[i] = node->gpus[i].count - node->gpus[i].used;
     place->cpus = node->cpus > node->cpus_allocated ? node->cpus - node->cpus_allocated : 0;
-    place->memory_bytes = node->memory_bytes > node->memory_allocated_bytes
-                              ? node->memory_bytes - node->memory_allocated_bytes
-                              : 0;
+    place->memory_bytes =
+        node->memory_bytes > node->memory_allocated_bytes ? node->memory_bytes - node->memory_allocated_bytes : 0;
 }
 
-/*  The flag of a node says that some reservation has something of it; the reservations say whether that is
- * all. */
+/*  A node's flag tells that a reservation has a part of it; the reservations tell whether that is the whole node. */
 static void see_reserved(helio_slurm_picture_t *self, helio_slurm_place_t *place)
 {
     bool explained = false;
@@ -187,8 +185,7 @@ static void see_reserved(helio_slurm_picture_t *self, helio_slurm_place_t *place
         place->reserved = true;
 }
 
-void helio_slurm_picture(const helio_slurm_view_t *view, helio_arena_t *arena,
-                         helio_slurm_picture_t *ret_picture)
+void helio_slurm_picture(const helio_slurm_view_t *view, helio_arena_t *arena, helio_slurm_picture_t *ret_picture)
 {
     helio_slurm_picture_t self = {.view = view, .arena = arena, .now_s = view->wall_ms / 1000};
     self.count = view->nodes ? view->nodes->count : 0;

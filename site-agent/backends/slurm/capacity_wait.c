@@ -1,12 +1,11 @@
-/*  capacity_wait.c -- when whole nodes become free: a gang starts when enough of them are free at one time,
- * and stay so for an hour.
- */
+/*  capacity_wait.c -- when whole nodes become free. A gang starts when enough of them are free at the same time, and
+ *  stay free for an hour. */
 #include <stdlib.h>
 
-#include "site-agent/backends/slurm/capacity_inner.h"
+#include "site-agent/backends/slurm/capacity_internal.h"
 
-/* How long a node must stay free to count. How long the gang would run is not known here; shorter gaps before
- * other people's jobs are of no use to most. */
+/*  How long a node must stay free to count. The gang's duration is not known here; shorter gaps before other jobs help
+ *  few gangs. */
 enum { GAP_S = 3600, SIZES_MAX = 16 };
 
 typedef struct change {
@@ -23,7 +22,7 @@ typedef struct forecast {
     const helio_slurm_members_t *members;
     change_t *changes;
     uint32_t count;
-    span_t *spans; /* of one node, in turn */
+    span_t *spans; /* of one node, in order */
 } forecast_t;
 
 static int64_t later(int64_t a, int64_t b)
@@ -31,7 +30,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/*  When those that are on the node now have left it. */
+/*  The time at which all that run on the node now have left it. */
 static int64_t left_at(const forecast_t *self, const helio_slurm_place_t *place)
 {
     int64_t now_s = self->picture->now_s, at = now_s;
@@ -95,7 +94,7 @@ static void add_place(forecast_t *self, const helio_slurm_place_t *place)
         explained = explained || (whole && hold->start_s <= now_s && hold->end_s > now_s);
         self->spans[count++] = (span_t){hold->start_s, hold->end_s};
     }
-    if (place->reserved && !explained) /* until nobody knows when */
+    if (place->reserved && !explained) /* until an unknown time */
         return;
     if (count)
         qsort(self->spans, count, sizeof *self->spans, by_start);
@@ -106,15 +105,14 @@ static void add_place(forecast_t *self, const helio_slurm_place_t *place)
     add_gap(self, from, HELIO_SLURM_FOREVER);
 }
 
-/*  Pending jobs with an expected start whose nodes are not told take as many as they ask for. */
+/*  Pending jobs with an expected start but without expected nodes take as many nodes as they request. */
 static void add_unplaced(forecast_t *self)
 {
     const helio_slurm_jobs_t *jobs = self->picture->view->jobs;
     for (uint32_t i = 0; self->picture->unplaced && i < jobs->count; i++) {
         const helio_slurm_job_t *job = &jobs->items[i];
         if (job->state != HELIO_SLURM_PENDING || !job->start_s || self->picture->of_job[i] ||
-            (self->members->partition.size &&
-             !helio_slurm_in_list(job->partition, self->members->partition)) ||
+            (self->members->partition.size && !helio_slurm_in_list(job->partition, self->members->partition)) ||
             !helio_slurm_fits_type(self->members, job->gpu_type))
             continue;
         int64_t nodes = job->nodes ? job->nodes : 1;
@@ -135,7 +133,7 @@ static uint32_t changes_most(const helio_slurm_picture_t *self, const helio_slur
     return most > UINT32_MAX ? UINT32_MAX : (uint32_t)most;
 }
 
-/*  The sizes ascend, so the next one to be met is met at the first time at which enough nodes are free. */
+/*  The sizes ascend, so the next size is reached at the first time at which enough nodes are free. */
 static void sweep(forecast_t *self, uint32_t sizes, uint32_t *waits_s)
 {
     int64_t now_s = self->picture->now_s, nodes = 0;

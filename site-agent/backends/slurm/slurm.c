@@ -1,22 +1,19 @@
-/*  slurm.c -- the door of the backend `slurm`, the loop's side, and its life. */
+/*  slurm.c -- the functions of the backend `slurm` that the agent calls, and its creation and end. */
 #include "site-agent/backends/slurm/slurm.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 #include "site-agent/core/capacity.h"
 
-enum { SHARED_MAX = 2048, CHECK_BYTES = 4096, CHECK_MS = 10000 };
+enum { SHARED_MAX = 2048 };
 
 /* ---- orders -------------------------------------------------------------------------------------------- */
 
-/*  One whose end was said is only tidied up here: for the caller it is not there. */
+/*  An attempt whose end was reported is only tidied up here: for the caller it does not exist. */
 static helio_slurm_attempt_t *find_open(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
 {
     helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
@@ -26,8 +23,7 @@ static helio_slurm_attempt_t *find_open(helio_slurm_t *self, helio_job_key_t key
     return NULL;
 }
 
-/*  A GPU job that names no CPUs or memory gets the share of the node that its GPUs are; Slurm would give it
- * one CPU. */
+/*  A GPU job that names no CPUs or memory gets its GPUs' share of the node; Slurm would give it one CPU. */
 static helio_order_t with_share(const helio_slurm_t *self, const helio_order_t *asked)
 {
     helio_order_t order = *asked;
@@ -36,8 +32,7 @@ static helio_order_t with_share(const helio_slurm_t *self, const helio_order_t *
     if (!pool || !pool->gpus_per_node || order.gpus_per_node > pool->gpus_per_node)
         return order;
     if (!order.cpus_per_node)
-        order.cpus_per_node =
-            (uint32_t)((uint64_t)pool->cpus_per_node * order.gpus_per_node / pool->gpus_per_node);
+        order.cpus_per_node = (uint32_t)((uint64_t)pool->cpus_per_node * order.gpus_per_node / pool->gpus_per_node);
     if (!order.memory_bytes_per_node)
         order.memory_bytes_per_node = /* whole MiB, so that the shares of a node fit into it together */
             (pool->memory_bytes_per_node / pool->gpus_per_node >> 20 << 20) * order.gpus_per_node;
@@ -61,7 +56,7 @@ static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t
     attempt->arena = helio_arena_new_sized(4096);
     helio_record_copy(&helio_order_type, attempt->arena, order, &attempt->order);
     helio_record_copy(&helio_job_spec_type, attempt->arena, task->spec, &attempt->spec);
-    attempt->backend->poll.capacity_due = true; /* what it takes is not to be offered any more */
+    attempt->backend->poll.capacity_due = true; /* its capacity must not be offered any more */
 }
 
 static void slurm_start(helio_backend_t *base, const helio_backend_task_t *task)
@@ -70,16 +65,22 @@ static void slurm_start(helio_backend_t *base, const helio_backend_task_t *task)
     helio_slurm_attempt_t *attempt = find_open(self, task->order->key, task->order->epoch);
     if (!attempt)
         attempt = helio_slurm_add(self, task->order->key, task->order->epoch);
-    else if (attempt->to_start || attempt->phase != HELIO_SLURM_AT_LOOKING)
-        return; /* its events come, or have come, by themselves */
+    if (attempt->to_start || attempt->phase != HELIO_SLURM_AT_LOOKING) {
+        attempt->known = true;
+        return; /* its events come, or have come, anyway */
+    }
+    attempt->known = true;
     take_task(attempt, task, true);
 }
 
 static void slurm_adopt(helio_backend_t *base, const helio_backend_task_t *task)
 {
     helio_slurm_t *self = helio_slurm_of(base);
-    if (!find_open(self, task->order->key, task->order->epoch))
-        take_task(helio_slurm_add(self, task->order->key, task->order->epoch), task, false);
+    helio_slurm_attempt_t *attempt = find_open(self, task->order->key, task->order->epoch);
+    if (!attempt)
+        attempt = helio_slurm_add(self, task->order->key, task->order->epoch);
+    attempt->known = true;
+    take_task(attempt, task, false); /* a survey can have added it, without its size */
 }
 
 static void slurm_stop(helio_backend_t *base, const helio_stop_t *stop)
@@ -88,6 +89,7 @@ static void slurm_stop(helio_backend_t *base, const helio_stop_t *stop)
     helio_slurm_attempt_t *attempt = find_open(self, stop->key, stop->epoch);
     if (!attempt)
         attempt = helio_slurm_add(self, stop->key, stop->epoch);
+    attempt->known = true;
     bool first = attempt->stop_mode == HELIO_SLURM_NO_STOP,
          harder = attempt->stop_mode == HELIO_STOP_MODE_GRACE && stop->mode == HELIO_STOP_MODE_KILL;
     if (!first && !harder)
@@ -107,27 +109,18 @@ static void slurm_forget(helio_backend_t *base, helio_job_key_t key, uint32_t ep
     helio_folders_forget(helio_slurm_of(base)->folders, name, helio_clock_wall_ms());
 }
 
-static void survey_one(void *arg, const char *name, helio_job_key_t key, uint32_t epoch)
-{
-    helio_slurm_t *self = arg;
-    (void)name;
-    if (!find_open(self, key, epoch))
-        (void)helio_slurm_add(self, key, epoch);
-}
-
 static void slurm_survey(helio_backend_t *base)
 {
-    helio_slurm_t *self = helio_slurm_of(base);
-    (void)!helio_folders_each(self->folders, survey_one, self, NULL);
+    helio_slurm_survey(helio_slurm_of(base));
 }
 
-/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that
- * before the end. From the time that is left, the margin can only be underestimated: a shim alone kills early
- * rather than late. */
-static helio_rc slurm_lease(helio_backend_t *base, int64_t deadline_boot_ms, helio_error_t *err)
+/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that before the
+ *  end. Computed from the remaining time, the margin can only be underestimated: a shim alone kills early rather
+ *  than late. */
+static helio_rc slurm_lease(helio_backend_t *base, const helio_afx_lease_t *granted, helio_error_t *err)
 {
     helio_slurm_t *self = helio_slurm_of(base);
-    int64_t left_ms = deadline_boot_ms - helio_clock_boot_ms(), wall_ms = helio_clock_wall_ms();
+    int64_t left_ms = granted->deadline_boot_ms - helio_clock_boot_ms(), wall_ms = helio_clock_wall_ms();
     if (left_ms < 0)
         left_ms = 0;
     int64_t third = left_ms / 3;
@@ -136,17 +129,16 @@ static helio_rc slurm_lease(helio_backend_t *base, int64_t deadline_boot_ms, hel
                            .written_wall_ms = wall_ms,
                            .stop_in_ms = left_ms,
                            .kill_in_ms = left_ms + margin / 4 * 3};
-    return helio_folders_lease(self->folders, &lease, err);
+    return helio_folders_lease(self->folders, &lease, granted, err);
 }
 
-static helio_rc slurm_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset,
-                               size_t max, helio_buffer_t *out, uint64_t *ret_next, bool *ret_end,
-                               helio_error_t *err)
+static helio_rc slurm_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,
+                               helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
 {
     helio_slurm_t *self = helio_slurm_of(base);
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
-    /* Before reading. Whatever may still run is held here: it was adopted when we began. */
+    /* Before reading. Every attempt that may still run is held here: it was adopted at the start. */
     const helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
     bool over = !attempt || attempt->phase == HELIO_SLURM_AT_GONE;
     uint64_t next = offset;
@@ -157,51 +149,6 @@ static helio_rc slurm_log_read(helio_backend_t *base, helio_job_key_t key, uint3
     *ret_next = next;
     *ret_end = end || (over && next - offset < max);
     return HELIO_OK;
-}
-
-/* ---- check --------------------------------------------------------------------------------------------- */
-
-static helio_rc check_command(helio_slurm_t *self, const char *const *argv, helio_error_t *err)
-{
-    helio_arena_t *arena = helio_arena_new();
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {.max = CHECK_BYTES * 2};
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {.max = CHECK_BYTES * 2};
-    helio_commands_options_t options;
-    helio_slurm_environment(&self->settings, arena, &options);
-    helio_command_t command = {.argv = argv, .timeout_ms = CHECK_MS, .max_bytes = CHECK_BYTES};
-    int exit_code = 0;
-    helio_error_t why = {0};
-    helio_rc rc = helio_command_wait(&options, &command, &exit_code, &out, &complaint, &why);
-    if (rc)
-        rc = helio_fail(err, rc, "%s: %s", argv[0], why.text);
-    else if (exit_code)
-        rc = helio_fail(err, HELIO_UNAVAILABLE, "%s %s ends with %d: %.300s", argv[0], argv[1], exit_code,
-                        complaint.data ? complaint.data
-                        : out.data     ? out.data
-                                       : "");
-    helio_arena_destroy(&arena);
-    return rc;
-}
-
-static helio_rc slurm_check(helio_backend_t *base, helio_error_t *err)
-{
-    static const char *const ping[] = {"scontrol", "ping", NULL};
-    static const char *const programs[][3] = {
-        {"sbatch", "--version", NULL}, {"squeue", "--version", NULL}, {"scancel", "--version", NULL}};
-    helio_slurm_t *self = helio_slurm_of(base);
-    helio_rc rc = HELIO_OK;
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0] && !rc; i++)
-        rc = check_command(self, programs[i], err);
-    if (!rc)
-        rc = check_command(self, ping, err);
-    if (!rc && !self->rules.users.count)
-        rc = helio_fail(err, HELIO_INVALID,
-                        "`users` is empty: every job would be refused (NoUserMapping)");
-    struct stat status;
-    if (!rc && geteuid() == 0 && (stat(self->shared, &status) || !(status.st_mode & 001)))
-        rc = helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it",
-                        self->shared);
-    return rc;
 }
 
 /* ---- the loop's side ----------------------------------------------------------------------------------- */
@@ -220,8 +167,8 @@ static int64_t slurm_next_ms(const helio_backend_t *base)
 
 static int64_t attempt_next_ms(const helio_slurm_attempt_t *attempt)
 {
-    bool stop = attempt->stop_mode != HELIO_SLURM_NO_STOP && !attempt->stop_out &&
-                attempt->phase < HELIO_SLURM_AT_LEAVING;
+    bool stop =
+        attempt->stop_mode != HELIO_SLURM_NO_STOP && !attempt->stop_out && attempt->phase < HELIO_SLURM_AT_LEAVING;
     return stop && attempt->stop_due_ms < attempt->due_ms ? attempt->stop_due_ms : attempt->due_ms;
 }
 
@@ -231,25 +178,28 @@ static void slurm_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     self->now_boot_ms = now_boot_ms;
     self->now_wall_ms = now_wall_ms;
     self->next_ms = INT64_MAX;
-    helio_commands_process(self->commands, now_boot_ms); /* their answers move attempts, and end none */
-    /* A callback may add attempts (at the front) but removes none: only serving it does. */
+    helio_commands_process(self->commands, now_boot_ms); /* their results move attempts, and end none */
+    /* A callback can add attempts (at the front) but removes none: only serving an attempt does. */
     for (helio_slurm_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
         after = attempt->after;
         if (attempt_next_ms(attempt) <= now_boot_ms)
             helio_slurm_serve(attempt);
     }
     helio_slurm_poll_serve(self);
+    helio_slurm_survey_serve(self);
     if (now_boot_ms >= self->sweep_ms)
         self->sweep_ms = now_boot_ms + helio_folders_sweep(self->folders, now_wall_ms);
     int64_t next = self->next_ms < self->sweep_ms ? self->next_ms : self->sweep_ms;
     int64_t poll = helio_slurm_poll_next_ms(self);
     next = poll < next ? poll : next;
+    if (self->survey.open && !self->survey.out)
+        next = self->survey.due_ms < next ? self->survey.due_ms : next;
     for (const helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
         next = attempt_next_ms(attempt) < next ? attempt_next_ms(attempt) : next;
     self->next_ms = next > now_boot_ms ? next : 0;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- creation and end --------------------------------------------------------------------------------------- */
 
 static void slurm_destroy(helio_backend_t *base)
 {
@@ -273,7 +223,6 @@ static const helio_backend_class_t slurm_class = {
     .survey = slurm_survey,
     .lease = slurm_lease,
     .log_read = slurm_log_read,
-    .check = slurm_check,
     .fd = slurm_fd,
     .next_ms = slurm_next_ms,
     .process = slurm_process,
@@ -308,8 +257,7 @@ static helio_rc open_all(helio_slurm_t *self, const helio_slurm_options_t *optio
     return rc;
 }
 
-helio_rc helio_slurm_new(const helio_slurm_options_t *options, helio_backend_t **ret_backend,
-                         helio_error_t *err)
+helio_rc helio_slurm_new(const helio_slurm_options_t *options, helio_backend_t **ret_backend, helio_error_t *err)
 {
     helio_rc rc = check_options(options, err);
     if (rc)
@@ -324,7 +272,7 @@ helio_rc helio_slurm_new(const helio_slurm_options_t *options, helio_backend_t *
     self->sink = options->sink;
     self->poll.of = self;
     self->shared = self->settings.shared.data;
-    self->lease_path = helio_arena_printf(self->arena, "%s/lease", self->shared).data;
+    self->lease_path = helio_arena_printf(self->arena, "%s/leases", self->shared).data;
     rc = open_all(self, options, err);
     helio_backend_t *backend = &self->base;
     if (rc)

@@ -1,25 +1,25 @@
 /*  slurm_charge.c -- what an attempt is charged: the times of its status files, as far as they are plausible.
  *
- *  The folder is the job's user's, and whoever wants to pay less, or somebody else's time, may write there
- * what they like. So the times of the status files are held against what users cannot write: when sbatch was called,
- * in which lists Slurm showed the job on its nodes, and Slurm's own start and end of it. A figure outside of
- * that is replaced by the nearest one inside, and the attempt's explanation says so.
+ *  The folder belongs to the job's user, who can write false times into it to pay less, or for another reason. So the
+ *  times of the status files are compared with what users cannot write: when sbatch was called, in which lists Slurm
+ *  showed the job on its nodes, and Slurm's own start and end of it. A figure outside these bounds is replaced by the
+ *  nearest one inside, and the attempt's explanation says so.
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum {
-    SLACK_MS = 15000,    /* by which times of several clocks and of lists may be off */
-    WHOLE_MS = 2000,     /* and Slurm's own start and end: one clock, in whole seconds */
-    LEFT_OUT_MS = 30000, /* status files are looked at every ten seconds */
+    SLACK_MS = 15000,    /* tolerance for times of several clocks and of lists */
+    WHOLE_MS = 2000,     /* and for Slurm's own start and end: one clock, in whole seconds */
+    LEFT_OUT_MS = 30000, /* status files are checked every ten seconds */
     AWAIT_MS = 15000,
-    MOVED_MS = 60000 /* of an hour that is only shown */
+    MOVED_MS = 60000 /* for an hour that is only shown */
 };
 
-/* ---- what is seen -------------------------------------------------------------------------------------- */
+/* ---- observations -------------------------------------------------------------------------------------------- */
 
 static bool runs(const helio_slurm_seen_t *seen)
 {
@@ -55,16 +55,16 @@ void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, in
 
 /* ---- bounds -------------------------------------------------------------------------------------------- */
 
-/*  No attempt is older than its job, whose id has the time. 0: it has none that can be. */
+/*  No attempt is older than its job, whose id holds the time. 0: the id holds no plausible time. */
 static int64_t birth_wall_ms(const helio_slurm_attempt_t *attempt)
 {
     int64_t ms = 0;
     for (int i = 0; i < 6; i++)
-        ms = ms << 8 | attempt->key.job.bytes[i];
+        ms = ms << 8 | attempt->attempt_id.key.job.bytes[i];
     return ms <= attempt->backend->now_wall_ms ? ms : 0;
 }
 
-/*  The earliest time at which it can have begun, for what is shown. */
+/*  The earliest time at which it can have begun; for display. */
 static int64_t earliest_wall_ms(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -77,28 +77,26 @@ static int64_t earliest_wall_ms(const helio_slurm_attempt_t *attempt)
     return at_ms > 0 ? at_ms : 0;
 }
 
-/*  By one clock each: since we handed it in; between Slurm's start and end. Only for want of both by two. */
+/*  By one clock each: since its submission; between Slurm's start and end. Only without both, by two clocks. */
 static uint64_t most_ms(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     const helio_slurm_witness_t *witness = &attempt->witness;
-    int64_t ms = attempt->first_ms ? self->now_boot_ms - attempt->first_ms
-                                   : self->now_wall_ms - earliest_wall_ms(attempt);
+    int64_t ms =
+        attempt->first_ms ? self->now_boot_ms - attempt->first_ms : self->now_wall_ms - earliest_wall_ms(attempt);
     if (witness->start_s && witness->end_s && (witness->end_s - witness->start_s) * 1000 < ms)
         ms = (witness->end_s - witness->start_s) * 1000;
     return ms > 0 ? (uint64_t)(ms + SLACK_MS) : SLACK_MS;
 }
 
-/*  From Slurm's start of a job to its first program. Its end is that of the program: epilogs are not in it.
- */
+/*  From Slurm's start of a job to its first program. Its end is that of the program: epilogs do not count. */
 static int64_t prolog_ms(const helio_slurm_attempt_t *attempt)
 {
     uint64_t ms = attempt->backend->settings.prolog_ms;
     return ms ? (int64_t)ms : HELIO_SLURM_PROLOG_MS;
 }
 
-/*  Slurm showed it on its nodes to us: from then on, or where another agent handed it in from Slurm's start.
- */
+/*  Slurm showed it on its nodes: from then on, or, if another agent submitted it, from Slurm's start. */
 static int64_t shown_ms(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -114,7 +112,7 @@ static int64_t shown_ms(const helio_slurm_attempt_t *attempt)
     return witness->last_ms - from_ms;
 }
 
-/*  Of what Slurm showed on its nodes, all but what comes before the first program. */
+/*  The time on its nodes as Slurm showed it, without the time before the first program. */
 static uint64_t earliest_ms(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_witness_t *witness = &attempt->witness;
@@ -142,8 +140,7 @@ bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t
     if (!runs(&attempt->seen) || self->poll.failures || !attempt->said_started ||
         attempt->phase == HELIO_SLURM_AT_LEAVING)
         return false;
-    int64_t left_out_ms =
-        self->now_boot_ms - attempt->said_started_ms - between((int64_t)done->run_ms, 0, INT64_MAX);
+    int64_t left_out_ms = self->now_boot_ms - attempt->said_started_ms - between((int64_t)done->run_ms, 0, INT64_MAX);
     if (left_out_ms < LEFT_OUT_MS)
         return false;
     if (!attempt->doubted_ms)
@@ -159,8 +156,8 @@ static void say_doubt(helio_slurm_attempt_t *attempt, const char *doubt)
     (void)snprintf(before, sizeof before, "%s", attempt->explanation);
     if (attempt->end.cause == HELIO_CAUSE_NONE)
         attempt->end.cause = HELIO_CAUSE_DOUBTED;
-    int size = snprintf(attempt->explanation, sizeof attempt->explanation, "%.110s%s%s", before, before[0] ? "; " : "",
-                        doubt);
+    int size =
+        snprintf(attempt->explanation, sizeof attempt->explanation, "%.110s%s%s", before, before[0] ? "; " : "", doubt);
     assert(size < (int)sizeof attempt->explanation);
     (void)size;
 }
@@ -174,14 +171,14 @@ static void doubt_unstarted(helio_slurm_attempt_t *attempt)
         return;
     (void)helio_cause_text(attempt->end.cause, helio_text_of(attempt->explanation), said, sizeof said);
     (void)snprintf(attempt->explanation, sizeof attempt->explanation,
-                   "its status file says that it did not run, but Slurm showed it on its nodes: %llu ms are charged (%.120s)",
+                   "its status file says that it did not run, but Slurm showed it on its nodes: %llu ms are charged "
+                   "(%.120s)",
                    (unsigned long long)ran_ms, said);
     attempt->end.cause = HELIO_CAUSE_DOUBTED;
     attempt->end.word = HELIO_BACKEND_REPORT_VANISHED;
     attempt->end.run_ms = ran_ms;
     attempt->end.ended_wall_ms = attempt->backend->now_wall_ms;
-    attempt->end.started_wall_ms =
-        helio_slurm_begun_wall_ms(attempt, attempt->end.ended_wall_ms - (int64_t)ran_ms);
+    attempt->end.started_wall_ms = helio_slurm_begun_wall_ms(attempt, attempt->end.ended_wall_ms - (int64_t)ran_ms);
 }
 
 void helio_slurm_charge(helio_slurm_attempt_t *attempt)
@@ -198,14 +195,13 @@ void helio_slurm_charge(helio_slurm_attempt_t *attempt)
     end->ended_wall_ms = between(said_end_ms, early_ms, now_ms);
     end->started_wall_ms = between(said_start_ms, early_ms, end->ended_wall_ms);
     end->run_ms = said_ms > most ? most : said_ms < least ? least : said_ms;
-    bool moved =
-        said_start_ms - end->started_wall_ms > MOVED_MS || said_end_ms - end->ended_wall_ms > MOVED_MS ||
-        end->started_wall_ms - said_start_ms > MOVED_MS || end->ended_wall_ms - said_end_ms > MOVED_MS;
+    bool moved = said_start_ms - end->started_wall_ms > MOVED_MS || said_end_ms - end->ended_wall_ms > MOVED_MS ||
+                 end->started_wall_ms - said_start_ms > MOVED_MS || end->ended_wall_ms - said_end_ms > MOVED_MS;
     char doubt[132];
     if (end->run_ms != said_ms)
-        (void)snprintf(doubt, sizeof doubt, "its status file says %llu ms, but by Slurm and the agent it ran %s %llu ms",
-                       (unsigned long long)said_ms, said_ms > most ? "at most" : "at least",
-                       (unsigned long long)end->run_ms);
+        (void)snprintf(
+            doubt, sizeof doubt, "its status file says %llu ms, but by Slurm and the agent it ran %s %llu ms",
+            (unsigned long long)said_ms, said_ms > most ? "at most" : "at least", (unsigned long long)end->run_ms);
     else if (moved)
         (void)snprintf(doubt, sizeof doubt, "its status files give times at which it was not on its nodes");
     else

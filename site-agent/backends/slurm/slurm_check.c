@@ -1,6 +1,5 @@
-/*  slurm_check.c -- `helio-agent check` at a Slurm site: one line for each thing that running will need, and
- * with `probe` a job of a minute to each pool, by the same way that every job takes.
- */
+/*  slurm_check.c -- `helio-agent check` at a Slurm site: one line for each thing that a running agent needs, and with
+ *  `probe` a job of one minute to each pool, submitted in the same way as every job. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { COMMAND_MS = 15000, PROBE_MS = 120000, DETAIL_SIZE = 600 };
 
@@ -26,7 +25,7 @@ static void say(const check_t *self, const char *what, helio_rc rc, const char *
     self->line(self->arg, what, rc, detail);
 }
 
-/*  First line of what a command says; its rc is that of the whole. */
+/*  The first line that a command prints; its rc is that of the whole. */
 static helio_rc ask(const check_t *self, const char *const *argv, char ret_text[DETAIL_SIZE])
 {
     helio_commands_options_t commands;
@@ -37,15 +36,12 @@ static helio_rc ask(const check_t *self, const char *const *argv, char ret_text[
     helio_slurm_environment(self->options->settings, self->arena, &commands);
     helio_command_t command = {.argv = argv, .timeout_ms = COMMAND_MS, .max_bytes = 65536};
     helio_rc rc = helio_command_wait(&commands, &command, &exit_code, &out, &complaint, &err);
-    const char *text = rc                            ? err.text
-                       : exit_code && complaint.size ? complaint.data
-                       : out.size                    ? out.data
-                                                     : "";
+    const char *text = rc ? err.text : exit_code && complaint.size ? complaint.data : out.size ? out.data : "";
     (void)snprintf(ret_text, DETAIL_SIZE, "%.*s", (int)strcspn(text, "\n"), text);
     return rc ? rc : exit_code ? HELIO_UNAVAILABLE : HELIO_OK;
 }
 
-/* ---- what is looked at --------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------- */
 
 static bool check_commands(const check_t *self)
 {
@@ -57,8 +53,8 @@ static bool check_commands(const check_t *self)
         if (rc == HELIO_OK)
             continue;
         (void)snprintf(detail, sizeof detail,
-                       "%s: %.400s; install Slurm's commands here, or say agent.slurm.commands and conf",
-                       names[i], text);
+                       "%s: %.400s; install Slurm's commands here, or say agent.slurm.commands and conf", names[i],
+                       text);
         say(self, "commands", rc, detail);
         return false;
     }
@@ -72,8 +68,7 @@ static bool check_controller(const check_t *self)
     static const char *const sacct[] = {"sacct", "--noheader", "--jobs=1", NULL};
     char text[DETAIL_SIZE], detail[DETAIL_SIZE];
     helio_rc rc = ask(self, ping, text);
-    (void)snprintf(detail, sizeof detail, "%.400s%s", text,
-                   rc ? "; is slurmctld running, and munge here?" : "");
+    (void)snprintf(detail, sizeof detail, "%.400s%s", text, rc ? "; is slurmctld running, and munge here?" : "");
     say(self, "controller", rc, detail);
     if (rc)
         return false;
@@ -97,13 +92,11 @@ static bool check_shared(const check_t *self)
     struct stat status;
     helio_error_t err = {0};
     helio_backend_t *backend = NULL;
-    helio_rc rc =
-        helio_slurm_new(self->options, &backend, &err); /* makes its rooms, and puts the shim there */
+    helio_rc rc = helio_slurm_new(self->options, &backend, &err); /* creates its folders, and puts the shim there */
     helio_backend_destroy(&backend);
     (void)snprintf(detail, sizeof detail, "%.*s", HELIO_TEXT_ARGS(self->options->settings->shared));
     if (!rc && geteuid() == 0 && (stat(detail, &status) || !(status.st_mode & 001)))
-        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by jobs' users: chmod o+x it",
-                        detail);
+        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by jobs' users: chmod o+x it", detail);
     say(self, "shared", rc, rc ? err.text : detail);
     return rc == HELIO_OK;
 }
@@ -123,9 +116,8 @@ static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_s
         helio_slurm_pool_t mapping;
         helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
         (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
-        (void)snprintf(detail, sizeof detail,
-                       "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s", pool->nodes,
-                       pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
+        (void)snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
+                       pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
                        HELIO_TEXT_ARGS(mapping.gres),
                        shut ? ": none of them starts jobs, all are drained or down (sinfo -R says why)" : "");
         say(self, what, shut ? HELIO_UNAVAILABLE : HELIO_OK, detail);
@@ -138,21 +130,19 @@ static void check_prolog(const check_t *self, const helio_slurm_settings_t *sett
     char detail[DETAIL_SIZE];
     bool some = false, known = helio_slurm_ask_prologs(settings, self->arena, &some) == HELIO_OK;
     unsigned long long most_s = (settings->prolog_ms ? settings->prolog_ms : HELIO_SLURM_PROLOG_MS) / 1000;
-    (void)snprintf(detail, sizeof detail,
-                   "%s; up to %llu s between a job's start and its first program are not held against it%s",
-                   !known ? "the cluster does not say"
-                   : some ? "the cluster has some, or powers nodes up"
-                          : "none",
-                   most_s,
-                   some && !self->options->settings->prolog_ms
-                       ? "; agent.slurm.prolog says how long they really take"
-                       : "");
+    (void)snprintf(
+        detail, sizeof detail, "%s; up to %llu s between a job's start and its first program are not held against it%s",
+        !known ? "the cluster does not say"
+        : some ? "the cluster has some, or powers nodes up"
+               : "none",
+        most_s,
+        some && !self->options->settings->prolog_ms ? "; agent.slurm.prolog says how long they really take" : "");
     say(self, "prolog", HELIO_OK, detail);
 }
 
-/* ---- a job of our own ---------------------------------------------------------------------------------- */
+/* ---- a probe job -------------------------------------------------------------------------------------------- */
 
-/*  Where the sink's events go: the probe that is under way. */
+/*  The state of the probe under way, which receives the sink's events. */
 typedef struct probe {
     bool over;
     helio_aev_backend_t end;
@@ -198,8 +188,8 @@ static helio_order_t probe_order(const check_t *self, const helio_pool_t *pool)
 }
 
 /*  What it printed: "clock=<seconds> user=<name> host=<node>". */
-static helio_rc judge(const check_t *self, helio_backend_t *backend, const helio_order_t *order,
-                      const probe_t *probe, char ret_detail[DETAIL_SIZE])
+static helio_rc judge(const check_t *self, helio_backend_t *backend, const helio_order_t *order, const probe_t *probe,
+                      char ret_detail[DETAIL_SIZE])
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
     uint64_t next;
@@ -217,8 +207,8 @@ static helio_rc judge(const check_t *self, helio_backend_t *backend, const helio
     (void)snprintf(ret_detail, DETAIL_SIZE, "job %s ran: %.*s", probe->id, (int)strcspn(at, "\n"), at);
     if (llabs(here_s) <= (long long)tolerance_s && llabs(apart_s) <= (long long)tolerance_s)
         return HELIO_OK;
-    (void)snprintf(ret_detail, DETAIL_SIZE,
-                   "the node's clock differs from this host's by %lld s; set them by NTP", here_s);
+    (void)snprintf(ret_detail, DETAIL_SIZE, "the node's clock differs from this host's by %lld s; set them by NTP",
+                   here_s);
     return HELIO_CONFLICT;
 }
 
@@ -231,20 +221,18 @@ static void tidy(const check_t *self, helio_backend_t *backend, const helio_orde
     for (int i = 0; i < 2; i++) {
         if (i)
             name[strlen(name) - 2] = '\0'; /* without the epoch */
-        (void)snprintf(path, sizeof path, "%.*s/%s/%s", HELIO_TEXT_ARGS(self->options->settings->shared),
-                       rooms[i], name);
+        (void)snprintf(path, sizeof path, "%.*s/%s/%s", HELIO_TEXT_ARGS(self->options->settings->shared), rooms[i],
+                       name);
         (void)rmdir(path);
     }
 }
 
-static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *probe,
-                       const helio_pool_t *pool)
+static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *probe, const helio_pool_t *pool)
 {
     char what[64], detail[DETAIL_SIZE];
     helio_order_t order = probe_order(self, pool);
     helio_job_spec_t spec = {
-        .run = HELIO_TEXT(
-            "#!/bin/sh\necho clock=$(date +%s) user=$(id -un) host=${SLURMD_NODENAME:-$(uname -n)}\n")};
+        .run = HELIO_TEXT("#!/bin/sh\necho clock=$(date +%s) user=$(id -un) host=${SLURMD_NODENAME:-$(uname -n)}\n")};
     helio_backend_task_t task = {.order = &order, .spec = &spec};
     *probe = (probe_t){0};
     (void)snprintf(what, sizeof what, "probe %.*s", HELIO_TEXT_ARGS(pool->name));
@@ -255,13 +243,12 @@ static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *p
         helio_stop_t stop = {.key = order.key, .epoch = 1, .mode = HELIO_STOP_MODE_KILL};
         backend->class->stop(backend, &stop);
         run_until(backend, probe, helio_clock_boot_ms() + PROBE_MS);
-        (void)snprintf(detail, sizeof detail,
-                       "a job of one minute did not end within two: is the pool busy, or held?");
+        (void)snprintf(detail, sizeof detail, "a job of one minute did not end within two: is the pool busy, or held?");
     } else if (probe->end.word != HELIO_BACKEND_REPORT_ENDED || probe->end.exit_code) {
         char why[300];
         (void)helio_cause_text(probe->end.cause, helio_text_of(probe->explanation), why, sizeof why);
-        (void)snprintf(detail, sizeof detail, "%s, exit code %d: %s",
-                       helio_backend_report_name(probe->end.word), probe->end.exit_code, why);
+        (void)snprintf(detail, sizeof detail, "%s, exit code %d: %s", helio_backend_report_name(probe->end.word),
+                       probe->end.exit_code, why);
         rc = HELIO_UNAVAILABLE;
     } else {
         rc = judge(self, backend, &order, probe, detail);
@@ -271,8 +258,7 @@ static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *p
 }
 
 /*  With what the pools' check has filled in. */
-static void probe_pools(const check_t *self, const helio_site_profile_t *site,
-                        const helio_slurm_settings_t *settings)
+static void probe_pools(const check_t *self, const helio_site_profile_t *site, const helio_slurm_settings_t *settings)
 {
     probe_t heard = {0};
     helio_error_t err = {0};
@@ -293,10 +279,9 @@ static void probe_pools(const check_t *self, const helio_site_profile_t *site,
     helio_backend_destroy(&backend);
 }
 
-/* ---- the door ------------------------------------------------------------------------------------------ */
+/* ---- entry -------------------------------------------------------------------------------------------------- */
 
-void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_slurm_check_fn *line,
-                       void *arg)
+void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_slurm_check_fn *line, void *arg)
 {
     check_t self = {.options = options, .arena = helio_arena_new(), .line = line, .arg = arg};
     helio_site_profile_t site = *options->site;

@@ -1,14 +1,13 @@
-/*  slurm_end.c -- how an attempt ended when `done` does not tell: from accounting, else from scontrol, else from the
- *  queue and from a controller that is up and does not know the job, asked three lists apart.
- */
+/*  slurm_end.c -- how an attempt ended if `done` does not tell: from accounting, else from scontrol, else from the
+ *  queue and a controller that is up and did not know the job in queries at least three lists apart. */
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum {
     STATUS_FILES_MS = 2000, /* a status file can appear here a little after Slurm reports that its writer has ended */
-    DONE_MS = 60000, /* when Slurm reports that the shim ended by itself, `done` must appear */
+    DONE_MS = 60000,        /* when Slurm reports that the shim ended by itself, `done` must appear */
     AGAIN_MS = 2000,
     SACCT_TIMES = 3,
     UNKNOWN_TIMES = 3,
@@ -37,6 +36,7 @@ static void set_times(helio_slurm_attempt_t *attempt, const fact_t *fact)
     end->ended_wall_ms = fact->end_s ? fact->end_s * 1000 : attempt->backend->now_wall_ms;
     int64_t ran_ms = end->ended_wall_ms - end->started_wall_ms;
     end->run_ms = end->started_wall_ms && ran_ms > 0 ? (uint64_t)ran_ms : 0;
+    end->estimated = end->run_ms > 0;
 }
 
 /*  Slurm reports an end that was caused neither by a signal nor by an administrator. */
@@ -72,18 +72,15 @@ static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_SITE_CANCELLED,
                         "cancelled at the site%s before it began", whom);
     else if (helio_text_is(fact->reason, "BadConstraints"))
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_SUBMIT_REFUSED,
-                        "BadConstraints%s%s",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_SUBMIT_REFUSED, "BadConstraints%s%s",
                         attempt->trouble[0] ? ", " : "", attempt->trouble);
     else if (fact->state == HELIO_SLURM_NODE_FAIL && had_no_node(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
                         "Slurm ended it in its queue, as it does when a partition is removed");
     else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_NODE_FAILED,
-                        "before it began");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_NODE_FAILED, "before it began");
     else if (fact->state == HELIO_SLURM_PREEMPTED)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_PREEMPTED,
-                        "before it began");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_PREEMPTED, "before it began");
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
                         "Slurm says %s%s%.*s, exit code %u:%u, before helio-shim began", word,
@@ -98,8 +95,8 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     switch ((int)fact->state) {
     case HELIO_SLURM_CANCELLED:
     case HELIO_SLURM_REVOKED:
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
-                        "cancelled at the site%s", whom);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED, "cancelled at the site%s",
+                        whom);
         return;
     case HELIO_SLURM_PREEMPTED:
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_PREEMPTED,
@@ -107,8 +104,7 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
         return;
     case HELIO_SLURM_NODE_FAIL:
     case HELIO_SLURM_BOOT_FAIL:
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_NODE_FAILED,
-                        "Slurm lost one of its nodes");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_NODE_FAILED, "Slurm lost one of its nodes");
         return;
     case HELIO_SLURM_DEADLINE:
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
@@ -133,8 +129,7 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
                         helio_slurm_state_name(fact->state), fact->exit_code);
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "helio-shim was killed by signal %u",
-                        fact->exit_signal);
+                        "helio-shim was killed by signal %u", fact->exit_signal);
 }
 
 static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, helio_cause_t cause)
@@ -145,7 +140,7 @@ static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, hel
     helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, cause, "%s", "");
 }
 
-/*  The shim ends with its job's exit code, of which sacct leaves out 128. */
+/*  The shim ends with its job's exit code. sacct reports a code above 128 less 128. */
 static bool is_its_own(const helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     uint32_t mine = (uint32_t)attempt->end.exit_code;
@@ -153,9 +148,9 @@ static bool is_its_own(const helio_slurm_attempt_t *attempt, const fact_t *fact)
            (fact->exit_code == mine || fact->exit_code + 128 == mine);
 }
 
-/*  A shim that ends by itself leaves `done`, so an exit code of Slurm's without one is another program's: a job
- * that somebody had queued again finds the folder taken, and ends with 0; one that a controller without memory
- * starts once more under its number cannot be made to run, and ends with 1. Both say nothing of the attempt. */
+/*  A shim that ends by itself leaves `done`, so an exit code in Slurm without one is another program's. A job that
+ *  someone requeued finds the folder claimed, and ends with 0. A job that a controller without memory starts once more
+ *  under its number cannot be made to run, and ends with 1. Both tell nothing of the attempt. */
 static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     bool stopping = attempt->stop_mode != HELIO_SLURM_NO_STOP;
@@ -168,7 +163,7 @@ static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
     else if (fact->state == HELIO_SLURM_OUT_OF_MEMORY)
         ended(attempt, 137, false, HELIO_CAUSE_OUT_OF_MEMORY);
     else if (attempt->leaving.signalled && is_its_own(attempt, fact))
-        ended(attempt, attempt->end.exit_code, false, HELIO_CAUSE_NONE); /* it said so to Slurm too */
+        ended(attempt, attempt->end.exit_code, false, HELIO_CAUSE_NONE); /* it reported that to Slurm too */
     else
         vanished(attempt, fact);
 }
@@ -197,8 +192,8 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
     bool itself = by_itself(fact) && !attempt->leaving.done_read;
     if ((attempt->claimed || attempt->locked) && itself && self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
         return false;
-    /* A node that Slurm gave up may be cut off, or have lost its daemon only: its jobs run on. So may a run
-     * beside which Slurm has started another under the same number. */
+    /*  A node that Slurm gave up may only be cut off, or have lost its daemon: its jobs run on. So can a run beside
+     *  which Slurm has started another under the same number. */
     if ((itself || fact->state == HELIO_SLURM_NODE_FAIL) && helio_slurm_is_alive(attempt))
         return false;
     helio_slurm_witness_end(attempt, fact->start_s, fact->end_s);
@@ -212,8 +207,7 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
 /*  A controller that is up does not know it, and no other source does. */
 static void nobody_knows(helio_slurm_attempt_t *attempt)
 {
-    fact_t fact = {
-        .state = attempt->seen.state, .cancelled_by = -1, .reason = helio_text_of(attempt->seen.reason)};
+    fact_t fact = {.state = attempt->seen.state, .cancelled_by = -1, .reason = helio_text_of(attempt->seen.reason)};
     bool started = may_have_run(attempt);
     if (attempt->seen.over || attempt->leaving.done_read) {
         if (!attempt->seen.over)
@@ -241,7 +235,7 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
                         "Slurm no longer knows its job %s", attempt->id);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------------ */
 
 static void again(helio_slurm_attempt_t *attempt, int64_t pause_ms)
 {
@@ -278,7 +272,7 @@ static void on_ping(void *arg, const helio_command_result_t *result)
     leaving->unknown = UNKNOWN_TIMES;
     leaving->unknown_ms -= UNKNOWN_MS;
 #endif
-    bool alive = !attempt->closed && helio_slurm_is_alive(attempt); /* its job may have another name by now */
+    bool alive = !attempt->closed && helio_slurm_is_alive(attempt); /* its job may have been renamed */
     bool sure = attempt->closed || attempt->seen.over ||
                 (leaving->unknown >= UNKNOWN_TIMES && self->now_boot_ms - leaving->unknown_ms >= UNKNOWN_MS);
     if (alive)
@@ -287,7 +281,7 @@ static void on_ping(void *arg, const helio_command_result_t *result)
         nobody_knows(attempt);
 }
 
-/*  "Unknown" counts only from a controller that is the one in charge, and up. */
+/*  "Unknown" counts only from the controller that is in charge, and up. */
 static void ping(helio_slurm_attempt_t *attempt)
 {
     const char *argv[] = {"scontrol", "ping", NULL};
@@ -306,7 +300,7 @@ static void on_known(helio_slurm_attempt_t *attempt, const helio_slurm_detail_t 
         if (!decide(attempt, &fact))
             again(attempt, AGAIN_MS);
     } else if (!attempt->leaving.done_read) {
-        attempt->since_list = self->poll.asked + 1; /* it is there: the list was at fault */
+        attempt->since_list = self->poll.asked + 1; /* it exists: the list was wrong */
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
     } else {
         again(attempt, AGAIN_MS);
@@ -328,8 +322,7 @@ static void on_detail(void *arg, const helio_command_result_t *result)
         on_known(attempt, &detail);
     else if (read || (clear(result) && result->exit_code &&
                       helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_UNKNOWN_JOB))
-        ping(attempt); /* also when its number is another job's by now: a controller may lose what it has
-                          given */
+        ping(attempt); /* also when its number is now another job's: a controller can lose numbers that it has given */
     else
         again(attempt, AGAIN_MS);
 }
@@ -337,8 +330,7 @@ static void on_detail(void *arg, const helio_command_result_t *result)
 static void ask_detail(helio_slurm_attempt_t *attempt)
 {
     const char *argv[] = {"scontrol", "--oneliner", "show", "job", attempt->id, NULL};
-    attempt->asking =
-        helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, false, on_detail, attempt);
+    attempt->asking = helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, false, on_detail, attempt);
     if (!attempt->asking)
         again(attempt, AGAIN_MS);
 }
@@ -357,17 +349,14 @@ static void on_sacct(void *arg, const helio_command_result_t *result)
     helio_slurm_ends_t ends = {0};
     helio_arena_t *arena = helio_arena_new();
     const helio_slurm_end_t *mine = NULL;
-    if (clear(result) && result->exit_code == 0 &&
-        helio_slurm_read_ends(result->out, arena, &ends, NULL) == HELIO_OK)
-        for (uint32_t i = 0; i < ends.count; i++) /* a number may have been given twice: the name tells */
-            if (helio_text_is(ends.items[i].id, attempt->id) &&
-                helio_text_is(ends.items[i].name, attempt->name) &&
+    if (clear(result) && result->exit_code == 0 && helio_slurm_read_ends(result->out, arena, &ends, NULL) == HELIO_OK)
+        for (uint32_t i = 0; i < ends.count; i++) /* a number can have been given twice: the name decides */
+            if (helio_text_is(ends.items[i].id, attempt->id) && helio_text_is(ends.items[i].name, attempt->name) &&
                 (ends.items[i].uid == UINT32_MAX || helio_slurm_is_ours(attempt, ends.items[i].uid)))
                 mine = &ends.items[i];
     if (mine && helio_slurm_state_is_over(mine->state)) {
-        fact_t fact = {
-            mine->state, mine->exit_code, mine->exit_signal, mine->start_s, mine->end_s, mine->cancelled_by,
-            {0}};
+        fact_t fact = {mine->state, mine->exit_code, mine->exit_signal, mine->start_s, mine->end_s, mine->cancelled_by,
+                       {0}};
         (void)decide(attempt, &fact);
     } else {
         attempt->leaving.sacct_asked++;
@@ -381,13 +370,12 @@ static void ask_sacct(helio_slurm_attempt_t *attempt)
     (void)snprintf(format, sizeof format, "--format=%s", helio_slurm_ends_format);
     (void)snprintf(jobs, sizeof jobs, "--jobs=%s", attempt->id);
     const char *argv[] = {"sacct", "--noheader", "--allocations", "--duplicates", jobs, format, NULL};
-    attempt->asking =
-        helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, false, on_sacct, attempt);
+    attempt->asking = helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, false, on_sacct, attempt);
     if (!attempt->asking)
         again(attempt, AGAIN_MS);
 }
 
-/* ---- the loop's side ----------------------------------------------------------------------------------- */
+/* ---- called by the loop ------------------------------------------------------------------------------------- */
 
 void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt)
 {
@@ -399,7 +387,7 @@ static void ask(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     if (!attempt->id[0])
-        ping(attempt); /* no number to ask for: the lists alone can say that it is nowhere */
+        ping(attempt); /* no number to ask for: only the lists can tell that it is nowhere */
     else if (!self->no_accounting && attempt->leaving.sacct_asked < SACCT_TIMES)
         ask_sacct(attempt);
     else
@@ -422,7 +410,7 @@ void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt)
         return;
     if (!attempt->claimed && !attempt->closed && !attempt->locked) {
         helio_rc rc = helio_slurm_close(attempt, NULL);
-        if (rc) { /* a shim was faster, or the disk: look again */
+        if (rc) { /* a shim was faster, or the disk failed: look again */
             again(attempt, rc == HELIO_CONFLICT ? 0 : AGAIN_MS);
             return;
         }

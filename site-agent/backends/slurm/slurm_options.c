@@ -1,17 +1,16 @@
-/*  slurm_options.c -- from an order to the arguments of sbatch: what the order says, and what a job may pass
- * on.
+/*  slurm_options.c -- the arguments of sbatch: from the order, and what a job may pass on.
  *
- *  Nothing here reaches a shell, and no option of a job's can change what the federation relies on: the name,
- * that it runs once, when it is over, what is run, and where its status files lie.
+ *  Nothing here reaches a shell, and no option of a job can change what the federation relies on: the name, that it
+ *  runs once, when it is over, what is run, and where its status files lie.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { MARGIN_MS = 60000, MINUTE_MS = 60000, OWN_ARGS_MAX = 32, VALUE_MAX = 4096 };
 
-/*  What a job may pass on anywhere. What is neither here nor in the site's `options` is refused. */
+/*  What a job can pass on anywhere. An option that is neither here nor in the site's `options` is refused. */
 static const char *const allowed[] = {"account",
                                       "acctg-freq",
                                       "bb",
@@ -65,7 +64,7 @@ static const char *const allowed[] = {"account",
                                       "use-min-nodes",
                                       "wckey"};
 
-/*  Never passed on, whatever a site allows: each would break a promise, or is said by the order. */
+/*  Never passed on, whatever a site allows: each would break a promise, or is set by the order. */
 static const char *const never[] = {"array",         "batch",          "begin",
                                     "chdir",         "clusters",       "deadline",
                                     "dependency",    "error",          "export",
@@ -83,7 +82,7 @@ static const char *const never[] = {"array",         "batch",          "begin",
                                     "usage",         "verbose",        "version",
                                     "wait",          "wait-all-nodes", "wrap"};
 
-/*  Pairs that are not options: what they say reaches the shim. */
+/*  Pairs that are not options of sbatch: the shim gets their values. */
 static const char *const handled[] = {"launch", "output", "error", "chdir", "open-mode"};
 
 static bool among(const char *const *words, size_t count, helio_text_t text)
@@ -106,11 +105,10 @@ static bool site_allows(const helio_slurm_settings_t *settings, helio_text_t nam
 static helio_rc check_name(const helio_slurm_t *self, helio_text_t name, helio_error_t *err)
 {
     if (AMONG(never, name))
-        return helio_fail(
-            err, HELIO_FORBIDDEN,
-            "--%.*s is said by the job file itself or kept by the federation; take it out of "
-            "`slurm`",
-            HELIO_TEXT_ARGS(name));
+        return helio_fail(err, HELIO_FORBIDDEN,
+                          "--%.*s is said by the job file itself or kept by the federation; take it out of "
+                          "`slurm`",
+                          HELIO_TEXT_ARGS(name));
     if (AMONG(allowed, name) || site_allows(&self->settings, name))
         return HELIO_OK;
     if (name.size > 64)
@@ -129,9 +127,7 @@ static helio_rc check_value(helio_text_t name, helio_text_t value, helio_error_t
     for (uint32_t i = 0; i < value.size && !fault; i++)
         if ((unsigned char)value.data[i] < 0x20 || value.data[i] == 0x7f)
             fault = "has a control character";
-    return fault ? helio_fail(err, HELIO_FORBIDDEN, "the value of --%.*s %s",
-                              HELIO_TEXT_ARGS(name), fault)
-                 : HELIO_OK;
+    return fault ? helio_fail(err, HELIO_FORBIDDEN, "the value of --%.*s %s", HELIO_TEXT_ARGS(name), fault) : HELIO_OK;
 }
 
 static const helio_pair_t *pair_of(const helio_job_spec_t *spec, const char *name)
@@ -159,8 +155,8 @@ typedef struct arguments {
 #define ADD(arguments, ...) \
     ((arguments)->items[(arguments)->count++] = helio_arena_printf((arguments)->arena, __VA_ARGS__).data)
 
-static helio_rc add_passed(const helio_slurm_t *self, const helio_job_spec_t *spec, bool own_account,
-                           arguments_t *args, helio_error_t *err)
+static helio_rc add_passed(const helio_slurm_t *self, const helio_job_spec_t *spec, bool own_account, arguments_t *args,
+                           helio_error_t *err)
 {
     for (uint32_t i = 0; i < spec->slurm.count; i++) {
         const helio_pair_t *pair = &spec->slurm.items[i];
@@ -170,7 +166,7 @@ static helio_rc add_passed(const helio_slurm_t *self, const helio_job_spec_t *sp
         if (rc)
             return rc;
         if (AMONG(handled, pair->name) || (own_account && helio_text_is(pair->name, "account")))
-            continue; /* whom the site charges is the site's to say: several tenants may share a Unix user */
+            continue; /* the site decides which account is charged: several tenants can share a Unix user */
         if (pair->value.size)
             ADD(args, "--%.*s=%.*s", HELIO_TEXT_ARGS(pair->name), HELIO_TEXT_ARGS(pair->value));
         else
@@ -179,18 +175,27 @@ static helio_rc add_passed(const helio_slurm_t *self, const helio_job_spec_t *sp
     return HELIO_OK;
 }
 
-/*  The shim keeps the limit and the grace; Slurm's own limit is for when it cannot. No more than the
- * partition allows, if that is enough for the job itself. */
-static uint64_t minutes_of(const helio_slurm_t *self, const helio_slurm_attempt_t *attempt,
-                           helio_text_t partition)
+/*  At most `most_ms`, if that is enough for the job itself. 0 = unlimited. */
+static uint64_t at_most(uint64_t all_ms, uint64_t limit_ms, uint64_t most_ms)
 {
+    return most_ms && most_ms < all_ms && limit_ms <= most_ms ? most_ms / MINUTE_MS * MINUTE_MS : all_ms;
+}
+
+/*  The shim enforces the limit and the grace; Slurm's own limit is for when it cannot. It does not exceed those of the
+ *  partition and the QOS. */
+static uint64_t minutes_of(const helio_slurm_t *self, const helio_slurm_attempt_t *attempt, helio_text_t partition)
+{
+    const helio_slurm_poll_t *poll = &self->poll;
     uint64_t limit_ms = attempt->order.time_limit_ms, all_ms = limit_ms + attempt->grace_ms + MARGIN_MS;
-    for (uint32_t i = 0; i < self->poll.partitions.count; i++) {
-        const helio_slurm_partition_t *one = &self->poll.partitions.items[i];
-        bool mine = partition.size ? helio_text_equal(one->name, partition) : one->is_default;
-        if (mine && one->max_time_ms && one->max_time_ms < all_ms && limit_ms <= one->max_time_ms)
-            all_ms = one->max_time_ms / MINUTE_MS * MINUTE_MS;
+    helio_text_t qos = value_of(&attempt->spec, "qos");
+    for (uint32_t i = 0; i < poll->partitions.count; i++) {
+        const helio_slurm_partition_t *one = &poll->partitions.items[i];
+        if (partition.size ? helio_text_equal(one->name, partition) : one->is_default)
+            all_ms = at_most(all_ms, limit_ms, one->max_time_ms);
     }
+    for (uint32_t i = 0; qos.size && i < poll->qos.count; i++)
+        if (helio_text_equal(poll->qos.items[i].name, qos))
+            all_ms = at_most(all_ms, limit_ms, poll->qos.items[i].max_time_ms);
     return (all_ms + MINUTE_MS - 1) / MINUTE_MS;
 }
 
@@ -210,10 +215,9 @@ static void add_resources(const helio_slurm_t *self, const helio_slurm_attempt_t
         ADD(args, "--gres=gpu:%u", order->gpus_per_node);
     else if (order->gpus_per_node)
         ADD(args, "--gres=gpu:%.*s:%u", HELIO_TEXT_ARGS(pool.gres), order->gpus_per_node);
-    bool tasks = pair_of(spec, "ntasks") || pair_of(spec, "ntasks-per-node") ||
-                 pair_of(spec, "ntasks-per-gpu") || pair_of(spec, "ntasks-per-socket") ||
-                 pair_of(spec, "ntasks-per-core");
-    if (!tasks) /* else the script's own layout */
+    bool tasks = pair_of(spec, "ntasks") || pair_of(spec, "ntasks-per-node") || pair_of(spec, "ntasks-per-gpu") ||
+                 pair_of(spec, "ntasks-per-socket") || pair_of(spec, "ntasks-per-core");
+    if (!tasks) /* otherwise the script's own layout */
         ADD(args, "--ntasks-per-node=1");
     if (order->cpus_per_node && !tasks && !pair_of(spec, "cpus-per-task") && !pair_of(spec, "cpus-per-gpu"))
         ADD(args, "--cpus-per-task=%u", order->cpus_per_node);
@@ -242,7 +246,7 @@ static void add_own(const helio_slurm_t *self, const helio_slurm_attempt_t *atte
     ADD(args, "--job-name=%s", attempt->name);
     ADD(args, "--no-requeue");
     ADD(args, "--export=NONE");
-    ADD(args, "--propagate=NONE"); /* the agent's own limits are none of the job's */
+    ADD(args, "--propagate=NONE"); /* a job must not inherit the agent's own resource limits */
     ADD(args, "--input=/dev/null");
     ADD(args, "--output=%.*s/slurm.log", HELIO_TEXT_ARGS(literal(args->arena, folder)));
     ADD(args, "--open-mode=append");
@@ -266,13 +270,12 @@ static void fill_how(const helio_slurm_t *self, const helio_slurm_attempt_t *att
         .batch_script = helio_job_is_batch_script(spec),
         .clock_tolerance_ms = self->settings.clock_tolerance_ms,
     };
-    how->truncate =
-        how->batch_script && !helio_text_is(value_of(spec, "open-mode"), "append"); /* as sbatch does */
+    how->truncate = how->batch_script && !helio_text_is(value_of(spec, "open-mode"), "append"); /* as sbatch does */
 }
 
 helio_rc helio_slurm_launch(const helio_slurm_t *self, const helio_slurm_attempt_t *attempt,
-                            const helio_unix_account_t *account, helio_arena_t *arena,
-                            helio_slurm_launch_t *ret_launch, helio_error_t *err)
+                            const helio_unix_account_t *account, helio_arena_t *arena, helio_slurm_launch_t *ret_launch,
+                            helio_error_t *err)
 {
     arguments_t args = {.arena = arena};
     if (attempt->spec.slurm.count > HELIO_COMMAND_ARGS_MAX - OWN_ARGS_MAX)
@@ -282,7 +285,7 @@ helio_rc helio_slurm_launch(const helio_slurm_t *self, const helio_slurm_attempt
     helio_rc rc = add_passed(self, &attempt->spec, account->slurm_account.size > 0, &args, err);
     if (rc)
         return rc;
-    /* Ours come last: of an option that is said twice, sbatch takes the last. */
+    /* These come last: of an option that is given twice, sbatch uses the last. */
     add_resources(self, attempt, &args);
     add_own(self, attempt, account->slurm_account, &args);
     fill_how(self, attempt, &ret_launch->how);

@@ -1,6 +1,5 @@
-/*  slurm_place.c -- helio-shim and the batch script in the shared folder, each under a name that says what it
- * is: a newer agent puts its own beside those that jobs still run from.
- */
+/*  slurm_place.c -- helio-shim and the batch script in the shared folder, each under a name that identifies its
+ *  contents: a newer agent puts its own beside those that jobs still run from. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,12 +8,12 @@
 #include <unistd.h>
 
 #include "federation/base/file.h"
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { SHIM_MAX = 256 << 20 };
 
-/*  Constant: no byte of a job's is in it. $1 helio-shim, $2 the attempt's folder, $3 where Slurm's commands
- * are. Steps that a job starts must have its environment, although we give sbatch none of ours. */
+/*  Constant: it contains no byte of a job's. $1 helio-shim, $2 the attempt's folder, $3 the folder of Slurm's commands.
+ *  Steps that a job starts must have its environment, although sbatch gets none of the agent's. */
 static const char script_text[] = "#!/bin/sh\n"
                                   "SLURM_EXPORT_ENV=ALL\n"
                                   "PATH=${3:+$3:}${PATH:-/usr/local/bin:/usr/bin:/bin}\n"
@@ -25,8 +24,7 @@ static helio_rc read_all(const char *path, helio_buffer_t *out, helio_error_t *e
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return helio_fail(err, HELIO_NOT_FOUND, "helio-shim cannot be read at '%s': %s", path,
-                          strerror(errno));
+        return helio_fail(err, HELIO_NOT_FOUND, "helio-shim cannot be read at '%s': %s", path, strerror(errno));
     static const size_t piece_size = 1 << 16;
     char piece[1 << 16];
     ssize_t size;
@@ -39,13 +37,12 @@ static helio_rc read_all(const char *path, helio_buffer_t *out, helio_error_t *e
     return HELIO_OK;
 }
 
-/*  The name holds a hash of the bytes, so what is there under it with the right size and mode is right. */
+/*  The name holds a hash of the bytes, so a file of that name with the right size and mode is the right one. */
 static bool is_there(int folder, const char *name, helio_text_t bytes)
 {
     struct stat status;
     return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_mode & 0777) == 0755 && status.st_size == (off_t)bytes.size &&
-           status.st_uid == geteuid();
+           (status.st_mode & 0777) == 0755 && status.st_size == (off_t)bytes.size && status.st_uid == geteuid();
 }
 
 static helio_rc put(int folder, const char *name, helio_text_t bytes, helio_error_t *err)
@@ -67,8 +64,8 @@ static helio_rc put(int folder, const char *name, helio_text_t bytes, helio_erro
     return helio_fail(err, HELIO_IO, "cannot put '%s' into the shared folder: %s", name, strerror(why));
 }
 
-static helio_rc put_hashed(helio_slurm_t *self, int folder, const char *what, const char *suffix,
-                           helio_text_t bytes, const char **ret_path, helio_error_t *err)
+static helio_rc put_hashed(helio_slurm_t *self, int folder, const char *what, const char *suffix, helio_text_t bytes,
+                           const char **ret_path, helio_error_t *err)
 {
     unsigned long long hash = helio_hash(HELIO_HASH_SEED, bytes.data, bytes.size);
     const char *name =
@@ -89,12 +86,12 @@ static helio_rc open_bin(const char *shared, int *ret_folder, helio_error_t *err
     }
     int folder = openat(root, "bin", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     (void)close(root);
-    /* Whoever can write here runs programs as every user of the federation. */
+    /* Anyone who can write here can run programs as every user of the federation. */
     struct stat status;
     if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid != geteuid()) {
         (void)close(folder);
-        return helio_fail(err, HELIO_FORBIDDEN, "'%s/bin' belongs to user %u, who could replace helio-shim",
-                          shared, (unsigned)status.st_uid);
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s/bin' belongs to user %u, who could replace helio-shim", shared,
+                          (unsigned)status.st_uid);
     }
     if (folder < 0 || fchmod(folder, 0755)) {
         helio_rc rc = helio_fail(err, HELIO_IO, "'%s/bin': %s", shared, strerror(errno));
@@ -112,15 +109,14 @@ static helio_rc check_site(const helio_slurm_t *self, helio_error_t *err)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t name = {0};
     int root = open(self->shared, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
-        return helio_fail(err, HELIO_IO, "cannot open the shared folder '%s': %s", self->shared,
-                          strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot open the shared folder '%s': %s", self->shared, strerror(errno));
     helio_rc rc = helio_status_file_read(root, "site", 64, &name, err);
     if (rc == HELIO_NOT_FOUND)
         rc = helio_status_file_claim(root, "site", self->site.name, err);
     else if (rc == HELIO_OK && !helio_text_equal(helio_buffer_view(&name), self->site.name))
         rc = helio_fail(err, HELIO_CONFLICT,
-                        "the shared folder '%s' is that of the site '%.*s': each site needs its own",
-                        self->shared, HELIO_TEXT_ARGS(helio_buffer_view(&name)));
+                        "the shared folder '%s' is that of the site '%.*s': each site needs its own", self->shared,
+                        HELIO_TEXT_ARGS(helio_buffer_view(&name)));
     (void)close(root);
     return rc;
 }

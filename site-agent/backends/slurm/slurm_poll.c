@@ -1,42 +1,47 @@
-/*  slurm_poll.c -- one squeue for all jobs, then what the cluster has to offer; slower where the controller
- * is slow.
+/*  slurm_poll.c -- one squeue for all jobs, then the capacity of the cluster; less often where the controller is slow.
  *
- *  A list counts when squeue says that it is whole: exit 0, nothing on standard error, not cut, every line
- * read. A controller that is down has been seen to give an empty list and exit 0: that is no list.
+ *  A list counts when squeue reports that it is complete: exit 0, nothing on standard error, not cut, every line read.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "federation/reason/detail.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum {
     BACK_OFF_MOST_MS = 60000,
-    SLOWNESS = 10, /* a command is asked for again after so many times what it took */
+    SLOWNESS = 10,        /* a command is repeated only after this many times its duration, ... */
+    SLOW_MOST_MS = 30000, /* ... or after this */
+    IDLE_AFTER = 5,       /* lists without a change and without attempts; each further one doubles the pause, ... */
+    IDLE_MOST_MS = 10000, /* ... up to this */
     CLUSTER_EVERY = 5,
     CLUSTER_FAILURES = 3,
-    SILENT_MS = 12000, /* from the first question that nobody answered; squeue itself gives up after 9 s */
-    CLUSTER_SILENT_MS = 30000, /* of figures of nodes */
+    SILENT_MS = 12000,         /* since the first query without an answer; squeue itself gives up after 9 s */
+    CLUSTER_SILENT_MS = 30000, /* for figures of nodes */
     LEFTOVERS_MOST = 64,
     SERIES_LEAST_MS = 60000,
     SERIES_MOST_MS = 600000,
     SERIES_HOURS = 48
 };
 
-/*  A list that may be believed. */
-static bool is_whole(const helio_command_result_t *result)
+/*  A slow controller is slow each time; one that restarts is slow once. */
+static int64_t pause_ms(const helio_slurm_t *self, int64_t took_ms, int64_t *last_ms)
 {
-#ifdef HELIO_MUTANT_silence_is_a_list
-    return result->spawned;
-#endif
-    return result->spawned && !result->timed_out && !result->truncated && result->exit_code == 0 &&
-           result->complaint.size == 0;
+    int64_t least = (int64_t)self->settings.poll_ms, steady_ms = took_ms < *last_ms ? took_ms : *last_ms;
+    int64_t pause = steady_ms * SLOWNESS < SLOW_MOST_MS ? steady_ms * SLOWNESS : SLOW_MOST_MS;
+    *last_ms = took_ms;
+    return pause > least ? pause : least;
 }
 
-static int64_t pause_ms(const helio_slurm_t *self, int64_t took_ms)
+/*  While nothing changes and no attempt is under way. */
+static int64_t idle_ms(const helio_slurm_t *self)
 {
-    int64_t least = (int64_t)self->settings.poll_ms;
-    return took_ms * SLOWNESS > least ? took_ms * SLOWNESS : least;
+    int64_t pause = (int64_t)self->settings.poll_ms;
+    for (uint32_t i = IDLE_AFTER; i < self->poll.unchanged && pause < IDLE_MOST_MS; i++)
+        pause *= 2;
+    bool capped = pause > IDLE_MOST_MS && (int64_t)self->settings.poll_ms < IDLE_MOST_MS;
+    return capped ? IDLE_MOST_MS : pause;
 }
 
 static int64_t back_off_ms(const helio_slurm_t *self, uint32_t failures)
@@ -67,7 +72,7 @@ static void find_ours(helio_slurm_poll_t *poll)
             poll->ours[poll->ours_count++] = &poll->jobs.items[i];
 }
 
-/*  A few a list, another few with the next one: each costs a look at the disk. */
+/*  A few for each list, and a few more with the next one: each costs a read of the disk. */
 static bool is_leftovers_turn(const helio_slurm_t *self, uint32_t index)
 {
     uint32_t turns = self->poll.ours_count / LEFTOVERS_MOST + 1;
@@ -108,14 +113,17 @@ static uint64_t hash_of(const helio_slurm_jobs_t *jobs)
     return hash;
 }
 
-static void want_cluster(helio_slurm_poll_t *poll, uint64_t hash)
+static void want_cluster(helio_slurm_t *self, uint64_t hash)
 {
-    bool all = poll->polls++ % CLUSTER_EVERY == 0 || poll->said_nothing_free;
-    if (all || hash != poll->hash)
+    helio_slurm_poll_t *poll = &self->poll;
+    bool idle = !self->count && poll->unchanged > IDLE_AFTER;
+    bool all = poll->polls++ % CLUSTER_EVERY == 0 || idle || poll->said_nothing_free;
+    poll->unchanged = hash == poll->hash ? poll->unchanged + 1 : 0;
+    if (hash != poll->hash)
         poll->cluster_wanted[HELIO_SLURM_ASK_NODES] = true;
     if (all)
-        poll->cluster_wanted[HELIO_SLURM_ASK_PARTITIONS] =
-            poll->cluster_wanted[HELIO_SLURM_ASK_RESERVATIONS] = true;
+        for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
+            poll->cluster_wanted[i] = true;
     poll->hash = hash;
 }
 
@@ -127,7 +135,7 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
     helio_arena_t *arena = helio_arena_new();
     poll->out = false;
     self->next_ms = 0;
-    if (!is_whole(result) ||
+    if (!helio_slurm_is_whole(result) ||
         helio_slurm_read_jobs(helio_arena_text(arena, result->out), arena, &jobs, NULL)) {
         helio_arena_destroy(&arena);
         poll->due_ms = self->now_boot_ms + back_off_ms(self, ++poll->failures);
@@ -139,9 +147,10 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
     poll->heard = poll->asked;
     poll->failures = 0;
     poll->unanswered_ms = 0;
-    poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms);
-    want_cluster(poll, hash_of(&jobs));
+    want_cluster(self, hash_of(&jobs));
     tell_attempts(self);
+    poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms, &poll->took_ms);
+    poll->idle_due_ms = self->now_boot_ms + idle_ms(self);
 }
 
 static void ask_jobs(helio_slurm_t *self)
@@ -168,6 +177,8 @@ static helio_rc read_cluster(helio_slurm_poll_t *poll, helio_text_t text, helio_
     switch (poll->cluster_asked) {
     case HELIO_SLURM_ASK_NODES:
         return helio_slurm_read_nodes(text, arena, &poll->nodes, NULL);
+    case HELIO_SLURM_ASK_QOS:
+        return helio_slurm_read_qos(text, arena, &poll->qos, NULL);
     case HELIO_SLURM_ASK_PARTITIONS:
         return helio_slurm_read_partitions(text, arena, &poll->partitions, NULL);
     case HELIO_SLURM_ASK_RESERVATIONS:
@@ -185,11 +196,15 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
     helio_slurm_asked_t asked = poll->cluster_asked;
     helio_arena_t *arena = helio_arena_new();
     poll->cluster_out = false;
-    poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, 0);
+    poll->cluster_due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
     self->next_ms = 0;
-    if (!is_whole(result) || read_cluster(poll, helio_arena_text(arena, result->out), arena)) {
+    if (!helio_slurm_is_whole(result) || read_cluster(poll, helio_arena_text(arena, result->out), arena)) {
         helio_arena_destroy(&arena); /* still wanted */
-        poll->cluster_failures++;
+        poll->cluster_failures += asked != HELIO_SLURM_ASK_QOS;
+        if (asked == HELIO_SLURM_ASK_QOS) {
+            poll->cluster_wanted[asked] = false; /* not every cluster tells; the others are asked at once */
+            poll->cluster_due_ms = 0;
+        }
         return;
     }
     poll->cluster_failures = 0;
@@ -198,10 +213,10 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
     bool more = false;
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
         more = more || poll->cluster_wanted[i];
-    if (more) /* the rest of one round comes at once */
+    if (more) /* the rest of one round follows at once */
         poll->cluster_due_ms = 0;
     else
-        poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, result->took_ms);
+        poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, result->took_ms, &poll->cluster_took_ms);
     if (asked == HELIO_SLURM_ASK_NODES) {
         poll->nodes_after = poll->nodes_asked_after;
         poll->capacity_due = true;
@@ -211,6 +226,7 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
 static void ask_cluster(helio_slurm_t *self)
 {
     static const char *const what[HELIO_SLURM_ASK_COUNT] = {
+        [HELIO_SLURM_ASK_QOS] = "assoc_mgr",
         [HELIO_SLURM_ASK_PARTITIONS] = "partition",
         [HELIO_SLURM_ASK_RESERVATIONS] = "reservation",
         [HELIO_SLURM_ASK_NODES] = "node",
@@ -219,7 +235,14 @@ static void ask_cluster(helio_slurm_t *self)
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++) {
         if (!poll->cluster_wanted[i])
             continue;
-        const char *argv[] = {"scontrol", "--all", "--details", "--oneliner", "show", what[i], NULL};
+        const char *argv[] = {"scontrol",
+                              "--all",
+                              "--details",
+                              "--oneliner",
+                              "show",
+                              what[i],
+                              i == HELIO_SLURM_ASK_QOS ? "flags=qos" : NULL,
+                              NULL};
         poll->cluster_asked = (helio_slurm_asked_t)i;
         poll->nodes_asked_after = poll->heard;
         poll->cluster_out = helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, true, on_cluster, poll);
@@ -229,9 +252,9 @@ static void ask_cluster(helio_slurm_t *self)
     }
 }
 
-/* ---- what is said of it -------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------------------------ */
 
-/*  Handed in, and not among what the nodes' figures show as in use. */
+/*  Submitted, and not contained in what the nodes' figures show as in use. */
 static bool is_waiting(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_poll_t *poll = &attempt->backend->poll;
@@ -260,9 +283,8 @@ static void say_series(helio_slurm_t *self, const helio_slurm_view_t *view, heli
     self->sink.on_series(self->sink.arg, &all);
 }
 
-/*  The oldest first, as Slurm will take them. */
-static const helio_slurm_waiting_t *waiting_of(const helio_slurm_t *self, helio_arena_t *arena,
-                                               uint32_t *ret_count)
+/*  The oldest first, as Slurm will start them. */
+static const helio_slurm_waiting_t *waiting_of(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count)
 {
     helio_slurm_waiting_t *all = helio_arena_alloc(arena, self->count + 1, sizeof *all);
     uint32_t at = self->count; /* the list has the newest first */
@@ -277,7 +299,7 @@ static const helio_slurm_waiting_t *waiting_of(const helio_slurm_t *self, helio_
     return all + at;
 }
 
-/*  Once when the controller falls silent, and once when it is back. */
+/*  Logs once when the controller stops answering, and once when it answers again. */
 static void say_silence(helio_slurm_t *self, bool silent)
 {
     helio_slurm_poll_t *poll = &self->poll;
@@ -316,7 +338,7 @@ static void say_capacity(helio_slurm_t *self)
     helio_arena_destroy(&arena);
 }
 
-/*  Nobody can say what is free: nothing, as far as anybody may count on it. */
+/*  The free capacity is unknown, so none is offered. */
 static void say_nothing_free(helio_slurm_t *self)
 {
     helio_arena_t *arena = helio_arena_new();
@@ -327,18 +349,19 @@ static void say_nothing_free(helio_slurm_t *self)
         const helio_pool_t *pool = &self->site.pools.items[i];
         helio_pool_capacity_t *one = &capacity.pools.items[i];
         one->pool = pool->name;
+        one->withheld = HELIO_DETAIL_WITHHELD_SCHEDULER;
         one->free_nodes.count = pool->gpus_per_node + 1;
         one->free_nodes.items = helio_arena_alloc(arena, one->free_nodes.count, sizeof(uint32_t));
     }
     say_silence(self, true);
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
-        self->poll.cluster[i].have = false; /* what is old by now is not offered when it answers again */
+        self->poll.cluster[i].have = false; /* old figures are not offered when it answers again */
     if (self->sink.on_capacity)
         self->sink.on_capacity(self->sink.arg, &capacity);
     helio_arena_destroy(&arena);
 }
 
-/*  squeue alone is not enough: figures of nodes that nobody renews would be offered for ever. */
+/*  squeue alone is not enough: figures of nodes that are not renewed would be offered for ever. */
 static bool is_silent(const helio_slurm_t *self)
 {
     const helio_slurm_poll_t *poll = &self->poll;
@@ -352,7 +375,7 @@ static void serve_capacity(helio_slurm_t *self)
     helio_slurm_poll_t *poll = &self->poll;
     bool known = true;
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
-        known = known && poll->cluster[i].have;
+        known = known && (poll->cluster[i].have || i == HELIO_SLURM_ASK_QOS);
     if (is_silent(self)) {
         if (poll->capacity_due || !poll->said_nothing_free) {
             poll->capacity_due = false;
@@ -364,12 +387,18 @@ static void serve_capacity(helio_slurm_t *self)
     }
 }
 
-/* ---- the loop's side ----------------------------------------------------------------------------------- */
+/* ---- called by the loop ------------------------------------------------------------------------------------- */
+
+static int64_t jobs_due_ms(const helio_slurm_t *self)
+{
+    const helio_slurm_poll_t *poll = &self->poll;
+    return self->count || poll->idle_due_ms < poll->due_ms ? poll->due_ms : poll->idle_due_ms;
+}
 
 void helio_slurm_poll_serve(helio_slurm_t *self)
 {
     helio_slurm_poll_t *poll = &self->poll;
-    if (!poll->out && self->now_boot_ms >= poll->due_ms)
+    if (!poll->out && self->now_boot_ms >= jobs_due_ms(self))
         ask_jobs(self);
     if (!poll->cluster_out && self->now_boot_ms >= poll->cluster_due_ms)
         ask_cluster(self);
@@ -379,7 +408,7 @@ void helio_slurm_poll_serve(helio_slurm_t *self)
 int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self)
 {
     const helio_slurm_poll_t *poll = &self->poll;
-    int64_t next = poll->out ? INT64_MAX : poll->due_ms;
+    int64_t next = poll->out ? INT64_MAX : jobs_due_ms(self);
     bool wanted = false;
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
         wanted = wanted || poll->cluster_wanted[i];

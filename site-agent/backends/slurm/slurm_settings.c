@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 #define AT(member) .offset = offsetof(helio_slurm_settings_t, member)
 #define POOL(member) .offset = offsetof(helio_slurm_pool_t, member)
@@ -106,9 +106,10 @@ static const helio_spec_field_t fields[] = {
      .most = 2592000000,
      .fallback = "10m",
      .example = "10m",
-     .doc = "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
-            "drained or down, the partition closed) or while it is held. Then the agent withdraws it, unless it has "
-            "started, and the broker places it again. `0s`: never."},
+     .doc =
+         "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
+         "drained or down, the partition closed), while a limit of its account or QOS is reached, or while it is held. Then the agent withdraws it, unless it has "
+         "started, and the broker places it again. `0s`: never."},
     {.key = "prolog",
      .kind = HELIO_SPEC_DURATION,
      AT(prolog_ms),
@@ -124,8 +125,7 @@ static const helio_spec_field_t fields[] = {
      .most = 3600000,
      .fallback = "5s",
      .example = "5s",
-     .doc =
-         "By how much the clocks of nodes may differ from this host's; leases are shortened by that much."},
+     .doc = "By how much the clocks of nodes may differ from this host's; leases are shortened by that much."},
     {.key = "pools",
      .kind = HELIO_SPEC_LIST,
      AT(pools),
@@ -148,11 +148,9 @@ static const helio_spec_field_t fields[] = {
      .example = "/usr/libexec/heliostat/helio-shim",
      .doc = "helio-shim on the nodes. Default: a copy that the agent puts into `shared`."},
 };
-const helio_spec_table_t helio_slurm_settings_table =
-    HELIO_SPEC_TABLE("slurm", helio_slurm_settings_t, fields, NULL);
+const helio_spec_table_t helio_slurm_settings_table = HELIO_SPEC_TABLE("slurm", helio_slurm_settings_t, fields, NULL);
 
-void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t *arena,
-                               helio_slurm_settings_t *ret)
+void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t *arena, helio_slurm_settings_t *ret)
 {
     *ret = *from;
     ret->shared = helio_arena_text(arena, from->shared);
@@ -177,8 +175,8 @@ static helio_text_t lower(helio_arena_t *arena, helio_text_t text)
     return (helio_text_t){copy, text.size};
 }
 
-void helio_slurm_pool_of(const helio_slurm_settings_t *settings, const helio_site_profile_t *site,
-                         helio_text_t pool, helio_arena_t *arena, helio_slurm_pool_t *ret_pool)
+void helio_slurm_pool_of(const helio_slurm_settings_t *settings, const helio_site_profile_t *site, helio_text_t pool,
+                         helio_arena_t *arena, helio_slurm_pool_t *ret_pool)
 {
     helio_slurm_pool_t found = {.pool = pool};
     for (uint32_t i = 0; i < settings->pools.count; i++)
@@ -190,8 +188,8 @@ void helio_slurm_pool_of(const helio_slurm_settings_t *settings, const helio_sit
     *ret_pool = found;
 }
 
-/*  Made from nothing: a SBATCH_… or SQUEUE_… of whoever started the agent would change what every command
- * does. */
+/*  Made from nothing: a SBATCH_… or SQUEUE_… variable of the agent's environment would change what every command
+ *  does. */
 void helio_slurm_environment(const helio_slurm_settings_t *settings, helio_arena_t *arena,
                              helio_commands_options_t *ret_options)
 {

@@ -1,17 +1,17 @@
-/*  slurm_site.c -- what a site file leaves out, from the cluster itself, before the agent begins. */
+/*  slurm_site.c -- fills in what a site file leaves out, from the cluster itself, before the agent starts. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/capacity_inner.h"
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/capacity_internal.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 typedef struct cluster {
     helio_slurm_nodes_t nodes;
     helio_slurm_partitions_t partitions;
 } cluster_t;
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------------ */
 
 static helio_rc ask(const helio_slurm_settings_t *settings, const char *what, helio_arena_t *arena,
                     helio_text_t *ret_text, helio_error_t *err)
@@ -36,8 +36,8 @@ static helio_rc ask(const helio_slurm_settings_t *settings, const char *what, he
     return HELIO_OK;
 }
 
-static helio_rc ask_cluster(const helio_slurm_settings_t *settings, helio_arena_t *arena,
-                            cluster_t *ret_cluster, helio_error_t *err)
+static helio_rc ask_cluster(const helio_slurm_settings_t *settings, helio_arena_t *arena, cluster_t *ret_cluster,
+                            helio_error_t *err)
 {
     helio_text_t text;
     helio_rc rc = ask(settings, "node", arena, &text, err);
@@ -65,8 +65,7 @@ helio_rc helio_slurm_read_prologs(helio_text_t config, bool *ret_some)
 {
     if (!config.size || !memmem(config.data, config.size, "\nProlog  ", 9))
         return HELIO_INVALID;
-    *ret_some =
-        is_set(config, "Prolog") || is_set(config, "PrologSlurmctld") || is_set(config, "ResumeProgram");
+    *ret_some = is_set(config, "Prolog") || is_set(config, "PrologSlurmctld") || is_set(config, "ResumeProgram");
     return HELIO_OK;
 }
 
@@ -82,8 +81,7 @@ helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *settings, helio_a
 static bool is_complete(const helio_site_profile_t *site)
 {
     for (uint32_t i = 0; i < site->pools.count; i++)
-        if (!site->pools.items[i].nodes ||
-            (site->pools.items[i].gpu.size && !site->pools.items[i].gpus_per_node))
+        if (!site->pools.items[i].nodes || (site->pools.items[i].gpu.size && !site->pools.items[i].gpus_per_node))
             return false;
     return site->pools.count > 0;
 }
@@ -100,12 +98,12 @@ static bool has_partition(const cluster_t *cluster, helio_text_t name)
 typedef struct sums {
     uint32_t gpus, cpus;
     uint64_t memory_bytes;
-    helio_text_t type; /* as the cluster spells it; "" = it has none */
+    helio_text_t type; /* in the cluster's spelling; "" = it has none */
     bool mixed;        /* several */
 } sums_t;
 
-/*  A job may come to any of the nodes: it can count on what the smallest has; of GPUs the pool has as many a
- * node as its largest. */
+/*  A job can get any of the nodes, so it can count on what the smallest has. The pool's GPUs per node are those of its
+ *  largest node. */
 static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_members_t *members)
 {
     sums_t sums = {.cpus = UINT32_MAX, .memory_bytes = UINT64_MAX};
@@ -128,25 +126,22 @@ static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_mem
     return sums;
 }
 
-static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_t *members,
-                            const sums_t *sums, helio_error_t *err)
+static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_t *members, const sums_t *sums,
+                            helio_error_t *err)
 {
     if (pool->nodes > members->count)
-        return helio_fail(err, HELIO_INVALID,
-                          "pool '%.*s' says %u nodes, but the cluster has %u of them in partition '%.*s'",
-                          HELIO_TEXT_ARGS(pool->name), pool->nodes, members->count,
-                          HELIO_TEXT_ARGS(members->partition));
-    if (pool->gpus_per_node > sums->gpus)
         return helio_fail(
-            err, HELIO_INVALID,
-            "pool '%.*s' says %u GPUs a node, but the nodes of partition '%.*s' have at most %u of them",
-            HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, HELIO_TEXT_ARGS(members->partition),
-            sums->gpus);
+            err, HELIO_INVALID, "pool '%.*s' says %u nodes, but the cluster has %u of them in partition '%.*s'",
+            HELIO_TEXT_ARGS(pool->name), pool->nodes, members->count, HELIO_TEXT_ARGS(members->partition));
+    if (pool->gpus_per_node > sums->gpus)
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s' says %u GPUs a node, but the nodes of partition '%.*s' have at most %u of them",
+                          HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, HELIO_TEXT_ARGS(members->partition),
+                          sums->gpus);
     return HELIO_OK;
 }
 
-static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, const sums_t *sums,
-                     helio_arena_t *arena)
+static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, const sums_t *sums, helio_arena_t *arena)
 {
     if (!pool->nodes)
         pool->nodes = members->count;
@@ -155,19 +150,18 @@ static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, c
     if (sums->gpus && !pool->gpu.size)
         pool->gpu = sums->type.size && !sums->mixed ? helio_arena_text(arena, sums->type) : HELIO_TEXT("GPU");
     if (!pool->gpus_per_node && pool->gpu.size)
-        pool->gpus_per_node =
-            sums->gpus < HELIO_JOB_GPUS_PER_NODE_MAX ? sums->gpus : HELIO_JOB_GPUS_PER_NODE_MAX;
+        pool->gpus_per_node = sums->gpus < HELIO_JOB_GPUS_PER_NODE_MAX ? sums->gpus : HELIO_JOB_GPUS_PER_NODE_MAX;
     if (!pool->cpus_per_node)
         pool->cpus_per_node = sums->cpus < 4096 ? sums->cpus : 4096;
     if (!pool->memory_bytes_per_node)
         pool->memory_bytes_per_node = sums->memory_bytes;
 }
 
-/*  So that sbatch is asked in the cluster's own spelling. */
+/*  So that sbatch gets the cluster's own spelling. */
 static void keep_mapping(helio_slurm_settings_t *settings, const helio_pool_t *pool,
                          const helio_slurm_members_t *members, const sums_t *sums, helio_arena_t *arena)
 {
-    bool any = !sums->type.size || sums->mixed;
+    bool any = helio_slurm_has_gpus(members) && (!sums->type.size || sums->mixed);
     helio_slurm_pool_t mapping = {.pool = pool->name,
                                   .partition = helio_arena_text(arena, members->partition),
                                   .gres = any ? HELIO_TEXT("*") : helio_arena_text(arena, sums->type)};
@@ -180,32 +174,34 @@ static void keep_mapping(helio_slurm_settings_t *settings, const helio_pool_t *p
 }
 
 static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t *cluster, helio_pool_t *pool,
-                          uint32_t index, helio_slurm_settings_t *settings, helio_arena_t *arena,
-                          helio_error_t *err)
+                          uint32_t index, helio_slurm_settings_t *settings, helio_arena_t *arena, helio_error_t *err)
 {
     helio_slurm_members_t members;
     helio_slurm_members(picture, index, &members);
     if (!has_partition(cluster, members.partition))
-        return helio_fail(
-            err, HELIO_INVALID,
-            "pool '%.*s': the cluster has no partition '%.*s'; say which one under agent.slurm.pools",
-            HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition));
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s': the cluster has no partition '%.*s'; say which one under agent.slurm.pools",
+                          HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition));
     if (!members.count)
-        return helio_fail(
-            err, HELIO_INVALID,
-            "pool '%.*s': no node of partition '%.*s' has GPUs of the type '%.*s'; say `gres` under "
-            "agent.slurm.pools",
-            HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition), HELIO_TEXT_ARGS(members.gres));
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s': no node of partition '%.*s' has GPUs of the type '%.*s'; say `gres` under "
+                          "agent.slurm.pools",
+                          HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition),
+                          HELIO_TEXT_ARGS(members.gres));
     sums_t sums = sum_up(picture, &members);
     helio_rc rc = contradicts(pool, &members, &sums, err);
     if (rc)
         return rc;
     complete(pool, &members, &sums, arena);
+    helio_slurm_pool_options_t options;
+    helio_slurm_pool_options(picture, &members, arena, &options);
+    pool->options.items = options.items;
+    pool->options.count = options.count;
     keep_mapping(settings, pool, &members, &sums, arena);
     return HELIO_OK;
 }
 
-/* ---- pools that nobody named --------------------------------------------------------------------------- */
+/* ---- pools that the file does not name ---------------------------------------------------------------------- */
 
 static helio_text_t upper(helio_arena_t *arena, helio_text_t text)
 {
@@ -232,12 +228,11 @@ static void add_pool(helio_site_profile_t *site, helio_slurm_settings_t *setting
         name = helio_arena_printf(arena, "%.*s-%.*s", HELIO_TEXT_ARGS(partition), HELIO_TEXT_ARGS(type));
     if (name.size > 32 || is_named(site, name) || site->pools.count == HELIO_SITE_POOLS_MAX)
         return;
-    site->pools.items[site->pools.count++] =
-        (helio_pool_t){.name = helio_arena_text(arena, name),
-                       .gpu = type.size && type.size <= 32 ? upper(arena, type)
-                              : gpus                       ? HELIO_TEXT("GPU")
-                                                           : (helio_text_t){0},
-                       .owned = true};
+    site->pools.items[site->pools.count++] = (helio_pool_t){.name = helio_arena_text(arena, name),
+                                                            .gpu = type.size && type.size <= 32 ? upper(arena, type)
+                                                                   : gpus                       ? HELIO_TEXT("GPU")
+                                                                                                : (helio_text_t){0},
+                                                            .owned = true};
     settings->pools.items[settings->pools.count++] =
         (helio_slurm_pool_t){.pool = site->pools.items[site->pools.count - 1].name,
                              .partition = helio_arena_text(arena, partition),
@@ -246,8 +241,8 @@ static void add_pool(helio_site_profile_t *site, helio_slurm_settings_t *setting
                                                : (helio_text_t){0}};
 }
 
-/*  In the default partition, or in no partition that came before this one: partitions often share nodes, and
- * what is offered twice is promised twice. */
+/*  In the default partition, or in no partition that came before this one: partitions often share nodes, and what is
+ *  offered twice is promised twice. */
 static bool is_new(const cluster_t *cluster, const helio_slurm_node_t *node, uint32_t partition)
 {
     if (cluster->partitions.items[partition].is_default)
@@ -288,7 +283,7 @@ static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settin
         add_pool(site, settings, name, NULL, arena);
 }
 
-/* ---- the door ------------------------------------------------------------------------------------------ */
+/* ---- entry -------------------------------------------------------------------------------------------------- */
 
 static void make_room(helio_site_profile_t *site, helio_slurm_settings_t *settings, helio_arena_t *arena)
 {
@@ -303,21 +298,20 @@ static void make_room(helio_site_profile_t *site, helio_slurm_settings_t *settin
     settings->pools.items = mappings;
 }
 
-/*  A line for a pool that there is not would have no effect, and nobody would know. */
+/*  A line for a pool that does not exist would silently have no effect. */
 static helio_rc check_names(const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
                             helio_error_t *err)
 {
     for (uint32_t i = 0; site->pools.count && i < settings->pools.count; i++)
         if (!is_named(site, settings->pools.items[i].pool))
-            return helio_fail(err, HELIO_INVALID,
-                              "agent.slurm.pools: the site file has no pool '%.*s' (its first is '%.*s')",
-                              HELIO_TEXT_ARGS(settings->pools.items[i].pool),
-                              HELIO_TEXT_ARGS(site->pools.items[0].name));
+            return helio_fail(
+                err, HELIO_INVALID, "agent.slurm.pools: the site file has no pool '%.*s' (its first is '%.*s')",
+                HELIO_TEXT_ARGS(settings->pools.items[i].pool), HELIO_TEXT_ARGS(site->pools.items[0].name));
     return HELIO_OK;
 }
 
-helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_t *settings,
-                               helio_arena_t *arena, helio_error_t *err)
+helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_t *settings, helio_arena_t *arena,
+                               helio_error_t *err)
 {
     cluster_t cluster = {0};
     helio_error_t why = {0};
@@ -326,13 +320,12 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
         return rc;
     rc = ask_cluster(settings, arena, &cluster, &why);
     if (rc && is_complete(site))
-        return HELIO_OK; /* the file alone will do, until the controller answers */
+        return HELIO_OK; /* the file alone suffices until the controller answers */
     if (rc)
-        return helio_fail(
-            err, HELIO_UNAVAILABLE,
-            "the cluster cannot be asked what it has (say nodes and gpus_per_node of each pool to begin "
-            "without it): %.300s",
-            why.text);
+        return helio_fail(err, HELIO_UNAVAILABLE,
+                          "the cluster cannot be asked what it has (say nodes and gpus_per_node of each pool to begin "
+                          "without it): %.300s",
+                          why.text);
     helio_site_profile_t mine = *site;
     helio_slurm_settings_t mapped = *settings;
     make_room(&mine, &mapped, arena);

@@ -1,4 +1,4 @@
-/*  slurm_status_files.c -- what the status files in its folder say of one attempt: claimed, alive, started, done. */
+/*  slurm_status_files.c -- reads the status files of one attempt: claimed, alive, started, done. */
 #include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { BEAT_SILENT_MS = 30000 };
 
-/*  The folder is the job's user's, and so is what it says: a number is a number, or it is not taken. */
+/*  The folder and its contents are the job's user's: a value is used only if it is a number. */
 static bool is_id(const char *text)
 {
     size_t size = strspn(text, "0123456789+_");
@@ -27,8 +27,8 @@ static bool is_listed_as(helio_slurm_attempt_t *attempt, const char *id)
     return false;
 }
 
-/*  It says which of Slurm's jobs runs it: one that Slurm has told us of under our name, if it has told of any.
- * Whoever else claimed it, nothing more can be run through the folder. */
+/*  The claim names the Slurm job that runs it: it must be one that Slurm listed under the attempt's name, if it listed
+ *  any. Whoever else claimed it, nothing more can be run through the folder. */
 static void take_claimant(helio_slurm_attempt_t *attempt, const char *id)
 {
     bool known = attempt->id[0] != '\0';
@@ -47,7 +47,7 @@ static void read_claim(helio_slurm_attempt_t *attempt, int folder)
         attempt->closed = true;
         return;
     }
-    attempt->claimed = true; /* also when it is damaged: somebody has it */
+    attempt->claimed = true; /* also when it is damaged: it is claimed */
     take_claimant(attempt, rc == HELIO_OK ? claim.scheduler_id : "");
 }
 
@@ -55,8 +55,8 @@ static void read_started(helio_slurm_attempt_t *attempt, int folder)
 {
     helio_started_t *started = helio_new(1, sizeof *started);
     if (helio_folder_started(folder, started, NULL) == HELIO_OK)
-        attempt->started_wall_ms = helio_slurm_begun_wall_ms(
-            attempt, started->wall_ms ? started->wall_ms : attempt->backend->now_wall_ms);
+        attempt->started_wall_ms =
+            helio_slurm_begun_wall_ms(attempt, started->wall_ms ? started->wall_ms : attempt->backend->now_wall_ms);
     free(started);
 }
 
@@ -71,8 +71,7 @@ static void note_beat(helio_slurm_attempt_t *attempt, int folder)
 
 bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt)
 {
-    return attempt->claimed && attempt->beat_ms &&
-           attempt->backend->now_boot_ms - attempt->beat_ms < BEAT_SILENT_MS;
+    return attempt->claimed && attempt->beat_ms && attempt->backend->now_boot_ms - attempt->beat_ms < BEAT_SILENT_MS;
 }
 
 static void end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, const helio_progress_t *progress)
@@ -90,13 +89,13 @@ static void end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done
         return;
     }
     bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || done->cause == HELIO_CAUSE_LEASE_EXPIRED;
-    /* Slurm kills process by process, and helio-shim may outlive its ranks by long enough to tell of it. */
+    /* Slurm kills process by process, and helio-shim may outlive its ranks long enough to report it. */
     bool signalled = !done->stopped && (done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM);
     if ((!done->stopped && !signalled) || done->limit_reached || asked) {
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, done->cause, "%s", done->explanation);
         return;
     }
-    /* Told to stop, but not by us: whoever did it at the site, Slurm knows. */
+    /* Told to stop, but not by this agent: Slurm knows who did it at the site. */
     if (attempt->phase != HELIO_SLURM_AT_LEAVING)
         helio_slurm_leave(attempt);
     attempt->leaving.done_read = true;
@@ -134,7 +133,8 @@ bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
 {
     int folder = -1;
     helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL);
-    attempt->locked = rc == HELIO_FORBIDDEN;
+    attempt->locked =
+        rc == HELIO_FORBIDDEN || (!rc && folder < 0 && attempt->marked && attempt->phase > HELIO_SLURM_AT_UNSURE);
     *ret_folder = folder >= 0 || attempt->locked;
     if (rc)
         return attempt->locked;
@@ -154,7 +154,7 @@ helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err)
     helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, err);
     if (rc)
         return rc;
-    if (folder < 0) { /* no shim can run what is not there */
+    if (folder < 0) { /* no shim can run what does not exist */
         attempt->closed = true;
         return HELIO_OK;
     }

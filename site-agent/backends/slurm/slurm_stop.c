@@ -1,29 +1,29 @@
-/*  slurm_stop.c -- stopping an attempt, and tidying what Slurm still holds of one that is over.
+/*  slurm_stop.c -- stopping an attempt, and cancelling what Slurm still holds of one that is over.
  *
- *  One that no shim has claimed is stopped by closing its folder, whatever the controller does: it is over
- * from then on, and cancelling its job is tidiness. One that has is told by a signal to its shim, again until
- * scancel could say it; and when that does not end it in time, by Slurm's own cancelling. scancel is given
- * the name beside the number, since a controller that lost its memory gives numbers again.
+ *  An attempt that no shim has claimed is stopped by closing its folder, whatever the controller does: it is over from
+ *  then on, and cancelling its job is only tidying. A claimed attempt is told by a signal to its shim, repeated until
+ *  scancel could deliver it, and, if that does not end it in time, by Slurm's own cancelling. scancel gets the name
+ *  beside the number, since a controller that lost its memory gives numbers again.
  */
 #include <stdio.h>
 
 #include <unistd.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum {
     AGAIN_MS = 2000,
     AGAIN_SLOW_MS = 10000,
-    GRACE_MORE_MS = 60000, /* after the job's grace, for the shim to end it all */
+    GRACE_MORE_MS = 60000, /* after the job's grace, for the shim to end everything */
     KILL_MORE_MS = 30000,
     GONE_STUCK_MS = 15000,
     GONE_UNSURE_MS = 120000,
     GONE_MOST_MS = 3600000
 };
 
-/* ---- telling the shim ---------------------------------------------------------------------------------- */
+/* ---- signals to the shim ------------------------------------------------------------------------------------ */
 
-/*  scancel exits with 0 also for what it did not find; then the lists will tell. */
+/*  scancel also exits with 0 when it found nothing; then the lists will tell. */
 static bool was_said(const helio_command_result_t *result)
 {
     if (!result->spawned || result->timed_out)
@@ -40,7 +40,7 @@ static void on_signalled(void *arg, const helio_command_result_t *result)
     helio_slurm_t *self = attempt->backend;
     attempt->stop_out = false;
     self->next_ms = 0;
-    if (attempt->stop_again) { /* a harder stop was asked for meanwhile */
+    if (attempt->stop_again) { /* a harder stop was requested meanwhile */
         attempt->stop_again = false;
         attempt->stop_due_ms = 0;
     } else if (!was_said(result)) {
@@ -48,8 +48,7 @@ static void on_signalled(void *arg, const helio_command_result_t *result)
             self->now_boot_ms + (self->now_boot_ms - attempt->stop_ms < 60000 ? AGAIN_MS : AGAIN_SLOW_MS);
     } else {
         bool kill = attempt->stop_mode == HELIO_STOP_MODE_KILL || attempt->stop_sent;
-        attempt->stop_due_ms =
-            self->now_boot_ms + (kill ? KILL_MORE_MS : (int64_t)attempt->grace_ms + GRACE_MORE_MS);
+        attempt->stop_due_ms = self->now_boot_ms + (kill ? KILL_MORE_MS : (int64_t)attempt->grace_ms + GRACE_MORE_MS);
         attempt->stop_sent = true;
     }
 }
@@ -60,14 +59,14 @@ static void send_stop(helio_slurm_attempt_t *attempt)
     if (!attempt->id[0] || attempt->stop_out || self->now_boot_ms < attempt->stop_due_ms)
         return;
     bool sent;
-    /* Slurm passes no signal to a suspended job; its own cancelling wakes it. */
+    /* Slurm passes no signal to a suspended job; its own cancelling resumes it. */
     bool suspended = attempt->seen.live && attempt->seen.state == HELIO_SLURM_SUSPENDED;
-    if (attempt->stop_sent || suspended) /* it had its time */
+    if (attempt->stop_sent || suspended) /* its grace is over */
         sent = helio_slurm_scancel(attempt, NULL, NULL, attempt->id, on_signalled);
     else
         sent = helio_slurm_scancel(attempt, "--batch",
-                       attempt->stop_mode == HELIO_STOP_MODE_KILL ? "--signal=USR2" : "--signal=TERM",
-                       attempt->id, on_signalled);
+                                   attempt->stop_mode == HELIO_STOP_MODE_KILL ? "--signal=USR2" : "--signal=TERM",
+                                   attempt->id, on_signalled);
     attempt->stop_out = sent;
     if (!sent)
         attempt->stop_due_ms = self->now_boot_ms + AGAIN_MS;
@@ -91,8 +90,8 @@ static bool close_and_end(helio_slurm_attempt_t *attempt)
     return false;
 }
 
-/*  Without a folder it was never handed in: over, if it was to be started; else the look-up goes on, to say
- * ABSENT. */
+/*  Without a folder it was never submitted. It is over if it was to be started; otherwise the look-up goes on, to
+ *  report ABSENT. */
 static void stop_looking(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -109,7 +108,7 @@ static void stop_looking(helio_slurm_attempt_t *attempt)
         attempt->stop_due_ms = INT64_MAX;
 }
 
-/*  The shim hears it also while the controller is away, or knows the job by another name. */
+/*  The file also reaches the shim while the controller is away, or knows the job by another name. */
 static void mark_stop(helio_slurm_attempt_t *attempt)
 {
     int folder = -1;
@@ -146,13 +145,10 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     int64_t for_ms = self->now_boot_ms - attempt->gone_ms;
-    const helio_slurm_seen_t *held = attempt->seen.live    ? &attempt->seen
-                                     : attempt->other.live ? &attempt->other
-                                                           : NULL;
+    const helio_slurm_seen_t *held = attempt->seen.live ? &attempt->seen : attempt->other.live ? &attempt->other : NULL;
     if (!held) {
-        /* An sbatch without an answer may still have left a request with the controller. */
-        bool unsure =
-            attempt->sbatch_out || (attempt->first_ms && !attempt->id[0] && for_ms < GONE_UNSURE_MS);
+        /* An sbatch that has not returned can still have left a request with the controller. */
+        bool unsure = attempt->sbatch_out || (attempt->first_ms && !attempt->id[0] && for_ms < GONE_UNSURE_MS);
         if (!unsure)
             helio_slurm_remove(attempt);
     } else if (held->state == HELIO_SLURM_PENDING) {
@@ -160,7 +156,7 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
     } else if (for_ms >= GONE_MOST_MS) {
         helio_slurm_remove(attempt);
     } else if (for_ms >= GONE_STUCK_MS && !attempt->cancel_out) {
-        /* Nobody pays for what runs by now: no KillWait, which the plain form grants. */
+        /* Nothing that runs now is charged: no KillWait, which the plain form grants. */
         if (attempt->gone_killed)
             helio_slurm_cancel_held(attempt, held->id);
         else

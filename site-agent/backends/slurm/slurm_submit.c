@@ -1,23 +1,22 @@
-/*  slurm_submit.c -- handing an attempt in: the folder first, then sbatch; and what its answer means.
+/*  slurm_submit.c -- submitting an attempt: the folder first, then sbatch; and what its result means.
  *
- *  sbatch may be killed, may time out, or may be told nothing by a controller that takes the job all the
- * same. So only its number is believed, and a refusal that Slurm itself spells out. After anything else the
- * queue is asked; and whatever sbatch did, the folder lets one shim through at most.
+ *  sbatch can be killed, can time out, or can get no reply from a controller that accepts the job all the same. So only
+ *  its number counts, and a refusal that Slurm itself spells out. After anything else the queue is checked; and
+ *  whatever sbatch did, the folder admits one shim at most.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { AGAIN_MS = 2000, AGAIN_MOST_MS = 60000, AHEAD_MOST = 12, AHEAD_MS = 100 };
 
-/*  "sbatch: error: Batch job submission failed: Invalid partition name specified" -> from "Invalid" on; the
- * last line that says something. */
+/*  "sbatch: error: Batch job submission failed: Invalid partition name specified" -> from "Invalid" on; of the last
+ *  line with a message. */
 static void keep_complaint(helio_slurm_attempt_t *attempt, helio_text_t complaint)
 {
-    while (complaint.size &&
-           (complaint.data[complaint.size - 1] == '\n' || complaint.data[complaint.size - 1] == ' '))
+    while (complaint.size && (complaint.data[complaint.size - 1] == '\n' || complaint.data[complaint.size - 1] == ' '))
         complaint.size--;
     for (uint32_t i = complaint.size; i > 0; i--)
         if (complaint.data[i - 1] == '\n') {
@@ -45,7 +44,7 @@ static void wait_and_see(helio_slurm_attempt_t *attempt)
     attempt->again_ms = self->now_boot_ms + (pause_ms < AGAIN_MOST_MS ? pause_ms : AGAIN_MOST_MS);
 }
 
-/*  Closes the folder and says why nothing of it ran; if a shim was faster, it did run. */
+/*  Closes the folder and reports why nothing of it ran. If a shim was faster, it did run. */
 static void fail(helio_slurm_attempt_t *attempt, helio_cause_t cause)
 {
     helio_error_t err = {0};
@@ -56,10 +55,10 @@ static void fail(helio_slurm_attempt_t *attempt, helio_cause_t cause)
     else if (rc == HELIO_CONFLICT)
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
     else if (attempt->phase == HELIO_SLURM_AT_SUBMITTING)
-        wait_and_see(attempt); /* the disk: again later */
+        wait_and_see(attempt); /* the disk failed: try again later */
 }
 
-/*  Its end was said meanwhile (it was stopped): what sbatch did is only to be undone. */
+/*  Its end was reported meanwhile (it was stopped): what sbatch did only has to be undone. */
 static void late(helio_slurm_attempt_t *attempt, const char *id)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -70,8 +69,9 @@ static void late(helio_slurm_attempt_t *attempt, const char *id)
         helio_slurm_cancel_pending(attempt, id);
 }
 
-/*  The partition is not the job's own choice: somebody is changing slurm.conf. What is offered follows some seconds
- * later; until then every refusal would bring the next order, and two of them hold a job that nothing is wrong with. */
+/*  The job did not choose the partition itself: an administrator is changing slurm.conf. The offered capacity follows
+ *  some seconds later; until then every refusal would bring the next order, and two refusals hold a job that has no
+ *  fault. */
 static bool lacks_the_pools_partition(const helio_slurm_attempt_t *attempt)
 {
     const helio_job_spec_t *spec = &attempt->spec;
@@ -114,8 +114,7 @@ static void on_reply(void *arg, const helio_command_result_t *result)
 void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt)
 {
     if (!attempt->trouble[0])
-        (void)snprintf(attempt->trouble, sizeof attempt->trouble,
-                       "the controller could not be asked for a minute");
+        (void)snprintf(attempt->trouble, sizeof attempt->trouble, "the controller could not be asked for a minute");
     attempt->due_ms = attempt->backend->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
     fail(attempt, HELIO_CAUSE_SUBMIT_FAILED);
 }
@@ -141,8 +140,7 @@ static helio_rc call_sbatch(helio_slurm_attempt_t *attempt, const char *const *a
     return HELIO_OK;
 }
 
-/*  A folder that is there is one that was closed, or that a former agent left half made: nothing of it ever
- * ran. */
+/*  An existing folder was closed, or left incomplete by a former agent: nothing of it ever ran. */
 static helio_rc make_folder(helio_slurm_attempt_t *attempt, const helio_folder_how_t *how, uint32_t *ret_cause,
                             helio_error_t *err)
 {
@@ -176,14 +174,13 @@ static void hand_in(helio_slurm_attempt_t *attempt, bool again)
         helio_slurm_owned_by(attempt, account->uid);
     if (!rc && !again)
         rc = make_folder(attempt, &launch.how, &cause, &err);
-    if (rc && again) { /* the account is gone, say: what was handed in before may still come */
+    if (rc && again) { /* the account is gone, for instance: a job that was submitted before can still come */
         (void)snprintf(attempt->trouble, sizeof attempt->trouble, "%.190s", err.text);
         fail(attempt, HELIO_CAUSE_SUBMIT_FAILED);
     } else if (rc) {
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s", err.text);
     } else if (call_sbatch(attempt, launch.argv, account, &err)) {
-        attempt->due_ms =
-            self->now_boot_ms + AGAIN_MS; /* too many commands wait: from the look-up on, again */
+        attempt->due_ms = self->now_boot_ms + AGAIN_MS; /* too many commands wait: back to the look-up */
     }
     free(account);
     helio_arena_destroy(&arena);

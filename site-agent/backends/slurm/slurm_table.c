@@ -1,24 +1,20 @@
-/*  slurm_table.c -- the attempts by key, the edges of their states, and what is said of them. */
+/*  slurm_table.c -- the attempts by key, the edges of their states, and their events. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 /* ---- by key -------------------------------------------------------------------------------------------- */
 
-static uint32_t bucket_of(helio_job_key_t key, uint32_t epoch)
-{
-    return (uint32_t)(helio_attempt_hash(key, epoch) % HELIO_SLURM_BUCKETS);
-}
-
 helio_slurm_attempt_t *helio_slurm_find(const helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    helio_slurm_attempt_t *attempt = self->buckets[bucket_of(key, epoch)];
-    while (attempt && !(attempt->epoch == epoch && helio_job_key_equal(attempt->key, key)))
-        attempt = attempt->next;
+    const helio_attempt_id_t id = {key, epoch};
+    helio_slurm_attempt_t *attempt;
+    HASH_FIND(hh, self->by_id, &id, sizeof id, attempt);
     return attempt;
 }
 
@@ -26,19 +22,13 @@ helio_slurm_attempt_t *helio_slurm_add(helio_slurm_t *self, helio_job_key_t key,
 {
     helio_slurm_attempt_t *attempt = helio_new(1, sizeof *attempt);
     attempt->backend = self;
-    attempt->key = key;
-    attempt->epoch = epoch;
+    attempt->attempt_id = (helio_attempt_id_t){key, epoch};
     attempt->stop_mode = HELIO_SLURM_NO_STOP;
     attempt->grace_ms = self->rules.grace_ms;
     attempt->since_list = self->poll.asked + 1;
     helio_attempt_name(key, epoch, attempt->name);
-    helio_slurm_attempt_t **bucket = &self->buckets[bucket_of(key, epoch)];
-    attempt->next = *bucket;
-    *bucket = attempt;
-    attempt->after = self->first;
-    if (self->first)
-        self->first->before = attempt;
-    self->first = attempt;
+    HASH_ADD(hh, self->by_id, attempt_id, sizeof attempt->attempt_id, attempt);
+    DL_PREPEND2(self->first, attempt, before, after);
     self->count++;
     self->next_ms = 0;
     return attempt;
@@ -48,16 +38,8 @@ void helio_slurm_remove(helio_slurm_attempt_t *attempt)
 {
     helio_slurm_t *self = attempt->backend;
     helio_commands_drop(self->commands, attempt);
-    helio_slurm_attempt_t **link = &self->buckets[bucket_of(attempt->key, attempt->epoch)];
-    while (*link != attempt)
-        link = &(*link)->next;
-    *link = attempt->next;
-    if (attempt->before)
-        attempt->before->after = attempt->after;
-    else
-        self->first = attempt->after;
-    if (attempt->after)
-        attempt->after->before = attempt->before;
+    HASH_DEL(self->by_id, attempt);
+    DL_DELETE2(self->first, attempt, before, after);
     self->count--;
     helio_arena_destroy(&attempt->arena);
     free(attempt);
@@ -84,18 +66,18 @@ void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t pha
         helio_arena_destroy(&attempt->arena);
 }
 
-/* ---- what is said -------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------- */
 
 static void say(const helio_slurm_attempt_t *attempt, helio_aev_backend_t event)
 {
     const helio_slurm_t *self = attempt->backend;
-    event.key = attempt->key;
-    event.epoch = attempt->epoch;
+    event.key = attempt->attempt_id.key;
+    event.epoch = attempt->attempt_id.epoch;
     event.local_id = helio_text_of(attempt->id);
     self->sink.on_event(self->sink.arg, &event);
 }
 
-/*  Explanations go into reports and logs: one line, and no byte that is not text. */
+/*  Explanations are written to reports and logs: one line, and printable bytes only. */
 static void flatten(char *text)
 {
     for (; *text; text++)
@@ -103,7 +85,7 @@ static void flatten(char *text)
             *text = ' ';
 }
 
-/*  Never in the midst of a UTF-8 character. */
+/*  Never within a UTF-8 character. */
 static void cut(char *text)
 {
     size_t size = strlen(text), at = size;
@@ -132,8 +114,8 @@ void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
         return;
     attempt->said_started = true;
     attempt->said_started_ms = attempt->backend->now_boot_ms;
-    say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_REPORT_STARTED,
-                                       .started_wall_ms = attempt->started_wall_ms});
+    say(attempt,
+        (helio_aev_backend_t){.word = HELIO_BACKEND_REPORT_STARTED, .started_wall_ms = attempt->started_wall_ms});
 }
 
 void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cause, const char *format, ...)
@@ -151,7 +133,7 @@ void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cau
     helio_slurm_advance(attempt, HELIO_SLURM_AT_OVER);
 }
 
-/*  A job may be left in Slurm's hands: pending beside a closed folder, or stuck after `done`. */
+/*  A job may be left in Slurm: pending beside a closed folder, or stuck after `done`. */
 static bool may_be_held(const helio_slurm_attempt_t *attempt)
 {
     return attempt->sbatch_out || attempt->seen.live || (attempt->first_ms && !attempt->seen.over) ||
@@ -163,19 +145,18 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
     helio_slurm_t *self = attempt->backend;
     helio_slurm_charge(attempt);
     cut(attempt->explanation);
-    bool ran =
-        attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
+    bool ran = attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {
         attempt->started_wall_ms = attempt->end.started_wall_ms;
         helio_slurm_say_started(attempt);
     }
-    /* Out of the way before it is said: the answer may be another start of it. */
+    /* Removed before the report: the reply can be another start of it. */
     helio_aev_backend_t end = attempt->end;
     char explanation[sizeof attempt->explanation], id[HELIO_SLURM_ID_SIZE];
     memcpy(explanation, attempt->explanation, sizeof explanation);
     memcpy(id, attempt->id, sizeof id);
-    end.key = attempt->key;
-    end.epoch = attempt->epoch;
+    end.key = attempt->attempt_id.key;
+    end.epoch = attempt->attempt_id.epoch;
     end.explanation = helio_text_of(explanation);
     end.local_id = helio_text_of(id);
     self->poll.capacity_due = true;
@@ -197,7 +178,7 @@ void helio_slurm_leave(helio_slurm_attempt_t *attempt)
 
 void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
 {
-    attempt->end = (helio_aev_backend_t){
-        .exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
+    attempt->end =
+        (helio_aev_backend_t){.exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
     helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, HELIO_CAUSE_NONE, "%s", "");
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/capacity_inner.h"
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/capacity_internal.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum {
     SAY_AFTER_MS = 5000,  /* most jobs start before a person could read what they wait for */
@@ -16,14 +16,14 @@ enum {
     NEVER_MS = 30000      /* an administrator may be changing the partition just now */
 };
 
-/* ---- what Slurm's words mean --------------------------------------------------------------------------- */
+/* ---- Slurm's reasons ---------------------------------------------------------------------------------------- */
 
 /*  Only another job file, or another configuration of the cluster, would let it start. */
 static bool is_for_ever(const char *reason)
 {
-    static const char *const words[] = {
-        "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "InvalidAccount",          "InvalidQOS",
-        "AccountNotAllowed",  "QOSNotAllowed",      "MaxMemPerLimit", "DependencyNeverSatisfied"};
+    static const char *const words[] = {"PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints",
+                                        "InvalidAccount",     "InvalidQOS",         "AccountNotAllowed",
+                                        "QOSNotAllowed",      "MaxMemPerLimit",     "DependencyNeverSatisfied"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(reason, words[i]) == 0)
             return true;
@@ -39,6 +39,12 @@ static bool is_shut_out(const char *reason)
         if (helio_slurm_begins(reason, heads[i]))
             return true;
     return false;
+}
+
+/*  Limits of an account or a QOS, which other jobs use up. Another site has others. */
+static bool is_limited(const char *reason)
+{
+    return helio_slurm_begins(reason, "Assoc") || helio_slurm_begins(reason, "QOS");
 }
 
 /*  Nodes of a job's partitions that can start jobs, now or once they are free. Counted once for each list and
@@ -92,10 +98,9 @@ static void take_back(helio_slurm_attempt_t *attempt, helio_cause_t cause, const
     char reason[sizeof attempt->seen.reason];
     memcpy(reason, attempt->seen.reason, sizeof reason);
     if (helio_slurm_close(attempt, NULL))
-        return; /* it runs, or the disk: the next list tells */
+        return; /* it runs, or the disk failed: the next list tells */
     attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
-    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s%s%s", why,
-                    reason[0] ? ": " : "", reason);
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s%s%s", why, reason[0] ? ": " : "", reason);
 }
 
 static bool takes_back(helio_slurm_attempt_t *attempt)
@@ -104,16 +109,17 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
     helio_slurm_waits_t *waits = &attempt->waits;
     const char *reason = attempt->seen.reason;
     uint64_t withdraw_ms = self->settings.withdraw_ms;
-    bool no_nodes = has_no_nodes(attempt);
+    bool no_nodes = has_no_nodes(attempt), limited = is_limited(reason);
     bool never = lasts(&waits->never_ms, is_for_ever(reason), self->now_boot_ms, NEVER_MS);
-    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || no_nodes, self->now_boot_ms, withdraw_ms) &&
+    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || limited || no_nodes, self->now_boot_ms, withdraw_ms) &&
                  withdraw_ms;
     if (never)
         take_back(attempt, HELIO_CAUSE_SUBMIT_REFUSED, "the cluster accepted it but would never start it");
     else if (stuck)
         take_back(attempt, HELIO_CAUSE_WITHDRAWN,
-                  no_nodes ? "the cluster has too few nodes that can start jobs"
-                           : "the cluster does not let it start");
+                  no_nodes  ? "the cluster has too few nodes that can start jobs"
+                  : limited ? "a limit of its account or QOS keeps it waiting"
+                            : "the cluster does not let it start");
     return attempt->phase != HELIO_SLURM_AT_QUEUED;
 }
 

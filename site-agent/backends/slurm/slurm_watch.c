@@ -1,12 +1,12 @@
-/*  slurm_watch.c -- what a list and the clock mean for one attempt. The folder is asked before the list is believed. */
+/*  slurm_watch.c -- what a list and the clock mean for one attempt. The folder is read before the list counts. */
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { FOLDER_AGAIN_MS = 2000, STATUS_FILES_EVERY_MS = 10000, REQUEUED_MS = 2000 };
 
-/* ---- what a list says of it ---------------------------------------------------------------------------- */
+/* ---- by a list ---------------------------------------------------------------------------------------------- */
 
 static void fill_seen(helio_slurm_seen_t *seen, const helio_slurm_job_t *job)
 {
@@ -25,8 +25,8 @@ static uint32_t weight(const helio_slurm_seen_t *seen)
     return seen->live ? 2U + (seen->state != HELIO_SLURM_PENDING) : seen->over ? 1U : 0U;
 }
 
-/*  Slurm may hold several jobs of one name: handed in twice, or left behind by a refusal. The one that
- * claimed the folder counts, else the one whose number sbatch said, else the one that has come furthest. */
+/*  Slurm can hold several jobs of one name: submitted twice, or left behind by a refusal. The one that claimed the
+ *  folder counts, else the one whose number sbatch printed, else the one that has come furthest. */
 void helio_slurm_note_job(helio_slurm_attempt_t *attempt, const helio_slurm_job_t *job)
 {
     helio_slurm_seen_t seen;
@@ -64,7 +64,7 @@ static bool holds_nodes(const helio_slurm_seen_t *seen)
 static void settle_twins(helio_slurm_attempt_t *attempt)
 {
     if (attempt->claimed && attempt->id[0]) {
-        /* the claim's own job alone */
+        /* only the claim's own job */
     } else if (!attempt->seen.live && attempt->other.live) {
         attempt->seen = attempt->other;
         attempt->other.live = false;
@@ -87,7 +87,7 @@ static void take_up(helio_slurm_attempt_t *attempt)
         helio_slurm_leave(attempt);
 }
 
-/*  Nothing of it ran, and no job of its name is there: what is left is to be handed in, or is absent. */
+/*  Nothing of it ran, and no job of its name exists: the attempt is to be submitted, or is absent. */
 static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
 {
     if (attempt->locked) { /* it may have run */
@@ -108,22 +108,53 @@ static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ABSENT, HELIO_CAUSE_NONE, "%s", "");
 }
 
+/*  Its folder is not to be seen from here, and its job runs this site's script: it can run where the folder is seen. */
+static void folderless_on_list(helio_slurm_attempt_t *attempt)
+{
+    if (attempt->seen.live && !holds_nodes(&attempt->seen)) {
+        helio_slurm_cancel_pending(attempt, attempt->seen.id); /* the next list tells */
+        return;
+    }
+    attempt->locked = true;
+    if (attempt->seen.live || attempt->seen.over)
+        take_up(attempt);
+    else
+        nowhere(attempt, true);
+}
+
+/*  The journal does not know it, and no shim has begun it: it would begin although the broker may be told that it is
+ *  not here. */
+static void end_unordered(helio_slurm_attempt_t *attempt)
+{
+    helio_rc rc = helio_slurm_close(attempt, NULL);
+    if (rc == HELIO_CONFLICT)
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+    if (rc)
+        return;
+    attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
+                    "the agent lost its journal before it began");
+}
+
 static void looking_on_list(helio_slurm_attempt_t *attempt)
 {
     bool folder = false;
     if (!helio_slurm_look(attempt, &folder) || attempt->phase != HELIO_SLURM_AT_LOOKING)
         return;
     bool open = folder && !attempt->closed;
-    if (open && (attempt->seen.live || attempt->seen.over)) {
+    if (!folder && attempt->marked && !attempt->to_start)
+        folderless_on_list(attempt);
+    else if (open && !attempt->locked && attempt->surveyed && !attempt->known)
+        end_unordered(attempt);
+    else if (open && (attempt->seen.live || attempt->seen.over)) {
         take_up(attempt);
     } else if (attempt->seen.live && attempt->to_start) {
-        /* A job that can claim nothing: out of the way, before its folder is made anew. */
+        /* A job that can claim nothing: it is cancelled before the folder is made anew. */
         if (attempt->seen.state == HELIO_SLURM_PENDING)
             helio_slurm_cancel_pending(attempt, attempt->seen.id);
     } else if (attempt->seen.live && !attempt->closed) {
-        /* Slurm has its job, and its folder is gone: a shared folder that is not mounted here, or that
-         * somebody has emptied. It may be running, so it is not absent; once the lists have lost it, it is.
-         */
+        /*  Slurm has its job, and its folder is gone: the shared folder is not mounted here, or someone has emptied it.
+         *  It may be running, so it is not absent; once the lists have lost it, it is. */
         attempt->due_ms = attempt->backend->now_boot_ms + FOLDER_AGAIN_MS;
     } else {
         nowhere(attempt, folder);
@@ -143,8 +174,8 @@ static void unsure_on_list(helio_slurm_attempt_t *attempt)
     }
 }
 
-/*  Claimed, and pending: somebody had it queued again, and what ran is dead. The next run of that job would
- * find the folder taken and end well, which must not pass for the attempt's own end. */
+/*  Claimed, and pending: someone requeued it, and what ran is dead. The next run of that job would find the folder
+ *  claimed and succeed, which must not count as the attempt's own end. */
 static bool was_requeued(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -171,7 +202,12 @@ static void held_on_list(helio_slurm_attempt_t *attempt)
     if (!helio_slurm_look(attempt, &folder) ||
         (attempt->phase != HELIO_SLURM_AT_QUEUED && attempt->phase != HELIO_SLURM_AT_RUNNING))
         return;
-    /* Through a closed folder no shim comes: what holds its nodes all the same is not the federation's. */
+    if (attempt->locked && attempt->marked && attempt->holds_list && attempt->phase == HELIO_SLURM_AT_QUEUED) {
+        attempt->started_wall_ms = attempt->seen.start_s ? attempt->seen.start_s * 1000 : attempt->backend->now_wall_ms;
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_RUNNING);
+        helio_slurm_say_started(attempt);
+    }
+    /* No shim starts through a closed folder: what still holds the nodes is not the federation's. */
     if (attempt->closed && attempt->holds_list && attempt->seen.live)
         helio_slurm_cancel_held(attempt, attempt->seen.id);
     if (requeued)
@@ -200,7 +236,7 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
         helio_slurm_leaving_on_list(attempt);
         break;
     case HELIO_SLURM_AT_GONE:
-        helio_slurm_gone_on_list(attempt); /* may free it */
+        helio_slurm_gone_on_list(attempt); /* can free it */
         break;
     case HELIO_SLURM_AT_SUBMITTING:
     case HELIO_SLURM_AT_OVER:
@@ -211,19 +247,18 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
 
 /* ---- what is due by the clock -------------------------------------------------------------------------- */
 
-/*  By the last list, whenever it was asked for. */
+/*  By the last list, whenever it was requested. */
 static bool is_listed(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_poll_t *poll = &attempt->backend->poll;
     for (uint32_t i = 0; i < poll->ours_count; i++)
-        if (helio_text_is(poll->ours[i]->name, attempt->name) &&
-            helio_slurm_is_ours(attempt, poll->ours[i]->uid))
+        if (helio_text_is(poll->ours[i]->name, attempt->name) && helio_slurm_is_ours(attempt, poll->ours[i]->uid))
             return true;
     return false;
 }
 
-/*  The folder is made before sbatch is called: without one it never was, and through a closed one nothing of
- * it comes. Then any list that knows nothing of it will do. */
+/*  The folder is made before sbatch is called: without a folder it never was, and through a closed one nothing of it
+ *  starts. Then any list without the job proves its absence. */
 static void looking_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -247,7 +282,7 @@ static void looking_serve(helio_slurm_attempt_t *attempt)
         attempt->due_ms = self->now_boot_ms < give_up_ms ? give_up_ms : self->now_boot_ms + FOLDER_AGAIN_MS;
 }
 
-/*  Ends reach us by their status files also while the controller is silent. */
+/*  The status files report ends also while the controller is silent. */
 static void held_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -287,7 +322,7 @@ static void serve_phase(helio_slurm_attempt_t *attempt)
 void helio_slurm_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
-    if (!attempt->since_ms) /* start and adopt are told no time */
+    if (!attempt->since_ms) /* start and adopt get no time */
         attempt->since_ms = self->now_boot_ms;
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_stop_serve(attempt);

@@ -1,8 +1,8 @@
-/*  slurm_whose.c -- whose a job is. Anybody on the cluster may call a job as an attempt is called; only the
- * user that the attempt runs as can have handed in the attempt's own.
+/*  slurm_whose.c -- which user a job belongs to. Any user of the cluster can give a job an attempt's name; only the
+ *  user as whom the attempt runs can have submitted the attempt's own.
  *
- *  That user is the owner of its folder, which nobody else can make. Before there is one, or where it cannot
- * be seen, it is a user that the site's `users` name.
+ *  That user is the owner of its folder, which no other user can make. Before the folder exists, or where it cannot be
+ *  read, the user must be one that the site's `users` name.
  */
 #include <pwd.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 
 enum { ENTRY_SIZE = 1 << 16 };
 
@@ -35,8 +35,7 @@ static bool names_user(const helio_job_rules_t *rules, const char *name)
     return false;
 }
 
-/*  Asks for the user by the number: `users` may have thousands of lines, foreign jobs of our names are few.
- */
+/*  Looks the user up by number: `users` can have thousands of lines, while foreign jobs of attempts' names are few. */
 static bool is_mapped(const helio_slurm_t *self, uint32_t uid)
 {
     struct passwd entry, *found = NULL;

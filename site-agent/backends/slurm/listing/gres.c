@@ -1,19 +1,19 @@
-/*  gres.c -- GPUs in the words of Slurm: GRES of nodes, and what jobs ask for. */
+/*  gres.c -- GPUs as Slurm writes them: the GRES of nodes, and what jobs request. */
 #include <ctype.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing/inner.h"
+#include "site-agent/backends/slurm/listing/internal.h"
 
-enum { COUNT_MAX = 1 << 20 }; /* what is more is no count of GPUs */
+enum { COUNT_MAX = 1 << 20 }; /* a larger number is not a count of GPUs */
 
 /*  "gpu:h100:8(S:0-1)", "gpu:(null):2(IDX:0,3)", "gpu", "shard:h100:4(2/4,2/4)" */
 typedef struct gres_item {
-    helio_text_t name, type, more; /* more: within the parentheses at the end */
+    helio_text_t name, type, more; /* from the parentheses at the end */
     uint32_t count;
-    bool counted; /* a count stood there */
+    bool counted; /* it had a count */
 } gres_item_t;
 
-/*  A comma in parentheses does not end an item. */
+/*  A comma within parentheses does not end an item. */
 static helio_text_t next_item(helio_text_t *rest)
 {
     uint32_t depth = 0, i = 0;
@@ -27,7 +27,7 @@ static helio_text_t next_item(helio_text_t *rest)
     return item;
 }
 
-/*  Slurm writes 2048 as 2K where it shortens. */
+/*  Slurm can abbreviate 2048 as 2K. */
 static bool read_count(helio_text_t text, uint32_t *ret_count)
 {
     uint64_t value, unit = 1;
@@ -41,7 +41,7 @@ static bool read_count(helio_text_t text, uint32_t *ret_count)
     return true;
 }
 
-/*  Where the parentheses at the end begin; "(null)" in the place of a type is not one. */
+/*  The position of the parentheses at the end; "(null)" in place of a type does not count. */
 static uint32_t tail_start(helio_text_t item)
 {
     for (uint32_t i = 0; i < item.size; i++)
@@ -67,14 +67,14 @@ static bool split_item(helio_text_t text, gres_item_t *item)
         if (!more && read_count(part, &item->count))
             item->counted = true;
         else if (part.size && !helio_text_is(part, "no_consume"))
-            item->type = helio_slurm_known(part);
+            item->type = helio_slurm_or_empty(part);
     }
     return item->name.size > 0;
 }
 
 bool helio_slurm_is_slice(helio_text_t type)
 {
-    /* "<digits>g.<digits>gb", wherever it stands in the type */
+    /* "<digits>g.<digits>gb" anywhere in the type */
     for (uint32_t i = 1; i + 1 < type.size; i++) {
         if (type.data[i] != 'g' || type.data[i + 1] != '.' || !isdigit((unsigned char)type.data[i - 1]))
             continue;
@@ -97,7 +97,7 @@ static helio_slurm_gres_t *kind_of(helio_slurm_node_t *node, helio_text_t type)
 
 bool helio_slurm_gres_there(helio_text_t gres, helio_slurm_node_t *node)
 {
-    helio_text_t rest = helio_slurm_known(gres);
+    helio_text_t rest = helio_slurm_or_empty(gres);
     while (rest.size) {
         gres_item_t item;
         if (!split_item(next_item(&rest), &item))
@@ -120,8 +120,7 @@ static void add_used(helio_slurm_gres_t *kind, uint32_t count)
     kind->used = count > kind->count - kind->used ? kind->count : kind->used + count;
 }
 
-/*  Use that cannot be told apart by type counts against each: fewer may be offered than there are, never
- * more. */
+/*  Use that cannot be assigned to a type counts against each type: fewer GPUs may be offered than exist, never more. */
 static void spread_used(helio_slurm_node_t *node, helio_text_t type, uint32_t count)
 {
     helio_slurm_gres_t *kind = kind_of(node, type);
@@ -135,8 +134,8 @@ static void spread_used(helio_slurm_node_t *node, helio_text_t type, uint32_t co
         add_used(&node->gpus[i], count);
 }
 
-/*  On how many GPUs shares are in use: "IDX:0,2-3" lists them, "2/4,0/4" has one entry for each GPU. Without
- * either (after a restart of the controller) every share may lie on a GPU of its own. */
+/*  The number of GPUs of which shares are in use: "IDX:0,2-3" lists them, "2/4,0/4" has one entry for each GPU. Without
+ *  either (after a restart of the controller) every share is assumed to lie on a GPU of its own. */
 static uint32_t shared_gpus(const gres_item_t *item)
 {
     helio_text_t rest = item->more, part, low;
@@ -165,7 +164,7 @@ static uint32_t shared_gpus(const gres_item_t *item)
 
 bool helio_slurm_gres_used(helio_text_t used, helio_slurm_node_t *node)
 {
-    helio_text_t rest = helio_slurm_known(used);
+    helio_text_t rest = helio_slurm_or_empty(used);
     while (rest.size) {
         gres_item_t item;
         if (!split_item(next_item(&rest), &item))
@@ -180,7 +179,7 @@ bool helio_slurm_gres_used(helio_text_t used, helio_slurm_node_t *node)
     return true;
 }
 
-/* ---- what jobs ask for --------------------------------------------------------------------------------- */
+/* ---- requests of jobs -------------------------------------------------------------------------------------- */
 
 static bool is_gpu(helio_text_t item, helio_text_t *ret_rest)
 {

@@ -1,12 +1,13 @@
-/*  jobs.c -- squeue's and sacct's lists.
+/*  jobs.c -- the lists of squeue and sacct.
  *
- *  What users write stands in columns of a fixed width, so it can hold anything, line breaks too, without
- * moving what follows. Each column has its end mark, and each entry ends where it must or the list is none.
+ *  Columns that users write have a fixed width, so they can hold anything, line breaks included, without moving what
+ *  follows. Each column has its end mark, and each entry must end where it should, or the whole list is rejected.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing/inner.h"
+#include "site-agent/backends/slurm/listing/internal.h"
 
 enum { ID_MAX = 64 };
 
@@ -29,7 +30,7 @@ static const uint32_t widths[WIDE_COLUMNS] = {NAME_WIDTH, TRES_WIDTH, TRES_WIDTH
 
 enum { ID, STATE, NODES, TASKS, START, END, PARTITION, ALLOC, NODE_LIST, PLANNED, USER, FREE_COLUMNS };
 
-/* The shortest entry: it bounds how many a text can hold. */
+/* The shortest entry; it bounds the number of entries of a text. */
 enum { JOB_BYTES_MIN = NAME_WIDTH + 3 * TRES_WIDTH + REASON_WIDTH + WIDE_COLUMNS + FREE_COLUMNS + 1 };
 
 typedef struct job_row {
@@ -67,10 +68,10 @@ static bool is_job_id(helio_text_t id)
     return true;
 }
 
-/*  Of a list of GRES that was cut off the last one is not whole. */
+/*  The last item of a list of GRES that was cut off is incomplete. */
 static helio_slurm_ask_t asked(const job_row_t *row, uint32_t column)
 {
-    helio_text_t text = helio_slurm_known(row->wide[column]);
+    helio_text_t text = helio_slurm_or_empty(row->wide[column]);
     if (row->full[column])
         while (text.size && text.data[--text.size] != ',')
             ;
@@ -83,7 +84,7 @@ static uint32_t product(uint32_t a, uint32_t b)
     return __builtin_mul_overflow(a, b, &value) ? UINT32_MAX : value;
 }
 
-/*  What Slurm reckons for the whole job (it does so with slurmdbd only) goes before what was asked. */
+/*  What Slurm computes for the whole job (only with slurmdbd) takes precedence over the request. */
 static void read_gpus(const job_row_t *row, uint32_t tasks, helio_slurm_job_t *job)
 {
     helio_slurm_ask_t node = asked(row, PER_NODE), whole = asked(row, PER_JOB), task = asked(row, PER_TASK);
@@ -106,14 +107,14 @@ static bool read_job(helio_text_t *rest, helio_slurm_job_t *job)
         !helio_slurm_u32(row.free[NODES], &job->nodes) || !helio_slurm_u32(row.free[USER], &job->uid) ||
         !helio_slurm_time(row.free[START], &job->start_s) || !helio_slurm_time(row.free[END], &job->end_s))
         return false;
-    if (!helio_slurm_u32(row.free[TASKS], &tasks) || tasks > INT32_MAX) /* NO_VAL and the like: not said */
+    if (!helio_slurm_u32(row.free[TASKS], &tasks) || tasks > INT32_MAX) /* NO_VAL and the like: not given */
         tasks = 0;
     job->id = row.free[ID];
     job->state = helio_slurm_state_of(row.free[STATE]);
-    job->reason = helio_slurm_known(row.wide[REASON]);
+    job->reason = helio_slurm_or_empty(row.wide[REASON]);
     job->partition = row.free[PARTITION];
-    job->node_list = helio_slurm_known(row.free[NODE_LIST]);
-    job->planned = helio_slurm_known(row.free[PLANNED]);
+    job->node_list = helio_slurm_or_empty(row.free[NODE_LIST]);
+    job->planned = helio_slurm_or_empty(row.free[PLANNED]);
     job->name = row.wide[NAME];
     read_gpus(&row, tasks, job);
     return true;
@@ -129,10 +130,47 @@ helio_rc helio_slurm_read_jobs(helio_text_t text, helio_arena_t *arena, helio_sl
     while (text.size) {
         helio_text_t from = text;
         if (jobs.count == most || !read_job(&text, &jobs.items[jobs.count]))
-            return helio_slurm_bad(err, "squeue's list", jobs.count + 1, from);
+            return helio_slurm_refuse(err, "squeue's list", jobs.count + 1, from);
         jobs.count++;
     }
     *ret_jobs = jobs;
+    return HELIO_OK;
+}
+
+/* ---- who submitted what -------------------------------------------------------------------------------- */
+
+void helio_slurm_marks_format(uint32_t script_bytes, char *ret_format, size_t capacity)
+{
+    (void)snprintf(ret_format, capacity, "--Format=" WIDE("Name", NAME_WIDTH) "Command:%u|,UserID:|", script_bytes);
+}
+
+static bool read_mark(helio_text_t *rest, uint32_t script_bytes, helio_slurm_mark_t *mark)
+{
+    helio_text_t line, user;
+    if (rest->size <= NAME_WIDTH + 1 + script_bytes || rest->data[NAME_WIDTH] != '|' ||
+        rest->data[NAME_WIDTH + 1 + script_bytes] != '|')
+        return false;
+    mark->name = helio_slurm_trim((helio_text_t){rest->data, NAME_WIDTH});
+    mark->script = helio_slurm_trim((helio_text_t){rest->data + NAME_WIDTH + 1, script_bytes});
+    *rest = helio_slurm_skip(*rest, NAME_WIDTH + script_bytes + 2);
+    return helio_slurm_line(rest, &line) && helio_slurm_cut(&line, '|', &user) && helio_slurm_u32(user, &mark->uid) &&
+           !line.size;
+}
+
+helio_rc helio_slurm_read_marks(helio_text_t text, uint32_t script_bytes, helio_arena_t *arena,
+                                helio_slurm_marks_t *ret_marks, helio_error_t *err)
+{
+    helio_slurm_marks_t marks = {0};
+    uint32_t most = text.size / (NAME_WIDTH + script_bytes + 2);
+    if (text.size)
+        marks.items = helio_arena_alloc(arena, most + 1, sizeof *marks.items);
+    while (text.size) {
+        helio_text_t from = text;
+        if (marks.count == most || !read_mark(&text, script_bytes, &marks.items[marks.count]))
+            return helio_slurm_refuse(err, "squeue's list of scripts", marks.count + 1, from);
+        marks.count++;
+    }
+    *ret_marks = marks;
     return HELIO_OK;
 }
 
@@ -178,14 +216,13 @@ static bool read_end(helio_text_t *rest, helio_slurm_end_t *end)
     if (!cut_end(rest, columns) || !is_job_id(columns[END_ID]) || !read_end_state(columns[END_STATE], end))
         return false;
     if (!helio_slurm_u32(columns[END_USER], &end->uid))
-        end->uid = UINT32_MAX; /* a user that is no more */
+        end->uid = UINT32_MAX; /* a user that no longer exists */
     end->id = columns[END_ID];
     end->name = columns[END_NAME];
     if (columns[END_EXIT].size && !helio_slurm_exit(columns[END_EXIT], &end->exit_code, &end->exit_signal))
         return false;
     return helio_slurm_time(columns[END_SUBMIT], &end->submit_s) &&
-           helio_slurm_time(columns[END_START], &end->start_s) &&
-           helio_slurm_time(columns[END_END], &end->end_s);
+           helio_slurm_time(columns[END_START], &end->start_s) && helio_slurm_time(columns[END_END], &end->end_s);
 }
 
 helio_rc helio_slurm_read_ends(helio_text_t text, helio_arena_t *arena, helio_slurm_ends_t *ret_ends,
@@ -201,7 +238,7 @@ helio_rc helio_slurm_read_ends(helio_text_t text, helio_arena_t *arena, helio_sl
     while (text.size) {
         helio_text_t from = text;
         if (ends.count == most || !read_end(&text, &ends.items[ends.count]))
-            return helio_slurm_bad(err, "sacct's list", ends.count + 1, from);
+            return helio_slurm_refuse(err, "sacct's list", ends.count + 1, from);
         ends.count++;
     }
     *ret_ends = ends;

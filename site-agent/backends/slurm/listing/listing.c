@@ -1,9 +1,9 @@
-/*  listing.c -- the small readers, and how lists are taken apart. */
+/*  listing.c -- readers of numbers, times and key-value lines, and how lists are split. */
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing/inner.h"
+#include "site-agent/backends/slurm/listing/internal.h"
 
-/* Seconds of the year 9999: what is later is no time. */
+/* Seconds of the year 9999: a later value is not a time. */
 #define TIME_MAX_S INT64_C(253402300799)
 
 typedef struct state_row {
@@ -44,15 +44,14 @@ helio_slurm_state_t helio_slurm_state_of(helio_text_t word)
 
 /* ---- parts --------------------------------------------------------------------------------------------- */
 
-helio_rc helio_slurm_bad(helio_error_t *err, const char *list, uint32_t number, helio_text_t record)
+helio_rc helio_slurm_refuse(helio_error_t *err, const char *list, uint32_t number, helio_text_t record)
 {
     char shown[81];
     uint32_t size = record.size < sizeof shown - 1 ? record.size : (uint32_t)sizeof shown - 1;
     for (uint32_t i = 0; i < size; i++)
         shown[i] = record.data[i] >= 0x20 && record.data[i] < 0x7f ? record.data[i] : '?';
     shown[size] = '\0';
-    return helio_fail(err, HELIO_INVALID, "entry %u of %s is not what it should be: '%s'", number, list,
-                      shown);
+    return helio_fail(err, HELIO_INVALID, "entry %u of %s is not what it should be: '%s'", number, list, shown);
 }
 
 helio_text_t helio_slurm_skip(helio_text_t text, uint32_t bytes)
@@ -105,10 +104,9 @@ helio_text_t helio_slurm_trim(helio_text_t text)
     return text;
 }
 
-helio_text_t helio_slurm_known(helio_text_t text)
+helio_text_t helio_slurm_or_empty(helio_text_t text)
 {
-    static const char *const nothing[] = {"N/A",     "n/a",    "NONE", "None",
-                                          "Unknown", "(null)", "NULL", "None assigned"};
+    static const char *const nothing[] = {"N/A", "n/a", "NONE", "None", "Unknown", "(null)", "NULL", "None assigned"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
         if (helio_text_is(text, nothing[i]))
             return (helio_text_t){0};
@@ -143,7 +141,7 @@ bool helio_slurm_u32(helio_text_t text, uint32_t *ret_value)
 bool helio_slurm_time(helio_text_t text, int64_t *ret_s)
 {
     uint64_t value = 0;
-    if (helio_slurm_known(text).size && (!helio_slurm_u64(text, &value) || value > TIME_MAX_S))
+    if (helio_slurm_or_empty(text).size && (!helio_slurm_u64(text, &value) || value > TIME_MAX_S))
         return false;
     *ret_s = (int64_t)value;
     return true;
@@ -153,13 +151,11 @@ bool helio_slurm_duration(helio_text_t text, uint64_t *ret_ms)
 {
     uint64_t days = 0, total_s = 0, value;
     helio_text_t part;
-    if (helio_text_is(text, "UNLIMITED") || helio_text_is(text, "INFINITE") ||
-        !helio_slurm_known(text).size) {
+    if (helio_text_is(text, "UNLIMITED") || helio_text_is(text, "INFINITE") || !helio_slurm_or_empty(text).size) {
         *ret_ms = 0;
         return true;
     }
-    if (memchr(text.data, '-', text.size) &&
-        (!helio_slurm_cut(&text, '-', &part) || !helio_slurm_u64(part, &days)))
+    if (memchr(text.data, '-', text.size) && (!helio_slurm_cut(&text, '-', &part) || !helio_slurm_u64(part, &days)))
         return false;
     uint32_t parts = 0;
     for (bool more = true; more; parts++) {
@@ -178,8 +174,7 @@ bool helio_slurm_exit(helio_text_t text, uint32_t *ret_code, uint32_t *ret_signa
 {
     helio_text_t code;
     uint32_t number, signal;
-    if (!helio_slurm_cut(&text, ':', &code) || !helio_slurm_u32(code, &number) ||
-        !helio_slurm_u32(text, &signal))
+    if (!helio_slurm_cut(&text, ':', &code) || !helio_slurm_u32(code, &number) || !helio_slurm_u32(text, &signal))
         return false;
     *ret_code = number;
     *ret_signal = signal;

@@ -1,19 +1,18 @@
-/*  nodes.c -- scontrol's list of nodes: what they have, what is in use, and whether they may be used.
- */
-#include "site-agent/backends/slurm/listing/inner.h"
+/*  nodes.c -- scontrol's list of nodes: what they have, what is in use, and whether they can be used. */
+#include "site-agent/backends/slurm/listing/internal.h"
 
 /* ---- states -------------------------------------------------------------------------------------------- */
 
 enum {
-    ALIVE = 1,    /* it could run jobs */
+    ALIVE = 1,    /* it can run jobs */
     DOWN = 2,     /* it cannot */
-    CLOSED = 4,   /* it takes no more */
+    CLOSED = 4,   /* it accepts no more jobs */
     RESERVED = 8, /* it belongs to a reservation */
     OFF = 16,     /* it is powered down, or coming up again */
 };
 
-/*  Words of Slurm 20.11 (which writes some states in one word, with a mark behind it) to 25.11 (a base and
- * flags, "IDLE+DRAIN"). A word that is not here closes the node. */
+/*  States of Slurm 20.11 (which writes some states as one word with a mark behind it) to 25.11 (a base and flags,
+ *  "IDLE+DRAIN"). A state that is not listed here closes the node. */
 static const struct {
     const char *word;
     unsigned means;
@@ -25,7 +24,7 @@ static const struct {
     {"MIX", ALIVE},
     {"COMPLETING", ALIVE},
     {"COMP", ALIVE},
-    {"PLANNED", ALIVE}, /* for a job to come: smaller ones may go before it */
+    {"PLANNED", ALIVE}, /* for a coming job: smaller ones can run before it */
     {"CLOUD", 0},
     {"DYNAMIC_NORM", 0},
     {"DYNAMIC_FUTURE", 0},
@@ -71,7 +70,7 @@ static unsigned word_means(helio_text_t word)
     return CLOSED;
 }
 
-/*  The mark behind a word; 0 for what is none. '-' is "planned". */
+/*  The mark behind a word; 0 if it has none. '-' means "planned". */
 static bool mark_means(char mark, unsigned *ret_means)
 {
     switch (mark) {
@@ -138,9 +137,9 @@ enum {
     KEYS
 };
 static const char *const keys[KEYS + 1] = {
-    "NodeName", "Gres",         "GresUsed", "CPUAlloc",   "CPUEfctv",       "CPUTot",    "RealMemory",
-    "AllocMem", "MemSpecLimit", "State",    "Partitions", "ActiveFeatures", "AllocTRES", NULL};
-/* What people write comes last. */
+    "NodeName", "Gres",         "GresUsed", "CPUAlloc",   "CPUEfctv",          "CPUTot",    "RealMemory",
+    "AllocMem", "MemSpecLimit", "State",    "Partitions", "AvailableFeatures", "AllocTRES", NULL};
+/* Free text of administrators comes last. */
 static const char *const tails[] = {"Reason", "Comment", "Extra", NULL};
 
 static bool read_mib(helio_text_t text, uint64_t *ret_bytes)
@@ -154,9 +153,9 @@ static bool read_mib(helio_text_t text, uint64_t *ret_bytes)
 static bool read_memory(uint32_t seen, const helio_text_t *values, helio_slurm_node_t *node)
 {
     uint64_t all, kept = 0;
-    if (!has(seen, MEMORY) || !read_mib(values[MEMORY], &all) ||
-        (has(seen, MEMORY_SPEC) && !read_mib(values[MEMORY_SPEC], &kept)) ||
-        (has(seen, MEMORY_ALLOC) && !read_mib(values[MEMORY_ALLOC], &node->memory_allocated_bytes)))
+    if (!helio_slurm_has_field(seen, MEMORY) || !read_mib(values[MEMORY], &all) ||
+        (helio_slurm_has_field(seen, MEMORY_SPEC) && !read_mib(values[MEMORY_SPEC], &kept)) ||
+        (helio_slurm_has_field(seen, MEMORY_ALLOC) && !read_mib(values[MEMORY_ALLOC], &node->memory_allocated_bytes)))
         return false;
     node->memory_bytes = all > kept ? all - kept : 0;
     return true;
@@ -164,16 +163,16 @@ static bool read_memory(uint32_t seen, const helio_text_t *values, helio_slurm_n
 
 static bool read_cpus(uint32_t seen, const helio_text_t *values, helio_slurm_node_t *node)
 {
-    uint32_t from = has(seen, CPU_USABLE) ? CPU_USABLE : CPU_TOTAL;
-    return has(seen, from) && helio_slurm_u32(values[from], &node->cpus) && has(seen, CPU_ALLOC) &&
-           helio_slurm_u32(values[CPU_ALLOC], &node->cpus_allocated);
+    uint32_t from = helio_slurm_has_field(seen, CPU_USABLE) ? CPU_USABLE : CPU_TOTAL;
+    return helio_slurm_has_field(seen, from) && helio_slurm_u32(values[from], &node->cpus) &&
+           helio_slurm_has_field(seen, CPU_ALLOC) && helio_slurm_u32(values[CPU_ALLOC], &node->cpus_allocated);
 }
 
 static bool read_gpus(uint32_t seen, const helio_text_t *values, helio_slurm_node_t *node)
 {
-    if (has(seen, GRES) && !helio_slurm_gres_there(values[GRES], node))
+    if (helio_slurm_has_field(seen, GRES) && !helio_slurm_gres_there(values[GRES], node))
         return false;
-    if (has(seen, GRES_USED) && helio_slurm_known(values[GRES_USED]).size)
+    if (helio_slurm_has_field(seen, GRES_USED) && helio_slurm_or_empty(values[GRES_USED]).size)
         return helio_slurm_gres_used(values[GRES_USED], node);
     for (uint32_t i = 0; i < node->gpu_kinds; i++)
         if (node->cpus_allocated)
@@ -181,7 +180,7 @@ static bool read_gpus(uint32_t seen, const helio_text_t *values, helio_slurm_nod
     return true;
 }
 
-/*  "a Reason=x [root@1795245154]", to where the comment begins. */
+/*  "a Reason=x [root@1795245154]": up to where the comment begins. */
 static helio_text_t read_reason(helio_text_t tail)
 {
     if (!helio_slurm_starts(tail, "Reason="))
@@ -200,11 +199,12 @@ static bool read_node(helio_text_t line, helio_slurm_node_t *node, bool *ret_fre
     helio_text_t values[KEYS] = {{0}}, tail;
     uint32_t seen = helio_slurm_fields(line, keys, tails, values, &tail);
     *ret_free_text = tail.size > 0;
-    if (!has(seen, NAME) || !values[NAME].size || !has(seen, STATE) || !values[STATE].size)
+    if (!helio_slurm_has_field(seen, NAME) || !values[NAME].size || !helio_slurm_has_field(seen, STATE) ||
+        !values[STATE].size)
         return false;
     node->name = values[NAME];
-    node->partitions = helio_slurm_known(values[PARTITIONS]);
-    node->features = helio_slurm_known(values[FEATURES]);
+    node->partitions = helio_slurm_or_empty(values[PARTITIONS]);
+    node->features = helio_slurm_or_empty(values[FEATURES]);
     node->reason = read_reason(tail);
     read_state(values[STATE], node);
     return read_cpus(seen, values, node) && read_memory(seen, values, node) && read_gpus(seen, values, node);
@@ -223,17 +223,17 @@ helio_rc helio_slurm_read_nodes(helio_text_t text, helio_arena_t *arena, helio_s
         if (!line.size || (nodes.count == 0 && helio_slurm_starts(line, "No nodes in the system")))
             continue;
         if (!helio_slurm_starts(line, "NodeName=")) {
-            /* A comment of an administrator's may have several lines. */
+            /* A comment of an administrator can have several lines. */
             if (free_text)
                 continue;
-            return helio_slurm_bad(err, "the list of nodes", nodes.count + 1, line);
+            return helio_slurm_refuse(err, "the list of nodes", nodes.count + 1, line);
         }
         if (!read_node(line, &nodes.items[nodes.count], &free_text))
-            return helio_slurm_bad(err, "the list of nodes", nodes.count + 1, line);
+            return helio_slurm_refuse(err, "the list of nodes", nodes.count + 1, line);
         nodes.count++;
     }
     if (text.size)
-        return helio_slurm_bad(err, "the list of nodes", nodes.count + 1, text);
+        return helio_slurm_refuse(err, "the list of nodes", nodes.count + 1, text);
     *ret_nodes = nodes;
     return HELIO_OK;
 }

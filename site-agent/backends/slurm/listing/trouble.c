@@ -1,13 +1,13 @@
-/*  trouble.c -- what a complaint of a Slurm command means.
+/*  trouble.c -- what an error message of a Slurm command means.
  *
- *  The texts are those of Slurm 20.11 to 25.05 (its table of errors, and what sbatch and scancel say
- *  themselves). The first entry that occurs decides. Whatever says that nobody answered goes first, since
- * sbatch complains of several things in turn, and only "may be anything" is never wrong.
+ *  The texts are those of Slurm 20.11 to 25.05 (its table of errors, and the messages of sbatch and scancel
+ *  themselves). The first entry that occurs counts. Entries that mean "no answer" come first: sbatch prints several
+ *  messages in turn, and "state unknown" is the only conclusion that is never wrong.
  */
 #include <ctype.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing/inner.h"
+#include "site-agent/backends/slurm/listing/internal.h"
 
 typedef struct trouble_row {
     const char *words; /* in lower case */
@@ -15,7 +15,7 @@ typedef struct trouble_row {
 } trouble_row_t;
 
 static const trouble_row_t troubles[] = {
-    /* nobody answered, or not in time, or not us */
+    /* no answer, not in time, or authentication failed */
     {"unable to contact slurm controller", HELIO_SLURM_UNREACHABLE},
     {"unable to contact slurmctld", HELIO_SLURM_UNREACHABLE},
     {"socket timed out", HELIO_SLURM_UNREACHABLE},
@@ -40,12 +40,12 @@ static const trouble_row_t troubles[] = {
     {"cannot unpack credential", HELIO_SLURM_UNREACHABLE},
     {"could not establish a configuration source", HELIO_SLURM_UNREACHABLE},
     {"unable to process configuration file", HELIO_SLURM_UNREACHABLE},
-    {"resolve", HELIO_SLURM_UNREACHABLE}, /* host names, of several wordings */
+    {"resolve", HELIO_SLURM_UNREACHABLE}, /* host names, in several wordings */
     {"unable to connect to database", HELIO_SLURM_UNREACHABLE},
     {"slurmdbd", HELIO_SLURM_UNREACHABLE},
     {"slurm accounting storage is disabled", HELIO_SLURM_REFUSED},
 
-    /* it answered: there is no such job, or not any more */
+    /* it answered: no such job exists (any more) */
     {"invalid job id specified", HELIO_SLURM_UNKNOWN_JOB},
     {"unknown job", HELIO_SLURM_UNKNOWN_JOB},
     {"job not found", HELIO_SLURM_UNKNOWN_JOB},
@@ -53,14 +53,14 @@ static const trouble_row_t troubles[] = {
     {"job has already finished", HELIO_SLURM_ALREADY_OVER},
     {"job is not pending nor running", HELIO_SLURM_ALREADY_OVER},
 
-    /* no for now */
+    /* refused for now */
     {"slurm job queue full", HELIO_SLURM_BUSY},
     {"temporarily unable to accept job", HELIO_SLURM_BUSY},
     {"temporarily disabled", HELIO_SLURM_BUSY},
     {"resource temporarily unavailable", HELIO_SLURM_BUSY},
     {"rate limit exceeded", HELIO_SLURM_BUSY},
     {"try again", HELIO_SLURM_BUSY},
-    {"maxsubmitjob", HELIO_SLURM_BUSY}, /* AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit: others end */
+    {"maxsubmitjob", HELIO_SLURM_BUSY}, /* AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit: until other jobs end */
     {"submissions disabled", HELIO_SLURM_BUSY},
     {"required partition not available", HELIO_SLURM_BUSY},
     {"partition in down state", HELIO_SLURM_BUSY},
@@ -75,7 +75,7 @@ static const trouble_row_t troubles[] = {
     {"too many open files", HELIO_SLURM_BUSY},
     {"slurm internal error", HELIO_SLURM_BUSY},
 
-    /* no, and no again */
+    /* refused for good */
     {"requested node configuration is not available", HELIO_SLURM_REFUSED},
     {"requested topology configuration is not available", HELIO_SLURM_REFUSED},
     {"requested nodes not in this partition", HELIO_SLURM_REFUSED},
@@ -114,7 +114,7 @@ static const trouble_row_t troubles[] = {
     {"pathname of a file", HELIO_SLURM_REFUSED},
     {"no such file or directory", HELIO_SLURM_REFUSED},
     {"unspecified error",
-     HELIO_SLURM_UNREACHABLE},        /* a site's own submit plugin may have said no: not told */
+     HELIO_SLURM_UNREACHABLE},        /* perhaps refused by the site's own submit plugin: the message does not tell */
     {"invalid", HELIO_SLURM_REFUSED}, /* partition name, account, qos, gres, feature, --time, … */
 };
 

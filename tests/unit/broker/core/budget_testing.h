@@ -1,8 +1,7 @@
 /*  budget_testing.h -- one site, and tenants with budgets.
  *
- *  Budgets: what a tenant may spend in a period. Runs here are foreseen by their limit of an hour, at 2 USD a
- *  GPU-hour, unless a test has taught the broker otherwise.
- */
+ *  Runs are expected to last as long as their limit of an hour, at 2 USD for a GPU hour, unless a test has made the
+ *  broker learn otherwise. */
 #ifndef HELIO_TESTS_BROKER_CORE_BUDGET_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_BUDGET_TESTING_H
 
@@ -35,7 +34,7 @@ static inline harness_t *begin(uint32_t nodes)
     return h;
 }
 
-/*  At once, the site being heard of. */
+/*  In one step; the site stays heard of. */
 static inline void let_pass(harness_t *h, int64_t ms)
 {
     harness_advance(h, ms);
@@ -43,7 +42,7 @@ static inline void let_pass(harness_t *h, int64_t ms)
     harness_tick(h);
 }
 
-/*  To so much before the month ends. */
+/*  To before_ms before the end of the month. */
 static inline void skip_to_end_of_month(harness_t *h, int64_t before_ms)
 {
     int64_t end_ms = helio_period_next(HELIO_PERIOD_MONTH, harness_wall_ms(h));
@@ -83,11 +82,11 @@ static inline helio_row_class_t last_class(harness_t *h)
     return *last;
 }
 
-static inline void assert_detail(harness_t *h, const char *detail)
+static inline void assert_detail(harness_t *h, const char *facts)
 {
     helio_row_class_t row = last_class(h);
-    if (!helio_text_is(row.reason, "PolicyCap") || !helio_text_is(harness_said(h, row.details), detail))
-        fail_msg("%.*s: %.*s", HELIO_TEXT_ARGS(row.reason), HELIO_TEXT_ARGS(harness_said(h, row.details)));
+    assert_true(helio_text_is(row.reason, "PolicyCap"));
+    assert_string_equal(harness_facts(h, row.details), facts);
 }
 
 static inline bool waits(const harness_t *h, helio_job_key_t key)
@@ -100,7 +99,7 @@ static inline void run(harness_t *h, helio_job_key_t key)
     harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
 }
 
-/*  It ran for so long on so many GPUs, and succeeded. */
+/*  The job succeeds after run_ms on that many GPUs. */
 static inline void end(harness_t *h, helio_job_key_t key, uint32_t epoch, uint32_t gpus, int64_t run_ms)
 {
     helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_ENDED);

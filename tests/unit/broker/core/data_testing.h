@@ -1,7 +1,4 @@
-/*  data_testing.h -- two sites, one of which has the data.
- *
- *  The data catalogue and the links: what bringing a job's data to a pool does to a decision and to the account.
- */
+/*  data_testing.h -- two sites, one of which has the data: what transfers mean for decisions and accounts. */
 #ifndef HELIO_TESTS_BROKER_CORE_DATA_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_DATA_TESTING_H
 

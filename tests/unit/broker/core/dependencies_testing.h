@@ -1,7 +1,4 @@
-/*  dependencies_testing.h -- one site, and jobs that wait for others.
- *
- *  What a job waits for before it may start.
- */
+/*  dependencies_testing.h -- one site, and jobs that wait for other jobs. */
 #ifndef HELIO_TESTS_BROKER_CORE_DEPENDENCIES_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_DEPENDENCIES_TESTING_H
 
@@ -35,7 +32,7 @@ static inline int end(void **state)
     return 0;
 }
 
-/*  The site goes on speaking. */
+/*  The site keeps sending messages. */
 static inline void wait_ms(int64_t ms)
 {
     for (; ms > 10000; ms -= 10000) {
@@ -75,21 +72,21 @@ static inline void assert_unsatisfiable(helio_job_key_t key, helio_job_key_t on,
 {
     char text[HELIO_KEY_SIZE + 64], id[HELIO_KEY_SIZE];
     helio_job_key_text(on, id);
-    (void)snprintf(text, sizeof text, "DependencyFailed: job %s %s", id, how);
+    (void)snprintf(text, sizeof text, "DependencyFailed job_id=%s outcome=%s", id, how);
     assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
     assert_false(harness_is_open(h, key));
     const helio_row_state_t *row = harness_row(h, key);
-    assert_true(helio_text_is(harness_said(h, row->why), text));
+    assert_string_equal(harness_facts(h, row->why), text);
     assert_int_equal(row->epoch, 0);
     assert_int_equal(row->exit_code, 130);
 }
 
-static inline void assert_detail(helio_job_key_t key, helio_job_key_t on, const char *wish)
+static inline void assert_detail(helio_job_key_t key, helio_job_key_t on, const char *event)
 {
     char text[300], id[HELIO_KEY_SIZE];
     helio_job_key_text(on, id);
-    (void)snprintf(text, sizeof text, "waits for job %s %s", id, wish);
-    assert_true(helio_text_is(harness_said(h, harness_dependency_hold(h, key)->details), text));
+    (void)snprintf(text, sizeof text, "Dependency job_id=%s event=%s", id, event);
+    assert_string_equal(harness_facts(h, harness_dependency_hold(h, key)->details), text);
 }
 
 static inline void rebuild(void)

@@ -1,38 +1,8 @@
-/*  life_testing.h -- two sites, and jobs in any state.
- *
- *  The life of a job: what its site says of it, what people ask of it, and where that leads.
- */
+/*  life_testing.h -- two sites, and jobs in any state: what reports and commands lead to. */
 #ifndef HELIO_TESTS_BROKER_CORE_LIFE_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_LIFE_TESTING_H
 
-#include <string.h>
-
-#include "tests/support/core_harness.h"
-
-enum { NORTH = 1, SOUTH = 2 };
-
-static harness_t *h;
-static helio_site_profile_t *north, *south;
-
-static inline int begin(void **state)
-{
-    (void)state;
-    h = harness_begin(NULL);
-    north = harness_site(h, "north");
-    south = harness_site(h, "south");
-    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
-    harness_pool(h, south, "a", "H100", 4, 8, 3.0);
-    harness_join(h, NORTH, north);
-    harness_join(h, SOUTH, south);
-    return 0;
-}
-
-static inline int end(void **state)
-{
-    (void)state;
-    harness_end(&h);
-    return 0;
-}
+#include "tests/unit/broker/core/two_sites_testing.h"
 
 /*  A job at north (the cheaper one), in the state. */
 static inline helio_job_key_t job_in_state(const helio_job_spec_t *spec, uint32_t state)
@@ -66,6 +36,6 @@ static inline helio_job_key_t north_in_state(uint32_t state)
     return job_in_state(&spec, state);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_joined, end)
 
 #endif

@@ -1,34 +1,10 @@
-/*  place_testing.h -- two sites, and jobs that are placed there.
- *
- *  Where a job goes, and what the core believes to be free while it waits to be told.
- */
+/*  place_testing.h -- two sites, and jobs that are placed there; what counts as free between summaries. */
 #ifndef HELIO_TESTS_BROKER_CORE_PLACE_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_PLACE_TESTING_H
 
-#include <string.h>
+#include "tests/unit/broker/core/two_sites_testing.h"
 
-#include "tests/support/core_harness.h"
-
-enum { NORTH = 1, SOUTH = 2, WEST = 3 };
-
-static harness_t *h;
-static helio_site_profile_t *north, *south;
-
-static inline int begin(void **state)
-{
-    (void)state;
-    h = harness_begin(NULL);
-    north = harness_site(h, "north");
-    south = harness_site(h, "south");
-    return 0;
-}
-
-static inline int end(void **state)
-{
-    (void)state;
-    harness_end(&h);
-    return 0;
-}
+enum { WEST = 3 };
 
 static inline void assert_placed(helio_job_key_t key, const char *site, const char *pool)
 {
@@ -39,6 +15,6 @@ static inline void assert_placed(helio_job_key_t key, const char *site, const ch
     assert_true(helio_text_is(row->pool, pool));
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_apart, end)
 
 #endif

@@ -1,7 +1,4 @@
-/*  preempt_testing.h -- one or two sites that are full, and who would have their place.
- *
- *  Running work that makes room: who may take whose place, what is held for him, and what becomes of those who leave.
- */
+/*  preempt_testing.h -- one or two full sites, and jobs that can preempt others there. */
 #ifndef HELIO_TESTS_BROKER_CORE_PREEMPT_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_PREEMPT_TESTING_H
 

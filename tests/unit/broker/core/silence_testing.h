@@ -1,38 +1,11 @@
-/*  silence_testing.h -- two sites, and what passes while one of them is silent.
- *
- *  Sites that go silent and come back: sessions, leases, inventories, attestations (the table of docs/delivery.md).
- */
+/*  silence_testing.h -- two sites, one of which goes silent and returns: sessions, leases, inventories, attestations
+ *  (docs/architecture.md, "When a site is silent"). */
 #ifndef HELIO_TESTS_BROKER_CORE_SILENCE_TESTING_H
 #define HELIO_TESTS_BROKER_CORE_SILENCE_TESTING_H
 
-#include <string.h>
+#include "tests/unit/broker/core/two_sites_testing.h"
 
-#include "tests/support/core_harness.h"
-
-enum { NORTH = 1, SOUTH = 2, NORTH_AGAIN = 11 };
-
-static harness_t *h;
-static helio_site_profile_t *north, *south;
-
-static inline int begin(void **state)
-{
-    (void)state;
-    h = harness_begin(NULL);
-    north = harness_site(h, "north");
-    south = harness_site(h, "south");
-    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
-    harness_pool(h, south, "a", "H100", 4, 8, 3.0);
-    harness_join(h, NORTH, north);
-    harness_join(h, SOUTH, south);
-    return 0;
-}
-
-static inline int end(void **state)
-{
-    (void)state;
-    harness_end(&h);
-    return 0;
-}
+enum { NORTH_AGAIN = 11 };
 
 /*  A job at north in the state. */
 static inline helio_job_key_t job_of(helio_site_loss_t policy, uint32_t state)
@@ -58,6 +31,6 @@ static inline uint32_t site_state(const char *name)
     return found;
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin_joined, end)
 
 #endif

@@ -1,4 +1,4 @@
-/*  test_budget.c -- budgets that are set, and who waits for them. */
+/*  test_budget.c -- setting budgets, and jobs that wait for them. */
 #include "tests/unit/broker/core/budget_testing.h"
 
 /* ---- setting ------------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void budget__is_stored_audited_and_answered(void **state)
     harness_end(&h);
 }
 
-static void budget__nonsense_is_refused_and_changes_nothing(void **state)
+static void budget__invalid_values_are_refused_and_change_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -47,8 +47,7 @@ static void budget__nonsense_is_refused_and_changes_nothing(void **state)
     };
     harness_t *h = begin(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(harness_budget(h, cases[i].tenant, cases[i].queue, cases[i].budget)->rc,
-                         cases[i].rc);
+        assert_int_equal(harness_budget(h, cases[i].tenant, cases[i].queue, cases[i].budget)->rc, cases[i].rc);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_BUDGET), 0);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
     harness_end(&h);
@@ -56,7 +55,7 @@ static void budget__nonsense_is_refused_and_changes_nothing(void **state)
 
 /* ---- holding ------------------------------------------------------------------------------------------- */
 
-static void budget__of_money_is_kept_by_what_is_foreseen(void **state)
+static void budget__of_money_limits_starts_by_their_expected_cost(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -67,29 +66,28 @@ static void budget__of_money_is_kept_by_what_is_foreseen(void **state)
     assert_true(waits(h, third));
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
-    assert_true(helio_text_is(
-        harness_said(h, row.details), "budget of acme: 16 of 20 USD of March 2026 used or committed, it needs 8; the next period begins "
-                    "2026-04-01T00:00Z; an operator can raise it: `helio quota set acme --budget 'N USD/month'`"));
+    assert_string_equal(harness_facts(h, row.details),
+                        "BudgetUsed tenant=acme used=16 limit=20 unit=USD period=March 2026 needed=8 "
+                        "until=2026-04-01T00:00Z; BudgetRemedy tenant=acme budget=N USD/month");
     /* half of it fits into March from half an hour before its end on */
     assert_int_equal(row.expected_ms, helio_period_next(HELIO_PERIOD_MONTH, harness_wall_ms(h)) - HOUR / 2);
     const helio_row_candidate_t *candidate, *last = NULL;
     while ((candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE)))
         last = candidate;
     assert_true(helio_text_is(last->rejected_reason, "Budget"));
-    helio_job_key_t others = submit_in(h, "other", "standard", 8); /* another tenant is not held up */
+    helio_job_key_t others = submit_in(h, "other", "standard", 8); /* another tenant is not delayed */
     assert_int_equal(harness_state(h, others), HELIO_JOB_OFFERED);
     harness_end(&h);
 }
 
-static void budget__of_gpu_hours_and_of_carbon_are_kept_too(void **state)
+static void budget__of_gpu_hours_and_of_carbon_limit_starts(void **state)
 {
     (void)state;
     static const struct {
         const char *budget, *detail;
     } cases[] = {
-        {"10 gpu-h/day",
-         "budget of acme: 8 of 10 GPU-hours of 2026-03-01 used or committed, it needs 4; the next period begins "
-         "2026-03-02T00:00Z; an operator can raise it: `helio quota set acme --budget 'N gpu-h/day'`"},
+        {"10 gpu-h/day", "BudgetUsed tenant=acme used=8 limit=10 unit=GPU-hours period=2026-03-01 needed=4 "
+                         "until=2026-03-02T00:00Z; BudgetRemedy tenant=acme budget=N gpu-h/day"},
         {"0.5 kg/week", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -106,13 +104,13 @@ static void budget__of_gpu_hours_and_of_carbon_are_kept_too(void **state)
         if (cases[i].detail)
             assert_detail(h, cases[i].detail);
         else
-            assert_non_null(strstr(helio_arena_string(harness_arena(h), harness_said(h, last_class(h).details)),
-                                   "kg CO2e of the week of 2026-02-23"));
+            assert_non_null(
+                strstr(harness_facts(h, last_class(h).details), " unit=kg CO2e period=the week of 2026-02-23 "));
         harness_end(&h);
     }
 }
 
-static void budget__is_given_back_what_a_run_did_not_cost(void **state)
+static void budget__is_credited_what_a_run_did_not_cost(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -124,8 +122,7 @@ static void budget__is_given_back_what_a_run_did_not_cost(void **state)
     end(h, first, 1, 4, 30 * SECOND); /* 0.07 USD */
     assert_int_equal(harness_state(h, third), HELIO_JOB_OFFERED);
     assert_true(waits(h, fourth));
-    harness_say(h, NORTH, second, 1,
-                HELIO_REPORT_KIND_REFUSED); /* cost nothing, and is first in line again */
+    harness_say(h, NORTH, second, 1, HELIO_REPORT_KIND_REFUSED); /* cost nothing, and is first in line again */
     harness_wait(h, 5 * SECOND);
     harness_summary(h, NORTH, site_of(h, 8), 3, 0);
     harness_tick(h);
@@ -134,7 +131,7 @@ static void budget__is_given_back_what_a_run_did_not_cost(void **state)
     harness_end(&h);
 }
 
-static void budget__that_is_spent_stops_nobody(void **state)
+static void budget__that_is_spent_stops_no_running_job(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -152,7 +149,7 @@ static void budget__that_is_spent_stops_nobody(void **state)
     harness_end(&h);
 }
 
-static void budget__a_job_beyond_the_whole_is_told_so(void **state)
+static void budget__a_job_beyond_the_whole_budget_waits_with_that_reason(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -160,9 +157,9 @@ static void budget__a_job_beyond_the_whole_is_told_so(void **state)
     helio_job_key_t job = submit(h, 8);
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
-    assert_true(helio_text_is(
-        harness_said(h, row.details), "budget of acme: it needs 16 USD, and a whole month has 10; an operator can raise it: `helio quota set acme "
-                    "--budget 'N USD/month'`"));
+    assert_string_equal(harness_facts(h, row.details),
+                        "BudgetTooSmall tenant=acme needed=16 unit=USD period=month limit=10; "
+                        "BudgetRemedy tenant=acme budget=N USD/month");
     assert_int_equal(row.expected_ms, 0);
     /* nor does it begin where months meet */
     skip_to_end_of_month(h, HOUR / 2);
@@ -172,7 +169,7 @@ static void budget__a_job_beyond_the_whole_is_told_so(void **state)
     harness_end(&h);
 }
 
-static void budget__of_a_queue_and_of_each_in_it(void **state)
+static void budget__of_a_queue_limits_the_queue_and_each_tenant_in_it(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -181,25 +178,23 @@ static void budget__of_a_queue_and_of_each_in_it(void **state)
     (void)submit_in(h, "acme", "batch", 4);
     harness_clear(h);
     assert_true(waits(h, submit_in(h, "acme", "batch", 4)));
-    assert_detail(
-        h, "budget of acme in queue batch: 8 of 8 USD of 2026-03-01 used or committed, it needs 8; the next period begins "
-           "2026-03-02T00:00Z; an operator can raise it: `helio quota set acme --queue batch --budget 'N USD/day'`");
+    assert_detail(h, "BudgetUsed tenant=acme queue=batch used=8 limit=8 unit=USD period=2026-03-01 needed=8 "
+                     "until=2026-03-02T00:00Z; BudgetRemedy tenant=acme queue=batch budget=N USD/day");
     assert_false(waits(h, submit_in(h, "acme", "standard", 4)));
     assert_false(waits(h, submit_in(h, "other", "batch", 4)));
     assert_false(waits(h, submit_in(h, "other", "batch", 4)));
     harness_end(&h);
 }
 
-static void budget__who_is_over_it_keeps_no_room_and_evicts_nobody(void **state)
+static void budget__a_job_over_budget_reserves_nothing_and_preempts_nothing(void **state)
 {
     (void)state;
     harness_t *h = begin(1);
     set(h, "acme", "", "3 USD/day");
     (void)submit_in(h, "other", "batch", 4);
-    assert_true(waits(h, submit_in(h, "acme", "express", 8))); /* could take the place of best-effort work */
+    assert_true(waits(h, submit_in(h, "acme", "express", 8))); /* could preempt best-effort jobs */
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
-    assert_false(
-        waits(h, submit_in(h, "other", "batch", 4))); /* a whole node would be reserved for the gang */
+    assert_false(waits(h, submit_in(h, "other", "batch", 4))); /* a whole node would be reserved for the gang */
     harness_end(&h);
 }
 
@@ -207,14 +202,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(budget__is_stored_audited_and_answered),
-        cmocka_unit_test(budget__nonsense_is_refused_and_changes_nothing),
-        cmocka_unit_test(budget__of_money_is_kept_by_what_is_foreseen),
-        cmocka_unit_test(budget__of_gpu_hours_and_of_carbon_are_kept_too),
-        cmocka_unit_test(budget__is_given_back_what_a_run_did_not_cost),
-        cmocka_unit_test(budget__that_is_spent_stops_nobody),
-        cmocka_unit_test(budget__a_job_beyond_the_whole_is_told_so),
-        cmocka_unit_test(budget__of_a_queue_and_of_each_in_it),
-        cmocka_unit_test(budget__who_is_over_it_keeps_no_room_and_evicts_nobody),
+        cmocka_unit_test(budget__invalid_values_are_refused_and_change_nothing),
+        cmocka_unit_test(budget__of_money_limits_starts_by_their_expected_cost),
+        cmocka_unit_test(budget__of_gpu_hours_and_of_carbon_limit_starts),
+        cmocka_unit_test(budget__is_credited_what_a_run_did_not_cost),
+        cmocka_unit_test(budget__that_is_spent_stops_no_running_job),
+        cmocka_unit_test(budget__a_job_beyond_the_whole_budget_waits_with_that_reason),
+        cmocka_unit_test(budget__of_a_queue_limits_the_queue_and_each_tenant_in_it),
+        cmocka_unit_test(budget__a_job_over_budget_reserves_nothing_and_preempts_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 /* ---- the calendar -------------------------------------------------------------------------------------- */
 
-static void budget__begins_again_in_the_second_in_which_the_period_does(void **state)
+static void budget__restarts_in_the_second_in_which_the_period_begins(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -41,8 +41,8 @@ static void budget__a_run_across_the_end_is_charged_to_its_hours(void **state)
     harness_end(&h);
 }
 
-/*  A job of another length is foreseen by its limit. */
-static void budget__a_start_is_held_against_the_next_period_too(void **state)
+/*  Jobs of other lengths are expected to last for their limit. */
+static void budget__a_start_is_checked_against_the_next_period_too(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -57,10 +57,8 @@ static void budget__a_start_is_held_against_the_next_period_too(void **state)
     helio_job_key_t second = harness_job(h, &spec);
     harness_tick(h);
     assert_true(waits(h, second));
-    assert_detail(
-        h,
-        "budget of acme: 62.666 of 100 GPU-hours of 2026-03-02 used or committed, it needs 62.666; the next period begins "
-        "2026-03-03T00:00Z; an operator can raise it: `helio quota set acme --budget 'N gpu-h/day'`");
+    assert_detail(h, "BudgetUsed tenant=acme used=62.666 limit=100 unit=GPU-hours period=2026-03-02 needed=62.666 "
+                     "until=2026-03-03T00:00Z; BudgetRemedy tenant=acme budget=N gpu-h/day");
     harness_end(&h);
 }
 
@@ -82,7 +80,7 @@ static void budget__a_run_that_lasts_longer_commits_more(void **state)
     const helio_row_placement_t *placed = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT);
     assert_in_range(placed->expected_ms, MINUTE / 2, 2 * MINUTE);
     run(h, job);
-    set(h, "acme", "", "9 USD/month"); /* 1.07 are booked, and about as much as 0.2 is committed */
+    set(h, "acme", "", "9 USD/month"); /* 1.07 are charged, and about 0.2 committed */
     helio_job_key_t second = harness_job(h, &spec), third = harness_job(h, &spec);
     harness_tick(h);
     assert_false(waits(h, second));
@@ -99,7 +97,7 @@ static void budget__a_run_that_lasts_longer_commits_more(void **state)
 
 /* ---- a new leader -------------------------------------------------------------------------------------- */
 
-static void budget__a_new_leader_knows_what_is_booked_and_committed(void **state)
+static void budget__a_new_leader_knows_what_is_charged_and_committed(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -120,15 +118,14 @@ static void budget__a_new_leader_knows_what_is_booked_and_committed(void **state
     assert_false(waits(next, submit(next, 4)));
     helio_job_key_t waiting = submit(next, 4);
     assert_true(waits(next, waiting));
-    assert_detail(next,
-                  "budget of acme: 16.111 of 21 USD of March 2026 used or committed, it needs 8; the next period begins "
-                  "2026-04-01T00:00Z; an operator can raise it: `helio quota set acme --budget 'N USD/month'`");
+    assert_detail(next, "BudgetUsed tenant=acme used=16.111 limit=21 unit=USD period=March 2026 needed=8 "
+                        "until=2026-04-01T00:00Z; BudgetRemedy tenant=acme budget=N USD/month");
     assert_true(waits(next, submit_in(next, "acme", "batch", 2)));
     harness_end(&next);
     harness_end(&h);
 }
 
-static void budget__an_end_that_is_told_twice_is_booked_once(void **state)
+static void budget__a_repeated_end_is_charged_once(void **state)
 {
     (void)state;
     harness_t *h = begin(8);
@@ -151,11 +148,10 @@ static void budget__an_end_that_is_told_twice_is_booked_once(void **state)
         harness_report(next, NORTH, &report);
     harness_tick(next);
     harness_clear(next);
-    set(next, "acme", "", "8.1 USD/month"); /* 0.11 are booked */
+    set(next, "acme", "", "8.1 USD/month"); /* 0.11 are charged */
     assert_true(waits(next, submit(next, 4)));
-    assert_detail(
-        next, "budget of acme: 8.111 of 8.1 USD of March 2026 used or committed, it needs 8; the next period begins "
-              "2026-04-01T00:00Z; an operator can raise it: `helio quota set acme --budget 'N USD/month'`");
+    assert_detail(next, "BudgetUsed tenant=acme used=8.111 limit=8.1 unit=USD period=March 2026 needed=8 "
+                        "until=2026-04-01T00:00Z; BudgetRemedy tenant=acme budget=N USD/month");
     harness_end(&next);
     harness_end(&h);
 }
@@ -214,8 +210,8 @@ static void note_placements(harness_t *h, sample_t *jobs, uint32_t count)
 
 /*  In every day no more is booked than the budget, and what single runs took beyond what was foreseen of that
  * day. */
-static void check_days(const harness_t *h, const sample_t *jobs, uint32_t count, int64_t begin_ms,
-                       int64_t limit, uint32_t *spent_days)
+static void check_days(const harness_t *h, const sample_t *jobs, uint32_t count, int64_t begin_ms, int64_t limit,
+                       uint32_t *spent_days)
 {
     for (int64_t day_ms = begin_ms; day_ms < begin_ms + DAYS * (int64_t)DAY; day_ms += DAY) {
         int64_t beyond = 0, booked = harness_charged(h, "acme", HELIO_BUDGET_GPU, day_ms, day_ms + DAY);
@@ -229,7 +225,7 @@ static void check_days(const harness_t *h, const sample_t *jobs, uint32_t count,
     }
 }
 
-static void budget__is_exceeded_by_no_more_than_runs_outlast_what_is_foreseen(void **state)
+static void budget__is_exceeded_only_by_runs_that_last_longer_than_expected(void **state)
 {
     (void)state;
     static const int64_t limit = 30 * (int64_t)HOUR;
@@ -247,10 +243,9 @@ static void budget__is_exceeded_by_no_more_than_runs_outlast_what_is_foreseen(vo
                 uint32_t gpus = 1 + (uint32_t)helio_rng_below(&rng, 8);
                 helio_job_spec_t spec = harness_spec(h, "H100", gpus);
                 int64_t longest_ms = seed % 2 ? HOUR : HOUR + 30 * MINUTE;
-                jobs[count++] =
-                    (sample_t){.key = harness_job(h, &spec),
-                               .gpus = gpus,
-                               .run_ms = 1 + (int64_t)helio_rng_below(&rng, (uint64_t)longest_ms)};
+                jobs[count++] = (sample_t){.key = harness_job(h, &spec),
+                                           .gpus = gpus,
+                                           .run_ms = 1 + (int64_t)helio_rng_below(&rng, (uint64_t)longest_ms)};
             }
             let_pass(h, (int64_t)helio_rng_below(&rng, 15 * MINUTE));
             note_placements(h, jobs, count);
@@ -260,19 +255,53 @@ static void budget__is_exceeded_by_no_more_than_runs_outlast_what_is_foreseen(vo
         check_days(h, jobs, count, begin_ms, limit, &spent_days);
         harness_end(&h);
     }
-    assert_in_range(spent_days, 10, 16 * DAYS); /* budgets that nobody reaches prove nothing */
+    assert_in_range(spent_days, 10, 16 * DAYS); /* budgets that are never reached prove nothing */
+}
+
+/*  Each attempt is charged when it ends, whatever the number of those before it. */
+static void budget__every_attempt_of_a_job_is_charged_at_its_end(void **state)
+{
+    (void)state;
+    enum { ATTEMPTS = 66 };
+    harness_t *h = begin(8);
+    set(h, "acme", "", "12 gpu-h/month");
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.time_limit_ms = 15 * MINUTE;
+    spec.retries = 100;
+    helio_job_key_t key = harness_job(h, &spec);
+    for (uint32_t epoch = 1; epoch <= ATTEMPTS; epoch++) {
+        for (int i = 0; i < 600 && harness_state(h, key) == HELIO_JOB_QUEUED; i++)
+            let_pass(h, SECOND);
+        harness_run_up_to(h, NORTH, key, epoch, HELIO_JOB_RUNNING);
+        let_pass(h, 10 * MINUTE);
+        helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_ENDED);
+        report.run_ms = report.gpu_ms = 10 * MINUTE;
+        report.started_wall_ms = harness_wall_ms(h) - 10 * MINUTE;
+        report.ended_wall_ms = harness_wall_ms(h);
+        report.exit_code = epoch < ATTEMPTS ? 1 : 0;
+        harness_report(h, NORTH, &report);
+    }
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUCCEEDED);
+    assert_true(harness_charged(h, "acme", HELIO_BUDGET_GPU, 0, INT64_MAX) == 11 * HOUR);
+    harness_clear(h);
+    helio_job_key_t next = submit(h, 8);
+    assert_true(waits(h, next));
+    helio_row_class_t row = last_class(h);
+    assert_non_null(strstr(harness_facts(h, row.details), "used=11 limit=12"));
+    harness_end(&h);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(budget__begins_again_in_the_second_in_which_the_period_does),
+        cmocka_unit_test(budget__restarts_in_the_second_in_which_the_period_begins),
         cmocka_unit_test(budget__a_run_across_the_end_is_charged_to_its_hours),
-        cmocka_unit_test(budget__a_start_is_held_against_the_next_period_too),
+        cmocka_unit_test(budget__a_start_is_checked_against_the_next_period_too),
         cmocka_unit_test(budget__a_run_that_lasts_longer_commits_more),
-        cmocka_unit_test(budget__a_new_leader_knows_what_is_booked_and_committed),
-        cmocka_unit_test(budget__an_end_that_is_told_twice_is_booked_once),
-        cmocka_unit_test(budget__is_exceeded_by_no_more_than_runs_outlast_what_is_foreseen),
+        cmocka_unit_test(budget__a_new_leader_knows_what_is_charged_and_committed),
+        cmocka_unit_test(budget__a_repeated_end_is_charged_once),
+        cmocka_unit_test(budget__every_attempt_of_a_job_is_charged_at_its_end),
+        cmocka_unit_test(budget__is_exceeded_only_by_runs_that_last_longer_than_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

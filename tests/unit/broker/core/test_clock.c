@@ -1,5 +1,5 @@
-/*  The wall clock is set, of the broker's machine or of a site's: nothing waits for a time that comes no
- * more, and no run gets shorter by it. */
+/*  test_clock.c -- the wall clock of the broker or of a site is set: nothing waits for a time that no longer comes, and
+ *  no run gets shorter. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -53,7 +53,7 @@ static helio_report_t ended(helio_job_key_t key, int64_t run_ms)
     return report;
 }
 
-/*  GPUs that the site keeps, by the hour. */
+/*  GPUs that the site reserves, by the hour. */
 static void tell_kept(const double *gpus, uint32_t count, int64_t start_ms)
 {
     double *values = helio_arena_alloc(harness_arena(h), count, sizeof *values);
@@ -68,7 +68,7 @@ static void tell_kept(const double *gpus, uint32_t count, int64_t start_ms)
     harness_series(h, NORTH, &series, 1);
 }
 
-static void clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again(void **state)
+static void clock__a_job_that_waits_for_a_windows_end_starts_when_the_clock_is_set_before_it(void **state)
 {
     (void)state;
     tell_kept((double[]){0, 0, 0, 8, 8, 0}, 6, harness_wall_ms(h));
@@ -81,7 +81,7 @@ static void clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_be
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }
 
-static void clock__a_site_that_is_hours_ahead_sends_nobody_away_for_a_window_of_its_own_time(void **state)
+static void clock__a_site_hours_ahead_preempts_nothing_for_a_window_in_its_own_time(void **state)
 {
     (void)state;
     helio_job_key_t key = running(HOUR);
@@ -95,7 +95,7 @@ static void clock__a_site_that_is_hours_ahead_sends_nobody_away_for_a_window_of_
     assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
 }
 
-static void clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back(void **state)
+static void clock__a_run_keeps_its_length_when_the_clock_is_set_back(void **state)
 {
     (void)state;
     static const int64_t set_ms[] = {0, -HOUR, -4 * HOUR, -DAY, DAY};
@@ -114,7 +114,7 @@ static void clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back(void
     }
 }
 
-static void clock__no_run_ends_before_it_began_though_its_site_was_set_back(void **state)
+static void clock__no_run_ends_before_it_began_when_its_sites_clock_is_set_back(void **state)
 {
     (void)state;
     helio_job_key_t key = running(6 * HOUR);
@@ -135,10 +135,10 @@ static void clock__no_run_ends_before_it_began_though_its_site_was_set_back(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again),
-        TEST(clock__a_site_that_is_hours_ahead_sends_nobody_away_for_a_window_of_its_own_time),
-        TEST(clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back),
-        TEST(clock__no_run_ends_before_it_began_though_its_site_was_set_back),
+        TEST(clock__a_job_that_waits_for_a_windows_end_starts_when_the_clock_is_set_before_it),
+        TEST(clock__a_site_hours_ahead_preempts_nothing_for_a_window_in_its_own_time),
+        TEST(clock__a_run_keeps_its_length_when_the_clock_is_set_back),
+        TEST(clock__no_run_ends_before_it_began_when_its_sites_clock_is_set_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

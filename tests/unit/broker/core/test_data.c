@@ -1,9 +1,9 @@
-/*  test_data.c -- data and links: where jobs go for them. */
+/*  test_data.c -- data and links: how they decide where jobs go. */
 #include "tests/unit/broker/core/data_testing.h"
 
 /* ---- decisions ----------------------------------------------------------------------------------------- */
 
-static void data__a_job_goes_to_where_its_data_lies(void **state)
+static void data__a_job_goes_to_the_site_of_its_data(void **state)
 {
     (void)state;
     harness_t *h = begin();
@@ -13,13 +13,13 @@ static void data__a_job_goes_to_where_its_data_lies(void **state)
     helio_planned_t p = plan(h, &spec);
     assert_text(p.decision.chosen_site, "south");
     const helio_row_candidate_t *there = candidate(&p, "south"), *away = candidate(&p, "north");
-    assert_true(!there->transfer_ms && !there->transfer_micro_usd && !harness_said(h, there->details).size);
+    assert_true(!there->transfer_ms && !there->transfer_micro_usd && !there->details.items.count);
     assert_int_equal(away->transfer_ms, 3200000);
     assert_int_equal(away->egress_micro_usd, 40000000);
     assert_int_equal(away->transfer_micro_usd, 40000000); /* carbon costs this job nothing */
     assert_int_equal(away->transfer_j, 14400000);
     assert_int_equal(away->transfer_carbon_mg, 800000); /* 4 kWh at the mean of 100 and 300 g */
-    assert_text(harness_said(h, away->details), "brings 2 TB from south in 54m");
+    assert_string_equal(harness_facts(h, away->details), "DataBrought size_bytes=2 TB sites=south time_s=54m");
     assert_true(away->start_ms == there->start_ms); /* the order's time; its run begins 53 minutes later */
     helio_job_key_t key = harness_job(h, &spec);
     harness_tick(h);
@@ -39,20 +39,22 @@ static void data__each_item_comes_from_its_cheapest_replica(void **state)
     helio_job_spec_t spec = reader(h, 100 * GB);
     harness_reads(h, &spec, "s3://acme/more", 100 * GB);
     helio_planned_t p = plan(h, &spec);
-    assert_text(harness_said(h, candidate(&p, "north")->details), "brings 200 GB from gcp in 27m");
+    assert_string_equal(harness_facts(h, candidate(&p, "north")->details),
+                        "DataBrought size_bytes=200 GB sites=gcp time_s=27m");
     assert_int_equal(candidate(&p, "north")->transfer_ms, 1600000); /* one after the other */
     assert_int_equal(candidate(&p, "north")->egress_micro_usd, 6000000);
     assert_int_equal(candidate(&p, "north")->transfer_carbon_mg, 2 * 20000); /* gcp tells no intensity: north's 100 g */
-    (void)harness_link(h, "aws", "north", 100000, 30000); /* as cheap, and faster */
+    (void)harness_link(h, "aws", "north", 100000, 30000);                    /* as cheap, and faster */
     spec.wait_price_micro_usd_per_gpu_h = 1000;
     p = plan(h, &spec);
-    assert_text(harness_said(h, candidate(&p, "north")->details), "brings 200 GB from aws in 16s");
+    assert_string_equal(harness_facts(h, candidate(&p, "north")->details),
+                        "DataBrought size_bytes=200 GB sites=aws time_s=16s");
     harness_end(&h);
 }
 
 /*  South's 300 g are known; a bucket that tells nothing is weighed as if it burnt coal, and booked by the end that
  *  tells. */
-static void data__a_replica_that_tells_no_intensity_does_not_look_clean(void **state)
+static void data__a_replica_without_an_intensity_does_not_look_clean(void **state)
 {
     (void)state;
     harness_t *h = begin();
@@ -61,7 +63,8 @@ static void data__a_replica_that_tells_no_intensity_does_not_look_clean(void **s
     helio_job_spec_t spec = reader(h, 100 * GB);
     spec.carbon_price_micro_usd_per_t = 200000000;
     helio_planned_t p = plan(h, &spec);
-    assert_text(harness_said(h, candidate(&p, "north")->details), "brings 100 GB from south in 14m");
+    assert_string_equal(harness_facts(h, candidate(&p, "north")->details),
+                        "DataBrought size_bytes=100 GB sites=south time_s=14m");
     assert_int_equal(candidate(&p, "north")->transfer_carbon_mg, 40000); /* 0.2 kWh at the mean of 100 and 300 g */
     harness_end(&h);
 }
@@ -87,7 +90,7 @@ static void links__the_most_specific_one_counts(void **state)
     harness_end(&h);
 }
 
-static void links__without_any_nothing_is_charged_and_with_some_a_missing_one_keeps_out(void **state)
+static void links__without_any_nothing_is_charged_else_a_missing_link_excludes_the_site(void **state)
 {
     (void)state;
     harness_t *h = begin();
@@ -96,11 +99,11 @@ static void links__without_any_nothing_is_charged_and_with_some_a_missing_one_ke
     helio_planned_t p = plan(h, &spec);
     assert_int_equal(candidate(&p, "north")->rejected_reason.size, 0);
     assert_int_equal(candidate(&p, "north")->transfer_ms, 0);
-    assert_text(harness_said(h, candidate(&p, "north")->details), "5 GB come from south free of charge: no links are set");
+    assert_string_equal(harness_facts(h, candidate(&p, "north")->details), "DataFree size_bytes=5 GB sites=south");
     (void)harness_link(h, "north", "south", 1000, 0);
     p = plan(h, &spec);
     assert_text(candidate(&p, "north")->rejected_reason, "NoLink");
-    assert_text(harness_said(h, candidate(&p, "north")->details), "no link from south");
+    assert_string_equal(harness_facts(h, candidate(&p, "north")->details), "DataNoLink sites=south");
     assert_text(p.decision.chosen_site, "south");
     (void)harness_data(h, "s3://acme", SITES_OF("aws"));
     p = plan(h, &spec);
@@ -111,22 +114,23 @@ static void links__without_any_nothing_is_charged_and_with_some_a_missing_one_ke
     harness_end(&h);
 }
 
-static void data__what_is_not_in_the_catalogue_is_said_and_costs_nothing(void **state)
+static void data__outside_the_catalogue_is_reported_and_costs_nothing(void **state)
 {
     (void)state;
     harness_t *h = begin();
     (void)harness_link(h, "*", "*", 1, 1000000);
     helio_job_spec_t spec = reader(h, 5000 * GB);
     helio_planned_t p = plan(h, &spec);
-    assert_text(harness_said(h, candidate(&p, "north")->details), "not in the catalogue: s3://acme/corpus/en");
+    assert_string_equal(harness_facts(h, candidate(&p, "north")->details), "DataUnknown uris=s3://acme/corpus/en");
     assert_int_equal(candidate(&p, "north")->transfer_micro_usd, 0);
     harness_reads(h, &spec, "s3://x/y", GB);
     p = plan(h, &spec);
-    assert_text(harness_said(h, candidate(&p, "south")->details), "not in the catalogue: s3://acme/corpus/en and 1 more");
+    assert_string_equal(harness_facts(h, candidate(&p, "south")->details),
+                        "DataUnknown uris=s3://acme/corpus/en and 1 more");
     harness_end(&h);
 }
 
-static void data__the_time_that_it_takes_counts_against_the_deadline_and_as_waiting(void **state)
+static void data__transfer_time_counts_against_the_deadline_and_as_waiting(void **state)
 {
     (void)state;
     harness_t *h = begin();
@@ -183,7 +187,7 @@ static void data__equal_lists_share_a_class_and_others_do_not(void **state)
 
 /*  Of a class that waits the verdicts are kept; a change of the catalogue or of the other end's intensity must not pass
  *  them by. */
-static void data__a_class_that_waits_is_judged_anew_when_the_catalogue_changes(void **state)
+static void data__a_waiting_class_is_judged_again_when_the_catalogue_changes(void **state)
 {
     (void)state;
     harness_t *h = begin();
@@ -200,7 +204,7 @@ static void data__a_class_that_waits_is_judged_anew_when_the_catalogue_changes(v
 }
 
 /*  Whatever the catalogue: where nothing but the transfer differs, the site that it costs less is chosen. */
-static void data__a_site_that_is_cheaper_in_transfer_never_loses_by_it(void **state)
+static void data__a_cheaper_transfer_never_makes_a_site_worse(void **state)
 {
     (void)state;
     static const char *const places[] = {"north", "south", "aws", "*"};
@@ -249,17 +253,17 @@ static void data__a_site_that_is_cheaper_in_transfer_never_loses_by_it(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data__a_job_goes_to_where_its_data_lies),
+        cmocka_unit_test(data__a_job_goes_to_the_site_of_its_data),
         cmocka_unit_test(data__each_item_comes_from_its_cheapest_replica),
-        cmocka_unit_test(data__a_replica_that_tells_no_intensity_does_not_look_clean),
+        cmocka_unit_test(data__a_replica_without_an_intensity_does_not_look_clean),
         cmocka_unit_test(links__the_most_specific_one_counts),
-        cmocka_unit_test(links__without_any_nothing_is_charged_and_with_some_a_missing_one_keeps_out),
-        cmocka_unit_test(data__what_is_not_in_the_catalogue_is_said_and_costs_nothing),
-        cmocka_unit_test(data__the_time_that_it_takes_counts_against_the_deadline_and_as_waiting),
+        cmocka_unit_test(links__without_any_nothing_is_charged_else_a_missing_link_excludes_the_site),
+        cmocka_unit_test(data__outside_the_catalogue_is_reported_and_costs_nothing),
+        cmocka_unit_test(data__transfer_time_counts_against_the_deadline_and_as_waiting),
         cmocka_unit_test(data__egress_counts_against_max_cost),
         cmocka_unit_test(data__equal_lists_share_a_class_and_others_do_not),
-        cmocka_unit_test(data__a_class_that_waits_is_judged_anew_when_the_catalogue_changes),
-        cmocka_unit_test(data__a_site_that_is_cheaper_in_transfer_never_loses_by_it),
+        cmocka_unit_test(data__a_waiting_class_is_judged_again_when_the_catalogue_changes),
+        cmocka_unit_test(data__a_cheaper_transfer_never_makes_a_site_worse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

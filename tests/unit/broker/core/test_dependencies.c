@@ -1,4 +1,4 @@
-/*  test_dependencies.c -- jobs that wait for others. */
+/*  test_dependencies.c -- jobs that wait for other jobs. */
 #include "tests/unit/broker/core/dependencies_testing.h"
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -28,11 +28,9 @@ static const struct {
     outcome_t outcome;
     bool starts;
 } wishes[] = {
-    {HELIO_AFTER_OK, SUCCEEDS, true},         {HELIO_AFTER_OK, FAILS, false},
-    {HELIO_AFTER_OK, IS_CANCELLED, false},    {HELIO_AFTER_ANY, SUCCEEDS, true},
-    {HELIO_AFTER_ANY, FAILS, true},           {HELIO_AFTER_ANY, IS_CANCELLED, true},
-    {HELIO_AFTER_NOT_OK, SUCCEEDS, false},    {HELIO_AFTER_NOT_OK, FAILS, true},
-    {HELIO_AFTER_NOT_OK, IS_CANCELLED, true},
+    {HELIO_AFTER_OK, SUCCEEDS, true},      {HELIO_AFTER_OK, FAILS, false},    {HELIO_AFTER_OK, IS_CANCELLED, false},
+    {HELIO_AFTER_ANY, SUCCEEDS, true},     {HELIO_AFTER_ANY, FAILS, true},    {HELIO_AFTER_ANY, IS_CANCELLED, true},
+    {HELIO_AFTER_NOT_OK, SUCCEEDS, false}, {HELIO_AFTER_NOT_OK, FAILS, true}, {HELIO_AFTER_NOT_OK, IS_CANCELLED, true},
 };
 
 static void assert_wish(size_t i, helio_job_key_t waiting, helio_job_key_t on)
@@ -43,19 +41,18 @@ static void assert_wish(size_t i, helio_job_key_t waiting, helio_job_key_t on)
         assert_unsatisfiable(waiting, on, wishes[i].after == HELIO_AFTER_OK ? "did not succeed" : "succeeded");
 }
 
-static void depends__a_job_waits_for_the_end_that_it_wishes_and_is_cancelled_by_the_other(void **state)
+static void depends__a_job_waits_for_the_required_outcome_and_is_cancelled_by_the_other(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
-        helio_job_key_t on = harness_job(h, &spec),
-                        waiting = harness_job_after(h, &spec, wishes[i].after, on);
+        helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, wishes[i].after, on);
         assert_waits(waiting);
         finish(on, wishes[i].outcome);
         assert_wish(i, waiting, on);
     }
 }
 
-static void depends__what_is_over_at_submit_is_judged_at_once(void **state)
+static void depends__a_dependency_that_is_over_at_submit_is_judged_at_once(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
@@ -66,12 +63,11 @@ static void depends__what_is_over_at_submit_is_judged_at_once(void **state)
     }
 }
 
-static void depends__a_new_leader_holds_them_to_the_same(void **state)
+static void depends__hold_under_a_new_leader(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
-        helio_job_key_t on = harness_job(h, &spec),
-                        waiting = harness_job_after(h, &spec, wishes[i].after, on);
+        helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, wishes[i].after, on);
         rebuild();
         assert_waits(waiting);
         finish(on, wishes[i].outcome);
@@ -79,7 +75,7 @@ static void depends__a_new_leader_holds_them_to_the_same(void **state)
     }
 }
 
-static void depends__a_gate_that_opened_is_open_for_a_new_leader(void **state)
+static void depends__an_ended_hold_is_ended_for_a_new_leader(void **state)
 {
     (void)state;
     helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, HELIO_AFTER_OK, on);
@@ -89,28 +85,28 @@ static void depends__a_gate_that_opened_is_open_for_a_new_leader(void **state)
     assert_placed(waiting);
 }
 
-static void depends__it_says_what_it_waits_for(void **state)
+static void depends__the_job_shows_what_it_waits_for(void **state)
 {
     (void)state;
     helio_job_key_t a = harness_job(h, &spec), b = harness_job(h, &spec), c = harness_job(h, &spec),
                     d = harness_job(h, &spec);
-    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_OK, a), a, "to succeed");
-    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_ANY, a), a, "to end");
-    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_NOT_OK, a), a, "to end without success");
-    harness_after_t all[] = {
-        {HELIO_AFTER_ANY, a}, {HELIO_AFTER_ANY, b}, {HELIO_AFTER_ANY, c}, {HELIO_AFTER_ANY, d}};
+    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_OK, a), a, "succeed");
+    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_ANY, a), a, "end");
+    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_NOT_OK, a), a, "end without success");
+    harness_after_t all[] = {{HELIO_AFTER_ANY, a}, {HELIO_AFTER_ANY, b}, {HELIO_AFTER_ANY, c}, {HELIO_AFTER_ANY, d}};
     helio_submission_t job = harness_dependent(h, &spec, all, 4);
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
-    harness_assert_value(harness_detail(harness_dependency_hold(h, key)->details, HELIO_DETAIL_DEPENDENCY_MORE), "jobs", "1");
+    harness_assert_value(harness_detail(harness_dependency_hold(h, key)->details, HELIO_DETAIL_DEPENDENCY_MORE), "jobs",
+                         "1");
     cancel(b);
     cancel(a);
     cancel(d);
-    assert_detail(key, c, "to end");
+    assert_detail(key, c, "end");
     cancel(c);
     assert_true(harness_dependency_hold(h, key)->opened_ms == harness_wall_ms(h));
 }
 
-static void depends__all_that_it_names_must_have_come(void **state)
+static void depends__all_dependencies_must_be_satisfied(void **state)
 {
     (void)state;
     harness_after_t all[256];
@@ -126,18 +122,17 @@ static void depends__all_that_it_names_must_have_come(void **state)
     assert_placed(key);
 }
 
-static void depends__one_wish_in_vain_is_enough(void **state)
+static void depends__one_unsatisfiable_dependency_cancels_the_job(void **state)
 {
     (void)state;
     helio_job_key_t a = harness_job(h, &spec), b = harness_job(h, &spec);
-    harness_after_t both[] = {
-        {HELIO_AFTER_OK, a}, {HELIO_AFTER_OK, b}, {HELIO_AFTER_ANY, a}, {HELIO_AFTER_NOT_OK, a}};
+    harness_after_t both[] = {{HELIO_AFTER_OK, a}, {HELIO_AFTER_OK, b}, {HELIO_AFTER_ANY, a}, {HELIO_AFTER_NOT_OK, a}};
     helio_submission_t job = harness_dependent(h, &spec, both, 4);
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
     assert_waits(key);
     finish(a, SUCCEEDS);
     assert_unsatisfiable(key, a, "succeeded");
-    finish(b, SUCCEEDS); /* nobody waits any more */
+    finish(b, SUCCEEDS); /* no job waits any more */
 }
 
 static void depends__a_waiting_job_can_be_cancelled(void **state)
@@ -147,7 +142,7 @@ static void depends__a_waiting_job_can_be_cancelled(void **state)
                     last = harness_job_after(h, &spec, HELIO_AFTER_ANY, waiting);
     cancel(waiting);
     assert_int_equal(harness_state(h, waiting), HELIO_JOB_CANCELLED);
-    assert_true(helio_text_is(harness_said(h, harness_row(h, waiting)->why), "cancelled"));
+    assert_string_equal(harness_facts(h, harness_row(h, waiting)->why), "Cancelled");
     assert_placed(last);
     finish(on, SUCCEEDS);
 }
@@ -192,7 +187,7 @@ static void arrays__whole_succeeds_when_each_task_does(void **state)
     assert_placed(harness_job_after(h, &spec, HELIO_AFTER_OK, array));
 }
 
-static void arrays__first_failure_ends_the_hope_and_the_last_task_the_array(void **state)
+static void arrays__first_failure_cancels_after_ok_and_others_wait_for_the_last_task(void **state)
 {
     (void)state;
     helio_job_key_t array = array_of(3), ok = harness_job_after(h, &spec, HELIO_AFTER_OK, array),
@@ -217,7 +212,7 @@ static void arrays__one_task_can_be_waited_for(void **state)
     helio_job_key_t array = array_of(2), one = harness_task(array, 1),
                     waiting = harness_job_after(h, &spec, HELIO_AFTER_OK, one),
                     other = harness_job_after(h, &spec, HELIO_AFTER_OK, harness_task(array, 0));
-    assert_detail(waiting, one, "to succeed");
+    assert_detail(waiting, one, "succeed");
     finish(one, SUCCEEDS);
     assert_placed(waiting);
     assert_waits(other);
@@ -227,7 +222,7 @@ static void arrays__one_task_can_be_waited_for(void **state)
     assert_placed(harness_job_after(h, &spec, HELIO_AFTER_OK, one));
 }
 
-static void arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle(void **state)
+static void arrays__all_tasks_share_one_hold_and_then_wait_for_their_throttle(void **state)
 {
     (void)state;
     static uint32_t indices[] = {0, 1, 2, 3};
@@ -251,7 +246,7 @@ static void arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle(void 
 
 /* ---- many ---------------------------------------------------------------------------------------------- */
 
-/*  Without the harness's search for what is found: it would be most of the work. */
+/*  Without the harness's look-up of the dependency, which would be most of the work. */
 static helio_job_key_t open_after(helio_after_t after, helio_job_key_t on)
 {
     helio_string_t word = {HELIO_TEXT("something")};
@@ -266,7 +261,7 @@ static helio_job_key_t open_after(helio_after_t after, helio_job_key_t on)
     return key;
 }
 
-static void many__a_chain_of_10000_falls_in_one_step(void **state)
+static void many__a_chain_of_10000_is_cancelled_in_one_step(void **state)
 {
     (void)state;
     helio_job_key_t first = harness_job(h, &spec), last = first;
@@ -280,7 +275,7 @@ static void many__a_chain_of_10000_falls_in_one_step(void **state)
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], MANY + 1);
 }
 
-static void many__waiters_cost_a_round_nothing_until_their_gate_opens(void **state)
+static void many__held_jobs_cost_a_round_nothing(void **state)
 {
     (void)state;
     helio_job_key_t on = harness_job(h, &spec), last = on;
@@ -302,21 +297,21 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        CASE(depends__a_job_waits_for_the_end_that_it_wishes_and_is_cancelled_by_the_other),
-        CASE(depends__what_is_over_at_submit_is_judged_at_once),
-        CASE(depends__a_new_leader_holds_them_to_the_same),
-        CASE(depends__a_gate_that_opened_is_open_for_a_new_leader),
-        CASE(depends__it_says_what_it_waits_for),
-        CASE(depends__all_that_it_names_must_have_come),
-        CASE(depends__one_wish_in_vain_is_enough),
+        CASE(depends__a_job_waits_for_the_required_outcome_and_is_cancelled_by_the_other),
+        CASE(depends__a_dependency_that_is_over_at_submit_is_judged_at_once),
+        CASE(depends__hold_under_a_new_leader),
+        CASE(depends__an_ended_hold_is_ended_for_a_new_leader),
+        CASE(depends__the_job_shows_what_it_waits_for),
+        CASE(depends__all_dependencies_must_be_satisfied),
+        CASE(depends__one_unsatisfiable_dependency_cancels_the_job),
         CASE(depends__a_waiting_job_can_be_cancelled),
         CASE(depends__a_job_that_comes_back_from_a_site_does_not_wait_again),
         CASE(arrays__whole_succeeds_when_each_task_does),
-        CASE(arrays__first_failure_ends_the_hope_and_the_last_task_the_array),
+        CASE(arrays__first_failure_cancels_after_ok_and_others_wait_for_the_last_task),
         CASE(arrays__one_task_can_be_waited_for),
-        CASE(arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle),
-        CASE(many__a_chain_of_10000_falls_in_one_step),
-        CASE(many__waiters_cost_a_round_nothing_until_their_gate_opens),
+        CASE(arrays__all_tasks_share_one_hold_and_then_wait_for_their_throttle),
+        CASE(many__a_chain_of_10000_is_cancelled_in_one_step),
+        CASE(many__held_jobs_cost_a_round_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

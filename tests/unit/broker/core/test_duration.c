@@ -1,5 +1,4 @@
-/*  What is foreseen of a run, by the runs before it: in the core's decisions, in its rows, and for the next
- * leader. */
+/*  test_duration.c -- expected run times from past runs: in decisions, in rows, and under the next leader. */
 #include <string.h>
 
 #include "federation/base/rng.h"
@@ -39,9 +38,8 @@ static helio_job_spec_t named(const char *name, const char *model, uint32_t gpus
     return spec;
 }
 
-/*  Placed, run for so long, and over as the report says. */
-static void play(const helio_job_spec_t *spec, int64_t run_ms, uint32_t kind, int32_t exit_code,
-                 bool limit_reached)
+/*  Places a job, lets it run for run_ms, and ends it as the report says. */
+static void play(const helio_job_spec_t *spec, int64_t run_ms, uint32_t kind, int32_t exit_code, bool limit_reached)
 {
     helio_job_key_t key = harness_job(h, spec);
     harness_tick(h);
@@ -70,8 +68,7 @@ static void play_well(const char *name, const char *model, int64_t run_ms, int t
 static const helio_planned_t *plan_at(harness_t *at, const helio_job_spec_t *spec)
 {
     helio_submission_t job = harness_submission(at, spec, "", "");
-    helio_ev_submit_t event = {
-        .call = 77, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&job, 1}};
+    helio_ev_submit_t event = {.call = 77, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&job, 1}};
     harness_step(at, HELIO_BROKER_EV_PLAN, &event);
     const helio_fx_reply_t *reply = harness_take(at, HELIO_BROKER_FX_REPLY);
     assert_non_null(reply);
@@ -98,7 +95,7 @@ static void assert_about(uint64_t ms, int64_t want_ms)
     assert_in_range(ms, (uint64_t)want_ms * 83 / 100, (uint64_t)want_ms * 120 / 100);
 }
 
-static void duration__a_run_is_charged_for_as_long_as_runs_like_it_took(void **state)
+static void duration__a_start_is_costed_by_the_run_times_of_similar_jobs(void **state)
 {
     (void)state;
     helio_job_spec_t spec = named("finetune-9", "H100", 1);
@@ -123,10 +120,10 @@ static void duration__a_run_is_charged_for_as_long_as_runs_like_it_took(void **s
     assert_int_equal(row->expected_ms, p->run_ms);
     assert_int_equal(row->planned_cost_micro_usd, p->candidates.items[0].row.cost_micro_usd);
     const helio_fx_order_t *order = harness_take(h, HELIO_BROKER_FX_ORDER);
-    assert_int_equal(order->order.time_limit_ms, HOUR); /* it may still take that long */
+    assert_int_equal(order->order.time_limit_ms, HOUR); /* it can still take that long */
 }
 
-static void duration__every_alternative_has_its_models_own(void **state)
+static void duration__every_alternative_has_the_run_time_of_its_gpu_model(void **state)
 {
     (void)state;
     play_well("train", "H100", 6 * MINUTE, 4);
@@ -144,7 +141,7 @@ static void duration__every_alternative_has_its_models_own(void **state)
     assert_int_equal(candidate(plan(&spec), "b")->run_ms, 12 * MINUTE); /* never more than the limit */
 }
 
-static void duration__a_deadline_is_met_by_nine_runs_in_ten(void **state)
+static void duration__a_deadline_must_be_met_by_nine_runs_in_ten(void **state)
 {
     (void)state;
     helio_job_spec_t spec = named("nightly-1", "H100", 1);
@@ -167,7 +164,7 @@ static void duration__a_deadline_is_met_by_nine_runs_in_ten(void **state)
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
 }
 
-static void duration__caps_hold_for_nine_runs_in_ten(void **state)
+static void duration__caps_must_hold_for_nine_runs_in_ten(void **state)
 {
     (void)state;
     play_well("cap", "H100", 10 * MINUTE, 10);
@@ -180,11 +177,11 @@ static void duration__caps_hold_for_nine_runs_in_ten(void **state)
     play(&slow, 2 * HOUR, HELIO_REPORT_KIND_ENDED, 0, false);
     const helio_row_candidate_t *c = candidate(plan(&spec), "a");
     assert_true(helio_text_is(c->rejected_reason, "CostCap")); /* about 6 USD, which the text says */
-    assert_non_null(strstr(helio_arena_string(harness_arena(h), harness_said(h, c->details)), " > max_cost"));
-    assert_null(strstr(helio_arena_string(harness_arena(h), harness_said(h, c->details)), "$0."));
+    const helio_detail_t *above = harness_detail(c->details, HELIO_DETAIL_ABOVE_MAX_COST);
+    assert_true(helio_detail_value(above, 0).number > 2000000);
 }
 
-static void duration__whoever_might_delay_the_gang_at_the_head_does_not_pass_it(void **state)
+static void duration__a_job_that_might_delay_the_gang_at_the_head_does_not_start(void **state)
 {
     (void)state;
     play_well("short", "H100", MINUTE, 10);
@@ -208,7 +205,7 @@ static void duration__whoever_might_delay_the_gang_at_the_head_does_not_pass_it(
     assert_int_equal(harness_state(h, passes), HELIO_JOB_OFFERED);
 }
 
-static void duration__what_failed_or_was_cancelled_is_no_sample_and_a_limit_is(void **state)
+static void duration__failed_and_cancelled_runs_are_no_samples_and_timeouts_are(void **state)
 {
     (void)state;
     helio_job_spec_t spec = named("x", "H100", 1);
@@ -225,7 +222,7 @@ static void duration__what_failed_or_was_cancelled_is_no_sample_and_a_limit_is(v
     assert_int_equal(p->run_ms, HOUR);
 }
 
-static void duration__of_a_job_that_was_placed_twice_nothing_is_learnt(void **state)
+static void duration__a_job_that_was_placed_twice_is_no_sample(void **state)
 {
     (void)state;
     helio_job_spec_t spec = named("twice", "H100", 1);
@@ -246,7 +243,7 @@ static void duration__of_a_job_that_was_placed_twice_nothing_is_learnt(void **st
     assert_int_equal(plan(&spec)->expected_basis, HELIO_DURATION_BASIS_NONE);
 }
 
-static void duration__jobs_of_about_one_length_share_a_class_and_others_do_not(void **state)
+static void duration__only_jobs_of_similar_length_share_a_class(void **state)
 {
     (void)state;
     play_well("one", "H100", 10 * MINUTE, 3);
@@ -275,15 +272,14 @@ static void assert_same_plan(harness_t *next, const helio_job_spec_t *spec)
     assert_true(helio_text_equal(a.expected_of, b.expected_of));
 }
 
-static void rebuild__a_new_leader_foresees_what_the_old_one_did(void **state)
+static void rebuild__a_new_leader_expects_the_same_durations(void **state)
 {
     (void)state;
     static const char *const names[] = {"a-1", "b", "", "c_3_c"}, *const models[] = {"H100", "A100"};
     helio_rng_t rng = {77};
     for (int round = 0; round < 12; round++) {
         for (int i = 0; i < 60; i++) {
-            helio_job_spec_t spec =
-                named(names[helio_rng_below(&rng, 4)], models[helio_rng_below(&rng, 2)], 1);
+            helio_job_spec_t spec = named(names[helio_rng_below(&rng, 4)], models[helio_rng_below(&rng, 2)], 1);
             spec.kind = (uint32_t)helio_rng_below(&rng, HELIO_JOB_KIND_COUNT);
             uint32_t how = (uint32_t)helio_rng_below(&rng, 8);
             play(&spec, 1000 + (int64_t)helio_rng_below(&rng, HOUR),
@@ -303,7 +299,7 @@ static void rebuild__a_new_leader_foresees_what_the_old_one_did(void **state)
     }
 }
 
-static void rebuild__an_open_job_keeps_what_it_was_told_and_its_class(void **state)
+static void rebuild__an_open_job_keeps_its_expectation_and_its_class(void **state)
 {
     (void)state;
     play_well("kept", "H100", 10 * MINUTE, 3);
@@ -316,9 +312,8 @@ static void rebuild__an_open_job_keeps_what_it_was_told_and_its_class(void **sta
     harness_join(next, 20, north);
     harness_tick(next);
     assert_int_equal(harness_state(next, key), HELIO_JOB_OFFERED);
-    assert_about(
-        ((const helio_row_placement_t *)harness_take(next, HELIO_BROKER_FX_ROW_PLACEMENT))->expected_ms,
-        10 * MINUTE);
+    assert_about(((const helio_row_placement_t *)harness_take(next, HELIO_BROKER_FX_ROW_PLACEMENT))->expected_ms,
+                 10 * MINUTE);
     const helio_row_decision_t *decision = harness_take(next, HELIO_BROKER_FX_ROW_DECISION);
     assert_true(decision->class_id == class_id);
     harness_end(&next);
@@ -328,16 +323,16 @@ static void rebuild__an_open_job_keeps_what_it_was_told_and_its_class(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(duration__a_run_is_charged_for_as_long_as_runs_like_it_took),
-        CASE(duration__every_alternative_has_its_models_own),
-        CASE(duration__a_deadline_is_met_by_nine_runs_in_ten),
-        CASE(duration__caps_hold_for_nine_runs_in_ten),
-        CASE(duration__whoever_might_delay_the_gang_at_the_head_does_not_pass_it),
-        CASE(duration__what_failed_or_was_cancelled_is_no_sample_and_a_limit_is),
-        CASE(duration__of_a_job_that_was_placed_twice_nothing_is_learnt),
-        CASE(duration__jobs_of_about_one_length_share_a_class_and_others_do_not),
-        CASE(rebuild__a_new_leader_foresees_what_the_old_one_did),
-        CASE(rebuild__an_open_job_keeps_what_it_was_told_and_its_class),
+        CASE(duration__a_start_is_costed_by_the_run_times_of_similar_jobs),
+        CASE(duration__every_alternative_has_the_run_time_of_its_gpu_model),
+        CASE(duration__a_deadline_must_be_met_by_nine_runs_in_ten),
+        CASE(duration__caps_must_hold_for_nine_runs_in_ten),
+        CASE(duration__a_job_that_might_delay_the_gang_at_the_head_does_not_start),
+        CASE(duration__failed_and_cancelled_runs_are_no_samples_and_timeouts_are),
+        CASE(duration__a_job_that_was_placed_twice_is_no_sample),
+        CASE(duration__only_jobs_of_similar_length_share_a_class),
+        CASE(rebuild__a_new_leader_expects_the_same_durations),
+        CASE(rebuild__an_open_job_keeps_its_expectation_and_its_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/*  What a waiting job asks for, edited: it is decided anew at once, by whoever leads, and nobody else's turn
- * is taken. */
+/*  test_edit.c -- edits of waiting jobs: they count at once and under every leader, and put no other tenant's jobs
+ *  back. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -9,7 +9,7 @@ enum { NORTH = 1, SOUTH = 2, HOUR = 3600000 };
 static harness_t *h;
 static helio_site_profile_t *north, *south;
 
-/*  North is cheap and dirty, south dear and clean; a node of 8 GPUs each. Both are drained: jobs wait. */
+/*  North is cheap and dirty, south expensive and clean; each has a node of 8 GPUs. Both are drained, so jobs wait. */
 static int begin(void **state)
 {
     (void)state;
@@ -25,9 +25,8 @@ static int begin(void **state)
     harness_join(h, NORTH, north);
     harness_join(h, SOUTH, south);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, i ? "south" : "north")->rc,
-            HELIO_OK);
+        assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, i ? "south" : "north")->rc,
+                         HELIO_OK);
     harness_clear(h);
     return 0;
 }
@@ -86,7 +85,7 @@ static const char *site_of(harness_t *at, helio_job_key_t key)
     return row ? helio_arena_string(harness_arena(at), row->site) : "";
 }
 
-static void edit__another_goal_is_decided_for_at_once(void **state)
+static void edit__another_goal_counts_at_once(void **state)
 {
     (void)state;
     helio_job_key_t edited = waiting("standard", 4), as_it_came = waiting("standard", 4);
@@ -97,7 +96,7 @@ static void edit__another_goal_is_decided_for_at_once(void **state)
     assert_string_equal(site_of(h, as_it_came), "north");
 }
 
-static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(void **state)
+static void edit__writes_row_history_event_and_audit_in_one_batch(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 1);
@@ -114,8 +113,9 @@ static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(
     const helio_fx_reply_t *reply = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
     assert_int_equal(reply->rc, HELIO_OK);
     static const char text[] =
-        "edited: priority 0 → 7, goal cheap → green, flexible none → 1h30m, max_cost none → 400.00 USD, "
-        "max_carbon none → 250 g/kWh";
+        "Edited field=priority before=0 after=7; Edited field=goal before=cheap after=green; "
+        "Edited field=flexible before=none after=1h30m; Edited field=max_cost before=none after=400.00 USD; "
+        "Edited field=max_carbon before=none after=250 g/kWh";
     static const char *const parts[] = {
         "{\"code\":\"Edited\",\"params\":{\"field\":\"priority\",\"before\":\"0\",\"after\":\"7\"}}",
         "{\"field\":\"goal\",\"before\":\"cheap\",\"after\":\"green\"}",
@@ -132,8 +132,8 @@ static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(
     assert_true(helio_text_is(row->queue, "standard"));
     const helio_row_transition_t *event = harness_take(h, HELIO_BROKER_FX_ROW_TRANSITION);
     assert_true(event->from == HELIO_JOB_QUEUED && event->to == HELIO_JOB_QUEUED);
-    assert_true(helio_text_is(event->actor, "user:ada"));
-    assert_true(helio_text_is(harness_said(h, event->why), text));
+    assert_true(helio_text_is(event->actor, "user:acme/ada"));
+    assert_string_equal(harness_facts(h, event->why), text);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDITED), 5);
     const helio_row_edited_t *edited = harness_take(h, HELIO_BROKER_FX_ROW_EDITED);
     assert_true(edited->seq == event->seq && edited->place == 0);
@@ -142,11 +142,11 @@ static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(
     assert_true(helio_text_is(edited->field, "goal") && helio_text_is(edited->before, "cheap") &&
                 helio_text_is(edited->after, "green"));
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
-    assert_true(helio_text_is(audit->action, "edit") && helio_text_is(audit->actor, "ada"));
+    assert_true(helio_text_is(audit->action, "edit") && helio_text_is(audit->actor, "user:acme/ada"));
     assert_null(harness_take(h, HELIO_BROKER_FX_ROW_AUDIT));
 }
 
-static void edit__to_what_it_is_changes_nothing_and_is_not_audited(void **state)
+static void edit__to_the_same_values_changes_nothing_and_is_not_audited(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 1);
@@ -164,7 +164,7 @@ static void edit__to_what_it_is_changes_nothing_and_is_not_audited(void **state)
         assert_int_equal(harness_count(h, rows[i]), 0);
 }
 
-/*  One at a time at north, in the order in which they are placed. */
+/*  Checks the order in which jobs are placed at north, one at a time. */
 static void assert_order(harness_t *at, const helio_job_key_t *keys, uint32_t count)
 {
     open_site(at, "north");
@@ -201,7 +201,7 @@ static void priority__holds_under_the_next_leader(void **state)
     harness_end(&next);
 }
 
-static void priority__lifts_nobody_over_another_tenants_jobs(void **state)
+static void priority__lifts_no_job_over_another_tenants_jobs(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
@@ -219,55 +219,52 @@ static void priority__is_bounded(void **state)
     static const struct {
         int32_t priority;
         helio_rc rc;
-    } rows[] = {{100, HELIO_OK},
-                {-100, HELIO_OK},
-                {101, HELIO_INVALID},
-                {-101, HELIO_INVALID},
-                {INT32_MIN, HELIO_INVALID}};
+    } rows[] = {
+        {100, HELIO_OK}, {-100, HELIO_OK}, {101, HELIO_INVALID}, {-101, HELIO_INVALID}, {INT32_MIN, HELIO_INVALID}};
     helio_job_key_t key = waiting("standard", 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_int_equal(edit(key, (helio_ev_edit_t){.priority_given = true, .priority = rows[i].priority}),
                          rows[i].rc);
 }
 
-static void prospect__who_stands_before_it_follows_from_the_priority(void **state)
+static void start_estimate__the_jobs_ahead_follow_from_the_priority(void **state)
 {
     (void)state;
     open_site(h, "north");
     helio_job_key_t runs = waiting("standard", 8);
     harness_run_up_to(h, NORTH, runs, 1, HELIO_JOB_RUNNING);
     helio_job_key_t a = waiting("standard", 8), b = waiting("standard", 8);
-    assert_true(
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->start_estimate.ahead_jobs == 1);
+    assert_true(harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->start_estimate.ahead_jobs ==
+                1);
     assert_int_equal(edit(b, (helio_ev_edit_t){.priority_given = true, .priority = 1}), HELIO_OK);
     harness_tick(h);
-    assert_true(
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->start_estimate.ahead_jobs == 0);
-    assert_true(
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, a)->start_estimate.ahead_jobs == 1);
+    assert_true(harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->start_estimate.ahead_jobs ==
+                0);
+    assert_true(harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, a)->start_estimate.ahead_jobs ==
+                1);
 }
 
-static void edit__of_what_has_a_place_is_refused_and_says_why(void **state)
+static void edit__of_a_placed_job_is_refused_with_the_reason(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 1);
     open_site(h, "north");
     harness_clear(h);
-    const helio_fx_reply_t *reply = harness_edit(
-        h, "acme", HELIO_ROLE_USER, key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
+    const helio_fx_reply_t *reply =
+        harness_edit(h, "acme", HELIO_ROLE_USER, key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
     assert_int_equal(reply->rc, HELIO_CONFLICT);
     assert_true(says(reply, "EditPlaced") && says(reply, "\"state\":\"offered\",\"site\":\"north\""));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDIT), 0);
 }
 
-static void edit__of_an_array_is_for_the_tasks_that_wait(void **state)
+static void edit__of_an_array_applies_to_waiting_tasks(void **state)
 {
     (void)state;
     helio_job_key_t array = waiting_array(3, 8);
     open_site(h, "north");
     harness_clear(h);
-    const helio_fx_reply_t *reply = harness_edit(
-        h, "acme", HELIO_ROLE_USER, array, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN});
+    const helio_fx_reply_t *reply = harness_edit(h, "acme", HELIO_ROLE_USER, array,
+                                                 (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN});
     assert_int_equal(reply->rc, HELIO_OK);
     assert_true(says(reply, "\"EditTasksPlaced\",\"params\":{\"tasks\":1}"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
@@ -275,16 +272,16 @@ static void edit__of_an_array_is_for_the_tasks_that_wait(void **state)
     assert_string_equal(site_of(h, harness_task(array, 0)), "north");
     assert_string_equal(site_of(h, harness_task(array, 1)), "south");
     reply = harness_edit(h, "acme", HELIO_ROLE_USER, array,
-                          (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("batch")});
+                         (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("batch")});
     assert_int_equal(reply->rc, HELIO_CONFLICT);
     assert_true(says(reply, "EditQueuePlaced"));
     reply = harness_edit(h, "acme", HELIO_ROLE_USER, harness_task(array, 2),
-                          (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
+                         (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
     assert_int_equal(reply->rc, HELIO_CONFLICT);
     assert_true(says(reply, "EditWholeArray"));
 }
 
-static void edit__is_the_tenants_own_and_the_operators(void **state)
+static void edit__is_allowed_to_the_jobs_tenant_and_to_operators(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 1);
@@ -297,19 +294,17 @@ static void edit__is_the_tenants_own_and_the_operators(void **state)
     assert_int_equal(harness_edit(h, "acme", HELIO_ROLE_USER, nobody, wish)->rc, HELIO_NOT_FOUND);
 }
 
-static void queue__a_job_moves_and_is_charged_and_ordered_there(void **state)
+static void queue__an_edited_job_is_charged_and_ordered_in_its_new_queue(void **state)
 {
     (void)state;
     helio_job_key_t first = waiting("standard", 8), moved = waiting("batch", 8);
-    const helio_fx_reply_t *reply =
-        harness_edit(h, "acme", HELIO_ROLE_USER, moved,
-                     (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("expres")});
+    const helio_fx_reply_t *reply = harness_edit(h, "acme", HELIO_ROLE_USER, moved,
+                                                 (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("expres")});
     assert_int_equal(reply->rc, HELIO_INVALID);
     assert_true(says(reply, "\"UnknownQueue\",\"params\":{\"queue\":\"expres\""));
-    assert_int_equal(edit(moved, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
-                     HELIO_OK);
+    assert_int_equal(edit(moved, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}), HELIO_OK);
     assert_int_equal(harness_queue(h, "batch", HARNESS_AS_IS, HARNESS_AS_IS)->rc,
-                     HELIO_OK); /* nobody is left there */
+                     HELIO_OK); /* the queue has no open job */
     assert_int_equal(harness_queue(h, "express", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_CONFLICT);
     open_site(h, "north");
     assert_int_equal(harness_state(h, moved), HELIO_JOB_OFFERED);
@@ -317,35 +312,32 @@ static void queue__a_job_moves_and_is_charged_and_ordered_there(void **state)
     assert_true(harness_gpus(h, "acme", "express") == 8);
 }
 
-static void queue__the_bounds_of_the_other_queue_hold(void **state)
+static void queue__the_limits_of_the_new_queue_apply(void **state)
 {
     (void)state;
     assert_int_equal(harness_quota(h, "acme", "express", HARNESS_AS_IS, 4, HARNESS_AS_IS)->rc, HELIO_OK);
     helio_job_key_t key = waiting("standard", 8);
-    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
-                     HELIO_OK);
+    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}), HELIO_OK);
     open_site(h, "north");
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
-    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("standard")}),
-                     HELIO_OK);
+    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("standard")}), HELIO_OK);
     harness_tick(h);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }
 
-static void deadline__is_admitted_as_at_the_submission(void **state)
+static void deadline__is_checked_as_at_submission(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 8);
-    const helio_fx_reply_t *reply = harness_edit(
-        h, "acme", HELIO_ROLE_USER, key,
-        (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = harness_wall_ms(h) + HOUR / 2});
+    const helio_fx_reply_t *reply =
+        harness_edit(h, "acme", HELIO_ROLE_USER, key,
+                     (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = harness_wall_ms(h) + HOUR / 2});
     assert_int_equal(reply->rc, HELIO_INFEASIBLE);
     assert_true(helio_text_is(reply->reason, "Deadline"));
     assert_true(says(reply, "DeadlineMissed") && says(reply, "NothingChanged"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDIT), 0);
     int64_t at_ms = harness_wall_ms(h) + 2 * HOUR;
-    assert_int_equal(edit(key, (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = at_ms}),
-                     HELIO_OK);
+    assert_int_equal(edit(key, (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = at_ms}), HELIO_OK);
     harness_advance(h, HOUR + 60000); /* too late by now: it stays, and does not start */
     open_site(h, "north");
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
@@ -364,29 +356,29 @@ static void edit__of_a_held_job_counts_when_it_is_released(void **state)
         assert_true(epoch < 10);
         helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_LOST);
         report.run_ms = 0;
+        report.started_wall_ms = 0; /* it never started */
         harness_report(h, NORTH, &report);
         harness_tick(h);
         harness_wait(h, 120000);
     }
     assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN}), HELIO_OK);
     open_site(h, "south");
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key)->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
     harness_tick(h);
     assert_string_equal(site_of(h, key), "south");
 }
 
-static void edit__what_travels_is_the_document_as_it_came(void **state)
+static void edit__sites_get_the_document_as_submitted(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     helio_submission_t job = harness_submission(h, &spec, "", "goal: cheap");
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
-    assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true,
-                                                 .goal = HELIO_GOAL_GREEN,
-                                                 .queue_given = true,
-                                                 .queue = HELIO_TEXT("express")}),
-                     HELIO_OK);
+    assert_int_equal(
+        edit(key,
+             (helio_ev_edit_t){
+                 .goal_given = true, .goal = HELIO_GOAL_GREEN, .queue_given = true, .queue = HELIO_TEXT("express")}),
+        HELIO_OK);
     open_site(h, "north");
     const helio_fx_order_t *fx = harness_take(h, HELIO_BROKER_FX_ORDER);
     assert_non_null(fx);
@@ -394,7 +386,7 @@ static void edit__what_travels_is_the_document_as_it_came(void **state)
     assert_true(fx->order.time_limit_ms == HOUR);
 }
 
-static void rebuild__a_new_leader_has_it_as_edited_in_the_same_class(void **state)
+static void rebuild__a_new_leader_has_the_edited_job_in_the_same_class(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 4), array = waiting_array(3, 2);
@@ -406,8 +398,7 @@ static void rebuild__a_new_leader_has_it_as_edited_in_the_same_class(void **stat
                                                  .max_carbon_mg_per_kwh = 500000}),
                      HELIO_OK);
     uint64_t class_id = ((const helio_row_edit_t *)harness_take(h, HELIO_BROKER_FX_ROW_EDIT))->class_id;
-    assert_int_equal(edit(array, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
-                     HELIO_OK);
+    assert_int_equal(edit(array, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}), HELIO_OK);
     harness_t *next = harness_rebuild(h);
     harness_join(next, NORTH, north);
     harness_join(next, SOUTH, south);
@@ -425,15 +416,15 @@ static void rebuild__a_new_leader_has_it_as_edited_in_the_same_class(void **stat
     harness_end(&next);
 }
 
-static void edit__leaves_a_reservation_to_the_next_in_line(void **state)
+static void edit__leaves_a_reservation_to_the_next_class(void **state)
 {
     (void)state;
     helio_job_key_t small = waiting("standard", 2);
     open_site(h, "north");
     harness_run_up_to(h, NORTH, small, 1, HELIO_JOB_RUNNING);
-    harness_advance(h, 60000); /* who comes now ends after it */
+    harness_advance(h, 60000); /* later jobs end after it */
     helio_job_key_t gang = waiting("standard", 8), behind = waiting("standard", 6);
-    assert_int_equal(harness_state(h, behind), HELIO_JOB_QUEUED); /* room is kept for the gang */
+    assert_int_equal(harness_state(h, behind), HELIO_JOB_QUEUED); /* capacity is reserved for the gang */
     assert_int_equal(edit(gang, (helio_ev_edit_t){.priority_given = true, .priority = -1}), HELIO_OK);
     harness_tick(h);
     assert_int_equal(harness_state(h, behind), HELIO_JOB_OFFERED);
@@ -444,24 +435,24 @@ static void edit__leaves_a_reservation_to_the_next_in_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(edit__another_goal_is_decided_for_at_once),
-        CASE(edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch),
-        CASE(edit__to_what_it_is_changes_nothing_and_is_not_audited),
+        CASE(edit__another_goal_counts_at_once),
+        CASE(edit__writes_row_history_event_and_audit_in_one_batch),
+        CASE(edit__to_the_same_values_changes_nothing_and_is_not_audited),
         CASE(priority__orders_the_jobs_of_a_tenant_in_a_queue),
         CASE(priority__holds_under_the_next_leader),
-        CASE(priority__lifts_nobody_over_another_tenants_jobs),
+        CASE(priority__lifts_no_job_over_another_tenants_jobs),
         CASE(priority__is_bounded),
-        CASE(prospect__who_stands_before_it_follows_from_the_priority),
-        CASE(edit__of_what_has_a_place_is_refused_and_says_why),
-        CASE(edit__of_an_array_is_for_the_tasks_that_wait),
-        CASE(edit__is_the_tenants_own_and_the_operators),
-        CASE(queue__a_job_moves_and_is_charged_and_ordered_there),
-        CASE(queue__the_bounds_of_the_other_queue_hold),
-        CASE(deadline__is_admitted_as_at_the_submission),
+        CASE(start_estimate__the_jobs_ahead_follow_from_the_priority),
+        CASE(edit__of_a_placed_job_is_refused_with_the_reason),
+        CASE(edit__of_an_array_applies_to_waiting_tasks),
+        CASE(edit__is_allowed_to_the_jobs_tenant_and_to_operators),
+        CASE(queue__an_edited_job_is_charged_and_ordered_in_its_new_queue),
+        CASE(queue__the_limits_of_the_new_queue_apply),
+        CASE(deadline__is_checked_as_at_submission),
         CASE(edit__of_a_held_job_counts_when_it_is_released),
-        CASE(edit__what_travels_is_the_document_as_it_came),
-        CASE(rebuild__a_new_leader_has_it_as_edited_in_the_same_class),
-        CASE(edit__leaves_a_reservation_to_the_next_in_line),
+        CASE(edit__sites_get_the_document_as_submitted),
+        CASE(rebuild__a_new_leader_has_the_edited_job_in_the_same_class),
+        CASE(edit__leaves_a_reservation_to_the_next_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/*  What sites say of hours that are over goes into the ledger's side once, and nowhere else. */
+/*  test_energy.c -- the energy that sites report of past hours is stored once, beside the ledger. */
 #include "tests/support/core_harness.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static void say(fixture_t *self, const char *kind, const char *pool, int64_t sta
     harness_series(self->h, PEER, &series, 1);
 }
 
-static void energy__of_hours_that_are_over_is_written_once_each(void **state)
+static void energy__of_past_hours_is_written_once(void **state)
 {
     fixture_t *self = *state;
     double watts[] = {100, -1, 250.5};
@@ -69,7 +69,7 @@ static void energy__of_hours_that_are_over_is_written_once_each(void **state)
     assert_true(fresh->hour_ms == self->hour_ms && fresh->energy_j == 252000);
 }
 
-static void energy__that_cannot_be_is_passed_over(void **state)
+static void energy__impossible_values_are_ignored(void **state)
 {
     fixture_t *self = *state;
     static const struct {
@@ -78,10 +78,10 @@ static void energy__that_cannot_be_is_passed_over(void **state)
         double watts;
         uint32_t rows;
     } rows[] = {
-        {"meter", "", -1, 0, 5, 1},       {"overhead", "a", -1, 0, 0, 1},   {"foreign", "a", -100, 0, 5, 1},
-        {"meter", "a", -1, 0, 5, 0},      {"idle", "", -1, 0, 5, 0},        {"idle", "b", -1, 0, 5, 0},
-        {"idle", "a", 0, 0, 5, 0},        {"idle", "a", 30, 0, 5, 0},       {"idle", "a", -1, 1000, 5, 0},
-        {"idle", "a", -24 * 10, 0, 5, 0}, {"idle", "a", -1, 0, -5, 0},      {"idle", "a", -1, 0, 1e300, 0},
+        {"meter", "", -1, 0, 5, 1},       {"overhead", "a", -1, 0, 0, 1},    {"foreign", "a", -100, 0, 5, 1},
+        {"meter", "a", -1, 0, 5, 0},      {"idle", "", -1, 0, 5, 0},         {"idle", "b", -1, 0, 5, 0},
+        {"idle", "a", 0, 0, 5, 0},        {"idle", "a", 30, 0, 5, 0},        {"idle", "a", -1, 1000, 5, 0},
+        {"idle", "a", -24 * 10, 0, 5, 0}, {"idle", "a", -1, 0, -5, 0},       {"idle", "a", -1, 0, 1e300, 0},
         {"idle", "a", -1, 0, NAN, 0},     {"idle", "a", -1, 0, INFINITY, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -94,7 +94,7 @@ static void energy__that_cannot_be_is_passed_over(void **state)
     }
 }
 
-static void energy__of_another_kind_of_power_is_a_series_like_any(void **state)
+static void energy__of_another_kind_is_an_ordinary_series(void **state)
 {
     fixture_t *self = *state;
     double watts[] = {5};
@@ -107,9 +107,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, unmake)
     static const struct CMUnitTest tests[] = {
-        TEST(energy__of_hours_that_are_over_is_written_once_each),
-        TEST(energy__that_cannot_be_is_passed_over),
-        TEST(energy__of_another_kind_of_power_is_a_series_like_any),
+        TEST(energy__of_past_hours_is_written_once),
+        TEST(energy__impossible_values_are_ignored),
+        TEST(energy__of_another_kind_is_an_ordinary_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

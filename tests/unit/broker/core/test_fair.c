@@ -1,4 +1,5 @@
-/*  Whose turn it is: what is owed, then shares. */
+/*  test_fair.c -- the scheduling order between tenants: guarantees, then fair shares. */
+#include "broker/core/holds/awaited_sites.h"
 #include "federation/base/rng.h"
 #include "tests/support/core_harness.h"
 
@@ -73,7 +74,7 @@ static void look(field_t *f)
     harness_clear(f->h);
 }
 
-/*  A second: what is over ends, the broker looks, and time is booked. */
+/*  One second passes: runs end, the broker decides, and the GPU time is added. */
 static void second(field_t *f)
 {
     harness_advance(f->h, SECOND);
@@ -97,7 +98,7 @@ static void second(field_t *f)
         f->gpu_ms[t] += (double)f->gpus[t] * SECOND;
 }
 
-static void fair__who_asks_for_the_same_at_once_gets_the_same(void **state)
+static void fair__tenants_with_equal_demand_get_the_same(void **state)
 {
     (void)state;
     field_t f = begin(8, MINUTE, MINUTE);
@@ -109,7 +110,7 @@ static void fair__who_asks_for_the_same_at_once_gets_the_same(void **state)
     end(&f);
 }
 
-static void fair__weights_divide(void **state)
+static void fair__shares_are_divided_by_weight(void **state)
 {
     (void)state;
     field_t f = begin(8, MINUTE, MINUTE);
@@ -122,7 +123,7 @@ static void fair__weights_divide(void **state)
     end(&f);
 }
 
-static void fair__priority_goes_before_shares(void **state)
+static void fair__priority_counts_before_shares(void **state)
 {
     (void)state;
     field_t f = begin(8, MINUTE, MINUTE);
@@ -133,7 +134,7 @@ static void fair__priority_goes_before_shares(void **state)
     end(&f);
 }
 
-static void fair__what_is_guaranteed_comes_first(void **state)
+static void fair__guarantees_come_first(void **state)
 {
     (void)state;
     field_t f = begin(8, MINUTE, MINUTE);
@@ -146,8 +147,8 @@ static void fair__what_is_guaranteed_comes_first(void **state)
     end(&f);
 }
 
-/*  Five thousand jobs of half a minute stand in line when the other one comes. */
-static void fair__a_flood_keeps_nobody_from_what_is_guaranteed(void **state)
+/*  Five thousand jobs of half a minute wait when the other tenant comes. */
+static void fair__a_flood_of_jobs_does_not_take_others_guarantees(void **state)
 {
     (void)state;
     field_t f = begin(8, 20 * SECOND, 40 * SECOND);
@@ -170,7 +171,7 @@ static void fair__a_flood_keeps_nobody_from_what_is_guaranteed(void **state)
     end(&f);
 }
 
-/*  Both always have more than there is room for. */
+/*  Both always ask for more than the capacity. */
 static void keep_asking(field_t *f, int64_t seconds)
 {
     for (int64_t i = 0; i < seconds; i++) {
@@ -193,8 +194,8 @@ static void fair__equal_demand_gets_equal_time_however_it_is_cut(void **state)
     end(&f);
 }
 
-/*  Alone for six hours, then together: the newcomer gets more at first, never everything. */
-static void fair__a_newcomer_is_ahead_and_not_alone(void **state)
+/*  Alone for six hours, then together: the new tenant gets more at first, never everything. */
+static void fair__a_new_tenant_gets_more_than_half_but_not_all(void **state)
 {
     (void)state;
     field_t f = begin(4, 4 * MINUTE, 8 * MINUTE);
@@ -211,7 +212,7 @@ static void fair__a_newcomer_is_ahead_and_not_alone(void **state)
 }
 
 /*  A gang of four whole nodes beside a flood of single GPUs: at the latest when all that runs is over. */
-static void fair__a_gang_starts_within_the_limit_of_what_runs(void **state)
+static void fair__a_gang_starts_within_the_time_limit_of_running_jobs(void **state)
 {
     (void)state;
     field_t f = begin(4, MINUTE, 9 * MINUTE);
@@ -230,7 +231,7 @@ static void fair__a_gang_starts_within_the_limit_of_what_runs(void **state)
     end(&f);
 }
 
-static void fair__a_new_leader_knows_who_had_how_much(void **state)
+static void fair__a_new_leader_knows_the_shares(void **state)
 {
     (void)state;
     field_t f = begin(4, MINUTE, MINUTE);
@@ -246,7 +247,7 @@ static void fair__a_new_leader_knows_who_had_how_much(void **state)
     assert_int_equal(harness_submit(next, "other", &spec)->rc, HELIO_OK); /* the youngest of all */
     harness_join(next, 2, site);
     harness_clear(next);
-    harness_tick(next);
+    harness_wait(next, TAKEOVER_AWAIT_MS + 1000); /* the other site was ready a moment ago */
     const helio_fx_order_t *fx = harness_take(next, HELIO_BROKER_FX_ORDER);
     assert_non_null(fx);
     assert_true(helio_text_is(fx->order.tenant, "other"));
@@ -257,15 +258,15 @@ static void fair__a_new_leader_knows_who_had_how_much(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fair__who_asks_for_the_same_at_once_gets_the_same),
-        cmocka_unit_test(fair__weights_divide),
-        cmocka_unit_test(fair__priority_goes_before_shares),
-        cmocka_unit_test(fair__what_is_guaranteed_comes_first),
-        cmocka_unit_test(fair__a_flood_keeps_nobody_from_what_is_guaranteed),
+        cmocka_unit_test(fair__tenants_with_equal_demand_get_the_same),
+        cmocka_unit_test(fair__shares_are_divided_by_weight),
+        cmocka_unit_test(fair__priority_counts_before_shares),
+        cmocka_unit_test(fair__guarantees_come_first),
+        cmocka_unit_test(fair__a_flood_of_jobs_does_not_take_others_guarantees),
         cmocka_unit_test(fair__equal_demand_gets_equal_time_however_it_is_cut),
-        cmocka_unit_test(fair__a_newcomer_is_ahead_and_not_alone),
-        cmocka_unit_test(fair__a_gang_starts_within_the_limit_of_what_runs),
-        cmocka_unit_test(fair__a_new_leader_knows_who_had_how_much),
+        cmocka_unit_test(fair__a_new_tenant_gets_more_than_half_but_not_all),
+        cmocka_unit_test(fair__a_gang_starts_within_the_time_limit_of_running_jobs),
+        cmocka_unit_test(fair__a_new_leader_knows_the_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

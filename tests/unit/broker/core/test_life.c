@@ -1,4 +1,4 @@
-/*  test_life.c -- how jobs end, and what is held against sites that fail. */
+/*  test_life.c -- how jobs end, and what failures mean for a pool. */
 #include "tests/unit/broker/core/life_testing.h"
 
 #include "federation/reason/codes.h"
@@ -60,7 +60,7 @@ static void end__the_limit_is_a_timeout_whatever_the_exit_code(void **state)
     assert_int_equal(harness_row(h, key)->exit_code, 124);
 }
 
-static void end__its_own_failures_are_retried_as_often_as_it_said(void **state)
+static void end__its_own_failures_are_retried_as_often_as_it_asked(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -87,11 +87,10 @@ static void end__its_own_failures_are_retried_as_often_as_it_said(void **state)
     assert_int_equal(row->gpu_ms, 180000); /* all attempts are charged */
 }
 
-static void end__one_that_overtook_its_progress_is_caught_up(void **state)
+static void end__before_its_progress_enters_the_skipped_states(void **state)
 {
     (void)state;
-    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
-                                      HELIO_JOB_SUSPENDED};
+    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_SUSPENDED};
     for (int i = 0; i < 4; i++) {
         helio_job_key_t key = any_in_state(states[i]);
         harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_ENDED);
@@ -99,7 +98,7 @@ static void end__one_that_overtook_its_progress_is_caught_up(void **state)
     }
 }
 
-static void end__a_repeated_one_changes_nothing(void **state)
+static void end__a_repetition_changes_nothing(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
@@ -133,7 +132,7 @@ static void end__twice_in_one_frame_completes_once(void **state)
     assert_int_equal(((const helio_fx_reports_ack_t *)harness_take(h, HELIO_BROKER_FX_REPORTS_ACK))->seq, 9);
 }
 
-static void end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retried(void **state)
+static void end__a_job_that_fails_while_it_is_told_to_migrate_is_still_retried(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -149,7 +148,7 @@ static void end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retr
 }
 
 /*  Told to leave after each minute; the site says what it saved of that. */
-static void end__what_its_attempts_saved_is_added_up_and_at_most_its_limit(void **state)
+static void end__saved_run_time_adds_up_to_at_most_the_limit(void **state)
 {
     (void)state;
     static const struct {
@@ -174,7 +173,7 @@ static void end__what_its_attempts_saved_is_added_up_and_at_most_its_limit(void 
     harness_end(&next);
 }
 
-static void end__no_more_is_saved_than_was_run(void **state)
+static void end__saved_run_time_is_at_most_the_run_time(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -188,7 +187,7 @@ static void end__no_more_is_saved_than_was_run(void **state)
 
 /* ---- sites that fail ----------------------------------------------------------------------------------- */
 
-static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(void **state)
+static void lost__twice_within_a_minute_holds_the_job_until_it_is_released(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
@@ -201,7 +200,7 @@ static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(voi
     }
     const helio_row_state_t *row = harness_row(h, key);
     assert_int_equal(row->site_failures, 2);
-    assert_true(helio_text_is(harness_said(h, row->why), "south: NodeFailure; held: release it with `helio release` once that is mended"));
+    assert_string_equal(harness_facts(h, row->why), "SiteStates site=south explanation=NodeFailure; HeldAfterFailures");
     assert_true(harness_is_open(h, key));
     harness_wait(h, 10000);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
@@ -211,13 +210,14 @@ static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(voi
     assert_int_equal(harness_row(h, key)->site_failures, 0);
 }
 
-static void lost__at_once_makes_its_pool_the_last_choice_for_a_while(void **state)
+static void lost__at_once_makes_the_pool_the_last_choice_for_a_while(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     assert_true(helio_text_is(harness_row(h, key)->site, "north")); /* the cheaper one */
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
     report.run_ms = 0;
+    report.started_wall_ms = 0; /* it never started */
     harness_report(h, NORTH, &report);
     harness_tick(h);
     assert_true(helio_text_is(harness_row(h, key)->site, "south"));
@@ -232,12 +232,13 @@ static void lost__at_once_makes_its_pool_the_last_choice_for_a_while(void **stat
     assert_true(helio_text_is(harness_row(h, later)->site, "north"));
 }
 
-static void lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone(void **state)
+static void lost__by_a_refusal_makes_the_pool_doubtful_for_equal_jobs_only(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
     report.run_ms = 0;
+    report.started_wall_ms = 0; /* it never started */
     report.cause = HELIO_CAUSE_SUBMIT_REFUSED;
     report.reason = HELIO_TEXT("SubmitRefused: Invalid partition name specified");
     harness_report(h, NORTH, &report);
@@ -248,7 +249,36 @@ static void lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone(void
     assert_true(helio_text_is(harness_row(h, other)->site, "north"));
 }
 
-static void lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing(void **state)
+/*  As a partition that only one site has, where sites do not report theirs. */
+static void lost__by_refusals_is_tried_once_at_each_pool_before_it_is_held(void **state)
+{
+    (void)state;
+    enum { EAST = 3 };
+    helio_site_profile_t *east = harness_site(h, "east");
+    harness_pool(h, east, "a", "H100", 4, 8, 4.0);
+    const char *asked[3] = {0};
+    harness_join(h, EAST, east);
+    harness_summary(h, EAST, east, 0, 0);
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    for (uint32_t epoch = 1; epoch <= 3; epoch++) {
+        bool at_north = helio_text_is(harness_row(h, key)->site, "north");
+        bool at_south = helio_text_is(harness_row(h, key)->site, "south");
+        asked[epoch - 1] = at_north ? "north" : at_south ? "south" : "east";
+        for (uint32_t i = 0; i + 1 < epoch; i++)
+            assert_string_not_equal(asked[i], asked[epoch - 1]);
+        helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_LOST);
+        report.run_ms = report.gpu_ms = 0;
+        report.started_wall_ms = 0; /* it never started */
+        report.cause = HELIO_CAUSE_SUBMIT_REFUSED;
+        report.explanation = HELIO_TEXT("Invalid partition name specified");
+        harness_report(h, at_north ? NORTH : at_south ? SOUTH : EAST, &report);
+        assert_int_equal(harness_state(h, key), epoch < 3 ? HELIO_JOB_QUEUED : HELIO_JOB_HELD);
+        harness_tick(h);
+    }
+    assert_int_equal(harness_row(h, key)->site_failures, 3);
+}
+
+static void lost__after_a_minute_never_holds_the_job(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
@@ -261,15 +291,16 @@ static void lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_n
     }
 }
 
-static void lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete(void **state)
+static void lost__is_accepted_in_every_state_and_writes_an_incomplete_attempt(void **state)
 {
     (void)state;
-    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
-                                      HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
+    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_RUNNING,
+                                      HELIO_JOB_SUSPENDED};
     for (int i = 0; i < 5; i++) {
         helio_job_key_t key = north_in_state(states[i]);
         helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
         report.run_ms = 0;
+        report.started_wall_ms = 0; /* it never started */
         harness_report(h, NORTH, &report);
         assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
         assert_int_equal(harness_row(h, key)->site_failures, 1);
@@ -278,12 +309,13 @@ static void lost__counts_at_every_state_and_writes_an_attempt_that_does_not_comp
     }
 }
 
-static void lost__by_a_cause_of_a_newer_agent_is_held_against_the_pool(void **state)
+static void lost__by_an_unknown_cause_makes_the_pool_doubtful(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
     report.run_ms = 0;
+    report.started_wall_ms = 0; /* it never started */
     report.cause = HELIO_CAUSE_COUNT + 7;
     harness_report(h, NORTH, &report);
     harness_tick(h);
@@ -292,12 +324,13 @@ static void lost__by_a_cause_of_a_newer_agent_is_held_against_the_pool(void **st
     assert_true(helio_text_is(harness_row(h, other)->site, "south"));
 }
 
-static void lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_held_for_it(void **state)
+static void lost__a_withdrawn_attempt_is_placed_again_and_never_holds_the_job(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
     report.run_ms = 0;
+    report.started_wall_ms = 0; /* it never started */
     report.cause = HELIO_CAUSE_WITHDRAWN;
     report.reason = HELIO_TEXT("Withdrawn: the cluster keeps it from starting: JobHeldAdmin");
     harness_report(h, NORTH, &report);
@@ -305,15 +338,17 @@ static void lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_hel
     assert_int_equal(harness_row(h, key)->site_failures, 0);
 }
 
-static void starting__said_again_with_a_reason_is_shown_and_is_no_transition(void **state)
+static void starting__repeated_with_a_reason_shows_it_without_a_transition(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STARTING);
-    report.reason = HELIO_TEXT("WaitsInCluster: Resources");
+    report.cause = HELIO_CAUSE_WAITS_IN_CLUSTER;
+    report.explanation = HELIO_TEXT("Resources");
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_STARTING);
-    assert_true(helio_text_is(harness_said(h, harness_row(h, key)->why), "WaitsInCluster: Resources"));
+    assert_string_equal(harness_facts(h, harness_row(h, key)->why),
+                        "SiteSays cause=WaitsInCluster explanation=Resources");
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 0);
     uint32_t rows = harness_count(h, HELIO_BROKER_FX_ROW_STATE);
     harness_report(h, NORTH, &report); /* again: nothing is written */
@@ -321,15 +356,18 @@ static void starting__said_again_with_a_reason_is_shown_and_is_no_transition(voi
     report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
     harness_report(h, NORTH, &report);
     report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STARTING);
-    report.reason = HELIO_TEXT("WaitsInCluster: Priority"); /* late */
+    report.cause = HELIO_CAUSE_WAITS_IN_CLUSTER;
+    report.explanation = HELIO_TEXT("Priority"); /* late */
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
-    assert_false(helio_text_is(harness_said(h, harness_row(h, key)->why), "WaitsInCluster: Priority"));
+    assert_string_equal(harness_facts(h, harness_row(h, key)->why), "ProcessesRun");
     report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_SUSPENDED);
-    report.reason = HELIO_TEXT("SiteSuspended: suspended at the site");
+    report.cause = HELIO_CAUSE_SITE_SUSPENDED;
+    report.explanation = HELIO_TEXT("suspended at the site");
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPENDED);
-    assert_true(helio_text_is(harness_said(h, harness_row(h, key)->why), "SiteSuspended: suspended at the site"));
+    assert_string_equal(harness_facts(h, harness_row(h, key)->why),
+                        "SiteSays cause=SiteSuspended explanation=suspended at the site");
     report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
@@ -340,21 +378,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(end__an_exit_code_of_zero_succeeds_and_writes_attempt_ledger_and_state),
         CASE(end__the_limit_is_a_timeout_whatever_the_exit_code),
-        CASE(end__its_own_failures_are_retried_as_often_as_it_said),
-        CASE(end__one_that_overtook_its_progress_is_caught_up),
-        CASE(end__a_repeated_one_changes_nothing),
+        CASE(end__its_own_failures_are_retried_as_often_as_it_asked),
+        CASE(end__before_its_progress_enters_the_skipped_states),
+        CASE(end__a_repetition_changes_nothing),
         CASE(end__twice_in_one_frame_completes_once),
-        CASE(end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retried),
-        CASE(end__what_its_attempts_saved_is_added_up_and_at_most_its_limit),
-        CASE(end__no_more_is_saved_than_was_run),
-        CASE(lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released),
-        CASE(lost__at_once_makes_its_pool_the_last_choice_for_a_while),
-        CASE(lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone),
-        CASE(lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing),
-        CASE(lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete),
-        CASE(lost__by_a_cause_of_a_newer_agent_is_held_against_the_pool),
-        CASE(lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_held_for_it),
-        CASE(starting__said_again_with_a_reason_is_shown_and_is_no_transition),
+        CASE(end__a_job_that_fails_while_it_is_told_to_migrate_is_still_retried),
+        CASE(end__saved_run_time_adds_up_to_at_most_the_limit),
+        CASE(end__saved_run_time_is_at_most_the_run_time),
+        CASE(lost__twice_within_a_minute_holds_the_job_until_it_is_released),
+        CASE(lost__at_once_makes_the_pool_the_last_choice_for_a_while),
+        CASE(lost__by_a_refusal_makes_the_pool_doubtful_for_equal_jobs_only),
+        CASE(lost__by_refusals_is_tried_once_at_each_pool_before_it_is_held),
+        CASE(lost__after_a_minute_never_holds_the_job),
+        CASE(lost__is_accepted_in_every_state_and_writes_an_incomplete_attempt),
+        CASE(lost__by_an_unknown_cause_makes_the_pool_doubtful),
+        CASE(lost__a_withdrawn_attempt_is_placed_again_and_never_holds_the_job),
+        CASE(starting__repeated_with_a_reason_shows_it_without_a_transition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/*  test_migrate.c -- who is moved, when, and what is said of it. */
+/*  test_migrate.c -- which jobs migrate, when, and how that is explained. */
 #include "tests/unit/broker/core/migrate_testing.h"
 
 static const helio_row_placement_t *last_placement(void)
@@ -17,7 +17,7 @@ static const helio_fx_order_t *last_order(void)
     return last;
 }
 
-static void migrate__a_running_job_saves_and_goes_on_where_the_rest_does_better(void **state)
+static void migrate__a_running_job_saves_and_continues_where_the_rest_costs_less(void **state)
 {
     (void)state;
     helio_job_key_t key = told_to_migrate();
@@ -58,13 +58,12 @@ static void arrive(helio_job_key_t key, uint64_t from, uint64_t to, uint32_t epo
     harness_run_up_to(h, to, key, epoch + 1, HELIO_JOB_RUNNING);
 }
 
-static void migrate__only_who_asks_and_tells_how_it_saves_is_moved(void **state)
+static void migrate__only_jobs_that_ask_and_state_how_they_save_migrate(void **state)
 {
     (void)state;
     static const char *const here[] = {"north", NULL};
     join();
-    helio_job_spec_t stays = movable(1, 4), silent = movable(1, 4), bound = movable(1, 4),
-                     every = movable(1, 4);
+    helio_job_spec_t stays = movable(1, 4), silent = movable(1, 4), bound = movable(1, 4), every = movable(1, 4);
     stays.on_better_site = HELIO_BETTER_SITE_STAY;
     silent.checkpoint_signal = (helio_text_t){0};
     harness_strings(h, &bound.sites, here);
@@ -80,7 +79,7 @@ static void migrate__only_who_asks_and_tells_how_it_saves_is_moved(void **state)
     assert_state(keys[3], HELIO_JOB_STOPPING);
 }
 
-static void migrate__critical_work_moves_by_its_own_wish(void **state)
+static void migrate__critical_jobs_migrate_if_they_ask(void **state)
 {
     (void)state;
     join();
@@ -93,7 +92,7 @@ static void migrate__critical_work_moves_by_its_own_wish(void **state)
     assert_state(key, HELIO_JOB_STOPPING);
 }
 
-static void migrate__best_effort_work_may_save_before_it_leaves(void **state)
+static void migrate__best_effort_jobs_can_save_before_they_leave(void **state)
 {
     (void)state;
     for (int again = 0; again < 2; again++) {
@@ -117,7 +116,7 @@ static void migrate__best_effort_work_may_save_before_it_leaves(void **state)
     }
 }
 
-static void migrate__a_gang_moves_whole(void **state)
+static void migrate__a_gang_migrates_as_a_whole(void **state)
 {
     (void)state;
     join();
@@ -137,8 +136,8 @@ static void migrate__a_gang_moves_whole(void **state)
     assert_int_equal(placement->gpus, 16);
 }
 
-/*  Of what is left, a tenth; once it was moved, an hour and a fifth. */
-static void migrate__little_gain_moves_nobody_and_one_that_was_moved_needs_more(void **state)
+/*  The first migration must save a tenth of the rest; a later one a fifth, after an hour. */
+static void migrate__a_small_gain_migrates_no_job_and_a_second_migration_needs_more(void **state)
 {
     (void)state;
     join();
@@ -164,7 +163,7 @@ static void migrate__little_gain_moves_nobody_and_one_that_was_moved_needs_more(
     assert_int_equal(harness_row(h, key)->migrations, 2);
 }
 
-static void migrate__an_hour_after_a_move_the_next_is_looked_at_without_any_news(void **state)
+static void migrate__an_hour_after_a_migration_the_job_is_judged_again_without_any_change(void **state)
 {
     (void)state;
     helio_job_key_t key = told_to_migrate();
@@ -179,7 +178,7 @@ static void migrate__an_hour_after_a_move_the_next_is_looked_at_without_any_news
     assert_state(key, HELIO_JOB_STOPPING);
 }
 
-static void migrate__nobody_is_moved_more_than_four_times_whoever_leads(void **state)
+static void migrate__no_job_migrates_more_than_four_times_across_leaders(void **state)
 {
     (void)state;
     join();
@@ -230,7 +229,7 @@ static void migrate__a_deadline_is_not_endangered(void **state)
 }
 
 /*  One for this, with the candidates as they were weighed: what is left of it here and there. */
-static void migrate__the_decision_says_what_the_move_costs(void **state)
+static void migrate__the_decision_has_the_cost_of_the_migration(void **state)
 {
     (void)state;
     join();
@@ -244,7 +243,7 @@ static void migrate__the_decision_says_what_the_move_costs(void **state)
     assert_non_null(decision);
     assert_true(helio_text_is(decision->reason, ""));
     assert_true(helio_text_is(decision->chosen_site, "south"));
-    assert_true(helio_text_equal(harness_said(h, decision->details), harness_said(h, harness_row(h, key)->why)));
+    assert_true(helio_record_equal(&helio_details_type, &decision->details, &harness_row(h, key)->why));
     const helio_row_candidate_t *to = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE),
                                 *from = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_true(helio_text_is(to->site, "south") && helio_text_is(from->site, "north"));
@@ -267,46 +266,40 @@ static void migrate__the_decision_says_what_the_move_costs(void **state)
 /*  What `explain` says of it while it runs; "" = nothing. */
 static const char *better_site(helio_job_key_t key)
 {
-    static char text[300];
-    const helio_fx_reply_t *reply =
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
-    helio_text_t said =
-        reply->rc == HELIO_OK ? harness_said(h, reply->start_estimate.better_site) : (helio_text_t){0};
-    (void)snprintf(text, sizeof text, "%.*s", HELIO_TEXT_ARGS(said));
-    return text;
+    const helio_fx_reply_t *reply = harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
+    return reply->rc == HELIO_OK ? harness_facts(h, reply->start_estimate.better_site) : "";
 }
 
-static void migrate__explain_says_whether_another_site_is_better_and_why_it_stays(void **state)
+static void migrate__explain_tells_whether_another_site_is_better_and_why_the_job_stays(void **state)
 {
     (void)state;
     static const char *const here[] = {"north", NULL}, *const there[] = {"south", NULL};
     join();
-    helio_job_spec_t plain = movable(1, 1), silent = movable(1, 1), bound = movable(1, 1),
-                     spec = movable(1, 8);
+    helio_job_spec_t plain = movable(1, 1), silent = movable(1, 1), bound = movable(1, 1), spec = movable(1, 8);
     plain.on_better_site = HELIO_BETTER_SITE_STAY;
     silent.checkpoint_signal = (helio_text_t){0};
     harness_strings(h, &bound.sites, here);
-    helio_job_key_t stays = run(&plain), tells_nothing = run(&silent), may_not = run(&bound),
-                    key = run(&spec);
+    helio_job_key_t stays = run(&plain), tells_nothing = run(&silent), may_not = run(&bound), key = run(&spec);
     assert_string_equal(better_site(stays), "");
-    assert_string_equal(better_site(tells_nothing),
-                        "it is not moved to a better site: it does not tell how it saves, "
-                        "by checkpoint.signal or checkpoint.every");
-    assert_string_equal(better_site(may_not), "it stays: no other pool is one that it may go to");
-    assert_string_equal(better_site(key), "it stays: no other site would be better for what is left of it");
+    assert_string_equal(better_site(tells_nothing), "StaysNoCheckpoint");
+    assert_string_equal(better_site(may_not), "StaysNoTarget");
+    assert_string_equal(better_site(key), "StaysNoneBetter");
     tell(NORTH, 900);
     assert_string_equal(
         better_site(key),
-        "south would save 50 % of what is left; it has just begun and stays until 2026-03-01T00:00:20Z");
+        "BetterByShare site=south pool=a saves_percent=50 %; StaysJustBegun until=2026-03-01T00:00:20Z");
     tell(NORTH, 480);
-    assert_string_equal(better_site(key), "south would save 6 % of what is left; a move needs 10 %");
+    assert_string_equal(better_site(key),
+                        "BetterByShare site=south pool=a saves_percent=6 %; MigrationNeedsShare least_percent=10 %");
     helio_job_spec_t big = harness_spec(h, "H100", 8);
     big.nodes = 2;
     harness_strings(h, &big.sites, there);
     helio_job_key_t fills = harness_job(h, &big);
     settle();
     tell(NORTH, 900);
-    assert_string_equal(better_site(key), "south would save 50 % of what is left; NoCapacity: 0 GPUs free");
+    assert_string_equal(better_site(key),
+                        "BetterByShare site=south pool=a saves_percent=50 %; MigrationRejected rejection=NoCapacity; "
+                        "NoGPUFree");
     helio_job_key_t waits = harness_job(h, &big);
     harness_run_up_to(h, SOUTH, fills, 1, HELIO_JOB_RUNNING);
     (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, waits);
@@ -317,10 +310,10 @@ static void migrate__explain_says_whether_another_site_is_better_and_why_it_stay
     assert_string_equal(better_site(key), "");
     arrive(key, NORTH, SOUTH, 1);
     tell(NORTH, 20);
-    assert_non_null(strstr(better_site(key), "it was moved lately and stays until 2026-03-01T01:"));
+    assert_non_null(strstr(better_site(key), "StaysJustMigrated until=2026-03-01T01:"));
 }
 
-static void migrate__who_does_not_tell_how_it_saves_is_told_so_at_once(void **state)
+static void migrate__a_job_that_does_not_state_how_it_saves_gets_a_note_at_once(void **state)
 {
     (void)state;
     join();
@@ -330,8 +323,7 @@ static void migrate__who_does_not_tell_how_it_saves_is_told_so_at_once(void **st
     assert_string_equal(harness_details(h, &reply->details),
                         "[{\"code\":\"NoCheckpoint\",\"params\":{\"jobs\":1,\"submitted\":1}}]");
     assert_int_equal(harness_submit(h, "acme", &good)->details.items.count, 0);
-    helio_submission_t three[] = {harness_submission(h, &silent, "", "a"),
-                                  harness_submission(h, &good, "", "b"),
+    helio_submission_t three[] = {harness_submission(h, &silent, "", "a"), harness_submission(h, &good, "", "b"),
                                   harness_submission(h, &silent, "", "c")};
     reply = harness_submit_all(h, "acme", three, 3);
     assert_int_equal(reply->rc, HELIO_OK);
@@ -342,23 +334,23 @@ static void migrate__who_does_not_tell_how_it_saves_is_told_so_at_once(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(migrate__a_running_job_saves_and_goes_on_where_the_rest_does_better,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(migrate__only_who_asks_and_tells_how_it_saves_is_moved, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__critical_work_moves_by_its_own_wish, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__best_effort_work_may_save_before_it_leaves, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__a_gang_moves_whole, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__little_gain_moves_nobody_and_one_that_was_moved_needs_more,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(migrate__an_hour_after_a_move_the_next_is_looked_at_without_any_news,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(migrate__nobody_is_moved_more_than_four_times_whoever_leads, begin,
+        cmocka_unit_test_setup_teardown(migrate__a_running_job_saves_and_continues_where_the_rest_costs_less, begin,
                                         end),
-        cmocka_unit_test_setup_teardown(migrate__a_deadline_is_not_endangered, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__the_decision_says_what_the_move_costs, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__explain_says_whether_another_site_is_better_and_why_it_stays,
+        cmocka_unit_test_setup_teardown(migrate__only_jobs_that_ask_and_state_how_they_save_migrate, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__critical_jobs_migrate_if_they_ask, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__best_effort_jobs_can_save_before_they_leave, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_gang_migrates_as_a_whole, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_small_gain_migrates_no_job_and_a_second_migration_needs_more, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(migrate__an_hour_after_a_migration_the_job_is_judged_again_without_any_change,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(migrate__who_does_not_tell_how_it_saves_is_told_so_at_once, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__no_job_migrates_more_than_four_times_across_leaders, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_deadline_is_not_endangered, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__the_decision_has_the_cost_of_the_migration, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__explain_tells_whether_another_site_is_better_and_why_the_job_stays,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_job_that_does_not_state_how_it_saves_gets_a_note_at_once, begin,
+                                        end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

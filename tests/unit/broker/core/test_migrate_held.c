@@ -1,8 +1,8 @@
-/*  test_migrate_held.c -- the room that a move holds, and moves that come to nothing. */
+/*  test_migrate_held.c -- the capacity that is held for a migration, and migrations that fail. */
 #include "tests/unit/broker/core/migrate_testing.h"
 
-/*  South has 16 GPUs, and 8 of them are held from the moment at which the job is told to leave. */
-static void migrate__the_room_is_held_and_counted_once(void **state)
+/*  South has 16 GPUs, and 8 of them are held from the time at which the job is told to stop. */
+static void migrate__capacity_is_held_and_counted_once(void **state)
 {
     (void)state;
     helio_job_key_t key = told_to_migrate();
@@ -53,7 +53,7 @@ static void loses_its_site(helio_job_key_t key)
 }
 
 /*  Whatever comes in between, others find the room. */
-static void migrate__what_is_held_is_there_for_others_when_the_move_comes_to_nothing(void **state)
+static void migrate__a_failed_migration_frees_the_held_capacity(void **state)
 {
     (void)state;
     meddle_fn *const rows[] = {cancels, ends_by_itself, never_leaves, loses_its_site};
@@ -76,7 +76,7 @@ static void migrate__what_is_held_is_there_for_others_when_the_move_comes_to_not
     }
 }
 
-static void migrate__when_the_place_is_gone_it_goes_the_usual_way(void **state)
+static void migrate__a_job_whose_target_is_gone_is_placed_like_any_other(void **state)
 {
     (void)state;
     helio_job_key_t key = told_to_migrate();
@@ -85,11 +85,11 @@ static void migrate__when_the_place_is_gone_it_goes_the_usual_way(void **state)
     harness_tick(h);
     assert_state(key, HELIO_JOB_OFFERED);
     assert_true(helio_text_is(harness_row(h, key)->site, "north"));
-    assert_reason(key, "placed at north");
+    assert_reason(key, "PlacedAt site=north victims=0");
     assert_int_equal(harness_row(h, key)->epoch, 2);
 }
 
-static void migrate__work_of_the_site_itself_takes_the_room_and_nothing_is_counted_twice(void **state)
+static void migrate__a_sites_own_work_can_take_the_capacity_without_double_counting(void **state)
 {
     (void)state;
     helio_job_key_t key = told_to_migrate();
@@ -108,7 +108,7 @@ static void migrate__work_of_the_site_itself_takes_the_room_and_nothing_is_count
     assert_state(whole, HELIO_JOB_OFFERED);
 }
 
-static void migrate__a_new_leader_lets_it_go_the_usual_way_and_places_it_once(void **state)
+static void migrate__a_new_leader_places_the_job_once_like_any_other(void **state)
 {
     (void)state;
     helio_job_key_t key = told_to_migrate();
@@ -133,7 +133,7 @@ static void migrate__a_new_leader_lets_it_go_the_usual_way_and_places_it_once(vo
 }
 
 /*  Who waits for such GPUs goes first: a gang that cannot start yet, though half of what it needs is free. */
-static void migrate__nothing_is_taken_that_somebody_waits_for(void **state)
+static void migrate__capacity_that_a_class_waits_for_is_not_taken(void **state)
 {
     (void)state;
     join();
@@ -161,7 +161,7 @@ static void migrate__nothing_is_taken_that_somebody_waits_for(void **state)
     assert_state(key, HELIO_JOB_STOPPING);
 }
 
-static void migrate__room_that_comes_free_at_a_better_site_is_taken(void **state)
+static void migrate__capacity_that_becomes_free_at_a_better_site_is_taken(void **state)
 {
     (void)state;
     join();
@@ -180,7 +180,49 @@ static void migrate__room_that_comes_free_at_a_better_site_is_taken(void **state
     assert_state(key, HELIO_JOB_STOPPING);
 }
 
-static void migrate__many_are_moved_in_pieces_and_only_as_many_as_find_room(void **state)
+/*  No site becomes stale, which would be a change of facts. */
+static int begin_calmly(void **state)
+{
+    (void)state;
+    return begin_with(HOUR);
+}
+
+/*  What starts and ends elsewhere is no reason to compare all sites again for each job that would go. */
+static void migrate__jobs_that_wait_for_room_are_not_judged_again_by_any_change(void **state)
+{
+    (void)state;
+    join();
+    static const char *const here[] = {"north", NULL}, *const there[] = {"south", NULL};
+    helio_job_spec_t big = harness_spec(h, "H100", 8), small = harness_spec(h, "H100", 1), spec = movable(1, 2);
+    harness_strings(h, &big.sites, there);
+    harness_strings(h, &small.sites, here);
+    big.nodes = 2;
+    helio_job_key_t runs = harness_job(h, &big), keys[4];
+    for (uint32_t i = 0; i < 4; i++)
+        keys[i] = run(&spec);
+    harness_run_up_to(h, SOUTH, runs, 1, HELIO_JOB_RUNNING);
+    settle();
+    tell(NORTH, 900);
+    harness_wait(h, 11000);
+    harness_wait(h, 11000);
+    uint64_t judged = harness_figures(h).migrants_judged_total;
+    assert_true(judged >= 4);
+    for (uint32_t i = 0; i < 10; i++) {
+        helio_job_key_t passes = run(&small);
+        harness_wait(h, 11000);
+        harness_say(h, NORTH, passes, 1, HELIO_REPORT_KIND_ENDED);
+        harness_wait(h, 11000);
+    }
+    assert_int_equal(harness_figures(h).migrants_judged_total, judged);
+    assert_state(keys[0], HELIO_JOB_RUNNING);
+    harness_say(h, SOUTH, runs, 1, HELIO_REPORT_KIND_ENDED);
+    harness_wait(h, 11000);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_state(keys[i], HELIO_JOB_STOPPING);
+    assert_int_equal(harness_figures(h).migrants_judged_total, judged);
+}
+
+static void migrate__many_jobs_migrate_in_portions_and_within_the_capacity(void **state)
 {
     (void)state;
     join();
@@ -209,18 +251,17 @@ static void migrate__many_are_moved_in_pieces_and_only_as_many_as_find_room(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(migrate__the_room_is_held_and_counted_once, begin, end),
-        cmocka_unit_test_setup_teardown(
-            migrate__what_is_held_is_there_for_others_when_the_move_comes_to_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__when_the_place_is_gone_it_goes_the_usual_way, begin, end),
-        cmocka_unit_test_setup_teardown(
-            migrate__work_of_the_site_itself_takes_the_room_and_nothing_is_counted_twice, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__a_new_leader_lets_it_go_the_usual_way_and_places_it_once,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(migrate__nothing_is_taken_that_somebody_waits_for, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__room_that_comes_free_at_a_better_site_is_taken, begin, end),
-        cmocka_unit_test_setup_teardown(migrate__many_are_moved_in_pieces_and_only_as_many_as_find_room, begin,
+        cmocka_unit_test_setup_teardown(migrate__capacity_is_held_and_counted_once, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_failed_migration_frees_the_held_capacity, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_job_whose_target_is_gone_is_placed_like_any_other, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_sites_own_work_can_take_the_capacity_without_double_counting, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(migrate__a_new_leader_places_the_job_once_like_any_other, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__capacity_that_a_class_waits_for_is_not_taken, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__capacity_that_becomes_free_at_a_better_site_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__jobs_that_wait_for_room_are_not_judged_again_by_any_change,
+                                        begin_calmly, end),
+        cmocka_unit_test_setup_teardown(migrate__many_jobs_migrate_in_portions_and_within_the_capacity, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/*  test_not_before.c -- times before which a job does not start; what cannot be waited for. */
+/*  test_not_before.c -- begin times, and dependencies that are refused. */
 #include "tests/unit/broker/core/dependencies_testing.h"
 
 /* ---- times --------------------------------------------------------------------------------------------- */
@@ -16,8 +16,8 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
     }
     char text[64], time[HELIO_RFC3339_SIZE];
     helio_rfc3339(later[0].not_before_wall_ms + 999, time);
-    (void)snprintf(text, sizeof text, "not before %.19sZ", time);
-    assert_true(helio_text_is(harness_said(h, harness_dependency_hold(h, keys[0])->details), text));
+    (void)snprintf(text, sizeof text, "BeginTime at=%.19sZ", time);
+    assert_string_equal(harness_facts(h, harness_dependency_hold(h, keys[0])->details), text);
     static const int order[] = {1, 2, 0};
     for (int i = 0; i < 3; i++) {
         int at = order[i];
@@ -29,7 +29,7 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
     }
 }
 
-static void not_before__a_time_that_is_past_is_no_gate(void **state)
+static void not_before__a_past_time_holds_nothing(void **state)
 {
     (void)state;
     spec.not_before_wall_ms = harness_wall_ms(h);
@@ -38,7 +38,7 @@ static void not_before__a_time_that_is_past_is_no_gate(void **state)
     assert_null(harness_dependency_hold(h, key));
 }
 
-static void not_before__cancelled_ones_leave_the_others_their_times(void **state)
+static void not_before__a_cancelled_job_leaves_the_times_of_others(void **state)
 {
     (void)state;
     helio_job_key_t keys[100];
@@ -58,7 +58,7 @@ static void not_before__cancelled_ones_leave_the_others_their_times(void **state
     }
 }
 
-static void not_before__both_a_time_and_a_job_must_have_come(void **state)
+static void not_before__both_the_time_and_the_dependency_must_be_satisfied(void **state)
 {
     (void)state;
     helio_job_key_t on = harness_job(h, &spec);
@@ -66,19 +66,20 @@ static void not_before__both_a_time_and_a_job_must_have_come(void **state)
     later.not_before_wall_ms = harness_wall_ms(h) + 60000;
     helio_job_key_t first = harness_job_after(h, &later, HELIO_AFTER_ANY, on), other = harness_job(h, &spec),
                     second = harness_job_after(h, &later, HELIO_AFTER_ANY, other);
-    assert_non_null(strstr(harness_said(h, harness_dependency_hold(h, first)->details).data, " to end; not before 2026-"));
+    assert_non_null(
+        strstr(harness_facts(h, harness_dependency_hold(h, first)->details), " event=end; BeginTime at=2026-"));
     cancel(on);
     assert_waits(first);
-    assert_null(strstr(harness_said(h, harness_dependency_hold(h, first)->details).data, "to end"));
+    assert_null(helio_details_find(&harness_dependency_hold(h, first)->details, HELIO_DETAIL_DEPENDENCY));
     wait_ms(60000);
     assert_int_equal(harness_state(h, first), HELIO_JOB_OFFERED);
     assert_waits(second);
-    assert_detail(second, other, "to end");
+    assert_detail(second, other, "end");
     cancel(other);
     assert_placed(second);
 }
 
-static void not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile(void **state)
+static void not_before__a_new_leader_keeps_holds_and_ends_those_that_are_due(void **state)
 {
     (void)state;
     spec.not_before_wall_ms = harness_wall_ms(h) + 60000;
@@ -87,7 +88,7 @@ static void not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile(void
     helio_job_key_t late = harness_job(h, &spec);
     rebuild();
     assert_waits(early);
-    harness_advance(h, 60000); /* nobody leads */
+    harness_advance(h, 60000); /* no broker leads */
     rebuild();
     assert_true(harness_dependency_hold(h, early)->opened_ms != 0);
     assert_placed(early);
@@ -116,8 +117,7 @@ static void refused__each_mistake_names_its_entry(void **state)
                  {HELIO_FOUND_AMBIGUOUS, HELIO_DETAIL_DEPENDS_AMBIGUOUS},
                  {HELIO_FOUND_OPEN, HELIO_DETAIL_DEPENDS_UNKNOWN}}; /* of another tenant: the same */
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        harness_after_t after[] = {
-            {HELIO_AFTER_OK, mine}, {HELIO_AFTER_ANY, mine}, {HELIO_AFTER_ANY, foreign}};
+        harness_after_t after[] = {{HELIO_AFTER_OK, mine}, {HELIO_AFTER_ANY, mine}, {HELIO_AFTER_ANY, foreign}};
         helio_submission_t job = harness_dependent(h, &spec, after, 3);
         job.depends.items[2].found = table[i].found;
         if (table[i].found != HELIO_FOUND_OPEN)
@@ -132,7 +132,7 @@ static void refused__each_mistake_names_its_entry(void **state)
     }
 }
 
-static void refused__what_ended_since_it_was_looked_up_is_to_be_looked_up_again(void **state)
+static void refused__a_dependency_that_ended_since_the_look_up_must_be_looked_up_again(void **state)
 {
     (void)state;
     helio_job_key_t on = harness_job(h, &spec);
@@ -162,12 +162,12 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(not_before__a_job_starts_at_its_time_to_the_millisecond),
-        CASE(not_before__a_time_that_is_past_is_no_gate),
-        CASE(not_before__cancelled_ones_leave_the_others_their_times),
-        CASE(not_before__both_a_time_and_a_job_must_have_come),
-        CASE(not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile),
+        CASE(not_before__a_past_time_holds_nothing),
+        CASE(not_before__a_cancelled_job_leaves_the_times_of_others),
+        CASE(not_before__both_the_time_and_the_dependency_must_be_satisfied),
+        CASE(not_before__a_new_leader_keeps_holds_and_ends_those_that_are_due),
         CASE(refused__each_mistake_names_its_entry),
-        CASE(refused__what_ended_since_it_was_looked_up_is_to_be_looked_up_again),
+        CASE(refused__a_dependency_that_ended_since_the_look_up_must_be_looked_up_again),
         CASE(refused__a_known_key_needs_no_dependencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/*  Overflow groups in decisions: where jobs go while they wait, and back. */
+/*  test_overflow.c -- overflow groups: where waiting jobs can go, and the way back. */
 #include "tests/support/core_harness.h"
 
 #include <stdio.h>
@@ -73,8 +73,7 @@ static const char *placed(void)
     text[0] = '\0';
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT))) {
         size_t size = strlen(text);
-        (void)snprintf(text + size, sizeof text - size, "%s%.*s", size ? " " : "",
-                       HELIO_TEXT_ARGS(row->site));
+        (void)snprintf(text + size, sizeof text - size, "%s%.*s", size ? " " : "", HELIO_TEXT_ARGS(row->site));
     }
     return text;
 }
@@ -86,10 +85,10 @@ static const char *detail(void)
         last = row;
     assert_non_null(last);
     assert_string_equal(last->reason.data, "WaitingForCapacity");
-    return harness_said(h, last->details).data;
+    return harness_facts(h, last->details);
 }
 
-static void step__opens_when_the_wait_has_grown_and_says_so_before(void **state)
+static void step__opens_after_its_wait_and_announces_that(void **state)
 {
     (void)state;
     set("home-*; near,after=10m; cloud,after=30m");
@@ -101,13 +100,12 @@ static void step__opens_when_the_wait_has_grown_and_says_so_before(void **state)
     assert_string_equal(placed(), "");
     assert_string_equal(
         detail(),
-        "home-a/a is reserved for it from 2026-03-01T01:00Z; near opens when the wait "
-        "here exceeds 10m: now 0s");
+        "ReservedForIt site=home-a pool=a from=2026-03-01T01:00Z; OverflowOpens step=near wait_s=10m waited_s=0s");
     wait_minutes(9);
     assert_string_equal(placed(), "");
     wait_minutes(1);
     assert_string_equal(placed(), "near");
-    assert_non_null(strstr(detail(), "cloud opens when the wait here exceeds 30m: now 10m"));
+    assert_non_null(strstr(detail(), "OverflowOpens step=cloud wait_s=30m waited_s=10m"));
     wait_minutes(19);
     assert_string_equal(placed(), "");
     wait_minutes(1);
@@ -124,13 +122,13 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
     const char *words[3] = {"", "", ""};
     for (const helio_row_candidate_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE));) {
         int i = helio_text_is(row->site, "home-a") ? 0 : helio_text_is(row->site, "near") ? 1 : 2;
-        words[i] = i ? harness_said(h, row->details).data : row->rejected_reason.size ? "rejected" : "";
+        words[i] = i ? harness_facts(h, row->details) : row->rejected_reason.size ? "rejected" : "";
         if (i)
             assert_string_equal(row->rejected_reason.data, "Overflow");
     }
     assert_string_equal(words[0], "");
-    assert_string_equal(words[1], "no step of overflow group out names it");
-    assert_string_equal(words[2], "cloud opens when the wait here exceeds 30m: now 0s");
+    assert_string_equal(words[1], "OverflowNotNamed group=out");
+    assert_string_equal(words[2], "OverflowOpens step=cloud wait_s=30m waited_s=0s");
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, submit(8))->start_estimate;
     bool named = false;
@@ -139,7 +137,7 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
     assert_true(named);
 }
 
-static void step__earlier_ones_come_first_again_when_they_have_room(void **state)
+static void step__earlier_ones_come_first_again_when_they_have_capacity(void **state)
 {
     (void)state;
     set("home-*; near,after=10m");
@@ -157,7 +155,7 @@ static void step__earlier_ones_come_first_again_when_they_have_room(void **state
     assert_string_equal(placed(), "home-a"); /* what runs elsewhere stays there */
 }
 
-static void step__opens_at_once_when_all_before_are_gone(void **state)
+static void step__opens_at_once_when_all_earlier_sites_are_gone(void **state)
 {
     (void)state;
     set("home-*; near,after=10m; cloud,after=30m");
@@ -193,13 +191,13 @@ static void step__is_closed_above_its_price(void **state)
     const char *says = "";
     for (const helio_row_candidate_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE));)
         if (helio_text_is(row->site, "cloud"))
-            says = harness_said(h, row->details).data;
-    assert_string_equal(says, "$2.50 per GPU-hour > $2.40, the limit of overflow group out here");
+            says = harness_facts(h, row->details);
+    assert_string_equal(says, "OverflowPrice price_usd=$2.50 max_price_usd=$2.40 group=out");
     wait_minutes(10);
     assert_string_equal(placed(), "near");
 }
 
-static void group__the_narrowest_one_counts(void **state)
+static void group__the_most_specific_one_counts(void **state)
 {
     (void)state;
     set("home-*");
@@ -219,7 +217,7 @@ static void group__the_narrowest_one_counts(void **state)
     assert_string_equal(placed(), "near"); /* the cheapest */
 }
 
-static void group__nonsense_is_refused_and_changes_nothing(void **state)
+static void group__invalid_values_are_refused_and_change_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -253,7 +251,7 @@ static void group__nonsense_is_refused_and_changes_nothing(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
 }
 
-static void group__and_its_waits_come_back_with_a_new_leader(void **state)
+static void group__and_its_waits_survive_a_new_leader(void **state)
 {
     (void)state;
     set("home-*; cloud,after=30m");
@@ -277,7 +275,7 @@ static void group__and_its_waits_come_back_with_a_new_leader(void **state)
 }
 
 /*  Whoever may tell others to leave does so where it may go. */
-static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
+static void step__no_job_is_preempted_where_it_is_closed(void **state)
 {
     (void)state;
     assert_int_equal(harness_overflow(h, "out", "express", "", "home-*; cloud,after=30m")->rc, HELIO_OK);
@@ -291,7 +289,7 @@ static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
     harness_run_up_to(h, CLOUD, lowly, 1, HELIO_JOB_RUNNING);
     spec = harness_spec(h, "H100", 8);
     spec.queue = HELIO_TEXT("express");
-    for (int i = 0; i < 2; i++) { /* the first has the home, and gives way to nobody */
+    for (int i = 0; i < 2; i++) { /* the first one uses the home site, and cannot be preempted */
         (void)harness_job(h, &spec);
         harness_tick(h);
     }
@@ -302,7 +300,7 @@ static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
     assert_int_equal(harness_state(h, lowly), HELIO_JOB_STOPPING);
 }
 
-static void input_warning__a_step_that_names_no_site_is_told(void **state)
+static void input_warning__a_step_without_a_site_is_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -331,7 +329,7 @@ static void input_warning__a_step_that_names_no_site_is_told(void **state)
 }
 
 /*  Coming back from a site where it ran, a job stands in line anew. */
-static void wait__begins_anew_after_a_run(void **state)
+static void wait__starts_again_after_a_run(void **state)
 {
     (void)state;
     set("home-*; cloud,after=10m");
@@ -353,17 +351,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        TEST(step__opens_when_the_wait_has_grown_and_says_so_before),
+        TEST(step__opens_after_its_wait_and_announces_that),
         TEST(step__closed_ones_are_candidates_with_the_reason),
-        TEST(step__earlier_ones_come_first_again_when_they_have_room),
-        TEST(step__opens_at_once_when_all_before_are_gone),
+        TEST(step__earlier_ones_come_first_again_when_they_have_capacity),
+        TEST(step__opens_at_once_when_all_earlier_sites_are_gone),
         TEST(step__is_closed_above_its_price),
-        TEST(group__the_narrowest_one_counts),
-        TEST(group__nonsense_is_refused_and_changes_nothing),
-        TEST(group__and_its_waits_come_back_with_a_new_leader),
-        TEST(step__nobody_is_told_to_leave_where_it_is_closed),
-        TEST(input_warning__a_step_that_names_no_site_is_told),
-        TEST(wait__begins_anew_after_a_run),
+        TEST(group__the_most_specific_one_counts),
+        TEST(group__invalid_values_are_refused_and_change_nothing),
+        TEST(group__and_its_waits_survive_a_new_leader),
+        TEST(step__no_job_is_preempted_where_it_is_closed),
+        TEST(input_warning__a_step_without_a_site_is_reported),
+        TEST(wait__starts_again_after_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,21 @@
-/*  test_people.c -- jobs that people cancel and release. */
+/*  test_people.c -- jobs that users cancel and operators release. */
 #include "tests/unit/broker/core/life_testing.h"
 
 /* ---- people -------------------------------------------------------------------------------------------- */
 
-static void cancel__of_what_no_site_has_is_done_at_once(void **state)
+static void cancel__of_a_job_without_a_site_is_done_at_once(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     helio_job_key_t queued = harness_job(h, &spec);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, queued)->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, queued)->rc, HELIO_OK);
     assert_int_equal(harness_row(h, queued)->state, HELIO_JOB_CANCELLED);
     assert_int_equal(harness_row(h, queued)->exit_code, 130);
     helio_job_key_t held = north_in_state(HELIO_JOB_STARTING);
     for (uint32_t epoch = 1; epoch <= 2; epoch++) {
         helio_report_t report = harness_report_of(h, held, epoch, HELIO_REPORT_KIND_LOST);
         report.run_ms = 0;
+        report.started_wall_ms = 0; /* it never started */
         harness_report(h, NORTH, &report);
         harness_tick(h);
     }
@@ -25,15 +25,14 @@ static void cancel__of_what_no_site_has_is_done_at_once(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
 }
 
-static void cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof(void **state)
+static void cancel__of_a_job_at_a_site_asks_it_to_stop_and_waits_for_the_report(void **state)
 {
     (void)state;
-    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
-                                      HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
+    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_RUNNING,
+                                      HELIO_JOB_SUSPENDED};
     for (int i = 0; i < 5; i++) {
         helio_job_key_t key = any_in_state(states[i]);
-        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc,
-                         HELIO_OK);
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
         assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
         const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
         assert_int_equal(stop->peer, NORTH);
@@ -41,8 +40,7 @@ static void cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof(v
         assert_int_equal(stop->stop.epoch, 1);
         assert_int_equal(stop->stop.mode, HELIO_STOP_MODE_GRACE);
         /* again: neither another transition nor another stop */
-        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc,
-                         HELIO_OK);
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
         assert_null(harness_take(h, HELIO_BROKER_FX_STOP));
         harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_STOPPED);
         assert_int_equal(harness_row(h, key)->state, HELIO_JOB_CANCELLED);
@@ -51,18 +49,17 @@ static void cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof(v
     }
 }
 
-static void cancel__an_end_that_came_first_stands(void **state)
+static void cancel__an_end_that_came_first_counts(void **state)
 {
     (void)state;
     static const struct {
         int32_t exit_code;
         bool limit;
         uint32_t state;
-    } rows[] = {
-        {0, false, HELIO_JOB_SUCCEEDED}, {3, false, HELIO_JOB_FAILED}, {124, true, HELIO_JOB_TIMEOUT}};
+    } rows[] = {{0, false, HELIO_JOB_SUCCEEDED}, {3, false, HELIO_JOB_FAILED}, {124, true, HELIO_JOB_TIMEOUT}};
     for (int i = 0; i < 3; i++) {
         helio_job_spec_t spec = harness_spec(h, "H100", 1);
-        spec.retries = 4; /* who cancels does not want it again */
+        spec.retries = 4; /* a cancelled job is not retried */
         helio_job_key_t key = job_in_state(&spec, HELIO_JOB_STOPPING);
         helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_ENDED);
         report.exit_code = rows[i].exit_code;
@@ -88,16 +85,14 @@ static void cancel__of_another_tenants_job_finds_nothing_unless_an_operator_asks
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, key)->rc,
-                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, key)->rc, HELIO_NOT_FOUND);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_OPERATOR, key)->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
     assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "cancel"));
-    assert_true(helio_text_is(audit->actor, "ada"));
+    assert_true(helio_text_is(audit->actor, "user:other/ada"));
 }
 
 static void cancel__of_an_array_reaches_every_task_whatever_its_index(void **state)
@@ -109,22 +104,18 @@ static void cancel__of_an_array_reaches_every_task_whatever_its_index(void **sta
     helio_job_key_t array = harness_job(h, &spec);
     harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, harness_task(array, 0));
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], 1);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, array)->rc,
-                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, array)->rc, HELIO_NOT_FOUND);
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], 1);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, array)->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, array)->rc, HELIO_OK);
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], 4);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, array)->rc,
-                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, array)->rc, HELIO_NOT_FOUND);
 }
 
 static void release__of_a_job_that_is_not_held_says_so(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, key)->rc,
-                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_NOT_FOUND);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
@@ -132,9 +123,9 @@ static void release__of_a_job_that_is_not_held_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(cancel__of_what_no_site_has_is_done_at_once),
-        CASE(cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof),
-        CASE(cancel__an_end_that_came_first_stands),
+        CASE(cancel__of_a_job_without_a_site_is_done_at_once),
+        CASE(cancel__of_a_job_at_a_site_asks_it_to_stop_and_waits_for_the_report),
+        CASE(cancel__an_end_that_came_first_counts),
         CASE(cancel__a_lost_or_refused_attempt_is_cancelled_too),
         CASE(cancel__of_another_tenants_job_finds_nothing_unless_an_operator_asks),
         CASE(cancel__of_an_array_reaches_every_task_whatever_its_index),

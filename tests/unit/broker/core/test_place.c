@@ -16,7 +16,7 @@ static helio_job_key_t job_of(const char *tenant, const helio_job_spec_t *spec)
     return (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
 }
 
-static void place__the_order_says_everything_and_waits_for_the_placement_row(void **state)
+static void place__the_order_is_complete_and_waits_for_the_placement_row(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -68,6 +68,64 @@ static void place__the_lowest_price_wins_over_home(void **state)
     assert_placed(key, "south", "a");
 }
 
+/*  North is home, dear and clean; south is cheap; west is the emptiest and otherwise the worst. */
+static void place__goes_by_the_objective(void **state)
+{
+    (void)state;
+    static const char *const wins[HELIO_OBJECTIVE_COUNT] = {
+        [HELIO_OBJECTIVE_ALL] = "south",
+        [HELIO_OBJECTIVE_EARLIEST] = "home, then west",
+        [HELIO_OBJECTIVE_CHEAPEST] = "south",
+        [HELIO_OBJECTIVE_GREENEST] = "north",
+    };
+    for (uint32_t objective = 0; objective < HELIO_OBJECTIVE_COUNT; objective++) {
+        helio_broker_options_t options = helio_broker_options_default();
+        options.objective = objective;
+        again(options);
+        helio_site_profile_t *west = harness_site(h, "west");
+        north->carbon_g_per_kwh = 10;
+        west->carbon_g_per_kwh = 900;
+        harness_pool(h, north, "a", "H100", 1, 1, 3.0);
+        harness_pool(h, south, "a", "H100", 4, 8, 1.9);
+        harness_pool(h, west, "a", "H100", 8, 8, 4.0);
+        harness_join(h, NORTH, north);
+        harness_join(h, SOUTH, south);
+        harness_summary(h, SOUTH, south, 0, 1);
+        harness_join(h, WEST, west);
+        helio_job_spec_t spec = harness_spec(h, "H100", 1);
+        helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec);
+        harness_tick(h);
+        bool earliest = objective == HELIO_OBJECTIVE_EARLIEST;
+        assert_placed(first, earliest ? "north" : wins[objective], "a");
+        if (earliest)
+            assert_placed(second, "west", "a");
+    }
+}
+
+/*  North is home and clean, and nobody gives its price. */
+static void place__an_unknown_price_matters_only_where_money_counts(void **state)
+{
+    (void)state;
+    static const char *const wins[HELIO_OBJECTIVE_COUNT] = {[HELIO_OBJECTIVE_ALL] = "south",
+                                                            [HELIO_OBJECTIVE_EARLIEST] = "north",
+                                                            [HELIO_OBJECTIVE_CHEAPEST] = "south",
+                                                            [HELIO_OBJECTIVE_GREENEST] = "north"};
+    for (uint32_t objective = 0; objective < HELIO_OBJECTIVE_COUNT; objective++) {
+        helio_broker_options_t options = helio_broker_options_default();
+        options.objective = objective;
+        again(options);
+        north->carbon_g_per_kwh = 90;
+        harness_pool(h, north, "a", "H100", 4, 8, 0);
+        harness_pool(h, south, "a", "H100", 4, 8, 1.9);
+        harness_join(h, NORTH, north);
+        harness_join(h, SOUTH, south);
+        helio_job_spec_t spec = harness_spec(h, "H100", 1);
+        helio_job_key_t key = harness_job(h, &spec);
+        harness_tick(h);
+        assert_placed(key, wins[objective], "a");
+    }
+}
+
 static void place__home_breaks_a_tie(void **state)
 {
     (void)state;
@@ -103,7 +161,7 @@ static void place__without_a_home_the_largest_free_share_breaks_a_tie(void **sta
     assert_placed(second, "north", "a");
 }
 
-static void gpu__the_first_choice_is_taken_even_when_it_is_dearer(void **state)
+static void gpu__the_first_alternative_is_taken_even_if_it_costs_more(void **state)
 {
     (void)state;
     harness_pool(h, north, "big", "B200", 1, 8, 9.0);
@@ -112,17 +170,14 @@ static void gpu__the_first_choice_is_taken_even_when_it_is_dearer(void **state)
     harness_join(h, SOUTH, south);
     helio_job_spec_t spec = harness_spec(h, "B200", 4);
     harness_or(h, &spec, "H100", 8);
-    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec),
-                    third = harness_job(h, &spec);
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec), third = harness_job(h, &spec);
     harness_tick(h);
     assert_placed(first, "north", "big");
     assert_placed(second, "north", "big");
     assert_placed(third, "south", "small"); /* the first choice has no room left */
-    assert_int_equal(((const helio_fx_order_t *)harness_take(h, HELIO_BROKER_FX_ORDER))->order.gpus_per_node,
-                     4);
+    assert_int_equal(((const helio_fx_order_t *)harness_take(h, HELIO_BROKER_FX_ORDER))->order.gpus_per_node, 4);
     (void)harness_take(h, HELIO_BROKER_FX_ORDER);
-    assert_int_equal(((const helio_fx_order_t *)harness_take(h, HELIO_BROKER_FX_ORDER))->order.gpus_per_node,
-                     8);
+    assert_int_equal(((const helio_fx_order_t *)harness_take(h, HELIO_BROKER_FX_ORDER))->order.gpus_per_node, 8);
 }
 
 static void gpu__any_takes_the_cheapest_of_equal_alternatives(void **state)
@@ -191,7 +246,7 @@ static void capacity__a_placement_is_deducted_at_once(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 4);
 }
 
-static void capacity__a_stale_summary_does_not_give_the_room_back(void **state)
+static void capacity__a_stale_summary_does_not_return_capacity(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -221,7 +276,7 @@ static void capacity__nodes_are_filled_best_fit(void **state)
     assert_int_equal(place_many(2, 2), 4); /* what is left is one pair */
 }
 
-static void capacity__an_end_frees_its_room_before_the_next_summary(void **state)
+static void capacity__an_end_frees_its_capacity_before_the_next_summary(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 2.0);
@@ -245,15 +300,14 @@ static void capacity__cpus_and_memory_bound_a_pool_that_declares_them(void **sta
     harness_join(h, SOUTH, south);
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     spec.cpus = 40;
-    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec),
-                    third = harness_job(h, &spec);
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec), third = harness_job(h, &spec);
     harness_tick(h);
     assert_placed(first, "north", "a");
     assert_placed(second, "south", "a");
     assert_placed(third, "south", "a");
 }
 
-static void capacity__a_change_that_does_not_follow_its_base_asks_for_all(void **state)
+static void capacity__a_change_without_its_base_leads_to_a_resync(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -269,7 +323,7 @@ static void capacity__a_change_that_does_not_follow_its_base_asks_for_all(void *
     assert_null(harness_take(h, HELIO_BROKER_FX_RESYNC));
 }
 
-static void capacity__figures_without_measure_do_not_hurt(void **state)
+static void capacity__impossible_figures_do_no_harm(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -284,13 +338,12 @@ static void capacity__figures_without_measure_do_not_hurt(void **state)
                                       .free_nodes = {nodes, 65}},
                                      {.pool = HELIO_TEXT("unknown"), .free_nodes = {nodes, 65}}};
     helio_ev_site_summary_t event = {
-        .peer = NORTH,
-        .summary = {.seq = 9, .wall_ms = INT64_MAX, .dispatch_seen = UINT64_MAX, .pools = {pools, 2}}};
+        .peer = NORTH, .summary = {.seq = 9, .wall_ms = INT64_MAX, .dispatch_seen = UINT64_MAX, .pools = {pools, 2}}};
     harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
     assert_int_equal(place_many(8, 9), 9);
 }
 
-static void refusal__a_pool_rests_until_its_next_summary(void **state)
+static void refusal__a_pool_gets_no_offer_until_its_next_summary(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -348,22 +401,24 @@ static void overload__no_more_offers_than_the_bound_wait_for_an_answer(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(place__the_order_says_everything_and_waits_for_the_placement_row),
+        CASE(place__the_order_is_complete_and_waits_for_the_placement_row),
         CASE(place__the_lowest_price_wins_over_home),
+        CASE(place__goes_by_the_objective),
+        CASE(place__an_unknown_price_matters_only_where_money_counts),
         CASE(place__home_breaks_a_tie),
         CASE(place__without_a_home_the_largest_free_share_breaks_a_tie),
-        CASE(gpu__the_first_choice_is_taken_even_when_it_is_dearer),
+        CASE(gpu__the_first_alternative_is_taken_even_if_it_costs_more),
         CASE(gpu__any_takes_the_cheapest_of_equal_alternatives),
         CASE(gpu__a_cpu_job_runs_on_a_cpu_pool_and_is_bounded_by_its_cpus),
         CASE(gang__all_nodes_of_one_pool_or_none),
         CASE(capacity__a_placement_is_deducted_at_once),
-        CASE(capacity__a_stale_summary_does_not_give_the_room_back),
+        CASE(capacity__a_stale_summary_does_not_return_capacity),
         CASE(capacity__nodes_are_filled_best_fit),
-        CASE(capacity__an_end_frees_its_room_before_the_next_summary),
+        CASE(capacity__an_end_frees_its_capacity_before_the_next_summary),
         CASE(capacity__cpus_and_memory_bound_a_pool_that_declares_them),
-        CASE(capacity__a_change_that_does_not_follow_its_base_asks_for_all),
-        CASE(capacity__figures_without_measure_do_not_hurt),
-        CASE(refusal__a_pool_rests_until_its_next_summary),
+        CASE(capacity__a_change_without_its_base_leads_to_a_resync),
+        CASE(capacity__impossible_figures_do_no_harm),
+        CASE(refusal__a_pool_gets_no_offer_until_its_next_summary),
         CASE(refusal__another_pool_takes_it_meanwhile),
         CASE(overload__no_more_offers_than_the_bound_wait_for_an_answer),
     };

@@ -1,4 +1,4 @@
-/*  A plan is the decision that would be made, and nothing else. */
+/*  test_plan.c -- a plan is the decision that would be made, and changes nothing. */
 #include <string.h>
 
 #include "federation/base/rng.h"
@@ -71,7 +71,7 @@ static void tell(uint64_t peer, uint32_t hours, const double *values)
     harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
 }
 
-static void plan__says_where_and_what_it_costs_and_why_not_elsewhere(void **state)
+static void plan__has_the_pool_its_cost_and_why_not_elsewhere(void **state)
 {
     (void)state;
     join();
@@ -89,16 +89,16 @@ static void plan__says_where_and_what_it_costs_and_why_not_elsewhere(void **stat
     assert_int_equal(p->run_ms, HOUR); /* the queue's default */
     assert_int_equal(p->candidates.count, 3);
     static const struct {
-        const char *site, *reason, *detail;
+        const char *site, *reason, *facts;
         int64_t cost;
     } expected[] = {{"north", "", "", 24000000},
                     {"south", "", "", 40000000},
-                    {"west", "CostCap", "$56.00 > max_cost $48.00", 56000000}};
+                    {"west", "CostCap", "AboveMaxCost cost_usd=$56.00 max_cost_usd=$48.00", 56000000}};
     for (int i = 0; i < 3; i++) {
         const helio_planned_candidate_t *c = &p->candidates.items[i];
         assert_true(helio_text_is(c->row.site, expected[i].site));
         assert_true(helio_text_is(c->row.rejected_reason, expected[i].reason));
-        assert_true(helio_text_is(harness_said(h, c->row.details), expected[i].detail));
+        assert_string_equal(harness_facts(h, c->row.details), expected[i].facts);
         assert_int_equal(c->row.cost_micro_usd, expected[i].cost);
         assert_int_equal(c->row.carbon_micro_usd, 224000); /* 11.2 kWh x 100 g x 200 USD/t */
         assert_int_equal(c->row.score_micro_usd, expected[i].cost + 224000);
@@ -130,7 +130,7 @@ static void plan__changes_nothing(void **state)
     assert_memory_equal(&before, &after, sizeof before);
 }
 
-static void plan__what_cannot_go_now_says_until_when(void **state)
+static void plan__of_a_job_that_cannot_start_now_has_an_expected_time(void **state)
 {
     (void)state;
     join();
@@ -142,7 +142,7 @@ static void plan__what_cannot_go_now_says_until_when(void **state)
     assert_true(helio_text_is(p->decision.chosen_site, ""));
     for (int i = 0; i < 3; i++) {
         assert_true(helio_text_is(p->candidates.items[i].row.rejected_reason, "NoCapacity"));
-        assert_true(helio_text_is(harness_said(h, p->candidates.items[i].row.details), "0 GPUs free"));
+        assert_string_equal(harness_facts(h, p->candidates.items[i].row.details), "NoGPUFree");
     }
     spec.gpus.items[0].model = HELIO_TEXT("B300");
     p = plan(&spec);
@@ -151,7 +151,7 @@ static void plan__what_cannot_go_now_says_until_when(void **state)
         assert_true(helio_text_is(p->candidates.items[i].row.rejected_reason, "NoSuchGPU"));
 }
 
-static void plan__of_a_job_that_may_not_start_yet_is_of_when_it_may(void **state)
+static void plan__of_a_job_with_a_begin_time_is_for_that_time(void **state)
 {
     (void)state;
     join();
@@ -168,13 +168,13 @@ static void plan__of_a_job_that_may_not_start_yet_is_of_when_it_may(void **state
     assert_true(helio_text_is(p->decision.chosen_site, "south"));
     assert_true(p->expected_ms == at_ms);
     assert_true(p->candidates.items[0].row.start_ms == at_ms);
-    assert_non_null(strstr(harness_said(h, p->decision.details).data, "not before 2026-03-01T05:00:00Z"));
+    assert_non_null(strstr(harness_facts(h, p->decision.details), "BeginTime at=2026-03-01T05:00:00Z"));
     spec.not_before_wall_ms = harness_wall_ms(h) - HOUR; /* that has come */
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
 }
 
 /*  Word for word, and code for code. */
-static void plan__that_its_deadline_forbids_says_what_a_submission_would(void **state)
+static void plan__of_an_impossible_deadline_has_the_text_of_a_submission(void **state)
 {
     (void)state;
     join();
@@ -192,7 +192,7 @@ static void plan__that_its_deadline_forbids_says_what_a_submission_would(void **
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
 }
 
-static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_most(void **state)
+static void plan__of_a_dependent_job_has_the_latest_end_of_its_dependencies(void **state)
 {
     (void)state;
     join();
@@ -208,7 +208,7 @@ static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_mo
     assert_true(reply->plan.expected_ms == harness_wall_ms(h) + HOUR);
     assert_true(harness_says(h, &reply->start_estimate.basis,
                              "\"StartDependenciesEnd\",\"params\":{\"jobs\":1,\"end\":\"2026-03-01T01:00:00"));
-    helio_job_key_t waits = harness_job_after(h, &spec, HELIO_AFTER_OK, first); /* when that one ends nobody knows */
+    helio_job_key_t waits = harness_job_after(h, &spec, HELIO_AFTER_OK, first); /* the end of that one is unknown */
     after.on = waits;
     job = harness_dependent(h, &spec, &after, 1);
     reply = plan_of("acme", &job, 1);
@@ -231,7 +231,7 @@ static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_mo
     assert_int_equal(plan_of("acme", &job, 1)->rc, HELIO_INVALID);
 }
 
-static void plan__says_what_would_help(void **state)
+static void plan__has_hints(void **state)
 {
     (void)state;
     join();
@@ -265,7 +265,7 @@ static const helio_planned_t *plan_array(uint32_t tasks, uint32_t at_once)
     return p;
 }
 
-static void plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_others(void **state)
+static void plan__of_an_array_counts_the_starts_and_explains_the_rest(void **state)
 {
     (void)state;
     join(); /* three sites of four nodes with 8 GPUs each */
@@ -284,7 +284,7 @@ static void plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_other
     assert_int_equal(p->tasks_now, 2);
     assert_true(harness_says(h, &p->tasks_details, "\"TasksSome\",\"params\":{\"tasks\":2}"));
     assert_non_null(
-        strstr(harness_said(h, p->tasks_details).data, "quota of acme: at most 20 GPUs at once, it needs 24"));
+        strstr(harness_facts(h, p->tasks_details), "QuotaTooSmall tenant=acme limit_gpus=20 needed_gpus=24"));
     assert_true(helio_text_is(p->decision.reason, "")); /* of one task */
     (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 4, HARNESS_AS_IS);
     p = plan_array(3, 0);
@@ -293,7 +293,7 @@ static void plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_other
     assert_non_null(helio_details_find(&p->tasks_details, HELIO_DETAIL_TASKS_NONE));
 }
 
-static void plan__no_sites_is_a_plan_too(void **state)
+static void plan__without_sites_is_answered(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
@@ -303,7 +303,7 @@ static void plan__no_sites_is_a_plan_too(void **state)
     assert_int_equal(p->gpus, 8);
 }
 
-static void plan__refuses_what_is_no_plan(void **state)
+static void plan__refuses_invalid_requests(void **state)
 {
     (void)state;
     join();
@@ -319,7 +319,7 @@ static void plan__refuses_what_is_no_plan(void **state)
 }
 
 /*  Whatever the world: what is planned is what happens when the same job comes next. */
-static void property__a_job_that_comes_next_gets_its_plan(void **state)
+static void property__the_next_submission_gets_its_plan(void **state)
 {
     helio_rng_t rng = {41};
     uint32_t placed = 0, waited = 0;
@@ -372,17 +372,17 @@ static void property__a_job_that_comes_next_gets_its_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(plan__says_where_and_what_it_costs_and_why_not_elsewhere),
+        CASE(plan__has_the_pool_its_cost_and_why_not_elsewhere),
         CASE(plan__changes_nothing),
-        CASE(plan__what_cannot_go_now_says_until_when),
-        CASE(plan__of_a_job_that_may_not_start_yet_is_of_when_it_may),
-        CASE(plan__that_its_deadline_forbids_says_what_a_submission_would),
-        CASE(plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_most),
-        CASE(plan__says_what_would_help),
-        CASE(plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_others),
-        CASE(plan__no_sites_is_a_plan_too),
-        CASE(plan__refuses_what_is_no_plan),
-        CASE(property__a_job_that_comes_next_gets_its_plan),
+        CASE(plan__of_a_job_that_cannot_start_now_has_an_expected_time),
+        CASE(plan__of_a_job_with_a_begin_time_is_for_that_time),
+        CASE(plan__of_an_impossible_deadline_has_the_text_of_a_submission),
+        CASE(plan__of_a_dependent_job_has_the_latest_end_of_its_dependencies),
+        CASE(plan__has_hints),
+        CASE(plan__of_an_array_counts_the_starts_and_explains_the_rest),
+        CASE(plan__without_sites_is_answered),
+        CASE(plan__refuses_invalid_requests),
+        CASE(property__the_next_submission_gets_its_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/*  test_preempt.c -- who takes whose place, and what is held for him. */
+/*  test_preempt.c -- which jobs preempt which, and the capacity that is held meanwhile. */
 #include "tests/unit/broker/core/preempt_testing.h"
 
 /*  The last order to stop it: NULL = none. */
@@ -21,7 +21,7 @@ static bool is_for(helio_job_key_t victim, helio_job_key_t evictor)
     return helio_text_is(helio_detail_value(by, 2).text, key);
 }
 
-static void preempt__critical_work_takes_the_place_of_best_effort_work_at_once(void **state)
+static void preempt__critical_jobs_replace_best_effort_jobs_at_once(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -39,7 +39,8 @@ static void preempt__critical_work_takes_the_place_of_best_effort_work_at_once(v
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
         last = row;
     assert_non_null(last);
-    assert_true(helio_text_is(harness_said(h, last->details), "preempts 1 job at north/a, expected start 2026-03-01T00:00:05Z"));
+    assert_string_equal(harness_facts(h, last->details),
+                        "Preempts jobs=1 site=north pool=a at=2026-03-01T00:00:05Z elsewhere=0");
     stopped(low, 1);
     harness_tick(h);
     assert_state(urgent, HELIO_JOB_OFFERED);
@@ -48,7 +49,7 @@ static void preempt__critical_work_takes_the_place_of_best_effort_work_at_once(v
     harness_assert_value(placed, "from_site", "");
     harness_assert_value(placed, "victims", "1");
     assert_state(low, HELIO_JOB_QUEUED);
-    assert_true(is_for(low, urgent)); /* as it was told */
+    assert_true(is_for(low, urgent)); /* its reason */
     assert_int_equal(harness_row(h, low)->preemptions, 1);
     assert_int_equal(harness_row(h, low)->failures, 0);
     assert_int_equal(harness_row(h, low)->site_failures, 0);
@@ -72,7 +73,9 @@ static void preempt__standard_work_is_signalled_and_given_its_grace(void **state
     const helio_row_class_t *row, *last = NULL;
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
         last = row;
-    assert_true(last && helio_text_is(harness_said(h, last->details), "preempts 1 job at north/a, expected start 2026-03-01T00:02:30Z"));
+    assert_non_null(last);
+    assert_string_equal(harness_facts(h, last->details),
+                        "Preempts jobs=1 site=north pool=a at=2026-03-01T00:02:30Z elsewhere=0");
     assert_true(last->expected_ms == harness_wall_ms(h) + 90000);
     stopped(train, 1);
     harness_tick(h);
@@ -87,13 +90,13 @@ static void preempt__standard_work_is_signalled_and_given_its_grace(void **state
     assert_int_equal(harness_row(h, train)->attempts, 2);
 }
 
-static void preempt__the_same_tier_evicts_nobody_whatever_its_priority(void **state)
+static void preempt__the_same_tier_preempts_nothing_at_any_priority(void **state)
 {
     (void)state;
     static const struct {
         const char *runs, *asks;
-    } rows[] = {{"express", "express"}, {"standard", "standard"}, {"batch", "batch"}, {"express", "standard"},
-                {"standard", "batch"},  {"express", "batch"}};
+    } rows[] = {{"express", "express"},  {"standard", "standard"}, {"batch", "batch"},
+                {"express", "standard"}, {"standard", "batch"},    {"express", "batch"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         harness_t *before = h;
         if (i) {
@@ -111,7 +114,7 @@ static void preempt__the_same_tier_evicts_nobody_whatever_its_priority(void **st
     }
 }
 
-static void preempt__what_comes_back_is_held_for_the_evictor(void **state)
+static void preempt__returned_capacity_is_held_for_the_preempting_job(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -133,7 +136,7 @@ static void preempt__what_comes_back_is_held_for_the_evictor(void **state)
     assert_state(urgent, HELIO_JOB_OFFERED);
 }
 
-static void preempt__beside_what_is_held_there_may_be_room_to_spare(void **state)
+static void preempt__capacity_beyond_what_is_held_can_be_used(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -164,11 +167,11 @@ static void preempt__a_hold_is_dropped_with_the_job_that_it_was_for(void **state
     (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, urgent);
     stopped(low, 1);
     harness_tick(h);
-    assert_state(low, HELIO_JOB_OFFERED); /* nobody else wants it */
+    assert_state(low, HELIO_JOB_OFFERED); /* no other job wants it */
     assert_int_equal(harness_row(h, low)->epoch, 2);
 }
 
-static void preempt__one_that_is_leaving_anyway_is_waited_for(void **state)
+static void preempt__a_job_that_leaves_anyway_is_waited_for(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -185,7 +188,7 @@ static void preempt__one_that_is_leaving_anyway_is_waited_for(void **state)
     assert_state(urgent, HELIO_JOB_OFFERED);
 }
 
-static void preempt__a_gang_leaves_whole_and_only_if_that_makes_room(void **state)
+static void preempt__a_gang_leaves_as_a_whole_and_only_if_that_suffices(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 0);
@@ -207,7 +210,7 @@ static void preempt__a_gang_leaves_whole_and_only_if_that_makes_room(void **stat
     assert_int_equal(preemptions(HELIO_PREEMPT_CAUSE_TIER), 1);
 }
 
-static void preempt__a_job_is_left_alone_at_first_and_after_the_fifth_time(void **state)
+static void preempt__a_job_is_protected_at_first_and_after_the_fifth_time(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -281,7 +284,7 @@ static void preempt__best_effort_work_is_never_immune(void **state)
     assert_int_equal(preemptions(HELIO_PREEMPT_CAUSE_TIER), HELIO_PREEMPT_TIMES_MAX + 2);
 }
 
-static void preempt__each_victim_is_told_for_whom(void **state)
+static void preempt__each_victim_has_the_job_that_it_left_for(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -298,7 +301,7 @@ static void preempt__each_victim_is_told_for_whom(void **state)
 }
 
 /*  Nobody bounds how many GPUs those keep from others. */
-static void preempt__cpus_and_memory_are_no_way_round_a_quota(void **state)
+static void preempt__cpus_and_memory_do_not_bypass_a_quota(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 0); /* 64 CPUs a node */
@@ -354,7 +357,7 @@ static void two_sites(helio_job_key_t *ret_dear, helio_job_key_t *ret_ends, uint
     harness_wait(h, MINUTE);
 }
 
-static void preempt__nobody_leaves_to_spare_seconds_of_a_wait(void **state)
+static void preempt__no_job_leaves_to_save_seconds_of_a_wait(void **state)
 {
     (void)state;
     helio_job_key_t dear, ends;
@@ -368,7 +371,7 @@ static void preempt__nobody_leaves_to_spare_seconds_of_a_wait(void **state)
     assert_state(dear, HELIO_JOB_RUNNING);
 }
 
-static void preempt__who_has_two_to_start_waits_for_one_only(void **state)
+static void preempt__a_class_waits_patiently_with_one_job_only(void **state)
 {
     (void)state;
     helio_job_key_t dear, ends;
@@ -380,7 +383,7 @@ static void preempt__who_has_two_to_start_waits_for_one_only(void **state)
     assert_int_equal(preemptions(HELIO_PREEMPT_CAUSE_GUARANTEE), 1);
 }
 
-static void preempt__room_that_others_take_is_waited_for_once(void **state)
+static void preempt__capacity_that_others_take_is_waited_for_once(void **state)
 {
     (void)state;
     helio_job_key_t dear, ends;
@@ -394,7 +397,7 @@ static void preempt__room_that_others_take_is_waited_for_once(void **state)
 
 /* ---- reclaim ------------------------------------------------------------------------------------------- */
 
-static void preempt__a_tenant_reclaims_what_it_is_guaranteed_and_no_more(void **state)
+static void preempt__a_tenant_reclaims_its_guarantee_and_no_more(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -423,7 +426,7 @@ static void preempt__a_tenant_reclaims_what_it_is_guaranteed_and_no_more(void **
     assert_int_equal(preemptions(HELIO_PREEMPT_CAUSE_TIER), 0);
 }
 
-static void preempt__nobody_is_reclaimed_from_below_his_own_guarantee(void **state)
+static void preempt__no_tenant_is_reclaimed_from_below_its_guarantee(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -457,7 +460,7 @@ static void preempt__critical_work_is_never_reclaimed(void **state)
 }
 
 /*  Neither by whoever left it, nor by others, though the one whom it is held for has to wait for another yet. */
-static void preempt__room_of_the_first_who_left_is_held_until_the_last_has(void **state)
+static void preempt__capacity_of_the_first_victim_is_held_until_the_last_has_left(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 4, 0);
@@ -484,25 +487,25 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        T(preempt__room_of_the_first_who_left_is_held_until_the_last_has),
-        T(preempt__critical_work_takes_the_place_of_best_effort_work_at_once),
+        T(preempt__capacity_of_the_first_victim_is_held_until_the_last_has_left),
+        T(preempt__critical_jobs_replace_best_effort_jobs_at_once),
         T(preempt__standard_work_is_signalled_and_given_its_grace),
-        T(preempt__the_same_tier_evicts_nobody_whatever_its_priority),
-        T(preempt__what_comes_back_is_held_for_the_evictor),
-        T(preempt__beside_what_is_held_there_may_be_room_to_spare),
+        T(preempt__the_same_tier_preempts_nothing_at_any_priority),
+        T(preempt__returned_capacity_is_held_for_the_preempting_job),
+        T(preempt__capacity_beyond_what_is_held_can_be_used),
         T(preempt__a_hold_is_dropped_with_the_job_that_it_was_for),
-        T(preempt__one_that_is_leaving_anyway_is_waited_for),
-        T(preempt__a_gang_leaves_whole_and_only_if_that_makes_room),
-        T(preempt__a_job_is_left_alone_at_first_and_after_the_fifth_time),
+        T(preempt__a_job_that_leaves_anyway_is_waited_for),
+        T(preempt__a_gang_leaves_as_a_whole_and_only_if_that_suffices),
+        T(preempt__a_job_is_protected_at_first_and_after_the_fifth_time),
         T(preempt__a_tenant_cannot_make_its_own_jobs_immune),
         T(preempt__best_effort_work_is_never_immune),
-        T(preempt__each_victim_is_told_for_whom),
-        T(preempt__cpus_and_memory_are_no_way_round_a_quota),
-        T(preempt__nobody_leaves_to_spare_seconds_of_a_wait),
-        T(preempt__who_has_two_to_start_waits_for_one_only),
-        T(preempt__room_that_others_take_is_waited_for_once),
-        T(preempt__a_tenant_reclaims_what_it_is_guaranteed_and_no_more),
-        T(preempt__nobody_is_reclaimed_from_below_his_own_guarantee),
+        T(preempt__each_victim_has_the_job_that_it_left_for),
+        T(preempt__cpus_and_memory_do_not_bypass_a_quota),
+        T(preempt__no_job_leaves_to_save_seconds_of_a_wait),
+        T(preempt__a_class_waits_patiently_with_one_job_only),
+        T(preempt__capacity_that_others_take_is_waited_for_once),
+        T(preempt__a_tenant_reclaims_its_guarantee_and_no_more),
+        T(preempt__no_tenant_is_reclaimed_from_below_its_guarantee),
         T(preempt__critical_work_is_never_reclaimed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/*  What a plan says of preemption: whom the job would make leave, and by when; and nobody leaves for a plan.
- */
+/*  test_preempt_plan.c -- plans with preemption: the victims and the start that they show. A plan preempts nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +71,7 @@ static void assert_text(helio_text_t text, const char *expected)
     assert_string_equal(copy, expected);
 }
 
-static void plan__says_how_many_of_which_queues_would_leave_and_when_it_starts(void **state)
+static void plan__counts_the_victims_by_queue_and_has_the_start(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 1.5);
@@ -83,11 +82,12 @@ static void plan__says_how_many_of_which_queues_would_leave_and_when_it_starts(v
     helio_job_spec_t urgent = spec_of("express", 8);
     helio_fx_reply_t reply = plan("other", &urgent);
     assert_text(reply.plan.decision.reason, "WaitingForCapacity");
-    assert_text(harness_said(h, reply.plan.decision.details),
-                "would preempt 2 jobs of queue batch; expected start at north/a: 2026-03-01T00:00:05Z");
+    assert_string_equal(harness_facts(h, reply.plan.decision.details),
+                        "ExpectedStart site=north pool=a at=2026-03-01T00:00:05Z; WouldPreempt jobs=2 queue=batch");
     assert_text(reply.plan.decision.chosen_site, "north");
     assert_text(reply.plan.candidates.items[0].row.rejected_reason, "");
-    assert_text(harness_said(h, reply.plan.candidates.items[0].row.details), "would preempt 2 jobs of queue batch");
+    assert_string_equal(harness_facts(h, reply.plan.candidates.items[0].row.details),
+                        "WouldPreempt jobs=2 queue=batch");
     assert_true(reply.plan.candidates.items[0].row.start_ms == harness_wall_ms(h));
     assert_true(reply.plan.expected_ms == harness_wall_ms(h));
     assert_true(reply.start_estimate.latest_ms == harness_wall_ms(h));
@@ -100,7 +100,7 @@ static void plan__says_how_many_of_which_queues_would_leave_and_when_it_starts(v
     assert_int_equal(harness_state(h, second), HELIO_JOB_STOPPING);
 }
 
-static void plan__of_those_that_save_first_is_of_when_they_have_left(void **state)
+static void plan__starts_when_victims_with_grace_have_left(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -115,26 +115,27 @@ static void plan__of_those_that_save_first_is_of_when_they_have_left(void **stat
     assert_true(reply.plan.expected_ms == harness_wall_ms(h) + HELIO_PREEMPT_PROTECTION_STANDARD_MS + 90000);
     harness_wait(h, 60000);
     reply = plan("other", &urgent);
-    assert_text(harness_said(h, reply.plan.decision.details),
-                "would preempt 1 job of queue standard; expected start at north/a: 2026-03-01T00:02:30Z");
+    assert_string_equal(harness_facts(h, reply.plan.decision.details),
+                        "ExpectedStart site=north pool=a at=2026-03-01T00:02:30Z; WouldPreempt jobs=1 queue=standard");
     assert_true(reply.plan.expected_ms == harness_wall_ms(h) + 90000);
     assert_true(reply.start_estimate.earliest_ms == harness_wall_ms(h));
     assert_true(reply.start_estimate.latest_ms == harness_wall_ms(h) + 90000);
-    /* who may make nobody leave is told how long the others may run, and which queue may */
+    /* if it can preempt nothing, the plan shows how long the others can run, and which queue could */
     helio_job_spec_t equal = spec_of("standard", 8);
     reply = plan("other", &equal);
-    assert_null(strstr(harness_said(h, reply.plan.decision.details).data, "preempt"));
+    assert_null(helio_details_find(&reply.plan.decision.details, HELIO_DETAIL_WOULD_PREEMPT));
     assert_text(reply.plan.decision.chosen_site, "");
     assert_int_equal(reply.start_estimate.hints.count, 1);
     const helio_hint_t *hint = &reply.start_estimate.hints.items[0];
     assert_true(harness_says(h, &hint->change, "\"TryQueue\",\"params\":{\"queue\":\"express\"}"));
-    assert_true(harness_says(h, &hint->effect, "{\"code\":\"StartsBy\",\"params\":{\"site\":\"north\",\"pool\":\"a\","));
+    assert_true(
+        harness_says(h, &hint->effect, "{\"code\":\"StartsBy\",\"params\":{\"site\":\"north\",\"pool\":\"a\","));
     assert_true(harness_says(h, &hint->effect, "\"at\":\"2026-03-01T00:02:30"));
-    assert_non_null(strstr(harness_said(h, hint->effect).data, "would preempt 1 job of queue standard"));
+    assert_non_null(strstr(harness_facts(h, hint->effect), "WouldPreempt jobs=1 queue=standard"));
     assert_int_equal(harness_figures(h).preemptions_total[HELIO_PREEMPT_CAUSE_TIER], 0);
 }
 
-static void plan__over_its_quota_would_preempt_nobody(void **state)
+static void plan__over_its_quota_would_preempt_nothing(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 0);
@@ -159,7 +160,7 @@ static uint64_t named_in(helio_details_t details)
 }
 
 /*  Whatever runs: as many jobs as the plan names leave when the job comes, and by then. */
-static void property__whom_a_plan_names_leaves_when_the_job_comes(void **state)
+static void property__the_victims_of_a_plan_leave_when_the_job_is_submitted(void **state)
 {
     helio_rng_t rng = {17};
     uint32_t preempted = 0, not = 0;
@@ -168,8 +169,7 @@ static void property__whom_a_plan_names_leaves_when_the_job_comes(void **state)
         harness_pool(h, north, "a", "H100", 1 + (uint32_t)helio_rng_below(&rng, 2), 8, 0);
         harness_join(h, NORTH, north);
         for (int i = 0; i < 12; i++) {
-            helio_job_spec_t spec =
-                spec_of(queues[helio_rng_below(&rng, 2)], 1 + (uint32_t)helio_rng_below(&rng, 8));
+            helio_job_spec_t spec = spec_of(queues[helio_rng_below(&rng, 2)], 1 + (uint32_t)helio_rng_below(&rng, 8));
             spec.checkpoint_grace_ms = 1000 * (1 + helio_rng_below(&rng, 60));
             helio_job_key_t key = of("acme", &spec);
             harness_tick(h);
@@ -179,9 +179,8 @@ static void property__whom_a_plan_names_leaves_when_the_job_comes(void **state)
                 (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
             harness_wait(h, (int64_t)helio_rng_below(&rng, 40000));
         }
-        helio_job_spec_t spec =
-            spec_of(queues[1 + helio_rng_below(&rng, 2)], 1 + (uint32_t)helio_rng_below(&rng, 8));
-        harness_wait(h, 30000); /* nobody is young any more */
+        helio_job_spec_t spec = spec_of(queues[1 + helio_rng_below(&rng, 2)], 1 + (uint32_t)helio_rng_below(&rng, 8));
+        harness_wait(h, 30000); /* the minimum-runtime protection is over */
         helio_fx_reply_t reply = plan("other", &spec);
         uint64_t named = named_in(reply.plan.decision.details);
         int64_t expected_ms = reply.plan.expected_ms;
@@ -207,10 +206,10 @@ static void property__whom_a_plan_names_leaves_when_the_job_comes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(plan__says_how_many_of_which_queues_would_leave_and_when_it_starts),
-        CASE(plan__of_those_that_save_first_is_of_when_they_have_left),
-        CASE(plan__over_its_quota_would_preempt_nobody),
-        CASE(property__whom_a_plan_names_leaves_when_the_job_comes),
+        CASE(plan__counts_the_victims_by_queue_and_has_the_start),
+        CASE(plan__starts_when_victims_with_grace_have_left),
+        CASE(plan__over_its_quota_would_preempt_nothing),
+        CASE(property__the_victims_of_a_plan_leave_when_the_job_is_submitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/*  Queues that operators make, change and schedule: whose turn it is, where and when. 2026-03-01 is a Sunday.
- */
+/*  test_queues.c -- queues that operators create, change and schedule: the scheduling order by site and time.
+ *  2026-03-01 is a Sunday. */
 #include "tests/support/core_harness.h"
 
 #include <stdio.h>
@@ -55,8 +55,7 @@ static const char *placed(void)
     harness_tick(h);
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT))) {
         size_t size = strlen(text);
-        (void)snprintf(text + size, sizeof text - size, "%s%.*s", size ? " " : "",
-                       HELIO_TEXT_ARGS(row->site));
+        (void)snprintf(text + size, sizeof text - size, "%s%.*s", size ? " " : "", HELIO_TEXT_ARGS(row->site));
     }
     return text;
 }
@@ -66,13 +65,14 @@ static uint64_t held(const char *queue)
     return harness_gpus(h, "acme", queue);
 }
 
-static void queue__is_made_changed_audited_and_removed(void **state)
+static void queue__is_created_changed_audited_and_removed(void **state)
 {
     (void)state;
     harness_clear(h);
     const helio_fx_reply_t *reply = harness_queue(h, "urgent", 900, HELIO_TIER_CRITICAL);
-    assert_string_equal(harness_details(h, &reply->details),
-                        "[{\"code\":\"QueueSet\",\"params\":{\"priority\":900,\"tier\":\"critical\",\"time_s\":86400.0}}]");
+    assert_string_equal(
+        harness_details(h, &reply->details),
+        "[{\"code\":\"QueueSet\",\"params\":{\"priority\":900,\"tier\":\"critical\",\"time_s\":86400.0}}]");
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "queue-set") && helio_text_is(audit->object, "urgent"));
     reply = harness_queue(h, "urgent", 700, HARNESS_AS_IS); /* what is not given stays */
@@ -90,7 +90,7 @@ static void queue__is_made_changed_audited_and_removed(void **state)
     assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_OK);
 }
 
-static void queue__nonsense_is_refused_and_changes_nothing(void **state)
+static void queue__invalid_values_are_refused_and_change_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -103,20 +103,21 @@ static void queue__nonsense_is_refused_and_changes_nothing(void **state)
         {"nowhere", "", "", HOUR_MS, 900, HELIO_NOT_FOUND, "UnknownQueue"},
         {"nightly", "", "", 0, 900, HELIO_INVALID, "RuleTooLong"},
         {"nightly", "", "", UINT64_MAX, 900, HELIO_INVALID, "RuleTooLong"},
-        {"nightly", "", "Mon..Fry 20:00-08:00", 0, 900, HELIO_INVALID, "schedule: at character 6"},
-        {"nightly", "", "20:00-08:00", 0, HELIO_QUEUE_PRIORITY_MAX + 1, HELIO_INVALID, "\"OutOfRange\",\"params\":{\"field\":\"priority\""},
+        {"nightly", "", "Mon..Fry 20:00-08:00", 0, 900, HELIO_INVALID,
+         "\"InputInvalid\",\"params\":{\"field\":\"schedule\",\"problem\":\"at character 6"},
+        {"nightly", "", "20:00-08:00", 0, HELIO_QUEUE_PRIORITY_MAX + 1, HELIO_INVALID,
+         "\"OutOfRange\",\"params\":{\"field\":\"priority\""},
         {"nightly", "", "20:00-08:00", 0, -1, HELIO_NOT_FOUND, "\"UnknownRule\",\"params\":{\"queue\":\"nightly\"}"},
     };
     harness_clear(h);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const helio_fx_reply_t *reply = harness_rule(h, rules[i].queue, rules[i].region, rules[i].schedule,
-                                                       rules[i].for_ms, rules[i].priority);
+        const helio_fx_reply_t *reply =
+            harness_rule(h, rules[i].queue, rules[i].region, rules[i].schedule, rules[i].for_ms, rules[i].priority);
         assert_int_equal(reply->rc, rules[i].rc);
         assert_true(harness_says(h, &reply->details, rules[i].says));
     }
     assert_int_equal(harness_queue(h, "late", HARNESS_AS_IS, HELIO_TIER_STANDARD)->rc, HELIO_INVALID);
-    assert_int_equal(harness_queue(h, "late", HELIO_QUEUE_PRIORITY_MAX + 1, HARNESS_AS_IS)->rc,
-                     HELIO_INVALID);
+    assert_int_equal(harness_queue(h, "late", HELIO_QUEUE_PRIORITY_MAX + 1, HARNESS_AS_IS)->rc, HELIO_INVALID);
     helio_ev_queue_t user = {.call = 4711, .queue = HELIO_TEXT("late"), .priority_given = true};
     harness_step(h, HELIO_BROKER_EV_QUEUE, &user);
     helio_ev_queue_rule_t zone = {.call = 4712,
@@ -146,7 +147,7 @@ static void rounds(uint32_t standard, uint32_t nightly)
     harness_tick(h);
 }
 
-static void rule__of_certain_hours_swaps_whose_turn_it_is(void **state)
+static void rule__with_a_schedule_changes_the_scheduling_order(void **state)
 {
     (void)state;
     assert_int_equal(harness_rule(h, "nightly", "", "Sun 20:00-08:00", 0, 900)->rc, HELIO_OK);
@@ -167,7 +168,7 @@ static void rule__of_certain_hours_swaps_whose_turn_it_is(void **state)
     assert_int_equal(held("standard"), 8);
 }
 
-static void rule__follows_the_clock_on_the_wall_of_its_zone(void **state)
+static void rule__follows_the_local_time_of_its_zone(void **state)
 {
     (void)state;
     static char bytes[HELIO_QUEUE_ZONE_DATA_MAX];
@@ -216,7 +217,7 @@ static void rule__follows_the_clock_on_the_wall_of_its_zone(void **state)
     }
 }
 
-static void rule__for_a_while_ends_by_itself_and_can_be_cleared(void **state)
+static void rule__for_a_limited_time_ends_by_itself_and_can_be_removed(void **state)
 {
     (void)state;
     (void)harness_rule(h, "nightly", "", "", 6 * HOUR_MS, 900);
@@ -231,8 +232,7 @@ static void rule__for_a_while_ends_by_itself_and_can_be_cleared(void **state)
     assert_int_equal(harness_rule(h, "nightly", "EU", "", 0, -1)->rc, HELIO_OK);
 }
 
-static void
-rule__that_lasts_for_a_time_goes_before_one_with_hours_and_a_region_before_everywhere(void **state)
+static void rule__that_lasts_for_a_time_goes_before_one_with_hours_and_a_region_before_everywhere(void **state)
 {
     (void)state;
     (void)harness_rule(h, "nightly", "EU", "00:00-24:00", 0, 900);
@@ -249,7 +249,7 @@ rule__that_lasts_for_a_time_goes_before_one_with_hours_and_a_region_before_every
 
 /*  In the EU "nightly" goes first, in the US "standard": both sites have room for one. Priority orders turns
  * and does not choose sites: the first choice of both is the EU's. */
-static void region__a_queue_that_goes_first_there_gets_it_and_yields_elsewhere(void **state)
+static void region__a_queue_is_first_where_its_priority_is_higher_only(void **state)
 {
     (void)state;
     (void)harness_rule(h, "nightly", "EU", "00:00-24:00", 0, 900);
@@ -262,7 +262,7 @@ static void region__a_queue_that_goes_first_there_gets_it_and_yields_elsewhere(v
     assert_int_equal(held("standard"), 8);
 }
 
-static void region__who_finds_nothing_at_its_higher_level_is_asked_again_at_the_lower(void **state)
+static void region__a_class_without_capacity_at_a_level_is_asked_again_at_the_lower(void **state)
 {
     (void)state;
     (void)harness_rule(h, "nightly", "EU", "00:00-24:00", 0, 900);
@@ -273,7 +273,7 @@ static void region__who_finds_nothing_at_its_higher_level_is_asked_again_at_the_
     assert_int_equal(held("nightly"), 16);
 }
 
-static void region__a_level_nobody_is_asked_at_again_leaves_the_other_queues_their_turns(void **state)
+static void region__a_level_that_no_class_wants_leaves_other_queues_their_order(void **state)
 {
     (void)state;
     (void)harness_rule(h, "nightly", "US", "", HOUR_MS, 900);
@@ -302,15 +302,14 @@ static void region__a_gang_reserves_before_others_only_where_its_queue_goes_firs
     harness_tick(h);
     const char *where[2] = {"", ""};
     for (const helio_row_class_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS));) {
-        const char *at = strstr(harness_said(h, row->details).data, "is reserved for it");
-        assert_non_null(at);
-        where[helio_text_is(row->queue, "nightly")] = strstr(harness_said(h, row->details).data, "eu/a") ? "eu" : "us";
+        const helio_detail_t *reserved = harness_detail(row->details, HELIO_DETAIL_RESERVED_FOR_IT);
+        where[helio_text_is(row->queue, "nightly")] = helio_detail_value(reserved, 0).text.data;
     }
     assert_string_equal(where[1], "eu");
     assert_string_equal(where[0], "us");
 }
 
-static void rules__come_back_with_a_new_leader(void **state)
+static void rules__survive_a_new_leader(void **state)
 {
     (void)state;
     (void)harness_rule(h, "nightly", "EU", "", 6 * HOUR_MS, 900);
@@ -356,7 +355,7 @@ static void each__tenant_has_the_queues_burst_unless_it_has_its_own(void **state
     assert_int_equal(harness_gpus(h, "acme", "express"), 10);
 }
 
-static void input_warning__a_region_without_sites_is_told(void **state)
+static void input_warning__a_region_without_sites_is_reported(void **state)
 {
     (void)state;
     static const struct {
@@ -365,7 +364,8 @@ static void input_warning__a_region_without_sites_is_told(void **state)
                  {"EU", ""},
                  {"EV", "{\"code\":\"WarnRegion\",\"params\":{\"region\":\"EV\"}}"},
                  {"EU-XY", "{\"code\":\"WarnRegion\",\"params\":{\"region\":\"EU-XY\",\"suggestion\":\"EU-XX\"}}"}};
-    assert_int_equal(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->details.items.count, 1); /* no site is known yet */
+    assert_int_equal(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->details.items.count,
+                     1); /* no site is known yet */
     harness_join(h, EU, eu);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const helio_fx_reply_t *reply = harness_rule(h, "nightly", cases[i].region, "", HOUR_MS, 900);
@@ -397,8 +397,9 @@ static void each__tenant_has_a_bounded_part_of_critical_work(void **state)
         last = row;
     assert_non_null(last);
     assert_true(helio_text_is(last->reason, "PolicyCap"));
-    assert_non_null(strstr(harness_said(h, last->details).data, "quota of acme in queue urgent: 8 of 8 GPUs in use, it needs 8"));
-    assert_non_null(strstr(harness_said(h, last->details).data, "`helio quota set acme --queue urgent --burst N`"));
+    assert_string_equal(harness_facts(h, last->details),
+                        "QuotaInUse tenant=acme queue=urgent used_gpus=8 limit_gpus=8 needed_gpus=8; "
+                        "QuotaRemedy tenant=acme queue=urgent");
     harness_t *next = harness_rebuild(h);
     harness_end(&h);
     h = next;
@@ -419,19 +420,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        TEST(input_warning__a_region_without_sites_is_told),
+        TEST(input_warning__a_region_without_sites_is_reported),
         TEST(each__tenant_has_a_bounded_part_of_critical_work),
-        TEST(queue__is_made_changed_audited_and_removed),
-        TEST(queue__nonsense_is_refused_and_changes_nothing),
-        TEST(rule__of_certain_hours_swaps_whose_turn_it_is),
-        TEST(rule__follows_the_clock_on_the_wall_of_its_zone),
-        TEST(rule__for_a_while_ends_by_itself_and_can_be_cleared),
+        TEST(queue__is_created_changed_audited_and_removed),
+        TEST(queue__invalid_values_are_refused_and_change_nothing),
+        TEST(rule__with_a_schedule_changes_the_scheduling_order),
+        TEST(rule__follows_the_local_time_of_its_zone),
+        TEST(rule__for_a_limited_time_ends_by_itself_and_can_be_removed),
         TEST(rule__that_lasts_for_a_time_goes_before_one_with_hours_and_a_region_before_everywhere),
-        TEST(region__a_queue_that_goes_first_there_gets_it_and_yields_elsewhere),
-        TEST(region__who_finds_nothing_at_its_higher_level_is_asked_again_at_the_lower),
-        TEST(region__a_level_nobody_is_asked_at_again_leaves_the_other_queues_their_turns),
+        TEST(region__a_queue_is_first_where_its_priority_is_higher_only),
+        TEST(region__a_class_without_capacity_at_a_level_is_asked_again_at_the_lower),
+        TEST(region__a_level_that_no_class_wants_leaves_other_queues_their_order),
         TEST(region__a_gang_reserves_before_others_only_where_its_queue_goes_first),
-        TEST(rules__come_back_with_a_new_leader),
+        TEST(rules__survive_a_new_leader),
         TEST(each__tenant_has_the_queues_burst_unless_it_has_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

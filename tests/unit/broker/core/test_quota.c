@@ -1,4 +1,5 @@
-/*  Quotas: what a tenant may hold at once. That no placement goes beyond one is held by the harness, in every test. */
+/*  test_quota.c -- quotas: what a tenant can hold at once. The harness checks in every test that no placement exceeds
+ *  one. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -42,7 +43,8 @@ static void quota__is_stored_audited_and_answered(void **state)
     harness_t *h = begin(1);
     const helio_fx_reply_t *reply = harness_quota(h, "acme", "", 16, 64, HARNESS_AS_IS);
     assert_int_equal(reply->rc, HELIO_OK);
-    assert_true(harness_says(h, &reply->details, "\"QuotaSet\",\"params\":{\"guaranteed_gpus\":16,\"burst_gpus\":64,\"weight\":1.0,"));
+    assert_true(harness_says(h, &reply->details,
+                             "\"QuotaSet\",\"params\":{\"guaranteed_gpus\":16,\"burst_gpus\":64,\"weight\":1.0,"));
     const helio_row_quota_t *row = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
     assert_non_null(row);
     assert_int_equal(row->burst_gpus, 64);
@@ -52,13 +54,14 @@ static void quota__is_stored_audited_and_answered(void **state)
     assert_true(helio_text_is(audit->detail, "guaranteed 16, burst 64, weight 1.000"));
     /* what is not given stays */
     reply = harness_quota(h, "acme", "", HARNESS_AS_IS, HELIO_QUOTA_UNLIMITED, 2500);
-    assert_true(harness_says(h, &reply->details, "\"QuotaSetUnlimited\",\"params\":{\"guaranteed_gpus\":16,\"weight\":2.5,"));
+    assert_true(
+        harness_says(h, &reply->details, "\"QuotaSetUnlimited\",\"params\":{\"guaranteed_gpus\":16,\"weight\":2.5,"));
     reply = harness_quota(h, "acme", "batch", HARNESS_AS_IS, 4, HARNESS_AS_IS);
     assert_true(harness_says(h, &reply->details, "{\"guaranteed_gpus\":0,\"burst_gpus\":4,\"weight\":1.0,"));
     harness_end(&h);
 }
 
-static void quota__nonsense_is_refused_and_changes_nothing(void **state)
+static void quota__invalid_values_are_refused_and_change_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -78,13 +81,13 @@ static void quota__nonsense_is_refused_and_changes_nothing(void **state)
     };
     harness_t *h = begin(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const helio_fx_reply_t *reply = harness_quota(h, cases[i].tenant, cases[i].queue, cases[i].guaranteed,
-                                                        cases[i].burst, cases[i].weight);
+        const helio_fx_reply_t *reply =
+            harness_quota(h, cases[i].tenant, cases[i].queue, cases[i].guaranteed, cases[i].burst, cases[i].weight);
         assert_int_equal(reply->rc, cases[i].rc);
         assert_non_null(helio_details_find(&reply->details, cases[i].code));
     }
     helio_ev_quota_t user = {.call = 4711,
-                             .user = HELIO_TEXT("ada"),
+                             .actor = HELIO_TEXT("user:ops/ada"),
                              .role = HELIO_ROLE_USER,
                              .tenant = HELIO_TEXT("acme"),
                              .burst_given = true,
@@ -110,7 +113,8 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     assert_int_equal(harness_gpus(h, "acme", ""), 12);
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "PolicyCap"));
-    assert_true(helio_text_is(harness_said(h, row.details), "quota of acme: 12 of 12 GPUs in use, it needs 4"));
+    assert_string_equal(harness_facts(h, row.details),
+                        "QuotaInUse tenant=acme used_gpus=12 limit_gpus=12 needed_gpus=4");
     const helio_row_candidate_t *candidate, *last = NULL;
     while ((candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE)))
         last = candidate;
@@ -119,14 +123,14 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, harness_job(h, &spec))->start_estimate;
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_QUOTA);
-    assert_non_null(strstr(harness_said(h, p->hints.items[0].change).data, "`helio quota set acme --burst 16`"));
+    assert_string_equal(harness_facts(h, p->hints.items[0].change), "TryQuota tenant=acme burst_gpus=16");
     /* the other tenant is not held up */
     submit(h, "other", "standard", 4, 5);
     assert_int_equal(harness_gpus(h, "other", ""), 20);
     harness_end(&h);
 }
 
-static void quota__beside_a_drained_site_is_named_too(void **state)
+static void quota__is_named_besides_a_drained_site(void **state)
 {
     (void)state;
     harness_t *h = begin(4);
@@ -137,12 +141,13 @@ static void quota__beside_a_drained_site_is_named_too(void **state)
     submit(h, "acme", "standard", 4, 1);
     helio_row_class_t row = last_class(h);
     assert_true(helio_text_is(row.reason, "WaitingForCapacity"));
-    assert_true(helio_text_is(harness_said(h, row.details),
-                              "north: Draining; quota of acme: 12 of 12 GPUs in use, it needs 4"));
+    assert_string_equal(harness_facts(h, row.details),
+                        "RejectedFirstAt site=north rejection=Draining; "
+                        "QuotaInUse tenant=acme used_gpus=12 limit_gpus=12 needed_gpus=4");
     harness_end(&h);
 }
 
-static void quota__one_that_needs_more_than_the_limit_is_told_so(void **state)
+static void quota__a_job_beyond_the_whole_limit_waits_with_that_reason(void **state)
 {
     (void)state;
     harness_t *h = begin(4);
@@ -151,7 +156,7 @@ static void quota__one_that_needs_more_than_the_limit_is_told_so(void **state)
     submit(h, "acme", "standard", 8, 1);
     assert_int_equal(harness_gpus(h, "acme", ""), 0);
     helio_row_class_t row = last_class(h);
-    assert_true(helio_text_is(harness_said(h, row.details), "quota of acme: at most 6 GPUs at once, it needs 8"));
+    assert_string_equal(harness_facts(h, row.details), "QuotaTooSmall tenant=acme limit_gpus=6 needed_gpus=8");
     /* raised, it starts */
     (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 8, HARNESS_AS_IS);
     harness_tick(h);
@@ -159,7 +164,7 @@ static void quota__one_that_needs_more_than_the_limit_is_told_so(void **state)
     harness_end(&h);
 }
 
-static void quota__a_capped_gang_keeps_no_room_from_others(void **state)
+static void quota__a_capped_gang_reserves_nothing(void **state)
 {
     (void)state;
     harness_t *h = begin(2);
@@ -188,7 +193,7 @@ static void quota__an_alternative_that_still_fits_is_taken(void **state)
     harness_end(&h);
 }
 
-static void quota__of_a_queue_binds_that_queue_alone(void **state)
+static void quota__of_a_queue_limits_that_queue_only(void **state)
 {
     (void)state;
     harness_t *h = begin(4);
@@ -196,13 +201,14 @@ static void quota__of_a_queue_binds_that_queue_alone(void **state)
     harness_clear(h);
     submit(h, "acme", "batch", 1, 5);
     assert_int_equal(harness_gpus(h, "acme", "batch"), 2);
-    assert_true(helio_text_is(harness_said(h, last_class(h).details), "quota of acme in queue batch: 2 of 2 GPUs in use, it needs 1"));
+    assert_string_equal(harness_facts(h, last_class(h).details),
+                        "QuotaInUse tenant=acme queue=batch used_gpus=2 limit_gpus=2 needed_gpus=1");
     submit(h, "acme", "standard", 1, 5);
     assert_int_equal(harness_gpus(h, "acme", ""), 7);
     harness_end(&h);
 }
 
-static void quota__is_given_back_at_the_end_and_by_a_refusal(void **state)
+static void quota__is_returned_at_the_end_and_by_a_refusal(void **state)
 {
     (void)state;
     harness_t *h = harness_begin(NULL);
@@ -230,7 +236,7 @@ static void quota__is_given_back_at_the_end_and_by_a_refusal(void **state)
     harness_end(&h);
 }
 
-static void quota__lowered_below_what_is_held_lets_it_run_and_nothing_in(void **state)
+static void quota__lowered_below_what_is_held_stops_starts_only(void **state)
 {
     (void)state;
     harness_t *h = begin(4);
@@ -242,7 +248,7 @@ static void quota__lowered_below_what_is_held_lets_it_run_and_nothing_in(void **
     harness_end(&h);
 }
 
-static void quota__cpu_jobs_pass(void **state)
+static void quota__does_not_limit_cpu_jobs(void **state)
 {
     (void)state;
     harness_t *h = begin(1);
@@ -295,8 +301,7 @@ static void quota__is_never_exceeded_whatever_happens(void **state)
                 helio_job_spec_t spec = harness_spec(h, "H100", 1 + (uint32_t)(helio_rng_next(&rng) % 8));
                 spec.nodes = 1 + (uint32_t)(helio_rng_next(&rng) % 2);
                 spec.queue = helio_rng_next(&rng) % 2 ? HELIO_TEXT("batch") : HELIO_TEXT("standard");
-                keys[count++] =
-                    (helio_job_key_t){harness_submit(h, tenant, &spec)->jobs.items[0].job, HELIO_NO_TASK};
+                keys[count++] = (helio_job_key_t){harness_submit(h, tenant, &spec)->jobs.items[0].job, HELIO_NO_TASK};
             } else if (count) {
                 helio_job_key_t key = keys[helio_rng_next(&rng) % count];
                 const helio_row_state_t *row = harness_row(h, key);
@@ -316,16 +321,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quota__is_stored_audited_and_answered),
-        cmocka_unit_test(quota__nonsense_is_refused_and_changes_nothing),
+        cmocka_unit_test(quota__invalid_values_are_refused_and_change_nothing),
         cmocka_unit_test(quota__a_class_over_its_burst_waits_with_policy_cap),
-        cmocka_unit_test(quota__beside_a_drained_site_is_named_too),
-        cmocka_unit_test(quota__one_that_needs_more_than_the_limit_is_told_so),
-        cmocka_unit_test(quota__a_capped_gang_keeps_no_room_from_others),
+        cmocka_unit_test(quota__is_named_besides_a_drained_site),
+        cmocka_unit_test(quota__a_job_beyond_the_whole_limit_waits_with_that_reason),
+        cmocka_unit_test(quota__a_capped_gang_reserves_nothing),
         cmocka_unit_test(quota__an_alternative_that_still_fits_is_taken),
-        cmocka_unit_test(quota__of_a_queue_binds_that_queue_alone),
-        cmocka_unit_test(quota__is_given_back_at_the_end_and_by_a_refusal),
-        cmocka_unit_test(quota__lowered_below_what_is_held_lets_it_run_and_nothing_in),
-        cmocka_unit_test(quota__cpu_jobs_pass),
+        cmocka_unit_test(quota__of_a_queue_limits_that_queue_only),
+        cmocka_unit_test(quota__is_returned_at_the_end_and_by_a_refusal),
+        cmocka_unit_test(quota__lowered_below_what_is_held_stops_starts_only),
+        cmocka_unit_test(quota__does_not_limit_cpu_jobs),
         cmocka_unit_test(quota__a_new_leader_keeps_it_and_what_is_held),
         cmocka_unit_test(quota__is_never_exceeded_whatever_happens),
     };

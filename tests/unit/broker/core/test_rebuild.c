@@ -1,4 +1,4 @@
-/*  A new leader knows what the old one wrote, and nothing else: it must see and do the same. */
+/*  test_rebuild.c -- a new leader knows only what the old one stored, and must see and do the same. */
 #include <string.h>
 
 #include "federation/base/rng.h"
@@ -64,12 +64,11 @@ static void assert_ascend(helio_uuid_t a, helio_uuid_t b)
 
 static void end_job(harness_t *self, helio_job_key_t key)
 {
-    assert_int_equal(harness_command(self, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_command(self, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
     assert_false(harness_is_open(self, key));
 }
 
-static void mark__it_is_the_oldest_open_job_whichever_end_first(void **state)
+static void mark__is_the_oldest_open_job_in_any_order_of_ends(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -143,7 +142,7 @@ static void rebuild__an_empty_federation_is_empty(void **state)
     harness_end(&next);
 }
 
-static void rebuild__a_job_in_every_state_is_there_with_the_same_figures(void **state)
+static void rebuild__a_job_in_every_state_has_the_same_figures(void **state)
 {
     (void)state;
     helio_job_key_t keys[12];
@@ -165,6 +164,7 @@ static void rebuild__a_job_in_every_state_is_there_with_the_same_figures(void **
         harness_tick(h);
         helio_report_t report = harness_report_of(h, keys[n], epoch, HELIO_REPORT_KIND_LOST);
         report.run_ms = 0;
+        report.started_wall_ms = 0; /* it never started */
         harness_report(h, epoch == 1 ? NORTH : SOUTH, &report);
     }
     assert_int_equal(harness_state(h, keys[n++]), HELIO_JOB_HELD);
@@ -186,7 +186,7 @@ static void rebuild__a_job_in_every_state_is_there_with_the_same_figures(void **
     harness_end(&next);
 }
 
-static void rebuild__an_offer_that_never_arrived_is_ordered_again_just_as_it_was(void **state)
+static void rebuild__an_offer_that_never_arrived_is_sent_again_unchanged(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "B200", 2);
@@ -210,7 +210,7 @@ static void rebuild__an_offer_that_never_arrived_is_ordered_again_just_as_it_was
     harness_end(&next);
 }
 
-static void rebuild__what_is_held_is_not_given_away_again(void **state)
+static void rebuild__used_capacity_is_not_given_away_again(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "A100", 4);
@@ -270,7 +270,7 @@ static void rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease(void
     helio_job_key_t key = harness_job(h, &spec);
     harness_tick(h);
     harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
-    harness_advance(h, 3600000); /* nobody led for an hour */
+    harness_advance(h, 3600000); /* an hour without a leader */
     harness_t *next = harness_rebuild(h);
     harness_wait(next, 59000);
     assert_int_equal(harness_state(next, key), HELIO_JOB_RUNNING);
@@ -284,7 +284,7 @@ static void rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease(void
 }
 
 /*  The first leader grants for a quarter of an hour, those after it for a minute. */
-static void rebuild__a_long_lease_of_a_former_leader_is_waited_for_however_many_came_since(void **state)
+static void rebuild__a_long_lease_of_any_former_leader_is_waited_for(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -309,7 +309,7 @@ static void rebuild__a_long_lease_of_a_former_leader_is_waited_for_however_many_
     harness_end(&third);
 }
 
-static void rebuild__an_attempt_that_ended_while_nobody_led_is_still_the_jobs_end(void **state)
+static void rebuild__an_attempt_that_ended_without_a_leader_still_ends_the_job(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -324,7 +324,7 @@ static void rebuild__an_attempt_that_ended_while_nobody_led_is_still_the_jobs_en
     harness_end(&next);
 }
 
-static void rebuild__drain_outlives_its_leader(void **state)
+static void rebuild__a_drain_survives_a_new_leader(void **state)
 {
     (void)state;
     harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, "north");
@@ -423,20 +423,20 @@ static void rebuild__after_any_run_gives_the_same_figures_and_the_same_next_plac
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(mark__it_is_the_oldest_open_job_whichever_end_first),
+        CASE(mark__is_the_oldest_open_job_in_any_order_of_ends),
         CASE(mark__no_later_id_falls_below_it_when_the_clock_is_set_back),
         CASE(mark__no_id_of_the_next_leader_falls_below_it_though_its_clock_is_behind),
         CASE(mark__a_millisecond_whose_ids_are_used_up_gives_way_to_the_next),
         CASE(rebuild__an_empty_federation_is_empty),
-        CASE(rebuild__a_job_in_every_state_is_there_with_the_same_figures),
-        CASE(rebuild__an_offer_that_never_arrived_is_ordered_again_just_as_it_was),
-        CASE(rebuild__what_is_held_is_not_given_away_again),
+        CASE(rebuild__a_job_in_every_state_has_the_same_figures),
+        CASE(rebuild__an_offer_that_never_arrived_is_sent_again_unchanged),
+        CASE(rebuild__used_capacity_is_not_given_away_again),
         CASE(rebuild__keys_of_open_and_finished_jobs_are_known),
         CASE(rebuild__a_new_leader_gives_ids_with_other_tails),
         CASE(rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease),
-        CASE(rebuild__a_long_lease_of_a_former_leader_is_waited_for_however_many_came_since),
-        CASE(rebuild__an_attempt_that_ended_while_nobody_led_is_still_the_jobs_end),
-        CASE(rebuild__drain_outlives_its_leader),
+        CASE(rebuild__a_long_lease_of_any_former_leader_is_waited_for),
+        CASE(rebuild__an_attempt_that_ended_without_a_leader_still_ends_the_job),
+        CASE(rebuild__a_drain_survives_a_new_leader),
         CASE(rebuild__after_any_run_gives_the_same_figures_and_the_same_next_placements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/*  A gang that is first in line: its reservation, who may pass it, and that nobody delays it. */
+/*  test_reserve.c -- the reservation of the gang at the head: which jobs can start before it, and that none delays
+ *  it. */
 #include <string.h>
 
 #include "federation/base/rng.h"
@@ -57,7 +58,7 @@ static void assert_state(helio_job_key_t key, uint32_t state)
     assert_string_equal(helio_job_state_name(harness_state(h, key)), helio_job_state_name(state));
 }
 
-static void reserve__who_ends_before_may_pass_and_who_does_not_may_not(void **state)
+static void reserve__only_jobs_that_end_before_the_reservation_start(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 0);
@@ -67,8 +68,7 @@ static void reserve__who_ends_before_may_pass_and_who_does_not_may_not(void **st
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
-    assert_true(
-        helio_text_is(harness_said(h, row->details), "north/a is reserved for it from 2026-03-01T03:00Z"));
+    assert_string_equal(harness_facts(h, row->details), "ReservedForIt site=north pool=a from=2026-03-01T03:00Z");
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     helio_job_key_t late = job(1, 8, 3 * HOUR + 1), soon = job(1, 4, 3 * HOUR);
     harness_tick(h);
@@ -77,7 +77,7 @@ static void reserve__who_ends_before_may_pass_and_who_does_not_may_not(void **st
     assert_state(gang, HELIO_JOB_QUEUED);
 }
 
-static void reserve__beside_it_there_may_be_room_to_spare(void **state)
+static void reserve__capacity_beyond_the_reservation_can_be_used(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 0);
@@ -92,7 +92,7 @@ static void reserve__beside_it_there_may_be_room_to_spare(void **state)
     assert_state(gang, HELIO_JOB_QUEUED);
 }
 
-static void reserve__the_sites_own_word_counts_where_others_run_there_too(void **state)
+static void reserve__the_sites_own_estimate_counts_where_foreign_work_runs(void **state)
 {
     (void)state;
     helio_pool_t *pool = harness_pool(h, north, "a", "H100", 2, 8, 0);
@@ -106,8 +106,7 @@ static void reserve__the_sites_own_word_counts_where_others_run_there_too(void *
                                      .cpus_free = 64,
                                      .memory_free_bytes = UINT64_C(512) << 30,
                                      .expected_wait_s = {waits, 2}};
-    helio_ev_site_summary_t event = {.peer = NORTH,
-                                     .summary = {.seq = 900, .pools = {&figures, 1}, .power_w = -1}};
+    helio_ev_site_summary_t event = {.peer = NORTH, .summary = {.seq = 900, .pools = {&figures, 1}, .power_w = -1}};
     harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
     waits[1] = 1; /* what the message showed is gone */
     job(2, 8, HOUR);
@@ -119,7 +118,7 @@ static void reserve__the_sites_own_word_counts_where_others_run_there_too(void *
     assert_state(soon, HELIO_JOB_OFFERED);
 }
 
-static void reserve__what_nobody_foresees_holds_up_nobody(void **state)
+static void reserve__an_unknown_time_reserves_nothing(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 0);
@@ -132,7 +131,7 @@ static void reserve__what_nobody_foresees_holds_up_nobody(void **state)
     assert_state(small, HELIO_JOB_OFFERED);
 }
 
-static void reserve__who_is_first_in_turn_does_not_ask(void **state)
+static void reserve__does_not_limit_a_class_ahead_of_the_gang(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 0);
@@ -149,7 +148,7 @@ static void reserve__who_is_first_in_turn_does_not_ask(void **state)
     assert_state(gang, HELIO_JOB_QUEUED);
 }
 
-static void reserve__a_gang_that_gives_up_lets_the_others_in(void **state)
+static void reserve__a_cancelled_gang_frees_its_reservation(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 0);
@@ -163,7 +162,7 @@ static void reserve__a_gang_that_gives_up_lets_the_others_in(void **state)
     assert_state(late, HELIO_JOB_OFFERED);
 }
 
-static void reserve__a_site_that_comes_back_forgets_it(void **state)
+static void reserve__a_site_that_returns_drops_it(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 0);
@@ -177,7 +176,7 @@ static void reserve__a_site_that_comes_back_forgets_it(void **state)
     assert_state(small, HELIO_JOB_QUEUED); /* and it is not in session yet */
 }
 
-/* ---- nobody delays it ---------------------------------------------------------------------------------- */
+/* ---- no job delays it ---------------------------------------------------------------------------------- */
 
 enum { JOBS_MAX = 400, POOL_NODES = 12 };
 
@@ -241,8 +240,7 @@ static uint32_t one_world(uint64_t seed)
     start_all();
     harness_advance(h, MINUTE);
     end_due();
-    load_t *gang =
-        submit(POOL_NODES / 2 + (uint32_t)helio_rng_below(&rng, POOL_NODES / 2), minutes(&rng, 120));
+    load_t *gang = submit(POOL_NODES / 2 + (uint32_t)helio_rng_below(&rng, POOL_NODES / 2), minutes(&rng, 120));
     start_all();
     uint32_t passed = 0;
     const helio_row_class_t *row, *last = NULL;
@@ -260,8 +258,8 @@ static uint32_t one_world(uint64_t seed)
         if (gang->ends_ms)
             break;
         if (harness_wall_ms(h) >= expected_ms + MINUTE)
-            fail_msg("seed %llu: not placed at %lld, %lld minutes after it was expected",
-                     (unsigned long long)seed, (long long)(harness_wall_ms(h) - midnight) / MINUTE,
+            fail_msg("seed %llu: not placed at %lld, %lld minutes after it was expected", (unsigned long long)seed,
+                     (long long)(harness_wall_ms(h) - midnight) / MINUTE,
                      (long long)(harness_wall_ms(h) - expected_ms) / MINUTE);
         harness_advance(h, MINUTE);
         end_due();
@@ -269,7 +267,7 @@ static uint32_t one_world(uint64_t seed)
     return passed;
 }
 
-static void property__nobody_who_passes_delays_the_gang(void **state)
+static void property__no_backfilled_job_delays_the_gang(void **state)
 {
     uint32_t passed = 0;
     for (uint64_t seed = 1; seed <= 120; seed++) {
@@ -284,14 +282,14 @@ static void property__nobody_who_passes_delays_the_gang(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(reserve__who_ends_before_may_pass_and_who_does_not_may_not),
-        CASE(reserve__beside_it_there_may_be_room_to_spare),
-        CASE(reserve__the_sites_own_word_counts_where_others_run_there_too),
-        CASE(reserve__what_nobody_foresees_holds_up_nobody),
-        CASE(reserve__who_is_first_in_turn_does_not_ask),
-        CASE(reserve__a_gang_that_gives_up_lets_the_others_in),
-        CASE(reserve__a_site_that_comes_back_forgets_it),
-        CASE(property__nobody_who_passes_delays_the_gang),
+        CASE(reserve__only_jobs_that_end_before_the_reservation_start),
+        CASE(reserve__capacity_beyond_the_reservation_can_be_used),
+        CASE(reserve__the_sites_own_estimate_counts_where_foreign_work_runs),
+        CASE(reserve__an_unknown_time_reserves_nothing),
+        CASE(reserve__does_not_limit_a_class_ahead_of_the_gang),
+        CASE(reserve__a_cancelled_gang_frees_its_reservation),
+        CASE(reserve__a_site_that_returns_drops_it),
+        CASE(property__no_backfilled_job_delays_the_gang),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

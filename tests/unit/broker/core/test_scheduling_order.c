@@ -1,4 +1,4 @@
-/*  test_scheduling_order.c -- whose turn it is, and why a class waits. */
+/*  test_scheduling_order.c -- the order in which jobs start, and why a class waits. */
 #include "tests/unit/broker/core/place_testing.h"
 
 static void array__no_more_tasks_than_its_throttle_are_placed(void **state)
@@ -62,7 +62,7 @@ static void scheduling_order__tier_and_priority_come_before_age(void **state)
     }
 }
 
-static void scheduling_order__equal_jobs_go_first_come_first_served_and_a_refused_one_keeps_its_turn(void **state)
+static void scheduling_order__equal_jobs_are_fifo_and_a_refused_one_keeps_its_place(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 2.0);
@@ -78,7 +78,7 @@ static void scheduling_order__equal_jobs_go_first_come_first_served_and_a_refuse
     assert_int_equal(harness_state(h, second), HELIO_JOB_QUEUED);
 }
 
-static void scheduling_order__jobs_of_a_lost_site_line_up_by_age_before_those_that_never_ran(void **state)
+static void scheduling_order__jobs_of_a_lost_site_return_by_age_ahead_of_new_ones(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -102,7 +102,7 @@ static void scheduling_order__jobs_of_a_lost_site_line_up_by_age_before_those_th
     }
 }
 
-static void scheduling_order__a_class_that_does_not_fit_does_not_hold_up_one_that_does(void **state)
+static void scheduling_order__a_class_that_does_not_fit_does_not_block_others(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 2, 8, 2.0);
@@ -124,8 +124,7 @@ static void drain__stops_new_offers_and_nothing_else(void **state)
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     helio_job_key_t before = harness_job(h, &spec);
     harness_tick(h);
-    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_OPERATOR, "north")->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "drain"));
     assert_true(helio_text_is(audit->object, "north"));
@@ -138,13 +137,12 @@ static void drain__stops_new_offers_and_nothing_else(void **state)
     assert_int_equal(harness_state(h, before), HELIO_JOB_SUCCEEDED);
     harness_tick(h);
     assert_int_equal(harness_state(h, after), HELIO_JOB_QUEUED);
-    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north")->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
     harness_tick(h);
     assert_placed(after, "north", "a");
 }
 
-static void drain__needs_an_operator_and_a_site(void **state)
+static void drain__needs_an_operator_and_a_known_site(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 2.0);
@@ -154,7 +152,7 @@ static void drain__needs_an_operator_and_a_site(void **state)
         assert_int_equal(harness_site_command(h, kinds[i], HELIO_ROLE_USER, "north")->rc, HELIO_FORBIDDEN);
         const helio_fx_reply_t *reply = harness_site_command(h, kinds[i], HELIO_ROLE_ADMIN, "nowhere");
         assert_int_equal(reply->rc, HELIO_NOT_FOUND);
-        assert_true(harness_says(h, &reply->details, "\"UnknownSite\",\"params\":{\"site\":\"nowhere\"}"));
+        assert_string_equal(harness_facts(h, reply->details), "UnknownSite site=nowhere");
     }
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
 }
@@ -167,7 +165,7 @@ static const helio_row_class_t *last_class(void)
     return last;
 }
 
-static void why__a_class_says_what_it_waits_for_and_when_it_does_not_any_more(void **state)
+static void why__a_class_has_a_row_of_its_reason_and_one_when_it_ends(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
@@ -187,10 +185,10 @@ static void why__a_class_says_what_it_waits_for_and_when_it_does_not_any_more(vo
     harness_tick(h);
     row = last_class();
     assert_true(helio_text_is(row->reason, "PolicyCap"));
-    assert_true(helio_text_is(harness_said(h, row->details), "north: CostCap"));
+    assert_string_equal(harness_facts(h, row->details), "RejectedFirstAt site=north rejection=CostCap");
 }
 
-static void why__a_decision_keeps_every_candidate_in_order_of_preference(void **state)
+static void why__a_decision_has_every_candidate_in_order_of_preference(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 1, 8, 2.0);
@@ -206,8 +204,7 @@ static void why__a_decision_keeps_every_candidate_in_order_of_preference(void **
     assert_true(helio_text_is(decision->chosen_site, "north"));
     assert_true(helio_text_is(decision->chosen_pool, "a"));
     assert_true(helio_text_is(decision->policy_version, HELIO_POLICY_VERSION));
-    static const char *const expected[][3] = {
-        {"north", "a", ""}, {"south", "a", ""}, {"north", "b", "NoSuchGPU"}};
+    static const char *const expected[][3] = {{"north", "a", ""}, {"south", "a", ""}, {"north", "b", "NoSuchGPU"}};
     for (uint32_t i = 0; i < 3; i++) {
         const helio_row_candidate_t *row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
         assert_true(row->decision_id == decision->decision_id);
@@ -236,7 +233,7 @@ static void why__an_unchanged_evaluation_is_not_written_again(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_CLASS), 1);
 }
 
-static void round__more_placements_than_one_round_holds_go_on_with_the_next(void **state)
+static void round__placements_beyond_the_maximum_wait_for_the_next_round(void **state)
 {
     (void)state;
     harness_pool(h, north, "a", "H100", 400, 8, 2.0);
@@ -259,15 +256,15 @@ int main(void)
         CASE(array__no_more_tasks_than_its_throttle_are_placed),
         CASE(array__a_cancelled_task_of_the_throttle_lets_the_next_one_in),
         CASE(scheduling_order__tier_and_priority_come_before_age),
-        CASE(scheduling_order__equal_jobs_go_first_come_first_served_and_a_refused_one_keeps_its_turn),
-        CASE(scheduling_order__jobs_of_a_lost_site_line_up_by_age_before_those_that_never_ran),
-        CASE(scheduling_order__a_class_that_does_not_fit_does_not_hold_up_one_that_does),
+        CASE(scheduling_order__equal_jobs_are_fifo_and_a_refused_one_keeps_its_place),
+        CASE(scheduling_order__jobs_of_a_lost_site_return_by_age_ahead_of_new_ones),
+        CASE(scheduling_order__a_class_that_does_not_fit_does_not_block_others),
         CASE(drain__stops_new_offers_and_nothing_else),
-        CASE(drain__needs_an_operator_and_a_site),
-        CASE(why__a_class_says_what_it_waits_for_and_when_it_does_not_any_more),
-        CASE(why__a_decision_keeps_every_candidate_in_order_of_preference),
+        CASE(drain__needs_an_operator_and_a_known_site),
+        CASE(why__a_class_has_a_row_of_its_reason_and_one_when_it_ends),
+        CASE(why__a_decision_has_every_candidate_in_order_of_preference),
         CASE(why__an_unchanged_evaluation_is_not_written_again),
-        CASE(round__more_placements_than_one_round_holds_go_on_with_the_next),
+        CASE(round__placements_beyond_the_maximum_wait_for_the_next_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

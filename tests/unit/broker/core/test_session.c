@@ -1,4 +1,5 @@
 /*  test_session.c -- sessions of sites, and agents that are refused. */
+#include "broker/core/holds/awaited_sites.h"
 #include "tests/unit/broker/core/silence_testing.h"
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
@@ -27,6 +28,39 @@ static void session__hello_is_welcomed_with_the_terms_and_ready_after_its_invent
     assert_non_null(harness_take(h, HELIO_BROKER_FX_VERDICTS_DONE));
     assert_int_equal(site_state("west"), HELIO_SITE_STATE_READY);
     assert_int_equal(harness_figures(h).sites_ready, 3);
+}
+
+/*  The row of that pool, as it was written last. */
+static helio_row_pool_t row_of_pool(const char *name)
+{
+    helio_row_pool_t found = {0};
+    const helio_row_pool_t *row;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_POOL)))
+        if (helio_text_is(row->pool, name))
+            found = *row;
+    return found;
+}
+
+static void session__a_pool_that_left_the_site_file_is_closed_until_it_is_back(void **state)
+{
+    (void)state;
+    helio_site_profile_t *west = harness_site(h, "west");
+    harness_pool(h, west, "a", "A100", 2, 4, 1.0);
+    harness_pool(h, west, "b", "L40", 2, 4, 1.0);
+    harness_hello(h, 3, west);
+    harness_clear(h);
+    west->pools.count = 1;
+    harness_hello(h, 4, west);
+    helio_row_pool_t row = row_of_pool("b");
+    assert_true(helio_text_is(row.gpu, "L40"));
+    assert_int_equal(row.nodes + row.max_nodes, 0);
+    harness_clear(h);
+    harness_hello(h, 5, west); /* once is enough */
+    assert_int_equal(row_of_pool("b").site.size, 0);
+    harness_clear(h);
+    west->pools.count = 2;
+    harness_hello(h, 6, west);
+    assert_int_equal(row_of_pool("b").nodes, 2);
 }
 
 static void session__no_work_before_the_inventory_is_closed_and_the_capacity_known(void **state)
@@ -59,7 +93,7 @@ static void session__a_newer_hello_replaces_the_older_session(void **state)
     harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_ENDED);
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
     assert_null(harness_take(h, HELIO_BROKER_FX_REPORTS_ACK)); /* it must be said in the new one */
-    harness_gone(h, NORTH); /* the old connection's end is not the new one's */
+    harness_gone(h, NORTH);                                    /* the old connection's end is not the new one's */
     helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
     harness_inventory(h, NORTH_AGAIN, &holding, 1);
     harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_ENDED);
@@ -89,8 +123,7 @@ static void session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restor
     assert_null(harness_take(h, HELIO_BROKER_FX_WELCOME));
 }
 
-static void
-session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what_that_means(void **state)
+static void session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what_that_means(void **state)
 {
     (void)state;
     for (uint64_t seen = 7; seen <= 8; seen++) {
@@ -117,6 +150,7 @@ session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what
 static harness_t *restored(helio_job_key_t *ret_key)
 {
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.on_site_loss = HELIO_SITE_LOSS_EAGER; /* others: test_restored.c */
     harness_step(h, HELIO_BROKER_EV_SITE_GONE, &(helio_ev_site_gone_t){.peer = NORTH});
     harness_step(h, HELIO_BROKER_EV_SITE_GONE, &(helio_ev_site_gone_t){.peer = SOUTH});
     *ret_key = harness_job(h, &spec);
@@ -126,7 +160,7 @@ static harness_t *restored(helio_job_key_t *ret_key)
     return harness_rebuild(h);
 }
 
-static void restored__nothing_is_placed_before_every_site_has_said_what_it_runs(void **state)
+static void restored__nothing_is_placed_before_every_site_sent_its_inventory(void **state)
 {
     (void)state;
     helio_job_key_t key;
@@ -140,7 +174,7 @@ static void restored__nothing_is_placed_before_every_site_has_said_what_it_runs(
     harness_end(&next);
 }
 
-static void restored__the_next_leader_awaits_who_has_not_spoken_to_the_one_before(void **state)
+static void restored__the_next_leader_awaits_sites_that_the_last_one_had_not_seen(void **state)
 {
     (void)state;
     helio_job_key_t key;
@@ -154,11 +188,13 @@ static void restored__the_next_leader_awaits_who_has_not_spoken_to_the_one_befor
     harness_join(next, SOUTH, south);
     harness_wait(next, 2000);
     assert_int_equal(harness_state(next, key), HELIO_JOB_OFFERED);
-    harness_t *last = harness_rebuild(next); /* all have spoken: it waits for nobody */
+    harness_t *last = harness_rebuild(next); /* all sites have sent an inventory: none is awaited */
     harness_join(last, SOUTH, south);
     helio_job_spec_t spec = harness_spec(last, "H100", 1);
     helio_job_key_t more = harness_job(last, &spec);
-    harness_wait(last, 2000);
+    harness_wait(last, 2000); /* but north was ready a moment ago */
+    assert_int_equal(harness_state(last, more), HELIO_JOB_QUEUED);
+    harness_wait(last, TAKEOVER_AWAIT_MS);
     assert_int_equal(harness_state(last, more), HELIO_JOB_OFFERED);
     harness_end(&last);
     harness_end(&next);
@@ -197,7 +233,7 @@ static void session__the_name_in_a_profile_does_not_make_another_site(void **sta
     assert_int_equal(harness_figures(h).sites, 2);
 }
 
-static void session__words_of_a_peer_that_is_no_session_are_not_heard(void **state)
+static void session__messages_of_a_peer_without_a_session_are_ignored(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
@@ -239,11 +275,10 @@ static const helio_row_site_t *refuse(const char *site, helio_rc rc, const char 
     return last_row();
 }
 
-static void refused__a_site_is_told_of_until_its_agent_is_taken(void **state)
+static void refused__a_refusal_is_shown_until_an_agent_is_admitted(void **state)
 {
     (void)state;
-    const helio_row_site_t *row =
-        refuse("east", HELIO_VERSION, "no version in common"); /* never seen before */
+    const helio_row_site_t *row = refuse("east", HELIO_VERSION, "no version in common"); /* never seen before */
     assert_non_null(row);
     assert_true(helio_text_is(row->site, "east") && helio_text_is(row->refused, "no version in common"));
     assert_int_equal(row->state, HELIO_SITE_STATE_NEW);
@@ -261,7 +296,7 @@ static void refused__a_site_is_told_of_until_its_agent_is_taken(void **state)
     assert_true(row && helio_text_is(row->refused, "") && row->refused_ms == 0);
 }
 
-static void refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session(void **state)
+static void refused__an_unreadable_frame_is_shown_for_a_while_beside_a_session(void **state)
 {
     (void)state;
     const helio_row_site_t *row = refuse("north", HELIO_PROTOCOL, "cannot be read");
@@ -276,11 +311,10 @@ static void refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session(v
     assert_true(row && helio_text_is(row->refused, ""));
 }
 
-static void refused__an_agent_of_an_older_database_is_told_of(void **state)
+static void refused__an_agent_that_saw_a_newer_incarnation_is_shown(void **state)
 {
     (void)state;
-    helio_ev_site_hello_t hello = {
-        .site = HELIO_TEXT("north"), .peer = 77, .incarnation_seen = 99, .profile = *north};
+    helio_ev_site_hello_t hello = {.site = HELIO_TEXT("north"), .peer = 77, .incarnation_seen = 99, .profile = *north};
     (void)last_row();
     harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
     const helio_row_site_t *row = last_row();
@@ -294,20 +328,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(session__hello_is_welcomed_with_the_terms_and_ready_after_its_inventory),
+        CASE(session__a_pool_that_left_the_site_file_is_closed_until_it_is_back),
         CASE(session__no_work_before_the_inventory_is_closed_and_the_capacity_known),
         CASE(session__a_newer_hello_replaces_the_older_session),
         CASE(session__reports_before_the_inventory_is_closed_are_not_acknowledged),
         CASE(session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker),
         CASE(session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what_that_means),
-        CASE(restored__nothing_is_placed_before_every_site_has_said_what_it_runs),
-        CASE(restored__the_next_leader_awaits_who_has_not_spoken_to_the_one_before),
+        CASE(restored__nothing_is_placed_before_every_site_sent_its_inventory),
+        CASE(restored__the_next_leader_awaits_sites_that_the_last_one_had_not_seen),
         CASE(restored__a_site_that_stays_away_is_not_awaited_for_ever),
         CASE(session__the_name_in_a_profile_does_not_make_another_site),
-        CASE(session__words_of_a_peer_that_is_no_session_are_not_heard),
+        CASE(session__messages_of_a_peer_without_a_session_are_ignored),
         CASE(session__a_renewal_is_answered_with_its_own_send_time),
-        CASE(refused__a_site_is_told_of_until_its_agent_is_taken),
-        CASE(refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session),
-        CASE(refused__an_agent_of_an_older_database_is_told_of),
+        CASE(refused__a_refusal_is_shown_until_an_agent_is_admitted),
+        CASE(refused__an_unreadable_frame_is_shown_for_a_while_beside_a_session),
+        CASE(refused__an_agent_that_saw_a_newer_incarnation_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

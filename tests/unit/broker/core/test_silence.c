@@ -1,4 +1,6 @@
-/*  test_silence.c -- sites that are silent, and what their return finds. */
+/*  test_silence.c -- silent sites, and their return. */
+#include <stdio.h>
+
 #include "tests/unit/broker/core/silence_testing.h"
 
 /*  South speaks every 20 s, north says nothing; TICKs when the core wishes for them. */
@@ -16,13 +18,25 @@ static void come_back(uint64_t peer, helio_holding_t *holdings, uint32_t count)
     harness_inventory(h, peer, holdings, count);
 }
 
+/*  What the transitions of the last step say, as states in a row: "suspect running succeeded". */
+static void assert_history(const char *expected)
+{
+    char said[256] = "";
+    for (const helio_row_transition_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_TRANSITION));) {
+        size_t used = strlen(said);
+        (void)snprintf(said + used, sizeof said - used, "%s%s%s", used ? " " : helio_job_state_name(row->from),
+                       used ? "" : " ", helio_job_state_name(row->to));
+    }
+    assert_string_equal(said, expected);
+}
+
 /* ---- silence ------------------------------------------------------------------------------------------- */
 
 static void silence__makes_every_live_job_suspect_after_a_minute_and_not_before(void **state)
 {
     (void)state;
-    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
-                                      HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
+    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_RUNNING,
+                                      HELIO_JOB_SUSPENDED};
     helio_job_key_t keys[5];
     for (int i = 0; i < 5; i++)
         keys[i] = job_of(HELIO_SITE_LOSS_STRICT, states[i]);
@@ -38,7 +52,7 @@ static void silence__makes_every_live_job_suspect_after_a_minute_and_not_before(
     assert_int_equal(site_state("north"), HELIO_SITE_STATE_SILENT);
 }
 
-static void silence__of_a_lost_connection_that_comes_back_within_a_minute_is_nothing(void **state)
+static void silence__a_connection_restored_within_a_minute_changes_nothing(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
@@ -52,7 +66,7 @@ static void silence__of_a_lost_connection_that_comes_back_within_a_minute_is_not
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 0);
 }
 
-static void silence__within_an_open_session_ends_it_so_that_an_inventory_settles_what_was_missed(void **state)
+static void silence__within_a_session_ends_it_to_get_an_inventory(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
@@ -69,11 +83,10 @@ static void silence__within_an_open_session_ends_it_so_that_an_inventory_settles
     assert_int_equal(harness_figures(h).sites_ready, 2);
 }
 
-static void strict__waits_for_ever_and_resumes_where_it_was(void **state)
+static void strict__waits_for_its_site_and_resumes_there(void **state)
 {
     (void)state;
-    static const uint32_t states[] = {HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_RUNNING,
-                                      HELIO_JOB_SUSPENDED};
+    static const uint32_t states[] = {HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
     helio_job_key_t keys[4];
     helio_holding_t holdings[4];
     for (uint32_t i = 0; i < 4; i++) {
@@ -89,6 +102,39 @@ static void strict__waits_for_ever_and_resumes_where_it_was(void **state)
         assert_int_equal(harness_state(h, keys[i]), states[i]);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 0);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+}
+
+static void strict__an_end_that_a_returning_site_reports_follows_the_return_in_the_history(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t before;
+        int32_t exit_code;
+        bool limit_reached;
+        const char *history;
+    } cases[] = {
+        {HELIO_JOB_RUNNING, 0, false, "suspect running succeeded"},
+        {HELIO_JOB_RUNNING, 3, false, "suspect running failed"},
+        {HELIO_JOB_RUNNING, 124, true, "suspect running timeout"},
+        {HELIO_JOB_ACCEPTED, 0, false, "suspect accepted starting succeeded"},
+        {HELIO_JOB_SUSPENDED, 0, false, "suspect suspended running succeeded"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        end(NULL);
+        begin_joined(NULL);
+        helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, cases[i].before);
+        harness_gone(h, NORTH);
+        let_pass(61000);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+        helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_ENDED);
+        report.exit_code = cases[i].exit_code;
+        report.limit_reached = cases[i].limit_reached;
+        helio_holding_t holding = {key, 1, cases[i].before, 1};
+        harness_clear(h);
+        come_back(NORTH_AGAIN, &holding, 1);
+        harness_report(h, NORTH_AGAIN, &report);
+        assert_history(cases[i].history);
+    }
 }
 
 static void lease__is_placed_again_only_after_its_lease_and_the_margin(void **state)
@@ -134,7 +180,7 @@ static void eager__is_placed_elsewhere_at_suspicion(void **state)
     assert_true(order->order.resume);
 }
 
-static void loss__of_twenty_sites_is_the_end_of_it(void **state)
+static void loss__of_twenty_sites_ends_the_job_as_lost(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
@@ -155,6 +201,27 @@ static void loss__of_twenty_sites_is_the_end_of_it(void **state)
     assert_int_equal(harness_state(h, key), HELIO_JOB_LOST);
     assert_int_equal(harness_row(h, key)->attempts, 20);
     assert_false(harness_is_open(h, key));
+}
+
+/*  A restored database makes such a series: each attempt number that a site has used before is refused. */
+static void loss__of_one_site_after_twenty_refusals_returns_the_job_to_its_queue(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_OFFERED);
+    for (uint32_t epoch = 1; epoch <= 20; epoch++) {
+        uint64_t peer = helio_text_is(harness_row(h, key)->site, "north") ? NORTH : SOUTH;
+        harness_say(h, peer, key, epoch, HELIO_REPORT_KIND_REFUSED);
+        harness_summary(h, NORTH, north, 1000, 0);
+        harness_summary(h, SOUTH, south, 1000, 0);
+        harness_wait(h, 2000);
+        assert_int_equal(harness_row(h, key)->epoch, epoch + 1);
+    }
+    harness_gone(h, NORTH);
+    harness_gone(h, SOUTH);
+    let_pass(62000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    assert_int_equal(harness_row(h, key)->losses, 1);
+    assert_true(harness_is_open(h, key));
 }
 
 static void cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site(void **state)
@@ -198,8 +265,7 @@ static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(v
     harness_gone(h, NORTH);
     let_pass(62000);
     harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, unwanted);
-    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
     assert_int_equal(site_state("north"), HELIO_SITE_STATE_LOST);
     assert_int_equal(harness_state(h, unwanted), HELIO_JOB_CANCELLED);
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
@@ -212,19 +278,20 @@ static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(v
     assert_int_equal(site_state("north"), HELIO_SITE_STATE_READY);
 }
 
-static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
+static void attest__of_a_site_that_is_not_silent_is_a_conflict(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
-    const helio_fx_reply_t *reply =
-        harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
+    const helio_fx_reply_t *reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
     assert_int_equal(reply->rc, HELIO_CONFLICT);
-    assert_true(harness_says(h, &reply->details, "\"AttestNotSilent\",\"params\":{\"site\":\"north\",\"state\":\"ready\"}"));
+    assert_true(
+        harness_says(h, &reply->details, "\"AttestNotSilent\",\"params\":{\"site\":\"north\",\"state\":\"ready\"}"));
     harness_gone(h, NORTH);
     let_pass(20000); /* people see it as silent by then */
     reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
     assert_int_equal(reply->rc, HELIO_CONFLICT);
-    assert_true(harness_says(h, &reply->details, "\"AttestTooEarly\"") && harness_says(h, &reply->details, "\"after_s\":60.0"));
+    assert_true(harness_says(h, &reply->details, "\"AttestTooEarly\"") &&
+                harness_says(h, &reply->details, "\"after_s\":60.0"));
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
@@ -252,8 +319,7 @@ static void inventory__every_row_of_the_table(void **state)
         {HELIO_JOB_STARTING, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_KILL},
         {HELIO_JOB_RUNNING, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_RUNNING, false, -1},
         {HELIO_JOB_RUNNING, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_KILL},
-        {HELIO_JOB_RUNNING, HELD_OLD_EPOCH, HELIO_VERDICT_FENCED, HELIO_JOB_STOPPING, false,
-         HELIO_STOP_MODE_KILL},
+        {HELIO_JOB_RUNNING, HELD_OLD_EPOCH, HELIO_VERDICT_FENCED, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_KILL},
         {HELIO_JOB_SUSPENDED, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_SUSPENDED, false, -1},
         {HELIO_JOB_STOPPING, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_GRACE},
         {HELIO_JOB_STOPPING, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_GRACE},
@@ -262,7 +328,7 @@ static void inventory__every_row_of_the_table(void **state)
         bool was_suspect = i % 2;
         uint32_t believed = rows[i / 2].believed;
         end(NULL);
-        begin(NULL);
+        begin_joined(NULL);
         helio_job_key_t key =
             job_of(HELIO_SITE_LOSS_STRICT, believed == HELIO_JOB_STOPPING ? HELIO_JOB_RUNNING : believed);
         if (believed == HELIO_JOB_STOPPING)
@@ -291,7 +357,7 @@ static void inventory__every_row_of_the_table(void **state)
     }
 }
 
-static void inventory__what_nobody_knows_or_is_over_or_another_has_is_fenced(void **state)
+static void inventory__attempts_that_are_unknown_over_or_elsewhere_are_fenced(void **state)
 {
     (void)state;
     helio_job_key_t over = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
@@ -327,7 +393,7 @@ static void inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue(v
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
 }
 
-static void inventory__in_parts_is_ruled_part_by_part_and_closed_once(void **state)
+static void inventory__in_parts_gets_verdicts_part_by_part_and_closes_once(void **state)
 {
     (void)state;
     helio_job_key_t one = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
@@ -345,7 +411,7 @@ static void inventory__in_parts_is_ruled_part_by_part_and_closed_once(void **sta
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
 }
 
-static void profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well(void **state)
+static void profile__a_removed_pool_gets_no_jobs_and_its_jobs_end_normally(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
@@ -364,26 +430,55 @@ static void profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well(voi
     harness_tick(h);
 }
 
+/*  Old figures: of a site that was to send newer ones three times, and after ten seconds at the earliest. */
+static void stale__after_three_missed_summaries(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t summary_ms;
+        int64_t after_ms;
+    } rows[] = {{1000, 10000}, {60000, 180000}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_broker_options_t options = helio_broker_options_default();
+        options.summary_ms = rows[i].summary_ms;
+        options.silent_after_ms = 3600000;
+        harness_end(&h);
+        h = harness_begin(&options);
+        north = harness_site(h, "north");
+        harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+        harness_join(h, NORTH, north);
+        harness_wait(h, rows[i].after_ms - 1500);
+        assert_int_equal(harness_figures(h).sites_ready, 1);
+        harness_wait(h, 3000);
+        assert_int_equal(harness_figures(h).sites_ready, 0);
+        harness_summary(h, NORTH, north, 0, 0);
+        assert_int_equal(harness_figures(h).sites_ready, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(silence__makes_every_live_job_suspect_after_a_minute_and_not_before),
-        CASE(silence__of_a_lost_connection_that_comes_back_within_a_minute_is_nothing),
-        CASE(silence__within_an_open_session_ends_it_so_that_an_inventory_settles_what_was_missed),
-        CASE(strict__waits_for_ever_and_resumes_where_it_was),
+        CASE(silence__a_connection_restored_within_a_minute_changes_nothing),
+        CASE(silence__within_a_session_ends_it_to_get_an_inventory),
+        CASE(stale__after_three_missed_summaries),
+        CASE(strict__waits_for_its_site_and_resumes_there),
+        CASE(strict__an_end_that_a_returning_site_reports_follows_the_return_in_the_history),
         CASE(lease__is_placed_again_only_after_its_lease_and_the_margin),
         CASE(lease__a_renewal_just_before_the_silence_moves_the_expiry),
         CASE(eager__is_placed_elsewhere_at_suspicion),
-        CASE(loss__of_twenty_sites_is_the_end_of_it),
+        CASE(loss__of_twenty_sites_ends_the_job_as_lost),
+        CASE(loss__of_one_site_after_twenty_refusals_returns_the_job_to_its_queue),
         CASE(cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site),
         CASE(cancel__of_a_suspect_lease_or_eager_job_needs_no_return),
         CASE(attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back),
-        CASE(attest__of_a_site_that_speaks_is_a_conflict),
+        CASE(attest__of_a_site_that_is_not_silent_is_a_conflict),
         CASE(inventory__every_row_of_the_table),
-        CASE(inventory__what_nobody_knows_or_is_over_or_another_has_is_fenced),
+        CASE(inventory__attempts_that_are_unknown_over_or_elsewhere_are_fenced),
         CASE(inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue),
-        CASE(inventory__in_parts_is_ruled_part_by_part_and_closed_once),
-        CASE(profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well),
+        CASE(inventory__in_parts_gets_verdicts_part_by_part_and_closes_once),
+        CASE(profile__a_removed_pool_gets_no_jobs_and_its_jobs_end_normally),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

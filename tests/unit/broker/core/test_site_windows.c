@@ -1,5 +1,5 @@
-/*  GPUs that a site keeps by the clock: who works there meanwhile, who leaves in time, and what comes back in the
- *  evening. */
+/*  test_site_windows.c -- site reservation windows: which jobs run until then, which leave in time, and which start
+ *  afterwards. */
 #include <stdio.h>
 #include <string.h>
 
@@ -107,7 +107,7 @@ static uint64_t short_ms(void)
     return harness_figures(h).reserve_shortfall_gpu_ms;
 }
 
-static void kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_evening(void **state)
+static void site_window__is_for_critical_jobs_and_others_wait_for_its_end(void **state)
 {
     (void)state;
     join(1, 8);
@@ -119,12 +119,14 @@ static void kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_even
     const helio_row_class_t *row = last_class();
     assert_non_null(row);
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
-    assert_true(helio_text_is(harness_said(h, row->details), "6 GPUs of north/a are reserved until 2026-03-01T02:00Z"));
+    assert_string_equal(harness_facts(h, row->details),
+                        "ReservedBySite gpus=6 site=north pool=a until=2026-03-01T02:00Z");
     assert_true(row->expected_ms == from_ms + 2 * HOUR);
     const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_non_null(candidate);
     assert_string_equal(candidate->rejected_reason.data, "NoCapacity");
-    assert_string_equal(harness_said(h, candidate->details).data, "6 GPUs of north/a are reserved until 2026-03-01T02:00Z");
+    assert_string_equal(harness_facts(h, candidate->details),
+                        "ReservedBySite gpus=6 site=north pool=a until=2026-03-01T02:00Z");
     const helio_start_estimate_t *p =
         &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, big)->start_estimate;
     assert_true(p->earliest_ms == from_ms + 2 * HOUR && !p->latest_ms);
@@ -138,7 +140,7 @@ static void kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_even
     assert_int_equal(short_ms(), 0);
 }
 
-static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **state)
+static void site_window__jobs_in_the_way_leave_their_grace_and_a_margin_before(void **state)
 {
     (void)state;
     join(1, 8);
@@ -150,7 +152,8 @@ static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **
     harness_wait(h, 1);
     assert_state(train, HELIO_JOB_STOPPING);
     assert_int_equal(stop_of(train)->mode, HELIO_STOP_MODE_GRACE);
-    assert_true(helio_text_is(harness_said(h, harness_row(h, train)->why), "GPUs of north/a are reserved from 2026-03-01T02:00Z"));
+    assert_string_equal(harness_facts(h, harness_row(h, train)->why),
+                        "PreemptedForReservation site=north pool=a from=2026-03-01T02:00Z");
     harness_say(h, NORTH, train, 1, HELIO_REPORT_KIND_STOPPED);
     harness_wait(h, 90 * SECOND - 1);
     assert_state(low, HELIO_JOB_RUNNING);
@@ -164,7 +167,7 @@ static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **
     harness_wait(h, HOUR);
     assert_int_equal(short_ms(), 0);
     assert_int_equal(harness_figures(h).preemptions_total[HELIO_PREEMPT_CAUSE_WINDOW], 2);
-    assert_int_equal(harness_row(h, train)->preemptions, 0); /* held against nobody */
+    assert_int_equal(harness_row(h, train)->preemptions, 0); /* not counted as a preemption */
     assert_state(train, HELIO_JOB_QUEUED);
     harness_clear(h);
     harness_wait(h, HOUR);
@@ -176,7 +179,7 @@ static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **
     assert_true(resumes);
 }
 
-static void kept__of_a_full_pool_nothing_is_said_to_be_reserved_before_it_is(void **state)
+static void site_window__is_no_reason_while_other_work_fills_the_pool(void **state)
 {
     (void)state;
     join(1, 8);
@@ -187,21 +190,21 @@ static void kept__of_a_full_pool_nothing_is_said_to_be_reserved_before_it_is(voi
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_non_null(row);
-    assert_null(strstr(harness_said(h, row->details).data, "reserved"));
-    assert_non_null(strstr(harness_said(h, row->details).data, "no room"));
+    assert_null(helio_details_find(&row->details, HELIO_DETAIL_RESERVED_BY_SITE));
+    assert_non_null(helio_details_find(&row->details, HELIO_DETAIL_NO_ROOM_AT));
 }
 
-static uint32_t shown_reserved(void)
+static const helio_row_capacity_t *shown(void)
 {
     const helio_row_capacity_t *row, *last = NULL;
     harness_summary(h, NORTH, north, UINT64_MAX, 0);
     while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CAPACITY)))
         last = row;
     assert_non_null(last);
-    return last->gpus_reserved;
+    return last;
 }
 
-static void kept__capacity_says_how_much_at_present(void **state)
+static void site_window__is_in_the_capacity_rows(void **state)
 {
     (void)state;
     join(1, 8);
@@ -210,12 +213,15 @@ static void kept__capacity_says_how_much_at_present(void **state)
     harness_wait(h, 10 * SECOND);
     harness_clear(h);
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(shown_reserved(), expected[i]);
+        const helio_row_capacity_t *row = shown();
+        assert_int_equal(row->gpus_reserved, expected[i]);
+        bool withheld = helio_details_find(&row->withheld, HELIO_DETAIL_WITHHELD_RESERVED) != NULL;
+        assert_int_equal(withheld, expected[i] == 8); /* of 8: nothing is offered */
         harness_wait(h, MINUTE);
     }
 }
 
-static void kept__who_begins_and_nothing_else_happens_leaves_in_time_too(void **state)
+static void site_window__a_job_that_just_started_leaves_in_time(void **state)
 {
     (void)state;
     join(1, 8);
@@ -229,7 +235,7 @@ static void kept__who_begins_and_nothing_else_happens_leaves_in_time_too(void **
     assert_state(train, HELIO_JOB_STOPPING);
 }
 
-static void kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain(void **state)
+static void site_window__no_job_starts_that_cannot_leave_in_time_or_would_lose_its_run(void **state)
 {
     (void)state;
     join(1, 8);
@@ -238,8 +244,8 @@ static void kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_
     helio_job_key_t long_one = job_of("standard", 4, 3 * HOUR);
     harness_tick(h);
     assert_state(long_one, HELIO_JOB_QUEUED);
-    assert_true(helio_text_is(harness_said(h, last_class()->details),
-                              "8 GPUs of north/a are reserved from 2026-03-01T02:00Z until 2026-03-01T03:00Z"));
+    assert_string_equal(harness_facts(h, last_class()->details),
+                        "ReservedBySite gpus=8 site=north pool=a from=2026-03-01T02:00Z until=2026-03-01T03:00Z");
     helio_job_key_t brief = run(job_of("standard", 4, 2 * HOUR));
     harness_say(h, NORTH, brief, 1, HELIO_REPORT_KIND_ENDED);
     helio_job_key_t saves = run(saving(4, 24 * HOUR));
@@ -253,7 +259,7 @@ static void kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_
     assert_state(long_one, HELIO_JOB_OFFERED);
 }
 
-static void kept__who_has_not_begun_is_waited_for_and_counted(void **state)
+static void site_window__a_job_that_has_not_started_is_waited_for_and_counted(void **state)
 {
     (void)state;
     join(1, 8);
@@ -275,7 +281,7 @@ static void kept__who_has_not_begun_is_waited_for_and_counted(void **state)
 }
 
 /*  Or it would preempt for room that is there, and best-effort work would be placed on it again. */
-static void kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_will_leave(void **state)
+static void site_window__best_effort_jobs_leave_first_and_do_not_count_against_other_tiers(void **state)
 {
     (void)state;
     join(1, 8);
@@ -297,7 +303,7 @@ static void kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_wi
 }
 
 /*  Whether it saves is asked of a job that is only planned, too. */
-static void kept__a_plan_where_others_would_leave_knows_whether_the_job_would_leave_in_time(void **state)
+static void site_window__a_plan_with_victims_checks_that_the_job_can_leave_in_time(void **state)
 {
     (void)state;
     join(1, 8);
@@ -314,13 +320,13 @@ static void kept__a_plan_where_others_would_leave_knows_whether_the_job_would_le
         assert_non_null(reply);
         assert_int_equal(reply->rc, HELIO_OK);
         assert_true(helio_text_is(reply->plan.decision.reason, "WaitingForCapacity"));
-        assert_int_equal(reply->plan.decision.chosen_site.size > 0, saves); /* on the room of who would leave */
+        assert_int_equal(reply->plan.decision.chosen_site.size > 0, saves); /* with the capacity of the victims */
         harness_clear(h);
     }
 }
 
-/*  Room that is there now, but not any more once he has started for whom another leaves. */
-static void kept__what_another_is_leaving_for_is_not_taken_meanwhile(void **state)
+/*  Capacity that is free now, but not once the job has started that a victim leaves for. */
+static void site_window__capacity_that_victims_leave_is_not_taken_meanwhile(void **state)
 {
     (void)state;
     join(2, 8);
@@ -341,7 +347,7 @@ static void kept__what_another_is_leaving_for_is_not_taken_meanwhile(void **stat
     assert_int_equal(short_ms(), 0);
 }
 
-static void kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too(void **state)
+static void site_window__the_last_point_stands_until_a_new_series(void **state)
 {
     (void)state;
     join(1, 8);
@@ -378,7 +384,7 @@ static worker_t *worker_of(helio_job_key_t key)
     return NULL;
 }
 
-/*  The site: starts what it is told, ends inference in its time, and lets training save and go. */
+/*  The site: starts what is ordered, ends inference on time, and lets training save and stop. */
 static void site_lives(void)
 {
     const helio_fx_order_t *order;
@@ -452,7 +458,7 @@ static void infer(void)
     assert_state(worker->key, HELIO_JOB_OFFERED);
 }
 
-static void kept__three_days_of_inference_by_day_and_training_by_night(void **state)
+static void site_window__three_days_of_inference_by_day_and_training_by_night(void **state)
 {
     (void)state;
     helio_zone_t *zone = berlin();
@@ -511,18 +517,18 @@ static void kept__three_days_of_inference_by_day_and_training_by_night(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_evening),
-        TEST(kept__those_in_the_way_leave_their_grace_and_a_margin_before),
-        TEST(kept__of_a_full_pool_nothing_is_said_to_be_reserved_before_it_is),
-        TEST(kept__capacity_says_how_much_at_present),
-        TEST(kept__who_begins_and_nothing_else_happens_leaves_in_time_too),
-        TEST(kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain),
-        TEST(kept__who_has_not_begun_is_waited_for_and_counted),
-        TEST(kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_will_leave),
-        TEST(kept__a_plan_where_others_would_leave_knows_whether_the_job_would_leave_in_time),
-        TEST(kept__what_another_is_leaving_for_is_not_taken_meanwhile),
-        TEST(kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too),
-        TEST(kept__three_days_of_inference_by_day_and_training_by_night),
+        TEST(site_window__is_for_critical_jobs_and_others_wait_for_its_end),
+        TEST(site_window__jobs_in_the_way_leave_their_grace_and_a_margin_before),
+        TEST(site_window__is_no_reason_while_other_work_fills_the_pool),
+        TEST(site_window__is_in_the_capacity_rows),
+        TEST(site_window__a_job_that_just_started_leaves_in_time),
+        TEST(site_window__no_job_starts_that_cannot_leave_in_time_or_would_lose_its_run),
+        TEST(site_window__a_job_that_has_not_started_is_waited_for_and_counted),
+        TEST(site_window__best_effort_jobs_leave_first_and_do_not_count_against_other_tiers),
+        TEST(site_window__a_plan_with_victims_checks_that_the_job_can_leave_in_time),
+        TEST(site_window__capacity_that_victims_leave_is_not_taken_meanwhile),
+        TEST(site_window__the_last_point_stands_until_a_new_series),
+        TEST(site_window__three_days_of_inference_by_day_and_training_by_night),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

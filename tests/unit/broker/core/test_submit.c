@@ -1,4 +1,4 @@
-/*  Durable accept: what a call stores, what it is answered, and what leaves nothing behind. */
+/*  test_submit.c -- durable accept: what a submission stores, its reply, and what stores nothing. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -68,6 +68,54 @@ static void submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unles
     assert_true(first->class_id != second->class_id);
 }
 
+static uint64_t class_of_a_job(void)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    harness_job(h, &spec);
+    return ((const helio_row_job_t *)harness_take(h, HELIO_BROKER_FX_ROW_JOB))->class_id;
+}
+
+static void rebuild(uint64_t seed)
+{
+    harness_seed(h, seed);
+    harness_t *next = harness_rebuild(h);
+    harness_end(&h);
+    h = next;
+}
+
+/*  Whoever knows all of a job but not the seed cannot compute another job that meets its class. */
+static void submit__ids_of_classes_depend_on_the_federation_s_secret(void **state)
+{
+    uint64_t ids[3];
+    const uint64_t seeds[] = {42, 43, 42};
+    for (size_t i = 0; i < 3; i++) {
+        rebuild(seeds[i]);
+        ids[i] = class_of_a_job();
+        (void)end(state);
+        (void)begin(state);
+    }
+    assert_true(ids[0] != ids[1] && ids[0] == ids[2]);
+}
+
+/*  Rows of jobs name their class for readers. So the ids that an older release stored, by another hash, stay those of
+ *  their classes, also after an edit, and jobs that come later join them. */
+static void submit__ids_of_classes_survive_a_takeover_by_a_release_that_hashes_otherwise(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec);
+    uint64_t id = ((const helio_row_job_t *)harness_take(h, HELIO_BROKER_FX_ROW_JOB))->class_id;
+    (void)harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    helio_ev_edit_t edit = {.priority_given = true, .priority = 7};
+    (void)harness_edit(h, "acme", HELIO_ROLE_USER, second, edit);
+    uint64_t edited_id = ((const helio_row_edit_t *)harness_take(h, HELIO_BROKER_FX_ROW_EDIT))->class_id;
+    assert_true(edited_id != id);
+    rebuild(43);
+    assert_true(class_of_a_job() == id);
+    (void)harness_edit(h, "acme", HELIO_ROLE_USER, first, edit);
+    assert_true(((const helio_row_edit_t *)harness_take(h, HELIO_BROKER_FX_ROW_EDIT))->class_id == edited_id);
+}
+
 static void submit__equal_requirements_share_a_class(void **state)
 {
     (void)state;
@@ -128,8 +176,7 @@ static void idempotency__the_same_key_for_another_document_is_a_conflict(void **
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    helio_submission_t one = harness_submission(h, &spec, "k1", "one"),
-                       two = harness_submission(h, &spec, "k1", "two");
+    helio_submission_t one = harness_submission(h, &spec, "k1", "one"), two = harness_submission(h, &spec, "k1", "two");
     assert_int_equal(harness_submit_all(h, "acme", &one, 1)->rc, HELIO_OK);
     harness_clear(h);
     const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &two, 1);
@@ -139,12 +186,11 @@ static void idempotency__the_same_key_for_another_document_is_a_conflict(void **
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
 }
 
-static void idempotency__keys_of_two_tenants_do_not_meet(void **state)
+static void idempotency__keys_of_two_tenants_do_not_collide(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    helio_submission_t one = harness_submission(h, &spec, "k1", "one"),
-                       two = harness_submission(h, &spec, "k1", "two");
+    helio_submission_t one = harness_submission(h, &spec, "k1", "one"), two = harness_submission(h, &spec, "k1", "two");
     assert_int_equal(harness_submit_all(h, "acme", &one, 1)->rc, HELIO_OK);
     const helio_fx_reply_t *reply = harness_submit_all(h, "other", &two, 1);
     assert_int_equal(reply->rc, HELIO_OK);
@@ -164,7 +210,7 @@ static void idempotency__a_key_outlives_its_job(void **state)
     assert_true(helio_uuid_equal(again->jobs.items[0].job, key.job));
 }
 
-static void batch__one_bad_job_leaves_nothing_and_is_counted_from_one(void **state)
+static void batch__one_bad_job_stores_nothing_and_is_named_by_its_number(void **state)
 {
     (void)state;
     helio_job_spec_t good = harness_spec(h, "H100", 1), bad = good;
@@ -202,10 +248,8 @@ static void batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_confl
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    helio_submission_t same[] = {harness_submission(h, &spec, "k", "one"),
-                                 harness_submission(h, &spec, "k", "one")};
-    helio_submission_t differ[] = {harness_submission(h, &spec, "m", "one"),
-                                   harness_submission(h, &spec, "m", "two")};
+    helio_submission_t same[] = {harness_submission(h, &spec, "k", "one"), harness_submission(h, &spec, "k", "one")};
+    helio_submission_t differ[] = {harness_submission(h, &spec, "m", "one"), harness_submission(h, &spec, "m", "two")};
     assert_int_equal(harness_submit_all(h, "acme", differ, 2)->rc, HELIO_CONFLICT);
     assert_nothing_stored();
     const helio_fx_reply_t *reply = harness_submit_all(h, "acme", same, 2);
@@ -215,7 +259,7 @@ static void batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_confl
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 1);
 }
 
-static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_named(void **state)
+static void infeasible__a_job_that_no_known_site_can_run_is_refused(void **state)
 {
     (void)state;
     harness_join(h, 1, north);
@@ -237,7 +281,7 @@ static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_n
     assert_nothing_stored();
 }
 
-static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(void **state)
+static void token__of_a_tenant_without_a_home_gets_a_note(void **state)
 {
     (void)state;
     helio_ev_token_t event = {
@@ -274,8 +318,7 @@ static void principal__is_written_audited_by_its_name_and_answered(void **state)
     }
 }
 
-static void
-fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent(void **state)
+static void fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
@@ -290,7 +333,7 @@ fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 4);
 }
 
-static void bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every_end(void **state)
+static void bounds__of_all_tenants_answer_busy_until_a_job_ends(void **state)
 {
     (void)state;
     harness_end(&h);
@@ -304,13 +347,12 @@ static void bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every
     const helio_fx_reply_t *reply = harness_submit_all(h, "other", two, 2);
     assert_int_equal(reply->rc, HELIO_BUSY);
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 2);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first)->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first)->rc, HELIO_OK);
     assert_int_equal(harness_submit_all(h, "other", two, 2)->rc, HELIO_OK);
     assert_int_equal(harness_submit(h, "other", &spec)->rc, HELIO_BUSY);
 }
 
-static void bounds__a_tenant_at_its_bound_does_not_keep_another_out_and_tasks_count(void **state)
+static void bounds__of_one_tenant_do_not_limit_another_and_tasks_count(void **state)
 {
     (void)state;
     harness_end(&h);
@@ -371,22 +413,24 @@ int main(void)
         CASE(submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_possible),
         CASE(submit__a_job_is_answered_with_the_id_of_the_row_in_the_same_batch),
         CASE(submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unless_the_job_says),
+        CASE(submit__ids_of_classes_depend_on_the_federation_s_secret),
+        CASE(submit__ids_of_classes_survive_a_takeover_by_a_release_that_hashes_otherwise),
         CASE(submit__equal_requirements_share_a_class),
         CASE(submit__an_unknown_tenant_is_forbidden),
         CASE(submit__an_unknown_queue_is_named),
         CASE(idempotency__the_same_key_and_document_give_the_same_id_and_no_row),
         CASE(idempotency__the_same_key_for_another_document_is_a_conflict),
-        CASE(idempotency__keys_of_two_tenants_do_not_meet),
+        CASE(idempotency__keys_of_two_tenants_do_not_collide),
         CASE(idempotency__a_key_outlives_its_job),
-        CASE(batch__one_bad_job_leaves_nothing_and_is_counted_from_one),
+        CASE(batch__one_bad_job_stores_nothing_and_is_named_by_its_number),
         CASE(batch__ids_come_in_the_order_of_the_jobs),
         CASE(batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_conflict_otherwise),
-        CASE(fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_named),
-        CASE(token__of_a_tenant_without_a_home_is_answered_with_what_that_means),
+        CASE(infeasible__a_job_that_no_known_site_can_run_is_refused),
+        CASE(token__of_a_tenant_without_a_home_gets_a_note),
         CASE(principal__is_written_audited_by_its_name_and_answered),
         CASE(fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent),
-        CASE(bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every_end),
-        CASE(bounds__a_tenant_at_its_bound_does_not_keep_another_out_and_tasks_count),
+        CASE(bounds__of_all_tenants_answer_busy_until_a_job_ends),
+        CASE(bounds__of_one_tenant_do_not_limit_another_and_tasks_count),
         CASE(bounds__a_repeated_submission_is_answered_even_when_everything_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

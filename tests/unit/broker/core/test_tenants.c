@@ -1,4 +1,4 @@
-/*  Tenants that operators make and change while the broker runs. */
+/*  test_tenants.c -- tenants that operators create and change while the broker runs. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -28,51 +28,47 @@ static bool says(const helio_fx_reply_t *reply, const char *part)
     return harness_says(h, &reply->details, part);
 }
 
-static void tenant__that_is_made_may_submit_at_once(void **state)
+static void tenant__that_was_created_can_submit_at_once(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_FORBIDDEN);
     const helio_fx_reply_t *reply = harness_tenant(h, HELIO_ROLE_OPERATOR,
-                                                     (helio_ev_tenant_t){.tenant = HELIO_TEXT("fresh"),
-                                                                         .home_given = true,
-                                                                         .home_site = HELIO_TEXT("north"),
-                                                                         .weight_given = true,
-                                                                         .weight_milli = 2500});
+                                                   (helio_ev_tenant_t){.tenant = HELIO_TEXT("fresh"),
+                                                                       .home_given = true,
+                                                                       .home_site = HELIO_TEXT("north"),
+                                                                       .weight_given = true,
+                                                                       .weight_milli = 2500});
     assert_int_equal(reply->rc, HELIO_OK);
     assert_true(says(reply, "\"TenantAdded\",\"params\":{\"weight\":2.5,\"home\":\"north\"}"));
     const helio_row_tenant_t *row = harness_take(h, HELIO_BROKER_FX_ROW_TENANT);
     assert_true(helio_text_is(row->tenant, "fresh") && helio_text_is(row->home_site, "north"));
     const helio_row_quota_t *quota = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
-    assert_true(helio_text_is(quota->tenant, "fresh") && quota->weight_milli == 2500 &&
-                quota->queue.size == 0);
+    assert_true(helio_text_is(quota->tenant, "fresh") && quota->weight_milli == 2500 && quota->queue.size == 0);
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "tenant-add") && helio_text_is(audit->object, "fresh"));
     assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_OK);
-    assert_true(helio_text_is(((const helio_row_job_t *)harness_take(h, HELIO_BROKER_FX_ROW_JOB))->home_site,
-                              "north"));
+    assert_true(helio_text_is(((const helio_row_job_t *)harness_take(h, HELIO_BROKER_FX_ROW_JOB))->home_site, "north"));
 }
 
-static void tenant__is_there_for_the_next_leader(void **state)
+static void tenant__survives_a_new_leader(void **state)
 {
     (void)state;
-    helio_ev_tenant_t event = {
-        .tenant = HELIO_TEXT("fresh"), .home_given = true, .home_site = HELIO_TEXT("south")};
+    helio_ev_tenant_t event = {.tenant = HELIO_TEXT("fresh"), .home_given = true, .home_site = HELIO_TEXT("south")};
     (void)harness_tenant(h, HELIO_ROLE_ADMIN, event);
     event = (helio_ev_tenant_t){.tenant = HELIO_TEXT("acme"), .home_given = true};
     (void)harness_tenant(h, HELIO_ROLE_ADMIN, event);
     harness_t *next = harness_rebuild(h);
     helio_job_spec_t spec = harness_spec(next, "H100", 1);
     assert_int_equal(harness_submit(next, "fresh", &spec)->rc, HELIO_OK);
-    assert_true(helio_text_is(
-        ((const helio_row_job_t *)harness_take(next, HELIO_BROKER_FX_ROW_JOB))->home_site, "south"));
+    assert_true(
+        helio_text_is(((const helio_row_job_t *)harness_take(next, HELIO_BROKER_FX_ROW_JOB))->home_site, "south"));
     assert_int_equal(harness_submit(next, "acme", &spec)->rc, HELIO_OK);
-    assert_int_equal(((const helio_row_job_t *)harness_take(next, HELIO_BROKER_FX_ROW_JOB))->home_site.size,
-                     0);
+    assert_int_equal(((const helio_row_job_t *)harness_take(next, HELIO_BROKER_FX_ROW_JOB))->home_site.size, 0);
     harness_end(&next);
 }
 
-static void tenant__set_to_what_it_is_writes_nothing(void **state)
+static void tenant__set_to_the_same_values_writes_nothing(void **state)
 {
     (void)state;
     helio_ev_tenant_t event = {.tenant = HELIO_TEXT("acme"),
@@ -80,7 +76,8 @@ static void tenant__set_to_what_it_is_writes_nothing(void **state)
                                .home_site = HELIO_TEXT("north"),
                                .weight_given = true,
                                .weight_milli = 1000};
-    assert_true(says(harness_tenant(h, HELIO_ROLE_OPERATOR, event), "\"TenantUnchanged\",\"params\":{\"weight\":1.0,\"home\":\"north\"}"));
+    assert_true(says(harness_tenant(h, HELIO_ROLE_OPERATOR, event),
+                     "\"TenantUnchanged\",\"params\":{\"weight\":1.0,\"home\":\"north\"}"));
     event.home_given = event.weight_given = false;
     assert_true(says(harness_tenant(h, HELIO_ROLE_OPERATOR, event), "\"TenantUnchanged\""));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TENANT), 0);
@@ -88,7 +85,7 @@ static void tenant__set_to_what_it_is_writes_nothing(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
 }
 
-static void tenant__takes_an_operator_and_good_figures(void **state)
+static void tenant__needs_an_operator_and_valid_values(void **state)
 {
     (void)state;
     helio_ev_tenant_t event = {.tenant = HELIO_TEXT("fresh")};
@@ -104,11 +101,10 @@ static void tenant__takes_an_operator_and_good_figures(void **state)
     assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_FORBIDDEN);
 }
 
-static void tenant__with_a_home_that_no_site_is_named_is_told_so(void **state)
+static void tenant__with_an_unknown_home_gets_a_note(void **state)
 {
     (void)state;
-    helio_ev_tenant_t event = {
-        .tenant = HELIO_TEXT("acme"), .home_given = true, .home_site = HELIO_TEXT("nort")};
+    helio_ev_tenant_t event = {.tenant = HELIO_TEXT("acme"), .home_given = true, .home_site = HELIO_TEXT("nort")};
     const helio_fx_reply_t *reply = harness_tenant(h, HELIO_ROLE_ADMIN, event);
     assert_int_equal(reply->rc, HELIO_OK);
     assert_true(says(reply, "\"WarnSite\",\"params\":{\"site\":\"nort\",\"suggestion\":\"north\"}"));
@@ -118,11 +114,9 @@ static void tenant__with_a_home_that_no_site_is_named_is_told_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tenant__that_is_made_may_submit_at_once),
-        CASE(tenant__is_there_for_the_next_leader),
-        CASE(tenant__set_to_what_it_is_writes_nothing),
-        CASE(tenant__takes_an_operator_and_good_figures),
-        CASE(tenant__with_a_home_that_no_site_is_named_is_told_so),
+        CASE(tenant__that_was_created_can_submit_at_once),   CASE(tenant__survives_a_new_leader),
+        CASE(tenant__set_to_the_same_values_writes_nothing), CASE(tenant__needs_an_operator_and_valid_values),
+        CASE(tenant__with_an_unknown_home_gets_a_note),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

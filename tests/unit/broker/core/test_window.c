@@ -1,5 +1,5 @@
-/*  Jobs that wait for a better hour, and nobody else: when they go, what calls them back, and what is
- * promised to whom. */
+/*  test_window.c -- jobs that wait for a better hour: when they start, what ends their wait, and the capacity that is
+ *  promised to them. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -74,7 +74,7 @@ static uint32_t placed(void)
 
 static const double DIP[] = {500, 500, 500, 60, 500, 500};
 
-static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **state)
+static void window__a_flexible_job_starts_when_the_clean_hour_begins(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -86,8 +86,10 @@ static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **s
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "WaitingForWindow"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
-    assert_true(
-        helio_text_is(harness_said(h, row->details), "north/a from 2026-03-01T03:00Z; saves $7.04 over starting now at north/a"));
+    assert_string_equal(
+        harness_facts(h, row->details),
+        "WindowAt site=north pool=a from=2026-03-01T03:00Z; WindowSaves saves_usd=$7.04 site=north pool=a "
+        "less_usd=$0.00 more_usd=$0.00 less_carbon_g=3.52 kg more_carbon_g=0 g");
     const helio_row_decision_t *decision = harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     assert_true(helio_text_is(decision->reason, "WaitingForWindow"));
     assert_true(helio_text_is(decision->chosen_site, "north"));
@@ -106,7 +108,7 @@ static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **s
     assert_true(helio_text_is(last_class()->reason, ""));
 }
 
-static void window__a_job_that_may_not_wait_goes_at_once(void **state)
+static void window__an_inflexible_job_starts_at_once(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -122,7 +124,7 @@ static void window__a_job_that_may_not_wait_goes_at_once(void **state)
     assert_int_equal(placed(), 2);
 }
 
-static void window__another_site_now_is_better_than_waiting_for_little(void **state)
+static void window__another_site_now_is_better_than_a_small_gain_later(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -134,7 +136,7 @@ static void window__another_site_now_is_better_than_waiting_for_little(void **st
     assert_true(helio_text_is(harness_row(h, key)->site, "south")); /* 450 g, at once */
 }
 
-static void window__a_new_forecast_calls_it_back_and_noise_does_not(void **state)
+static void window__a_new_forecast_starts_the_job_and_noise_does_not(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -158,7 +160,7 @@ static void window__a_new_forecast_calls_it_back_and_noise_does_not(void **state
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }
 
-static void window__the_same_forecast_again_is_no_news(void **state)
+static void window__a_repeated_forecast_changes_nothing(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -175,13 +177,13 @@ static void window__the_same_forecast_again_is_no_news(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DECISION), 1);
 }
 
-static void window__no_more_wait_than_will_find_room(void **state)
+static void window__no_more_jobs_wait_than_will_find_capacity(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
     tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
     helio_job_spec_t spec = green(8, 12);
-    spec.time_limit_ms = 12 * HOUR; /* whoever goes now is not back by then */
+    spec.time_limit_ms = 12 * HOUR; /* a job that starts now is not over by then */
     tell(NORTH, HELIO_SIGNAL_FREE_GPUS, "a", 6, (double[]){16, 16, 16, 8, 8, 8});
     tell(NORTH, HELIO_SIGNAL_CARBON, "", 16,
          (double[]){900, 900, 900, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60});
@@ -192,7 +194,7 @@ static void window__no_more_wait_than_will_find_room(void **state)
     assert_true(helio_text_is(last_class()->reason, "WaitingForWindow"));
 }
 
-static void window__what_is_promised_to_one_class_is_not_counted_on_by_the_next(void **state)
+static void window__capacity_promised_to_one_class_is_not_counted_for_the_next(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -225,6 +227,31 @@ static void window__a_deadline_is_not_waited_past(void **state)
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }
 
+static const helio_start_estimate_t *explain(helio_job_key_t key)
+{
+    const helio_fx_reply_t *reply = harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return &reply->start_estimate;
+}
+
+static void window__the_latest_start_that_is_told_keeps_the_deadline(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    const struct {
+        int64_t deadline_ms, latest_ms;
+    } cases[] = {{0, 12 * HOUR}, {20 * HOUR, 12 * HOUR}, {8 * HOUR, 7 * HOUR}}; /* its limit is an hour */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        helio_job_spec_t spec = green(4, 12);
+        spec.deadline_wall_ms = cases[i].deadline_ms ? midnight + cases[i].deadline_ms : 0;
+        helio_job_key_t key = harness_job(h, &spec);
+        harness_tick(h);
+        assert_int_equal(explain(key)->earliest_ms, midnight + 3 * HOUR);
+        assert_int_equal(explain(key)->latest_ms, midnight + cases[i].latest_ms);
+    }
+}
+
 static void window__a_full_site_is_waited_for_as_capacity_not_as_a_window(void **state)
 {
     (void)state;
@@ -239,7 +266,7 @@ static void window__a_full_site_is_waited_for_as_capacity_not_as_a_window(void *
     assert_int_equal(placed(), 1);
 }
 
-static void window__it_is_the_same_one_for_a_new_leader(void **state)
+static void window__is_the_same_for_a_new_leader(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -261,7 +288,7 @@ static void window__it_is_the_same_one_for_a_new_leader(void **state)
     harness_end(&old);
 }
 
-static void window__a_site_that_comes_back_with_other_pools_leaves_nothing_behind(void **state)
+static void window__a_site_that_returns_with_other_pools_leaves_no_window(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -275,13 +302,15 @@ static void window__a_site_that_comes_back_with_other_pools_leaves_nothing_behin
     harness_pool(h, again, "z", "H100", 4, 8, 0)->base_w = 1000;
     harness_join(h, NORTH, again); /* its series are still the latest that are known */
     harness_tick(h);
-    assert_true(helio_text_is(harness_said(h, last_class()->details),
-                              "north/z from 2026-03-01T03:00Z; saves $6.24 over starting now at south/a"));
+    assert_string_equal(
+        harness_facts(h, last_class()->details),
+        "WindowAt site=north pool=z from=2026-03-01T03:00Z; WindowSaves saves_usd=$6.24 site=south pool=a "
+        "less_usd=$0.00 more_usd=$0.00 less_carbon_g=3.12 kg more_carbon_g=0 g");
     harness_wait(h, 3 * HOUR);
     assert_true(helio_text_is(harness_row(h, key)->pool, "z"));
 }
 
-static void cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then(void **state)
+static void cap__an_inflexible_job_gets_its_earliest_hour_and_starts_then(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -292,17 +321,19 @@ static void cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then(void *
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "PolicyCap"));
-    assert_true(helio_text_is(harness_said(h, row->details), "north: CarbonCap, not before 2026-03-01T03:00Z"));
+    assert_string_equal(harness_facts(h, row->details),
+                        "RejectedFirstAt site=north rejection=CarbonCap until=2026-03-01T03:00Z");
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     (void)harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_true(helio_text_is(candidate->rejected_reason, "CarbonCap"));
-    assert_true(helio_text_is(harness_said(h, candidate->details), "500 g/kWh > max_carbon 100 until 2026-03-01T03:00Z"));
+    assert_string_equal(harness_facts(h, candidate->details),
+                        "AboveMaxCarbon carbon_g_per_kwh=500 max_carbon_g_per_kwh=100 until=2026-03-01T03:00Z");
     harness_wait(h, 3 * HOUR);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }
 
-static void series__what_no_number_can_be_does_not_hurt(void **state)
+static void series__impossible_values_do_no_harm(void **state)
 {
     (void)state;
     harness_join(h, NORTH, north);
@@ -319,19 +350,20 @@ static void series__what_no_number_can_be_does_not_hurt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(window__a_job_that_may_wait_goes_when_the_clean_hour_begins),
-        CASE(window__a_job_that_may_not_wait_goes_at_once),
-        CASE(window__another_site_now_is_better_than_waiting_for_little),
-        CASE(window__a_new_forecast_calls_it_back_and_noise_does_not),
-        CASE(window__the_same_forecast_again_is_no_news),
-        CASE(window__no_more_wait_than_will_find_room),
-        CASE(window__what_is_promised_to_one_class_is_not_counted_on_by_the_next),
+        CASE(window__a_flexible_job_starts_when_the_clean_hour_begins),
+        CASE(window__an_inflexible_job_starts_at_once),
+        CASE(window__another_site_now_is_better_than_a_small_gain_later),
+        CASE(window__a_new_forecast_starts_the_job_and_noise_does_not),
+        CASE(window__a_repeated_forecast_changes_nothing),
+        CASE(window__no_more_jobs_wait_than_will_find_capacity),
+        CASE(window__capacity_promised_to_one_class_is_not_counted_for_the_next),
         CASE(window__a_deadline_is_not_waited_past),
+        CASE(window__the_latest_start_that_is_told_keeps_the_deadline),
         CASE(window__a_full_site_is_waited_for_as_capacity_not_as_a_window),
-        CASE(window__it_is_the_same_one_for_a_new_leader),
-        CASE(window__a_site_that_comes_back_with_other_pools_leaves_nothing_behind),
-        CASE(cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then),
-        CASE(series__what_no_number_can_be_does_not_hurt),
+        CASE(window__is_the_same_for_a_new_leader),
+        CASE(window__a_site_that_returns_with_other_pools_leaves_no_window),
+        CASE(cap__an_inflexible_job_gets_its_earliest_hour_and_starts_then),
+        CASE(series__impossible_values_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,5 @@
-/*  engine_testing.h -- a broker in a thread, its callers, and a site that speaks by hand.
- *
- *  The whole engine over a real PostgreSQL, with a site that speaks the protocol through a real socket.
- */
+/*  engine_testing.h -- a broker in a thread over a real PostgreSQL, its callers, and a site that speaks the protocol by
+ *  hand through a real socket. */
 #ifndef HELIO_TESTS_BROKER_ENGINE_ENGINE_TESTING_H
 #define HELIO_TESTS_BROKER_ENGINE_ENGINE_TESTING_H
 
@@ -11,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,7 +20,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "federation/reason/sentence.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/recorder.h"
 #include "federation/base/clock.h"
@@ -41,6 +39,8 @@ typedef struct broker {
     char endpoint[64];
     const char *conninfo;
     helio_keypair_t pair;
+    helio_log_t *log;        /* NULL = nothing is logged */
+    uint32_t batch_rows_max; /* 0 = the default */
     helio_engine_t *engine;
     pthread_t thread;
     helio_rc rc;
@@ -89,9 +89,9 @@ static inline void start(broker_t *broker)
                                       .endpoint = broker->endpoint,
                                       .secret_key_path = broker->key_path,
                                       .record_path = broker->record_path,
-                                      .batch_rows_max = 20000};
+                                      .batch_rows_max = broker->batch_rows_max};
     helio_engine_listener_t listener = {.on_transition = on_transition, .on_token = on_token, .arg = broker};
-    broker->engine = helio_engine_new(&options, listener, NULL);
+    broker->engine = helio_engine_new(&options, listener, broker->log);
     assert_int_equal(pthread_create(&broker->thread, NULL, run, broker), 0);
 }
 
@@ -147,6 +147,7 @@ typedef struct asked {
     int fd;
     uint32_t answers;
     helio_rc rc;
+    uint32_t code; /* of the first detail */
     char text[512];
     helio_uuid_t job;
     helio_engine_figures_t figures;
@@ -163,9 +164,7 @@ static inline void on_reply(helio_call_t *call, const helio_fx_reply_t *reply)
 {
     asked_t *asked = call->arg;
     asked->rc = (helio_rc)reply->rc;
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_sentences(&reply->details, &text);
-    (void)helio_text_copy(helio_buffer_view(&text), asked->text, sizeof asked->text);
+    asked->code = reply->details.items.count ? reply->details.items.items[0].code : HELIO_DETAIL_NONE;
     if (reply->jobs.count)
         asked->job = reply->jobs.items[0].job;
     tell(asked);
@@ -239,9 +238,9 @@ static inline void submit(broker_t *broker, submission_t *self, const char *sour
     *self = (submission_t){.arena = helio_arena_new()};
     self->job.source = helio_text_of(source);
     self->job.spec_hash = HELIO_TEXT("0123456789abcdef0123456789abcdef");
-    assert_int_equal(helio_spec_parse_job((helio_spec_source_t){self->job.source, NULL, 0}, self->arena,
-                                          &self->job.spec, NULL),
-                     HELIO_OK);
+    assert_int_equal(
+        helio_spec_parse_job((helio_spec_source_t){self->job.source, NULL, 0}, self->arena, &self->job.spec, NULL),
+        HELIO_OK);
     self->event = (helio_ev_submit_t){.tenant = HELIO_TEXT("demo"), .user = HELIO_TEXT("ada")};
     self->event.jobs.items = &self->job;
     self->event.jobs.count = 1;
@@ -313,8 +312,9 @@ static inline void site_connected(void *arg, const char *endpoint)
     ((site_t *)arg)->connected = true;
 }
 
-static inline void site_disconnected(void *arg, const char *why)
+static inline void site_disconnected(void *arg, const char *endpoint, const char *why)
 {
+    (void)endpoint;
     (void)why;
     ((site_t *)arg)->connected = false;
 }
@@ -420,11 +420,8 @@ static inline void site_open(site_t *site)
 
 static inline void site_report(site_t *site, uint64_t seq, uint32_t kind)
 {
-    helio_report_t report = {.seq = seq,
-                             .key = site->order.key,
-                             .epoch = site->order.epoch,
-                             .kind = kind,
-                             .wall_ms = helio_clock_wall_ms()};
+    helio_report_t report = {
+        .seq = seq, .key = site->order.key, .epoch = site->order.epoch, .kind = kind, .wall_ms = helio_clock_wall_ms()};
     if (kind == HELIO_REPORT_KIND_ENDED) {
         report.started_wall_ms = report.wall_ms - 1000;
         report.ended_wall_ms = report.wall_ms;

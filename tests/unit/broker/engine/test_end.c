@@ -1,8 +1,7 @@
-/*  test_end.c -- an engine that ends while its database is away, and what the next one is told at its start.
- */
+/*  test_end.c -- an engine that stops while its database is away, and what the next one gets at its start. */
 #include "tests/unit/broker/engine/engine_testing.h"
 
-static void engine__that_stops_without_its_database_answers_everybody_once(void **state)
+static void engine__stopping_without_its_database_answers_every_call_once(void **state)
 {
     enum { COUNT = 5 };
     broker_t broker, next;
@@ -53,9 +52,8 @@ static void hear_token(void *arg, const helio_row_token_t *token)
     heard->revoked_ms = token->revoked_ms;
     heard->durable =
         heard->durable &&
-        count_of(heard->conninfo, token->revoked_ms
-                                      ? "select count(*) from helio.tokens where revoked_at is not null"
-                                      : "select count(*) from helio.tokens") == 1;
+        count_of(heard->conninfo, token->revoked_ms ? "select count(*) from helio.tokens where revoked_at is not null"
+                                                    : "select count(*) from helio.tokens") == 1;
     heard->late = heard->leading > 0;
 }
 
@@ -88,7 +86,11 @@ static void start_with(broker_t *broker, heard_t *heard)
                                       .store = {.conninfo = broker->conninfo, .commit_deadline_ms = 2000},
                                       .endpoint = broker->endpoint,
                                       .secret_key_path = broker->key_path};
-    helio_engine_listener_t listener = {hear_transition, hear_token, hear_user, hear_leading, heard};
+    helio_engine_listener_t listener = {.on_transition = hear_transition,
+                                        .on_token = hear_token,
+                                        .on_principal = hear_user,
+                                        .on_leading = hear_leading,
+                                        .arg = heard};
     broker->engine = helio_engine_new(&options, listener, NULL);
     assert_int_equal(pthread_create(&broker->thread, NULL, run, broker), 0);
     await_ready(broker);
@@ -102,7 +104,84 @@ static void ask(broker_t *broker, uint32_t event, void *payload)
     assert_int_equal(asked.rc, HELIO_OK);
 }
 
-static void engine__tells_of_tokens_and_users_when_they_are_durable_and_to_the_next_at_its_start(void **state)
+/* ---- while the database is away ------------------------------------------------------------------------------ */
+
+enum { SUBMISSIONS_MAX = 3000 };
+
+/*  Submits jobs until one is refused, and returns their number. What was taken before is not answered. */
+static uint32_t submit_until_refused(broker_t *broker, submission_t *jobs, const char *source)
+{
+    for (uint32_t i = 0; i < SUBMISSIONS_MAX; i++) {
+        submit(broker, &jobs[i], source);
+        if (i % 10 == 9)
+            (void)figures_of(broker); /* what was posted before was taken */
+        for (uint32_t at = i < 10 ? 0 : i - 10; at <= i; at++)
+            if (answered_within(&jobs[at].asked, 0)) {
+                (void)figures_of(broker);
+                return i + 1;
+            }
+    }
+    fail_msg("all of %d submissions were taken", SUBMISSIONS_MAX);
+    return 0;
+}
+
+/*  Answers in any order, since some are refused at once: those that were taken come after the commit. */
+static void check_backlog(void **state, uint32_t batch_rows_max, const char *source, uint32_t least, uint32_t most)
+{
+    broker_t broker;
+    prepare(&broker, fresh(state), next_port(state));
+    broker.batch_rows_max = batch_rows_max;
+    start(&broker);
+    await_ready(&broker);
+    helio_pg_kill(*state);
+    submission_t *jobs = helio_new(SUBMISSIONS_MAX, sizeof *jobs), last;
+    uint32_t count = submit_until_refused(&broker, jobs, source), taken = 0;
+    asked_t drain = {.call = {.kind = HELIO_CALL_EVENT, .event = HELIO_BROKER_EV_DRAIN}};
+    helio_ev_site_command_t order = {
+        .site = HELIO_TEXT("nowhere"), .actor = HELIO_TEXT("user:demo/ada"), .role = HELIO_ROLE_ADMIN};
+    drain.call.payload = &order;
+    post(&broker, &drain); /* a command is still taken */
+    (void)figures_of(&broker);
+    assert_false(answered_within(&drain, 0) && drain.code == HELIO_DETAIL_DATABASE_BEHIND);
+    helio_pg_start(*state);
+    for (uint32_t i = 0; i < count; i++) {
+        await(&jobs[i].asked);
+        assert_true(jobs[i].asked.rc == HELIO_OK ||
+                    (jobs[i].asked.rc == HELIO_BUSY && jobs[i].asked.code == HELIO_DETAIL_DATABASE_BEHIND));
+        taken += jobs[i].asked.rc == HELIO_OK;
+        finish(&jobs[i]);
+    }
+    await(&drain);
+    assert_in_range(taken, least, most);
+    assert_int_equal(count_of(broker.conninfo, "select count(*) from helio.jobs"), taken);
+    submit(&broker, &last, source);
+    await(&last.asked);
+    assert_int_equal(last.asked.rc, HELIO_OK);
+    finish(&last);
+    free(jobs);
+    stop(&broker);
+    clean(&broker);
+}
+
+/*  Five batches of ten rows and the row that exceeds them; and one batch may be under way when the database is lost. */
+static void engine__what_waits_for_the_database_is_bounded_by_its_rows(void **state)
+{
+    check_backlog(state, 10, hello_job, 10, 61);
+}
+
+/*  Five batches of 16 MiB, whatever their rows, and likewise one under way. */
+static void engine__what_waits_for_the_database_is_bounded_by_its_bytes(void **state)
+{
+    enum { RUN = 120000 };
+    char *source = helio_new(RUN + 1000, 1);
+    int size = snprintf(source, 1000, "{name: large, gpu: \"H100:1\", time: 1m, run: \"");
+    memset(source + size, 'x', RUN);
+    (void)snprintf(source + size + RUN, 10, "\"}");
+    check_backlog(state, 0, source, 500, (96 << 20) / RUN + 1);
+    free(source);
+}
+
+static void engine__listeners_get_durable_tokens_and_users_and_all_of_them_at_start(void **state)
 {
     static const char hash[32] = {1, 2, 3};
     broker_t broker;
@@ -118,10 +197,9 @@ static void engine__tells_of_tokens_and_users_when_they_are_durable_and_to_the_n
                                         .role = HELIO_TEXT("user"),
                                         .created_ms = helio_clock_wall_ms()}};
     ask(&broker, HELIO_BROKER_EV_TOKEN, &token);
-    helio_ev_principal_t user = {.actor = HELIO_TEXT("user:root"),
-                                 .principal = {.tenant = HELIO_TEXT("acme"),
-                                               .user = HELIO_TEXT("ada"),
-                                               .disabled_ms = helio_clock_wall_ms()}};
+    helio_ev_principal_t user = {
+        .actor = HELIO_TEXT("user:root"),
+        .principal = {.tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .disabled_ms = helio_clock_wall_ms()}};
     ask(&broker, HELIO_BROKER_EV_PRINCIPAL, &user);
     stop(&broker);
     assert_true(heard.tokens == 1 && heard.users == 1 && heard.durable && heard.late);
@@ -140,9 +218,10 @@ static void engine__tells_of_tokens_and_users_when_they_are_durable_and_to_the_n
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engine__that_stops_without_its_database_answers_everybody_once),
-        cmocka_unit_test(
-            engine__tells_of_tokens_and_users_when_they_are_durable_and_to_the_next_at_its_start),
+        cmocka_unit_test(engine__stopping_without_its_database_answers_every_call_once),
+        cmocka_unit_test(engine__what_waits_for_the_database_is_bounded_by_its_rows),
+        cmocka_unit_test(engine__what_waits_for_the_database_is_bounded_by_its_bytes),
+        cmocka_unit_test(engine__listeners_get_durable_tokens_and_users_and_all_of_them_at_start),
     };
     return cmocka_run_group_tests(tests, up, down);
 }

@@ -1,6 +1,8 @@
 /*  test_engine.c -- the loop that owns core, store and gateway, with a real database. */
 #include "tests/unit/broker/engine/engine_testing.h"
 
+#include "federation/policy/fair_share.h"
+
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void engine__an_answer_comes_after_the_commit(void **state)
@@ -65,7 +67,41 @@ static void engine__a_job_goes_to_a_site_and_its_end_into_the_ledger(void **stat
     clean(&broker);
 }
 
-static void engine__a_key_is_let_in_and_cut_off_while_it_runs(void **state)
+static void engine__sites_that_connect_and_jobs_that_they_refuse_are_logged(void **state)
+{
+    broker_t broker;
+    char line[4096] = {0};
+    int fds[2];
+    assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+    prepare(&broker, fresh(state), next_port(state));
+    broker.log = helio_log_new(fds[1], HELIO_INFO, "helio-broker");
+    site_t site;
+    site_new(&site, "lulea");
+    site_allow(&site, broker.conninfo);
+    start(&broker);
+    await_ready(&broker);
+    site_dial(&site, &broker);
+    site_open(&site);
+    submission_t job;
+    submit(&broker, &job, hello_job);
+    await(&job.asked);
+    SITE_UNTIL(&site, site.got[HELIO_MSG_ORDERS] > 0);
+    site_report(&site, 1, HELIO_REPORT_KIND_REFUSED);
+    SITE_UNTIL(&site, site.acknowledged == 1);
+    finish(&job);
+    stop(&broker);
+    site_destroy(&site);
+    assert_true(read(fds[0], line, sizeof line - 1) > 0);
+    assert_non_null(strstr(line, " info site_connected site=\"lulea\" "));
+    assert_non_null(strstr(line, " warn site_refused code="));
+    assert_non_null(strstr(line, " site=\"lulea\" "));
+    helio_log_destroy(&broker.log);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+    clean(&broker);
+}
+
+static void engine__a_site_key_is_admitted_and_cut_off_while_it_runs(void **state)
 {
     broker_t broker;
     prepare(&broker, fresh(state), next_port(state));
@@ -78,16 +114,14 @@ static void engine__a_key_is_let_in_and_cut_off_while_it_runs(void **state)
                                  .key = {.public_key = helio_text_of(site.pair.public_key),
                                          .site = HELIO_TEXT("lulea"),
                                          .created_ms = helio_clock_wall_ms()}};
-    asked_t allow = {
-        .call = {.kind = HELIO_CALL_EVENT, .event = HELIO_BROKER_EV_SITE_KEY, .payload = &event}};
+    asked_t allow = {.call = {.kind = HELIO_CALL_EVENT, .event = HELIO_BROKER_EV_SITE_KEY, .payload = &event}};
     post(&broker, &allow);
     await(&allow);
     assert_int_equal(allow.rc, HELIO_OK);
     site_open(&site);
     assert_int_equal(figures_of(&broker).core.sites_ready, 1);
     event.key.revoked_ms = helio_clock_wall_ms();
-    asked_t revoke = {
-        .call = {.kind = HELIO_CALL_EVENT, .event = HELIO_BROKER_EV_SITE_KEY, .payload = &event}};
+    asked_t revoke = {.call = {.kind = HELIO_CALL_EVENT, .event = HELIO_BROKER_EV_SITE_KEY, .payload = &event}};
     post(&broker, &revoke);
     await(&revoke);
     assert_int_equal(revoke.rc, HELIO_OK);
@@ -111,7 +145,7 @@ static void engine__a_key_is_let_in_and_cut_off_while_it_runs(void **state)
     clean(&broker);
 }
 
-static void engine__nothing_is_answered_while_the_database_is_down_and_it_heals(void **state)
+static void engine__no_call_is_answered_until_the_database_is_back(void **state)
 {
     broker_t broker;
     prepare(&broker, fresh(state), next_port(state));
@@ -131,6 +165,40 @@ static void engine__nothing_is_answered_while_the_database_is_down_and_it_heals(
     clean(&broker);
 }
 
+/*  The first submission is sent, and its outcome unknown until the batch is accepted. What comes later is not taken. */
+static void engine__a_full_disk_of_the_database_refuses_what_is_not_sent_yet(void **state)
+{
+    broker_t broker;
+    prepare(&broker, fresh(state), next_port(state));
+    start(&broker);
+    await_ready(&broker);
+    helio_pg_exec(broker.conninfo, "create function public.full_disk() returns trigger language plpgsql as "
+                                   "$$begin raise 'no space left on device' using errcode = '53100'; end$$");
+    helio_pg_exec(broker.conninfo, "create trigger full_disk before insert on helio.jobs for each row "
+                                   "execute function public.full_disk()");
+    submission_t sent, later;
+    submit(&broker, &sent, hello_job);
+    assert_false(answered_within(&sent.asked, 500));
+    int64_t asked_ms = helio_clock_boot_ms();
+    submit(&broker, &later, hello_job);
+    assert_true(answered_within(&later.asked, 1000));
+    assert_true(helio_clock_boot_ms() - asked_ms < 1000);
+    assert_int_equal(later.asked.rc, HELIO_UNAVAILABLE);
+    finish(&later);
+    assert_false(answered_within(&sent.asked, 0));
+    helio_pg_exec(broker.conninfo, "drop trigger full_disk on helio.jobs");
+    await(&sent.asked);
+    assert_int_equal(sent.asked.rc, HELIO_OK);
+    finish(&sent);
+    submit(&broker, &later, hello_job);
+    await(&later.asked);
+    assert_int_equal(later.asked.rc, HELIO_OK);
+    finish(&later);
+    assert_int_equal(count_of(broker.conninfo, "select count(*) from helio.jobs"), 2);
+    stop(&broker);
+    clean(&broker);
+}
+
 static void engine__the_second_broker_waits_until_the_first_ends(void **state)
 {
     const char *conninfo = fresh(state);
@@ -145,7 +213,7 @@ static void engine__the_second_broker_waits_until_the_first_ends(void **state)
     submit(&second, &job, hello_job);
     await(&job.asked);
     assert_int_equal(job.asked.rc, HELIO_UNAVAILABLE);
-    assert_true(job.asked.text[0] != '\0');
+    assert_int_equal(job.asked.code, HELIO_DETAIL_ANOTHER_LEADS);
     finish(&job);
     assert_false(figures_of(&second).leader);
     stop(&first);
@@ -191,7 +259,41 @@ static void engine__a_restart_knows_what_was_accepted(void **state)
     clean(&broker);
 }
 
-static void engine__a_database_that_cannot_be_reached_is_waited_for_with_answers(void **state)
+static bool is_recorded(const broker_t *broker, const char *text)
+{
+    char *bytes = NULL;
+    size_t capacity = 0;
+    FILE *file = fopen(broker->record_path, "re");
+    assert_non_null(file);
+    bool found = false;
+    for (ssize_t size; !found && (size = getdelim(&bytes, &capacity, '\0', file)) > 0;)
+        found = memmem(bytes, (size_t)size, text, strlen(text));
+    free(bytes);
+    (void)fclose(file);
+    return found;
+}
+
+static void engine__a_new_leader_loads_the_use_that_shares_remember_and_no_older_one(void **state)
+{
+    broker_t broker;
+    char sql[512];
+    prepare(&broker, fresh(state), next_port(state));
+    (void)snprintf(sql, sizeof sql,
+                   "insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, "
+                   "fenced, tenant, gpu_model, site, queue) select gen_random_uuid(), -1, 1, "
+                   "now() - (%d + m) * interval '1 ms', 1, 0, 0, 0, false, 'acme', g, 'lulea', 'standard' "
+                   "from (values (-3600000, 'remembered'), (3600000, 'forgotten')) v (m, g)",
+                   HELIO_SHARE_MEMORY_MS);
+    helio_pg_exec(broker.conninfo, sql);
+    start(&broker);
+    await_ready(&broker);
+    stop(&broker);
+    assert_true(is_recorded(&broker, "remembered"));
+    assert_false(is_recorded(&broker, "forgotten"));
+    clean(&broker);
+}
+
+static void engine__calls_are_answered_while_it_waits_for_its_database(void **state)
 {
     broker_t broker;
     prepare(&broker, "host=127.0.0.1 port=1 dbname=helio connect_timeout=2", next_port(state));
@@ -201,12 +303,13 @@ static void engine__a_database_that_cannot_be_reached_is_waited_for_with_answers
     submit(&broker, &job, hello_job);
     await(&job.asked);
     assert_int_equal(job.asked.rc, HELIO_UNAVAILABLE);
+    assert_int_equal(job.asked.code, HELIO_DETAIL_DATABASE_UNREACHABLE);
     finish(&job);
     stop(&broker); /* also while it waits */
     clean(&broker);
 }
 
-static void engine__what_waiting_cannot_mend_ends_it_with_a_remedy(void **state)
+static void engine__an_error_that_waiting_cannot_heal_ends_it_with_a_remedy(void **state)
 {
     broker_t broker, other;
     uint16_t port = next_port(state);
@@ -232,7 +335,7 @@ static void engine__what_waiting_cannot_mend_ends_it_with_a_remedy(void **state)
     clean(&other);
 }
 
-static void engine__stopping_answers_everybody_once(void **state)
+static void engine__stopping_answers_every_call_once(void **state)
 {
     enum { COUNT = 200 };
     broker_t broker;
@@ -261,13 +364,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engine__an_answer_comes_after_the_commit),
         cmocka_unit_test(engine__a_job_goes_to_a_site_and_its_end_into_the_ledger),
-        cmocka_unit_test(engine__a_key_is_let_in_and_cut_off_while_it_runs),
-        cmocka_unit_test(engine__nothing_is_answered_while_the_database_is_down_and_it_heals),
+        cmocka_unit_test(engine__sites_that_connect_and_jobs_that_they_refuse_are_logged),
+        cmocka_unit_test(engine__a_site_key_is_admitted_and_cut_off_while_it_runs),
+        cmocka_unit_test(engine__no_call_is_answered_until_the_database_is_back),
+        cmocka_unit_test(engine__a_full_disk_of_the_database_refuses_what_is_not_sent_yet),
         cmocka_unit_test(engine__the_second_broker_waits_until_the_first_ends),
         cmocka_unit_test(engine__a_restart_knows_what_was_accepted),
-        cmocka_unit_test(engine__a_database_that_cannot_be_reached_is_waited_for_with_answers),
-        cmocka_unit_test(engine__what_waiting_cannot_mend_ends_it_with_a_remedy),
-        cmocka_unit_test(engine__stopping_answers_everybody_once),
+        cmocka_unit_test(engine__a_new_leader_loads_the_use_that_shares_remember_and_no_older_one),
+        cmocka_unit_test(engine__calls_are_answered_while_it_waits_for_its_database),
+        cmocka_unit_test(engine__an_error_that_waiting_cannot_heal_ends_it_with_a_remedy),
+        cmocka_unit_test(engine__stopping_answers_every_call_once),
     };
     return cmocka_run_group_tests(tests, up, down);
 }

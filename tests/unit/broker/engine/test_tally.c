@@ -1,4 +1,4 @@
-/*  What rows add up to. */
+/*  test_tally.c -- the totals of emitted rows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,19 +24,47 @@ static void took(uint32_t kind, void *payload, uint64_t step_us)
     helio_tally_step(&tally, &effects, step_us);
 }
 
-static void ledger__rows_add_up_and_negative_prices_take_from_the_cost(void **state)
+static void ledger__rows_add_up_and_negative_prices_reduce_the_cost(void **state)
 {
     (void)state;
     helio_row_ledger_t row = {.gpu_ms = 5, .energy_j = 7, .carbon_mg = 11, .cost_micro_usd = -13};
     took(HELIO_BROKER_FX_ROW_LEDGER, &row, 1);
     took(HELIO_BROKER_FX_ROW_LEDGER, &row, 1);
-    assert_int_equal(tally.gpu_ms, 10);
-    assert_int_equal(tally.energy_j, 14);
-    assert_int_equal(tally.carbon_mg, 22);
+    assert_int_equal(tally.gpu_ms.total, 10);
+    assert_int_equal(tally.energy_j.total, 14);
+    assert_int_equal(tally.carbon_mg.total, 22);
     assert_int_equal(tally.cost_micro_usd, -26);
 }
 
-static void baseline__is_compared_in_one_kind_of_intensity_alone(void **state)
+/*  Prometheus takes a counter that falls for one that began again. */
+static void ledger__reversal_is_taken_back_by_what_follows_it(void **state)
+{
+    (void)state;
+    helio_row_ledger_t row = {.gpu_ms = 100, .energy_j = 100, .carbon_mg = 100, .cost_micro_usd = 100};
+    static const struct {
+        uint32_t part;
+        uint64_t amount, total;
+        int64_t cost;
+    } steps[] = {
+        {HELIO_LEDGER_ESTIMATE, 100, 100, 100}, {HELIO_LEDGER_REVERSAL, 100, 100, 0},
+        {HELIO_LEDGER_MEASURED, 130, 130, 130}, /* more than the estimate */
+        {HELIO_LEDGER_ESTIMATE, 50, 180, 180},  {HELIO_LEDGER_REVERSAL, 50, 180, 130},
+        {HELIO_LEDGER_MEASURED, 20, 180, 150}, /* less: 30 are still to be used up */
+        {HELIO_LEDGER_USE, 29, 180, 179},       {HELIO_LEDGER_USE, 2, 181, 181},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        row.part = steps[i].part;
+        row.gpu_ms = row.energy_j = row.carbon_mg = steps[i].amount;
+        row.cost_micro_usd = (int64_t)steps[i].amount;
+        took(HELIO_BROKER_FX_ROW_LEDGER, &row, 1);
+        assert_int_equal(tally.gpu_ms.total, steps[i].total);
+        assert_int_equal(tally.energy_j.total, steps[i].total);
+        assert_int_equal(tally.carbon_mg.total, steps[i].total);
+        assert_int_equal(tally.cost_micro_usd, steps[i].cost);
+    }
+}
+
+static void baseline__is_compared_only_within_one_kind_of_intensity(void **state)
 {
     (void)state;
     helio_row_baseline_t row = {.carbon_mg = 100,
@@ -59,7 +87,7 @@ static void baseline__is_compared_in_one_kind_of_intensity_alone(void **state)
     assert_int_equal(tally.home.micro_usd_saved, 15);
 }
 
-static void candidates__are_counted_by_the_word_that_was_written(void **state)
+static void candidates__are_counted_by_their_stored_rejection(void **state)
 {
     (void)state;
     for (uint32_t why = HELIO_REJECTION_NONE; why < HELIO_REJECTION_COUNT; why++) {
@@ -88,9 +116,10 @@ static void placing__counts_steps_that_placed_and_no_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(ledger__rows_add_up_and_negative_prices_take_from_the_cost, begin),
-        cmocka_unit_test_setup(baseline__is_compared_in_one_kind_of_intensity_alone, begin),
-        cmocka_unit_test_setup(candidates__are_counted_by_the_word_that_was_written, begin),
+        cmocka_unit_test_setup(ledger__rows_add_up_and_negative_prices_reduce_the_cost, begin),
+        cmocka_unit_test_setup(ledger__reversal_is_taken_back_by_what_follows_it, begin),
+        cmocka_unit_test_setup(baseline__is_compared_only_within_one_kind_of_intensity, begin),
+        cmocka_unit_test_setup(candidates__are_counted_by_their_stored_rejection, begin),
         cmocka_unit_test_setup(placing__counts_steps_that_placed_and_no_others, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,5 @@
-/*  sessions_testing.h -- sessions with what they sent and told kept.
- *
- *  The sessions without a network: frames in, events out; effects in, frames out.
- */
+/*  sessions_testing.h -- the sessions without a network: frames in, events out; effects in, frames out; all of it
+ *  recorded. */
 #ifndef HELIO_TESTS_BROKER_GATEWAY_SESSIONS_TESTING_H
 #define HELIO_TESTS_BROKER_GATEWAY_SESSIONS_TESTING_H
 
@@ -33,7 +31,7 @@ typedef struct world {
     uint32_t sent_count;
     uint32_t events[EVENTS_MAX];
     uint64_t event_peers[EVENTS_MAX];
-    uint32_t report_cause; /* of the last report */
+    uint32_t report_cause;             /* of the last report */
     char event_texts[EVENTS_MAX][300]; /* HELLO: the site; GONE: the reason; REFUSED: why */
     uint32_t event_rcs[EVENTS_MAX];    /* REFUSED */
     uint32_t event_count;
@@ -91,8 +89,7 @@ static inline int set_up(void **state)
 {
     world_t *world = helio_new(1, sizeof *world);
     world->arena = helio_arena_new();
-    world->sessions =
-        helio_sessions_new((helio_sessions_ports_t){record_send, record_event, NULL, world, world});
+    world->sessions = helio_sessions_new((helio_sessions_ports_t){record_send, record_event, NULL, NULL, world, world});
     *state = world;
     return 0;
 }

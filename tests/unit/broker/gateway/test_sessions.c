@@ -1,4 +1,4 @@
-/*  test_sessions.c -- sessions of sites: their beginning, what is collected for them, their logs. */
+/*  test_sessions.c -- sessions of sites: how they begin, the frames that are collected for them, their logs. */
 #include "tests/unit/broker/gateway/sessions_testing.h"
 
 #include "federation/reason/codes.h"
@@ -11,7 +11,7 @@ static void carry(world_t *world, uint32_t kind, void *record)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static void session__hello_names_the_site_by_its_key(void **state)
+static void session__the_key_identifies_the_site_of_a_hello(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
@@ -50,10 +50,10 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
     static const struct {
         uint32_t least, most;
         const char *said;
-    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 5 to 42: update the broker"},
+    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 7 to 42: update the broker"},
                  {0, 0, "the agent 0 to 0"},
-                 {HELIO_PROTOCOL_VERSION, 1, "the agent 4 to 1: update the agent"}};
-    _Static_assert(HELIO_PROTOCOL_VERSION == 4 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
+                 {HELIO_PROTOCOL_VERSION, 1, "the agent 6 to 1: update the agent"}};
+    _Static_assert(HELIO_PROTOCOL_VERSION == 6 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_msg_hello_t hello = hello_of("lulea");
         hello.protocol_min = cases[i].least;
@@ -63,18 +63,18 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
         assert_int_equal(refusal->rc, HELIO_VERSION);
         char text[600];
         (void)helio_text_copy(refusal->text, text, sizeof text);
-        assert_non_null(strstr(text, "the broker speaks 1 to 4, "));
+        assert_non_null(strstr(text, "the broker speaks 1 to 6, "));
         assert_non_null(strstr(text, cases[i].said));
     }
     assert_int_equal(bad_of(world, HELIO_BAD_FRAME_VERSION), 2);
-    assert_int_equal(world->event_count, 2); /* people are told of both, not of the question */
+    assert_int_equal(world->event_count, 2); /* operators see both refusals, not the check */
     assert_int_equal(world->events[0], HELIO_BROKER_EV_SITE_REFUSED);
     assert_int_equal(world->event_rcs[0], HELIO_VERSION);
     assert_non_null(strstr(world->event_texts[0], cases[0].said));
     assert_int_equal(session_count(world), 0);
     char text[600];
     const helio_msg_refusal_t *first;
-    /* One that only asks is told of a wrong name all the same, and opens nothing. */
+    /* `helio-agent check` also learns of a wrong name, and opens no session. */
     helio_msg_hello_t asks = hello_of("kiruna");
     asks.protocol_min = asks.protocol = 0;
     arrive(world, "lulea", 7, HELIO_MSG_HELLO, &asks);
@@ -86,7 +86,7 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
 }
 
 /*  Its fields may be in any order there: only the versions can be believed. */
-static void session__a_hello_that_only_its_versions_can_be_read_of_is_told_of_them(void **state)
+static void session__an_unreadable_hello_of_another_version_is_refused_with_both_versions(void **state)
 {
     world_t *world = *state;
     static const char hello[] = "\x94\x01\x2a\x29\xa5other"; /* HELLO of 41 to 42, and a text */
@@ -108,7 +108,7 @@ static void session__a_hello_that_only_its_versions_can_be_read_of_is_told_of_th
     assert_int_equal(session_count(world), 0);
 }
 
-static void session__a_newer_agent_is_spoken_to_in_our_version(void **state)
+static void session__a_newer_agent_gets_messages_of_the_brokers_version(void **state)
 {
     world_t *world = *state;
     helio_msg_hello_t hello = hello_of("lulea");
@@ -121,26 +121,35 @@ static void session__a_newer_agent_is_spoken_to_in_our_version(void **state)
                      HELIO_PROTOCOL_VERSION);
 }
 
-static void session__a_newer_connection_of_the_site_replaces_the_older(void **state)
+/*  Only the core knows whether the second connection is the same agent's. */
+static void session__of_two_connections_of_a_site_the_core_refuses_one(void **state)
 {
     world_t *world = *state;
-    open_session(world, "lulea", 7);
-    open_session(world, "lulea", 8);
-    assert_int_equal(session_count(world), 1);
-    assert_int_equal(world->event_count, 2);
     helio_msg_renew_t renew = {5};
-    arrive(world, "lulea", 7, HELIO_MSG_RENEW, &renew); /* late, of the older */
-    assert_int_equal(world->event_count, 2);
-    arrive(world, "lulea", 8, HELIO_MSG_RENEW, &renew);
-    assert_int_equal(world->event_peers[2], 8);
-    /* The core tells the older one why; that must arrive although its session is over. */
-    helio_fx_peer_t refusal = {7, HELIO_CONFLICT, HELIO_TEXT("another agent")};
-    carry(world, HELIO_BROKER_FX_REFUSAL, &refusal);
-    (void)sent_at(world, 0, 7, HELIO_MSG_REFUSAL);
-    assert_int_equal(session_count(world), 1);
+    for (uint64_t refused = 7; refused <= 8; refused++) {
+        open_session(world, "lulea", 7);
+        open_session(world, "lulea", 8);
+        assert_int_equal(session_count(world), 2);
+        helio_msg_hello_t third = hello_of("lulea");
+        arrive(world, "lulea", 9, HELIO_MSG_HELLO, &third);
+        assert_int_equal(((const helio_msg_refusal_t *)sent_at(world, 2, 9, HELIO_MSG_REFUSAL))->rc, HELIO_BUSY);
+        helio_fx_peer_t refusal = {refused, HELIO_CONFLICT, HELIO_TEXT("another agent")};
+        carry(world, HELIO_BROKER_FX_REFUSAL, &refusal);
+        (void)sent_at(world, 3, refused, HELIO_MSG_REFUSAL);
+        assert_int_equal(session_count(world), 1);
+        uint32_t events = world->event_count;
+        arrive(world, "lulea", refused, HELIO_MSG_RENEW, &renew); /* late */
+        assert_int_equal(world->event_count, events);
+        arrive(world, "lulea", 15 - refused, HELIO_MSG_RENEW, &renew);
+        assert_int_equal(world->event_peers[events], 15 - refused);
+        helio_sessions_gone(world->sessions, 15 - refused, "unreachable", false);
+        while (world->sent_count)
+            free(world->sent[--world->sent_count].bytes);
+        world->event_count = 0;
+    }
 }
 
-static void session__an_older_agent_is_spoken_to_in_its_version(void **state)
+static void session__an_older_agent_gets_messages_of_its_own_version(void **state)
 {
     world_t *world = *state;
     helio_msg_hello_t hello = hello_of("lulea");
@@ -187,7 +196,7 @@ static void report__of_an_agent_that_sends_the_text_alone_gets_its_cause(void **
     }
 }
 
-static void session__hears_at_once_of_its_lease_and_that_it_must_say_all_again(void **state)
+static void session__lease_and_resync_are_sent_at_once(void **state)
 {
     world_t *world = *state;
     char why[512];
@@ -260,7 +269,7 @@ static void collect__frames_stay_within_count_and_size(void **state)
     assert_int_equal(epoch, 2509);
 }
 
-static void collect__another_kind_does_not_overtake(void **state)
+static void collect__items_of_different_kinds_keep_their_order(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
@@ -275,7 +284,7 @@ static void collect__another_kind_does_not_overtake(void **state)
     assert_int_equal(world->sent_count, 3);
 }
 
-static void collect__the_last_rulings_say_so(void **state)
+static void collect__the_last_verdicts_are_marked_as_last(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
@@ -295,12 +304,12 @@ static void collect__the_last_rulings_say_so(void **state)
     assert_true(((const helio_msg_verdicts_t *)sent_at(world, 2, 7, HELIO_MSG_VERDICTS))->last);
 }
 
-static void collect__what_was_for_a_gone_session_is_dropped(void **state)
+static void collect__effects_for_an_ended_session_are_dropped(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
     carry_order(world, 7, 1, HELIO_TEXT("x"));
-    helio_sessions_gone(world->sessions, 7, "unreachable");
+    helio_sessions_gone(world->sessions, 7, "unreachable", false);
     carry_order(world, 7, 2, HELIO_TEXT("x"));
     helio_sessions_flush(world->sessions);
     assert_int_equal(world->sent_count, 0);
@@ -324,7 +333,7 @@ static helio_rc ask_log(world_t *world, const char *site, int64_t now_ms)
     return helio_sessions_read_log(world->sessions, &ask, now_ms);
 }
 
-static void log__a_piece_comes_back_to_who_asked(void **state)
+static void log__a_piece_goes_to_the_call_that_asked_for_it(void **state)
 {
     world_t *world = *state;
     assert_int_equal(ask_log(world, "lulea", 0), HELIO_UNAVAILABLE);
@@ -344,7 +353,7 @@ static void log__a_piece_comes_back_to_who_asked(void **state)
     assert_int_equal(bad_of(world, HELIO_BAD_FRAME_UNASKED), 2);
 }
 
-static void log__silence_and_a_lost_session_are_answered(void **state)
+static void log__a_timeout_and_a_lost_session_answer_the_read(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
@@ -355,12 +364,12 @@ static void log__silence_and_a_lost_session_are_answered(void **state)
     assert_int_equal(world->log_replies, 1);
     assert_int_equal(world->log_rc, HELIO_TIMEOUT);
     assert_int_equal(ask_log(world, "lulea", 200), HELIO_OK);
-    helio_sessions_gone(world->sessions, 7, "idle");
+    helio_sessions_gone(world->sessions, 7, "idle", false);
     assert_int_equal(world->log_replies, 2);
     assert_int_equal(world->log_rc, HELIO_UNAVAILABLE);
 }
 
-static void log__no_more_wait_than_the_bound(void **state)
+static void log__the_number_of_pending_reads_is_bounded(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
@@ -377,23 +386,23 @@ static void log__no_more_wait_than_the_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(session__hello_names_the_site_by_its_key),
+        CASE(session__the_key_identifies_the_site_of_a_hello),
         CASE(session__a_site_file_that_names_another_site_is_refused),
         CASE(session__no_common_protocol_version_names_both_ranges),
         CASE(report__of_an_agent_that_sends_the_text_alone_gets_its_cause),
-        CASE(session__a_newer_agent_is_spoken_to_in_our_version),
-        CASE(session__a_newer_connection_of_the_site_replaces_the_older),
-        CASE(session__a_hello_that_only_its_versions_can_be_read_of_is_told_of_them),
-        CASE(session__an_older_agent_is_spoken_to_in_its_version),
-        CASE(session__hears_at_once_of_its_lease_and_that_it_must_say_all_again),
+        CASE(session__a_newer_agent_gets_messages_of_the_brokers_version),
+        CASE(session__of_two_connections_of_a_site_the_core_refuses_one),
+        CASE(session__an_unreadable_hello_of_another_version_is_refused_with_both_versions),
+        CASE(session__an_older_agent_gets_messages_of_its_own_version),
+        CASE(session__lease_and_resync_are_sent_at_once),
         CASE(collect__orders_of_one_site_travel_together),
         CASE(collect__frames_stay_within_count_and_size),
-        CASE(collect__another_kind_does_not_overtake),
-        CASE(collect__the_last_rulings_say_so),
-        CASE(collect__what_was_for_a_gone_session_is_dropped),
-        CASE(log__a_piece_comes_back_to_who_asked),
-        CASE(log__silence_and_a_lost_session_are_answered),
-        CASE(log__no_more_wait_than_the_bound),
+        CASE(collect__items_of_different_kinds_keep_their_order),
+        CASE(collect__the_last_verdicts_are_marked_as_last),
+        CASE(collect__effects_for_an_ended_session_are_dropped),
+        CASE(log__a_piece_goes_to_the_call_that_asked_for_it),
+        CASE(log__a_timeout_and_a_lost_session_answer_the_read),
+        CASE(log__the_number_of_pending_reads_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/*  client.h -- a client of the shell that speaks bytes. */
+/*  client.h -- an HTTP client that sends and receives bytes. */
 #ifndef HELIO_TESTS_HTTP_CLIENT_H
 #define HELIO_TESTS_HTTP_CLIENT_H
 
@@ -166,8 +166,8 @@ static inline bool client_reply(client_t *c, reply_t *r)
 }
 
 /*  A whole request. token "" = none. extra: header lines, each ending in CRLF. body NULL = none. */
-static inline void client_ask(client_t *c, const char *method, const char *target, const char *token,
-                              const char *extra, const char *body)
+static inline void client_ask(client_t *c, const char *method, const char *target, const char *token, const char *extra,
+                              const char *body)
 {
     helio_buffer_t text = {0};
     helio_buffer_printf(&text, "%s %s HTTP/1.1\r\nHost: test\r\n%s", method, target, extra);
@@ -188,6 +188,8 @@ static inline void ask(world_t *w, reply_t *r, const char *method, const char *t
     client_ask(c, method, target, token, extra, body);
     assert_true(client_reply(c, r));
     client_down(c);
+    if (strncmp(r->body, "{\"type\":\"about:blank\"", 21) == 0 && !strstr(r->body, "\"details\":[{\"code\":\""))
+        fail_msg("a problem without details: %s", r->body);
 }
 
 #define assert_contains(text, part)                         \

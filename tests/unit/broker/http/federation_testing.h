@@ -108,8 +108,7 @@ static inline void commit(const char *conninfo)
         struct pollfd fd = {.fd = helio_store_fd(store),
                             .events = (short)(POLLIN | (helio_store_wants_write(store) ? POLLOUT : 0))};
         (void)poll(&fd, fd.fd >= 0, 20);
-        if (helio_store_process(store, helio_clock_boot_ms(), &err) != HELIO_OK ||
-            helio_clock_boot_ms() > give_up_ms)
+        if (helio_store_process(store, helio_clock_boot_ms(), &err) != HELIO_OK || helio_clock_boot_ms() > give_up_ms)
             fail_msg("not committed: %s", err.text);
     }
     helio_store_destroy(&store);

@@ -1,9 +1,8 @@
-/*  harness.h -- the HTTP shell on a real socket, with stand-ins for engine and reader.
+/*  harness.h -- the HTTP server on a real socket, with stand-ins for engine and reader.
  *
- *  The stand-ins answer at once on the desk's thread by what the test has scripted, or keep the call until
- * the test answers it (hold). What they were asked is recorded. Their state is guarded by one mutex; asserts
- * are made on the test's thread only.
- */
+ *  The stand-ins answer at once on the thread of the waiting requests as the test has scripted, or keep the call until
+ *  the test answers it (hold). They record the requests that they got. One mutex guards their state; assertions are
+ *  made on the test's thread only. */
 #ifndef HELIO_TESTS_HTTP_HARNESS_H
 #define HELIO_TESTS_HTTP_HARNESS_H
 
@@ -34,6 +33,17 @@ typedef struct scripted_read {
     const char *json;
 } scripted_read_t;
 
+/*  What the stand-in for the leader got last, and what it answers. */
+typedef struct forwarded {
+    uint32_t count;
+    char method[16], base[64], target[160], credential[160], content_type[64], key[128], body[256];
+    helio_rc rc;
+    uint32_t status;
+    const char *type, *answer, *piece;
+    char tenant[40], instance[40];
+    helio_forward_kind_t kind;
+} forwarded_t;
+
 typedef struct world {
     helio_http_t *http;
     helio_log_t *log;
@@ -43,7 +53,7 @@ typedef struct world {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /*  script */
-    helio_rc post_rc;   /* of posting itself */
+    helio_rc post_rc;  /* of posting itself */
     helio_rc reply_rc; /* of an event's answer */
     const char *reply_reason, *reply_text;
     uint32_t jobs_existed; /* bit i: job i existed */
@@ -61,7 +71,8 @@ typedef struct world {
     uint32_t event;     /* the last one */
     uint32_t role;      /* of the last command on a job */
     uint32_t submitted; /* jobs in the last SUBMIT */
-    char tenant[64], user_name[80], key_text[64], site[64], reason[300], public_key[64];
+    int64_t key_revoked_ms;
+    char tenant[64], user_name[80], actor[HELIO_ACTOR_MAX + 1], key_text[64], site[64], reason[300], public_key[64];
     char sources[4][256], keys[4][160];
     uint8_t hashes[4][32];
     uint32_t hash_sizes[4];
@@ -75,11 +86,17 @@ typedef struct world {
     char token_id[40];
     uint8_t token_hash[32];
     uint32_t read_calls;
+    uint32_t figure_calls;
     char last_query[64];
     uint32_t last_param_count;
     char last_params[HELIO_READ_PARAMS_MAX][128]; /* "<null>" for null */
     uint64_t log_offset;
     uint32_t log_epoch;
+    forwarded_t forwarded;
+    /*  What the address of the leader answers to probes, of which there were so many. */
+    uint32_t probes;
+    helio_rc probe_rc;
+    const char *found; /* NULL = "leader" */
 } world_t;
 
 static inline void keep(helio_text_t text, char *ret_string, size_t capacity)
@@ -147,7 +164,6 @@ static inline void record_edit(world_t *w, const helio_ev_edit_t *event)
     keep(event->queue, w->edit_queue, sizeof w->edit_queue);
     helio_job_key_text(event->key, w->key_text);
     keep(event->tenant, w->tenant, sizeof w->tenant);
-    keep(event->user, w->user_name, sizeof w->user_name);
     w->role = event->role;
 }
 
@@ -158,10 +174,22 @@ static inline void record_tenant(world_t *w, const helio_ev_tenant_t *event)
                    event->weight_given ? event->weight_milli : 0);
 }
 
+/*  Whoever asks, in each event that is audited. */
+static inline void record_actor(world_t *w, const helio_call_t *call)
+{
+    const helio_record_type_t *type = helio_broker_events[call->event].type;
+    w->actor[0] = '\0';
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (strcmp(type->fields[i].name, "actor") == 0)
+            keep(*(const helio_text_t *)((const char *)call->payload + type->fields[i].offset), w->actor,
+                 sizeof w->actor);
+}
+
 static inline void record_event(world_t *w, helio_call_t *call)
 {
     w->events++;
     w->event = call->event;
+    record_actor(w, call);
     switch (call->event) {
     case HELIO_BROKER_EV_PLAN:
     case HELIO_BROKER_EV_SUBMIT:
@@ -180,6 +208,7 @@ static inline void record_event(world_t *w, helio_call_t *call)
         const helio_ev_site_key_t *event = call->payload;
         keep(event->key.site, w->site, sizeof w->site);
         keep(event->key.public_key, w->public_key, sizeof w->public_key);
+        w->key_revoked_ms = event->key.revoked_ms;
         break;
     }
     case HELIO_BROKER_EV_DRAIN:
@@ -247,73 +276,77 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
                                                         .energy_j = 255600000,
                                                         .carbon_mg = 1900000,
                                                         .carbon_micro_usd = 380000,
-                                                        .risk_micro_usd = 70000},
+                                                        .risk_micro_usd = 70000,
+                                                        .disruption_micro_usd = 1250000},
                                                 .backend = HELIO_TEXT("slurm")};
     candidates[1] = (helio_planned_candidate_t){.row = {.rank = 1,
                                                         .site = HELIO_TEXT("frankfurt"),
                                                         .pool = HELIO_TEXT("a"),
                                                         .rejected_reason = HELIO_TEXT("CarbonCap"),
                                                         .details = {{too_dirty, 1}}}};
-    if (spec->deadline_wall_ms) /* that nobody can meet */
+    if (spec->deadline_wall_ms) /* that no start can meet */
         candidates[0].row.rejected_reason = candidates[1].row.rejected_reason = HELIO_TEXT("Deadline");
     if (spec->deadline_wall_ms)
-        return (helio_planned_t){.name = spec->name,
-                                 .deadline_wall_ms = spec->deadline_wall_ms,
-                                 .candidates = {candidates, 2},
-                                 .decision = {.at_ms = INT64_C(1772366400000), .reason = HELIO_TEXT("Deadline"), .details = {{too_late, 1}}}};
+        return (helio_planned_t){
+            .name = spec->name,
+            .deadline_wall_ms = spec->deadline_wall_ms,
+            .candidates = {candidates, 2},
+            .decision = {
+                .at_ms = INT64_C(1772366400000), .reason = HELIO_TEXT("Deadline"), .details = {{too_late, 1}}}};
     return (helio_planned_t){.name = spec->name,
-                                    .goal = spec->goal,
-                                    .flexible_ms = spec->flexible_ms,
-                                    .run_ms = 2520000,
-                                    .expected_ms = INT64_C(1772374800000),
-                                    .gpus = 16,
-                                    .nodes = 2,
-                                    .carbon_price_micro_usd_per_t = 200000000,
-                                    .wait_price_micro_usd_per_gpu_h = 500000,
-                                    .decision = {.at_ms = INT64_C(1772366400000),
-                                                 .reason = HELIO_TEXT("WaitingForWindow"),
-                                                 .policy_version = HELIO_TEXT("terms-1"),
-                                                 .chosen_site = HELIO_TEXT("lulea"),
-                                                 .chosen_pool = HELIO_TEXT("h100")},
-                                    .candidates = {candidates, 2},
-                                    .run_high_ms = 4200000,
-                                    .time_limit_ms = 21600000,
-                                    .expected_runs = 17,
-                                    .expected_failed = 2,
-                                    .expected_basis = HELIO_DURATION_BASIS_NAME,
-                                    .expected_of = HELIO_TEXT("finetune-#b")};
+                             .goal = spec->goal,
+                             .flexible_ms = spec->flexible_ms,
+                             .run_ms = 2520000,
+                             .expected_ms = INT64_C(1772374800000),
+                             .gpus = 16,
+                             .nodes = 2,
+                             .carbon_price_micro_usd_per_t = 200000000,
+                             .wait_price_micro_usd_per_gpu_h = 500000,
+                             .decision = {.at_ms = INT64_C(1772366400000),
+                                          .reason = HELIO_TEXT("WaitingForWindow"),
+                                          .policy_version = HELIO_TEXT("terms-1"),
+                                          .chosen_site = HELIO_TEXT("lulea"),
+                                          .chosen_pool = HELIO_TEXT("h100")},
+                             .candidates = {candidates, 2},
+                             .run_high_ms = 4200000,
+                             .time_limit_ms = 21600000,
+                             .expected_runs = 17,
+                             .expected_failed = 2,
+                             .expected_basis = HELIO_DURATION_BASIS_NAME,
+                             .expected_of = HELIO_TEXT("finetune-#b")};
 }
 
 static inline void reply_call(world_t *w, helio_call_t *call)
 {
     helio_accepted_job_t jobs[64];
     helio_value_t text = helio_value_string(w->reply_text ? w->reply_text : "");
-    helio_detail_t detail = {.code = HELIO_DETAIL_INPUT_INVALID, .values = {&text, 1}};
+    helio_detail_t detail = {.code = HELIO_DETAIL_STATE_REPORTED, .values = {&text, 1}};
     helio_fx_reply_t answer = {.rc = (uint32_t)w->reply_rc,
-                                .reason = helio_text_of(w->reply_reason),
-                                .details.items = {&detail, text.text.size ? 1 : 0}};
+                               .reason = helio_text_of(w->reply_reason),
+                               .details.items = {&detail, text.text.size ? 1 : 0}};
     if (call->event == HELIO_BROKER_EV_SUBMIT && w->reply_rc == HELIO_OK) {
         for (uint32_t i = 0; i < w->submitted && i < 64; i++)
-            jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = w->jobs_existed >> i & 1};
+            jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = i < 32 && (w->jobs_existed >> i & 1)};
         answer.jobs.items = jobs;
-        answer.jobs.count = w->submitted;
+        answer.jobs.count = w->submitted < 64 ? w->submitted : 64;
     }
     helio_planned_candidate_t candidates[2];
     if (call->event == HELIO_BROKER_EV_PLAN && w->reply_rc == HELIO_OK)
         answer.plan = planned(call->payload, candidates);
     bool foresees = call->event == HELIO_BROKER_EV_PLAN || call->event == HELIO_BROKER_EV_EXPLAIN;
     helio_ahead_t ahead = {.queue = HELIO_TEXT("express"), .jobs = 3, .gpus = 24};
-    helio_value_t start[] = {{.text = HELIO_TEXT("lulea")}, {.text = HELIO_TEXT("h100")}, {.number = 12300000}, {.number = 1900000}};
+    helio_value_t start[] = {
+        {.text = HELIO_TEXT("lulea")}, {.text = HELIO_TEXT("h100")}, {.number = 12300000}, {.number = 1900000}};
     helio_detail_t change = {.code = HELIO_DETAIL_TRY_NO_FLEXIBLE}, forecast = {.code = HELIO_DETAIL_START_FORECAST},
                    effect = {.code = HELIO_DETAIL_STARTS_NOW, .values = {start, 4}};
     helio_hint_t hint = {HELIO_HINT_KIND_FLEXIBLE, {{&change, 1}}, {{&effect, 1}}};
     if (foresees && w->reply_rc == HELIO_OK)
         answer.start_estimate = (helio_start_estimate_t){.earliest_ms = INT64_C(1772374800000),
-                                             .basis = {{&forecast, 1}},
-                                             .ahead_jobs = 3,
-                                             .ahead_gpus = 24,
-                                             .ahead = {&ahead, 1},
-                                             .hints = {&hint, 1}};
+                                                         .basis = {{&forecast, 1}},
+                                                         .ahead_jobs = 3,
+                                                         .ahead_gpus = 24,
+                                                         .ahead = {&ahead, 1},
+                                                         .hints = {&hint, 1}};
     call->on_reply(call, &answer);
 }
 
@@ -345,8 +378,10 @@ static inline helio_rc fake_post(void *engine, helio_call_t *call)
             reply_call(w, call);
         else if (call->kind == HELIO_CALL_LOG_READ)
             reply_log(w, call);
-        else
+        else {
+            w->figure_calls++;
             call->on_figures(call, &w->figures);
+        }
     }
     (void)pthread_cond_broadcast(&w->changed);
     (void)pthread_mutex_unlock(&w->mutex);
@@ -361,8 +396,7 @@ static inline helio_rc fake_read(void *reader, helio_read_t *read)
     keep(helio_text_of(read->query), w->last_query, sizeof w->last_query);
     w->last_param_count = read->param_count;
     for (uint32_t i = 0; i < read->param_count; i++)
-        keep(helio_text_of(read->params[i] ? read->params[i] : "<null>"), w->last_params[i],
-             sizeof w->last_params[i]);
+        keep(helio_text_of(read->params[i] ? read->params[i] : "<null>"), w->last_params[i], sizeof w->last_params[i]);
     scripted_read_t script = {.rc = HELIO_NOT_FOUND};
     for (uint32_t i = 0; i < w->read_count; i++)
         if (strcmp(w->reads[i].query, read->query) == 0)
@@ -374,6 +408,56 @@ static inline helio_rc fake_read(void *reader, helio_read_t *read)
     helio_error_t err = {.code = script.rc, .text = "of the database"};
     read->done(read, script.rc, helio_text_of(script.json), &err);
     return HELIO_OK;
+}
+
+static inline helio_rc fake_probe(world_t *w, helio_forward_t *probe)
+{
+    (void)pthread_mutex_lock(&w->mutex);
+    w->probes++;
+    helio_forward_answer_t answer = {200, "text/plain", "", w->found ? w->found : "leader", helio_text_of("ok\n")};
+    helio_rc rc = w->probe_rc;
+    (void)pthread_mutex_unlock(&w->mutex);
+    if (rc == HELIO_BUSY)
+        return rc;
+    probe->done(probe, rc, rc == HELIO_OK ? &answer : NULL);
+    return HELIO_OK;
+}
+
+static inline helio_rc fake_forward(void *forwarder, helio_forward_t *forward)
+{
+    world_t *w = forwarder;
+    forwarded_t *self = &w->forwarded;
+    if (forward->kind == HELIO_FORWARD_PROBE)
+        return fake_probe(w, forward);
+    (void)pthread_mutex_lock(&w->mutex);
+    self->count++;
+    self->kind = forward->kind;
+    keep(helio_text_of(forward->tenant), self->tenant, sizeof self->tenant);
+    keep(helio_text_of(forward->instance), self->instance, sizeof self->instance);
+    keep(helio_text_of(forward->method), self->method, sizeof self->method);
+    keep(helio_text_of(forward->base), self->base, sizeof self->base);
+    keep(helio_text_of(forward->target), self->target, sizeof self->target);
+    keep(helio_text_of(forward->credential), self->credential, sizeof self->credential);
+    keep(helio_text_of(forward->content_type), self->content_type, sizeof self->content_type);
+    keep(helio_text_of(forward->idempotency_key), self->key, sizeof self->key);
+    keep(forward->body, self->body, sizeof self->body);
+    helio_forward_answer_t answer = {self->status ? self->status : 200, self->type ? self->type : "application/json",
+                                     self->piece ? self->piece : "", "leader",
+                                     helio_text_of(self->answer ? self->answer : "{}")};
+    helio_rc rc = self->rc;
+    (void)pthread_mutex_unlock(&w->mutex);
+    if (rc == HELIO_BUSY)
+        return rc;
+    forward->done(forward, rc, rc == HELIO_OK ? &answer : NULL);
+    return HELIO_OK;
+}
+
+/*  From here on another broker leads. */
+static inline void world_follow(world_t *w, const char *http, uint64_t last_seq)
+{
+    helio_leader_t leader = {
+        .name = "north/7", .http = http, .epoch = 3, .last_seq = last_seq, .looked_ms = helio_clock_boot_ms()};
+    w->listener.on_following(w->listener.arg, &leader);
 }
 
 static inline void script_read(world_t *w, const char *query, helio_rc rc, const char *json)
@@ -406,20 +490,31 @@ static inline void world_reply(world_t *w)
     (void)pthread_mutex_unlock(&w->mutex);
 }
 
-static inline void world_put_token(world_t *w, helio_token_fresh_t *token, const char *tenant,
-                                   const char *role, int64_t expires_ms, int64_t revoked_ms)
+static inline void world_put_token_of(world_t *w, helio_token_fresh_t *token, const char *tenant, const char *user,
+                                      const char *role, int64_t expires_ms, int64_t revoked_ms)
 {
     if (!token->id[0])
         assert_int_equal(helio_token_issue(token), HELIO_OK);
     helio_row_token_t row = {.token_id = helio_text_of(token->id),
                              .hash = {(const char *)token->hash, sizeof token->hash},
                              .tenant = helio_text_of(tenant),
-                             .user = HELIO_TEXT("ana"),
+                             .user = helio_text_of(user),
                              .role = helio_text_of(role),
                              .created_ms = 1,
                              .expires_ms = expires_ms,
                              .revoked_ms = revoked_ms};
     w->listener.on_token(w->listener.arg, &row);
+}
+
+static inline void world_put_token(world_t *w, helio_token_fresh_t *token, const char *tenant, const char *role,
+                                   int64_t expires_ms, int64_t revoked_ms)
+{
+    world_put_token_of(w, token, tenant, "ana", role, expires_ms, revoked_ms);
+}
+
+static inline void world_put_user(world_t *w, helio_token_fresh_t *token, const char *tenant, const char *user)
+{
+    world_put_token_of(w, token, tenant, user, "user", 0, 0);
 }
 
 static inline void world_transition(world_t *w, uint64_t seq, uint32_t to)
@@ -444,7 +539,7 @@ static inline world_t *world_up_through(helio_http_options_t options,
     world_put_token(w, &w->admin, "ops", "admin", 0, 0);
     world_put_token(w, &w->other, "globex", "user", 0, 0);
     helio_error_t err;
-    helio_http_ports_t ports = {fake_post, read_, w, w};
+    helio_http_ports_t ports = {fake_post, read_, w, w, fake_forward, w};
     if (helio_http_start(w->http, ports, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     return w;

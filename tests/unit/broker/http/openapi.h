@@ -1,8 +1,7 @@
-/*  openapi.h -- docs/openapi.yaml as a tree, and a validator of answers against its schemas.
+/*  openapi.h -- docs/openapi.yaml as a tree, and a validator of responses against its schemas.
  *
- *  Strict on purpose: what an object has and its schema does not name is wrong, unless the schema says
- *  `additionalProperties`. A keyword that is not understood is wrong too, so that none is silently ignored.
- */
+ *  It is strict on purpose. A member that the schema does not name is an error, unless the schema has
+ *  `additionalProperties`. An unknown keyword is an error, too, so that none is silently ignored. */
 #ifndef HELIO_TESTS_BROKER_HTTP_OPENAPI_H
 #define HELIO_TESTS_BROKER_HTTP_OPENAPI_H
 
@@ -148,8 +147,8 @@ static inline bool openapi_one_of(const json_t *list, const json_t *value)
 static inline bool openapi_valid(const json_t *root, const json_t *schema, const json_t *value, const char *place,
                                  char why[512]);
 
-static inline bool openapi_valid_object(const json_t *root, const json_t *schema, const json_t *value, const char *place,
-                                        char why[512])
+static inline bool openapi_valid_object(const json_t *root, const json_t *schema, const json_t *value,
+                                        const char *place, char why[512])
 {
     const json_t *properties = json_object_get(schema, "properties");
     const json_t *more = json_object_get(schema, "additionalProperties");
@@ -197,9 +196,10 @@ static inline bool openapi_valid_bounds(const json_t *schema, const json_t *valu
 
 static inline bool openapi_knows_keywords(const json_t *schema, const char *place, char why[512])
 {
-    static const char known[] = " type enum const properties required additionalProperties items minimum maximum minLength "
-                                "maxLength minItems maxItems minProperties exclusiveMinimum format description example examples "
-                                "default ";
+    static const char known[] =
+        " type enum const properties required additionalProperties items minimum maximum minLength "
+        "maxLength minItems maxItems minProperties exclusiveMinimum format description example examples "
+        "default deprecated ";
     const char *key;
     const json_t *value;
     json_object_foreach((json_t *)(uintptr_t)schema, key, value)

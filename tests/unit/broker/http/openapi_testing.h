@@ -1,4 +1,4 @@
-/*  openapi_testing.h -- the description of the API beside a server, and answers held against it. */
+/*  openapi_testing.h -- the description of the API beside a server, and the comparison of responses with it. */
 #ifndef HELIO_TESTS_HTTP_OPENAPI_TESTING_H
 #define HELIO_TESTS_HTTP_OPENAPI_TESTING_H
 
@@ -42,7 +42,8 @@ static inline void check_answer(const helio_route_t *route)
     const char *type = reply_header(&r, "Content-Type");
     const json_t *media = json_object_get(json_object_get(answer, "content"), type);
     if (!media)
-        fail_msg("%s %s answers %s %s, which is not described: %s", route->method, route->pattern, status, type, r.body);
+        fail_msg("%s %s answers %s %s, which is not described: %s", route->method, route->pattern, status, type,
+                 r.body);
     json_t *body = json_loadb(r.body, r.body_size, JSON_DECODE_ANY, NULL);
     if (!openapi_valid(description, json_object_get(media, "schema"), body, "", why))
         fail_msg("%s %s answers %s: %s in %s", route->method, route->pattern, status, why, r.body);

@@ -1,8 +1,9 @@
-/*  Every cell of the matrix of broker/http/request/route.h is what a caller gets: each route is asked by each caller on a real
- *  socket, and what it asked of the engine and of the database is looked at. */
+/*  test_access.c -- every cell of the access table of broker/http/request/route.h: each caller asks each route on a
+ *  real socket, and the test checks the status and what reached engine and database. */
 #include "tests/unit/broker/http/server_testing.h"
 
 #include "broker/http/routes/routes.h"
+#include "tests/support/golden.h"
 
 typedef struct caller {
     const char *name;
@@ -18,19 +19,12 @@ typedef struct cell {
     helio_grant_t grant;
 } cell_t;
 
+static uint32_t actors; /* that were checked */
+
 static helio_grant_t expected(const helio_route_t *route, const caller_t *caller)
 {
-    return *caller->token ? helio_access_grant_of_role(route->access, caller->role) : helio_access_grant(route->access, NULL);
-}
-
-/*  "/v1/jobs/{id}" -> "/v1/jobs/abcdef": no whole id, so that each command on a job looks it up first. */
-static const char *target_of(const helio_route_t *route, char text[128])
-{
-    const char *open = strchr(route->pattern, '{');
-    if (!open)
-        return route->pattern;
-    (void)snprintf(text, 128, "%.*sabcdef%s", (int)(open - route->pattern), route->pattern, strchr(open, '}') + 1);
-    return text;
+    return *caller->token ? helio_access_grant_of_role(route->access, caller->role)
+                          : helio_access_grant(route->access, NULL);
 }
 
 static void request(const cell_t *cell, const char *target)
@@ -43,12 +37,12 @@ static void request(const cell_t *cell, const char *target)
     ask(w, &r, route->method, target, cell->caller->token, route->body == HELIO_BODY_JOBS ? YAML : "", body);
 }
 
-#define assert_cell(cell, condition)                                                                              \
-    do {                                                                                                          \
-        if (!(condition))                                                                                         \
-            fail_msg("%s %s by %s: status %d, not so: %s; last asked %s with %s, %s; tenant '%s'; %s", (cell)->route->method, \
-                     (cell)->route->pattern, (cell)->caller->name, r.status, #condition, w->last_query,            \
-                     w->last_params[0], w->last_params[1], w->tenant, r.body);                                    \
+#define assert_cell(cell, condition)                                                                            \
+    do {                                                                                                        \
+        if (!(condition))                                                                                       \
+            fail_msg("%s %s by %s: status %d, not so: %s; last asked %s with %s, %s; tenant '%s'; %s",          \
+                     (cell)->route->method, (cell)->route->pattern, (cell)->caller->name, r.status, #condition, \
+                     w->last_query, w->last_params[0], w->last_params[1], w->tenant, r.body);                   \
     } while (0)
 
 static uint32_t params_that_are(const char *text)
@@ -64,7 +58,7 @@ static bool names_a_tenant(void)
     return params_that_are("acme") || params_that_are("globex") || params_that_are("ops");
 }
 
-/*  What was asked last of the database is bound to the tenant, or to none. A body that the core gets says whose it is. */
+/*  The last question to the database is bound to the tenant, or to none. A body that the core gets says whose it is. */
 static void check_scope(const cell_t *cell)
 {
     const char *tenant = cell->caller->tenant;
@@ -86,6 +80,7 @@ static void check_scope(const cell_t *cell)
             assert_cell(cell, !names_a_tenant() && params_that_are("<null>") >= 1);
         break;
     case HELIO_ACCESS_ANYONE:
+    case HELIO_ACCESS_MONITOR:
     case HELIO_ACCESS_OPERATOR:
     case HELIO_ACCESS_ADMIN:
     case HELIO_ACCESS_COUNT:
@@ -93,10 +88,19 @@ static void check_scope(const cell_t *cell)
     }
 }
 
+/*  Names of users belong to their tenants: the audit needs both. */
+static void check_actor(const cell_t *cell)
+{
+    char expected[HELIO_ACTOR_MAX + 1];
+    (void)snprintf(expected, sizeof expected, "user:%s/", cell->caller->tenant);
+    assert_cell(cell, strncmp(w->actor, expected, strlen(expected)) == 0 && w->actor[strlen(expected)]);
+    actors++;
+}
+
 static void check(const cell_t *cell)
 {
     char text[128];
-    request(cell, target_of(cell->route, text));
+    request(cell, some_target_of(cell->route, text));
     switch (cell->grant) {
     case HELIO_GRANT_UNKNOWN:
         assert_cell(cell, r.status == 401 && w->events == 0 && w->read_calls == 0);
@@ -108,6 +112,8 @@ static void check(const cell_t *cell)
     case HELIO_GRANT_ALL:
         assert_cell(cell, r.status != 401 && r.status != 403 && r.status != 405);
         check_scope(cell);
+        if (w->events && *w->actor)
+            check_actor(cell);
         break;
     }
 }
@@ -129,9 +135,11 @@ static void check_events(const cell_t *cell)
     client_down(c);
 }
 
-static void access__every_route_gives_every_caller_what_the_matrix_says(void **state)
+static void access__every_route_grants_every_caller_what_the_access_table_says(void **state)
 {
     (void)state;
+    world_down(w); /* nobody asks more often than strangers may */
+    w = world_up_with((helio_http_options_t){.refusals_burst = 1000});
     const caller_t callers[] = {{"nobody", "", "", HELIO_ROLE_USER},
                                 {"a user", w->user.text, "acme", HELIO_ROLE_USER},
                                 {"a user of another tenant", w->other.text, "globex", HELIO_ROLE_USER},
@@ -150,9 +158,10 @@ static void access__every_route_gives_every_caller_what_the_matrix_says(void **s
             else
                 check(&cell);
         }
+    assert_true(actors >= 8);
 }
 
-/*  A whole id goes to the core without a look-up: the core is told whose command it is, and by which role. */
+/*  A whole id goes to the core without a look-up. The command has the caller's tenant and role. */
 static void access__commands_on_jobs_carry_tenant_and_role_to_the_core(void **state)
 {
     (void)state;
@@ -169,8 +178,8 @@ static void access__commands_on_jobs_carry_tenant_and_role_to_the_core(void **st
     assert_int_equal(w->read_calls, 0);
 }
 
-/*  The matrix itself, as a table that a person has checked: nobody without a token but where none is asked for, and more for
- *  whoever has the higher role. */
+/*  The matrix itself, as a table that a person has checked: without a token, only the routes that ask for none; with a
+ *  higher role, never fewer routes. */
 static void access__a_higher_role_never_gets_less(void **state)
 {
     (void)state;
@@ -187,13 +196,36 @@ static void access__a_higher_role_never_gets_less(void **state)
     assert_int_equal(helio_access_grant_of_role(HELIO_ACCESS_SELF, HELIO_ROLE_ADMIN), HELIO_GRANT_OWN);
 }
 
+/*  The table as a text that a review reads, and that tests/security/access.py holds on a running broker. */
+static void access__the_table_of_all_routes_is_as_reviewed(void **state)
+{
+    (void)state;
+    static const char *const words[] = {[HELIO_GRANT_UNKNOWN] = "unknown",
+                                        [HELIO_GRANT_REFUSED] = "refused",
+                                        [HELIO_GRANT_OWN] = "own",
+                                        [HELIO_GRANT_ALL] = "all"};
+    const helio_route_table_t *table = helio_routes();
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_buffer_printf(&text, "# method path nobody user operator admin\n");
+    for (uint32_t i = 0; i < table->count; i++) {
+        const helio_route_t *route = &table->items[i];
+        helio_buffer_printf(&text, "%s %s %s", route->method, route->pattern,
+                            words[helio_access_grant(route->access, NULL)]);
+        for (uint32_t role = HELIO_ROLE_USER; role <= HELIO_ROLE_ADMIN; role++)
+            helio_buffer_printf(&text, " %s", words[helio_access_grant_of_role(route->access, role)]);
+        helio_buffer_printf(&text, "\n");
+    }
+    golden_check("tests/golden/http/access.txt", helio_buffer_view(&text));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
     const struct CMUnitTest tests[] = {
-        TEST(access__every_route_gives_every_caller_what_the_matrix_says),
+        TEST(access__every_route_grants_every_caller_what_the_access_table_says),
         TEST(access__commands_on_jobs_carry_tenant_and_role_to_the_core),
         TEST(access__a_higher_role_never_gets_less),
+        TEST(access__the_table_of_all_routes_is_as_reviewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

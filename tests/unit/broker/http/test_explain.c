@@ -1,7 +1,6 @@
-/*  What is said of a job's decision, from the core through the database to the answer:
- *  tests/golden/explain/NAME.json. What `helio explain` makes of each is NAME.txt beside it
- *  (tests/unit/client/program/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come
- * from the JSON files, so write those first. */
+/*  test_explain.c -- explanations from the core through the database to the response: tests/golden/explain/NAME.json.
+ *  NAME.txt beside it is what `helio explain` prints of each (tests/unit/client/program/test_explain.c).
+ *  HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come from the JSON files, so write those first. */
 #include "tests/unit/broker/http/federation_testing.h"
 
 #include <jansson.h>
@@ -49,13 +48,13 @@ static json_t *read_explain(const char *conninfo, helio_job_key_t key)
     return asked.json;
 }
 
-static const helio_fx_reply_t *foresee(const char *tenant, helio_job_key_t key)
+static const helio_fx_reply_t *estimate(const char *tenant, helio_job_key_t key)
 {
     while (harness_take(h, HELIO_BROKER_FX_REPLY))
         ;
     helio_ev_command_t event = {.call = 9,
                                 .tenant = helio_text_of(tenant),
-                                .user = HELIO_TEXT("ada"),
+                                .actor = HELIO_TEXT("user:acme/ada"),
                                 .role = HELIO_ROLE_USER,
                                 .key = key};
     harness_step(h, HELIO_BROKER_EV_EXPLAIN, &event);
@@ -68,11 +67,11 @@ static void golden(const char *name, helio_job_key_t key)
 {
     const char *conninfo = helio_pg_database(pg);
     commit(conninfo);
+    helio_pg_exec(conninfo, "update helio.sites set seen_at = now()"); /* the core's clock is not the database's */
     json_t *json = read_explain(conninfo, key);
-    const char *id =
-        json_string_value(json_object_get(json, "id")); /* of an array: of the task that stands for it */
+    const char *id = json_string_value(json_object_get(json, "id")); /* of an array: of the task that stands for it */
     assert_int_equal(helio_job_key_parse(helio_text_of(id), &key), HELIO_OK);
-    const helio_fx_reply_t *answer = foresee("acme", key);
+    const helio_fx_reply_t *answer = estimate("acme", key);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t written = {0};
     helio_json_writer_t writer = helio_json_into(&written);
     helio_json_begin_object(&writer, NULL);
@@ -90,7 +89,7 @@ static void golden(const char *name, helio_job_key_t key)
 
 /* ---- the jobs ------------------------------------------------------------------------------------------ */
 
-static void explain__of_a_job_that_waits_for_room(void **state)
+static void explain__of_a_job_that_waits_for_capacity(void **state)
 {
     (void)state;
     fill();
@@ -104,7 +103,7 @@ static void explain__of_a_job_that_waits_for_room(void **state)
 }
 
 /*  Two of its five tasks run, one has ended; the first that waits stands for them all. */
-static void explain__of_an_array_says_which_task_and_how_the_others_are(void **state)
+static void explain__of_an_array_names_its_task_and_the_states_of_the_others(void **state)
 {
     (void)state;
     helio_job_spec_t spec = spec_of("sweep", 2);
@@ -118,13 +117,28 @@ static void explain__of_an_array_says_which_task_and_how_the_others_are(void **s
     golden("array", array);
 }
 
+/*  Only two tasks run at once: the third waits for one of them, and not for capacity, of which there is enough. */
+static void explain__of_a_task_that_the_limit_of_its_array_keeps_out(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("throttled", 1);
+    uint32_t tasks[] = {0, 1, 2, 3};
+    spec.tasks = (helio_u32s_t){tasks, 4};
+    spec.tasks_at_once = 2;
+    helio_job_key_t array = job_of("acme", &spec);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint64_t peer = helio_text_is(harness_row(h, harness_task(array, i))->site, "north") ? NORTH : SOUTH;
+        harness_run_up_to(h, peer, harness_task(array, i), 1, HELIO_JOB_RUNNING);
+    }
+    golden("throttled", array);
+}
+
 static void explain__of_a_gang_that_has_a_reservation(void **state)
 {
     (void)state;
     fill();
     helio_job_spec_t spec = spec_of("gang", 2);
-    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16,
-                        HARNESS_AS_IS); /* or that queue would not help */
+    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16, HARNESS_AS_IS); /* or that queue would not help */
     golden("reserved", job_of("acme", &spec));
 }
 
@@ -146,8 +160,7 @@ static void explain__of_a_job_that_was_edited(void **state)
     (void)job_of("acme", &spec);
     spec = spec_of("edited", 1);
     helio_job_key_t key = job_of("acme", &spec);
-    helio_ev_edit_t edit = {
-        .goal_given = true, .goal = HELIO_GOAL_GREEN, .priority_given = true, .priority = 5};
+    helio_ev_edit_t edit = {.goal_given = true, .goal = HELIO_GOAL_GREEN, .priority_given = true, .priority = 5};
     assert_int_equal(harness_edit(h, "acme", HELIO_ROLE_USER, key, edit)->rc, HELIO_OK);
     harness_tick(h);
     golden("edited", key);
@@ -202,7 +215,7 @@ static helio_job_key_t one_of_three(uint32_t index)
     return keys[index];
 }
 
-static void explain__of_a_job_that_went_past_what_its_like_took(void **state)
+static void explain__of_a_job_that_skipped_a_site_which_equal_jobs_filled(void **state)
 {
     (void)state;
     helio_job_key_t key = one_of_three(1);
@@ -210,7 +223,7 @@ static void explain__of_a_job_that_went_past_what_its_like_took(void **state)
     golden("second-of-a-flood", key);
 }
 
-static void explain__of_a_job_for_which_its_like_left_no_room(void **state)
+static void explain__of_a_job_for_which_equal_jobs_left_no_capacity(void **state)
 {
     (void)state;
     golden("left-by-a-flood", one_of_three(2));
@@ -230,8 +243,7 @@ static void explain__of_a_job_whose_site_was_lost(void **state)
         harness_tick(h);
     }
     assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
-    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc,
-                     HELIO_OK);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
     harness_tick(h);
     harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
     golden("moved", key);
@@ -252,7 +264,7 @@ static void explain__of_a_job_that_no_site_can_run_any_more(void **state)
     golden("infeasible", key);
 }
 
-static void explain__of_a_job_whose_bounds_no_hour_meets(void **state)
+static void explain__of_a_job_whose_limits_no_hour_meets(void **state)
 {
     (void)state;
     helio_job_spec_t spec = spec_of("thrifty", 1);
@@ -269,6 +281,7 @@ static void explain__of_a_job_that_is_held(void **state)
         uint64_t peer = helio_text_is(harness_row(h, key)->site, "north") ? NORTH : SOUTH;
         helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_LOST);
         report.run_ms = report.gpu_ms = 0;
+        report.started_wall_ms = 0; /* it never started */
         report.reason = HELIO_TEXT("NodeFailure: it did not start");
         harness_report(h, peer, &report);
         harness_tick(h);
@@ -305,7 +318,7 @@ static void explain__of_a_running_job_that_would_hardly_do_better_elsewhere(void
     golden("stays", key);
 }
 
-static void explain__of_a_running_job_that_was_moved_to_a_better_site(void **state)
+static void explain__of_a_running_job_that_migrated_to_a_better_site(void **state)
 {
     (void)state;
     helio_job_key_t key = movable("sunny");
@@ -320,17 +333,17 @@ static void explain__of_a_running_job_that_was_moved_to_a_better_site(void **sta
     golden("better-site", key);
 }
 
-static void explain__tells_nothing_of_others_jobs(void **state)
+static void explain__shows_nothing_of_other_tenants_jobs(void **state)
 {
     (void)state;
     fill();
     helio_job_spec_t spec = spec_of("of-other", 1);
     spec.queue = HELIO_TEXT("express");
     helio_job_key_t key = job_of("other", &spec);
-    assert_int_equal(foresee("acme", key)->rc, HELIO_NOT_FOUND);
-    assert_int_equal(foresee("other", key)->rc, HELIO_OK);
+    assert_int_equal(estimate("acme", key)->rc, HELIO_NOT_FOUND);
+    assert_int_equal(estimate("other", key)->rc, HELIO_OK);
     spec = spec_of("mine", 1);
-    const helio_start_estimate_t *p = &foresee("acme", job_of("acme", &spec))->start_estimate;
+    const helio_start_estimate_t *p = &estimate("acme", job_of("acme", &spec))->start_estimate;
     assert_int_equal(p->ahead_jobs, 1);
     assert_int_equal(p->ahead.count, 1);
     assert_int_equal(p->ahead.items[0].tenant.size, 0);
@@ -348,7 +361,7 @@ static void explain__changes_nothing(void **state)
     uint32_t decisions = harness_count(h, HELIO_BROKER_FX_ROW_DECISION),
              classes = harness_count(h, HELIO_BROKER_FX_ROW_CLASS);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(foresee("acme", key)->rc, HELIO_OK);
+        assert_int_equal(estimate("acme", key)->rc, HELIO_OK);
     harness_wait(h, 1000);
     helio_broker_figures_t after = harness_figures(h);
     assert_memory_equal(&before, &after, sizeof before);
@@ -374,23 +387,24 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        T(explain__of_a_job_that_waits_for_room),
-        T(explain__of_an_array_says_which_task_and_how_the_others_are),
+        T(explain__of_a_job_that_waits_for_capacity),
+        T(explain__of_an_array_names_its_task_and_the_states_of_the_others),
+        T(explain__of_a_task_that_the_limit_of_its_array_keeps_out),
         T(explain__of_a_gang_that_has_a_reservation),
         T(explain__of_a_job_that_waits_for_a_better_hour),
         T(explain__of_a_job_that_was_edited),
         T(explain__of_a_job_that_depends_on_another),
         T(explain__of_a_job_that_was_placed),
         T(explain__of_a_job_that_was_placed_past_a_cheaper_site),
-        T(explain__of_a_job_that_went_past_what_its_like_took),
-        T(explain__of_a_job_for_which_its_like_left_no_room),
+        T(explain__of_a_job_that_skipped_a_site_which_equal_jobs_filled),
+        T(explain__of_a_job_for_which_equal_jobs_left_no_capacity),
         T(explain__of_a_job_whose_site_was_lost),
         T(explain__of_a_job_that_no_site_can_run_any_more),
-        T(explain__of_a_job_whose_bounds_no_hour_meets),
+        T(explain__of_a_job_whose_limits_no_hour_meets),
         T(explain__of_a_job_that_is_held),
         T(explain__of_a_running_job_that_would_hardly_do_better_elsewhere),
-        T(explain__of_a_running_job_that_was_moved_to_a_better_site),
-        T(explain__tells_nothing_of_others_jobs),
+        T(explain__of_a_running_job_that_migrated_to_a_better_site),
+        T(explain__shows_nothing_of_other_tenants_jobs),
         T(explain__changes_nothing),
     };
     return cmocka_run_group_tests(tests, up, down);

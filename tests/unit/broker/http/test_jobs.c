@@ -8,8 +8,7 @@ static void http__a_job_is_answered_only_when_the_engine_has_answered(void **sta
     (void)state;
     w->hold = true;
     client_t *c = client_up(w);
-    client_ask(c, "POST", "/v1/jobs", w->user.text, YAML "Idempotency-Key: k1\r\n",
-               "# mine\nrun: echo hello\n");
+    client_ask(c, "POST", "/v1/jobs", w->user.text, YAML "Idempotency-Key: k1\r\n", "# mine\nrun: echo hello\n");
     world_await_held(w);
     assert_true(client_is_silent(c));
     world_reply(w);
@@ -32,8 +31,7 @@ static void http__many_jobs_are_one_event_with_a_key_each(void **state)
 {
     (void)state;
     w->jobs_existed = 2;
-    ask(w, &r, "POST", "/v1/jobs", w->user.text,
-        "Content-Type: application/x-ndjson\r\nIdempotency-Key: batch\r\n",
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, "Content-Type: application/x-ndjson\r\nIdempotency-Key: batch\r\n",
         "{\"run\": \"a\"}\n{\"run\": \"b\"}\n");
     assert_int_equal(r.status, 201);
     assert_int_equal(w->events, 1);
@@ -50,28 +48,27 @@ static void http__many_jobs_are_one_event_with_a_key_each(void **state)
     assert_string_equal(w->sources[2], "{\"run\": \"c\"}");
 }
 
-static void http__a_document_that_comes_with_a_key_is_hashed(void **state)
+static void http__a_document_with_an_idempotency_key_is_hashed(void **state)
 {
     (void)state;
     static const uint8_t sha256_of_b[32] = {0x88, 0x61, 0xa2, 0xfb, 0x9e, 0x0d, 0x35, 0xcf, 0x84, 0xe9, 0xed,
                                             0xf7, 0xcf, 0x4d, 0x08, 0xa4, 0x43, 0x8b, 0xbe, 0xb1, 0xfb, 0x9e,
                                             0x64, 0xb7, 0xa5, 0xf2, 0xe0, 0xf1, 0xdd, 0x64, 0xb8, 0x4b};
-    ask(w, &r, "POST", "/v1/jobs", w->user.text,
-        "Content-Type: application/x-ndjson\r\nIdempotency-Key: hashed\r\n",
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, "Content-Type: application/x-ndjson\r\nIdempotency-Key: hashed\r\n",
         "{\"run\": \"a\"}\n{\"run\": \"b\"}\n");
     assert_int_equal(w->hash_sizes[0], sizeof sha256_of_b);
     assert_int_equal(w->hash_sizes[1], sizeof sha256_of_b);
     assert_memory_equal(w->hashes[1], sha256_of_b, sizeof sha256_of_b);
     assert_memory_not_equal(w->hashes[0], sha256_of_b, sizeof sha256_of_b);
     ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, "{\"run\": \"b\"}");
-    assert_int_equal(w->hash_sizes[0], 0); /* nobody can ask for it again */
+    assert_int_equal(w->hash_sizes[0], 0); /* without a key it is never compared again */
 }
 
 static const char two_dependents[] =
     "{\"jobs\": [{\"run\": \"a\", \"depends\": {\"after_any\": [\"first00\"], \"after_ok\": [\"second0.1\"]}}, "
     "{\"run\": \"b\", \"depends\": {\"after_not_ok\": [\"first00\"]}}]}";
 
-static void http__what_a_job_depends_on_is_looked_up_before_it_is_submitted(void **state)
+static void http__dependencies_are_looked_up_before_the_job_is_submitted(void **state)
 {
     (void)state;
     script_read(w, "read_dependencies", HELIO_OK,
@@ -81,7 +78,7 @@ static void http__what_a_job_depends_on_is_looked_up_before_it_is_submitted(void
     assert_int_equal(r.status, 201);
     assert_string_equal(w->last_query, "read_dependencies");
     assert_string_equal(w->last_params[0], "[\"first00\",\"second0.1\"]"); /* each once */
-    assert_string_equal(w->last_params[1], "ops"); /* whoever asks: the own tenant's alone */
+    assert_string_equal(w->last_params[1], "ops"); /* for every caller: of its own tenant only */
     assert_int_equal(w->submitted, 2);
     assert_int_equal(w->depend_count, 2);
     assert_int_equal(w->depends[0].after, HELIO_AFTER_OK);
@@ -92,7 +89,7 @@ static void http__what_a_job_depends_on_is_looked_up_before_it_is_submitted(void
     assert_int_equal(w->depends[1].on.task, HELIO_NO_TASK);
 }
 
-static void http__what_ended_meanwhile_is_looked_up_again_a_few_times(void **state)
+static void http__a_dependency_that_ended_meanwhile_is_looked_up_again_a_few_times(void **state)
 {
     (void)state;
     script_read(w, "read_dependencies", HELIO_OK, "[{\"found\": 0, \"id\": null}, {\"found\": 1, \"id\": null}]");
@@ -129,7 +126,7 @@ static void http__dependencies_that_cannot_be_looked_up_are_not_submitted(void *
     }
 }
 
-static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
+static void http__the_parts_of_ids_in_one_request_are_bounded(void **state)
 {
     (void)state;
     static char body[65536];
@@ -148,13 +145,14 @@ static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
 static void http__a_plan_that_its_deadline_forbids_says_so_in_words_and_codes(void **state)
 {
     (void)state;
-    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML,
-        "run: echo\nplacement: {deadline: \"2026-03-01T13:00:00Z\"}\n");
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: echo\nplacement: {deadline: \"2026-03-01T13:00:00Z\"}\n");
     assert_int_equal(r.status, 200);
-    assert_contains(r.body, "\"reason\":\"Deadline\",\"detail\":\"deadline 2026-03-01T13:00:00Z cannot be met: the run is "
-                            "expected to take up to 1h10m and would end at 2026-03-01T13:10:00Z at the earliest\"");
-    assert_contains(r.body, "\"details\":[{\"code\":\"DeadlineMissed\",\"params\":{\"deadline\":\"2026-03-01T13:00:00.000Z\","
-                            "\"run_s\":4200.0,");
+    assert_contains(r.body,
+                    "\"reason\":\"Deadline\",\"detail\":\"deadline 2026-03-01T13:00:00Z cannot be met: the run is "
+                    "expected to take up to 1h10m and would end at 2026-03-01T13:10:00Z at the earliest\"");
+    assert_contains(r.body,
+                    "\"details\":[{\"code\":\"DeadlineMissed\",\"params\":{\"deadline\":\"2026-03-01T13:00:00.000Z\","
+                    "\"run_s\":4200.0,");
 }
 
 static void http__a_plan_is_json_with_terms_in_dollars(void **state)
@@ -181,7 +179,7 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
         "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",
         "\"expected_start\":\"2026-03-01T14:20:00.000Z\",\"policy_version\":\"terms-1\",\"forecast_issued_at\":null,"
         "\"planned_at\":\"2026-03-01T12:00:00.000Z\",",
-        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"the forecast hour that it waits for;",
+        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"it waits for the earliest, the best hour by the forecast;",
         "\"details\":[{\"code\":\"StartForecast\",\"params\":{}}],\"at\":null},"
         "\"ahead\":{\"jobs\":3,\"gpus\":24,\"first\":[{\"tenant\":null,\"queue\":\"express\",\"jobs\":3,\"gpus\":24}]"
         "},\"hints\":[{\"kind\":\"flexible\",\"change\":\"without `flexible`\",\"change_details\":[{\"code\":\"TryNoFlexible\",\"params\":{}}],"
@@ -197,7 +195,15 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
     assert_int_equal(r.status, 400);
 }
 
-static void http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted(void **state)
+static void http__a_plan_has_the_disruption_term_under_its_former_name_too(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "placement: {flexible: 12h}\nrun: echo\n");
+    assert_int_equal(r.status, 200);
+    assert_contains(r.body, "\"shadow\":0.0,\"disruption\":1.25,\"transfer\":0.0,\"move\":1.25}");
+}
+
+static void http__a_bad_document_is_refused_with_its_place_and_not_submitted(void **state)
 {
     (void)state;
     ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo\nqueu: batch\n");
@@ -249,7 +255,7 @@ static void http__every_result_of_the_engine_has_its_status(void **state)
     assert_contains(r.body, "\"reason\":\"Gated\",\"detail\":\"say \\\"please\\\"\\n\"");
 }
 
-static void http__a_full_engine_is_429_and_a_full_reader_too(void **state)
+static void http__a_full_engine_or_reader_is_429(void **state)
 {
     (void)state;
     w->post_rc = HELIO_BUSY;
@@ -261,7 +267,7 @@ static void http__a_full_engine_is_429_and_a_full_reader_too(void **state)
     assert_int_equal(r.status, 429);
 }
 
-static void http__no_answer_in_time_is_504_and_the_late_one_is_let_go(void **state)
+static void http__a_missed_deadline_is_504_and_the_late_answer_is_dropped(void **state)
 {
     (void)state;
     world_t *hasty = world_up_with((helio_http_options_t){.request_timeout_ms = 1});
@@ -276,7 +282,7 @@ static void http__no_answer_in_time_is_504_and_the_late_one_is_let_go(void **sta
     world_down(hasty);
 }
 
-static void http__what_the_database_says_of_itself_is_not_told(void **state)
+static void http__errors_of_the_database_are_not_shown_to_callers(void **state)
 {
     (void)state;
     script_read(w, "read_gpus", HELIO_UNAVAILABLE, NULL);
@@ -289,13 +295,11 @@ static void http__a_list_passes_its_filters_on(void **state)
 {
     (void)state;
     script_read(w, "read_jobs", HELIO_OK, "{\"jobs\":[],\"next\":null}");
-    ask(w, &r, "GET",
-        "/v1/jobs?state=running&queue=batch&name=a%20b&limit=7&cursor=01j9a0000000000000000000aa.3",
+    ask(w, &r, "GET", "/v1/jobs?state=running&queue=batch&name=a%20b&limit=7&cursor=01j9a0000000000000000000aa.3",
         w->user.text, "", NULL);
     assert_int_equal(r.status, 200);
     assert_string_equal(r.body, "{\"jobs\":[],\"next\":null}\n");
-    static const char *const expected[] = {"acme", "running", "batch", "a b", "01j9a0000000000000000000aa.3",
-                                           "7"};
+    static const char *const expected[] = {"acme", "running", "batch", "a b", "01j9a0000000000000000000aa.3", "7"};
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(w->last_params[i], expected[i]);
 }
@@ -314,8 +318,7 @@ static void http__a_whole_id_is_cancelled_without_asking_the_database(void **sta
 static void http__a_part_of_an_id_is_resolved_first(void **state)
 {
     (void)state;
-    script_read(w, "read_job_where", HELIO_OK,
-                "{\"id\" : \"01j9a0000000000000000000aa\", \"state\" : \"running\"}");
+    script_read(w, "read_job_where", HELIO_OK, "{\"id\" : \"01j9a0000000000000000000aa\", \"state\" : \"running\"}");
     ask(w, &r, "DELETE", "/v1/jobs/0000aa", w->user.text, "", NULL);
     assert_int_equal(r.status, 202);
     assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
@@ -331,15 +334,17 @@ static void http__a_part_of_an_id_is_resolved_first(void **state)
     assert_int_equal(w->events, 1);
 }
 
-static void http__cancelling_what_is_over_says_so(void **state)
+static void http__cancelling_a_finished_job_answers_with_its_state(void **state)
 {
     (void)state;
     w->reply_rc = HELIO_NOT_FOUND;
-    script_read(w, "read_job_where", HELIO_OK,
-                "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
+    script_read(w, "read_job_where", HELIO_OK, "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
     ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
     assert_int_equal(r.status, 409);
     assert_contains(r.body, "succeeded");
+    script_read(w, "read_job_where", HELIO_UNAVAILABLE, NULL); /* then nobody knows whether there is such a job */
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
+    assert_int_equal(r.status, 503);
     script_read(w, "read_job_where", HELIO_NOT_FOUND, NULL);
     ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
     assert_int_equal(r.status, 404);
@@ -347,7 +352,7 @@ static void http__cancelling_what_is_over_says_so(void **state)
 
 static const char job_path[] = "/v1/jobs/01j9a0000000000000000000aa";
 
-static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
+static void http__an_edit_has_the_keys_and_values_of_a_job_file(void **state)
 {
     (void)state;
     w->reply_text = "edited: goal cheap → green";
@@ -355,12 +360,13 @@ static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
         "{\"priority\": -7, \"goal\": \"green\", \"deadline\": \"2026-11-22T07:00:00Z\", \"flexible\": \"1h30m\", "
         "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\"}");
     assert_int_equal(r.status, 200);
-    assert_string_equal(r.body, "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\",\"details\":"
-                                "[{\"code\":\"InputInvalid\",\"params\":{\"explanation\":\"edited: goal cheap → green\"}}]}\n");
+    assert_string_equal(r.body,
+                        "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\",\"details\":"
+                        "[{\"code\":\"StateReported\",\"params\":{\"why\":\"edited: goal cheap → green\"}}]}\n");
     assert_int_equal(w->event, HELIO_BROKER_EV_EDIT);
     assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
     assert_string_equal(w->tenant, "acme");
-    assert_string_equal(w->user_name, "ana");
+    assert_string_equal(w->actor, "user:acme/ana");
     assert_int_equal(w->read_calls, 0);
     const helio_ev_edit_t *e = &w->edit;
     assert_true(e->priority_given && e->priority == -7 && e->goal_given && e->goal == HELIO_GOAL_GREEN);
@@ -379,7 +385,7 @@ static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
     assert_string_equal(w->edit_queue, "express");
 }
 
-static void http__an_edit_that_is_not_understood_reaches_nobody(void **state)
+static void http__a_wrong_edit_does_not_reach_the_core(void **state)
 {
     (void)state;
     static const struct {
@@ -394,10 +400,10 @@ static void http__an_edit_that_is_not_understood_reaches_nobody(void **state)
         {"{\"max_cost\": \"400\"}", "max_cost"},
         {"{\"time\": \"6h\"}", "unknown key"},
         {"{\"goal\": \"green\", \"goal\": \"fast\"}", "not JSON"},
-        {"{}", "nothing to edit"},
+        {"{}", "\"NothingToSet\",\"params\":{\"keys\":[\"priority\",\"goal\""},
         {"[]", "must be a JSON object"},
         {"goal: green", "not JSON"},
-        {"", "nothing to edit"},
+        {"", "\"NothingToSet\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ask(w, &r, "PATCH", job_path, w->user.text, JSON, rows[i].body);
@@ -407,14 +413,14 @@ static void http__an_edit_that_is_not_understood_reaches_nobody(void **state)
     assert_int_equal(w->events, 0);
 }
 
-static void http__editing_what_is_over_or_placed_says_so(void **state)
+static void http__editing_a_finished_or_placed_job_is_a_conflict(void **state)
 {
     (void)state;
     w->reply_rc = HELIO_NOT_FOUND;
     script_read(w, "read_job_where", HELIO_OK, "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
     assert_int_equal(r.status, 409);
-    assert_contains(r.body, "cannot be edited: it is succeeded");
+    assert_contains(r.body, "cannot be edited: it has already succeeded");
     w->reply_rc = HELIO_CONFLICT;
     w->reply_text = "job x has a place";
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
@@ -433,25 +439,26 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(http__a_job_is_answered_only_when_the_engine_has_answered),
         TEST(http__many_jobs_are_one_event_with_a_key_each),
-        TEST(http__a_document_that_comes_with_a_key_is_hashed),
-        TEST(http__what_a_job_depends_on_is_looked_up_before_it_is_submitted),
-        TEST(http__what_ended_meanwhile_is_looked_up_again_a_few_times),
+        TEST(http__a_document_with_an_idempotency_key_is_hashed),
+        TEST(http__dependencies_are_looked_up_before_the_job_is_submitted),
+        TEST(http__a_dependency_that_ended_meanwhile_is_looked_up_again_a_few_times),
         TEST(http__dependencies_that_cannot_be_looked_up_are_not_submitted),
-        TEST(http__parts_of_ids_are_searched_for_up_to_a_bound),
+        TEST(http__the_parts_of_ids_in_one_request_are_bounded),
         TEST(http__a_plan_that_its_deadline_forbids_says_so_in_words_and_codes),
         TEST(http__a_plan_is_json_with_terms_in_dollars),
-        TEST(http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted),
+        TEST(http__a_plan_has_the_disruption_term_under_its_former_name_too),
+        TEST(http__a_bad_document_is_refused_with_its_place_and_not_submitted),
         TEST(http__every_result_of_the_engine_has_its_status),
-        TEST(http__a_full_engine_is_429_and_a_full_reader_too),
-        TEST(http__no_answer_in_time_is_504_and_the_late_one_is_let_go),
-        TEST(http__what_the_database_says_of_itself_is_not_told),
+        TEST(http__a_full_engine_or_reader_is_429),
+        TEST(http__a_missed_deadline_is_504_and_the_late_answer_is_dropped),
+        TEST(http__errors_of_the_database_are_not_shown_to_callers),
         TEST(http__a_list_passes_its_filters_on),
         TEST(http__a_whole_id_is_cancelled_without_asking_the_database),
         TEST(http__a_part_of_an_id_is_resolved_first),
-        TEST(http__cancelling_what_is_over_says_so),
-        TEST(http__an_edit_is_read_in_the_words_of_a_job_file),
-        TEST(http__an_edit_that_is_not_understood_reaches_nobody),
-        TEST(http__editing_what_is_over_or_placed_says_so),
+        TEST(http__cancelling_a_finished_job_answers_with_its_state),
+        TEST(http__an_edit_has_the_keys_and_values_of_a_job_file),
+        TEST(http__a_wrong_edit_does_not_reach_the_core),
+        TEST(http__editing_a_finished_or_placed_job_is_a_conflict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/*  docs/openapi.yaml and the handlers agree: which parameters there are, what bodies may hold and must, and what is answered.
- *  Engine and database are stand-ins here; test_openapi_reads.c has the answers that the database makes. */
+/*  test_openapi.c -- docs/openapi.yaml and the handlers agree: on parameters, on optional and required members of
+ *  bodies, and on responses. Engine and database are stand-ins here; test_openapi_reads.c has the responses that the
+ *  database builds. */
 #include "tests/unit/broker/http/server_testing.h"
 
 #include <dirent.h>
@@ -60,7 +61,7 @@ static void openapi__names_the_parameters_of_every_route(void **state)
 }
 
 /*  Who may call a route shows in its answers: 401 where a token is asked for, 403 where a role is. */
-static void openapi__says_who_is_refused(void **state)
+static void openapi__lists_the_callers_that_each_route_refuses(void **state)
 {
     (void)state;
     const helio_route_table_t *table = helio_routes();
@@ -130,7 +131,7 @@ static bool takes_body(const helio_route_t *route)
     return route->body == HELIO_BODY_JSON && json_object_get(operation_of(route), "requestBody");
 }
 
-static void openapi__bodies_hold_what_is_described_in_the_types_described(void **state)
+static void openapi__bodies_have_the_described_members_in_the_described_types(void **state)
 {
     (void)state;
     const helio_route_table_t *table = helio_routes();
@@ -146,7 +147,7 @@ static void openapi__bodies_hold_what_is_described_in_the_types_described(void *
             json_t *body = least_body(schema, NULL);
             assert_int_equal(json_object_set_new(body, key, openapi_sample(description, member)), 0);
             ask_with(route, body);
-            if (r.status == 400 && !strstr(r.body, "nothing to set")) /* alone it may say of what, and not what */
+            if (r.status == 400 && !strstr(r.body, "\"NothingToSet\"")) /* alone it may say of what, and not what */
                 fail_msg("%s %s does not take '%s': %s", route->method, route->pattern, key, r.body);
             body = least_body(schema, NULL);
             assert_int_equal(json_object_set_new(body, key, json_object()), 0);
@@ -199,7 +200,7 @@ static json_t *names_in_handlers(void)
     return names;
 }
 
-static void openapi__bodies_hold_nothing_that_is_not_described(void **state)
+static void openapi__bodies_have_no_undescribed_member(void **state)
 {
     (void)state;
     json_t *names = names_in_handlers(), *value;
@@ -322,10 +323,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(openapi__names_the_parameters_of_every_route),
-        cmocka_unit_test(openapi__says_who_is_refused),
-        TEST(openapi__bodies_hold_what_is_described_in_the_types_described),
+        cmocka_unit_test(openapi__lists_the_callers_that_each_route_refuses),
+        TEST(openapi__bodies_have_the_described_members_in_the_described_types),
         TEST(openapi__bodies_lack_nothing_that_is_required),
-        TEST(openapi__bodies_hold_nothing_that_is_not_described),
+        TEST(openapi__bodies_have_no_undescribed_member),
         cmocka_unit_test(openapi__every_explanation_in_the_goldens_is_as_described),
         TEST(openapi__commands_are_answered_as_described),
         TEST(openapi__submissions_plans_and_tokens_are_answered_as_described),

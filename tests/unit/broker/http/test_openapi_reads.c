@@ -1,5 +1,5 @@
-/*  What the database answers is as docs/openapi.yaml says: the real queries over rows that the real core wrote, through the real
- *  server. Lists hold at least one row, or say here why not. */
+/*  test_openapi_reads.c -- responses of the database are as docs/openapi.yaml describes them: the real queries over
+ *  rows of the real core, through the real server. Lists have at least one row, or a reason here. */
 #include "tests/unit/broker/http/federation_testing.h"
 #include "tests/unit/broker/http/openapi_testing.h"
 
@@ -25,6 +25,9 @@ static helio_job_key_t arrange(const char *conninfo)
                                .user = HELIO_TEXT("ada"),
                                .role = HELIO_TEXT("user"),
                                .created_ms = 1};
+    helio_row_site_key_t key_of_north = {.public_key = HELIO_TEXT("rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"),
+                                         .site = HELIO_TEXT("north"),
+                                         .created_ms = 1};
     double hours[30];
     for (int i = 0; i < 30; i++)
         hours[i] = 300 + i;
@@ -40,6 +43,7 @@ static helio_job_key_t arrange(const char *conninfo)
     helio_job_key_t key = job_of("acme", &spec);
     commit(conninfo);
     assert_int_equal(helio_store_put_token(conninfo, &token, &err), HELIO_OK);
+    assert_int_equal(helio_store_put_site_key(conninfo, &key_of_north, &err), HELIO_OK);
     return key;
 }
 
@@ -58,6 +62,7 @@ static void openapi__the_database_answers_as_described(void **state)
         {"/v1/jobs", "/v1/jobs?limit=2", false},
         {"/v1/jobs/{id}", job, false},
         {"/v1/jobs/{id}/explain", explain, false},
+        {"/v1/broker", "/v1/broker", false},
         {"/v1/sites", "/v1/sites", false},
         {"/v1/sites/{site}/forecast", "/v1/sites/north/forecast", false},
         {"/v1/gpus", "/v1/gpus", false},
@@ -68,8 +73,9 @@ static void openapi__the_database_answers_as_described(void **state)
         {"/v1/data", "/v1/data", false},
         {"/v1/links", "/v1/links", false},
         {"/v1/report", "/v1/report", false},
-        {"/v1/balance", "/v1/balance", true}, /* needs a site that told of its meter */
+        {"/v1/balance", "/v1/balance", true}, /* needs a site with a meter */
         {"/v1/tokens", "/v1/tokens", false},
+        {"/v1/keys", "/v1/keys", false},
         {"/v1/principals", "/v1/principals", false},
         {"/v1/audit", "/v1/audit", false},
         {"/v1/audit/verify", "/v1/audit/verify", false},

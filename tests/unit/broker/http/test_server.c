@@ -1,4 +1,4 @@
-/*  test_server.c -- who may ask what, and what operators and scrapers ask. */
+/*  test_server.c -- access, and the routes of operators and monitoring. */
 #include "tests/unit/broker/http/server_testing.h"
 
 /* ---- who and what -------------------------------------------------------------------------------------------- */
@@ -13,7 +13,7 @@ static void http__health_needs_no_token(void **state)
     assert_string_equal(reply_header(&r, "X-Content-Type-Options"), "nosniff");
 }
 
-static void http__ready_says_what_the_engine_says(void **state)
+static void http__ready_reports_the_readiness_of_the_engine(void **state)
 {
     (void)state;
     ask(w, &r, "GET", "/readyz", "", "", NULL);
@@ -34,7 +34,7 @@ static void http__an_unknown_path_is_a_problem_document(void **state)
     assert_contains(r.body, "\"status\":404");
 }
 
-static void http__a_wrong_method_names_the_right_ones(void **state)
+static void http__a_wrong_method_is_answered_with_the_allowed_ones(void **state)
 {
     (void)state;
     ask(w, &r, "PUT", "/v1/jobs", w->user.text, "", NULL);
@@ -42,7 +42,7 @@ static void http__a_wrong_method_names_the_right_ones(void **state)
     assert_string_equal(reply_header(&r, "Allow"), "POST, GET, HEAD");
 }
 
-static void http__every_v1_path_refuses_who_has_no_valid_token(void **state)
+static void http__every_v1_path_refuses_callers_without_a_valid_token(void **state)
 {
     (void)state;
     helio_token_fresh_t expired = {0}, revoked = {0};
@@ -52,8 +52,7 @@ static void http__every_v1_path_refuses_who_has_no_valid_token(void **state)
     char wrong[sizeof w->user.text];
     memcpy(wrong, w->user.text, sizeof wrong);
     wrong[sizeof wrong - 2] ^= 1;
-    const char *tokens[] = {"",    "x",          "hel_",      "hel__x", "hel_abc", "hel_abc_def",
-                            wrong, expired.text, revoked.text};
+    const char *tokens[] = {"", "x", "hel_", "hel__x", "hel_abc", "hel_abc_def", wrong, expired.text, revoked.text};
     for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
         ask(w, &r, "GET", "/v1/whoami", tokens[i], "", NULL);
         assert_int_equal(r.status, 401);
@@ -61,10 +60,11 @@ static void http__every_v1_path_refuses_who_has_no_valid_token(void **state)
     }
     ask(w, &r, "GET", "/v1/whoami", "", "Authorization: Basic aGVsOmhlbA==\r\n", NULL);
     assert_int_equal(r.status, 401);
-    assert_int_equal(w->events + w->read_calls, 0);
+    assert_int_equal(w->events, 0);
+    assert_int_equal(w->read_calls, 1); /* for the only one that is whole and not known */
 }
 
-static void http__before_it_leads_a_broker_calls_no_token_wrong(void **state)
+static void http__before_it_leads_a_broker_answers_503_to_unknown_tokens(void **state)
 {
     (void)state;
     ask(w, &r, "GET", "/v1/whoami", "hel_abc_def", "", NULL);
@@ -91,7 +91,7 @@ static void http__a_revoked_token_is_refused_at_once_on_a_live_connection(void *
     client_down(c);
 }
 
-static void http__roles_open_what_they_open_and_nothing_more(void **state)
+static void http__a_role_opens_its_routes_and_no_others(void **state)
 {
     (void)state;
     static const struct {
@@ -102,6 +102,8 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"POST", "/v1/sites/lulea/drain", 403, 200, 200},
         {"POST", "/v1/sites/lulea/undrain", 403, 200, 200},
         {"POST", "/v1/sites", 403, 403, 400},
+        {"GET", "/v1/keys", 403, 403, 200},
+        {"DELETE", "/v1/sites/lulea/keys", 403, 403, 400},
         {"GET", "/v1/tokens", 403, 403, 200},
         {"POST", "/v1/tokens", 403, 403, 400},
         {"DELETE", "/v1/tokens/none", 403, 403, 404},
@@ -127,6 +129,7 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"DELETE", "/v1/links", 403, 400, 400},
     };
     script_read(w, "read_tokens", HELIO_OK, "[]");
+    script_read(w, "read_site_keys", HELIO_OK, "[]");
     script_read(w, "read_principals", HELIO_OK, "[]");
     script_read(w, "read_audit", HELIO_OK, "{}");
     script_read(w, "read_queues", HELIO_OK, "[]");
@@ -145,7 +148,7 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
     }
 }
 
-static void http__what_a_user_reads_is_bound_to_its_tenant(void **state)
+static void http__a_user_reads_only_rows_of_its_tenant(void **state)
 {
     (void)state;
     script_read(w, "read_job", HELIO_NOT_FOUND, NULL);
@@ -165,33 +168,53 @@ static void http__headers_that_cannot_be_met_are_refused(void **state)
     static const struct {
         const char *method, *target, *headers, *body;
         int status;
+        const char *code;
     } cells[] = {
-        {"GET", "/v1/whoami", "Accept: text/html\r\n", NULL, 406},
-        {"GET", "/v1/whoami", "Accept: text/html, application/*;q=0.5\r\n", NULL, 200},
-        {"GET", "/v1/whoami", "Accept: application/json;q=0\r\n", NULL, 406},
-        {"POST", "/v1/jobs", "", NULL, 411},
-        {"POST", "/v1/jobs", "Content-Type: application/x-www-form-urlencoded\r\n", "a=b", 415},
-        {"POST", "/v1/tokens", "Content-Type: text/xml\r\n", "<a/>", 415},
-        {"POST", "/v1/jobs", YAML "Idempotency-Key: two words\r\n", "run: a", 400},
-        {"GET", "/v1/jobs?stat=queued", "", NULL, 400},
-        {"GET", "/v1/jobs?limit=x", "", NULL, 400},
-        {"GET", "/v1/jobs?limit=1001", "", NULL, 400},
-        {"GET", "/v1/jobs?state=sleeping", "", NULL, 400},
-        {"GET", "/v1/jobs?cursor=%27;drop", "", NULL, 400},
-        {"GET", "/v1/jobs/..%2f..", "", NULL, 400},
-        {"GET", "/v1/jobs/%00", "", NULL, 400},
-        {"GET", "/v1/jobs/abc", "", NULL, 404},
-        {"GET", "/v1/jobs/abcdef.x", "", NULL, 404},
+        {"GET", "/v1/whoami", "Accept: text/html\r\n", NULL, 406, "NotAcceptable"},
+        {"GET", "/v1/whoami", "Accept: text/html, application/*;q=0.5\r\n", NULL, 200, ""},
+        {"GET", "/v1/whoami", "Accept: application/json;q=0\r\n", NULL, 406, "NotAcceptable"},
+        {"POST", "/v1/jobs", "", NULL, 411, "BodyLength"},
+        {"POST", "/v1/jobs", "Content-Type: application/x-www-form-urlencoded\r\n", "a=b", 415, "BodyType"},
+        {"POST", "/v1/tokens", "Content-Type: text/xml\r\n", "<a/>", 415, "BodyType"},
+        {"POST", "/v1/jobs", YAML "Idempotency-Key: two words\r\n", "run: a", 400, "KeyInvalid"},
+        {"GET", "/v1/jobs?stat=queued", "", NULL, 400, "QueryUnknown"},
+        {"GET", "/v1/jobs?limit=x", "", NULL, 400, "QueryNumber"},
+        {"GET", "/v1/jobs?limit=1001", "", NULL, 400, "QueryNumber"},
+        {"GET", "/v1/jobs?state=sleeping", "", NULL, 400, "MemberWord"},
+        {"GET", "/v1/jobs?cursor=%27;drop", "", NULL, 400, "CursorInvalid"},
+        {"GET", "/v1/jobs/..%2f..", "", NULL, 400, "InputInvalid"},
+        {"GET", "/v1/jobs/%00", "", NULL, 400, "InputInvalid"},
+        {"GET", "/v1/jobs/abc", "", NULL, 404, "NoSuchJobId"},
+        {"GET", "/v1/jobs/abcdef.x", "", NULL, 404, "NoSuchJobId"},
+        {"GET", "/v1/jobs/zzzz/logs", "", NULL, 404, "NoSuchJobId"},
+        {"GET", "/v1/jobs/0123456789012345678901234567890123456/logs", "", NULL, 404, "NoSuchJobId"},
     };
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         ask(w, &r, cells[i].method, cells[i].target, w->admin.text, cells[i].headers, cells[i].body);
         if (r.status != cells[i].status)
-            fail_msg("%s %s: %d instead of %d: %s", cells[i].method, cells[i].target, r.status,
-                     cells[i].status, r.body);
+            fail_msg("%s %s: %d instead of %d: %s", cells[i].method, cells[i].target, r.status, cells[i].status,
+                     r.body);
+        char code[64];
+        (void)snprintf(code, sizeof code, "\"details\":[{\"code\":\"%s\",", cells[i].code);
+        if (cells[i].code[0])
+            assert_contains(r.body, code);
     }
     ask(w, &r, "GET", "/v1/jobs?state=sleeping", w->admin.text, "", NULL);
-    assert_contains(r.body, "there is no state 'sleeping'; there are: queued, offered, ");
-    assert_contains(r.body, ", lost, held");
+    assert_contains(
+        r.body, "{\"code\":\"MemberWord\",\"params\":{\"key\":\"state\",\"word\":\"sleeping\",\"words\":[\"queued\",");
+    static const char *const words[][2] = {{"qeued", "queued"}, {"running,sucede", "succeeded"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        char target[64], suggested[64];
+        (void)snprintf(target, sizeof target, "/v1/jobs?state=%s", words[i][0]);
+        (void)snprintf(suggested, sizeof suggested, "\"suggestion\":\"%s\"", words[i][1]);
+        ask(w, &r, "GET", target, w->admin.text, "", NULL);
+        assert_contains(r.body, suggested);
+    }
+    ask(w, &r, "PUT", "/v1/queues/batch", w->admin.text, JSON, "{\"tier\": \"standrd\"}");
+    assert_contains(r.body, "\"suggestion\":\"standard\"");
+    ask(w, &r, "POST", "/v1/tokens", w->admin.text, JSON,
+        "{\"tenant\": \"acme\", \"user\": \"ada\", \"role\": \"oprator\"}");
+    assert_contains(r.body, "\"suggestion\":\"operator\"");
     assert_int_equal(w->read_calls + w->events, 0);
 }
 
@@ -216,14 +239,13 @@ static void http__site_commands_carry_their_reason(void **state)
     assert_int_equal(r.status, 400);
     assert_contains(r.body, "reason");
     assert_int_equal(w->events, 1);
-    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON,
-        "{\"dead\": true, \"reason\": \"no power\"}");
+    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON, "{\"dead\": true, \"reason\": \"no power\"}");
     assert_int_equal(r.status, 200);
     assert_int_equal(w->event, HELIO_BROKER_EV_ATTEST);
     assert_string_equal(w->reason, "no power");
 }
 
-static void http__a_tenant_reaches_the_core_as_it_was_said(void **state)
+static void http__a_tenant_reaches_the_core_unchanged(void **state)
 {
     (void)state;
     static const struct {
@@ -246,7 +268,7 @@ static void http__a_tenant_reaches_the_core_as_it_was_said(void **state)
     } bad[] = {
         {"{\"home\": \"lulea\"}", "'tenant' is missing"},
         {"{\"tenant\": \"-a\"}", "letters, digits"},
-        {"{\"tenant\": \"a\", \"home\": \"../x\"}", "no name of a site"},
+        {"{\"tenant\": \"a\", \"home\": \"../x\"}", "\"NameInvalid\",\"params\":{\"key\":\"home\""},
         {"{\"tenant\": \"a\", \"home\": 3}", "or null for none"},
         {"{\"tenant\": \"a\", \"hoem\": \"b\"}", "did you mean 'home'?"},
         {"{\"tenant\": \"a\", \"weight\": -1}", "a number, not negative"},
@@ -260,7 +282,7 @@ static void http__a_tenant_reaches_the_core_as_it_was_said(void **state)
     assert_int_equal(w->events, events);
 }
 
-static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
+static void http__data_and_links_reach_the_core_unchanged(void **state)
 {
     (void)state;
     ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON,
@@ -303,7 +325,7 @@ static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
     assert_int_equal(w->events, events);
 }
 
-static void http__budgets_reach_the_core_as_they_were_said(void **state)
+static void http__budgets_reach_the_core_unchanged(void **state)
 {
     (void)state;
     ask(w, &r, "PUT", "/v1/quotas/acme", w->operator_.text, JSON,
@@ -312,10 +334,9 @@ static void http__budgets_reach_the_core_as_they_were_said(void **state)
     assert_int_equal(w->event, HELIO_BROKER_EV_QUOTA);
     assert_string_equal(w->budgets, "acme/batch 0 5000 gpu-h/month;none USD;");
     uint32_t events = w->events;
-    static const char *const bad[] = {
-        "{\"budgets\": []}", "{\"budgets\": \"5 USD/day\"}", "{\"budgets\": [5]}",
-        "{\"budgets\": [\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\"]}",
-        "{\"budgets\": [\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}"};
+    static const char *const bad[] = {"{\"budgets\": []}", "{\"budgets\": \"5 USD/day\"}", "{\"budgets\": [5]}",
+                                      "{\"budgets\": [\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\"]}",
+                                      "{\"budgets\": [\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         ask(w, &r, "PUT", "/v1/quotas/acme", w->operator_.text, JSON, bad[i]);
         assert_int_equal(r.status, 400);
@@ -342,9 +363,10 @@ static void http__commands_are_read_strictly(void **state)
     assert_int_equal(w->events, 0);
 }
 
-static void http__a_key_is_enrolled_when_it_is_one(void **state)
+static void http__only_a_well_formed_site_key_is_enrolled(void **state)
 {
     (void)state;
+    script_read(w, "read_key", HELIO_NOT_FOUND, NULL);
     ask(w, &r, "POST", "/v1/sites", w->admin.text, JSON,
         "{\"site\": \"lulea\", \"public_key\": \"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\"}");
     assert_int_equal(r.status, 201);
@@ -358,7 +380,71 @@ static void http__a_key_is_enrolled_when_it_is_one(void **state)
     assert_int_equal(w->events, 1);
 }
 
-static void http__an_issued_token_opens_once_it_is_in_force_until_revoked(void **state)
+/*  What is stored of the key, what is asked, and what follows. */
+static const struct {
+    const char *stored, *more;
+    int status;
+    const char *says;
+} enrolments[] = {
+    {"{\"site\": \"lulea\", \"revoked_ms\": 0}", "", 201, "enrolled"},
+    {"{\"site\": \"virginia\", \"revoked_ms\": 0}", "", 409, "in force for site virginia"},
+    {"{\"site\": \"virginia\", \"revoked_ms\": 0}", ", \"again\": true", 409, "in force for site virginia"},
+    {"{\"site\": \"lulea\", \"revoked_ms\": 1772373600000}", "", 409, "revoked at 2026-03-01T14:00:00Z"},
+    {"{\"site\": \"lulea\", \"revoked_ms\": 1772373600000}", ", \"again\": false", 409, "--again"},
+    {"{\"site\": \"lulea\", \"revoked_ms\": 1772373600000}", ", \"again\": true", 201, "enrolled"},
+    {"{\"site\": \"virginia\", \"revoked_ms\": 7}", "", 409, "revoked at"},
+    {"{\"site\": \"virginia\", \"revoked_ms\": 7}", ", \"again\": true", 201, "enrolled"},
+    {"{\"site\": 5}", "", 500, ""},
+};
+
+static void http__a_key_of_another_site_and_a_revoked_one_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof enrolments / sizeof enrolments[0]; i++) {
+        char body[200];
+        uint32_t before = w->events;
+        (void)snprintf(body, sizeof body,
+                       "{\"site\": \"lulea\", \"public_key\": \"rq:rM>}U?@Lns47E1%%kR.o@n%%FcmmsL/@{H8]yf7\"%s}",
+                       enrolments[i].more);
+        w->read_count = 0;
+        script_read(w, "read_key", HELIO_OK, enrolments[i].stored);
+        ask(w, &r, "POST", "/v1/sites", w->admin.text, JSON, body);
+        if (r.status != enrolments[i].status || !strstr(r.body, enrolments[i].says) ||
+            w->events != before + (enrolments[i].status == 201))
+            fail_msg("case %zu: %d %s", i, r.status, r.body);
+    }
+}
+
+static void http__only_a_key_of_the_site_is_revoked_and_only_once(void **state)
+{
+    (void)state;
+    static const char target[] =
+        "/v1/sites/lulea/keys?public_key=rq%3ArM%3E%7DU%3F%40Lns47E1%25kR.o%40n%25FcmmsL%2F%40%7BH8%5Dyf7";
+    script_read(w, "read_site_key", HELIO_NOT_FOUND, NULL);
+    ask(w, &r, "DELETE", target, w->admin.text, "", NULL);
+    assert_int_equal(r.status, 404);
+    ask(w, &r, "DELETE", "/v1/sites/lulea/keys?public_key=short", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 400);
+    ask(w, &r, "DELETE", "/v1/sites/lulea/keys", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 400);
+    w->read_count = 0;
+    script_read(w, "read_site_key", HELIO_OK,
+                "{\"public_key\": \"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\", \"created_ms\": 5, \"revoked_ms\": 7}");
+    ask(w, &r, "DELETE", target, w->admin.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->events, 0); /* it was revoked before, and keeps its time */
+    w->read_count = 0;
+    script_read(w, "read_site_key", HELIO_OK,
+                "{\"public_key\": \"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\", \"created_ms\": 5, \"revoked_ms\": 0}");
+    ask(w, &r, "DELETE", target, w->admin.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->events, 1);
+    assert_string_equal(w->site, "lulea");
+    assert_string_equal(w->public_key, "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7");
+    assert_true(w->key_revoked_ms > 0);
+}
+
+static void http__an_issued_token_is_accepted_from_its_commit_until_revoked(void **state)
 {
     (void)state;
     w->listener.on_leading(w->listener.arg);
@@ -393,7 +479,7 @@ static void http__an_issued_token_opens_once_it_is_in_force_until_revoked(void *
     assert_memory_equal(w->token_hash, row.hash.data, 32);
 }
 
-static void http__a_user_is_disabled_with_every_token_on_live_connections(void **state)
+static void http__disabling_a_user_stops_its_tokens_on_live_connections(void **state)
 {
     (void)state;
     w->listener.on_leading(w->listener.arg);
@@ -430,7 +516,7 @@ static void http__a_user_is_disabled_with_every_token_on_live_connections(void *
     client_down(c);
 }
 
-static void http__a_user_is_not_disabled_by_a_slip_nor_by_itself(void **state)
+static void http__an_unknown_user_or_the_caller_itself_is_not_disabled(void **state)
 {
     (void)state;
     w->listener.on_leading(w->listener.arg);
@@ -446,7 +532,7 @@ static void http__a_user_is_not_disabled_by_a_slip_nor_by_itself(void **state)
     assert_int_equal(w->events, events);
 }
 
-static void http__metrics_tell_of_engine_sites_and_requests(void **state)
+static void http__metrics_show_engine_sites_and_requests(void **state)
 {
     (void)state;
     w->figures.leader = true;
@@ -461,8 +547,8 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     helio_histogram_add(&w->figures.core.wait_ms[HELIO_TIER_STANDARD], &helio_broker_wait_bounds, 61000);
     helio_histogram_add(&w->figures.tally.placing_us, &helio_tally_placing_bounds, 3000000);
     w->figures.tally.rejected[HELIO_REJECTION_NO_CAPACITY] = 7;
-    w->figures.tally.energy_j = 7200000;
-    w->figures.tally.carbon_mg = 1500;
+    w->figures.tally.energy_j.total = 7200000;
+    w->figures.tally.carbon_mg.total = 1500;
     w->figures.tally.home.carbon_mg_saved = -250;
     w->figures.frames_bad_total[0].why = "malformed";
     w->figures.frames_bad_total[1].why = "version";
@@ -470,7 +556,7 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     world_transition(w, 1, HELIO_JOB_RUNNING);
     ask(w, &r, "GET", "/v1/whoami", w->user.text, "", NULL);
     do /* a request is counted when its answer has left, which is after it arrived */
-        ask(w, &r, "GET", "/metrics", "", "", NULL);
+        ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
     while (!strstr(r.body, "{route=\"GET /v1/whoami\",code=\"200\"} 1\n"));
     assert_int_equal(r.status, 200);
     assert_contains(r.body, "# TYPE helio_jobs gauge\n");
@@ -500,21 +586,19 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     assert_contains(r.body, "helio_emissions_grams_total 1.5\n");
     assert_contains(r.body, "helio_emissions_avoided_grams{baseline=\"home\"} -0.25\n");
     assert_contains(r.body, "helio_http_requests_total{route=\"GET /v1/whoami\",code=\"200\"} 1\n");
-    assert_contains(r.body,
-                    "helio_http_request_duration_seconds_bucket{route=\"GET /v1/whoami\",le=\"+Inf\"} 1\n");
+    assert_contains(r.body, "helio_http_request_duration_seconds_bucket{route=\"GET /v1/whoami\",le=\"+Inf\"} 1\n");
     uint32_t reads = w->read_calls;
-    ask(w, &r, "GET", "/metrics", "", "", NULL);
+    ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
     assert_int_equal(w->read_calls, reads); /* a scrape is not a query each time */
 }
 
-static void http__a_bad_or_taken_address_is_told(void **state)
+static void http__a_bad_or_used_listen_address_is_an_error_with_a_remedy(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "",        "127.0.0.1", "127.0.0.1:", ":80", "localhost:80", "127.0.0.1:70000",
-        "[::1:80", "[]:80",     "::1:80"};
+    static const char *const bad[] = {"",        "127.0.0.1", "127.0.0.1:", ":80", "localhost:80", "127.0.0.1:70000",
+                                      "[::1:80", "[]:80",     "::1:80"};
     helio_error_t err;
-    helio_http_ports_t ports = {fake_post, fake_read, w, w};
+    helio_http_ports_t ports = {.post = fake_post, .read = fake_read, .engine = w, .reader = w};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         helio_http_t *http = helio_http_new(&(helio_http_options_t){.listen = bad[i]}, w->log);
         assert_int_equal(helio_http_start(http, ports, &err), HELIO_INVALID);
@@ -528,7 +612,7 @@ static void http__a_bad_or_taken_address_is_told(void **state)
     helio_http_destroy(&http);
 }
 
-static void http__stopping_answers_what_waits(void **state)
+static void http__stopping_answers_waiting_requests(void **state)
 {
     (void)state;
     world_t *own = world_up();
@@ -549,27 +633,29 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
     const struct CMUnitTest tests[] = {
         TEST(http__health_needs_no_token),
-        TEST(http__ready_says_what_the_engine_says),
+        TEST(http__ready_reports_the_readiness_of_the_engine),
         TEST(http__an_unknown_path_is_a_problem_document),
-        TEST(http__a_wrong_method_names_the_right_ones),
-        TEST(http__every_v1_path_refuses_who_has_no_valid_token),
-        TEST(http__before_it_leads_a_broker_calls_no_token_wrong),
+        TEST(http__a_wrong_method_is_answered_with_the_allowed_ones),
+        TEST(http__every_v1_path_refuses_callers_without_a_valid_token),
+        TEST(http__before_it_leads_a_broker_answers_503_to_unknown_tokens),
         TEST(http__a_revoked_token_is_refused_at_once_on_a_live_connection),
-        TEST(http__roles_open_what_they_open_and_nothing_more),
-        TEST(http__what_a_user_reads_is_bound_to_its_tenant),
+        TEST(http__a_role_opens_its_routes_and_no_others),
+        TEST(http__a_user_reads_only_rows_of_its_tenant),
         TEST(http__headers_that_cannot_be_met_are_refused),
         TEST(http__site_commands_carry_their_reason),
         TEST(http__commands_are_read_strictly),
-        TEST(http__a_key_is_enrolled_when_it_is_one),
-        TEST(http__an_issued_token_opens_once_it_is_in_force_until_revoked),
-        TEST(http__a_tenant_reaches_the_core_as_it_was_said),
-        TEST(http__data_and_links_reach_the_core_as_they_were_said),
-        TEST(http__budgets_reach_the_core_as_they_were_said),
-        TEST(http__a_user_is_disabled_with_every_token_on_live_connections),
-        TEST(http__a_user_is_not_disabled_by_a_slip_nor_by_itself),
-        TEST(http__metrics_tell_of_engine_sites_and_requests),
-        TEST(http__a_bad_or_taken_address_is_told),
-        TEST(http__stopping_answers_what_waits),
+        TEST(http__only_a_well_formed_site_key_is_enrolled),
+        TEST(http__a_key_of_another_site_and_a_revoked_one_are_refused),
+        TEST(http__only_a_key_of_the_site_is_revoked_and_only_once),
+        TEST(http__an_issued_token_is_accepted_from_its_commit_until_revoked),
+        TEST(http__a_tenant_reaches_the_core_unchanged),
+        TEST(http__data_and_links_reach_the_core_unchanged),
+        TEST(http__budgets_reach_the_core_unchanged),
+        TEST(http__disabling_a_user_stops_its_tokens_on_live_connections),
+        TEST(http__an_unknown_user_or_the_caller_itself_is_not_disabled),
+        TEST(http__metrics_show_engine_sites_and_requests),
+        TEST(http__a_bad_or_used_listen_address_is_an_error_with_a_remedy),
+        TEST(http__stopping_answers_waiting_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/*  test_streams.c -- event streams and logs. */
 #include "tests/unit/broker/http/server_testing.h"
 
 #define EVENT(seq) "{\"seq\":" #seq ",\"id\":\"01j9a0000000000000000000aa\",\"to\":\"running\"}"
@@ -16,13 +17,13 @@ static void await_streams(int count)
     char line[64];
     (void)snprintf(line, sizeof line, "\nhelio_http_streams %d\n", count);
     do
-        ask(w, &r, "GET", "/metrics", "", "", NULL);
+        ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
     while (!strstr(r.body, line));
 }
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-static void events__begin_now_and_carry_what_becomes_durable(void **state)
+static void events__begin_now_and_carry_durable_transitions(void **state)
 {
     (void)state;
     script_read(w, "read_last_event", HELIO_OK, "{\"seq\" : 41}");
@@ -42,6 +43,21 @@ static void events__begin_now_and_carry_what_becomes_durable(void **state)
     client_down(c);
 }
 
+/*  Its own engine commits nothing: what it sees of the leader's last transition wakes its streams. */
+static void events__of_a_follower_carry_what_the_leader_made_durable(void **state)
+{
+    (void)state;
+    world_follow(w, "http://10.0.0.7:7480", 41);
+    script_read(w, "read_last_event", HELIO_OK, "{\"seq\":41}");
+    script_read(w, "read_events", HELIO_OK, "[" EVENT(42) "]");
+    client_t *c = follow(w->user.text, "");
+    assert_true(client_until(c, ": after 41\n\n"));
+    world_follow(w, "http://10.0.0.7:7480", 42);
+    assert_true(client_until(c, "id: 42\n"));
+    assert_int_equal(w->forwarded.count, 0);
+    client_down(c);
+}
+
 static void events__a_reconnect_gets_what_it_missed(void **state)
 {
     (void)state;
@@ -55,7 +71,7 @@ static void events__a_reconnect_gets_what_it_missed(void **state)
     client_down(c);
 }
 
-static void events__who_is_too_far_behind_is_told_to_look_itself(void **state)
+static void events__a_subscriber_that_is_too_far_behind_gets_resync(void **state)
 {
     (void)state;
     script_read(w, "read_last_event", HELIO_OK, "{\"seq\":500000}");
@@ -129,7 +145,7 @@ static void events__a_client_that_hangs_up_is_noticed(void **state)
     await_streams(0); /* nothing is ever sent to it: no failed write tells */
 }
 
-static void events__places_are_bounded(void **state)
+static void events__the_number_of_streams_is_bounded(void **state)
 {
     (void)state;
     world_t *own = w;
@@ -140,6 +156,39 @@ static void events__places_are_bounded(void **state)
     ask(w, &r, "GET", "/v1/events", w->user.text, "", NULL);
     assert_int_equal(r.status, 503);
     client_down(c);
+    world_down(w);
+    w = own;
+}
+
+static void events__one_user_or_tenant_does_not_take_every_place(void **state)
+{
+    (void)state;
+    world_t *own = w;
+    w = world_up_with((helio_http_options_t){.subscribers_max = 8});
+    helio_token_fresh_t another = {0};
+    world_put_user(w, &another, "acme", "bea");
+    script_read(w, "read_last_event", HELIO_OK, "{\"seq\":1}");
+    client_t *held[5];
+    held[0] = follow(w->user.text, "");
+    held[1] = follow(w->user.text, "");
+    ask(w, &r, "GET", "/v1/events", w->user.text, "", NULL);
+    assert_int_equal(r.status, 429);
+    assert_contains(r.body, "UserStreamsFull");
+    held[2] = follow(another.text, "");
+    held[3] = follow(another.text, "");
+    assert_int_equal(r.status, 200);
+    helio_token_fresh_t third = {0};
+    world_put_user(w, &third, "acme", "cleo");
+    ask(w, &r, "GET", "/v1/jobs/01j9a0000000000000000000aa/logs", third.text, "", NULL);
+    assert_int_equal(r.status, 429);
+    assert_contains(r.body, "TenantStreamsFull");
+    held[4] = follow(w->other.text, "");
+    assert_int_equal(r.status, 200);
+    assert_true(client_is_silent(held[0]) || client_until(held[0], ": after 1")); /* nobody's stream ended */
+    await_streams(5);
+    for (int i = 0; i < 5; i++)
+        client_down(held[i]);
+    await_streams(0);
     world_down(w);
     w = own;
 }
@@ -221,13 +270,21 @@ static void logs__of_a_job_that_never_ran_are_empty(void **state)
     assert_int_equal(r.body_size, 0);
 }
 
-static void logs__that_cannot_be_had_are_a_problem_not_an_empty_text(void **state)
+static void logs__that_cannot_be_read_are_a_problem_not_an_empty_text(void **state)
 {
     (void)state;
     script_read(w, "read_job_where", HELIO_OK, WHERE("\"lulea\"", 1, "succeeded"));
     w->log_rc = HELIO_UNAVAILABLE;
     ask(w, &r, "GET", LOGS, w->user.text, "", NULL);
     assert_int_equal(r.status, 503);
+    assert_contains(r.body, "\"code\":\"LogSiteAway\",\"params\":{\"site\":\"lulea\"}");
+    script_read(
+        w, "read_job_where", HELIO_OK,
+        "{\"id\":\"01j9a0000000000000000000aa\",\"site\":\"lulea\",\"epoch\":1,\"state\":\"running\",\"silent_s\":20}");
+    ask(w, &r, "GET", LOGS, w->user.text, "", NULL);
+    assert_int_equal(r.status, 503);
+    assert_contains(r.body, "the log is at lulea, which has been silent for 20s; try again");
+    script_read(w, "read_job_where", HELIO_OK, WHERE("\"lulea\"", 1, "succeeded"));
     w->log_rc = HELIO_NOT_FOUND;
     ask(w, &r, "GET", LOGS, w->user.text, "", NULL);
     assert_int_equal(r.status, 404);
@@ -247,7 +304,7 @@ static void logs__that_cannot_be_had_are_a_problem_not_an_empty_text(void **stat
     await_streams(0);
 }
 
-static void logs__followed_survive_a_silent_site(void **state)
+static void logs__that_are_followed_survive_a_silent_site(void **state)
 {
     (void)state;
     script_read(w, "read_attempt_where", HELIO_OK, WHERE("\"lulea\"", 1, "running"));
@@ -267,10 +324,9 @@ static void logs__followed_survive_a_silent_site(void **state)
 static void logs__of_a_past_attempt_come_from_its_own_site_and_end(void **state)
 {
     (void)state;
-    script_read(
-        w, "read_attempt_where", HELIO_OK,
-        "{\"id\":\"01j9a0000000000000000000aa\",\"array\":false,\"site\":\"lulea\",\"epoch\":2,\"newest\":3,"
-        "\"state\":\"running\"}");
+    script_read(w, "read_attempt_where", HELIO_OK,
+                "{\"id\":\"01j9a0000000000000000000aa\",\"array\":false,\"site\":\"lulea\",\"epoch\":2,\"newest\":3,"
+                "\"state\":\"running\"}");
     log_piece("old\n", false);
     log_piece("", false);
     ask(w, &r, "GET", LOGS "?follow=1&epoch=2", w->user.text, "", NULL);
@@ -284,21 +340,23 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
     const struct CMUnitTest tests[] = {
-        TEST(events__begin_now_and_carry_what_becomes_durable),
+        TEST(events__begin_now_and_carry_durable_transitions),
+        TEST(events__of_a_follower_carry_what_the_leader_made_durable),
         TEST(events__a_reconnect_gets_what_it_missed),
-        TEST(events__who_is_too_far_behind_is_told_to_look_itself),
+        TEST(events__a_subscriber_that_is_too_far_behind_gets_resync),
         TEST(events__a_read_that_fails_is_repeated),
         TEST(events__no_database_at_the_start_is_503),
         TEST(events__a_revoked_token_ends_its_streams),
         TEST(events__a_disabled_user_ends_its_streams),
         TEST(events__a_client_that_hangs_up_is_noticed),
-        TEST(events__places_are_bounded),
+        TEST(events__the_number_of_streams_is_bounded),
+        TEST(events__one_user_or_tenant_does_not_take_every_place),
         TEST(events__stopping_ends_streams),
         TEST(logs__come_from_the_site_that_has_them),
         TEST(logs__follow_a_job_to_its_next_attempt_and_its_end),
         TEST(logs__of_a_job_that_never_ran_are_empty),
-        TEST(logs__that_cannot_be_had_are_a_problem_not_an_empty_text),
-        TEST(logs__followed_survive_a_silent_site),
+        TEST(logs__that_cannot_be_read_are_a_problem_not_an_empty_text),
+        TEST(logs__that_are_followed_survive_a_silent_site),
         TEST(logs__of_a_past_attempt_come_from_its_own_site_and_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/*  commands_testing.h -- one command of helio-broker in the test's own process: its words, its settings file,
- * what it prints and its exit code. */
+/*  commands_testing.h -- one command of helio-broker in the test's own process: its arguments, its settings file, its
+ *  output and its exit code. */
 #ifndef HELIO_TESTS_BROKER_PROGRAM_COMMANDS_TESTING_H
 #define HELIO_TESTS_BROKER_PROGRAM_COMMANDS_TESTING_H
 
@@ -63,7 +63,7 @@ static inline desk_t *desk_new(const char *database)
     return self;
 }
 
-/*  A fresh database, and one that nobody serves: port 1 is closed. */
+/*  A fresh database, and one without a server: port 1 is closed. */
 static inline int desk_with_database(void **state)
 {
     *state = desk_new(helio_pg_database(pg));

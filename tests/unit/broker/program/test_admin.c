@@ -1,7 +1,9 @@
-/*  test_admin.c -- the commands that go straight to the database: what they refuse before they touch it, and
- * what they leave in it. */
+/*  test_admin.c -- the commands that work on the database: what they refuse before they connect, and what they
+ *  store. */
 #include "tests/unit/broker/program/commands_testing.h"
 
+#include "broker/core/broker_core.h"
+#include "broker/engine/recorder.h"
 #include "broker/http/request/token.h"
 #include "broker/store/store.h"
 #include "federation/base/clock.h"
@@ -71,13 +73,12 @@ static const struct {
     {helio_command_prune, FAILED, {"prune", "--older-than", "long"}},
 };
 
-static void commands__refuse_what_is_wrong_before_they_look_for_the_database(void **state)
+static void commands__refuse_wrong_arguments_before_they_connect(void **state)
 {
     desk_t *self = *state;
-    (void)unlink(self->config); /* whoever read the settings would fail by that: 1, with the file's name */
+    (void)unlink(self->config); /* a command that reads the settings would fail: 1, with the file's name */
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        bool prunes =
-            refused[i].command == helio_command_prune; /* its least is known only with the settings */
+        bool prunes = refused[i].command == helio_command_prune; /* its least is known only with the settings */
         if (prunes || refused[i].command == helio_command_reader)
             configure(self, "host=127.0.0.1 port=1 connect_timeout=5", "");
         int code = run_words(self, refused[i].command, refused[i].words);
@@ -103,14 +104,42 @@ static const struct {
     {helio_command_prune, {"prune", "--dry-run"}},
 };
 
-static void commands__fail_and_promise_nothing_without_a_database(void **state)
+static void commands__without_a_database_fail_and_print_no_result(void **state)
 {
     desk_t *self = *state;
     for (size_t i = 0; i < sizeof sound / sizeof sound[0]; i++) {
         int code = run_words(self, sound[i].command, sound[i].words);
-        if (code != FAILED || self->out[0] || !self->err[0])
+        if (code != FAILED || self->out[0] || !strstr(self->err, "\nhelp: let `database` in the settings"))
             fail_msg("case %zu: exit code %d, '%s', '%s'", i, code, self->out, self->err);
     }
+}
+
+/*  The server answers, and refuses the login. */
+static void commands__of_a_login_without_rights_say_which_one_is_needed(void **state)
+{
+    desk_t *self = *state;
+    char conninfo[600];
+    assert_int_equal(RUN(self, helio_command_migrate, "migrate"), 0);
+    helio_pg_exec(self->database, "create role stranger_here login");
+    (void)snprintf(conninfo, sizeof conninfo, "%s user=stranger_here", self->database);
+    char *quoted = NULL;
+    assert_true(asprintf(&quoted, "\"%s\"", conninfo) > 0);
+    configure(self, quoted, "");
+    free(quoted);
+    static const struct {
+        helio_command_fn *command;
+        const char *words[10];
+    } commands[] = {{helio_command_tenant, {"tenant", "add", "acme"}}, {helio_command_restored, {"restored"}}};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        assert_int_equal(run_words(self, commands[i].command, commands[i].words), FAILED);
+        if (!strstr(self->err, "(42501)\nhelp: this login lacks a privilege"))
+            fail_msg("case %zu: %s", i, self->err);
+    }
+    assert_int_equal(RUN(self, helio_command_check, "check"), 1);
+    assert_non_null(strstr(self->out, "✔ database: reached\n"));
+    assert_non_null(strstr(self->out, "(42501); this login lacks a privilege"));
+    assert_null(strstr(self->out, "schema: database:"));
+    helio_pg_exec(self->database, "drop role stranger_here");
 }
 
 static void commands__fail_without_their_settings(void **state)
@@ -127,7 +156,7 @@ static void commands__fail_without_their_settings(void **state)
 /* ---- files
  * --------------------------------------------------------------------------------------------------- */
 
-static void keygen__makes_a_key_for_its_owner_alone_and_never_over_another(void **state)
+static void keygen__creates_a_private_file_and_overwrites_none(void **state)
 {
     desk_t *self = *state;
     char path[64], missing[80];
@@ -149,7 +178,7 @@ static void keygen__makes_a_key_for_its_owner_alone_and_never_over_another(void 
     assert_int_equal(RUN(self, helio_command_keygen, "keygen", missing), FAILED);
 }
 
-static void replay__fails_on_what_is_no_recording(void **state)
+static void replay__fails_on_a_file_that_is_no_recording(void **state)
 {
     desk_t *self = *state;
     char path[64];
@@ -157,6 +186,45 @@ static void replay__fails_on_what_is_no_recording(void **state)
     assert_int_equal(RUN(self, helio_command_replay, "replay", path), FAILED);
     assert_int_equal(RUN(self, helio_command_replay, "replay", self->config), FAILED);
     assert_string_equal(self->out, "");
+}
+
+/*  Two lives, each of a core that hears of its federation and that all is loaded; the second one was killed. */
+static void replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itself(void **state)
+{
+    desk_t *self = *state;
+    char path[64];
+    helio_broker_options_t options = helio_broker_options_default();
+    (void)snprintf(path, sizeof path, "%s/events.rec", self->folder);
+    for (int life = 0; life < 2; life++) {
+        helio_recorder_t *recorder = NULL;
+        helio_row_federation_t federation = {.incarnation = 1, .broker_epoch = 1, .seed = 7};
+        helio_ev_nothing_t nothing = {0};
+        const helio_event_t events[] = {{HELIO_BROKER_EV_LOAD_FEDERATION, 1000, 1790000001000, &federation},
+                                        {HELIO_BROKER_EV_LOADED, 1000, 1790000001000, &nothing}};
+        assert_int_equal(helio_recorder_open(path, &options, &recorder, NULL), HELIO_OK);
+        helio_broker_core_t *core = helio_broker_core_new(options);
+        helio_effects_t *effects = helio_effects_new();
+        for (int i = 0; i < 2; i++) {
+            helio_effects_reset(effects);
+            assert_int_equal(helio_recorder_event(recorder, &events[i], NULL), HELIO_OK);
+            helio_broker_core_step(core, &events[i], effects);
+            assert_int_equal(helio_recorder_effects(recorder, effects, NULL), HELIO_OK);
+        }
+        helio_recorder_close(&recorder);
+        helio_effects_destroy(&effects);
+        helio_broker_core_destroy(&core);
+    }
+    assert_int_equal(RUN(self, helio_command_replay, "replay", path), 0);
+    assert_non_null(strstr(self->out, "lives=2 events=4 "));
+    assert_non_null(strstr(self->out, "checks=2 "));
+    assert_non_null(strstr(self->out, " unfinished=no\n"));
+    assert_non_null(strstr(self->out, "sites=0 placements=0"));
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(truncate(path, info.st_size - 1), 0);
+    assert_int_equal(RUN(self, helio_command_replay, "replay", path), 0);
+    assert_non_null(strstr(self->out, " unfinished=yes\n"));
+    assert_string_equal(self->err, "");
 }
 
 /* ---- with a database
@@ -175,7 +243,7 @@ static void migrate__brings_an_empty_database_to_this_version_once(void **state)
     assert_in_database(self, "select count(*) from helio.tenants", "1");
 }
 
-static void tenant__is_added_once_and_its_home_moves(void **state)
+static void tenant__is_added_once_and_its_home_can_change(void **state)
 {
     desk_t *self = *state;
     assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme"), 0);
@@ -189,12 +257,12 @@ static void tenant__is_added_once_and_its_home_moves(void **state)
                        "2"); /* again is no event */
 }
 
-static void token__opens_the_door_for_the_one_it_names_until_it_expires(void **state)
+static void token__is_accepted_for_its_user_until_it_expires(void **state)
 {
     desk_t *self = *state;
     int64_t before_ms = helio_clock_wall_ms();
-    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada",
-                         "--role", "operator", "--ttl", "2d"),
+    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role",
+                         "operator", "--ttl", "2d"),
                      0);
     int64_t after_ms = helio_clock_wall_ms();
     char text[sizeof self->out];
@@ -232,17 +300,16 @@ static void token__opens_the_door_for_the_one_it_names_until_it_expires(void **s
     free(hex);
 }
 
-static void token__lasts_ninety_days_unless_told_and_ten_years_at_most(void **state)
+static void token__lasts_ninety_days_by_default_and_ten_years_at_most(void **state)
 {
     desk_t *self = *state;
     assert_int_equal(
-        RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"),
-        0);
-    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "bob",
-                         "--role", "admin", "--ttl", "3660d"),
+        RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"), 0);
+    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "bob", "--role",
+                         "admin", "--ttl", "3660d"),
                      0);
-    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "eve",
-                         "--role", "admin", "--ttl", "1s"),
+    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "eve", "--role",
+                         "admin", "--ttl", "1s"),
                      0);
     assert_in_database(self,
                        "select string_agg (extract (epoch from expires_at - created_at)::bigint::text, ' ' "
@@ -254,20 +321,17 @@ static void token__lasts_ninety_days_unless_told_and_ten_years_at_most(void **st
 static void token__is_refused_to_a_disabled_user(void **state)
 {
     desk_t *self = *state;
-    helio_pg_exec(
-        self->database,
-        "insert into helio.principals values ('user:acme/ada', 'user', 'acme', 'ada', now(), now())");
+    helio_pg_exec(self->database,
+                  "insert into helio.principals values ('user:acme/ada', 'user', 'acme', 'ada', now(), now())");
     assert_int_equal(
-        RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"),
-        FAILED);
+        RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"), FAILED);
     assert_string_equal(self->out, "");
     assert_int_equal(
-        RUN(self, helio_command_token, "token", "add", "--tenant", "demo", "--user", "ada", "--role", "user"),
-        0);
+        RUN(self, helio_command_token, "token", "add", "--tenant", "demo", "--user", "ada", "--role", "user"), 0);
     assert_in_database(self, "select string_agg (tenant, ' ') from helio.tokens", "demo");
 }
 
-static void site__is_let_in_by_its_key(void **state)
+static void site__is_admitted_by_its_key(void **state)
 {
     desk_t *self = *state;
     assert_int_equal(RUN(self, helio_command_site, "site", "add", "lulea", A_KEY), 0);
@@ -275,9 +339,18 @@ static void site__is_let_in_by_its_key(void **state)
     assert_in_database(self, "select string_agg (site || ' ' || public_key, ', ') from helio.site_keys",
                        "lulea " A_KEY);
     assert_in_database(self, "select count(*) from helio.audit", "1");
+    assert_int_equal(RUN(self, helio_command_site, "site", "add", "virginia", A_KEY), FAILED); /* it is lulea's */
+    assert_non_null(strstr(self->err, "in force for site lulea"));
+    helio_pg_exec(self->database, "update helio.site_keys set revoked_at = '2026-03-01T14:00:00Z'");
+    assert_int_equal(RUN(self, helio_command_site, "site", "add", "lulea", A_KEY), FAILED);
+    assert_non_null(strstr(self->err, "revoked at 2026-03-01T14:00:00"));
+    assert_int_equal(RUN(self, helio_command_site, "site", "add", "virginia", A_KEY), FAILED);
+    assert_in_database(self, "select string_agg (site || ' ' || public_key, ', ') from helio.site_keys",
+                       "lulea " A_KEY);
+    assert_in_database(self, "select count(*) from helio.audit", "1");
 }
 
-static void restored__waits_for_the_end_of_the_leader(void **state)
+static void restored__is_refused_while_a_broker_leads(void **state)
 {
     desk_t *self = *state;
     helio_store_t *store =
@@ -303,18 +376,20 @@ static void restored__waits_for_the_end_of_the_leader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ALONE(commands__refuse_what_is_wrong_before_they_look_for_the_database),
-        ALONE(commands__fail_and_promise_nothing_without_a_database),
+        ALONE(commands__refuse_wrong_arguments_before_they_connect),
+        ALONE(commands__without_a_database_fail_and_print_no_result),
         ALONE(commands__fail_without_their_settings),
-        ALONE(keygen__makes_a_key_for_its_owner_alone_and_never_over_another),
-        ALONE(replay__fails_on_what_is_no_recording),
+        ALONE(keygen__creates_a_private_file_and_overwrites_none),
+        ALONE(replay__fails_on_a_file_that_is_no_recording),
+        ALONE(replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itself),
         CASE(migrate__brings_an_empty_database_to_this_version_once),
-        CASE(tenant__is_added_once_and_its_home_moves),
-        CASE(token__opens_the_door_for_the_one_it_names_until_it_expires),
-        CASE(token__lasts_ninety_days_unless_told_and_ten_years_at_most),
+        CASE(commands__of_a_login_without_rights_say_which_one_is_needed),
+        CASE(tenant__is_added_once_and_its_home_can_change),
+        CASE(token__is_accepted_for_its_user_until_it_expires),
+        CASE(token__lasts_ninety_days_by_default_and_ten_years_at_most),
         CASE(token__is_refused_to_a_disabled_user),
-        CASE(site__is_let_in_by_its_key),
-        CASE(restored__waits_for_the_end_of_the_leader),
+        CASE(site__is_admitted_by_its_key),
+        CASE(restored__is_refused_while_a_broker_leads),
     };
     return cmocka_run_group_tests(tests, pg_begin, pg_end);
 }

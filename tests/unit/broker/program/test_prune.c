@@ -1,4 +1,4 @@
-/*  test_prune.c -- what `helio-broker prune` makes of its flags and of the settings. */
+/*  test_prune.c -- `helio-broker prune` with its options and the settings. */
 #include "tests/unit/broker/program/commands_testing.h"
 
 /*  A pool with a signal; samples of it and figures that came true, one each 10, 50 and 500 days ago. */
@@ -31,7 +31,7 @@ static const struct {
     {"retention: {samples: 40d}\n", {"prune", "--older-than", "100d"}, "2 2"},
 };
 
-static void prune__deletes_what_flags_and_settings_say_and_no_more(void **state)
+static void prune__deletes_only_what_options_and_settings_allow(void **state)
 {
     desk_t *self = *state;
     helio_pg_exec(self->database, pool);
@@ -50,8 +50,8 @@ static void prune__deletes_what_flags_and_settings_say_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(prune__deletes_what_flags_and_settings_say_and_no_more,
-                                        desk_with_database, desk_end),
+        cmocka_unit_test_setup_teardown(prune__deletes_only_what_options_and_settings_allow, desk_with_database,
+                                        desk_end),
     };
     return cmocka_run_group_tests(tests, pg_begin, pg_end);
 }

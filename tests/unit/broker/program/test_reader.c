@@ -1,5 +1,4 @@
-/*  test_reader.c -- readers as an operator meets them: the script alone is on standard output, and so can be
- * piped. */
+/*  test_reader.c -- the commands for readers: only the script is on standard output, so that it can be piped. */
 #include "tests/unit/broker/program/commands_testing.h"
 
 static void add_tenants(desk_t *self)
@@ -13,11 +12,10 @@ static void reader__sees_its_tenants_until_it_is_removed(void **state)
     char as_reader[600];
     (void)snprintf(as_reader, sizeof as_reader, "%s user=wall", self->database);
     add_tenants(self);
-    assert_int_equal(
-        RUN(self, helio_command_reader, "reader", "add", "wall", "--tenant", "acme", "--tenant", "demo"), 0);
+    assert_int_equal(RUN(self, helio_command_reader, "reader", "add", "wall", "--tenant", "acme", "--tenant", "demo"),
+                     0);
     assert_null(strstr(self->out, "create role")); /* a superuser ran it: nothing is left to run */
-    assert_in_database(self,
-                       "select string_agg (reader || ' ' || tenant, ', ' order by tenant) from helio.readers",
+    assert_in_database(self, "select string_agg (reader || ' ' || tenant, ', ' order by tenant) from helio.readers",
                        "wall acme, wall demo");
     char *seen = helio_pg_value(as_reader, "select count(*) from helio_report.jobs");
     assert_string_equal(seen, "0");
@@ -55,12 +53,12 @@ static void reader__of_a_broker_without_rights_is_a_script_for_a_superuser(void 
     assert_in_database(self, "select count(*) from pg_roles where rolname = 'hall'", "0");
 }
 
-static void reader__of_an_unknown_tenant_is_not_made(void **state)
+static void reader__of_an_unknown_tenant_is_refused(void **state)
 {
     desk_t *self = *state;
     add_tenants(self);
-    assert_int_equal(
-        RUN(self, helio_command_reader, "reader", "add", "desk", "--tenant", "acme", "--tenant", "emca"), 1);
+    assert_int_equal(RUN(self, helio_command_reader, "reader", "add", "desk", "--tenant", "acme", "--tenant", "emca"),
+                     1);
     assert_string_equal(self->out, "");
     assert_in_database(self, "select count(*) from helio.readers", "0");
     assert_in_database(self, "select count(*) from pg_roles where rolname = 'desk'", "0");
@@ -87,7 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(reader__sees_its_tenants_until_it_is_removed),
         CASE(reader__of_a_broker_without_rights_is_a_script_for_a_superuser),
-        CASE(reader__of_an_unknown_tenant_is_not_made),
+        CASE(reader__of_an_unknown_tenant_is_refused),
         CASE(reader__is_never_a_role_with_rights_of_its_own),
     };
     return cmocka_run_group_tests(tests, pg_begin, pg_end);

@@ -1,15 +1,7 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+/*  test_settings.c -- the command line, the settings file as a whole, and the reference page; test_setting_keys.c has
+ *  each key. */
+#include "tests/unit/broker/program/settings_testing.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "broker/program/settings.h"
 #include "tests/support/golden.h"
 
 static helio_rc parse(helio_arguments_t *arguments, helio_error_t *err, int argc, char *const *argv)
@@ -25,9 +17,8 @@ static void arguments__flags_and_words_mix_in_any_order(void **state)
     (void)state;
     helio_arguments_t arguments;
     helio_error_t err = {0};
-    assert_int_equal(
-        PARSE(&arguments, &err, "--config", "b.yaml", "token", "--tenant=demo", "add", "--ttl", "9d"),
-        HELIO_OK);
+    assert_int_equal(PARSE(&arguments, &err, "--config", "b.yaml", "token", "--tenant=demo", "add", "--ttl", "9d"),
+                     HELIO_OK);
     assert_string_equal(arguments.config, "b.yaml");
     assert_string_equal(arguments.tenant, "demo");
     assert_string_equal(arguments.ttl, "9d");
@@ -41,8 +32,7 @@ static void arguments__every_tenant_given_is_kept(void **state)
 {
     (void)state;
     helio_arguments_t arguments;
-    assert_int_equal(PARSE(&arguments, NULL, "reader", "add", "wall", "--tenant", "acme", "--tenant=demo"),
-                     HELIO_OK);
+    assert_int_equal(PARSE(&arguments, NULL, "reader", "add", "wall", "--tenant", "acme", "--tenant=demo"), HELIO_OK);
     assert_int_equal(arguments.tenant_count, 2);
     assert_string_equal(arguments.tenants[0], "acme");
     assert_string_equal(arguments.tenants[1], "demo");
@@ -61,9 +51,8 @@ static void arguments__a_key_that_begins_with_dashes_is_a_word(void **state)
 {
     (void)state;
     helio_arguments_t arguments;
-    assert_int_equal(
-        PARSE(&arguments, NULL, "site", "add", "lulea", "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
-        HELIO_OK);
+    assert_int_equal(PARSE(&arguments, NULL, "site", "add", "lulea", "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+                     HELIO_OK);
     assert_int_equal(arguments.word_count, 4);
     assert_int_equal(PARSE(&arguments, NULL, "site", "add", "lulea", "-qaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
                      HELIO_OK);
@@ -91,7 +80,7 @@ static void arguments__prune_has_flags_of_its_own(void **state)
     assert_int_equal(arguments.word_count, 1);
 }
 
-static void arguments__mistakes_are_named(void **state)
+static void arguments__errors_name_the_option(void **state)
 {
     (void)state;
     helio_arguments_t arguments;
@@ -107,50 +96,10 @@ static void arguments__mistakes_are_named(void **state)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-typedef struct fixture {
-    char path[64];
-    helio_arena_t *arena;
-    helio_settings_t settings;
-    helio_error_t err;
-} fixture_t;
-
-static int set_up(void **state)
-{
-    fixture_t *self = helio_new(1, sizeof *self);
-    (void)snprintf(self->path, sizeof self->path, "/tmp/helio-settings-XXXXXX");
-    int fd = mkstemp(self->path);
-    assert_true(fd >= 0);
-    (void)close(fd);
-    self->arena = helio_arena_new();
-    *state = self;
-    return 0;
-}
-
-static int tear_down(void **state)
+static void settings__only_the_database_is_required(void **state)
 {
     fixture_t *self = *state;
-    (void)unlink(self->path);
-    helio_arena_destroy(&self->arena);
-    free(self);
-    return 0;
-}
-
-static helio_rc load(fixture_t *self, const char *text, helio_arguments_t arguments)
-{
-    FILE *file = fopen(self->path, "we");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    arguments.config = self->path;
-    self->err = (helio_error_t){0};
-    return helio_settings_load(&arguments, self->arena, &self->settings, &self->err);
-}
-
-static void settings__a_database_is_all_that_must_be_said(void **state)
-{
-    fixture_t *self = *state;
-    assert_int_equal(load(self, "database: host=/run/postgresql dbname=helio\n", (helio_arguments_t){0}),
-                     HELIO_OK);
+    assert_int_equal(load(self, "database: host=/run/postgresql dbname=helio\n", (helio_arguments_t){0}), HELIO_OK);
     assert_string_equal(self->settings.database.data, "host=/run/postgresql dbname=helio");
     helio_engine_options_t engine = helio_settings_engine(&self->settings);
     helio_broker_options_t defaults = helio_broker_options_default();
@@ -163,6 +112,7 @@ static void settings__a_database_is_all_that_must_be_said(void **state)
     assert_int_equal(engine.core.offers_unanswered_max, defaults.offers_unanswered_max);
     assert_int_equal(engine.batch_rows_max, 20000);
     assert_null(engine.record_path);
+    assert_false(engine.store.standby_keeps);
     assert_string_equal(engine.endpoint, "tcp://0.0.0.0:7443");
     const helio_retention_t *kept = &self->settings.retention;
     const uint64_t day_ms = 86400000;
@@ -174,13 +124,13 @@ static void settings__a_database_is_all_that_must_be_said(void **state)
     assert_int_equal(kept->rows_per_second, 5000);
 }
 
-static void settings__everything_can_be_set_and_flags_win(void **state)
+static void settings__every_key_can_be_set_and_options_override(void **state)
 {
     fixture_t *self = *state;
     static const char text[] =
         "database: a\nlisten_sites: tcp://10.0.0.1:9\nlisten_http: 10.0.0.1:8\n"
         "key_file: /k\nrecord: /r\nlog_level: debug\nlease: 5m\nsummary: 2s\n"
-        "silent_after: 30s\ncommit_deadline: 3s\nreaders: 4\n"
+        "silent_after: 30s\ncommit_deadline: 3s\nreaders: 4\ndatabase_standby: synchronous\n"
         "limits: {queued: 10, queued_per_tenant: 5, offers_unanswered: 3, batch_rows: 7}\n"
         "retention: {samples: 0s, forecasts: 40d, actuals: 41d, decisions: 3d, idempotency_keys: 4d, "
         "rows_per_second: 100}\n";
@@ -197,6 +147,7 @@ static void settings__everything_can_be_set_and_flags_win(void **state)
     assert_int_equal(engine.core.queued_max, 10);
     assert_int_equal(engine.batch_rows_max, 7);
     assert_int_equal(engine.store.commit_deadline_ms, 3000);
+    assert_true(engine.store.standby_keeps);
     const helio_retention_t *kept = &self->settings.retention;
     assert_int_equal(kept->samples_ms, 0); /* for ever */
     assert_int_equal(kept->forecasts_ms, UINT64_C(40) * 86400000);
@@ -206,7 +157,7 @@ static void settings__everything_can_be_set_and_flags_win(void **state)
     assert_int_equal(kept->rows_per_second, 100);
 }
 
-static void settings__mistakes_name_line_and_remedy(void **state)
+static void settings__errors_name_line_and_remedy(void **state)
 {
     fixture_t *self = *state;
     static const struct {
@@ -216,6 +167,7 @@ static void settings__mistakes_name_line_and_remedy(void **state)
         {"database: a\nlisten_htp: x\n", "listen_http"}, /* did you mean */
         {"database: a\nlease: 15\n", ":2:"},
         {"database: a\nlog_level: loud\n", "loud"},
+        {"database: a\ndatabase_standby: maybe\n", "synchronous"},
         {"database: a\nlimits: {queued: -1}\n", ":2:"},
         {"lease: 15m\n", "database"},
         {"database: a\nretention: {samples: 1h}\n", "retention.samples is at least 2d, or 0s for ever"},
@@ -234,15 +186,13 @@ static void settings__mistakes_name_line_and_remedy(void **state)
     assert_non_null(strstr(self->err.text, "/nonexistent/broker.yaml"));
 }
 
-static void reference__the_page_is_that_of_the_table(void **state)
+static void reference__the_page_shows_the_table_of_settings(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
     helio_settings_reference(&page);
     golden_check("docs/reference/broker.md", helio_buffer_view(&page));
 }
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
@@ -252,11 +202,11 @@ int main(void)
         cmocka_unit_test(arguments__a_key_that_begins_with_dashes_is_a_word),
         cmocka_unit_test(arguments__an_option_as_long_as_a_key_is_an_option),
         cmocka_unit_test(arguments__prune_has_flags_of_its_own),
-        cmocka_unit_test(arguments__mistakes_are_named),
-        CASE(settings__a_database_is_all_that_must_be_said),
-        CASE(settings__everything_can_be_set_and_flags_win),
-        CASE(settings__mistakes_name_line_and_remedy),
-        cmocka_unit_test(reference__the_page_is_that_of_the_table),
+        cmocka_unit_test(arguments__errors_name_the_option),
+        CASE(settings__only_the_database_is_required),
+        CASE(settings__every_key_can_be_set_and_options_override),
+        CASE(settings__errors_name_line_and_remedy),
+        cmocka_unit_test(reference__the_page_shows_the_table_of_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

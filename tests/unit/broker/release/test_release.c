@@ -1,3 +1,4 @@
+/*  test_release.c -- effects that wait for their commit: order, copies, and effects held during a release. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,7 +59,7 @@ static void release__nothing_leaves_before_its_batch(void **state)
     assert_null(queue);
 }
 
-static void release__what_was_held_is_a_copy(void **state)
+static void release__a_held_effect_is_a_copy(void **state)
 {
     (void)state;
     helio_release_queue_t *queue = helio_release_queue_new(helio_broker_effects);
@@ -84,7 +85,7 @@ static void see_and_hold(void *arg, const helio_effect_t *effect)
     hold(holder->queue, effect->batch + 1, ((const helio_fx_reply_t *)effect->payload)->call + 100, "again");
 }
 
-static void release__a_visitor_may_hold_more_of_a_later_batch(void **state)
+static void release__a_visitor_can_hold_effects_of_a_later_batch(void **state)
 {
     (void)state;
     helio_release_queue_t *queue = helio_release_queue_new(helio_broker_effects);
@@ -146,16 +147,15 @@ static void release__an_open_batch_without_rows_is_as_durable_as_those_before_it
         {3, 5, 2, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(helio_release_durable(cases[i].committed, cases[i].open, cases[i].rows),
-                         cases[i].durable);
+        assert_int_equal(helio_release_durable(cases[i].committed, cases[i].open, cases[i].rows), cases[i].durable);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(release__nothing_leaves_before_its_batch),
-        cmocka_unit_test(release__what_was_held_is_a_copy),
-        cmocka_unit_test(release__a_visitor_may_hold_more_of_a_later_batch),
+        cmocka_unit_test(release__a_held_effect_is_a_copy),
+        cmocka_unit_test(release__a_visitor_can_hold_effects_of_a_later_batch),
         cmocka_unit_test(release__order_is_kept_over_any_run_of_holds_and_commits),
         cmocka_unit_test(release__an_open_batch_without_rows_is_as_durable_as_those_before_it),
     };

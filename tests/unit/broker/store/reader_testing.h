@@ -1,7 +1,5 @@
-/*  reader_testing.h -- a database with a few jobs in it, and a reader of it.
- *
- *  Reads: their JSON against a small federation, prefixes, pages, failures, and a server that goes away.
- */
+/*  reader_testing.h -- a database with a small federation, and a reader of it: the JSON of reads, prefixes, pages,
+ *  failures, and a server that goes away. */
 #ifndef HELIO_TESTS_BROKER_STORE_READER_TESTING_H
 #define HELIO_TESTS_BROKER_STORE_READER_TESTING_H
 

@@ -1,8 +1,4 @@
-/*  store_testing.h -- rows that tests store, and a store that is driven until they are durable.
- *
- *  The writer against a real PostgreSQL: what goes in comes out equal, batches are whole, and nothing is lost or
- *  doubled when connection, server or leadership go.
- */
+/*  store_testing.h -- rows that tests store in a real PostgreSQL, and a store that is driven until they are durable. */
 #ifndef HELIO_TESTS_BROKER_STORE_STORE_TESTING_H
 #define HELIO_TESTS_BROKER_STORE_STORE_TESTING_H
 
@@ -22,7 +18,7 @@
 #include "federation/base/clock.h"
 #include "tests/support/pg_fixture.h"
 
-enum { PATIENCE_MS = 30000 };
+enum { PATIENCE_MS = 30000, LOADED_MAX = 2048 };
 
 static const char source_text[] = "name: hello\nrun: echo hello\n";
 static const helio_uuid_t mark; /* from the first job on, unless a test says otherwise */
@@ -151,8 +147,8 @@ static inline void assert_value(const char *conninfo, const char *sql, const cha
 
 typedef struct loaded {
     helio_arena_t *arena;
-    uint32_t kinds[512];
-    void *records[512];
+    uint32_t kinds[LOADED_MAX];
+    void *records[LOADED_MAX];
     uint32_t count;
 } loaded_t;
 
@@ -160,7 +156,7 @@ static inline void collect(void *arg, uint32_t kind, const void *payload)
 {
     loaded_t *self = arg;
     const helio_record_type_t *type = helio_broker_events[kind].type;
-    assert_true(self->count < 512);
+    assert_true(self->count < LOADED_MAX);
     self->kinds[self->count] = kind;
     self->records[self->count] = helio_arena_alloc(self->arena, 1, type->size);
     helio_record_copy(type, self->arena, payload, self->records[self->count++]);

@@ -1,6 +1,5 @@
-/*  test_decode.c -- rows of binary results as records: each kind of field comes back, and a result that has
- * drifted away from its record is refused, never read beyond its end. No database: the results are made here.
- */
+/*  test_decode.c -- rows of binary results as records: each kind of field is read, and a result that does not fit its
+ *  record is refused, never read beyond its end. No database: the results are made here. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -200,7 +199,7 @@ static const struct {
     {1, 0, 2, UINT32_MAX, HELIO_INVALID}, /* a null item */
 };
 
-static void array__is_taken_as_it_says_of_itself_or_not_at_all(void **state)
+static void array__that_contradicts_its_header_is_refused(void **state)
 {
     (void)state;
     cell_t cells[COLUMNS + 1];
@@ -223,7 +222,7 @@ static void array__is_taken_as_it_says_of_itself_or_not_at_all(void **state)
     assert_int_equal(sample.numbers.count, 0);
 }
 
-static void details__are_their_json_or_nothing(void **state)
+static void details__without_items_are_empty_and_other_json_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -274,8 +273,8 @@ int main(void)
         TEST_CASE(row__comes_back_field_by_field),
         TEST_CASE(row__of_other_columns_than_its_record_is_refused),
         TEST_CASE(row__with_a_value_of_another_width_is_refused),
-        TEST_CASE(array__is_taken_as_it_says_of_itself_or_not_at_all),
-        TEST_CASE(details__are_their_json_or_nothing),
+        TEST_CASE(array__that_contradicts_its_header_is_refused),
+        TEST_CASE(details__without_items_are_empty_and_other_json_is_refused),
         TEST_CASE(row__of_any_bytes_is_read_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

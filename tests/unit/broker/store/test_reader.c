@@ -1,15 +1,14 @@
-/*  test_reader.c -- named queries and the reader that asks them. */
+/*  test_reader.c -- the named queries, and the reader that runs them. */
 #include "tests/unit/broker/store/reader_testing.h"
 
-static void read_dependencies__says_what_each_word_means_and_how_it_ended(void **state)
+static void read_dependencies__resolves_each_name_and_its_outcome(void **state)
 {
     (void)state;
     char words[1024], two[2 * HELIO_ID_SIZE], expected[1024];
     (void)snprintf(two, sizeof two, "%.8s", id_of(1)); /* the beginning of all of them */
     (void)snprintf(words, sizeof words,
-                   "[\"%s\",\"%s\",\"%s\",\"%s\",\"%s.0\",\"%s.1\",\"%s.9\",\"%s.x\",\"%s.0\",\"%s\",\"%s\"]",
-                   id_of(1), id_of(2) + 18, id_of(3), id_of(4), id_of(4), id_of(4), id_of(4), id_of(4), id_of(1),
-                   id_of(5), two);
+                   "[\"%s\",\"%s\",\"%s\",\"%s\",\"%s.0\",\"%s.1\",\"%s.9\",\"%s.x\",\"%s.0\",\"%s\",\"%s\"]", id_of(1),
+                   id_of(2) + 18, id_of(3), id_of(4), id_of(4), id_of(4), id_of(4), id_of(4), id_of(1), id_of(5), two);
     assert_json(
         ASK("read_dependencies", words, "acme"),
         "(select string_agg(e->>'found', ' ' order by n) from jsonb_array_elements(j) with ordinality as x (e, n))",
@@ -19,7 +18,7 @@ static void read_dependencies__says_what_each_word_means_and_how_it_ended(void *
     assert_json(ASK("read_dependencies", "[]", "acme"), "j", "[]");
 }
 
-static void read_jobs__shows_what_a_gated_job_waits_for(void **state)
+static void read_jobs__shows_what_a_job_with_a_dependency_hold_waits_for(void **state)
 {
     (void)state;
     helio_pg_exec(conninfo,
@@ -34,31 +33,29 @@ static void read_jobs__shows_what_a_gated_job_waits_for(void **state)
     helio_pg_exec(conninfo, "delete from helio.gates");
 }
 
-static void read_job__shows_the_keys_that_are_promised(void **state)
+static void read_job__has_every_documented_member(void **state)
 {
     (void)state;
-    static const char *const keys[] = {
-        "id",         "name",        "tenant",    "user",         "queue",       "kind",      "tier",
-        "state",      "site",        "pool",      "home_site",    "epoch",       "attempts",  "submitted_at",
-        "started_at", "finished_at", "exit_code", "gpus",         "nodes",       "gpu_model", "gpu_seconds",
-        "cost_usd",   "energy_kwh",  "carbon_g",  "wait_seconds", "run_seconds", "reason",    "history",
-        "saved_seconds"};
+    static const char *const keys[] = {"id",          "name",      "tenant",     "user",         "queue",
+                                       "kind",        "tier",      "state",      "site",         "pool",
+                                       "home_site",   "epoch",     "attempts",   "submitted_at", "started_at",
+                                       "finished_at", "exit_code", "gpus",       "nodes",        "gpu_model",
+                                       "gpu_seconds", "cost_usd",  "energy_kwh", "carbon_g",     "wait_seconds",
+                                       "run_seconds", "reason",    "history",    "saved_seconds"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         char path[64];
         (void)snprintf(path, sizeof path, "j ? '%s'", keys[i]);
         assert_json(ASK("read_job", id_of(1), NULL), path, "t");
     }
-    assert_json(
-        ASK("read_job", id_of(1), NULL),
-        "concat_ws(' ', j->>'state', j->>'exit_code', j->>'gpu_seconds', j->>'cost_usd', j->>'energy_kwh', "
-        "j->>'carbon_g', j->>'wait_seconds', j->>'run_seconds')",
-        "succeeded 0 3600 1.5 2 2.5 600 1800");
+    assert_json(ASK("read_job", id_of(1), NULL),
+                "concat_ws(' ', j->>'state', j->>'exit_code', j->>'gpu_seconds', j->>'cost_usd', j->>'energy_kwh', "
+                "j->>'carbon_g', j->>'wait_seconds', j->>'run_seconds')",
+                "succeeded 0 3600 1.5 2 2.5 600 1800");
     assert_json(ASK("read_job", id_of(1), NULL), "j->>'saved_seconds' is null", "t"); /* not known */
     helio_pg_exec(conninfo, "update helio.job_state set saved_ms = 11400500");
     assert_json(ASK("read_job", id_of(1), NULL), "j->>'saved_seconds'", "11400.5");
     helio_pg_exec(conninfo, "update helio.job_state set saved_ms = 0");
-    assert_json(ASK("read_job", id_of(1), NULL), "j->>'submitted_at' ~ '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]{12}Z$'",
-                "t");
+    assert_json(ASK("read_job", id_of(1), NULL), "j->>'submitted_at' ~ '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]{12}Z$'", "t");
     assert_json(ASK("read_job", id_of(1), NULL),
                 "(select string_agg(h->>'to', ' ') from jsonb_array_elements(j->'history') h)",
                 "queued offered running");
@@ -69,8 +66,7 @@ static void read_job__a_job_without_a_state_row_waits_for_its_class_reason(void 
     (void)state;
     assert_json(ASK("read_job", id_of(3), NULL), "concat_ws(' ', j->>'state', j->>'reason', j->>'epoch')",
                 "queued WaitingForCapacity 0");
-    assert_json(ASK("read_job", id_of(5), NULL), "concat_ws(' ', j->>'state', j->>'reason')",
-                "queued Queued");
+    assert_json(ASK("read_job", id_of(5), NULL), "concat_ws(' ', j->>'state', j->>'reason')", "queued Queued");
 }
 
 static void read_job__finds_by_prefix_suffix_hex_and_task(void **state)
@@ -87,8 +83,7 @@ static void read_job__finds_by_prefix_suffix_hex_and_task(void **state)
     assert_json(ASK("read_job", upper, NULL), "j->>'name'", "job2");
     (void)snprintf(prefix, sizeof prefix, "%.12s", id);
     assert_json(ASK("read_job", prefix, NULL), "jsonb_array_length(j->'ambiguous')", "5");
-    assert_json(ASK("read_job", prefix, "other"), "j->>'name'",
-                "job5"); /* another tenant's are not there at all */
+    assert_json(ASK("read_job", prefix, "other"), "j->>'name'", "job5"); /* another tenant's are not there at all */
     (void)snprintf(task, sizeof task, "%.26s.1", id_of(4));
     assert_json(ASK("read_job", task, NULL), "concat_ws(' ', j->>'id' = '' , j->>'state', j->>'attempts')",
                 "f running 1");
@@ -100,7 +95,7 @@ static void read_job__finds_by_prefix_suffix_hex_and_task(void **state)
     assert_rc(ASK("read_job", task, NULL), HELIO_NOT_FOUND);
 }
 
-static void read_job__says_not_found_to_what_is_not_there_or_not_theirs(void **state)
+static void read_job__does_not_find_unknown_jobs_and_those_of_other_tenants(void **state)
 {
     (void)state;
     static const char *const ids[] = {"",
@@ -121,14 +116,13 @@ static void read_job__says_not_found_to_what_is_not_there_or_not_theirs(void **s
 static void read_job__adds_an_array_up(void **state)
 {
     (void)state;
-    assert_json(
-        ASK("read_job", id_of(4), NULL),
-        "concat_ws(' ', j->>'state', j->>'tasks_total', j->'tasks'->>'failed', j->'tasks'->>'running', "
-        "j->'tasks'->>'queued', j->>'cost_usd', j->>'finished_at')",
-        "running 3 1 1 1 3");
+    assert_json(ASK("read_job", id_of(4), NULL),
+                "concat_ws(' ', j->>'state', j->>'tasks_total', j->'tasks'->>'failed', j->'tasks'->>'running', "
+                "j->'tasks'->>'queued', j->>'cost_usd', j->>'finished_at')",
+                "running 3 1 1 1 3");
 }
 
-static void read_explain__of_an_array_shows_what_waits_what_runs_what_went_wrong(void **state)
+static void read_explain__of_an_array_prefers_a_waiting_then_a_running_then_a_failed_task(void **state)
 {
     (void)state;
     static const char array[] = "'0199aaaa-0000-7000-8000-000000000004'";
@@ -150,7 +144,8 @@ static void read_explain__of_an_array_shows_what_waits_what_runs_what_went_wrong
     }
     (void)snprintf(sql, sizeof sql,
                    "delete from helio.job_state where job_id = %s; insert into helio.job_state select * from kept; "
-                   "drop table kept", array);
+                   "drop table kept",
+                   array);
     helio_pg_exec(conninfo, sql);
     assert_json(ASK("read_job_where", id_of(4), NULL), "concat_ws(' ', j->>'array', j->>'first')", "true 0");
 }
@@ -188,17 +183,22 @@ static void read_jobs__filters(void **state)
     static const struct {
         const char *tenant, *state, *queue, *name, *expected;
     } cases[] = {
-        {"acme", NULL, NULL, NULL, "6"},     {"other", NULL, NULL, NULL, "1"},
-        {NULL, "running", NULL, NULL, "2"},  {NULL, "queued", NULL, NULL, "3"},
-        {"acme", "queued", NULL, NULL, "2"}, {NULL, "succeeded", NULL, NULL, "1"},
-        {NULL, "queued,running,failed", NULL, NULL, "6"}, {NULL, "succeeded,failed", NULL, NULL, "2"},
-        {NULL, "failed", NULL, NULL, "1"},   {NULL, NULL, "standard", "job4", "3"},
-        {NULL, NULL, "batch", NULL, "0"},    {NULL, "nonsense", NULL, NULL, "0"},
+        {"acme", NULL, NULL, NULL, "6"},
+        {"other", NULL, NULL, NULL, "1"},
+        {NULL, "running", NULL, NULL, "2"},
+        {NULL, "queued", NULL, NULL, "3"},
+        {"acme", "queued", NULL, NULL, "2"},
+        {NULL, "succeeded", NULL, NULL, "1"},
+        {NULL, "queued,running,failed", NULL, NULL, "6"},
+        {NULL, "succeeded,failed", NULL, NULL, "2"},
+        {NULL, "failed", NULL, NULL, "1"},
+        {NULL, NULL, "standard", "job4", "3"},
+        {NULL, NULL, "batch", NULL, "0"},
+        {NULL, "nonsense", NULL, NULL, "0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_json(
-            ASK("read_jobs", cases[i].tenant, cases[i].state, cases[i].queue, cases[i].name, NULL, "100"),
-            "jsonb_array_length(j->'jobs')", cases[i].expected);
+        assert_json(ASK("read_jobs", cases[i].tenant, cases[i].state, cases[i].queue, cases[i].name, NULL, "100"),
+                    "jsonb_array_length(j->'jobs')", cases[i].expected);
     assert_rc(ASK("read_jobs", NULL, NULL, NULL, NULL, NULL, "many"), HELIO_INVALID);
 }
 
@@ -209,8 +209,8 @@ static void read_explain__gives_the_candidates_and_why(void **state)
                 "concat_ws(' ', j->>'state', j->>'reason', j->>'detail', j->>'expected_start' is not null, "
                 "j->'candidates'->1->>'reason', j->'candidates'->0->>'cost_usd')",
                 "queued WaitingForCapacity no 16 free t Forbidden 4");
-    assert_json(ASK("read_explain", id_of(1), NULL),
-                "concat_ws(' ', j->>'chosen', j->'candidates'->0->>'site')", "lulea lulea");
+    assert_json(ASK("read_explain", id_of(1), NULL), "concat_ws(' ', j->>'chosen', j->'candidates'->0->>'site')",
+                "lulea lulea");
     assert_json(ASK("read_explain", id_of(1), NULL),
                 "concat_ws(' ', j->'candidates'->0->'terms'->>'money', j->'candidates'->0->'terms'->>'carbon', "
                 "j->>'expected_start', j->>'forecast_issued_at')",
@@ -244,11 +244,10 @@ static void read_queues(void)
         "from jsonb_array_elements(j) q where q->>'queue' in ('express', 'reserved', 'standard'))";
     assert_int_equal(HELIO_QUOTA_CRITICAL_GPUS, 8); /* as read_queues has it */
     assert_json(ASK("read_queues", "acme"), critical, "express 8 reserved 8 standard none");
-    helio_pg_exec(
-        conninfo,
-        "insert into helio.quotas (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, set_at) values "
-        "('*', 'express', 0, 16, 1000, now()), ('*', 'reserved', 0, null, 1000, now()), "
-        "('acme', 'express', 0, 24, 1000, now())");
+    helio_pg_exec(conninfo,
+                  "insert into helio.quotas (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, set_at) values "
+                  "('*', 'express', 0, 16, 1000, now()), ('*', 'reserved', 0, null, 1000, now()), "
+                  "('acme', 'express', 0, 24, 1000, now())");
     assert_json(ASK("read_queues", "acme"), critical, "express 24 reserved none standard none");
     assert_json(ASK("read_queues", NULL), critical, "express 16 reserved none standard none");
     helio_pg_exec(conninfo, "delete from helio.quotas");
@@ -258,10 +257,9 @@ static void read_data(void)
 {
     static const char names[] =
         "(select string_agg(concat(d->>'prefix', ' ', d->>'tenant'), ', ') from jsonb_array_elements(j) d)";
-    helio_pg_exec(
-        conninfo,
-        "insert into helio.data (prefix, sites, set_at, tenant) values ('s3://a', '{lulea}', now(), 'acme'), "
-        "('s3://b', '{lulea}', now(), 'other'), ('s3://c', '{lulea}', now(), '')");
+    helio_pg_exec(conninfo,
+                  "insert into helio.data (prefix, sites, set_at, tenant) values ('s3://a', '{lulea}', now(), 'acme'), "
+                  "('s3://b', '{lulea}', now(), 'other'), ('s3://c', '{lulea}', now(), '')");
     assert_json(ASK("read_data", "acme"), names, "s3://a acme, s3://c ");
     assert_json(ASK("read_data", "stranger"), names, "s3://c ");
     assert_json(ASK("read_data", NULL), names, "s3://a acme, s3://b other, s3://c ");
@@ -300,11 +298,9 @@ static void read_forecasts(void)
 static void read_books(void)
 {
     assert_json(ASK("read_tokens", "acme"), "concat_ws(' ', j->0->>'token_id', j->0 ? 'hash')", "t1 f");
-    assert_json(ASK("read_audit", NULL, "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')",
-                "b 2");
+    assert_json(ASK("read_audit", NULL, "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')", "b 2");
     assert_json(ASK("read_audit", "2", "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')", "a");
-    assert_json(ask_of(reader, "read_audit_verify", NULL, 0),
-                "concat_ws(' ', j->>'broken_at', j->>'entries')", "2");
+    assert_json(ask_of(reader, "read_audit_verify", NULL, 0), "concat_ws(' ', j->>'broken_at', j->>'entries')", "2");
     assert_json(ASK("read_totals", NULL),
                 "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'running', j->>'cost_usd', j->>'gpu_seconds')",
                 "7 2 6 14400");
@@ -319,17 +315,15 @@ static void read_books(void)
     assert_json(ASK("read_totals", "other"), "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'queued')", "1 1");
 }
 
-static void reads__of_the_fleet_and_the_books(void **state)
+static void reads__of_sites_queues_and_reports(void **state)
 {
     (void)state;
-    assert_json(
-        ask_of(reader, "read_sites", NULL, 0),
-        "concat_ws(' ', j->0->>'site', j->0->>'state', j->0->>'gpus_free', j->0->>'carbon_g_per_kwh', "
-        "round((j->0->>'price_usd_per_gpu_h')::numeric, 3), (j->0->>'seen_s')::float8 between 2.9 and 60)",
-        "lulea ready 12 12 0.022 t");
+    assert_json(ask_of(reader, "read_sites", NULL, 0),
+                "concat_ws(' ', j->0->>'site', j->0->>'state', j->0->>'gpus_free', j->0->>'carbon_g_per_kwh', "
+                "round((j->0->>'price_usd_per_gpu_h')::numeric, 3), (j->0->>'seen_s')::float8 between 2.9 and 60)",
+                "lulea ready 12 12 0.022 t");
     assert_json(ask_of(reader, "read_gpus", NULL, 0),
-                "concat_ws(' ', j->0->>'gpu_model', j->0->>'gpus_total', j->0->>'interconnect')",
-                "H100 32 ib");
+                "concat_ws(' ', j->0->>'gpu_model', j->0->>'gpus_total', j->0->>'interconnect')", "H100 32 ib");
     read_queues();
     read_data();
     assert_json(ASK("read_quotas", "acme"),
@@ -346,7 +340,7 @@ static void reads__of_the_fleet_and_the_books(void **state)
     read_books();
 }
 
-static void views__hold_the_same_figures(void **state)
+static void views__have_the_expected_figures(void **state)
 {
     (void)state;
     static const struct {
@@ -367,8 +361,7 @@ static void views__hold_the_same_figures(void **state)
          "(600,1800,12,H100)"},
         {"select count(*) from helio_report.jobs", "7"},
         {"select count(*) from helio_report.job_transitions", "11"},
-        {"select row(score_usd, policy_version, planned_carbon_g) from helio_report.placements limit 1",
-         "(5,v1,0.9)"},
+        {"select row(score_usd, policy_version, planned_carbon_g) from helio_report.placements limit 1", "(5,v1,0.9)"},
         {"select count(*) from helio_report.placement_candidates", "2"},
         {"select row(jobs, wait_p50_seconds) from helio_report.queue_wait", "(4,600)"},
         {"select row(jobs, gpu_seconds, energy_kwh, cost_usd, units_done) from helio_report.usage_daily",
@@ -387,7 +380,7 @@ static void views__hold_the_same_figures(void **state)
     }
 }
 
-static void read_balance__says_by_day_and_site_what_is_booked_and_what_the_meter_says(void **state)
+static void read_balance__compares_accounted_and_metered_energy_by_day_and_site(void **state)
 {
     (void)state;
     helio_pg_exec(
@@ -406,7 +399,7 @@ static void read_balance__says_by_day_and_site_what_is_booked_and_what_the_meter
                 "1 metered 0.900000");
 }
 
-static void read_report__counts_the_jobs_that_are_not_held_against_home(void **state)
+static void read_report__counts_the_jobs_without_a_home_baseline(void **state)
 {
     (void)state;
     assert_json(ASK("read_report", NULL, "7"), "j->>'jobs_not_at_home'", "0");
@@ -440,7 +433,7 @@ static void reader__many_reads_at_once_are_each_answered(void **state)
     }
 }
 
-static void reader__without_a_database_is_unavailable_and_says_where(void **state)
+static void reader__without_a_database_is_unavailable_and_names_its_address(void **state)
 {
     (void)state;
     helio_reader_t *lost = helio_reader_new("host=/nonexistent", 1);
@@ -457,8 +450,7 @@ static void reader__answers_what_is_queued_when_it_is_destroyed(void **state)
     static asked_t asked[COUNT];
     helio_reader_t *brief = helio_reader_new(conninfo, 1);
     for (int i = 0; i < COUNT; i++) {
-        asked[i] =
-            (asked_t){.read = {.query = "read_totals", .param_count = 1, .done = done, .arg = &asked[i]}};
+        asked[i] = (asked_t){.read = {.query = "read_totals", .param_count = 1, .done = done, .arg = &asked[i]}};
         (void)sem_init(&asked[i].answered, 0, 0);
         assert_int_equal(helio_reader_post(brief, &asked[i].read), HELIO_OK);
     }
@@ -493,24 +485,24 @@ static void reader__cannot_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_dependencies__says_what_each_word_means_and_how_it_ended),
-        cmocka_unit_test(read_jobs__shows_what_a_gated_job_waits_for),
-        cmocka_unit_test(read_job__shows_the_keys_that_are_promised),
+        cmocka_unit_test(read_dependencies__resolves_each_name_and_its_outcome),
+        cmocka_unit_test(read_jobs__shows_what_a_job_with_a_dependency_hold_waits_for),
+        cmocka_unit_test(read_job__has_every_documented_member),
         cmocka_unit_test(read_job__a_job_without_a_state_row_waits_for_its_class_reason),
         cmocka_unit_test(read_job__finds_by_prefix_suffix_hex_and_task),
-        cmocka_unit_test(read_job__says_not_found_to_what_is_not_there_or_not_theirs),
+        cmocka_unit_test(read_job__does_not_find_unknown_jobs_and_those_of_other_tenants),
         cmocka_unit_test(read_job__adds_an_array_up),
-        cmocka_unit_test(read_explain__of_an_array_shows_what_waits_what_runs_what_went_wrong),
+        cmocka_unit_test(read_explain__of_an_array_prefers_a_waiting_then_a_running_then_a_failed_task),
         cmocka_unit_test(read_jobs__pages_newest_first_one_entry_per_task),
         cmocka_unit_test(read_jobs__filters),
         cmocka_unit_test(read_explain__gives_the_candidates_and_why),
         cmocka_unit_test(read_job_where__says_where_the_newest_attempt_is),
-        cmocka_unit_test(reads__of_the_fleet_and_the_books),
-        cmocka_unit_test(views__hold_the_same_figures),
-        cmocka_unit_test(read_balance__says_by_day_and_site_what_is_booked_and_what_the_meter_says),
-        cmocka_unit_test(read_report__counts_the_jobs_that_are_not_held_against_home),
+        cmocka_unit_test(reads__of_sites_queues_and_reports),
+        cmocka_unit_test(views__have_the_expected_figures),
+        cmocka_unit_test(read_balance__compares_accounted_and_metered_energy_by_day_and_site),
+        cmocka_unit_test(read_report__counts_the_jobs_without_a_home_baseline),
         cmocka_unit_test(reader__many_reads_at_once_are_each_answered),
-        cmocka_unit_test(reader__without_a_database_is_unavailable_and_says_where),
+        cmocka_unit_test(reader__without_a_database_is_unavailable_and_names_its_address),
         cmocka_unit_test(reader__answers_what_is_queued_when_it_is_destroyed),
         cmocka_unit_test(reader__survives_a_crash_of_the_server),
         cmocka_unit_test(reader__cannot_write),

@@ -1,4 +1,4 @@
-/*  test_retention.c -- what goes with time, what stays, and who sees to it. */
+/*  test_retention.c -- which rows retention deletes and keeps, and when it runs. */
 #include "tests/unit/broker/store/store_testing.h"
 
 #include <stdatomic.h>
@@ -61,8 +61,7 @@ static void collect_line(void *arg, const char *line)
     helio_buffer_printf(text, "%s\n", line);
 }
 
-static const helio_retention_t two_days = {2 * 86400000, 2 * 86400000, 2 * 86400000,
-                                           2 * 86400000, 2 * 86400000, 100};
+static const helio_retention_t two_days = {2 * 86400000, 2 * 86400000, 2 * 86400000, 2 * 86400000, 2 * 86400000, 100};
 
 static void prune__deletes_what_is_old_and_keeps_what_is_needed(void **state)
 {
@@ -77,19 +76,14 @@ static void prune__deletes_what_is_old_and_keeps_what_is_needed(void **state)
                  "select count(*) > 0 and min(at) >= helio.utc_hour(now() - interval '2 days') from "
                  "helio.capacity_samples",
                  "t");
-    assert_value(conninfo,
-                 "select min(issued_at) >= now() - interval '2 days' and count(*) >= 47 from helio.series",
+    assert_value(conninfo, "select min(issued_at) >= now() - interval '2 days' and count(*) >= 47 from helio.series",
                  "t");
-    assert_value(conninfo,
-                 "select min(hour) >= now() - interval '2 days' and count(*) >= 47 from helio.actuals", "t");
+    assert_value(conninfo, "select min(hour) >= now() - interval '2 days' and count(*) >= 47 from helio.actuals", "t");
     assert_value(conninfo, "select count(*) from helio.series_now", "1"); /* what holds, however old */
-    assert_value(conninfo,
-                 "select string_agg(decision_id::text, ' ' order by decision_id) from helio.decisions",
+    assert_value(conninfo, "select string_agg(decision_id::text, ' ' order by decision_id) from helio.decisions",
                  "2 3 4");
-    assert_value(conninfo, "select string_agg(distinct decision_id::text, ' ') from helio.candidates",
-                 "2 3 4");
-    assert_value(conninfo,
-                 "select string_agg(coalesce(idempotency_key, '-'), ' ' order by job_id) from helio.jobs",
+    assert_value(conninfo, "select string_agg(distinct decision_id::text, ' ') from helio.candidates", "2 3 4");
+    assert_value(conninfo, "select string_agg(coalesce(idempotency_key, '-'), ' ' order by job_id) from helio.jobs",
                  "- key2 - key4");
     char *after = helio_pg_value(
         conninfo, "select string_agg(u::text, ' ' order by u.time) from helio_report.utilization_hourly u");
@@ -98,27 +92,24 @@ static void prune__deletes_what_is_old_and_keeps_what_is_needed(void **state)
     free(after);
     assert_non_null(strstr(said.data, "keys       deleted 2 rows"));
     assert_value(conninfo, "select deleted from helio.retention where what = 'decisions'", "4");
-    assert_value(conninfo, "select bool_and(oldest_at > now() - interval '11 days') from helio.retention",
-                 "t");
+    assert_value(conninfo, "select bool_and(oldest_at > now() - interval '11 days') from helio.retention", "t");
     helio_buffer_reset(&said);
     assert_int_equal(helio_retention_prune(conninfo, &two_days, collect_line, &said, &err), HELIO_OK);
-    assert_string_equal(said.data,
-                        "samples    deleted 0 rows\nforecasts  deleted 0 rows\nactuals    deleted 0 rows\n"
-                        "decisions  deleted 0 rows\nkeys       deleted 0 rows\n");
+    assert_string_equal(said.data, "samples    deleted 0 rows\nforecasts  deleted 0 rows\nactuals    deleted 0 rows\n"
+                                   "decisions  deleted 0 rows\nkeys       deleted 0 rows\n");
 }
 
-static void prune__keeps_for_ever_what_has_no_time(void **state)
+static void prune__keeps_kinds_without_a_period_for_ever(void **state)
 {
     const char *conninfo = fresh(state);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0};
     const helio_retention_t samples_only = {.samples_ms = 2 * day_ms, .rows_per_second = 1};
     assert_int_equal(helio_retention_prune(conninfo, &samples_only, collect_line, &said, NULL), HELIO_OK);
     assert_value(conninfo, "select count(*) < 600 from helio.capacity_samples", "t");
-    assert_value(
-        conninfo,
-        "select (select count(*) from helio.series) || ' ' || (select count(*) from helio.actuals) || ' ' ||"
-        "  (select count(*) from helio.decisions) || ' ' || (select count(idempotency_key) from helio.jobs)",
-        "100 100 4 4");
+    assert_value(conninfo,
+                 "select (select count(*) from helio.series) || ' ' || (select count(*) from helio.actuals) || ' ' ||"
+                 "  (select count(*) from helio.decisions) || ' ' || (select count(idempotency_key) from helio.jobs)",
+                 "100 100 4 4");
 }
 
 static void retention_preview__counts_and_deletes_nothing(void **state)
@@ -135,7 +126,7 @@ static void retention_preview__counts_and_deletes_nothing(void **state)
                  "600 12");
 }
 
-static void settled_keys__may_be_used_again_and_are_not_loaded(void **state)
+static void compacted_keys__can_be_used_again_and_are_not_loaded(void **state)
 {
     const char *conninfo = fresh(state);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0};
@@ -153,7 +144,7 @@ static void settled_keys__may_be_used_again_and_are_not_loaded(void **state)
     helio_store_destroy(&store);
 }
 
-static void retention__works_while_this_process_leads_and_only_then(void **state)
+static void retention__works_only_while_this_process_leads(void **state)
 {
     const char *conninfo = fresh(state);
     helio_pg_exec(conninfo, "update helio.federation set holder = 'elsewhere/1'");
@@ -163,9 +154,9 @@ static void retention__works_while_this_process_leads_and_only_then(void **state
     char *seen = NULL;
     do { /* it has looked: its statement is the last of a session that waits */
         free(seen);
-        seen = helio_pg_value(
-            conninfo, "select count(*) from pg_stat_activity where application_name = 'helio-broker keeper'"
-                      "  and datname = current_database() and state = 'idle' and query like '%holder%'");
+        seen = helio_pg_value(conninfo,
+                              "select count(*) from pg_stat_activity where application_name = 'helio-broker retention'"
+                              "  and datname = current_database() and state = 'idle' and query like '%holder%'");
     } while (strcmp(seen, "1") != 0 && helio_clock_boot_ms() < give_up_ms);
     assert_string_equal(seen, "1");
     free(seen);
@@ -179,7 +170,7 @@ static void retention__works_while_this_process_leads_and_only_then(void **state
         done = strcmp(left, "3") == 0;
         free(left);
         if (!done && helio_clock_boot_ms() > give_up_ms)
-            fail_msg("the keeper did nothing");
+            fail_msg("retention did nothing");
     }
     helio_retention_destroy(&retention_worker);
     assert_null(retention_worker);
@@ -192,35 +183,33 @@ static void say_and_count(void *arg, const char *line)
 }
 
 /*  As when both clocks of one machine jump: the last round was long ago. */
-static void retention__deletes_nothing_after_a_gap_and_goes_on_when_it_is_closed(void **state)
+static void retention__deletes_nothing_after_a_gap_until_the_doubt_is_over(void **state)
 {
     const char *conninfo = fresh(state);
     char name[HELIO_SESSION_HOLDER_SIZE], sql[HELIO_SESSION_HOLDER_SIZE + 64];
     helio_session_holder(name);
     (void)snprintf(sql, sizeof sql, "update helio.federation set holder = '%s'", name);
     helio_pg_exec(conninfo, sql);
-    helio_pg_exec(conninfo,
-                  "insert into helio.retention values ('keys', 0, null, now() - interval '200 days')");
+    helio_pg_exec(conninfo, "insert into helio.retention values ('keys', 0, null, now() - interval '200 days')");
     atomic_uint said = 0;
     helio_retention_worker_t *retention_worker = helio_retention_new(conninfo, &two_days, say_and_count, &said);
     const int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
     for (bool done = false; !done;) { /* its turns end with this step: those that delete come after it */
         char *seen = helio_pg_value(
-            conninfo, "select count(*) from pg_stat_activity where application_name = 'helio-broker keeper'"
+            conninfo, "select count(*) from pg_stat_activity where application_name = 'helio-broker retention'"
                       "  and datname = current_database() and state = 'idle' and query like '%helio.settle(%'"
                       "  and now() - state_change > interval '100 milliseconds'");
         done = strcmp(seen, "1") == 0;
         free(seen);
         if (!done && helio_clock_boot_ms() > give_up_ms)
-            fail_msg("the keeper did nothing");
+            fail_msg("retention did nothing");
     }
     helio_retention_destroy(&retention_worker);
     assert_int_equal(atomic_load(&said), 1);
-    assert_value(
-        conninfo,
-        "select (select count(*) from helio.decisions) || ' ' || (select count(idempotency_key) from "
-        "helio.jobs) || ' ' || (select count(*) from helio.retention)",
-        "4 4 1");
+    assert_value(conninfo,
+                 "select (select count(*) from helio.decisions) || ' ' || (select count(idempotency_key) from "
+                 "helio.jobs) || ' ' || (select count(*) from helio.retention)",
+                 "4 4 1");
     helio_pg_exec(conninfo, "update helio.retention set ran_at = now() - interval '23 hours'");
     retention_worker = helio_retention_new(conninfo, &two_days, say_and_count, &said);
     for (bool done = false; !done;) {
@@ -228,7 +217,7 @@ static void retention__deletes_nothing_after_a_gap_and_goes_on_when_it_is_closed
         done = strcmp(left, "2") == 0;
         free(left);
         if (!done && helio_clock_boot_ms() > give_up_ms)
-            fail_msg("the keeper did nothing");
+            fail_msg("retention did nothing");
     }
     helio_retention_destroy(&retention_worker);
     assert_int_equal(atomic_load(&said), 1);
@@ -257,7 +246,7 @@ static void say_once(void *arg, const char *line)
     helio_buffer_printf(arg, "%s\n", line);
 }
 
-static void retention__ends_while_there_is_no_database(void **state)
+static void retention__can_be_stopped_without_a_database(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0};
@@ -271,13 +260,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prune__deletes_what_is_old_and_keeps_what_is_needed),
-        cmocka_unit_test(prune__keeps_for_ever_what_has_no_time),
+        cmocka_unit_test(prune__keeps_kinds_without_a_period_for_ever),
         cmocka_unit_test(retention_preview__counts_and_deletes_nothing),
-        cmocka_unit_test(settled_keys__may_be_used_again_and_are_not_loaded),
-        cmocka_unit_test(retention__works_while_this_process_leads_and_only_then),
-        cmocka_unit_test(retention__deletes_nothing_after_a_gap_and_goes_on_when_it_is_closed),
+        cmocka_unit_test(compacted_keys__can_be_used_again_and_are_not_loaded),
+        cmocka_unit_test(retention__works_only_while_this_process_leads),
+        cmocka_unit_test(retention__deletes_nothing_after_a_gap_until_the_doubt_is_over),
         cmocka_unit_test(retention__doubts_a_gap_of_more_than_a_day_for_an_hour),
-        cmocka_unit_test(retention__ends_while_there_is_no_database),
+        cmocka_unit_test(retention__can_be_stopped_without_a_database),
     };
     return cmocka_run_group_tests(tests, up, down);
 }

@@ -1,5 +1,5 @@
-/*  The schema against the program: words, edges and ids agree, every query prepares, migrations guard
- * themselves. */
+/*  test_schema.c -- the schema and the program agree on names, transitions and ids; every query prepares; wrong
+ *  migrations are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,15 +33,14 @@ static void assert_words(const char *function, uint32_t count, const char *(*wor
     for (uint32_t i = 0; i < count; i++)
         helio_buffer_printf(&expected, "%s,", word(i));
     helio_buffer_text(&expected, "-");
-    (void)snprintf(
-        sql, sizeof sql,
-        "select string_agg(coalesce(%s(i::int2), '-'), ',' order by i) from generate_series(0, %u) i",
-        function, count);
+    (void)snprintf(sql, sizeof sql,
+                   "select string_agg(coalesce(%s(i::int2), '-'), ',' order by i) from generate_series(0, %u) i",
+                   function, count);
     assert_value(shared, sql, expected.data);
     helio_buffer_clear(&expected);
 }
 
-static void schema__words_of_stored_numbers_are_those_of_the_program(void **state)
+static void schema__names_of_stored_numbers_equal_those_of_the_program(void **state)
 {
     (void)state;
     assert_words("helio.state_word", HELIO_JOB_STATE_COUNT, helio_job_state_name);
@@ -52,13 +51,12 @@ static void schema__words_of_stored_numbers_are_those_of_the_program(void **stat
     assert_words("helio.signal_word", HELIO_SIGNAL_COUNT, helio_signal_name);
     assert_words("helio.interconnect_word", HELIO_INTERCONNECT_COUNT, helio_interconnect_name);
     assert_words("helio.sharing_word", HELIO_SHARING_COUNT, helio_sharing_name);
-    assert_value(
-        shared,
-        "select count(*) from generate_series(0, 13) i where helio.state_of(helio.state_word(i::int2)) = i",
-        "14");
+    assert_value(shared,
+                 "select count(*) from generate_series(0, 13) i where helio.state_of(helio.state_word(i::int2)) = i",
+                 "14");
 }
 
-static void schema__edges_and_traits_of_states_are_those_of_the_program(void **state)
+static void schema__transitions_and_traits_of_states_equal_those_of_the_program(void **state)
 {
     (void)state;
     helio_buffer_t expected = {0};
@@ -72,11 +70,10 @@ static void schema__edges_and_traits_of_states_are_those_of_the_program(void **s
     helio_buffer_reset(&expected);
     for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
         helio_buffer_printf(&expected, "%d%d", helio_job_state_is_live(i), helio_job_state_is_terminal(i));
-    assert_value(
-        shared,
-        "select string_agg(helio.state_is_live(i::int2)::int::text || helio.state_is_over(i::int2)::int, '' "
-        "order by i) from generate_series(0, 13) i",
-        expected.data);
+    assert_value(shared,
+                 "select string_agg(helio.state_is_live(i::int2)::int::text || helio.state_is_over(i::int2)::int, '' "
+                 "order by i) from generate_series(0, 13) i",
+                 expected.data);
     helio_buffer_clear(&expected);
 }
 
@@ -136,7 +133,7 @@ static void say(void *arg, const char *line)
     helio_buffer_printf(said, "%s\n", line);
 }
 
-static void migrate__brings_an_empty_database_up_and_then_has_nothing_to_do(void **state)
+static void migrate__creates_the_schema_once_and_then_changes_nothing(void **state)
 {
     const char *conninfo = helio_pg_empty_database(*state);
     helio_buffer_t said = {0};
@@ -159,8 +156,7 @@ static void migrate__brings_an_empty_database_up_and_then_has_nothing_to_do(void
 static void migrate__an_edited_migration_is_refused(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
-    helio_pg_exec(conninfo,
-                  "update helio.schema_migrations set sha256 = sha256('x') where name like '0002%'");
+    helio_pg_exec(conninfo, "update helio.schema_migrations set sha256 = sha256('x') where name like '0002%'");
     helio_error_t err = {.text = ""};
     assert_int_equal(helio_schema_verify(conninfo, &err), HELIO_VERSION);
     assert_non_null(strstr(err.text, "0002_"));
@@ -196,20 +192,18 @@ static void migrate__a_failed_migration_leaves_nothing_behind(void **state)
     helio_error_t err = {.text = ""};
     assert_int_not_equal(helio_schema_migrate(conninfo, NULL, NULL, &err), HELIO_OK);
     assert_non_null(strstr(err.text, "0001_"));
-    assert_value(
-        conninfo,
-        "select count(*) from pg_class c join pg_namespace n on n.oid = relnamespace where nspname = 'helio'",
-        "0");
+    assert_value(conninfo,
+                 "select count(*) from pg_class c join pg_namespace n on n.oid = relnamespace where nspname = 'helio'",
+                 "0");
 }
 
-static void migrate__an_owner_without_createrole_goes_on_without_roles(void **state)
+static void migrate__an_owner_without_createrole_continues_without_roles(void **state)
 {
     const char *conninfo = helio_pg_empty_database(*state);
     char plain[512];
-    helio_pg_exec(
-        conninfo,
-        "drop owned by helio_reader, helio_broker; create role plain login; "
-        "do $$ begin execute format('grant create on database %I to plain', current_database()); end $$");
+    helio_pg_exec(conninfo,
+                  "drop owned by helio_reader, helio_broker; create role plain login; "
+                  "do $$ begin execute format('grant create on database %I to plain', current_database()); end $$");
     (void)snprintf(plain, sizeof plain, "%s user=plain", conninfo);
     helio_error_t err = {.text = ""};
     if (helio_schema_migrate(plain, NULL, NULL, &err) != HELIO_OK)
@@ -218,6 +212,40 @@ static void migrate__an_owner_without_createrole_goes_on_without_roles(void **st
     if (helio_store_open(store, &err) != HELIO_OK) /* leadership needs no superuser either */
         fail_msg("%s", err.text);
     helio_store_destroy(&store);
+}
+
+/*  A superuser set the limits of the readers for another owner, or will: each line names what was left out and what to
+ *  do, and `helio-broker check` has the SQL. */
+static void migrate__of_an_owner_who_may_not_alter_roles_says_what_to_do(void **state)
+{
+    const char *conninfo = helio_pg_empty_database(*state);
+    char plain[512];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0}, rights = {0};
+    helio_error_t err = {.text = ""};
+    helio_pg_exec(
+        conninfo,
+        "create role other_owner login; alter role helio_reader connection limit 7; "
+        "do $$ begin execute format('grant create on database %I to other_owner', current_database()); end $$");
+    (void)snprintf(plain, sizeof plain, "%s user=other_owner", conninfo);
+    if (helio_schema_migrate(plain, say, &said, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(said.data,
+                           "limits of role helio_reader not set: other_owner may not alter it; `helio-broker "
+                           "check` prints the SQL for a superuser"));
+    assert_non_null(strstr(said.data, "other_owner may not revoke them; `helio-broker check` prints the SQL"));
+    for (const char *at = said.data; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        assert_true(strcspn(at, "\n") < 200); /* lines that a person reads */
+    assert_int_equal(helio_store_open_privileges(plain, say, &rights, &err), HELIO_OK);
+    assert_non_null(strstr(rights.data,
+                           "role helio_reader of dashboards has no limits; let a superuser run: alter role "
+                           "helio_reader connection limit 20;"));
+    helio_pg_exec(conninfo, "do $$ begin execute helio.reader_limits('helio_reader'); end $$");
+    helio_buffer_reset(&said);
+    helio_buffer_reset(&rights);
+    assert_int_equal(helio_schema_migrate(plain, say, &said, &err), HELIO_OK);
+    assert_null(strstr(said.data, "limits of role")); /* they are set: that this owner may not is of no interest */
+    assert_int_equal(helio_store_open_privileges(plain, say, &rights, &err), HELIO_OK);
+    assert_null(strstr(rights.data, "has no limits"));
 }
 
 /*  As for a database that was restored into another server. */
@@ -248,7 +276,7 @@ static void list(void *arg, const char *reader, const char *tenants, bool ready)
     helio_buffer_printf(arg, "%s (%s)%s\n", reader, tenants, ready ? "" : " not ready");
 }
 
-static void reader__is_made_by_who_may_make_roles_and_told_to_who_may_not(void **state)
+static void reader__is_created_with_createrole_and_is_a_script_without(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     char as_broker[512], as_reader[512];
@@ -274,11 +302,10 @@ static void reader__is_made_by_who_may_make_roles_and_told_to_who_may_not(void *
     assert_int_equal(helio_store_put_reader(as_broker, "wall", tenants, 1, &script, &err), HELIO_OK);
     assert_int_equal(script.size, 0);
     assert_value(as_reader, "select count(*) from helio_report.jobs", "0");
-    assert_value(
-        conninfo,
-        "select string_agg(concat_ws(' ', action, object, detail), ', ' order by audit_id) from helio.audit "
-        "where action like 'reader%'",
-        "reader-add wall acme,demo, reader-add wall acme");
+    assert_value(conninfo,
+                 "select string_agg(concat_ws(' ', action, object, detail), ', ' order by audit_id) from helio.audit "
+                 "where action like 'reader%'",
+                 "reader-add wall acme,demo, reader-add wall acme");
 
     helio_buffer_reset(&script);
     assert_int_equal(helio_store_remove_reader(conninfo, "wall", &script, &err), HELIO_OK);
@@ -303,19 +330,20 @@ static int down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schema__words_of_stored_numbers_are_those_of_the_program),
-        cmocka_unit_test(schema__edges_and_traits_of_states_are_those_of_the_program),
+        cmocka_unit_test(schema__names_of_stored_numbers_equal_those_of_the_program),
+        cmocka_unit_test(schema__transitions_and_traits_of_states_equal_those_of_the_program),
         cmocka_unit_test(schema__ids_read_and_write_as_in_the_program),
         cmocka_unit_test(schema__every_named_query_prepares),
-        cmocka_unit_test(migrate__brings_an_empty_database_up_and_then_has_nothing_to_do),
+        cmocka_unit_test(migrate__creates_the_schema_once_and_then_changes_nothing),
         cmocka_unit_test(migrate__an_edited_migration_is_refused),
         cmocka_unit_test(migrate__a_database_of_a_newer_release_is_refused),
         cmocka_unit_test(migrate__a_missing_migration_is_named),
         cmocka_unit_test(migrate__a_failed_migration_leaves_nothing_behind),
-        cmocka_unit_test(migrate__an_owner_without_createrole_goes_on_without_roles),
+        cmocka_unit_test(migrate__an_owner_without_createrole_continues_without_roles),
+        cmocka_unit_test(migrate__of_an_owner_who_may_not_alter_roles_says_what_to_do),
         cmocka_unit_test(migrate__makes_roles_that_the_server_lacks),
         cmocka_unit_test(schema__the_broker_role_suffices_to_lead_and_write),
-        cmocka_unit_test(reader__is_made_by_who_may_make_roles_and_told_to_who_may_not),
+        cmocka_unit_test(reader__is_created_with_createrole_and_is_a_script_without),
     };
     return cmocka_run_group_tests(tests, up, down);
 }

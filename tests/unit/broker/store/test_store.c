@@ -1,4 +1,4 @@
-/*  test_store.c -- leadership, and losing and finding the database. */
+/*  test_store.c -- leadership, and the loss and return of the database. */
 #include "tests/unit/broker/store/store_testing.h"
 
 /* ---- leadership ---------------------------------------------------------------------------------------- */
@@ -11,8 +11,7 @@ static void store__one_broker_leads_and_the_next_has_a_higher_epoch(void **state
     helio_error_t err = {.text = ""};
     assert_int_equal(helio_store_open(second, &err), HELIO_BUSY);
     helio_store_destroy(&first);
-    while (helio_store_open(second, &err) ==
-           HELIO_BUSY) /* the server notices the closed socket in its own time */
+    while (helio_store_open(second, &err) == HELIO_BUSY) /* the server notices the closed socket in its own time */
         ;
     loaded_t all = load(second);
     const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
@@ -29,8 +28,7 @@ static void store__the_longest_lease_of_former_leaders_is_remembered(void **stat
     static const uint64_t grants[] = {3600000, 1000, 60000, 7200000, 5};
     static const uint64_t left[] = {0, 3600000, 3600000, 3600000, 7200000};
     for (size_t i = 0; i < sizeof grants / sizeof grants[0]; i++) {
-        helio_store_t *store =
-            helio_store_new((helio_store_options_t){.conninfo = conninfo, .lease_ms = grants[i]});
+        helio_store_t *store = helio_store_new((helio_store_options_t){.conninfo = conninfo, .lease_ms = grants[i]});
         helio_error_t err;
         while (helio_store_open(store, &err) == HELIO_BUSY)
             ;
@@ -51,7 +49,22 @@ static void store__another_copy_of_the_database_begins_a_new_incarnation(void **
                                           "update helio.federation set home = '1/2'", /* of a dump */
                                           "select helio.declare_restored()"};
     helio_store_t *store = opened(conninfo);
+    helio_row_job_t job = job_row(1);
+    append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    static const struct {
+        const char *name;
+        uint32_t state;
+    } sites[] = {{"gone", HELIO_SITE_STATE_LOST}, {"lost", HELIO_SITE_STATE_LOST}, {"lulea", HELIO_SITE_STATE_READY}};
+    for (uint32_t i = 0; i < 3; i++) {
+        helio_row_site_t site = {.site = helio_text_of(sites[i].name), .state = sites[i].state};
+        append(store, HELIO_BROKER_FX_ROW_SITE, &site);
+    }
+    helio_error_t put = {.text = ""};
+    helio_store_seal(store, mark);
+    assert_int_equal(drive(store, 1, &put), HELIO_OK);
     helio_store_destroy(&store);
+    helio_pg_exec(conninfo, "insert into helio.site_keys (public_key, site, created_at, revoked_at) "
+                            "values ('k', 'lost', now(), null), ('l', 'gone', now(), now())");
     uint64_t before = 0;
     int64_t restored_ms = 0;
     for (uint64_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
@@ -63,6 +76,11 @@ static void store__another_copy_of_the_database_begins_a_new_incarnation(void **
         loaded_t all = load(store);
         const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
         assert_int_equal(federation->restored_ms > restored_ms, i > 0);
+        assert_int_equal(helio_uuid_equal(federation->restored_job, job.job), i > 0);
+        for (uint32_t s = 0; s < 3; s++) { /* by name; the one without a key in force cannot have come back */
+            const helio_row_site_t *site = the(&all, HELIO_BROKER_EV_LOAD_SITE, s);
+            assert_int_equal(site->unreconciled_ms > 0, i > 0 && !helio_text_is(site->site, "gone"));
+        }
         restored_ms = federation->restored_ms;
         assert_true(i == 0 || federation->incarnation > before);
         before = federation->incarnation;
@@ -73,7 +91,7 @@ static void store__another_copy_of_the_database_begins_a_new_incarnation(void **
     }
 }
 
-static void store__who_does_not_lead_any_more_commits_nothing(void **state)
+static void store__a_former_leader_commits_nothing(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -127,8 +145,7 @@ static void store__a_commit_whose_answer_was_lost_is_found_committed(void **stat
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
-    helio_row_transition_t transition = {
-        .seq = 1, .key = {job_id(1), HELIO_NO_TASK}, .to = HELIO_JOB_OFFERED};
+    helio_row_transition_t transition = {.seq = 1, .key = {job_id(1), HELIO_NO_TASK}, .to = HELIO_JOB_OFFERED};
     append(store, HELIO_BROKER_FX_ROW_TRANSITION, &transition);
     helio_store_seal(store, mark);
     int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
@@ -171,16 +188,14 @@ static void store__a_commit_without_its_standby_is_not_reported(void **state)
     int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
     uint64_t batch = 0;
     while (helio_store_connected(store) && helio_clock_boot_ms() < give_up_ms) {
-        if (helio_store_committed(store) ==
-            batch) { /* also when the setting took hold later than the last one */
+        if (helio_store_committed(store) == batch) { /* also when the setting took hold later than the last one */
             helio_row_job_t job = job_row((uint32_t)batch);
             append(store, HELIO_BROKER_FX_ROW_JOB, &job);
             batch = helio_store_open_batch(store);
             helio_store_seal(store, mark);
         }
-        helio_pg_exec(conninfo,
-                      "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and "
-                      "datname = current_database()");
+        helio_pg_exec(conninfo, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and "
+                                "datname = current_database()");
         struct pollfd fd = {.fd = helio_store_fd(store), .events = POLLIN};
         (void)poll(&fd, 1, 20);
         assert_int_equal(helio_store_process(store, helio_clock_boot_ms(), &err), HELIO_OK);
@@ -239,7 +254,7 @@ static void store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch(void 
 }
 
 /*  Its disk is full: it lets us in, and refuses the batch each time. */
-static void store__a_database_that_refuses_a_batch_is_asked_less_and_less_often_and_says_why(void **state)
+static void store__a_refused_batch_is_retried_less_and_less_often_with_its_reason(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -272,7 +287,7 @@ static void store__a_database_that_refuses_a_batch_is_asked_less_and_less_often_
     helio_store_destroy(&store);
 }
 
-static void store__a_newer_leader_is_noticed_on_the_way_back(void **state)
+static void store__a_newer_leader_is_detected_when_reconnecting(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -307,8 +322,7 @@ static void store__a_database_that_failed_over_ends_the_leader(void **state)
 static void store__a_database_that_cannot_be_reached_is_unavailable(void **state)
 {
     (void)state;
-    helio_store_t *store =
-        helio_store_new((helio_store_options_t){.conninfo = "host=/nonexistent password=hush"});
+    helio_store_t *store = helio_store_new((helio_store_options_t){.conninfo = "host=/nonexistent password=hush"});
     helio_error_t err = {.text = ""};
     assert_int_equal(helio_store_open(store, &err), HELIO_UNAVAILABLE);
     assert_non_null(strstr(err.text, "/nonexistent"));
@@ -332,6 +346,34 @@ static void store__a_stored_job_that_no_longer_parses_names_itself(void **state)
     assert_non_null(strstr(err.text, id));
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&store);
+}
+
+static void store__use_is_loaded_up_to_the_age_that_the_options_give(void **state)
+{
+    static const struct {
+        int64_t usage_ms;
+        const char *hours_ago;
+    } cases[] = {{0, ""}, {INT64_C(5) * 3600000, "4 2 "}, {INT64_C(30) * 86400000, "200 4 2 "}};
+    const char *conninfo = helio_pg_database(*state);
+    helio_pg_exec(conninfo,
+                  "insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, "
+                  "fenced, tenant, site, queue) select '0199aaaa-0000-7000-8000-000000000001', -1, 1, "
+                  "now() - h * interval '1 hour', h, 0, 0, 0, false, 'acme', 'lulea', 'standard' "
+                  "from unnest(array [2, 4, 200]) h");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        helio_store_t *store =
+            helio_store_new((helio_store_options_t){.conninfo = conninfo, .usage_ms = cases[i].usage_ms});
+        helio_error_t err = {.text = ""};
+        assert_int_equal(helio_store_open(store, &err), HELIO_OK);
+        loaded_t all = load(store);
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t hours = {0};
+        const helio_row_usage_t *usage;
+        for (uint32_t n = 0; (usage = nth(&all, HELIO_BROKER_EV_LOAD_USAGE, n)); n++)
+            helio_buffer_printf(&hours, "%" PRIu64 " ", usage->gpu_ms);
+        assert_true(helio_text_is(helio_buffer_view(&hours), cases[i].hours_ago));
+        helio_arena_destroy(&all.arena);
+        helio_store_destroy(&store);
+    }
 }
 
 /*  Else a new leader finds jobs of a tenant that it does not know. */
@@ -371,16 +413,17 @@ int main(void)
         cmocka_unit_test(store__one_broker_leads_and_the_next_has_a_higher_epoch),
         cmocka_unit_test(store__the_longest_lease_of_former_leaders_is_remembered),
         cmocka_unit_test(store__another_copy_of_the_database_begins_a_new_incarnation),
-        cmocka_unit_test(store__who_does_not_lead_any_more_commits_nothing),
+        cmocka_unit_test(store__a_former_leader_commits_nothing),
         cmocka_unit_test(store__a_lost_idle_connection_heals_by_itself),
         cmocka_unit_test(store__a_commit_whose_answer_was_lost_is_found_committed),
         cmocka_unit_test(store__a_commit_without_its_standby_is_not_reported),
         cmocka_unit_test(store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch),
-        cmocka_unit_test(store__a_database_that_refuses_a_batch_is_asked_less_and_less_often_and_says_why),
-        cmocka_unit_test(store__a_newer_leader_is_noticed_on_the_way_back),
+        cmocka_unit_test(store__a_refused_batch_is_retried_less_and_less_often_with_its_reason),
+        cmocka_unit_test(store__a_newer_leader_is_detected_when_reconnecting),
         cmocka_unit_test(store__a_database_that_failed_over_ends_the_leader),
         cmocka_unit_test(store__a_database_that_cannot_be_reached_is_unavailable),
         cmocka_unit_test(store__a_stored_job_that_no_longer_parses_names_itself),
+        cmocka_unit_test(store__use_is_loaded_up_to_the_age_that_the_options_give),
         cmocka_unit_test(store__the_first_token_of_a_tenant_makes_the_tenant),
     };
     return cmocka_run_group_tests(tests, up, down);

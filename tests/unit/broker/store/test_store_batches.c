@@ -1,4 +1,4 @@
-/*  test_store_batches.c -- batches: what collapses, what is open, what is refused whole. */
+/*  test_store_batches.c -- batches: rows that collapse, the open mark, and batches that are refused as a whole. */
 #include "tests/unit/broker/store/store_testing.h"
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ static void store__state_rows_of_one_key_collapse_to_the_last(void **state)
     helio_store_destroy(&store);
 }
 
-static void store__what_a_job_does_not_say_is_null_beside_jobs_that_say_it(void **state)
+static void store__an_empty_field_is_null_beside_rows_that_have_it(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -118,11 +118,9 @@ static void store__jobs_are_open_until_their_last_task_is_over(void **state)
     loaded_t all = load(store);
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_JOB, 1));
     const helio_row_key_t *key = the(&all, HELIO_BROKER_EV_LOAD_KEY, 0);
-    const helio_row_key_t expected = {
-        HELIO_TEXT("acme"), HELIO_TEXT("once"), {hash_a, sizeof hash_a}, job.job};
+    const helio_row_key_t expected = {HELIO_TEXT("acme"), HELIO_TEXT("once"), {hash_a, sizeof hash_a}, job.job};
     assert_true(helio_record_equal(&helio_row_key_type, key, &expected));
-    assert_non_null(
-        the(&all, HELIO_BROKER_EV_LOAD_STATE, 1)); /* also of the task that is over: its job is not */
+    assert_non_null(the(&all, HELIO_BROKER_EV_LOAD_STATE, 1)); /* also of the task that is over: its job is not */
     helio_arena_destroy(&all.arena);
     for (int32_t i = 1; i < 3; i++) {
         helio_row_state_t last = state_row(2, i, HELIO_JOB_CANCELLED);
@@ -160,8 +158,7 @@ static void store__a_new_leader_reads_jobs_from_the_mark_of_the_last_batch_on(vo
     helio_arena_destroy(&all.arena);
     helio_row_class_t class = {.class_id = 1};
     append(store, HELIO_BROKER_FX_ROW_CLASS, &class);
-    commit_from(store,
-                job_id(3)); /* what stands below the mark is not looked at: the core must not say too much */
+    commit_from(store, job_id(3)); /* what stands below the mark is not looked at: the core must not say too much */
     all = load(store);
     fourth = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
     assert_true(helio_uuid_equal(fourth->row.job, job_id(4)));
@@ -171,8 +168,7 @@ static void store__a_new_leader_reads_jobs_from_the_mark_of_the_last_batch_on(vo
 }
 
 /*  A refused row is a bug of ours: fatal, named, and nothing of its batch stays. */
-static void assert_refused(helio_store_t *store, const char *conninfo, const char *statement,
-                           const char *constraint)
+static void assert_refused(helio_store_t *store, const char *conninfo, const char *statement, const char *constraint)
 {
     helio_error_t err = {.text = ""};
     uint64_t batch = helio_store_open_batch(store);
@@ -214,6 +210,7 @@ static void append_evidence(helio_store_t *store, uint32_t epoch, const char *si
                                    .fenced = true,
                                    .started_ms = started_ms,
                                    .run_ms = 60000,
+                                   .gpu_ms = 60000,
                                    .at_ms = 1};
     helio_row_ledger_t ledger = {.key = attempt.key,
                                  .epoch = epoch,
@@ -225,7 +222,7 @@ static void append_evidence(helio_store_t *store, uint32_t epoch, const char *si
     append(store, HELIO_BROKER_FX_ROW_LEDGER, &ledger);
 }
 
-static void store__evidence_counts_once_and_of_attempts_that_were_placed_there(void **state)
+static void store__evidence_counts_once_and_only_for_attempts_placed_at_that_site(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     const int64_t start_ms = INT64_C(1795000002999);
@@ -235,6 +232,8 @@ static void store__evidence_counts_once_and_of_attempts_that_were_placed_there(v
                                        .site = HELIO_TEXT("lulea"),
                                        .pool = HELIO_TEXT("h100"),
                                        .at_ms = 1};
+    const helio_row_job_t job = job_row(1);
+    append(store, HELIO_BROKER_FX_ROW_JOB, &job);
     append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
     append_evidence(store, 1, "lulea", start_ms); /* placed in the same batch */
     append_evidence(store, 1, "sydney", start_ms);
@@ -275,12 +274,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__state_rows_of_one_key_collapse_to_the_last),
-        cmocka_unit_test(store__what_a_job_does_not_say_is_null_beside_jobs_that_say_it),
+        cmocka_unit_test(store__an_empty_field_is_null_beside_rows_that_have_it),
         cmocka_unit_test(store__a_batch_larger_than_one_statement_arrives_whole),
         cmocka_unit_test(store__jobs_are_open_until_their_last_task_is_over),
         cmocka_unit_test(store__a_new_leader_reads_jobs_from_the_mark_of_the_last_batch_on),
         cmocka_unit_test(store__a_second_completion_is_refused_with_its_whole_batch),
-        cmocka_unit_test(store__evidence_counts_once_and_of_attempts_that_were_placed_there),
+        cmocka_unit_test(store__evidence_counts_once_and_only_for_attempts_placed_at_that_site),
         cmocka_unit_test(store__a_second_use_of_an_idempotency_key_is_refused),
         cmocka_unit_test(store__a_transition_that_is_not_listed_is_refused),
     };

@@ -1,4 +1,4 @@
-/*  test_store_rows.c -- rows of jobs: what goes in comes out. */
+/*  test_store_rows.c -- the rows of jobs load back as they were stored. */
 #include "tests/unit/broker/store/store_testing.h"
 
 /* ---- what goes in comes out ---------------------------------------------------------------------------- */
@@ -53,12 +53,12 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     helio_row_job_t job = job_row(1), array = job_row(2);
     job.idempotency_key = HELIO_TEXT("key-1");
     array.tasks = (helio_u32s_t){tasks, 3};
+    array.tasks_at_once = 2;
     helio_row_state_t running = state_row(1, HELIO_NO_TASK, HELIO_JOB_RUNNING);
     helio_row_state_t task = state_row(2, 7, HELIO_JOB_SUSPECT);
     helio_row_site_t site = site_row();
     helio_row_pool_t pool = pool_row();
-    append(store, HELIO_BROKER_FX_ROW_STATE,
-           &running); /* before its job: the batch has an order of its own */
+    append(store, HELIO_BROKER_FX_ROW_STATE, &running); /* before its job: the batch has an order of its own */
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
     append(store, HELIO_BROKER_FX_ROW_JOB, &array);
     append(store, HELIO_BROKER_FX_ROW_STATE, &task);
@@ -74,8 +74,7 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     back = the(&all, HELIO_BROKER_EV_LOAD_JOB, 1);
     assert_true(helio_record_equal(&helio_row_job_type, &back->row, &array));
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_JOB, 2));
-    assert_true(
-        helio_record_equal(&helio_row_state_type, the(&all, HELIO_BROKER_EV_LOAD_STATE, 0), &running));
+    assert_true(helio_record_equal(&helio_row_state_type, the(&all, HELIO_BROKER_EV_LOAD_STATE, 0), &running));
     assert_true(helio_record_equal(&helio_row_state_type, the(&all, HELIO_BROKER_EV_LOAD_STATE, 1), &task));
     assert_true(helio_record_equal(&helio_row_site_type, the(&all, HELIO_BROKER_EV_LOAD_SITE, 0), &site));
     assert_true(helio_record_equal(&helio_row_pool_type, the(&all, HELIO_BROKER_EV_LOAD_POOL, 0), &pool));
@@ -88,7 +87,7 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     helio_store_destroy(&store);
 }
 
-static void store__dependencies_load_back_with_what_became_of_each(void **state)
+static void store__dependencies_load_back_with_their_outcomes(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -139,7 +138,7 @@ static int64_t now_hour_ms(void)
     return wall_ms - wall_ms % 3600000;
 }
 
-static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void **state)
+static void store__hourly_prices_load_back_as_written(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -198,7 +197,7 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
     commit(store);
     loaded_t all = load(store);
     assert_true(helio_record_equal(&helio_row_actual_type, the(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 0), &actual));
-    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 1)); /* longer ago than hours are kept */
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 1)); /* beyond the retention of hours */
     assert_true(helio_record_equal(&helio_row_series_type, the(&all, HELIO_BROKER_EV_LOAD_SERIES, 0), &series));
     const helio_row_earliest_start_t *least = the(&all, HELIO_BROKER_EV_LOAD_EARLIEST_START, 0);
     assert_true(helio_job_key_equal(least->key, placement.key) && helio_text_is(least->site, "oslo"));
@@ -211,7 +210,7 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
     helio_store_destroy(&store);
 }
 
-/*  Runs come in the order of their ends, those of a second attempt not at all; an open job keeps what it was told. */
+/*  Runs load in the order of their ends, without those of second attempts; an open job keeps its expectation. */
 typedef struct run_end {
     uint32_t epoch, state;
     uint64_t run_ms;
@@ -255,7 +254,7 @@ static void append_run(helio_store_t *store, uint32_t number, const run_end_t *e
     append(store, HELIO_BROKER_FX_ROW_TRANSITION, &move);
 }
 
-static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(void **state)
+static void store__runs_load_in_the_order_of_their_ends_with_their_expectations(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -303,7 +302,7 @@ static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(v
     helio_store_destroy(&store);
 }
 
-static void store__a_gate_that_opened_stays_open(void **state)
+static void store__an_ended_dependency_hold_stays_ended(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -358,9 +357,11 @@ static void append_history(helio_store_t *store)
                                  .hour_ms = 3600000,
                                  .gpu_ms = 7,
                                  .cost_micro_usd = -8,
-                                 .provenance = HELIO_TEXT("model")};
+                                 .provenance = HELIO_TEXT("model"),
+                                 .estimated = true};
     helio_row_ledger_t bringing = ledger;
     bringing.provenance = HELIO_TEXT("transfer"); /* of the same hour */
+    bringing.part = HELIO_LEDGER_TRANSFER;
     bringing.gpu_ms = 0;
     helio_row_transition_t transition = {.seq = 9,
                                          .at_ms = 1000,
@@ -399,10 +400,8 @@ static void append_decision(helio_store_t *store)
                                        .egress_micro_usd = 7,
                                        .transfer_j = 8,
                                        .transfer_carbon_mg = 9};
-    helio_row_class_t class = {.class_id = UINT64_MAX,
-                               .summary = HELIO_TEXT("8×H100"),
-                               .reason = HELIO_TEXT("Queued"),
-                               .expected_ms = 3000};
+    helio_row_class_t class = {
+        .class_id = UINT64_MAX, .summary = HELIO_TEXT("8×H100"), .reason = HELIO_TEXT("Queued"), .expected_ms = 3000};
     append(store, HELIO_BROKER_FX_ROW_DECISION, &decision);
     append(store, HELIO_BROKER_FX_ROW_CANDIDATE, &candidate);
     append(store, HELIO_BROKER_FX_ROW_CLASS, &class);
@@ -413,6 +412,8 @@ static void append_decision(helio_store_t *store)
 static void append_figures(helio_store_t *store)
 {
     double values[] = {0.1, -2.5, 1e300}, band[] = {1, 2, 3};
+    helio_detail_t others = HELIO_DETAIL0(HELIO_DETAIL_WITHHELD_OTHERS);
+    const helio_details_t withheld = {.items = {&others, 1}};
     helio_row_capacity_t capacity = {.site = HELIO_TEXT("lulea"),
                                      .pool = HELIO_TEXT("h100"),
                                      .at_ms = 1000,
@@ -430,8 +431,14 @@ static void append_figures(helio_store_t *store)
                                  .p10 = {band, 3}};
     append(store, HELIO_BROKER_FX_ROW_CAPACITY, &capacity);
     append(store, HELIO_BROKER_FX_ROW_SERIES, &series);
+    capacity.withheld = withheld;
     append(store, HELIO_BROKER_FX_ROW_CAPACITY, &capacity);
     append(store, HELIO_BROKER_FX_ROW_SERIES, &series);
+    capacity.pool = HELIO_TEXT("offered");
+    capacity.sample = false;
+    append(store, HELIO_BROKER_FX_ROW_CAPACITY, &capacity);
+    capacity.withheld = (helio_details_t){0};
+    append(store, HELIO_BROKER_FX_ROW_CAPACITY, &capacity);
 }
 
 static const struct {
@@ -440,11 +447,10 @@ static const struct {
     {"select row(site, pool, decision_id, nodes, gpus, score_micro_usd, at) from helio.placements",
      "(lulea,h100,5,2,16,-3,\"1970-01-01 00:00:01+00\")"},
     {"select row(kind, completes, fenced, exit_code, started_at) from helio.attempts", "(5,t,f,0,)"},
-    {"select row(hour, gpu_ms, cost_micro_usd, pool, provenance) from helio.ledger where part = 0",
-     "(\"1970-01-01 01:00:00+00\",7,-8,,model)"},
+    {"select row(hour, gpu_ms, cost_micro_usd, pool, provenance, estimated) from helio.ledger where part = 0",
+     "(\"1970-01-01 01:00:00+00\",7,-8,,model,t)"},
     {"select string_agg(provenance || part, ' ' order by part) from helio.ledger", "model0 transfer1"},
-    {"select row(transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg) from helio.placements",
-     "(1,2,3,4)"},
+    {"select row(transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg) from helio.placements", "(1,2,3,4)"},
     {"select row(transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg) from helio.candidates", "(6,7,8,9)"},
     {"select row(seq, from_state, to_state, reason, actor) from helio.transitions", "(9,0,1,,broker)"},
     {"select row(class_id, policy_version, reason, chosen_site) from helio.decisions", "(-1,v1,,lulea)"},
@@ -455,14 +461,19 @@ static const struct {
     {"select row(forecast_at) from helio.decisions", "(\"1970-01-01 00:00:02+00\")"},
     {"select row(expected_at) from helio.classes where class_id = -1", "(\"1970-01-01 00:00:03+00\")"},
     {"select row(summary, reason) from helio.classes", "(8×H100,WaitingForCapacity)"},
-    {"select row(gpus_total, gpus_free, site_power_w) from helio.capacity_now", "(2147483647,5,-1)"},
+    {"select row(gpus_total, gpus_free, site_power_w) from helio.capacity_now where pool = 'h100'",
+     "(2147483647,5,-1)"},
+    {"select row(pool, withheld, withheld_details) from helio.capacity_now where pool = 'h100'",
+     "(h100,\"all that the federation does not use of it is used by others\","
+     "\"[{\"\"code\"\": \"\"WithheldOthers\"\", \"\"params\"\": {}}]\")"},
+    {"select row(withheld, withheld_details) from helio.capacity_now where pool = 'offered'", "(,)"},
     {"select count(*) from helio.capacity_samples", "1"},
     {"select row(signal, kind, factor, \"values\", p10, p90) from helio.series_now",
      "(3,average,,\"{0.1,-2.5,1e+300}\",\"{1,2,3}\",)"},
     {"select count(*) from helio.series", "1"},
 };
 
-static void store__everything_else_is_stored_as_it_was_given(void **state)
+static void store__all_other_rows_are_stored_unchanged(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
@@ -470,9 +481,8 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
     append_decision(store);
     append_figures(store);
     commit(store);
-    helio_pg_exec(
-        conninfo,
-        "do $$ begin execute format('alter database %I set timezone = ''UTC''', current_database()); end $$");
+    helio_pg_exec(conninfo,
+                  "do $$ begin execute format('alter database %I set timezone = ''UTC''', current_database()); end $$");
     for (size_t i = 0; i < sizeof stored / sizeof stored[0]; i++)
         assert_value(conninfo, stored[i].sql, stored[i].expected);
     loaded_t all = load(store);
@@ -487,11 +497,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__rows_that_a_new_leader_needs_load_back_equal),
-        cmocka_unit_test(store__dependencies_load_back_with_what_became_of_each),
-        cmocka_unit_test(store__what_hours_were_priced_by_comes_back_as_it_was_written),
-        cmocka_unit_test(store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept),
-        cmocka_unit_test(store__a_gate_that_opened_stays_open),
-        cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
+        cmocka_unit_test(store__dependencies_load_back_with_their_outcomes),
+        cmocka_unit_test(store__hourly_prices_load_back_as_written),
+        cmocka_unit_test(store__runs_load_in_the_order_of_their_ends_with_their_expectations),
+        cmocka_unit_test(store__an_ended_dependency_hold_stays_ended),
+        cmocka_unit_test(store__all_other_rows_are_stored_unchanged),
     };
     return cmocka_run_group_tests(tests, up, down);
 }

@@ -57,7 +57,7 @@ static void load(const char *root, const char *variable, helio_arena_t *arena, h
         fail_msg("%s", complaint.data);
 }
 
-static void example__is_read_as_the_page_says(void **state)
+static void example__parses_to_the_documented_values(void **state)
 {
     (void)state;
     char root[] = "/tmp/helio-settings-page-XXXXXX", path[128];
@@ -92,7 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(page__is_that_of_the_tables),
-        cmocka_unit_test(example__is_read_as_the_page_says),
+        cmocka_unit_test(example__parses_to_the_documented_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

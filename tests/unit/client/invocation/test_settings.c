@@ -122,7 +122,7 @@ static void load_badly(world_t *world, const char *complaint)
         fail_msg("'%s' is not in: %s", complaint, world->complaint.data);
 }
 
-static void settings__each_source_beats_the_next(void **state)
+static void settings__each_source_precedes_the_next(void **state)
 {
     world_t *world = *state;
     load_well(world);
@@ -154,11 +154,10 @@ static void settings__each_source_beats_the_next(void **state)
 static void settings__contexts_are_chosen_by_flag_variable_or_file(void **state)
 {
     world_t *world = *state;
-    put_in(
-        world, "config/helio/config.yaml",
-        "broker: http://top\ncontext: b\ncontexts:\n"
-        "  - {name: a, broker: http://a, token: hel_a}\n  - {name: b, broker: http://b, token_file: token}\n",
-        0600);
+    put_in(world, "config/helio/config.yaml",
+           "broker: http://top\ncontext: b\ncontexts:\n"
+           "  - {name: a, broker: http://a, token: hel_a}\n  - {name: b, broker: http://b, token_file: token}\n",
+           0600);
     put_in(world, "config/helio/token", "hel_b\n", 0600);
     load_well(world);
     assert_string_equal(world->settings.broker, "http://b");
@@ -194,7 +193,7 @@ static void settings__a_directory_never_gets_a_token_for_another_broker(void **s
     assert_string_equal(world->settings.token, "hel_mine");
 }
 
-static void settings__a_directory_may_bring_its_own_token_or_take_the_variable(void **state)
+static void settings__a_directory_can_have_its_own_token_or_use_the_variable(void **state)
 {
     world_t *world = *state;
     put_in(world, "here/.helio.yaml", "broker: http://here\ntoken_file: token\n", 0644);
@@ -230,7 +229,7 @@ static void settings__tokens_cannot_forge_headers(void **state)
     }
 }
 
-static void settings__wrong_values_are_named_with_their_place(void **state)
+static void settings__errors_name_the_value_and_its_place(void **state)
 {
     world_t *world = *state;
     put_in(world, "config/helio/config.yaml", "brokr: http://b\n", 0600);
@@ -241,22 +240,44 @@ static void settings__wrong_values_are_named_with_their_place(void **state)
     put_in(world, "config/helio/config.yaml", "broker: http://user:secret@b\n", 0600);
     load_badly(world, "must be a URL");
     put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: yaml\n", 0600);
-    load_badly(world, "not an output format");
+    load_badly(world, "config.yaml: output: 'yaml' is none of table wide json jsonl csv name");
+    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: jsn\n", 0600);
+    load_badly(world, "did you mean 'json'?");
+    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: JSON\n", 0600);
+    load_badly(world, "did you mean 'json'?");
+    put_in(world, "config/helio/config.yaml", "broker: http://b\ncolor: pink\n", 0600);
+    load_badly(world, "config.yaml: color: 'pink' is none of auto always never");
+    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: yaml\n", 0600);
+    set_variable(world, "HELIO_OUTPUT=tabel"); /* before what the file says */
+    load_badly(world, "HELIO_OUTPUT: output: 'tabel' is none of table");
+}
+
+/*  `helio doctor` goes on without it; what needs the broker does not. */
+static void settings__a_missing_token_file_is_named_with_what_names_it(void **state)
+{
+    world_t *world = *state;
     put_in(world, "config/helio/config.yaml", "broker: http://b\ntoken_file: absent\n", 0600);
-    load_badly(world, "the token file does not exist");
+    load_well(world);
+    assert_string_equal(world->settings.token, "");
+    assert_non_null(strstr(world->settings.token_missing, "config/helio/absent"));
+    assert_non_null(strstr(world->settings.token_from, "config/helio/config.yaml"));
+    set_variable(world, "HELIO_TOKEN=hel_abcdef_secret"); /* before what the file says */
+    load_well(world);
+    assert_string_equal(world->settings.token_missing, "");
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(settings__each_source_beats_the_next),
+        TEST(settings__each_source_precedes_the_next),
         TEST(settings__contexts_are_chosen_by_flag_variable_or_file),
         TEST(settings__a_directory_never_gets_a_token_for_another_broker),
-        TEST(settings__a_directory_may_bring_its_own_token_or_take_the_variable),
+        TEST(settings__a_directory_can_have_its_own_token_or_use_the_variable),
         TEST(settings__a_token_that_others_can_read_is_refused),
         TEST(settings__tokens_cannot_forge_headers),
-        TEST(settings__wrong_values_are_named_with_their_place),
+        TEST(settings__errors_name_the_value_and_its_place),
+        TEST(settings__a_missing_token_file_is_named_with_what_names_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 
 static const int64_t noon = INT64_C(1772366400000); /* 2026-03-01T12:00:00Z */
 
-static void instant__is_of_the_readers_zone_with_how_far_off_it_is(void **state)
+static void instant__is_in_the_readers_zone_with_the_distance_from_now(void **state)
 {
     (void)state;
     static const struct {
@@ -41,7 +41,7 @@ static void instant__is_of_the_readers_zone_with_how_far_off_it_is(void **state)
     }
 }
 
-static void instants__in_a_sentence_are_all_found_and_nothing_else(void **state)
+static void instants__in_a_sentence_are_found_and_nothing_else_is(void **state)
 {
     (void)state;
     static const struct {
@@ -67,7 +67,7 @@ static void instants__in_a_sentence_are_all_found_and_nothing_else(void **state)
     }
 }
 
-static void zone__of_a_bad_name_or_one_that_is_not_there_is_utc(void **state)
+static void zone__with_an_unknown_name_is_utc(void **state)
 {
     (void)state;
     static const char *const names[] = {"../../etc/passwd", "/etc/passwd", "No/Such_Place", "CET-1CEST,M3.5.0", ""};
@@ -86,9 +86,9 @@ static void zone__of_a_bad_name_or_one_that_is_not_there_is_utc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instant__is_of_the_readers_zone_with_how_far_off_it_is),
-        cmocka_unit_test(instants__in_a_sentence_are_all_found_and_nothing_else),
-        cmocka_unit_test(zone__of_a_bad_name_or_one_that_is_not_there_is_utc),
+        cmocka_unit_test(instant__is_in_the_readers_zone_with_the_distance_from_now),
+        cmocka_unit_test(instants__in_a_sentence_are_found_and_nothing_else_is),
+        cmocka_unit_test(zone__with_an_unknown_name_is_utc),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

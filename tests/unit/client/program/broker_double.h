@@ -24,7 +24,9 @@ typedef enum ending {
     WHOLE, /* Content-Length, all of it */
     CUT,   /* promises more than it sends, then closes */
     HOLD,  /* no length; stays open until the double stops */
-    DROP   /* closes without a byte */
+    DROP,  /* closes without a byte */
+    MUTE,  /* stays open without a byte until the double stops */
+    RAW    /* the body alone: no HTTP */
 } ending_t;
 
 typedef struct rule {
@@ -119,14 +121,16 @@ static inline void answer(broker_double_t *self, int fd, const rule_t *rule)
     }
     if (rule->ending == DROP)
         return;
-    helio_buffer_printf(&text, "HTTP/1.1 %d X\r\nConnection: close\r\n%s", rule->status,
-                        rule->headers ? rule->headers : "");
-    if (rule->ending != HOLD)
+    if (rule->ending != MUTE && rule->ending != RAW)
+        helio_buffer_printf(&text, "HTTP/1.1 %d X\r\nConnection: close\r\n%s", rule->status,
+                            rule->headers ? rule->headers : "");
+    if (rule->ending == WHOLE || rule->ending == CUT)
         helio_buffer_printf(&text, "Content-Length: %zu\r\n", size + (rule->ending == CUT ? 1000 : 0));
-    helio_buffer_text(&text, "\r\n");
+    if (rule->ending != MUTE && rule->ending != RAW)
+        helio_buffer_text(&text, "\r\n");
     helio_buffer_text(&text, rule->body ? rule->body : "");
-    send_all(fd, text.data, text.size);
-    if (rule->ending == HOLD) {
+    send_all(fd, text.data ? text.data : "", text.size);
+    if (rule->ending == HOLD || rule->ending == MUTE) {
         struct pollfd waits[2] = {{.fd = self->stop_pipe[0], .events = POLLIN}, {.fd = fd, .events = POLLIN}};
         (void)poll(waits, 2, -1);
     }
@@ -178,9 +182,8 @@ static inline broker_double_t *broker_double_new(const rule_t *rules)
     socklen_t size = sizeof address;
     self->listener = socket(AF_INET, SOCK_STREAM, 0);
     if (self->listener < 0 || bind(self->listener, (struct sockaddr *)&address, size) != 0 ||
-        listen(self->listener, 64) != 0 ||
-        getsockname(self->listener, (struct sockaddr *)&address, &size) != 0 || pipe(self->stop_pipe) != 0 ||
-        pipe2(self->press_pipe, 04000 /* O_NONBLOCK */) != 0)
+        listen(self->listener, 64) != 0 || getsockname(self->listener, (struct sockaddr *)&address, &size) != 0 ||
+        pipe(self->stop_pipe) != 0 || pipe2(self->press_pipe, 04000 /* O_NONBLOCK */) != 0)
         abort();
     self->port = ntohs(address.sin_port);
     pthread_mutex_init(&self->lock, NULL);

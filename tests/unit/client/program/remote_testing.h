@@ -38,9 +38,9 @@ typedef struct outcome {
 } outcome_t;
 
 static inline int run_at(const char *url, const char *const *words, const char *input, broker_double_t *broker,
-                  char **ret_out, char **ret_err)
+                         char **ret_out, char **ret_err)
 {
-    char broker_variable[80], token_variable[] = "HELIO_TOKEN=" SECRET;
+    char broker_variable[160], token_variable[] = "HELIO_TOKEN=" SECRET;
     (void)snprintf(broker_variable, sizeof broker_variable, "HELIO_BROKER=%s", url);
     char *environment[] = {broker_variable, token_variable, (char *)(uintptr_t) "TZ=UTC", NULL};
     presses_t presses = broker ? (presses_t){&broker->presses, broker->press_pipe[0]} : NO_PRESSES;
@@ -76,8 +76,8 @@ static inline void expect(const outcome_t *outcome, int code, const char *out, c
     bool good = outcome->code == code && (!out || strcmp(outcome->out, out) == 0) &&
                 (!err_part || strstr(outcome->err, err_part) != NULL);
     if (!good)
-        fail_msg("exit %d instead of %d\n--out--\n%s\n--err--\n%s\n--requests--\n%s", outcome->code, code,
-                 outcome->out, outcome->err, outcome->broker->requests.data);
+        fail_msg("exit %d instead of %d\n--out--\n%s\n--err--\n%s\n--requests--\n%s", outcome->code, code, outcome->out,
+                 outcome->err, outcome->broker->requests.data);
 }
 
 #endif

@@ -24,7 +24,7 @@ static int run(const char *const *words, char **ret_out, char **ret_err)
     return run_client(words, "", environment, NO_PRESSES, ret_out, ret_err);
 }
 
-static void commands__are_whole_and_each_is_found(void **state)
+static void commands__are_complete_and_each_is_found(void **state)
 {
     (void)state;
     assert_true(helio_commands.count > 20);
@@ -47,10 +47,10 @@ static void commands__are_whole_and_each_is_found(void **state)
     }
 }
 
-static void commands__not_there_yet_are_not_listed(void **state)
+static void commands__that_do_not_exist_are_not_found(void **state)
 {
     (void)state;
-    static const char *const absent[] = {"simulate"};
+    static const char *const absent[] = {"simulat", "stimulate"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
         char *out, *err;
         uint32_t taken;
@@ -61,7 +61,7 @@ static void commands__not_there_yet_are_not_listed(void **state)
     }
 }
 
-static void options__have_unlike_names_and_letters_and_are_used(void **state)
+static void options__have_unique_names_and_letters_and_are_used(void **state)
 {
     (void)state;
     helio_options_t used = HELIO_OPTIONS_EVERYWHERE | HELIO_OPTION(VERSION);
@@ -117,7 +117,55 @@ static void help__the_reference_page_is_that_of_the_table(void **state)
     golden_check("docs/reference/helio.md", helio_buffer_view(&page));
 }
 
-static void completion__bash_script_is_syntactically_whole(void **state)
+/*  `helio completion bash | head -1`: no message, and the code that a shell gives for it. */
+static void output__whose_reader_has_left_is_no_fault(void **state)
+{
+    (void)state;
+    const char *const commands[] = {"completion", "help"};
+    for (size_t i = 0; i < 2; i++) {
+        char *said,
+            *none[] = {NULL},
+            *argv[] = {(char *)(uintptr_t) "helio", (char *)(uintptr_t)commands[i], (char *)(uintptr_t) "bash", NULL};
+        size_t size;
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        (void)close(ends[0]);
+        FILE *out = fdopen(ends[1], "w"), *err = open_memstream(&said, &size);
+        helio_client_io_t io = {.in = stdin, .out = out, .err = err, .environment = none, .interrupt_fd = -1};
+        assert_int_equal(helio_client_main(i ? 2 : 3, argv, &io), HELIO_EXIT_UNREAD);
+        (void)fclose(out);
+        (void)fclose(err);
+        assert_string_equal(said, "");
+        free(said);
+    }
+}
+
+/*  A full disk is one. */
+static void output__that_cannot_be_written_is_an_error(void **state)
+{
+    (void)state;
+    char *said, *none[] = {NULL}, *argv[] = {(char *)(uintptr_t) "helio", (char *)(uintptr_t) "help", NULL};
+    size_t size;
+    FILE *out = fopen("/dev/full", "w"), *err = open_memstream(&said, &size);
+    helio_client_io_t io = {.in = stdin, .out = out, .err = err, .environment = none, .interrupt_fd = -1};
+    assert_int_equal(helio_client_main(2, argv, &io), HELIO_EXIT_OWN);
+    (void)fclose(out);
+    (void)fclose(err);
+    assert_string_equal(said, "helio: standard output: No space left on device\n");
+    free(said);
+}
+
+static void help__of_long_synopses_begins_on_a_line_of_its_own(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t overview = {0};
+    helio_help_overview(&helio_commands, &overview);
+    assert_non_null(strstr(overview.data, "\n  show ID…                 Show jobs and their history\n"));
+    assert_non_null(strstr(overview.data, "\n  attest SITE --dead --reason WHY\n"
+                                          "                           Declare that nothing runs at"));
+}
+
+static void completion__bash_script_is_valid_syntax(void **state)
 {
     (void)state;
     char path[] = "/tmp/helio-completion-XXXXXX";
@@ -149,6 +197,14 @@ static const struct {
     {{"wait", "-h"}, 0, "usage: helio wait ID…", NULL},
     {{"help", "token", "add"}, 0, "--role ROLE", NULL},
     {{"help", "token"}, 0, "token revoke", NULL},
+    {{"help", "queues schedule"}, 0, "usage: helio queues schedule", NULL},
+    {{"help", "queues schedul"}, 2, NULL, "unknown command 'queues schedul'\nhelp: did you mean 'queues schedule'?"},
+    {{"help", "queues", "schedul"}, 2, NULL, "did you mean 'queues schedule'?"},
+    {{"help", "ls", "extra"}, 2, NULL, "unknown command 'ls extra'"},
+    {{"help", "token", "ad"}, 2, NULL, "did you mean 'token add'?"},
+    {{"help", "token add"}, 0, "--role ROLE", NULL},
+    {{"help", "token add extra"}, 2, NULL, "unknown command"},
+    {{"help", ""}, 2, NULL, "unknown command"},
     {{"help", "--man"}, 0, ".TH HELIO 1", NULL},
     {{NULL}, 2, NULL, "usage: helio COMMAND"},
     {{"token"}, 2, NULL, "token revoke"},
@@ -159,6 +215,9 @@ static const struct {
     {{"ls", "--stat", "x"}, 2, NULL, "did you mean '--state'?"},
     {{"ls", "--quee=x"}, 2, NULL, "did you mean '--queue'?"},
     {{"ls", "-Z"}, 2, NULL, "unknown option '-Z'"},
+    {{"submit", "--dry-run", "job.yaml"}, 2, NULL, "unknown option '--dry-run'\nhelp: `helio plan` is the dry run"},
+    {{"submit", "--dry-run=yes"}, 2, NULL, "`helio plan` is the dry run"},
+    {{"ls", "--json"}, 2, NULL, "`-o json` prints data as JSON"},
     {{"ls", "--state"}, 2, NULL, "--state needs a value"},
     {{"ls", "--quiet=1"}, 2, NULL, "--quiet takes no value"},
     {{"ls", "-o", "yaml"}, 2, NULL, "--output takes one of: table wide json"},
@@ -169,11 +228,28 @@ static const struct {
     {{"show"}, 2, NULL, "`helio show` needs ID…"},
     {{"ls"}, 2, NULL, "no broker is set"},
     {{"completion", "tcsh"}, 2, NULL, "bash, zsh or fish"},
-    {{"keys", "new", "x"}, 2, NULL, "helio-agent keygen"},
+    {{"keys", "new", "x"}, 2, NULL, "did you mean `helio keys add SITE KEY`?"},
+    {{"keys", "revok", "x"},
+     2,
+     NULL,
+     "unknown command 'keys revok'\nhelp: did you mean `helio keys revoke SITE [KEY]`?"},
+    {{"keys", "list"}, 2, NULL, "did you mean `helio keys ls`?"},
+    {{"data", "ls"}, 2, NULL, "did you mean `helio data list`?"},
+    {{"keys", "delete"}, 2, NULL, "did you mean `helio keys revoke SITE [KEY]`?"},
+    {{"keys", "xyzzy"}, 2, NULL, "usage: helio keys"},
+    {{"keys"}, 2, NULL, "usage: helio keys"},
+    {{"keys", "--help"}, 0, "keys revoke SITE [KEY]", NULL},
+    {{"token", "-h"}, 0, "usage: helio token …", NULL},
+    {{"tenants", "st"}, 2, NULL, "unknown command 'tenants st'\nhelp: did you mean `helio tenants set TENANT`?"},
+    {{"tenants", "xyzzy"}, 2, NULL, "unexpected argument 'xyzzy'"},
+    {{"queues", "shedule", "batch"}, 2, NULL, "did you mean `helio queues schedule QUEUE [HOURS]`?"},
+    {{"quota", "st", "acme"}, 2, NULL, "did you mean `helio quota set TENANT`?"},
+    {{"audit", "anchr"}, 2, NULL, "did you mean `helio audit anchor`?"},
+    {{"ls", "-o", "jsn"}, 2, NULL, "not 'jsn'\nhelp: did you mean 'json'?"},
     {{"--", "-x"}, 2, NULL, "unknown command '-x'"},
 };
 
-static void commands__wrong_lines_say_what_and_how(void **state)
+static void commands__wrong_command_lines_name_the_error_and_the_remedy(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
@@ -182,14 +258,14 @@ static void commands__wrong_lines_say_what_and_how(void **state)
         bool good = code == lines[i].code && (lines[i].out ? strstr(out, lines[i].out) != NULL : !out[0]) &&
                     (lines[i].err ? strstr(err, lines[i].err) != NULL : !err[0]);
         if (!good)
-            fail_msg("helio %s %s: %d\n%s\n%s", lines[i].words[0], lines[i].words[0] ? lines[i].words[1] : "",
-                     code, out, err);
+            fail_msg("helio %s %s: %d\n%s\n%s", lines[i].words[0], lines[i].words[0] ? lines[i].words[1] : "", code,
+                     out, err);
         free(out);
         free(err);
     }
 }
 
-static void options__stand_anywhere_and_the_last_wins(void **state)
+static void options__can_stand_anywhere_and_the_last_counts(void **state)
 {
     (void)state;
     char *argv[] = {(char *)(uintptr_t) "helio", (char *)(uintptr_t) "-qo",       (char *)(uintptr_t) "json",
@@ -208,7 +284,7 @@ static void options__stand_anywhere_and_the_last_wins(void **state)
     helio_arena_destroy(&arena);
 }
 
-static void exit_codes__stand_for_what_happened(void **state)
+static void exit_codes__have_their_documented_meaning(void **state)
 {
     (void)state;
     static const struct {
@@ -229,16 +305,20 @@ static void exit_codes__stand_for_what_happened(void **state)
 
 int main(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands__are_whole_and_each_is_found),
-        cmocka_unit_test(commands__not_there_yet_are_not_listed),
-        cmocka_unit_test(options__have_unlike_names_and_letters_and_are_used),
+        cmocka_unit_test(commands__are_complete_and_each_is_found),
+        cmocka_unit_test(commands__that_do_not_exist_are_not_found),
+        cmocka_unit_test(options__have_unique_names_and_letters_and_are_used),
         cmocka_unit_test(help__manual_and_completion_name_every_command_and_option),
         cmocka_unit_test(help__the_reference_page_is_that_of_the_table),
-        cmocka_unit_test(completion__bash_script_is_syntactically_whole),
-        cmocka_unit_test(commands__wrong_lines_say_what_and_how),
-        cmocka_unit_test(options__stand_anywhere_and_the_last_wins),
-        cmocka_unit_test(exit_codes__stand_for_what_happened),
+        cmocka_unit_test(output__whose_reader_has_left_is_no_fault),
+        cmocka_unit_test(output__that_cannot_be_written_is_an_error),
+        cmocka_unit_test(help__of_long_synopses_begins_on_a_line_of_its_own),
+        cmocka_unit_test(completion__bash_script_is_valid_syntax),
+        cmocka_unit_test(commands__wrong_command_lines_name_the_error_and_the_remedy),
+        cmocka_unit_test(options__can_stand_anywhere_and_the_last_counts),
+        cmocka_unit_test(exit_codes__have_their_documented_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <jansson.h>
 #include <locale.h>
 
 #include "tests/support/golden.h"
@@ -34,8 +35,7 @@ static char *explained(const char *answer, const char *format)
     broker_double_t *broker = broker_double_new(rules);
     char url[64], *out = NULL, *err = NULL;
     (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", broker->port);
-    char token[] = "HELIO_TOKEN=hel_abcdef_secret",
-         *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
+    char token[] = "HELIO_TOKEN=hel_abcdef_secret", *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
     int code = run_client(WORDS("explain", "abcdefgh", "-o", format), "", environment, NO_PRESSES, &out, &err);
     broker_double_stop(broker);
     assert_int_equal(broker_double_count(broker, "GET "), 1);
@@ -46,7 +46,7 @@ static char *explained(const char *answer, const char *format)
     return out;
 }
 
-static void explain__says_of_every_kept_answer_what_it_said_before(void **state)
+static void explain__prints_the_golden_text_for_every_stored_reply(void **state)
 {
     (void)state;
     DIR *folder = opendir(HELIO_SOURCE_DIR "/" KEPT);
@@ -59,12 +59,10 @@ static void explain__says_of_every_kept_answer_what_it_said_before(void **state)
         if (size < 6 || strcmp(entry->d_name + size - 5, ".json") != 0)
             continue;
         (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/" KEPT "%s", entry->d_name);
-        char *answer = content_of(path), *text = explained(answer, "table"),
-             *json = explained(answer, "json");
+        char *answer = content_of(path), *text = explained(answer, "table"), *json = explained(answer, "json");
         (void)snprintf(path, sizeof path, KEPT "%.*s.txt", (int)(size - 5), entry->d_name);
         golden_check(path, helio_text_of(text));
-        for (const char *key = "\"expected\"\0\"ahead\"\0\"hints\"\0\"candidates\"\0"; *key;
-             key += strlen(key) + 1)
+        for (const char *key = "\"expected\"\0\"ahead\"\0\"hints\"\0\"candidates\"\0"; *key; key += strlen(key) + 1)
             assert_non_null(strstr(json, key)); /* nothing of the answer is kept from programs */
         free(answer);
         free(text);
@@ -75,11 +73,41 @@ static void explain__says_of_every_kept_answer_what_it_said_before(void **state)
     assert_true(answers >= 6);
 }
 
+/*  A broker of the release before calls the term `move`, and one of this release calls it both. */
+static void explain__the_disruption_term_is_the_same_whatever_the_broker_calls_it(void **state)
+{
+    (void)state;
+    char *answer = content_of(HELIO_SOURCE_DIR "/" KEPT "better-site.json");
+    json_t *older = json_loads(answer, 0, NULL), *newer = json_loads(answer, 0, NULL), *candidate;
+    size_t i;
+    assert_true(older && newer);
+    json_array_foreach(json_object_get(older, "candidates"), i, candidate)
+        assert_int_equal(json_object_del(json_object_get(candidate, "terms"), "disruption"), 0);
+    json_array_foreach(json_object_get(newer, "candidates"), i, candidate)
+        assert_int_equal(json_object_del(json_object_get(candidate, "terms"), "move"), 0);
+    char *of_older = json_dumps(older, 0), *of_newer = json_dumps(newer, 0);
+    char *text = explained(answer, "table"), *older_text = explained(of_older, "table"),
+         *newer_text = explained(of_newer, "table");
+    assert_non_null(strstr(text, ", disruption -$0.73\n"));
+    assert_string_equal(older_text, text);
+    assert_string_equal(newer_text, text);
+    free(text);
+    free(older_text);
+    free(newer_text);
+    free(of_older);
+    free(of_newer);
+    free(answer);
+    json_decref(older);
+    json_decref(newer);
+}
+
 int main(void)
 {
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     (void)signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explain__says_of_every_kept_answer_what_it_said_before)};
+        cmocka_unit_test(explain__prints_the_golden_text_for_every_stored_reply),
+        cmocka_unit_test(explain__the_disruption_term_is_the_same_whatever_the_broker_calls_it),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,11 @@
 
 /*  What is over as soon as it begins (here: a path that no URL may have) ends the waiting like everything
  * else; an answer that is there before anybody waits for it takes the same way. */
-static void pump__does_not_wait_for_what_is_over_already(void **state)
+static void pump__does_not_wait_for_a_finished_transfer(void **state)
 {
     (void)state;
     helio_client_io_t io = {.interrupt_fd = -1, .patience_ms = 2};
-    helio_settings_t settings = {
-        .broker = "http://127.0.0.1:1", .token = SECRET, .ca_file = "", .timeout_ms = 1000};
+    helio_settings_t settings = {.broker = "http://127.0.0.1:1", .token = SECRET, .ca_file = "", .timeout_ms = 1000};
     helio_remote_t *remote;
     assert_int_equal(helio_remote_new(&io, &settings, &remote, NULL), HELIO_OK);
     helio_stream_t *stream = helio_stream_new(remote, &(helio_stream_options_t){.path = "/\001"});
@@ -38,8 +37,7 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
         {403, NULL, "{\"detail\":\"needs operator\"}", 4, 1, "requires another role"},
         {404, NULL, "{\"detail\":\"no such job\",\"reason\":\"NotFound\"}", 3, 1, "no such job (NotFound)"},
         {409, NULL, "{\"detail\":\"two jobs end so\"}", 6, 1, "two jobs end so"},
-        {409, NULL, "{\"detail\":\"x\",\"ambiguous\":[\"" ID_A "\",\"" ID_B "\"]}", 6, 1,
-         "\n  " ID_A "\n  " ID_B "\n"},
+        {409, NULL, "{\"detail\":\"x\",\"ambiguous\":[\"" ID_A "\",\"" ID_B "\"]}", 6, 1, "\n  " ID_A "\n  " ID_B "\n"},
         {422, NULL, "{\"detail\":\"no site has 99 GPUs\",\"reason\":\"NeverFits\"}", 5, 1, "(NeverFits)"},
         {400, NULL, "{\"detail\":\"x\",\"diagnostic\":\"job.yaml:1:1: error: x\\n  ^\\n\"}", 2, 1,
          "job.yaml:1:1: error"},
@@ -54,8 +52,8 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
         {200, NULL, "[1]", 125, 1, "is not a job"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const rule_t rules[] = {
-            {"GET /v1/jobs/abcdef", 0, cases[i].status, cases[i].headers, cases[i].body, WHOLE, 0}, {0}};
+        const rule_t rules[] = {{"GET /v1/jobs/abcdef", 0, cases[i].status, cases[i].headers, cases[i].body, WHOLE, 0},
+                                {0}};
         outcome_t outcome = play(rules, WORDS("show", "abcdef"));
         expect(&outcome, cases[i].code, "", cases[i].err);
         assert_int_equal(broker_double_count(outcome.broker, "GET /v1/jobs/abcdef "), cases[i].requests);
@@ -63,13 +61,49 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
     }
 }
 
-static void requests__carry_the_token_and_are_repeated_when_it_is_harmless(void **state)
+static void remedies__follow_the_codes_of_a_problem(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"GET /v1/sites", 1, 0, NULL, NULL, DROP, 0},
-                                   {"GET /v1/sites", 1, 503, NULL, "", WHOLE, 0},
-                                   {"GET /v1/sites", 0, 200, NULL, "[]", WHOLE, 0}),
-                             WORDS("sites", "-o", "json"));
+    static const char role[] = "requires another role", lists[] = "`helio ls` lists jobs",
+                      starting[] = "the broker is starting, or cannot reach its database",
+                      which[] = "the token is wrong, expired or revoked";
+    static const struct {
+        int status;
+        const char *code, *help;
+        bool given;
+    } cases[] = {
+        {401, "TokenInvalid", which, true},
+        {401, "TokenExpired", which, false}, /* it says so itself */
+        {401, "TokenExpired", "`helio doctor` shows where the token comes from", true},
+        {403, "RoleNeeded", role, true},
+        {403, "NeedsOperator", role, true},
+        {403, "TenantNotVisible", role, false},
+        {404, "NoSuchThing", lists, true},
+        {404, "NoSuchJobId", lists, true},
+        {404, "LogMissing", lists, false},
+        {503, "BrokerUnavailable", starting, true},
+        {503, "StreamsFull", starting, false},
+        {503, "OfANewerBroker", starting, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[128];
+        (void)snprintf(body, sizeof body, "{\"detail\":\"x\",\"details\":[{\"code\":\"%s\",\"params\":{}}]}",
+                       cases[i].code);
+        const rule_t rules[] = {{"GET /v1/jobs/abcdef", 0, cases[i].status, NULL, body, WHOLE, 0}, {0}};
+        outcome_t outcome = play(rules, WORDS("show", "abcdef"));
+        if ((strstr(outcome.err, cases[i].help) != NULL) != cases[i].given)
+            fail_msg("%s: %s", cases[i].code, outcome.err);
+        end(&outcome);
+    }
+}
+
+static void requests__carry_the_token_and_safe_ones_are_repeated(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/sites", 1, 0, NULL, NULL, DROP, 0}, {"GET /v1/sites", 1, 503, NULL, "", WHOLE, 0},
+                   {"GET /v1/sites", 0, 200, NULL, "[]", WHOLE, 0}),
+             WORDS("sites", "-o", "json"));
     expect(&outcome, 0, "[]\n", NULL);
     assert_int_equal(broker_double_count(outcome.broker, "Authorization: Bearer " SECRET "\r\n"), 3);
     end(&outcome);
@@ -86,7 +120,7 @@ static void requests__that_change_something_are_sent_once(void **state)
     end(&outcome);
 }
 
-static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
+static void broker__that_cannot_be_reached_is_named_with_a_remedy(void **state)
 {
     (void)state;
     broker_double_t *broker = broker_double_new(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}));
@@ -96,8 +130,7 @@ static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
     static const char *const commands[] = {"ls", "wait", "logs", "events"};
     for (size_t i = 0; i < 4; i++) {
         bool takes_id = commands[i][0] == 'w' || commands[i][1] == 'o';
-        assert_int_equal(run_at(url, WORDS(commands[i], takes_id ? "abcdef" : NULL), "", NULL, &out, &err),
-                         7);
+        assert_int_equal(run_at(url, WORDS(commands[i], takes_id ? "abcdef" : NULL), "", NULL, &out, &err), 7);
         assert_string_equal(out, "");
         assert_non_null(strstr(err, i == 2 ? "lost the connection" : url));
         free(out);
@@ -105,7 +138,7 @@ static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
     }
 }
 
-static void answers__that_break_off_are_no_answers(void **state)
+static void replies__that_break_off_do_not_count(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, "[]", CUT, 0}), WORDS("sites"));
@@ -135,15 +168,15 @@ static void sites__that_are_refused_are_named_below_the_table(void **state)
 
 /* ---- submit -------------------------------------------------------------------------------------------- */
 
-static void submit__prints_one_id_a_line(void **state)
+static void submit__prints_one_id_per_line(void **state)
 {
     (void)state;
-    outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 201, NULL,
-               "{\"jobs\":[{\"id\":\"" ID_A "\",\"existed\":false},{\"id\":\"" ID_B "\",\"existed\":true}]}",
-               WHOLE, 0}),
-        WORDS("submit", "-", "-o", "name", "--idempotency-key", "k1"),
-        "name: a\nrun: echo a\n---\nname: b\nrun: echo b\n");
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 201, NULL,
+                         "{\"jobs\":[{\"id\":\"" ID_A "\",\"existed\":false},{\"id\":\"" ID_B "\",\"existed\":true}]}",
+                         WHOLE, 0}),
+                  WORDS("submit", "-", "-o", "name", "--idempotency-key", "k1"),
+                  "name: a\nrun: echo a\n---\nname: b\nrun: echo b\n");
     expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
     assert_int_equal(broker_double_count(outcome.broker, "Content-Type: application/yaml\r\n"), 1);
     assert_int_equal(broker_double_count(outcome.broker, "Idempotency-Key: k1\r\n"), 1);
@@ -151,26 +184,24 @@ static void submit__prints_one_id_a_line(void **state)
     end(&outcome);
 }
 
-static void submit__json_lines_travel_byte_for_byte(void **state)
+static void submit__json_lines_are_sent_byte_for_byte(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play_with(RULES({"POST /v1/jobs", 0, 201, NULL,
-                         "{\"jobs\":[{\"id\":\"" ID_A "\"},{\"id\":\"" ID_B "\"}]}", WHOLE, 0}),
-                  WORDS("submit", "-"), "{ \"run\":\"echo  1\" }\n{\"run\": \"echo 2\"}\n");
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, "{\"jobs\":[{\"id\":\"" ID_A "\"},{\"id\":\"" ID_B "\"}]}", WHOLE, 0}),
+        WORDS("submit", "-"), "{ \"run\":\"echo  1\" }\n{\"run\": \"echo 2\"}\n");
     expect(&outcome, 0, "Submitted " ID_A "\nSubmitted " ID_B "\n", NULL);
-    assert_int_equal(broker_double_count(outcome.broker,
-                                         "{\"jobs\":[{ \"run\":\"echo  1\" },{\"run\": \"echo 2\"}]}\n===="),
-                     1);
+    assert_int_equal(
+        broker_double_count(outcome.broker, "{\"jobs\":[{ \"run\":\"echo  1\" },{\"run\": \"echo 2\"}]}\n===="), 1);
     end(&outcome);
 }
 
-static void submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key(void **state)
+static void submit__after_a_lost_reply_is_repeated_with_the_same_key(void **state)
 {
     (void)state;
-    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 2, 0, NULL, NULL, DROP, 0},
-                                        {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}),
-                                  WORDS("submit", "-", "-o", "name"), "run: echo\n");
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 2, 0, NULL, NULL, DROP, 0}, {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}),
+        WORDS("submit", "-", "-o", "name"), "run: echo\n");
     expect(&outcome, 0, ID_A "\n", NULL);
     const char *key = strstr(outcome.broker->requests.data, "Idempotency-Key: ");
     assert_non_null(key);
@@ -181,7 +212,7 @@ static void submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key(voi
     end(&outcome);
 }
 
-static void submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key(void **state)
+static void submit__with_an_unknown_outcome_prints_its_key(void **state)
 {
     (void)state;
     outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 504, NULL, "{\"detail\":\"no answer\"}", WHOLE, 0}),
@@ -192,13 +223,13 @@ static void submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key(vo
     told = strstr(outcome.err, "--idempotency-key ") + strlen("--idempotency-key ");
     assert_memory_equal(told, key + strlen("Idempotency-Key: "), strcspn(told, "`"));
     end(&outcome);
-    outcome = play_with(RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"no\"}", WHOLE, 0}),
-                        WORDS("submit", "-"), "run: echo\n");
+    outcome = play_with(RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"no\"}", WHOLE, 0}), WORDS("submit", "-"),
+                        "run: echo\n");
     assert_null(strstr(outcome.err, "--idempotency-key")); /* it was refused, and is not there */
     end(&outcome);
 }
 
-static void submit__and_plan_note_a_home_that_nobody_knows(void **state)
+static void submit__and_plan_note_an_unknown_home_site(void **state)
 {
     (void)state;
     static const rule_t rules[] = {{"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
@@ -223,12 +254,13 @@ static void submit__and_plan_note_a_home_that_nobody_knows(void **state)
     }
 }
 
-static void ls__of_a_queue_that_is_not_there_says_so(void **state)
+static void ls__of_an_unknown_queue_is_an_error(void **state)
 {
     (void)state;
     static const struct {
         const char *queue, *note;
-    } cases[] = {{"bacth", "unknown queue 'bacth' (did you mean 'batch'?);"}, {"nosuch", "unknown queue 'nosuch'; `helio"},
+    } cases[] = {{"bacth", "unknown queue 'bacth' (did you mean 'batch'?);"},
+                 {"nosuch", "unknown queue 'nosuch'; `helio"},
                  {"batch", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome =
@@ -242,7 +274,7 @@ static void ls__of_a_queue_that_is_not_there_says_so(void **state)
     }
 }
 
-static void submit__wrong_documents_are_shown_here_and_nothing_is_sent(void **state)
+static void submit__errors_in_documents_are_shown_and_nothing_is_sent(void **state)
 {
     (void)state;
     outcome_t outcome = play_with(RULES({"POST", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}), WORDS("submit", "-"),
@@ -255,7 +287,7 @@ static void submit__wrong_documents_are_shown_here_and_nothing_is_sent(void **st
     end(&outcome);
 }
 
-static void submit__an_answer_for_other_jobs_is_no_success(void **state)
+static void submit__a_reply_for_other_jobs_is_not_a_success(void **state)
 {
     (void)state;
     static const char *const answers[] = {"{}", "{\"jobs\":[]}", "{\"id\":\"x\"}",
@@ -273,29 +305,46 @@ static void submit__an_answer_for_other_jobs_is_no_success(void **state)
 static void ls__goes_through_pages_and_filters(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/jobs?limit=1000&state=running&name=a%26b&cursor=" ID_A " ", 0, 200, NULL,
-                    "{\"jobs\":[" JOB(ID_B, "running", "") "],\"next\":null}", WHOLE, 0},
-                   {"GET /v1/jobs?limit=1000&state=running&name=a%26b ", 0, 200, NULL,
-                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
-             WORDS("ls", "--state", "running", "--name", "a&b", "--all", "-o", "name"));
+    outcome_t outcome = play(RULES({"GET /v1/jobs?limit=1000&state=running&name=a%26b&cursor=" ID_A " ", 0, 200, NULL,
+                                    "{\"jobs\":[" JOB(ID_B, "running", "") "],\"next\":null}", WHOLE, 0},
+                                   {"GET /v1/jobs?limit=1000&state=running&name=a%26b ", 0, 200, NULL,
+                                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+                             WORDS("ls", "--state", "running", "--name", "a&b", "--all", "-o", "name"));
     expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
     end(&outcome);
 }
 
-static void ls__says_when_there_are_more(void **state)
+static void ls__with_a_limit_says_nothing_of_further_jobs(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
-                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"")
-                    "],\"next\":\"" ID_A "\"}",
-                    WHOLE, 0}),
-             WORDS("ls", "-l1"));
+    outcome_t outcome = play(
+        RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
+               "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"") "],\"next\":\"" ID_A
+                                                                                                  "\"}",
+               WHOLE, 0}),
+        WORDS("ls", "-l1"));
     expect(&outcome, 0,
            "ID        NAME   QUEUE  STATE    SITE   GPUS  AGE  RUN  REASON\n"
            "bbccccdd  train  -      running  lulea     8    -    -  -\n",
-           "--all");
+           "");
+    assert_null(strstr(outcome.err, "--all")); /* who gives a limit knows it */
+    end(&outcome);
+}
+
+/*  As many jobs as a listing has without --limit, and more behind them. */
+static void ls__says_that_there_are_more_jobs_than_it_lists(void **state)
+{
+    (void)state;
+    enum { ROWS = 100 };
+    static const char row[] = JOB(ID_A, "running", ",\"gpus\":8");
+    static char body[ROWS * sizeof row + 100];
+    size_t size = (size_t)snprintf(body, sizeof body, "{\"jobs\":[");
+    for (int i = 0; i < ROWS; i++)
+        size += (size_t)snprintf(body + size, sizeof body - size, "%s%s", i ? "," : "", row);
+    (void)snprintf(body + size, sizeof body - size, "],\"next\":\"%s\"}", ID_A);
+    outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.err, "There are more jobs: use --limit N or --all."));
     end(&outcome);
 }
 
@@ -314,18 +363,17 @@ static void ls__a_job_without_gpus_has_no_model_for_people(void **state)
     }
 }
 
-static void ls__a_cursor_that_stands_still_ends(void **state)
+static void ls__ends_at_a_repeated_cursor(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/jobs", 0, 200, NULL,
-                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
-             WORDS("ls", "--all", "-o", "name"));
+    outcome_t outcome = play(RULES({"GET /v1/jobs", 0, 200, NULL,
+                                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+                             WORDS("ls", "--all", "-o", "name"));
     expect(&outcome, 0, ID_A "\n" ID_A "\n", NULL);
     end(&outcome);
 }
 
-static void ls__names_the_tenant_where_there_are_several(void **state)
+static void ls__names_the_tenant_if_jobs_belong_to_several(void **state)
 {
     (void)state;
     static const struct {
@@ -334,10 +382,12 @@ static void ls__names_the_tenant_where_there_are_several(void **state)
     } cases[] = {{"acme", false}, {"other", true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
-        (void)snprintf(body, sizeof body,
-                       "{\"jobs\":[" JOB(ID_A, "running", ",\"tenant\":\"acme\"") ",{\"id\":\"" ID_B
-                       "\",\"state\":\"queued\",\"tenant\":\"%s\"}],\"next\":null}",
-                       cases[i].tenant);
+        (void)snprintf(
+            body, sizeof body,
+            "{\"jobs\":[" JOB(ID_A, "running",
+                              ",\"tenant\":\"acme\"") ",{\"id\":\"" ID_B
+                                                      "\",\"state\":\"queued\",\"tenant\":\"%s\"}],\"next\":null}",
+            cases[i].tenant);
         outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
         expect(&outcome, 0, NULL, NULL);
         assert_int_equal(strstr(outcome.out, "TENANT") != NULL, cases[i].named);
@@ -348,22 +398,112 @@ static void ls__names_the_tenant_where_there_are_several(void **state)
 
 /* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
-static void doctor__finds_everything_well(void **state)
+static void keys_add__notes_a_new_site_whose_name_is_almost_another(void **state)
+{
+    (void)state;
+    static const char key[] = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
+    static const struct {
+        const char *sites, *note;
+    } cases[] = {
+        {"[{\"site\":\"lulea\",\"state\":\"ready\"},{\"site\":\"luela\",\"state\":\"new\"}]", "did you mean 'lulea'?"},
+        {"[{\"site\":\"lulea\",\"state\":\"ready\"},{\"site\":\"luela\",\"state\":\"ready\"}]", NULL}, /* a key more */
+        {"[{\"site\":\"oregon\",\"state\":\"ready\"},{\"site\":\"luela\",\"state\":\"new\"}]", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{\"site\":\"luela\"}", WHOLE, 0},
+                                       {"GET /v1/sites", 0, 200, NULL, cases[i].sites, WHOLE, 0}),
+                                 WORDS("keys", "add", "luela", key));
+        expect(&outcome, 0, NULL, cases[i].note);
+        if (!cases[i].note)
+            assert_null(strstr(outcome.err, "did you mean"));
+        end(&outcome);
+    }
+}
+
+static void doctor__finds_no_fault_in_a_complete_setup(void **state)
 {
     (void)state;
     outcome_t outcome = play(
-        RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0},
-              {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
-              {"GET /v1/whoami", 0, 200, NULL,
-               "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"version\":\"0.0.1\"}", WHOLE, 0},
-              {"GET /v1/sites", 0, 200, NULL,
-               "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"lost\"}]", WHOLE, 0}),
+        RULES(
+            {"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0}, {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+            {"GET /v1/whoami", 0, 200, NULL,
+             "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"version\":\"0.0.1\"}", WHOLE, 0},
+            {"GET /v1/sites", 0, 200, NULL,
+             "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"draining\"},{\"site\":\"c\",\"state\":\"new\"}]",
+             WHOLE, 0}),
         WORDS("doctor"));
     expect(&outcome, 0, NULL, NULL);
     assert_null(strstr(outcome.out, "✗"));
     assert_non_null(strstr(outcome.out, "user ana of tenant nlp, role user"));
-    assert_non_null(strstr(outcome.out, "1 of 2 ready"));
+    assert_non_null(strstr(outcome.out, "1 of 3 ready; b is draining; c has not joined yet"));
     assert_non_null(strstr(outcome.out, "! version   helio has version " HELIO_PROGRAM_VERSION ", the broker 0.0.1"));
+    end(&outcome);
+}
+
+static void doctor__names_a_silent_site_and_fails(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"table", "json"};
+    for (size_t i = 0; i < 2; i++) {
+        outcome_t outcome = play(
+            RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0}, {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+                  {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\"}", WHOLE, 0},
+                  {"GET /v1/sites", 0, 200, NULL,
+                   "[{\"site\":\"a\",\"state\":\"ready\"},"
+                   "{\"site\":\"lulea\",\"state\":\"silent\",\"last_seen\":\"2020-11-22T20:49:12.870Z\"}]",
+                   WHOLE, 0}),
+            WORDS("doctor", "-o", formats[i]));
+        expect(&outcome, 1, NULL, NULL);
+        assert_non_null(strstr(outcome.out, "1 of 2 ready; lulea is silent since 2020-11-22T20:49:12Z"));
+        assert_non_null(strstr(outcome.out, i ? "\"result\": \"bad\"" : "✗ sites"));
+        assert_non_null(
+            strstr(outcome.out, "agents reconnect within some seconds of a new leader; if it stays so, its"));
+        assert_non_null(strstr(outcome.out, "after `state_gone` (its state folder is lost), start it again"));
+        assert_true((outcome.out[0] == '[') == (i == 1));
+        end(&outcome);
+    }
+}
+
+static void doctor_and_sites__name_a_site_that_jobs_wait_for_after_a_restore(void **state)
+{
+    (void)state;
+    static const char sites[] = "[{\"site\":\"a\",\"state\":\"ready\",\"unreconciled_at\":null},"
+                                "{\"site\":\"lulea\",\"state\":\"new\",\"unreconciled_at\":\"2020-11-22T20:49:12Z\"}]";
+    outcome_t outcome = play(
+        RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0}, {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+              {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\"}", WHOLE, 0},
+              {"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}),
+        WORDS("doctor"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "1 of 2 ready; lulea is awaited since the database was restored"));
+    assert_null(strstr(outcome.out, "; a is awaited"));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "lulea: the database was restored at "));
+    assert_non_null(strstr(outcome.out, "`helio attest lulea --dead --reason WHY`"));
+    assert_null(strstr(outcome.out, "helio attest a "));
+    end(&outcome);
+}
+
+static void sites__names_a_pool_that_offers_nothing_and_why(void **state)
+{
+    (void)state;
+    static const char sites[] =
+        "[{\"site\":\"a\",\"state\":\"ready\",\"pools\":[{\"pool\":\"h100\",\"withheld\":null},"
+        "{\"pool\":\"l40s\",\"withheld\":\"all of it is used by others\\u001b[2J\"}]},"
+        "{\"site\":\"b\",\"state\":\"silent\",\"pools\":[{\"pool\":\"a100\",\"withheld\":\"long ago\"}]},"
+        "{\"site\":\"c\",\"state\":\"ready\",\"pools\":[{\"pool\":\"v100\"}]}]"; /* of an older broker */
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "\na: pool l40s offers nothing: all of it is used by others"));
+    assert_null(strchr(outcome.out, '\x1b'));
+    const char *first = strstr(outcome.out, "offers nothing");
+    assert_true(first && !strstr(first + 1, "offers nothing")); /* what is silent says so itself */
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "csv"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_null(strstr(outcome.out, "offers nothing"));
     end(&outcome);
 }
 
@@ -380,16 +520,16 @@ static void doctor__names_what_is_wrong_with_a_remedy(void **state)
     assert_non_null(strstr(outcome.out, "✗ identity"));
     assert_non_null(strstr(outcome.out, "help: the token is wrong"));
     end(&outcome);
-    outcome = play(RULES({"GET /healthz", 0, 200, NULL, "ok", WHOLE, 0},
-                         {"GET /readyz", 0, 503, NULL,
-                          "{\"detail\":\"not ready: the database cannot be reached\"}", WHOLE, 0}),
-                   WORDS("doctor"));
+    outcome = play(
+        RULES({"GET /healthz", 0, 200, NULL, "ok", WHOLE, 0},
+              {"GET /readyz", 0, 503, NULL, "{\"detail\":\"not ready: the database cannot be reached\"}", WHOLE, 0}),
+        WORDS("doctor"));
     assert_non_null(strstr(outcome.out, "not ready: the database cannot be reached"));
     assert_non_null(strstr(outcome.out, "`database:` of the broker's settings"));
     end(&outcome);
 }
 
-static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
+static void edit__sends_the_given_values_under_the_keys_of_a_job_file(void **state)
 {
     (void)state;
     outcome_t outcome = play(
@@ -418,13 +558,12 @@ static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
     end(&outcome);
 }
 
-static void cancel__goes_on_after_one_that_is_not_there(void **state)
+static void cancel__continues_after_an_unknown_job(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"DELETE /v1/jobs/first1 ", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0},
-                   {"DELETE /v1/jobs/second ", 0, 202, NULL, "{\"id\":\"" ID_B "\"}", WHOLE, 0}),
-             WORDS("cancel", "first1", "second"));
+    outcome_t outcome = play(RULES({"DELETE /v1/jobs/first1 ", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0},
+                                   {"DELETE /v1/jobs/second ", 0, 202, NULL, "{\"id\":\"" ID_B "\"}", WHOLE, 0}),
+                             WORDS("cancel", "first1", "second"));
     expect(&outcome, 3, "", "cancelling " ID_B);
     end(&outcome);
 }
@@ -432,30 +571,36 @@ static void cancel__goes_on_after_one_that_is_not_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pump__does_not_wait_for_what_is_over_already),
+        cmocka_unit_test(pump__does_not_wait_for_a_finished_transfer),
         cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
-        cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
+        cmocka_unit_test(remedies__follow_the_codes_of_a_problem),
+        cmocka_unit_test(requests__carry_the_token_and_safe_ones_are_repeated),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
-        cmocka_unit_test(broker__that_is_not_there_is_named_with_a_remedy),
-        cmocka_unit_test(answers__that_break_off_are_no_answers),
+        cmocka_unit_test(broker__that_cannot_be_reached_is_named_with_a_remedy),
+        cmocka_unit_test(replies__that_break_off_do_not_count),
         cmocka_unit_test(sites__that_are_refused_are_named_below_the_table),
-        cmocka_unit_test(submit__prints_one_id_a_line),
-        cmocka_unit_test(submit__json_lines_travel_byte_for_byte),
-        cmocka_unit_test(submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key),
-        cmocka_unit_test(submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key),
-        cmocka_unit_test(submit__and_plan_note_a_home_that_nobody_knows),
-        cmocka_unit_test(ls__of_a_queue_that_is_not_there_says_so),
-        cmocka_unit_test(submit__wrong_documents_are_shown_here_and_nothing_is_sent),
-        cmocka_unit_test(submit__an_answer_for_other_jobs_is_no_success),
+        cmocka_unit_test(submit__prints_one_id_per_line),
+        cmocka_unit_test(submit__json_lines_are_sent_byte_for_byte),
+        cmocka_unit_test(submit__after_a_lost_reply_is_repeated_with_the_same_key),
+        cmocka_unit_test(submit__with_an_unknown_outcome_prints_its_key),
+        cmocka_unit_test(submit__and_plan_note_an_unknown_home_site),
+        cmocka_unit_test(ls__of_an_unknown_queue_is_an_error),
+        cmocka_unit_test(submit__errors_in_documents_are_shown_and_nothing_is_sent),
+        cmocka_unit_test(submit__a_reply_for_other_jobs_is_not_a_success),
         cmocka_unit_test(ls__goes_through_pages_and_filters),
-        cmocka_unit_test(ls__says_when_there_are_more),
+        cmocka_unit_test(ls__with_a_limit_says_nothing_of_further_jobs),
+        cmocka_unit_test(ls__says_that_there_are_more_jobs_than_it_lists),
         cmocka_unit_test(ls__a_job_without_gpus_has_no_model_for_people),
-        cmocka_unit_test(ls__a_cursor_that_stands_still_ends),
-        cmocka_unit_test(ls__names_the_tenant_where_there_are_several),
-        cmocka_unit_test(doctor__finds_everything_well),
+        cmocka_unit_test(ls__ends_at_a_repeated_cursor),
+        cmocka_unit_test(ls__names_the_tenant_if_jobs_belong_to_several),
+        cmocka_unit_test(keys_add__notes_a_new_site_whose_name_is_almost_another),
+        cmocka_unit_test(doctor__finds_no_fault_in_a_complete_setup),
+        cmocka_unit_test(doctor__names_a_silent_site_and_fails),
+        cmocka_unit_test(doctor_and_sites__name_a_site_that_jobs_wait_for_after_a_restore),
+        cmocka_unit_test(sites__names_a_pool_that_offers_nothing_and_why),
         cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
-        cmocka_unit_test(edit__sends_what_was_given_in_the_words_of_a_job_file),
-        cmocka_unit_test(cancel__goes_on_after_one_that_is_not_there),
+        cmocka_unit_test(edit__sends_the_given_values_under_the_keys_of_a_job_file),
+        cmocka_unit_test(cancel__continues_after_an_unknown_job),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

@@ -13,8 +13,7 @@ static void show__names_no_gpu_model_for_a_job_without_gpus(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[256];
         (void)snprintf(body, sizeof body,
-                       "{\"id\":\"" ID_A
-                       "\",\"name\":\"t\",\"state\":\"running\",\"gpus\":%s,\"gpu_model\":\"H100\"}",
+                       "{\"id\":\"" ID_A "\",\"name\":\"t\",\"state\":\"running\",\"gpus\":%s,\"gpu_model\":\"H100\"}",
                        cases[i].gpus);
         outcome_t outcome =
             play(RULES({"GET /v1/jobs/bbccccdd ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", "bbccccdd"));
@@ -24,18 +23,14 @@ static void show__names_no_gpu_model_for_a_job_without_gpus(void **state)
     }
 }
 
-static void show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use(void **state)
+static void show__gives_only_the_known_use_of_an_open_job(void **state)
 {
     (void)state;
     static const struct {
         const char *state, *gpu_seconds;
         bool shown, so_far;
-    } cases[] = {{"running", "0", false, false},
-                 {"running", "160", true, true},
-                 {"queued", "160", true, true},
-                 {"queued", "0", false, false},
-                 {"cancelled", "0", true, false},
-                 {"succeeded", "160", true, false}};
+    } cases[] = {{"running", "0", false, false}, {"running", "160", true, true},  {"queued", "160", true, true},
+                 {"queued", "0", false, false},  {"cancelled", "0", true, false}, {"succeeded", "160", true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
         (void)snprintf(
@@ -54,7 +49,7 @@ static void show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use(v
     }
 }
 
-static void report__says_how_many_jobs_are_not_held_against_home(void **state)
+static void report__counts_the_jobs_that_are_not_compared_with_home(void **state)
 {
     (void)state;
     static const struct {
@@ -78,7 +73,7 @@ static void report__says_how_many_jobs_are_not_held_against_home(void **state)
     }
 }
 
-static void report__says_what_fenced_attempts_used_beside_its_sums(void **state)
+static void report__shows_the_use_of_fenced_attempts_beside_its_sums(void **state)
 {
     (void)state;
     static const char *const fenced_s[] = {"0", "362"};
@@ -95,45 +90,43 @@ static void report__says_what_fenced_attempts_used_beside_its_sums(void **state)
     }
 }
 
-static void plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided(void **state)
+static void plan__names_the_term_that_decided_for_a_site_neither_cheapest_nor_cleanest(void **state)
 {
     (void)state;
-    outcome_t outcome = play_with(
-        RULES({"POST /v1/plans ", 0, 200, NULL,
-               "{\"job\":{\"name\":\"a\"},\"chosen\":\"frankfurt\",\"candidates\":["
-               "{\"site\":\"frankfurt\",\"score_usd\":9,\"cost_usd\":7,\"carbon_g\":3000,"
-               "\"terms\":{\"money\":7,\"carbon\":0.7,\"shadow\":1.3}},"
-               "{\"site\":\"lulea\",\"score_usd\":10,\"cost_usd\":5.8,\"carbon_g\":900,"
-               "\"terms\":{\"money\":5.8,\"carbon\":0.2,\"shadow\":4}}]}",
-               WHOLE, 0}),
-        WORDS("plan", "-"), "name: a\nrun: b\n");
+    outcome_t outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL,
+                                         "{\"job\":{\"name\":\"a\"},\"chosen\":\"frankfurt\",\"candidates\":["
+                                         "{\"site\":\"frankfurt\",\"score_usd\":9,\"cost_usd\":7,\"carbon_g\":3000,"
+                                         "\"terms\":{\"money\":7,\"carbon\":0.7,\"shadow\":1.3}},"
+                                         "{\"site\":\"lulea\",\"score_usd\":10,\"cost_usd\":5.8,\"carbon_g\":900,"
+                                         "\"terms\":{\"money\":5.8,\"carbon\":0.2,\"shadow\":4}}]}",
+                                         WHOLE, 0}),
+                                  WORDS("plan", "-"), "name: a\nrun: b\n");
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "best overall: scarce GPUs count $2.70 less"));
     end(&outcome);
 }
 
-static void explain__says_it_in_sentences(void **state)
+static void explain__prints_sentences(void **state)
 {
     (void)state;
-    outcome_t outcome = play(
-        RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL,
-               "{\"id\":\"" ID_A
-               "\",\"name\":\"train\",\"state\":\"queued\",\"reason\":\"WaitingForCapacity\","
-               "\"detail\":\"2 nodes of 8\",\"expected_start\":\"2026-11-22T14:20:00Z\",\"chosen\":\"lulea\","
-               "\"chosen_pool\":\"h100\",\"candidates\":["
-               "{\"site\":\"lulea\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":300,"
-               "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
-               "\"terms\":{\"money\":312,\"carbon\":0.4,\"wait\":0}},"
-               "{\"site\":\"oregon\",\"pool\":\"h100\",\"score_usd\":350,\"cost_usd\":355,\"energy_kwh\":70,"
-               "\"carbon_g\":11800,\"reason\":null,\"terms\":{\"money\":355,\"carbon\":2.4,\"wait\":0}},"
-               "{\"site\":\"paris\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":360,"
-               "\"cost_usd\":361,\"energy_kwh\":70,\"carbon_g\":4000,\"reason\":\"NoCapacity\"},"
-               "{\"site\":\"tokyo\",\"pool\":\"a\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":0,"
-               "\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,\"reason\":\"NeverFits\",\"detail\":\"no "
-               "H100\"}],"
-               "\"history\":[]}",
-               WHOLE, 0}),
-        WORDS("explain", "bbccccdd"));
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL,
+                    "{\"id\":\"" ID_A "\",\"name\":\"train\",\"state\":\"queued\",\"reason\":\"WaitingForCapacity\","
+                    "\"detail\":\"2 nodes of 8\",\"expected_start\":\"2026-11-22T14:20:00Z\",\"chosen\":\"lulea\","
+                    "\"chosen_pool\":\"h100\",\"candidates\":["
+                    "{\"site\":\"lulea\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":300,"
+                    "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
+                    "\"terms\":{\"money\":312,\"carbon\":0.4,\"wait\":0}},"
+                    "{\"site\":\"oregon\",\"pool\":\"h100\",\"score_usd\":350,\"cost_usd\":355,\"energy_kwh\":70,"
+                    "\"carbon_g\":11800,\"reason\":null,\"terms\":{\"money\":355,\"carbon\":2.4,\"wait\":0}},"
+                    "{\"site\":\"paris\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":360,"
+                    "\"cost_usd\":361,\"energy_kwh\":70,\"carbon_g\":4000,\"reason\":\"NoCapacity\"},"
+                    "{\"site\":\"tokyo\",\"pool\":\"a\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":0,"
+                    "\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,\"reason\":\"NeverFits\",\"detail\":\"no "
+                    "H100\"}],"
+                    "\"history\":[]}",
+                    WHOLE, 0}),
+             WORDS("explain", "bbccccdd"));
     expect(&outcome, 0,
            "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
            "Why it waits      WaitingForCapacity: 2 nodes of 8\n"
@@ -162,25 +155,24 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
     static const char document[] = "name: finetune-70b\nrun: ./train\n";
     outcome_t outcome = play_with(
         RULES({"POST /v1/plans ", 0, 200, NULL,
-               PLAN_HEAD
-               "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\","
-               "\"detail\":\"lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\","
-               "\"expected_start\":\"2026-03-01T14:00:00.000Z\",\"candidates\":["
-               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-01T14:00:00."
-               "000Z\","
-               "\"score_usd\":312.4,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
-               "\"detail\":null},"
-               "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"kubernetes\",\"start\":\"2026-03-01T12:"
-               "00:00.000Z\","
-               "\"score_usd\":357.4,\"cost_usd\":355,\"energy_kwh\":70,\"carbon_g\":11800,\"reason\":null},"
-               "{\"site\":\"tokyo\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-02T03:00:00."
-               "000Z\","
-               "\"score_usd\":360,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
-               "{\"site\":\"frankfurt\",\"pool\":\"a\",\"backend\":\"slurm\",\"start\":\"2026-03-01T21:00:00."
-               "000Z\","
-               "\"score_usd\":298,\"cost_usd\":298,\"energy_kwh\":73,\"carbon_g\":27000,\"reason\":"
-               "\"CarbonCap\","
-               "\"detail\":\"412 g/kWh > max_carbon until 2026-03-01T21:00Z\"}]}",
+               PLAN_HEAD "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\","
+                         "\"detail\":\"lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\","
+                         "\"expected_start\":\"2026-03-01T14:00:00.000Z\",\"candidates\":["
+                         "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-01T14:00:00."
+                         "000Z\","
+                         "\"score_usd\":312.4,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
+                         "\"detail\":null},"
+                         "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"kubernetes\",\"start\":\"2026-03-01T12:"
+                         "00:00.000Z\","
+                         "\"score_usd\":357.4,\"cost_usd\":355,\"energy_kwh\":70,\"carbon_g\":11800,\"reason\":null},"
+                         "{\"site\":\"tokyo\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-02T03:00:00."
+                         "000Z\","
+                         "\"score_usd\":360,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
+                         "{\"site\":\"frankfurt\",\"pool\":\"a\",\"backend\":\"slurm\",\"start\":\"2026-03-01T21:00:00."
+                         "000Z\","
+                         "\"score_usd\":298,\"cost_usd\":298,\"energy_kwh\":73,\"carbon_g\":27000,\"reason\":"
+                         "\"CarbonCap\","
+                         "\"detail\":\"412 g/kWh > max_carbon until 2026-03-01T21:00Z\"}]}",
                WHOLE, 0}),
         WORDS("plan", "-"), document);
     expect(
@@ -189,17 +181,49 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
         "   SITE       POOL  START                             COST  ENERGY     CO2E  SCORE  WHY\n"
         "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest "
         "within the 12h00m that it may wait\n"
-        "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
+        "   oregon     h100  now                               $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
         "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  same cost, same CO2e\n"
         "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
         "max_carbon until 2026-03-01T21:00Z (in 9h00m)\n"
-        "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
+        "Would wait        WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
         NULL);
     end(&outcome);
 }
 
+#define UNPRICED                                                                \
+    "\"details\":[{\"code\":\"PriceUnknown\",\"params\":{\"pool\":\"h100\"}}]," \
+    "\"detail\":\"the price is unknown, since the site gives none of pool h100\""
+
+/*  A cost of 0 that means nothing is not shown, and compared with nothing. */
+static void plan__of_a_pool_without_a_price_says_so_and_calls_nothing_cheapest(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               PLAN_HEAD
+               "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":null,\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"score_usd\":0.2,\"cost_usd\":0,"
+               "\"energy_kwh\":71,\"carbon_g\":19000,\"reason\":null,"
+               "\"terms\":{\"money\":0,\"carbon\":0.2}," UNPRICED "},"
+               "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"slurm\",\"score_usd\":357.4,\"cost_usd\":355,"
+               "\"energy_kwh\":70,\"carbon_g\":11800,\"reason\":null,\"terms\":{\"money\":355,\"carbon\":2.4}},"
+               "{\"site\":\"paris\",\"pool\":\"h100\",\"backend\":\"slurm\",\"score_usd\":400,\"cost_usd\":0,"
+               "\"energy_kwh\":70,\"carbon_g\":19000,\"reason\":null," UNPRICED "}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-"), "name: finetune-70b\nrun: ./train\n");
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, ", at an unknown price"));
+    assert_non_null(strstr(outcome.out, "the price is unknown, since the site gives none of pool h100"));
+    assert_null(strstr(outcome.out, "cheapest"));
+    assert_null(strstr(outcome.out, "money"));
+    assert_null(strstr(outcome.out, "$0.00"));
+    assert_null(strstr(outcome.out, "+$355"));
+    assert_null(strstr(outcome.out, "same cost"));
+    end(&outcome);
+}
+
 /*  "from 17 runs of ...": what it rests on, by name, user or kind. */
-static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
+static void plan__and_explain_show_the_expected_run_time(void **state)
 {
     (void)state;
     static const struct {
@@ -223,7 +247,7 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
                        cases[i].run);
         outcome_t outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"),
                                       "name: a\nrun: b\n");
-        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected run   " : "", cases[i].text);
+        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected run      " : "", cases[i].text);
         assert_int_equal(outcome.code, 0);
         if (cases[i].text[0])
             assert_non_null(strstr(outcome.out, expected));
@@ -233,7 +257,7 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     }
 }
 
-static void not_found__says_where_the_known_ones_are_listed(void **state)
+static void not_found__names_the_command_that_lists_known_names(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL, "{\"detail\":\"no such link\"}", WHOLE, 0}),
@@ -248,16 +272,16 @@ static void not_found__says_where_the_known_ones_are_listed(void **state)
                    WORDS("release", "abcdefgh"));
     expect(&outcome, 3, "", "`helio ls` lists jobs, `helio sites` lists sites");
     end(&outcome);
-    outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL,
-                          "{\"detail\":\"no such link\",\"details\":[{\"code\":\"LinkUnknown\",\"params\":{}}]}",
-                          WHOLE, 0}),
-                   WORDS("links", "rm", "a", "b"));
+    outcome =
+        play(RULES({"DELETE /v1/links", 0, 404, NULL,
+                    "{\"detail\":\"no such link\",\"details\":[{\"code\":\"LinkUnknown\",\"params\":{}}]}", WHOLE, 0}),
+             WORDS("links", "rm", "a", "b"));
     expect(&outcome, 3, "", "no such link");
     assert_null(strstr(outcome.err, "help:")); /* sentences of the catalogue say where to look */
     end(&outcome);
 }
 
-static void explain__of_what_fits_nowhere_expects_no_run(void **state)
+static void explain__of_an_infeasible_job_shows_no_expected_run(void **state)
 {
     (void)state;
     static const char *const reasons[] = {"NeverFits", "WaitingForCapacity"};
@@ -276,16 +300,15 @@ static void explain__of_what_fits_nowhere_expects_no_run(void **state)
     }
 }
 
-static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
+static void plan__of_an_infeasible_job_exits_with_five(void **state)
 {
     (void)state;
     outcome_t outcome = play_with(
         RULES({"POST /v1/plans ", 0, 200, NULL,
-               PLAN_HEAD
-               "\"chosen\":null,\"reason\":\"NeverFits\",\"detail\":\"lulea: NoSuchGPU\",\"candidates\":["
-               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":"
-               "\"2026-03-01T12:00:00.000Z\",\"score_usd\":0,\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,"
-               "\"reason\":\"NoSuchGPU\",\"detail\":null}]}",
+               PLAN_HEAD "\"chosen\":null,\"reason\":\"NeverFits\",\"detail\":\"lulea: NoSuchGPU\",\"candidates\":["
+                         "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":"
+                         "\"2026-03-01T12:00:00.000Z\",\"score_usd\":0,\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,"
+                         "\"reason\":\"NoSuchGPU\",\"detail\":null}]}",
                WHOLE, 0}),
         WORDS("plan", "-", "-o", "json"), "run: x\n");
     expect(&outcome, 5, NULL, NULL);
@@ -301,7 +324,7 @@ static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
     end(&outcome);
 }
 
-static void plan__is_made_of_one_good_job(void **state)
+static void plan__needs_exactly_one_valid_job(void **state)
 {
     (void)state;
     outcome_t outcome =
@@ -325,15 +348,16 @@ static void explain__has_a_sentence_for_every_state(void **state)
         {"queued", "", "t (" ID_A ") is queued\n"},
         {"held", "",
          "t (" ID_A ") is held\n"
-         "What to do        once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; "
-         "`helio cancel ID` ends it\n"},
+         "What to do        once the cause is fixed, an operator runs `helio release bbccccdd`, and the job is placed again; "
+         "`helio cancel bbccccdd` ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
         {"suspect", "lulea",
          "t (" ID_A ") is suspect, last known at lulea\n"
-         "What to do        its site is silent; once it is certain that nothing runs there, an operator runs "
-         "`helio attest SITE --dead --reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that\n"},
+         "What to do        look at lulea for its processes (`HELIO_JOB_ID` in their environment is " ID_A "); once it "
+         "is certain that no job of the federation runs there, an operator runs `helio attest lulea --dead --reason "
+         "WHY`\n"},
         {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
         {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
         {"timeout", "lulea", "t (" ID_A ") reached its time limit at lulea\n"},
@@ -343,26 +367,62 @@ static void explain__has_a_sentence_for_every_state(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[256];
-        (void)snprintf(body, sizeof body,
-                       "{\"id\":\"" ID_A "\",\"name\":\"t\",\"state\":\"%s\",\"site\":\"%s\"}",
+        (void)snprintf(body, sizeof body, "{\"id\":\"" ID_A "\",\"name\":\"t\",\"state\":\"%s\",\"site\":\"%s\"}",
                        cases[i].state, cases[i].site);
-        outcome_t outcome = play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL, body, WHOLE, 0}),
-                                 WORDS("explain", "bbccccdd"));
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL, body, WHOLE, 0}), WORDS("explain", "bbccccdd"));
         expect(&outcome, 0, cases[i].sentence, NULL);
         end(&outcome);
     }
 }
 
-static void show__says_what_was_edited_when_and_by_whom(void **state)
+/*  A site that is ready is not called silent, and only a job that has a lease is told of its end. */
+static void explain__of_a_job_in_doubt_says_what_to_look_for_at_its_site(void **state)
 {
     (void)state;
-    outcome_t outcome = play(
-        RULES({"GET /v1/jobs/first1 ", 0, 200, NULL,
-               "{\"id\":\"" ID_A
-               "\",\"state\":\"queued\",\"edits\":[{\"time\":\"2026-03-01T12:03:00.000Z\",\"actor\":\"user:ada\","
-               "\"field\":\"goal\",\"from\":\"balanced\",\"to\":\"green\"}]}",
-               WHOLE, 0}),
-        WORDS("show", "first1"));
+    static const struct {
+        const char *cause, *basis, *expected, *advice, *not_said;
+    } cases[] = {
+        {"SiteMemoryLost", "{\"code\":\"StartMemoryLost\",\"params\":{\"site\":\"lulea\",\"until\":null}}",
+         "Expected start    unknown: the agent forgot", "none of a job that the site does not show is left", "lease"},
+        {"SiteMemoryLost",
+         "{\"code\":\"StartMemoryLost\",\"params\":{\"site\":\"lulea\",\"until\":\"2026-03-01T12:15:00Z\"}}",
+         "Expected start", "`; without that it is placed again when its lease is over\n", "silent"},
+        {"SiteSilent", "{\"code\":\"StartLeaseEnds\",\"params\":{\"until\":\"2026-03-01T12:15:00Z\"}}",
+         "Expected start", "that no job of the federation runs there", "SITE"},
+        {"SiteSilent", "{\"code\":\"StartSiteSilent\",\"params\":{}}", "Expected start",
+         "that no job of the federation runs there", "lease"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A "\",\"name\":\"t\",\"state\":\"suspect\",\"site\":\"lulea\","
+                       "\"details\":[{\"code\":\"%s\",\"params\":{}}],\"expected\":{\"earliest\":null,\"latest\":null,"
+                       "\"basis\":\"the agent forgot\",\"details\":[%s],\"at\":\"2026-03-01T12:00:00Z\"}}",
+                       cases[i].cause, cases[i].basis);
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL, body, WHOLE, 0}), WORDS("explain", "bbccccdd"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_non_null(strstr(outcome.out, cases[i].expected));
+        assert_non_null(strstr(outcome.out, "What to do        look at lulea for its processes (`HELIO_JOB_ID`"));
+        assert_non_null(strstr(outcome.out, "`helio attest lulea --dead --reason WHY`"));
+        assert_non_null(strstr(outcome.out, cases[i].advice));
+        if (strstr(outcome.out, cases[i].not_said))
+            fail_msg("%zu: %s", i, outcome.out);
+        end(&outcome);
+    }
+}
+
+static void show__lists_edits_with_their_time_and_author(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs/first1 ", 0, 200, NULL,
+                    "{\"id\":\"" ID_A
+                    "\",\"state\":\"queued\",\"edits\":[{\"time\":\"2026-03-01T12:03:00.000Z\",\"actor\":\"user:ada\","
+                    "\"field\":\"goal\",\"from\":\"balanced\",\"to\":\"green\"}]}",
+                    WHOLE, 0}),
+             WORDS("show", "first1"));
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "\nEdited\nTIME                  FIELD  FROM      TO     ACTOR\n"
                                         "2026-03-01T12:03:00Z  goal   balanced  green  user:ada\n"));
@@ -373,19 +433,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
-        cmocka_unit_test(show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use),
-        cmocka_unit_test(report__says_how_many_jobs_are_not_held_against_home),
-        cmocka_unit_test(report__says_what_fenced_attempts_used_beside_its_sums),
-        cmocka_unit_test(plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided),
-        cmocka_unit_test(explain__says_it_in_sentences),
+        cmocka_unit_test(show__gives_only_the_known_use_of_an_open_job),
+        cmocka_unit_test(report__counts_the_jobs_that_are_not_compared_with_home),
+        cmocka_unit_test(report__shows_the_use_of_fenced_attempts_beside_its_sums),
+        cmocka_unit_test(plan__names_the_term_that_decided_for_a_site_neither_cheapest_nor_cleanest),
+        cmocka_unit_test(explain__prints_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
-        cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
-        cmocka_unit_test(not_found__says_where_the_known_ones_are_listed),
-        cmocka_unit_test(explain__of_what_fits_nowhere_expects_no_run),
-        cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),
-        cmocka_unit_test(plan__is_made_of_one_good_job),
+        cmocka_unit_test(plan__of_a_pool_without_a_price_says_so_and_calls_nothing_cheapest),
+        cmocka_unit_test(plan__and_explain_show_the_expected_run_time),
+        cmocka_unit_test(not_found__names_the_command_that_lists_known_names),
+        cmocka_unit_test(explain__of_an_infeasible_job_shows_no_expected_run),
+        cmocka_unit_test(plan__of_an_infeasible_job_exits_with_five),
+        cmocka_unit_test(plan__needs_exactly_one_valid_job),
         cmocka_unit_test(explain__has_a_sentence_for_every_state),
-        cmocka_unit_test(show__says_what_was_edited_when_and_by_whom),
+        cmocka_unit_test(explain__of_a_job_in_doubt_says_what_to_look_for_at_its_site),
+        cmocka_unit_test(show__lists_edits_with_their_time_and_author),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

@@ -3,13 +3,12 @@
 
 /* ---- answers ------------------------------------------------------------------------------------------------- */
 
-static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **state)
+static void quota__is_sent_as_given_and_repeated_without_a_reply(void **state)
 {
     (void)state;
     outcome_t outcome =
         play(RULES({"PUT /v1/quotas/acme", 1, 503, NULL, "", WHOLE, 0},
-                   {"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}",
-                    WHOLE, 0}),
+                   {"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
              WORDS("quota", "set", "acme", "--burst", "none", "--guaranteed", "16", "--queue", "batch"));
     expect(&outcome, 0, "", "acme in batch: as said");
     assert_int_equal(broker_double_count(outcome.broker, "PUT "), 2);
@@ -25,27 +24,50 @@ static void audit__a_broken_chain_is_a_failure_that_names_the_entry(void **state
     outcome_t outcome =
         play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":null,\"entries\":12}", WHOLE, 0}),
              WORDS("audit", "verify"));
-    expect(&outcome, 0, "Entries           12\n", "no entry was changed or removed");
+    expect(&outcome, 0, "Entries           12\n", "the chain of hashes is whole");
     end(&outcome);
     outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":7,\"entries\":12}", WHOLE, 0}),
                    WORDS("audit", "verify"));
     expect(&outcome, 1, NULL, "entry 7 does not match the entry before it");
     end(&outcome);
-    outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"entries\":12}", WHOLE, 0}),
-                   WORDS("audit", "verify"));
+    outcome =
+        play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"entries\":12}", WHOLE, 0}), WORDS("audit", "verify"));
     assert_int_not_equal(outcome.code, 0); /* an answer that does not say so does not say that it is whole */
     end(&outcome);
 }
 
-static void quota__budgets_are_sent_as_they_were_said(void **state)
+/*  Cron mails what is printed: nothing while all is well. What a program asked for is no progress. */
+static void audit_verify__quietly_prints_only_what_is_wrong(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"PUT /v1/quotas/acme", 0, 200, NULL,
-                                    "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
-                             WORDS("quota", "set", "acme", "--budget", "20000 USD/month", "--budget", "none t"));
+    static const struct {
+        const char *reply, *format, *out, *err;
+        int code;
+    } cases[] = {
+        {"{\"broken_at\":null,\"entries\":12}", "table", "", "", 0},
+        {"{\"broken_at\":null,\"entries\":12}", "json", "12", "", 0},
+        {"{\"broken_at\":7,\"entries\":12}", "table", "12", "entry 7 does not match", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, cases[i].reply, WHOLE, 0}),
+                                 WORDS("audit", "verify", "--quiet", "-o", cases[i].format));
+        expect(&outcome, cases[i].code, NULL, NULL);
+        assert_non_null(strstr(outcome.out, cases[i].out));
+        assert_non_null(strstr(outcome.err, cases[i].err));
+        assert_int_equal(outcome.out[0] == '\0', cases[i].out[0] == '\0');
+        assert_int_equal(outcome.err[0] == '\0', cases[i].err[0] == '\0');
+        end(&outcome);
+    }
+}
+
+static void quota__budgets_are_sent_as_given(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
+             WORDS("quota", "set", "acme", "--budget", "20000 USD/month", "--budget", "none t"));
     expect(&outcome, 0, "", "acme: as said");
-    assert_int_equal(
-        broker_double_count(outcome.broker, "{\"budgets\":[\"20000 USD/month\",\"none t\"]}"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "{\"budgets\":[\"20000 USD/month\",\"none t\"]}"), 1);
     end(&outcome);
     outcome = play(RULES({"PUT /v1/quotas/acme", 0, 400, NULL,
                           "{\"title\":\"Invalid\",\"detail\":\"budget '5 USD': in what time?\"}", WHOLE, 0}),
@@ -55,11 +77,11 @@ static void quota__budgets_are_sent_as_they_were_said(void **state)
     end(&outcome);
 }
 
-#define BUDGETS                                                                                               \
+#define BUDGETS                                                                                                  \
     "[{\"tenant\":\"acme\",\"queue\":null,\"guaranteed_gpus\":0,\"burst_gpus\":64,\"gpus_in_use\":8,"            \
     "\"jobs_running\":1,\"gpu_hours_day\":1,\"weight\":1,\"budgets\":[{\"kind\":\"money\",\"period\":\"month\"," \
     "\"unit\":\"USD\",\"budget\":20000,\"used\":18999.75,\"committed\":12.25,\"left\":988,"                      \
-    "\"begins_again\":\"2026-12-01T00:00:00.000Z\",\"of_each\":false},{\"kind\":\"carbon\",\"period\":\"day\","    \
+    "\"begins_again\":\"2026-12-01T00:00:00.000Z\",\"of_each\":false},{\"kind\":\"carbon\",\"period\":\"day\","  \
     "\"unit\":\"kg CO2e\",\"budget\":10.5,\"used\":0,\"committed\":0.125,\"left\":10.375,"                       \
     "\"begins_again\":\"2026-11-22T00:00:00.000Z\",\"of_each\":true}]}]"
 
@@ -69,8 +91,9 @@ static void quota__budgets_are_a_table_of_their_own(void **state)
     outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota"));
     const char *table = strstr(outcome.out, "\n\nTENANT");
     assert_non_null(table);
-    const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT", "NEXT-PERIOD", "20000", "19000", "12.2",
-                                 "988", "USD", "2026-12-01", "10.5", "0.125", "10.4", "kg CO2e", "2026-11-22"};
+    const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT",      "NEXT-PERIOD", "20000",
+                                 "19000",  "12.2", "988",       "USD",       "2026-12-01",  "10.5",
+                                 "0.125",  "10.4", "kg CO2e",   "2026-11-22"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strstr(table, words[i]))
             fail_msg("'%s' is not in the table:\n%s", words[i], table);
@@ -78,34 +101,69 @@ static void quota__budgets_are_a_table_of_their_own(void **state)
     outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota", "-o", "json"));
     assert_non_null(strstr(outcome.out, "\"committed\": 12.25"));
     end(&outcome);
+    outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota", "-o", "csv"));
+    assert_non_null(strstr(outcome.out, "gpu_hours_day,budgets\n"));
+    assert_non_null(strstr(outcome.out, "18999.75")); /* one field, as JSON */
+    end(&outcome);
+}
+
+/*  A figure that is unknown, or small, is not shown as the figure 0. */
+static void quota__budgets_show_0_only_for_0(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *used, *shown;
+    } cases[] = {{"0", " 0 "},           {"0.000316", " 0.000316 "}, {"-0.0004", " -0.0004 "},
+                 {"0.0071", " 0.0071 "}, {"0.0125", " 0.013 "},      {"1e-7", " 0 "},
+                 {"null", " - "}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char reply[512];
+        (void)snprintf(reply, sizeof reply,
+                       "[{\"tenant\":\"acme\",\"queue\":null,\"budgets\":[{\"period\":\"day\",\"unit\":\"USD\","
+                       "\"budget\":777,\"used\":%s,\"committed\":888,\"left\":999,\"begins_again\":null}]}]",
+                       cases[i].used);
+        outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, reply, WHOLE, 0}), WORDS("quota"));
+        const char *row = strstr(outcome.out, "777"), *after = row ? strstr(row, "888") : NULL;
+        char between[64] = "";
+        if (after)
+            (void)snprintf(between, sizeof between, "%.*s", (int)(after - row - 3), row + 3);
+        if (!strstr(between, cases[i].shown))
+            fail_msg("%s: '%s'\n%s", cases[i].used, between, outcome.out);
+        end(&outcome);
+    }
+}
+
+static void quota__of_an_unknown_tenant_says_which_was_meant(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota", "amce"));
+    expect(&outcome, HELIO_EXIT_NOT_FOUND, "",
+           "tenant 'amce' does not exist, or is not visible to you; did you mean 'acme'?");
+    end(&outcome);
 }
 
 #define POINT(hour, value, more) "{\"time\":\"2026-03-01T" hour ":00:00.000Z\",\"value\":" value more "}"
 
-static const char
-    forecast_of_lulea[] =
-        "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_"
-        "s\":3600,"
-        "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":"
-        "[" POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT(
-            "02", "30",
-            ",\"p10\":20,\"p90\":44") "," POINT("03", "\"NaN\"",
-                                                "") "," POINT("04", "50",
-                                                              "") "],\"errors\":[{\"horizon_h_from\":0,"
-                                                                  "\"horizon_h_to\":1,\"hours\":9,\"mean_"
-                                                                  "absolute_error\":1.5,"
-                                                                  "\"mean_ape_ratio\":0.031,\"bias\":0.5},{"
-                                                                  "\"horizon_h_from\":2,\"horizon_h_to\":6,"
-                                                                  "\"hours\":9,\"mean_absolute_error\":4,"
-                                                                  "\"mean_ape_ratio\":null,\"bias\":0}]},{"
-                                                                  "\"signal\":\"free_gpus\",\"pool\":\"a\","
-                                                                  "\"issued_at\":null,\"step_s\":7200,"
-                                                                  "\"kind\":null,\"factor\":null,\"source\":"
-                                                                  "null,\"estimated\":false,\"points\":"
-                                                                  "[" POINT("01", "4", "") "," POINT(
-                                                                      "03", "4", "") "],\"errors\":[]}]";
+static const char forecast_of_lulea[] =
+    "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_"
+    "s\":3600,"
+    "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":"
+    "[" POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT("02", "30", ",\"p10\":20,\"p90\":44") "," POINT(
+        "03", "\"NaN\"", "") "," POINT("04", "50", "") "],\"errors\":[{\"horizon_h_from\":0,"
+                                                       "\"horizon_h_to\":1,\"hours\":9,\"mean_"
+                                                       "absolute_error\":1.5,"
+                                                       "\"mean_ape_ratio\":0.031,\"bias\":0.5},{"
+                                                       "\"horizon_h_from\":2,\"horizon_h_to\":6,"
+                                                       "\"hours\":9,\"mean_absolute_error\":4,"
+                                                       "\"mean_ape_ratio\":null,\"bias\":0}]},{"
+                                                       "\"signal\":\"free_gpus\",\"pool\":\"a\","
+                                                       "\"issued_at\":null,\"step_s\":7200,"
+                                                       "\"kind\":null,\"factor\":null,\"source\":"
+                                                       "null,\"estimated\":false,\"points\":"
+                                                       "[" POINT("01", "4", "") "," POINT("03", "4",
+                                                                                          "") "],\"errors\":[]}]";
 
-static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
+static void forecast__draws_one_line_per_series_and_keeps_the_figures(void **state)
 {
     (void)state;
     static const struct {
@@ -115,8 +173,7 @@ static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
         {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "the same for 4h"}},
         {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "the same for 4h"}},
         {{"forecast", "lulea", "--hours", "2", "--signal", "carbon"}, {"10    20   30", "09\n"}},
-        {{"forecast", "lulea", "-o", "wide"},
-         {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
+        {{"forecast", "lulea", "-o", "wide"}, {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
         {{"forecast", "lulea", "-o", "csv", "--signal", "carbon"},
          {"site,signal,pool,time,value,p10,p90,issued_at,source,kind,factor,estimated",
           "lulea,carbon_g_per_kwh,,2026-03-01T02:00:00.000Z,30,20,44,2026-03-01T00:00:00.000Z,test,average,"
@@ -124,10 +181,9 @@ static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
         {{"forecast", "-o", "json", "--hours", "1"}, {"\"site\": \"lulea\"", "\"mean_ape_ratio\": 0.031"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        outcome_t outcome =
-            play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
-                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
-                 cases[i].words);
+        outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
+                                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
+                                 cases[i].words);
         assert_int_equal(outcome.code, 0);
         for (size_t k = 0; cases[i].expected[k]; k++)
             if (!strstr(outcome.out, cases[i].expected[k]))
@@ -137,34 +193,34 @@ static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
 }
 
 /*  What is over is not told: its first point goes on. */
-static void forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on(void **state)
+static void forecast__of_short_steps_shows_the_current_step_as_now(void **state)
 {
     (void)state;
     static const char series[] = "[{\"signal\":\"reserved_gpus\",\"pool\":\"a\",\"step_s\":900,\"points\":["
                                  "{\"time\":\"2026-03-01T00:30:00.000Z\",\"value\":0},"
                                  "{\"time\":\"2026-03-01T00:45:00.000Z\",\"value\":8},"
                                  "{\"time\":\"2026-03-01T01:00:00.000Z\",\"value\":0}]}]";
-    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
-                             WORDS("forecast", "lulea"));
+    outcome_t outcome =
+        play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}), WORDS("forecast", "lulea"));
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "reserved    0  2.67  2.67"));
     end(&outcome);
 }
 
-static void forecast__has_no_column_of_quantiles_where_there_are_none(void **state)
+static void forecast__without_quantiles_has_no_column_for_them(void **state)
 {
     (void)state;
     static const char series[] = "[{\"signal\":\"pue\",\"pool\":null,\"step_s\":3600,\"points\":[" POINT(
         "01", "1.2", "") "," POINT("02", "1.2", "") "]}]";
-    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
-                             WORDS("forecast", "lulea"));
+    outcome_t outcome =
+        play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}), WORDS("forecast", "lulea"));
     assert_int_equal(outcome.code, 0);
     assert_null(strstr(outcome.out, "P10..P90"));
     assert_non_null(strstr(outcome.out, "the same for 2h"));
     end(&outcome);
 }
 
-static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
+static void forecast__of_a_site_without_series_says_so(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, "[]", WHOLE, 0}),
@@ -189,7 +245,7 @@ static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
     end(&outcome);
 }
 
-static void data__is_put_listed_and_removed_as_it_was_said(void **state)
+static void data__is_set_listed_and_removed_as_given(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"PUT /v1/data", 0, 200, NULL, "{\"status\":\"at lulea, oregon\"}", WHOLE, 0}),
@@ -200,9 +256,9 @@ static void data__is_put_listed_and_removed_as_it_was_said(void **state)
                             "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"],\"tenant\":\"acme\"}"),
         1);
     end(&outcome);
-    outcome = play(
-        RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
-        WORDS("data", "rm", "s3://acme x"));
+    outcome =
+        play(RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
+             WORDS("data", "rm", "s3://acme x"));
     expect(&outcome, 0, "", "removed");
     end(&outcome);
     outcome = play(
@@ -214,7 +270,7 @@ static void data__is_put_listed_and_removed_as_it_was_said(void **state)
     end(&outcome);
 }
 
-static void links__are_put_listed_and_removed_as_it_was_said(void **state)
+static void links__are_set_listed_and_removed_as_given(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"PUT /v1/links", 0, 200, NULL, "{\"status\":\"as said\"}", WHOLE, 0}),
@@ -242,7 +298,7 @@ static void links__are_put_listed_and_removed_as_it_was_said(void **state)
 
 #define SAID "{\"queue\":\"batch\",\"status\":\"as said\"}"
 
-static void queues__are_set_scheduled_and_removed_as_it_was_said(void **state)
+static void queues__are_set_scheduled_and_removed_as_given(void **state)
 {
     (void)state;
     static const struct {
@@ -272,20 +328,23 @@ static void queues__are_set_scheduled_and_removed_as_it_was_said(void **state)
     }
 }
 
-static void queues__half_a_wish_is_refused_with_the_rest_of_it(void **state)
+static void queues__an_incomplete_change_is_refused_with_what_is_missing(void **state)
 {
     (void)state;
     static const struct {
         const char *words[10], *says;
     } cases[] = {
         {{"queues", "set", "batch"}, "--priority, --tier or --time"},
-        {{"queues", "set", "batch", "--region", "EU", "--priority", "5"}, "give either --priority with --for, or --clear"},
+        {{"queues", "set", "batch", "--region", "EU", "--priority", "5"},
+         "give either --priority with --for, or --clear"},
         {{"queues", "set", "batch", "--for", "6h"}, "give either --priority with --for, or --clear"},
-        {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--clear"}, "give either --priority with --for, or --clear"},
+        {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--clear"},
+         "give either --priority with --for, or --clear"},
         {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--tier", "standard"}, "only the priority"},
         {{"queues", "schedule", "batch", "--priority", "5"}, "HOURS is required"},
         {{"queues", "schedule", "batch", "20:00-08:00"}, "--priority or --remove is required"},
-        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--priority", "5"}, "--priority or --remove is required"},
+        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--priority", "5"},
+         "--priority or --remove is required"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome = play(RULES({"PUT ", 0, 200, NULL, SAID, WHOLE, 0}), cases[i].words);
@@ -295,16 +354,15 @@ static void queues__half_a_wish_is_refused_with_the_rest_of_it(void **state)
     }
 }
 
-static void queues__rules_are_listed_as_they_stand(void **state)
+static void queues__rules_are_listed_with_their_state(void **state)
 {
     (void)state;
     outcome_t outcome = play(
-        RULES(
-            {"GET /v1/queues", 0, 200, NULL,
-             "{\"queues\":[{\"queue\":\"batch\",\"rules\":[{\"region\":\"EU\",\"schedule\":null,\"zone\":null,"
-             "\"priority\":900,\"until\":\"2026-03-01T12:00:00.000Z\",\"holds\":true},{\"region\":null,\"schedule\":"
-             "\"20:00-08:00\",\"zone\":\"UTC\",\"priority\":5,\"until\":null,\"holds\":false}]}]}",
-             WHOLE, 0}),
+        RULES({"GET /v1/queues", 0, 200, NULL,
+               "{\"queues\":[{\"queue\":\"batch\",\"rules\":[{\"region\":\"EU\",\"schedule\":null,\"zone\":null,"
+               "\"priority\":900,\"until\":\"2026-03-01T12:00:00.000Z\",\"holds\":true},{\"region\":null,\"schedule\":"
+               "\"20:00-08:00\",\"zone\":\"UTC\",\"priority\":5,\"until\":null,\"holds\":false}]}]}",
+               WHOLE, 0}),
         WORDS("queues", "schedule", "batch"));
     expect(&outcome, 0,
            "HOURS        ZONE  UNTIL                 REGION  PRIORITY  NOW\n"
@@ -317,22 +375,20 @@ static void queues__rules_are_listed_as_they_stand(void **state)
 static void tenants__are_set_and_listed(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"POST /v1/tenants ", 0, 200, NULL,
-                    "{\"tenant\":\"acme\",\"status\":\"made: home lulea, weight 2.000\"}", WHOLE, 0}),
-             WORDS("tenants", "set", "acme", "--home", "lulea", "--weight", "2"));
+    outcome_t outcome = play(RULES({"POST /v1/tenants ", 0, 200, NULL,
+                                    "{\"tenant\":\"acme\",\"status\":\"made: home lulea, weight 2.000\"}", WHOLE, 0}),
+                             WORDS("tenants", "set", "acme", "--home", "lulea", "--weight", "2"));
     expect(&outcome, 0, "", "acme made: home lulea, weight 2.000");
-    assert_int_equal(
-        broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":\"lulea\",\"weight\":2.0}"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":\"lulea\",\"weight\":2.0}"), 1);
     end(&outcome);
     outcome = play(RULES({"POST /v1/tenants ", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"set\"}", WHOLE, 0}),
                    WORDS("tenants", "set", "acme", "--home", "none"));
     assert_int_equal(broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":null}"), 1);
     end(&outcome);
-    outcome = play(RULES({"GET /v1/tenants ", 0, 200, NULL,
-                          "[{\"tenant\":\"acme\",\"home_site\":\"lulea\",\"weight\":2.0,\"users\":3,\"jobs_open\":4}]",
-                          WHOLE, 0}),
-                   WORDS("tenants"));
+    outcome = play(
+        RULES({"GET /v1/tenants ", 0, 200, NULL,
+               "[{\"tenant\":\"acme\",\"home_site\":\"lulea\",\"weight\":2.0,\"users\":3,\"jobs_open\":4}]", WHOLE, 0}),
+        WORDS("tenants"));
     expect(&outcome, 0, "TENANT  HOME   WEIGHT  USERS  JOBS\nacme    lulea       2      3     4\n", NULL);
     end(&outcome);
 }
@@ -340,11 +396,10 @@ static void tenants__are_set_and_listed(void **state)
 static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL,
-                    "{\"name\":\"out\",\"status\":\"set; step 1: odd\"}", WHOLE, 0}),
-             WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m",
-                   "--step", "cloud,after=30m,max-price=3"));
+    outcome_t outcome = play(
+        RULES({"PUT /v1/overflows/out ", 0, 200, NULL, "{\"name\":\"out\",\"status\":\"set; step 1: odd\"}", WHOLE, 0}),
+        WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m", "--step",
+              "cloud,after=30m,max-price=3"));
     expect(&outcome, 0, "", "out: home-*; eu-*,after=10m; cloud,after=30m,max-price=3: set; step 1: odd");
     assert_int_equal(broker_double_count(outcome.broker, "{\"queue\":\"batch\",\"steps\":\"home-*; eu-*,after=10m; "
                                                          "cloud,after=30m,max-price=3\"}"),
@@ -360,16 +415,15 @@ static void overflow__steps_are_sent_in_their_order(void **state)
 
 /* ---- events, explain, doctor, others ------------------------------------------------------------------------- */
 
-static void token_add__prints_the_new_token_alone(void **state)
+static void token_add__prints_only_the_new_token(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"POST /v1/tokens", 0, 201, NULL,
-                                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\"}", WHOLE, 0}),
-                             WORDS("token", "add", "--tenant", "nlp", "--user", "ana", "--ttl", "2d"));
+    outcome_t outcome =
+        play(RULES({"POST /v1/tokens", 0, 201, NULL, "{\"token\":\"hel_new_one\",\"token_id\":\"new\"}", WHOLE, 0}),
+             WORDS("token", "add", "--tenant", "nlp", "--user", "ana", "--ttl", "2d"));
     expect(&outcome, 0, "hel_new_one\n", "only this once");
     assert_int_equal(
-        broker_double_count(outcome.broker,
-                            "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"ttl_s\":172800}"),
+        broker_double_count(outcome.broker, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"ttl_s\":172800}"),
         1);
     end(&outcome);
 }
@@ -377,11 +431,10 @@ static void token_add__prints_the_new_token_alone(void **state)
 static void token_add__says_that_the_tenant_has_no_home(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"POST /v1/tokens", 0, 201, NULL,
-                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\",\"note\":\"tenant nlp has no home site\"}",
-                    WHOLE, 0}),
-             WORDS("token", "add", "--tenant", "nlp", "--user", "ana"));
+    outcome_t outcome = play(
+        RULES({"POST /v1/tokens", 0, 201, NULL,
+               "{\"token\":\"hel_new_one\",\"token_id\":\"new\",\"note\":\"tenant nlp has no home site\"}", WHOLE, 0}),
+        WORDS("token", "add", "--tenant", "nlp", "--user", "ana"));
     expect(&outcome, 0, "hel_new_one\n", "tenant nlp has no home site");
     end(&outcome);
 }
@@ -401,15 +454,15 @@ static void user__is_disabled_and_enabled_by_tenant_and_name(void **state)
         expect(&outcome, 0, "", cases[i].says);
         assert_int_equal(broker_double_count(outcome.broker, cases[i].body), 1);
         end(&outcome);
-        outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}),
-                       WORDS("user", cases[i].verb, "ana"));
+        outcome =
+            play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("user", cases[i].verb, "ana"));
         expect(&outcome, 2, "", "--tenant");
         assert_int_equal(broker_double_count(outcome.broker, "/v1/principals"), 0);
         end(&outcome);
     }
 }
 
-static void attest__needs_the_word_dead_a_reason_and_a_yes(void **state)
+static void attest__needs_dead_a_reason_and_a_confirmation(void **state)
 {
     (void)state;
     static const struct {
@@ -421,8 +474,7 @@ static void attest__needs_the_word_dead_a_reason_and_a_yes(void **state)
         {{"attest", "lulea", "--dead", "--reason", "no power"}, "no terminal to confirm this at"}, /* as in a script */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        outcome_t outcome =
-            play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), cases[i].words);
+        outcome_t outcome = play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), cases[i].words);
         expect(&outcome, 2, "", cases[i].says);
         assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
         end(&outcome);
@@ -431,6 +483,26 @@ static void attest__needs_the_word_dead_a_reason_and_a_yes(void **state)
                              WORDS("attest", "lulea", "--dead", "--reason", "no power", "-y"));
     expect(&outcome, 0, "", "attested dead");
     assert_int_equal(broker_double_count(outcome.broker, "\"reason\":\"no power\""), 1);
+    end(&outcome);
+}
+
+static void keys_revoke__without_a_key_revokes_all_that_are_in_force(void **state)
+{
+    (void)state;
+    static const char keys[] = "[{\"site\":\"lulea\",\"public_key\":\"aaa\",\"revoked_at\":null},"
+                               "{\"site\":\"oregon\",\"public_key\":\"bbb\",\"revoked_at\":null},"
+                               "{\"site\":\"lulea\",\"public_key\":\"ccc\",\"revoked_at\":\"2026-01-01T00:00:00Z\"},"
+                               "{\"site\":\"lulea\",\"public_key\":\"d/d\",\"revoked_at\":null}]";
+    outcome_t outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0},
+                                   {"DELETE /v1/sites/lulea/keys?public_key=", 0, 200, NULL, "{}", WHOLE, 0}),
+                             WORDS("keys", "revoke", "lulea"));
+    expect(&outcome, 0, "", "revoked aaa of site lulea");
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE "), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "?public_key=d%2Fd "), 1);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0}), WORDS("keys", "revoke", "kiruna"));
+    expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "no key in force");
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE "), 0);
     end(&outcome);
 }
 
@@ -451,36 +523,154 @@ static void keys_add__sends_no_secret(void **state)
     outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}),
                    WORDS("keys", "add", "lulea", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"));
     expect(&outcome, 0, "", "site lulea is admitted");
-    assert_int_equal(
-        broker_double_count(outcome.broker, "\"public_key\":\"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\""),
-        1);
+    assert_int_equal(broker_double_count(outcome.broker, "\"public_key\":\"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\""),
+                     1);
     end(&outcome);
     unlink(path);
+}
+
+#define KEY "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
+#define OTHER "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
+
+/*  What a file of a public key may hold; errors name the line. */
+static void keys_add__reads_the_key_of_a_file_and_no_word_of_its_comments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *err; /* NULL = KEY is sent */
+    } cases[] = {
+        {KEY "\n", NULL},
+        {"\n  " KEY "\r\n\n", NULL},
+        {KEY, NULL},
+        {"# /home/ada/sites/lulea/agents/key/agent.pu\n" KEY "\n", NULL}, /* the path has 40 characters */
+        {"# made on 2026-01-01 at\n#\n" KEY "\n# the end\n", NULL},
+        {"metadata\ncurve\n    public-key = \"" KEY "\"\n", NULL},
+        {"public-key=" KEY "\n", NULL},
+        {"/home/ada/sites/lulea/agents/key/agent.pu\n" KEY "\n", ":1: is no public key of 40 characters"},
+        {"# comment\n" KEY "0\n", ":2: is no public key of 40 characters"},
+        {KEY "\n" OTHER "\n", ":2: is a second public key, after that of line 1"},
+        {KEY " lulea\n", ":1: is no public key"},
+        {"public-key = \"" KEY "\"\nsecret-key = \"" OTHER "\"\n", ":2: holds a secret key"},
+        {"# nothing else\n", ": holds no public key"},
+        {"", ": holds no public key; the file is empty"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[] = "/tmp/helio-key-XXXXXX";
+        int fd = mkstemp(path);
+        size_t size = strlen(cases[i].text);
+        assert_true(write(fd, cases[i].text, size) == (ssize_t)size);
+        close(fd);
+        outcome_t outcome =
+            play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", path, "-q"));
+        expect(&outcome, cases[i].err ? 2 : 0, "", cases[i].err);
+        if (broker_double_count(outcome.broker, "\"public_key\":\"" KEY "\"") != !cases[i].err)
+            fail_msg("case %zu: %s", i, outcome.err);
+        end(&outcome);
+        unlink(path);
+    }
+}
+
+/*  Its text looks like that of a public one: the file beside it tells. */
+static void keys_add__refuses_the_secret_key_of_a_pair(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/helio-keys-XXXXXX", secret[64], public[64], large[5000];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(secret, sizeof secret, "%s/agent.key", folder);
+    (void)snprintf(public, sizeof public, "%s/agent.key.pub", folder);
+    memset(large, '#', sizeof large);
+    const char *const texts[][2] = {{secret, OTHER "\n"}, {public, KEY "\n"}};
+    for (size_t i = 0; i < 2; i++) {
+        FILE *file = fopen(texts[i][0], "we");
+        assert_true(file && fputs(texts[i][1], file) >= 0 && fclose(file) == 0);
+    }
+    outcome_t outcome =
+        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", secret));
+    expect(&outcome, 2, "", "is the secret key of a pair");
+    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+    end(&outcome);
+    outcome =
+        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", public, "-q"));
+    expect(&outcome, 0, "", NULL);
+    end(&outcome);
+    unlink(secret);
+    FILE *file = fopen(public, "we");
+    assert_true(file && fwrite(large, 1, sizeof large, file) == sizeof large && fclose(file) == 0);
+    const char *const unreadable[][2] = {
+        {public, "it is too large"}, {folder, "Is a directory"}, {secret, "No such file"}, {"/dev/zero", "no text"}};
+    unlink(secret);
+    for (size_t i = 0; i < sizeof unreadable / sizeof unreadable[0]; i++) {
+        if (i == 2)
+            unlink(public);
+        outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}),
+                       WORDS("keys", "add", "lulea", unreadable[i][0]));
+        expect(&outcome, 2, "", unreadable[i][1]);
+        end(&outcome);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void forecast__of_an_unknown_site_says_which_was_meant(void **state)
+{
+    (void)state;
+    static const char *const sites[] = {"[{\"site\":\"oregon\"},{\"site\":\"lulea\"}]", "[{\"site\":\"oregon\"}]",
+                                        "[]"};
+    for (size_t i = 0; i < 3; i++) {
+        outcome_t outcome = play(RULES({"GET /v1/sites/luela/forecast", 0, 404, NULL,
+                                        "{\"title\":\"Not Found\",\"detail\":\"there is no site luela\"}", WHOLE, 0},
+                                       {"GET /v1/sites", 0, 200, NULL, sites[i], WHOLE, 0}),
+                                 WORDS("forecast", "luela"));
+        expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "there is no site luela");
+        assert_int_equal(strstr(outcome.err, "did you mean 'lulea'?") != NULL, i == 0);
+        end(&outcome);
+    }
+}
+
+static void keys_revoke__of_a_name_without_keys_says_which_was_meant(void **state)
+{
+    (void)state;
+    static const char keys[] = "[{\"site\":\"lulea\",\"public_key\":\"aaa\",\"revoked_at\":null},"
+                               "{\"site\":\"luleas\",\"public_key\":\"ccc\",\"revoked_at\":\"2026-01-01T00:00:00Z\"}]";
+    outcome_t outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0}), WORDS("keys", "revoke", "luela"));
+    expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "did you mean 'lulea'?");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0}), WORDS("keys", "revoke", "kiruna"));
+    expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "`helio keys ls` lists the keys");
+    assert_null(strstr(outcome.err, "did you mean"));
+    end(&outcome);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
+        cmocka_unit_test(keys_add__reads_the_key_of_a_file_and_no_word_of_its_comments),
+        cmocka_unit_test(keys_add__refuses_the_secret_key_of_a_pair),
+        cmocka_unit_test(forecast__of_an_unknown_site_says_which_was_meant),
+        cmocka_unit_test(keys_revoke__of_a_name_without_keys_says_which_was_meant),
+        cmocka_unit_test(quota__is_sent_as_given_and_repeated_without_a_reply),
         cmocka_unit_test(audit__a_broken_chain_is_a_failure_that_names_the_entry),
-        cmocka_unit_test(quota__budgets_are_sent_as_they_were_said),
+        cmocka_unit_test(audit_verify__quietly_prints_only_what_is_wrong),
+        cmocka_unit_test(quota__budgets_are_sent_as_given),
         cmocka_unit_test(quota__budgets_are_a_table_of_their_own),
-        cmocka_unit_test(data__is_put_listed_and_removed_as_it_was_said),
-        cmocka_unit_test(links__are_put_listed_and_removed_as_it_was_said),
-        cmocka_unit_test(queues__are_set_scheduled_and_removed_as_it_was_said),
-        cmocka_unit_test(queues__half_a_wish_is_refused_with_the_rest_of_it),
-        cmocka_unit_test(queues__rules_are_listed_as_they_stand),
+        cmocka_unit_test(quota__budgets_show_0_only_for_0),
+        cmocka_unit_test(quota__of_an_unknown_tenant_says_which_was_meant),
+        cmocka_unit_test(data__is_set_listed_and_removed_as_given),
+        cmocka_unit_test(links__are_set_listed_and_removed_as_given),
+        cmocka_unit_test(queues__are_set_scheduled_and_removed_as_given),
+        cmocka_unit_test(queues__an_incomplete_change_is_refused_with_what_is_missing),
+        cmocka_unit_test(queues__rules_are_listed_with_their_state),
         cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
-        cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
-        cmocka_unit_test(forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on),
-        cmocka_unit_test(forecast__has_no_column_of_quantiles_where_there_are_none),
-        cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
-        cmocka_unit_test(token_add__prints_the_new_token_alone),
+        cmocka_unit_test(forecast__draws_one_line_per_series_and_keeps_the_figures),
+        cmocka_unit_test(forecast__of_short_steps_shows_the_current_step_as_now),
+        cmocka_unit_test(forecast__without_quantiles_has_no_column_for_them),
+        cmocka_unit_test(forecast__of_a_site_without_series_says_so),
+        cmocka_unit_test(token_add__prints_only_the_new_token),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
         cmocka_unit_test(user__is_disabled_and_enabled_by_tenant_and_name),
-        cmocka_unit_test(attest__needs_the_word_dead_a_reason_and_a_yes),
+        cmocka_unit_test(attest__needs_dead_a_reason_and_a_confirmation),
         cmocka_unit_test(keys_add__sends_no_secret),
+        cmocka_unit_test(keys_revoke__without_a_key_revokes_all_that_are_in_force),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

@@ -20,15 +20,14 @@ static void wait__exits_with_the_jobs_own_code(void **state)
         {JOB(ID_A, "cancelled", ",\"exit_code\":0"), 130}, {JOB(ID_A, "lost", ",\"exit_code\":0"), 125},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        outcome_t outcome =
-            play(RULES(STREAM_OPEN, {"GET /v1/jobs/bbccccdd ", 0, 200, NULL, cases[i].job, WHOLE, 0}),
-                 WORDS("wait", "bbccccdd"));
+        outcome_t outcome = play(RULES(STREAM_OPEN, {"GET /v1/jobs/bbccccdd ", 0, 200, NULL, cases[i].job, WHOLE, 0}),
+                                 WORDS("wait", "bbccccdd"));
         expect(&outcome, cases[i].code, "", NULL);
         end(&outcome);
     }
 }
 
-static void wait__of_several_gives_the_first_bad_code_in_the_order_given(void **state)
+static void wait__for_several_jobs_gives_the_first_failure_in_the_given_order(void **state)
 {
     (void)state;
     outcome_t outcome =
@@ -42,7 +41,7 @@ static void wait__of_several_gives_the_first_bad_code_in_the_order_given(void **
 
 #define HELD_JOB JOB(ID_A, "held", ",\"reason\":\"lulea: SubmitRefused: Invalid account\"")
 
-static void wait__a_held_job_is_said_to_be_with_the_way_out_and_ends_it(void **state)
+static void wait__a_held_job_is_reported_with_the_remedy_and_ends_the_wait(void **state)
 {
     (void)state;
     static const char *const ways[][4] = {{"wait", ID_A}, {"run", "-"}};
@@ -60,12 +59,11 @@ static void wait__a_held_job_is_said_to_be_with_the_way_out_and_ends_it(void **s
     }
 }
 
-static void wait__a_held_job_is_waited_for_when_told_to_or_while_others_go_on(void **state)
+static void wait__continues_for_a_held_job_on_request_or_while_others_run(void **state)
 {
     (void)state;
     outcome_t outcome =
-        play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
-                   {"GET /v1/jobs/", 2, 200, NULL, HELD_JOB, WHOLE, 0},
+        play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0}, {"GET /v1/jobs/", 2, 200, NULL, HELD_JOB, WHOLE, 0},
                    {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":9"), WHOLE, 0}),
              WORDS("wait", "--keep-waiting", ID_A));
     expect(&outcome, 9, "", NULL);
@@ -83,42 +81,39 @@ static void wait__is_woken_by_the_event_stream(void **state)
 {
     (void)state;
     /* The bell rings for another job, then for an unreadable one, then for this one. */
-    outcome_t outcome =
-        play(RULES({"GET /v1/events", 0, 200, NULL,
-                    "id: 1\ndata: {\"id\":\"" ID_B "\",\"to\":\"failed\"}\n\nid: 2\ndata: [\n\n"
-                    "id: 3\nevent: transition\ndata: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n",
-                    HOLD, 0},
-                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "succeeded", ""), WHOLE, 0}),
-             WORDS("wait", ID_A));
+    outcome_t outcome = play(RULES({"GET /v1/events", 0, 200, NULL,
+                                    "id: 1\ndata: {\"id\":\"" ID_B "\",\"to\":\"failed\"}\n\nid: 2\ndata: [\n\n"
+                                    "id: 3\nevent: transition\ndata: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n",
+                                    HOLD, 0},
+                                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "succeeded", ""), WHOLE, 0}),
+                             WORDS("wait", ID_A));
     expect(&outcome, 0, "", "succeeded at lulea");
     end(&outcome);
 }
 
-static void wait__polls_where_there_is_no_stream(void **state)
+static void wait__polls_without_a_stream(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
-                   {"GET /v1/jobs/", 5, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":9"), WHOLE, 0}),
-             WORDS("wait", ID_A));
+    outcome_t outcome = play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+                                   {"GET /v1/jobs/", 5, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":9"), WHOLE, 0}),
+                             WORDS("wait", ID_A));
     expect(&outcome, 9, "", NULL);
     end(&outcome);
 }
 
-static void wait__outlives_a_broker_that_goes_away(void **state)
+static void wait__continues_after_the_broker_was_away(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/events", 3, 200, NULL, "data: {}\n\n", CUT, 0},
-                   {"GET /v1/events", 0, 503, NULL, "", WHOLE, 0},
-                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-                   {"GET /v1/jobs/", 6, 0, NULL, NULL, DROP, 0},
-                   {"GET /v1/jobs/", 6, 503, "Retry-After: 1\r\n", "", WHOLE, 0},
-                   {"GET /v1/jobs/", 2, 500, NULL, "", WHOLE, 0},
-                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":4"), WHOLE, 0}),
-             WORDS("wait", ID_A));
+    outcome_t outcome = play(
+        RULES({"GET /v1/events", 3, 200, NULL, "data: {}\n\n", CUT, 0}, {"GET /v1/events", 0, 503, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+              {"GET /v1/jobs/", 6, 0, NULL, NULL, DROP, 0},
+              {"GET /v1/jobs/", 6, 503, "Retry-After: 1\r\n", "", WHOLE, 0},
+              {"GET /v1/jobs/", 2, 500, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":4"), WHOLE, 0}),
+        WORDS("wait", ID_A));
     expect(&outcome, 4, "", "answers again");
     const char *first = strstr(outcome.err, "retrying until it answers");
     assert_non_null(first);
@@ -126,7 +121,7 @@ static void wait__outlives_a_broker_that_goes_away(void **state)
     end(&outcome);
 }
 
-static void wait__and_run_begin_while_the_broker_is_away(void **state)
+static void wait__and_run_can_start_while_the_broker_is_away(void **state)
 {
     (void)state;
     static const char away[] = "retrying for up to a minute";
@@ -146,7 +141,7 @@ static void wait__and_run_begin_while_the_broker_is_away(void **state)
     }
 }
 
-static void wait__of_a_broker_that_stays_away_ends(void **state)
+static void wait__ends_if_the_broker_stays_away(void **state)
 {
     (void)state;
     outcome_t outcome =
@@ -159,7 +154,7 @@ static void wait__of_a_broker_that_stays_away_ends(void **state)
     end(&outcome);
 }
 
-static void events__are_followed_from_a_broker_that_is_not_ready_yet(void **state)
+static void events__can_be_followed_from_a_broker_that_is_not_ready_yet(void **state)
 {
     (void)state;
     static const rule_t rules[] = {{"GET /v1/events", 9, 503, NULL, "", WHOLE, 0},
@@ -174,13 +169,13 @@ static void events__are_followed_from_a_broker_that_is_not_ready_yet(void **stat
     end(&outcome);
 }
 
-static void logs__of_an_array_name_a_task_that_there_is(void **state)
+static void logs__of_an_array_name_an_existing_task(void **state)
 {
     (void)state;
-    outcome_t outcome = play(
-        RULES({"GET /v1/jobs/" ID_A "/explain", 0, 200, NULL, "{\"id\":\"" ID_A ".3\"}", WHOLE, 0},
-              {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "running", ",\"tasks_total\":4"), WHOLE, 0}),
-        WORDS("logs", "-f", ID_A));
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs/" ID_A "/explain", 0, 200, NULL, "{\"id\":\"" ID_A ".3\"}", WHOLE, 0},
+                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "running", ",\"tasks_total\":4"), WHOLE, 0}),
+             WORDS("logs", "-f", ID_A));
     expect(&outcome, 2, NULL, "such as " ID_A ".3");
     end(&outcome);
 }
@@ -189,16 +184,16 @@ static void wait__a_lost_connection_is_never_success(void **state)
 {
     (void)state;
     /* The stream says that it succeeded, but nobody confirms it. */
-    outcome_t outcome = play(RULES({"GET /v1/events", 0, 200, NULL,
-                                    "data: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n", CUT, 0},
-                                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-                                   {"GET /v1/jobs/", 0, 0, NULL, NULL, DROP, 0}),
-                             WORDS("wait", "--timeout", "200ms", ID_A));
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 0, 200, NULL, "data: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n", CUT, 0},
+                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                   {"GET /v1/jobs/", 0, 0, NULL, NULL, DROP, 0}),
+             WORDS("wait", "--timeout", "200ms", ID_A));
     expect(&outcome, 8, "", "the timeout has passed");
     end(&outcome);
 }
 
-static void wait__a_job_or_a_token_that_is_gone_ends_it(void **state)
+static void wait__ends_if_the_job_or_the_token_is_gone(void **state)
 {
     (void)state;
     outcome_t outcome =
@@ -214,12 +209,11 @@ static void wait__a_job_or_a_token_that_is_gone_ends_it(void **state)
     end(&outcome);
 }
 
-static void wait__a_state_it_does_not_know_is_an_error(void **state)
+static void wait__an_unknown_state_is_an_error(void **state)
 {
     (void)state;
     outcome_t outcome =
-        play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "done", ""), WHOLE, 0}),
-             WORDS("wait", ID_A));
+        play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "done", ""), WHOLE, 0}), WORDS("wait", ID_A));
     expect(&outcome, 125, "", "do the versions of helio and the broker differ?");
     end(&outcome);
 }
@@ -227,9 +221,8 @@ static void wait__a_state_it_does_not_know_is_an_error(void **state)
 static void wait__ctrl_c_leaves_without_touching_the_job(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1}),
-             WORDS("wait", ID_A));
+    outcome_t outcome = play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1}),
+                             WORDS("wait", ID_A));
     expect(&outcome, 130, "", NULL);
     assert_int_equal(broker_double_count(outcome.broker, "DELETE"), 0);
     end(&outcome);
@@ -241,10 +234,9 @@ static void run__prints_each_byte_of_the_log_once_and_exits_with_the_code(void *
 {
     (void)state;
     outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
-              {"GET /v1/events", 0, 200, NULL, "", CUT, 0},
-              {"GET /v1/jobs/" ID_A " ", 1, 200, NULL,
-               "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"epoch\":0}", WHOLE, 0},
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, {"GET /v1/events", 0, 200, NULL, "", CUT, 0},
+              {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"epoch\":0}", WHOLE,
+               0},
               {"GET /v1/jobs/" ID_A " ", 3, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
               {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
                JOB(ID_A, "failed", ",\"exit_code\":7,\"run_seconds\":60,\"cost_usd\":3.5"), WHOLE, 0},
@@ -260,32 +252,29 @@ static void run__prints_each_byte_of_the_log_once_and_exits_with_the_code(void *
     end(&outcome);
 }
 
-static void run__a_job_that_moves_has_the_log_of_each_attempt(void **state)
+static void run__a_migrated_job_has_the_log_of_each_attempt(void **state)
 {
     (void)state;
     outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
-              {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
-              {"GET /v1/jobs/" ID_A " ", 5, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
-               "{\"id\":\"" ID_A
-               "\",\"state\":\"succeeded\",\"site\":\"oregon\",\"epoch\":2,\"exit_code\":0}",
-               WHOLE, 0},
-              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "one\n", WHOLE, 0},
-              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=4 ", 0, 200, NULL, "", WHOLE, 0},
-              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=0 ", 0, 200, NULL, "two\n", WHOLE, 0},
-              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=4 ", 0, 200, NULL, "", WHOLE, 0}),
+        RULES(
+            {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+            {"GET /v1/jobs/" ID_A " ", 5, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+            {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+             "{\"id\":\"" ID_A "\",\"state\":\"succeeded\",\"site\":\"oregon\",\"epoch\":2,\"exit_code\":0}", WHOLE, 0},
+            {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "one\n", WHOLE, 0},
+            {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=4 ", 0, 200, NULL, "", WHOLE, 0},
+            {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=0 ", 0, 200, NULL, "two\n", WHOLE, 0},
+            {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=4 ", 0, 200, NULL, "", WHOLE, 0}),
         WORDS("run", "-"), "run: echo\n");
     expect(&outcome, 0, "one\ntwo\n", "-- attempt 2 --");
     end(&outcome);
 }
 
-static void run__attempts_that_came_and_went_between_two_looks_have_their_logs_too(void **state)
+static void run__attempts_that_began_and_ended_between_two_polls_have_their_logs(void **state)
 {
     (void)state;
     outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
-              {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
               {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
                "{\"id\":\"" ID_A "\",\"state\":\"failed\",\"site\":\"oregon\",\"epoch\":4,\"exit_code\":3}", WHOLE, 0},
               {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "one\n", WHOLE, 0},
@@ -301,12 +290,11 @@ static void run__attempts_that_came_and_went_between_two_looks_have_their_logs_t
     end(&outcome);
 }
 
-static void run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_next(void **state)
+static void run__a_silent_log_of_an_ended_attempt_does_not_delay_the_next(void **state)
 {
     (void)state;
     outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
-              {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
               {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
               {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
                "{\"id\":\"" ID_A "\",\"state\":\"succeeded\",\"site\":\"oregon\",\"epoch\":2}", WHOLE, 0},
@@ -320,11 +308,10 @@ static void run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_ne
 static void run__a_job_that_never_started_has_no_log(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
-                        {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
-                         "{\"id\":\"" ID_A "\",\"state\":\"cancelled\",\"epoch\":0}", WHOLE, 0}),
-                  WORDS("run", "-"), "run: echo\n");
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
+                                        {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+                                         "{\"id\":\"" ID_A "\",\"state\":\"cancelled\",\"epoch\":0}", WHOLE, 0}),
+                                  WORDS("run", "-"), "run: echo\n");
     expect(&outcome, 130, "", "cancelled");
     assert_int_equal(broker_double_count(outcome.broker, "/logs"), 0);
     end(&outcome);
@@ -333,11 +320,11 @@ static void run__a_job_that_never_started_has_no_log(void **state)
 static void run__a_log_whose_end_cannot_be_read_does_not_hide_the_code(void **state)
 {
     (void)state;
-    outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
-              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":2"), WHOLE, 0},
-              {"GET /v1/jobs/" ID_A "/logs", 0, 503, NULL, "", WHOLE, 0}),
-        WORDS("run", "-"), "run: echo\n");
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
+                        {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":2"), WHOLE, 0},
+                        {"GET /v1/jobs/" ID_A "/logs", 0, 503, NULL, "", WHOLE, 0}),
+                  WORDS("run", "-"), "run: echo\n");
     expect(&outcome, 2, "", "could not read the end of the output");
     end(&outcome);
 }
@@ -345,17 +332,16 @@ static void run__a_log_whose_end_cannot_be_read_does_not_hide_the_code(void **st
 static void run__ctrl_c_asks_first_and_cancels_then(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
-                        {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
-                        {"GET /v1/jobs/" ID_A "/logs", 0, 404, NULL, "", WHOLE, 0},
-                        {"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0},
-                        {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-                        {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1},
-                        {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
-                        {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1},
-                        {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "cancelled", ""), WHOLE, 0}),
-                  WORDS("run", "-"), "run: echo\n");
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs", 0, 404, NULL, "", WHOLE, 0},
+              {"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1},
+              {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1},
+              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "cancelled", ""), WHOLE, 0}),
+        WORDS("run", "-"), "run: echo\n");
     expect(&outcome, 130, "", "press Ctrl-C again to cancel " ID_A);
     assert_int_equal(broker_double_count(outcome.broker, "DELETE /v1/jobs/" ID_A " "), 1);
     end(&outcome);
@@ -364,15 +350,15 @@ static void run__ctrl_c_asks_first_and_cancels_then(void **state)
 static void run__a_rejected_submission_is_not_followed(void **state)
 {
     (void)state;
-    outcome_t outcome = play_with(
-        RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"never\",\"reason\":\"NeverFits\"}", WHOLE, 0}),
-        WORDS("run", "-"), "run: echo\n");
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"never\",\"reason\":\"NeverFits\"}", WHOLE, 0}),
+                  WORDS("run", "-"), "run: echo\n");
     expect(&outcome, 5, "", "never (NeverFits)");
     assert_int_equal(broker_double_count(outcome.broker, "GET"), 0);
     end(&outcome);
 }
 
-static void logs__reads_on_from_where_it_broke_until_there_is_no_more(void **state)
+static void logs__continues_where_it_broke_off_to_the_end(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"GET /v1/jobs/x12345/logs?offset=0 ", 1, 0, NULL, NULL, DROP, 0},
@@ -382,8 +368,8 @@ static void logs__reads_on_from_where_it_broke_until_there_is_no_more(void **sta
                              WORDS("logs", "x12345"));
     expect(&outcome, 0, "abcdef", NULL);
     end(&outcome);
-    outcome = play(RULES({"GET /v1/jobs/", 0, 404, NULL, "{\"detail\":\"no log yet\"}", WHOLE, 0}),
-                   WORDS("logs", "x12345"));
+    outcome =
+        play(RULES({"GET /v1/jobs/", 0, 404, NULL, "{\"detail\":\"no log yet\"}", WHOLE, 0}), WORDS("logs", "x12345"));
     expect(&outcome, 3, "", "no log yet");
     end(&outcome);
     outcome = play(RULES({"GET /v1/jobs/", 0, 503, NULL, "{\"detail\":\"the site is silent\"}", WHOLE, 0}),
@@ -394,16 +380,15 @@ static void logs__reads_on_from_where_it_broke_until_there_is_no_more(void **sta
 
 /* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
-static void events__go_on_after_the_last_one_that_was_seen(void **state)
+static void events__continue_after_the_last_one_seen(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/events", 1, 200, NULL,
-                    "id: 5\ndata: {\"seq\":5,\"id\":\"" ID_A "\"}\n\nid: 6\ndata: {\"half", CUT, 0},
-                   {"GET /v1/events", 1, 503, NULL, "", WHOLE, 0},
-                   {"GET /v1/events", 1, 200, NULL, "id: 6\ndata: {\"seq\":6}\n\n", CUT, 0},
-                   {"GET /v1/events", 0, 403, NULL, "{\"detail\":\"enough\"}", WHOLE, 0}),
-             WORDS("events", "-f", "-o", "jsonl", "--after", "4"));
+    outcome_t outcome = play(RULES({"GET /v1/events", 1, 200, NULL,
+                                    "id: 5\ndata: {\"seq\":5,\"id\":\"" ID_A "\"}\n\nid: 6\ndata: {\"half", CUT, 0},
+                                   {"GET /v1/events", 1, 503, NULL, "", WHOLE, 0},
+                                   {"GET /v1/events", 1, 200, NULL, "id: 6\ndata: {\"seq\":6}\n\n", CUT, 0},
+                                   {"GET /v1/events", 0, 403, NULL, "{\"detail\":\"enough\"}", WHOLE, 0}),
+                             WORDS("events", "-f", "-o", "jsonl", "--after", "4"));
     expect(&outcome, 4, "{\"seq\":5,\"id\":\"" ID_A "\"}\n{\"seq\":6}\n", "lost the connection to the broker");
     assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 4\r\n"), 1);
     assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 5\r\n"), 2);
@@ -411,15 +396,14 @@ static void events__go_on_after_the_last_one_that_was_seen(void **state)
     end(&outcome);
 }
 
-static void events__without_follow_end_when_it_is_quiet(void **state)
+static void events__without_follow_end_when_no_more_arrive(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/events", 0, 200, NULL,
-                    "id: 1\ndata: {\"seq\":1,\"time\":\"2026-11-22T07:00:00.123Z\",\"id\":\"" ID_A
-                    "\",\"name\":\"t\",\"from\":\"queued\",\"to\":\"offered\",\"site\":\"lulea\"}\n\n",
-                    HOLD, 0}),
-             WORDS("events"));
+    outcome_t outcome = play(RULES({"GET /v1/events", 0, 200, NULL,
+                                    "id: 1\ndata: {\"seq\":1,\"time\":\"2026-11-22T07:00:00.123Z\",\"id\":\"" ID_A
+                                    "\",\"name\":\"t\",\"from\":\"queued\",\"to\":\"offered\",\"site\":\"lulea\"}\n\n",
+                                    HOLD, 0}),
+                             WORDS("events"));
     expect(&outcome, 0,
            "TIME                  ID        NAME  FROM    TO       SITE   REASON\n"
            "2026-11-22T07:00:00Z  bbccccdd  t     queued  offered  lulea  -\n",
@@ -432,31 +416,31 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wait__exits_with_the_jobs_own_code),
-        cmocka_unit_test(wait__of_several_gives_the_first_bad_code_in_the_order_given),
-        cmocka_unit_test(wait__a_held_job_is_said_to_be_with_the_way_out_and_ends_it),
-        cmocka_unit_test(wait__a_held_job_is_waited_for_when_told_to_or_while_others_go_on),
+        cmocka_unit_test(wait__for_several_jobs_gives_the_first_failure_in_the_given_order),
+        cmocka_unit_test(wait__a_held_job_is_reported_with_the_remedy_and_ends_the_wait),
+        cmocka_unit_test(wait__continues_for_a_held_job_on_request_or_while_others_run),
         cmocka_unit_test(wait__is_woken_by_the_event_stream),
-        cmocka_unit_test(wait__polls_where_there_is_no_stream),
-        cmocka_unit_test(wait__outlives_a_broker_that_goes_away),
-        cmocka_unit_test(wait__and_run_begin_while_the_broker_is_away),
-        cmocka_unit_test(wait__of_a_broker_that_stays_away_ends),
-        cmocka_unit_test(events__are_followed_from_a_broker_that_is_not_ready_yet),
-        cmocka_unit_test(logs__of_an_array_name_a_task_that_there_is),
+        cmocka_unit_test(wait__polls_without_a_stream),
+        cmocka_unit_test(wait__continues_after_the_broker_was_away),
+        cmocka_unit_test(wait__and_run_can_start_while_the_broker_is_away),
+        cmocka_unit_test(wait__ends_if_the_broker_stays_away),
+        cmocka_unit_test(events__can_be_followed_from_a_broker_that_is_not_ready_yet),
+        cmocka_unit_test(logs__of_an_array_name_an_existing_task),
         cmocka_unit_test(wait__a_lost_connection_is_never_success),
-        cmocka_unit_test(wait__a_job_or_a_token_that_is_gone_ends_it),
-        cmocka_unit_test(wait__a_state_it_does_not_know_is_an_error),
+        cmocka_unit_test(wait__ends_if_the_job_or_the_token_is_gone),
+        cmocka_unit_test(wait__an_unknown_state_is_an_error),
         cmocka_unit_test(wait__ctrl_c_leaves_without_touching_the_job),
         cmocka_unit_test(run__prints_each_byte_of_the_log_once_and_exits_with_the_code),
-        cmocka_unit_test(run__a_job_that_moves_has_the_log_of_each_attempt),
-        cmocka_unit_test(run__attempts_that_came_and_went_between_two_looks_have_their_logs_too),
-        cmocka_unit_test(run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_next),
+        cmocka_unit_test(run__a_migrated_job_has_the_log_of_each_attempt),
+        cmocka_unit_test(run__attempts_that_began_and_ended_between_two_polls_have_their_logs),
+        cmocka_unit_test(run__a_silent_log_of_an_ended_attempt_does_not_delay_the_next),
         cmocka_unit_test(run__a_job_that_never_started_has_no_log),
         cmocka_unit_test(run__a_log_whose_end_cannot_be_read_does_not_hide_the_code),
         cmocka_unit_test(run__ctrl_c_asks_first_and_cancels_then),
         cmocka_unit_test(run__a_rejected_submission_is_not_followed),
-        cmocka_unit_test(logs__reads_on_from_where_it_broke_until_there_is_no_more),
-        cmocka_unit_test(events__go_on_after_the_last_one_that_was_seen),
-        cmocka_unit_test(events__without_follow_end_when_it_is_quiet),
+        cmocka_unit_test(logs__continues_where_it_broke_off_to_the_end),
+        cmocka_unit_test(events__continue_after_the_last_one_seen),
+        cmocka_unit_test(events__without_follow_end_when_no_more_arrive),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

@@ -29,8 +29,7 @@ static outcome_t play(const rule_t *rules, const char *const *words, const char 
     outcome_t outcome = {.broker = broker_double_new(rules)};
     char url[80];
     (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", outcome.broker->port);
-    char *environment[] = {url, (char *)(uintptr_t) "HELIO_TOKEN=hel_abcdef_x", (char *)(uintptr_t)variable,
-                           NULL};
+    char *environment[] = {url, (char *)(uintptr_t) "HELIO_TOKEN=hel_abcdef_x", (char *)(uintptr_t)variable, NULL};
     presses_t presses = {&outcome.broker->presses, outcome.broker->press_pipe[0]};
     outcome.code = run_client(words, input, environment, presses, &outcome.out, &outcome.err);
     broker_double_stop(outcome.broker);
@@ -39,15 +38,15 @@ static outcome_t play(const rule_t *rules, const char *const *words, const char 
 
 static void expect(outcome_t outcome, int code, const char *out, const char *err_part, const char *sent)
 {
-    bool good = outcome.code == code && (!out || strcmp(outcome.out, out) == 0) &&
-                (!err_part || strstr(outcome.err, err_part));
+    bool good =
+        outcome.code == code && (!out || strcmp(outcome.out, out) == 0) && (!err_part || strstr(outcome.err, err_part));
     if (sent)
         good = good && broker_double_count(outcome.broker, sent) == 1;
     else
         good = good && broker_double_count(outcome.broker, "POST") == 0;
     if (!good)
-        fail_msg("exit %d instead of %d\n--out--\n%s\n--err--\n%s\n--requests--\n%s", outcome.code, code,
-                 outcome.out, outcome.err, outcome.broker->requests.data);
+        fail_msg("exit %d instead of %d\n--out--\n%s\n--err--\n%s\n--requests--\n%s", outcome.code, code, outcome.out,
+                 outcome.err, outcome.broker->requests.data);
     free(outcome.out);
     free(outcome.err);
     broker_double_destroy(&outcome.broker);
@@ -57,16 +56,14 @@ static void sbatch__prints_what_sbatch_prints(void **state)
 {
     (void)state;
     const rule_t *rules = RULES(ACCEPTED);
-    expect(play(rules, WORDS("sbatch"), SCRIPT, NULL), 0, "Submitted batch job " ID "\n", NULL,
-           "name: tiny\n");
+    expect(play(rules, WORDS("sbatch"), SCRIPT, NULL), 0, "Submitted batch job " ID "\n", NULL, "name: tiny\n");
     expect(play(rules, WORDS("sbatch", "--parsable", "-n2"), SCRIPT, NULL), 0, ID "\n", NULL, "cpus: 2\n");
-    expect(play(rules, WORDS("sbatch", "--wrap", "echo hi"), "", NULL), 0, "Submitted batch job " ID "\n",
-           NULL, "  #!/bin/sh\n\n  echo hi\n");
+    expect(play(rules, WORDS("sbatch", "--wrap", "echo hi"), "", NULL), 0, "Submitted batch job " ID "\n", NULL,
+           "  #!/bin/sh\n\n  echo hi\n");
     expect(play(rules, WORDS("sbatch", "-", "it's"), SCRIPT, NULL), 0, NULL, NULL, "set -- 'it'\\''s'; echo");
     expect(play(rules, WORDS("sbatch", "-J", "line"), SCRIPT, "SBATCH_JOB_NAME=variable"), 0, NULL, NULL,
            "name: line\n");
-    expect(play(rules, WORDS("sbatch"), SCRIPT, "SBATCH_JOB_NAME=variable"), 0, NULL, NULL,
-           "name: variable\n");
+    expect(play(rules, WORDS("sbatch"), SCRIPT, "SBATCH_JOB_NAME=variable"), 0, NULL, NULL, "name: variable\n");
     expect(play(rules, WORDS("-o", "name", "sbatch", "-o", "x.out"), SCRIPT, NULL), 0, ID "\n", NULL,
            "  output: x.out\n");
     expect(play(rules, WORDS("sbatch", "--idempotency-key", "k7"), SCRIPT, NULL), 0, NULL, NULL,
@@ -85,26 +82,24 @@ static void sbatch__reads_the_file_that_it_is_given(void **state)
     assert_true(fputs("#!/bin/sh\necho\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
     const rule_t *rules = RULES(ACCEPTED);
-    expect(play(rules, WORDS("sbatch", path, "--mem", "-x"), "", NULL), 0, NULL, NULL,
-           "set -- '--mem' '-x'; echo");
+    expect(play(rules, WORDS("sbatch", path, "--mem", "-x"), "", NULL), 0, NULL, NULL, "set -- '--mem' '-x'; echo");
     expect(play(rules, WORDS("sbatch", "job.sh"), "", variable), 0, NULL, NULL, "name: job.sh\n");
     expect(play(rules, WORDS("sbatch", "job.sh"), "", NULL), 2, "", "job.sh: No such file", NULL);
     assert_int_equal(remove(path), 0);
     assert_int_equal(remove(folder), 0);
 }
 
-static void sbatch__sends_nothing_that_is_wrong(void **state)
+static void sbatch__sends_no_invalid_script(void **state)
 {
     (void)state;
     const rule_t *rules = RULES(ACCEPTED);
-    expect(play(rules, WORDS("sbatch"), "#!/bin/sh\n#SBATCH --mem=x\n", NULL), 2, "",
-           "stdin:2:15: error: --mem", NULL);
+    expect(play(rules, WORDS("sbatch"), "#!/bin/sh\n#SBATCH --mem=x\n", NULL), 2, "", "stdin:2:15: error: --mem", NULL);
     expect(play(rules, WORDS("sbatch"), "#!/bin/sh\n#SBATCH --mem=x\n", NULL), 2, "", "^", NULL);
     expect(play(rules, WORDS("sbatch", "--nodez=1"), SCRIPT, NULL), 2, "", "did you mean --nodes", NULL);
-    expect(play(rules, WORDS("sbatch", "--color=never", "-H"), SCRIPT, NULL), 2, "",
-           "--hold is not supported", NULL);
+    expect(play(rules, WORDS("sbatch", "--color=never", "-H"), SCRIPT, NULL), 2, "", "--hold is not supported", NULL);
     expect(play(rules, WORDS("sbatch", "--color=pink"), SCRIPT, NULL), 2, "", "--color takes one of", NULL);
-    expect(play(rules, WORDS("sbatch", "--wrap=x", "job.sh"), "", NULL), 2, "", "--wrap takes no script, found 'job.sh'", NULL);
+    expect(play(rules, WORDS("sbatch", "--wrap=x", "job.sh"), "", NULL), 2, "",
+           "--wrap takes no script, found 'job.sh'", NULL);
     expect(play(rules, WORDS("sbatch"), "", NULL), 2, "", "the script is empty", NULL);
     expect(play(rules, WORDS("sbatch", "--test-only"), SCRIPT, NULL), 0, "", "nothing was submitted", NULL);
     expect(play(rules, WORDS("sbatch", "--help"), "", NULL), 0, NULL, NULL, NULL);
@@ -116,17 +111,15 @@ static void sbatch__sends_nothing_that_is_wrong(void **state)
 static void sbatch__has_the_exit_codes_of_submit(void **state)
 {
     (void)state;
-    expect(play(RULES({"POST", 0, 422, NULL, "{\"title\":\"no\",\"status\":422,\"reason\":\"NeverFits\"}",
-                       WHOLE, 0}),
+    expect(play(RULES({"POST", 0, 422, NULL, "{\"title\":\"no\",\"status\":422,\"reason\":\"NeverFits\"}", WHOLE, 0}),
                 WORDS("sbatch"), SCRIPT, NULL),
            5, "", NULL, "POST /v1/jobs");
     expect(play(RULES({"POST", 0, 401, NULL, "{}", WHOLE, 0}), WORDS("sbatch"), SCRIPT, NULL), 4, "", NULL,
            "POST /v1/jobs");
-    expect(play(RULES(ACCEPTED), WORDS("sbatch", "--broker=http://127.0.0.1:1"), SCRIPT, NULL), 7, "", NULL,
-           NULL);
+    expect(play(RULES(ACCEPTED), WORDS("sbatch", "--broker=http://127.0.0.1:1"), SCRIPT, NULL), 7, "", NULL, NULL);
 }
 
-static void sbatch__notes_stay_out_of_the_way(void **state)
+static void sbatch__notes_go_to_standard_error(void **state)
 {
     (void)state;
     const rule_t *rules = RULES(ACCEPTED);
@@ -140,12 +133,11 @@ static void sbatch__notes_stay_out_of_the_way(void **state)
 static void sbatch__waits_when_told_to(void **state)
 {
     (void)state;
-    const rule_t *rules = RULES(
-        ACCEPTED, {"GET /v1/events", 0, 200, NULL, "", HOLD, 0},
-        {"GET /v1/jobs/", 0, 200, NULL,
-         "{\"id\":\"" ID "\",\"name\":\"tiny\",\"state\":\"failed\",\"epoch\":1,\"exit_code\":3}", WHOLE, 0});
-    expect(play(rules, WORDS("sbatch", "-W"), SCRIPT, NULL), 3, "Submitted batch job " ID "\n", NULL,
-           "POST /v1/jobs");
+    const rule_t *rules =
+        RULES(ACCEPTED, {"GET /v1/events", 0, 200, NULL, "", HOLD, 0},
+              {"GET /v1/jobs/", 0, 200, NULL,
+               "{\"id\":\"" ID "\",\"name\":\"tiny\",\"state\":\"failed\",\"epoch\":1,\"exit_code\":3}", WHOLE, 0});
+    expect(play(rules, WORDS("sbatch", "-W"), SCRIPT, NULL), 3, "Submitted batch job " ID "\n", NULL, "POST /v1/jobs");
 }
 
 static void convert__prints_the_job_file_and_needs_no_broker(void **state)
@@ -154,10 +146,9 @@ static void convert__prints_the_job_file_and_needs_no_broker(void **state)
     static const char job[] = "name: tiny\ntime: 5m\nslurm:\n  launch: batch\nrun: |2\n  #!/bin/sh\n"
                               "  #SBATCH -J tiny -t 5\n  echo \"$1\"\n";
     expect(play(RULES(ACCEPTED), WORDS("convert"), SCRIPT, NULL), 0, job, NULL, NULL);
-    expect(play(RULES(ACCEPTED), WORDS("convert", "-N2", "-"), SCRIPT, NULL), 0, NULL,
-           "pinned to Slurm sites", NULL);
-    expect(play(RULES(ACCEPTED), WORDS("convert"), "#!/bin/sh\n#HELIO tyme: 5m\n", NULL), 2, "",
-           "did you mean 'time'?", NULL);
+    expect(play(RULES(ACCEPTED), WORDS("convert", "-N2", "-"), SCRIPT, NULL), 0, NULL, "pinned to Slurm sites", NULL);
+    expect(play(RULES(ACCEPTED), WORDS("convert"), "#!/bin/sh\n#HELIO tyme: 5m\n", NULL), 2, "", "did you mean 'time'?",
+           NULL);
 }
 
 int main(void)
@@ -165,9 +156,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sbatch__prints_what_sbatch_prints),
         cmocka_unit_test(sbatch__reads_the_file_that_it_is_given),
-        cmocka_unit_test(sbatch__sends_nothing_that_is_wrong),
+        cmocka_unit_test(sbatch__sends_no_invalid_script),
         cmocka_unit_test(sbatch__has_the_exit_codes_of_submit),
-        cmocka_unit_test(sbatch__notes_stay_out_of_the_way),
+        cmocka_unit_test(sbatch__notes_go_to_standard_error),
         cmocka_unit_test(sbatch__waits_when_told_to),
         cmocka_unit_test(convert__prints_the_job_file_and_needs_no_broker),
     };

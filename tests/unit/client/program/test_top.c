@@ -61,7 +61,7 @@ static void top__once_shows_sites_queues_and_what_runs_by_gpus(void **state)
     end(&outcome);
 }
 
-static void top__that_is_no_terminals_is_printed_once(void **state)
+static void top__without_a_terminal_is_printed_once(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES(ALL), WORDS("top"));
@@ -77,16 +77,15 @@ static void top__json_is_one_snapshot(void **state)
     assert_int_equal(outcome.code, 0);
     json_t *json = json_loads(outcome.out, 0, NULL);
     assert_int_equal(json_array_size(json_object_get(json, "sites")), 2);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "totals"), "gpus_allocated")),
-                     13);
-    assert_int_equal(
-        json_integer_value(json_object_get(json_array_get(json_object_get(json, "running"), 0), "gpus")), 4);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "totals"), "gpus_allocated")), 13);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(json_object_get(json, "running"), 0), "gpus")),
+                     4);
     assert_int_equal(json_array_size(json_object_get(json, "waiting")), 6);
     json_decref(json);
     end(&outcome);
 }
 
-static void top__says_of_what_a_list_is_that_was_cut(void **state)
+static void top__says_which_part_of_a_list_is_shown(void **state)
 {
     (void)state;
     helio_buffer_t running = {0}, waiting = {0};
@@ -97,11 +96,11 @@ static void top__says_of_what_a_list_is_that_was_cut(void **state)
     }
     helio_buffer_text(&running, "],\"next\":\"x\"}");
     helio_buffer_text(&waiting, "],\"next\":\"x\"}");
-    outcome_t outcome = play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0},
-                                   {"GET /v1/queues ", 0, 200, NULL, QUEUES, WHOLE, 0},
-                                   {"GET /v1/jobs?state=offered", 0, 200, NULL, running.data, WHOLE, 0},
-                                   {"GET /v1/jobs?state=queued", 0, 200, NULL, waiting.data, WHOLE, 0}),
-                             WORDS("top", "--once"));
+    outcome_t outcome = play(
+        RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET /v1/queues ", 0, 200, NULL, QUEUES, WHOLE, 0},
+              {"GET /v1/jobs?state=offered", 0, 200, NULL, running.data, WHOLE, 0},
+              {"GET /v1/jobs?state=queued", 0, 200, NULL, waiting.data, WHOLE, 0}),
+        WORDS("top", "--once"));
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "jobs 2 running, 4 waiting, 1 held")); /* of all, whatever was listed */
     assert_non_null(strstr(outcome.out, "of the newest 200: a 200\n"));
@@ -111,15 +110,14 @@ static void top__says_of_what_a_list_is_that_was_cut(void **state)
     helio_buffer_clear(&waiting);
 }
 
-static void top__says_what_it_cannot_print_or_ask(void **state)
+static void top__reports_unsupported_formats_and_failed_requests(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES(ALL), WORDS("top", "-o", "csv"));
     expect(&outcome, 2, "", "`helio top` prints a screen, or json");
     end(&outcome);
-    outcome =
-        play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET ", 0, 403, NULL, "{}", WHOLE, 0}),
-             WORDS("top", "--once"));
+    outcome = play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET ", 0, 403, NULL, "{}", WHOLE, 0}),
+                   WORDS("top", "--once"));
     expect(&outcome, 4, "", "another role");
     end(&outcome);
 }
@@ -231,7 +229,7 @@ static int end_top(terminal_t *self)
     return status;
 }
 
-static void live__frames_are_cut_to_the_terminal_and_q_gives_it_back(void **state)
+static void live__frames_fit_the_terminal_and_q_restores_it(void **state)
 {
     (void)state;
     terminal_t t = begin_top();
@@ -245,7 +243,7 @@ static void live__frames_are_cut_to_the_terminal_and_q_gives_it_back(void **stat
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static void live__a_signal_ends_it_and_gives_the_terminal_back(void **state)
+static void live__a_signal_ends_it_and_restores_the_terminal(void **state)
 {
     (void)state;
     static const int signals[] = {SIGTERM, SIGHUP};
@@ -262,13 +260,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(top__once_shows_sites_queues_and_what_runs_by_gpus),
-        cmocka_unit_test(top__that_is_no_terminals_is_printed_once),
+        cmocka_unit_test(top__without_a_terminal_is_printed_once),
         cmocka_unit_test(top__json_is_one_snapshot),
-        cmocka_unit_test(top__says_of_what_a_list_is_that_was_cut),
-        cmocka_unit_test(top__says_what_it_cannot_print_or_ask),
+        cmocka_unit_test(top__says_which_part_of_a_list_is_shown),
+        cmocka_unit_test(top__reports_unsupported_formats_and_failed_requests),
         cmocka_unit_test(screen__lines_are_cut_at_columns_not_bytes),
-        cmocka_unit_test(live__frames_are_cut_to_the_terminal_and_q_gives_it_back),
-        cmocka_unit_test(live__a_signal_ends_it_and_gives_the_terminal_back),
+        cmocka_unit_test(live__frames_fit_the_terminal_and_q_restores_it),
+        cmocka_unit_test(live__a_signal_ends_it_and_restores_the_terminal),
     };
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     return cmocka_run_group_tests(tests, NULL, NULL);

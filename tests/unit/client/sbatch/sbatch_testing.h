@@ -43,8 +43,8 @@ typedef struct conversion {
 } conversion_t;
 
 /*  words: options, then perhaps a script's name and arguments. */
-static inline conversion_t convert_text(helio_text_t script, const char *const *words,
-                                        const char *const *environment, helio_arena_t *arena)
+static inline conversion_t convert_text(helio_text_t script, const char *const *words, const char *const *environment,
+                                        helio_arena_t *arena)
 {
     conversion_t c = {.rc = HELIO_INVALID, .head = ""};
     helio_sbatch_words_t line;
@@ -73,16 +73,15 @@ static inline conversion_t convert_text(helio_text_t script, const char *const *
         return c;
     const char *run = strstr(c.job.yaml.data, "\nrun: ");
     assert_non_null(run);
-    c.head =
-        helio_arena_string(arena, (helio_text_t){c.job.yaml.data, (uint32_t)(run - c.job.yaml.data) + 1});
+    c.head = helio_arena_string(arena, (helio_text_t){c.job.yaml.data, (uint32_t)(run - c.job.yaml.data) + 1});
     helio_diagnostic_t wrong;
     if (helio_spec_parse_job((helio_spec_source_t){.text = c.job.yaml}, arena, &c.spec, &wrong) != HELIO_OK)
         fail_msg("%s\n%s", wrong.message, c.job.yaml.data);
     return c;
 }
 
-static inline conversion_t convert_with(const char *script, const char *const *words,
-                                        const char *const *environment, helio_arena_t *arena)
+static inline conversion_t convert_with(const char *script, const char *const *words, const char *const *environment,
+                                        helio_arena_t *arena)
 {
     return convert_text(helio_arena_text(arena, helio_text_of(script)), words, environment, arena);
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "client/sbatch/inner.h"
+#include "client/sbatch/internal.h"
 #include "tests/unit/client/sbatch/sbatch_testing.h"
 
 static const struct {
@@ -60,24 +60,22 @@ static const struct {
     {"16:00x", NULL},
 };
 
-static void begin__means_what_it_means_to_sbatch(void **state)
+static void begin__has_the_meaning_that_sbatch_gives_it(void **state)
 {
     (void)state;
-    helio_sbatch_input_t input = {
-        .wall_ms = test_now_ms(), .to_local = test_to_local, .from_local = test_from_local};
+    helio_sbatch_input_t input = {.wall_ms = test_now_ms(), .to_local = test_to_local, .from_local = test_from_local};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int64_t wall_ms = 0;
         char text[HELIO_RFC3339_SIZE] = "refused";
         if (sbatch_begin(&input, rows[i].text, &wall_ms))
             helio_rfc3339(wall_ms, text);
         if (strncmp(text, rows[i].when ? rows[i].when : "refused", rows[i].when ? 19 : 7) != 0)
-            fail_msg("'%s' gives %s instead of %s", rows[i].text, text,
-                     rows[i].when ? rows[i].when : "an error");
+            fail_msg("'%s' gives %s instead of %s", rows[i].text, text, rows[i].when ? rows[i].when : "an error");
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(begin__means_what_it_means_to_sbatch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(begin__has_the_meaning_that_sbatch_gives_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,8 +66,8 @@ static const struct {
     {"#SBATCH --gpus=a100:4 -N2", "name: train.sh\ngpu: A100:2\nnodes: 2\n" PINNED PINNED_LAUNCH},
     {"#SBATCH --gpus-per-node=a100:4", "name: train.sh\ngpu: A100:4\n" LAUNCH},
     {"#SBATCH --gpus=16 --gpus-per-node=8", "name: train.sh\ngpu: any:8\nnodes: 2\n" PINNED PINNED_LAUNCH},
-    {"#SBATCH --gpus-per-task=2 -n 4",
-     "name: train.sh\ngpu: any:8\ncpus: 4\n" LAUNCH "  ntasks: 4\n  cpus-per-task: 1\n"},
+    {"#SBATCH --gpus-per-task=2 -n 4", "name: train.sh\ngpu: any:8\ncpus: 4\nenv:\n  SLURM_GPUS_PER_TASK: 2\n" LAUNCH
+                                       "  ntasks: 4\n  cpus-per-task: 1\n"},
     {"#SBATCH --gres=gpu:2 --gpus-per-node=2", "name: train.sh\ngpu: any:2\n" LAUNCH},
     {"#SBATCH --gpus=2 --cpus-per-gpu=4 --mem-per-gpu=1G",
      "name: train.sh\ngpu: any:2\ncpus: 8\nmemory: 2GiB\n" LAUNCH},
@@ -79,8 +79,7 @@ static const struct {
     {"#SBATCH --mem=1500K", "name: train.sh\nmemory: 2MiB\n" LAUNCH},
     {"#SBATCH --mem=2GB", "name: train.sh\nmemory: 2GiB\n" LAUNCH},
     {"#SBATCH --mem=0", "name: train.sh\n" LAUNCH},
-    {"#SBATCH --mem-per-cpu=2G -c 4",
-     "name: train.sh\ncpus: 4\nmemory: 8GiB\n" LAUNCH "  cpus-per-task: 4\n"},
+    {"#SBATCH --mem-per-cpu=2G -c 4", "name: train.sh\ncpus: 4\nmemory: 8GiB\n" LAUNCH "  cpus-per-task: 4\n"},
     {"#SBATCH --mem-per-cpu=2G", "name: train.sh\nmemory: 2GiB\n" LAUNCH},
     /* time */
     {"#SBATCH -t 90", "name: train.sh\ntime: 1h30m\n" LAUNCH},
@@ -121,24 +120,20 @@ static const struct {
     {"#SBATCH -i /dev/null", "name: train.sh\n" LAUNCH},
     /* what travels, and what pins */
     {"#SBATCH -p gpu -A nlp -q high --mail-type=END,FAIL --nice=5",
-     "name: train.sh\n" LAUNCH
-     "  account: nlp\n  mail-type: END,FAIL\n  nice: 5\n  partition: gpu\n  qos: high\n"},
+     "name: train.sh\n" LAUNCH "  account: nlp\n  mail-type: END,FAIL\n  nice: 5\n  partition: gpu\n  qos: high\n"},
     {"#SBATCH -C a100", "name: train.sh\n" PINNED PINNED_LAUNCH "  constraint: a100\n"},
-    {"#SBATCH --exclusive --wckey=x",
-     "name: train.sh\n" PINNED PINNED_LAUNCH "  exclusive: \"\"\n  wckey: x\n"},
+    {"#SBATCH --exclusive --wckey=x", "name: train.sh\n" PINNED PINNED_LAUNCH "  exclusive: \"\"\n  wckey: x\n"},
     {"srun hostname", "name: train.sh\n" PINNED PINNED_LAUNCH},
     {"x=$(/usr/bin/srun -n1 hostname)", "name: train.sh\n" PINNED PINNED_LAUNCH},
     {"echo a # srun hostname\n# srun\nmy-srun; srun.sh; srun=1; $srun", "name: train.sh\n" LAUNCH},
     {"#SBATCH --requeue -v -k --propagate=NONE --gres-flags=enforce-binding", "name: train.sh\n" LAUNCH},
     {"#SBATCH -o x --open-mode=a", "name: train.sh\n" LAUNCH "  output: x\n  open-mode: append\n"},
     {"#HELIO placement: {backends: [slurm]}\n#SBATCH --tres-per-task=gpu:1 --segment",
-     "name: train.sh\nplacement:\n  backends: [slurm]\n" PINNED_LAUNCH
-     "  tres-per-task: gpu:1\n  segment: \"\"\n"},
+     "name: train.sh\nplacement:\n  backends: [slurm]\n" PINNED_LAUNCH "  tres-per-task: gpu:1\n  segment: \"\"\n"},
     {"#SBATCH -M eu,us", "name: train.sh\nplacement:\n  sites: [\"eu\", \"us\"]\n" LAUNCH},
     {"#SBATCH --begin=2026-12-01", "name: train.sh\nplacement:\n  not_before: 2026-12-01T00:00:00Z\n" LAUNCH},
     {"#SBATCH --begin=now", "name: train.sh\n" LAUNCH},
-    {"#SBATCH --deadline=2026-12-01T10:00",
-     "name: train.sh\nplacement:\n  deadline: 2026-12-01T10:00:00Z\n" LAUNCH},
+    {"#SBATCH --deadline=2026-12-01T10:00", "name: train.sh\nplacement:\n  deadline: 2026-12-01T10:00:00Z\n" LAUNCH},
     /* #HELIO */
     {"#HELIO kind: eval", "name: train.sh\nkind: eval\n" LAUNCH},
     {"#HELIO\n#HELIO\tkind: eval\n#HELIOS kind: train", "name: train.sh\nkind: eval\n" LAUNCH},
@@ -149,8 +144,7 @@ static const struct {
      "name: train.sh\nplacement:\n  backends: [local]\n  goal: green\n" LAUNCH},
     {"#SBATCH -N2 --gpus=8\n#HELIO nodes: 4", "name: train.sh\ngpu: any:2\nnodes: 4\n" PINNED PINNED_LAUNCH},
     {"#HELIO gpu: {A100:8, H100:4}", "name: train.sh\ngpu: {A100:8: ~, H100:4: ~}\n" LAUNCH},
-    {"#HELIO interconnect: nvlink\n#SBATCH --gres=gpu:2",
-     "name: train.sh\ngpu: any:2\ninterconnect: nvlink\n" LAUNCH},
+    {"#HELIO interconnect: nvlink\n#SBATCH --gres=gpu:2", "name: train.sh\ngpu: any:2\ninterconnect: nvlink\n" LAUNCH},
     {"#HELIO slurm: {partition: b, chdir: /x}\n#SBATCH -p a",
      "name: train.sh\n" LAUNCH "  partition: b\n  chdir: /x\n"},
     {"#HELIO env: {A: 1, B: 'x: y', C: true, D: \"1\"}",
@@ -168,8 +162,8 @@ static void options__become_keys(void **state)
         if (same)
             continue;
         faults++;
-        print_error("%s\n--- %s%s\n--- expected\n%s\n", good[i].lines,
-                    c.rc == HELIO_OK ? "" : c.diagnostic.message, c.head, good[i].head);
+        print_error("%s\n--- %s%s\n--- expected\n%s\n", good[i].lines, c.rc == HELIO_OK ? "" : c.diagnostic.message,
+                    c.head, good[i].head);
     }
     assert_int_equal(faults, 0);
 }
@@ -257,13 +251,13 @@ static void options__that_are_wrong_are_shown_in_the_script(void **state)
             strcmp(d->source_name, "train.sh") == 0 && d->source_line[0] == '#')
             continue;
         faults++;
-        print_error("%s\n--- rc %d, %u:%u %s (%s)\n    %s\n", bad[i].lines, c.rc, d->line, d->column,
-                    d->message, d->hint, d->source_line);
+        print_error("%s\n--- rc %d, %u:%u %s (%s)\n    %s\n", bad[i].lines, c.rc, d->line, d->column, d->message,
+                    d->hint, d->source_line);
     }
     assert_int_equal(faults, 0);
 }
 
-static void options__of_the_line_win_over_variables_and_those_over_the_script(void **state)
+static void options__of_the_command_line_override_variables_and_those_the_script(void **state)
 {
     static const char script[] = "#!/bin/sh\n#SBATCH -J script -p script -A script --mem=1G --exclusive\n";
     const char *const environment[] = {"SBATCH_JOB_NAME=variable", "SBATCH_PARTITION=variable", "SBATCH_QOS=",
@@ -274,7 +268,7 @@ static void options__of_the_line_win_over_variables_and_those_over_the_script(vo
                                 "  account: script\n  exclusive: \"\"\n  partition: variable\n");
 }
 
-static void options__that_are_wrong_elsewhere_are_named(void **state)
+static void options__that_are_wrong_outside_the_script_are_named(void **state)
 {
     const char *const environment[] = {"SBATCH_GRES=lustre:1", NULL};
     conversion_t c = convert_with("#!/bin/sh\n", NULL, environment, *state);
@@ -292,8 +286,7 @@ static void options__that_are_wrong_elsewhere_are_named(void **state)
 static void line__ends_at_the_script(void **state)
 {
     helio_sbatch_words_t words;
-    const char *const line[] = {"-vvJ",   "a",   "--gres",   "gpu:1", "-k",
-                                "--nice", "-N1", "train.sh", "--mem", "-x"};
+    const char *const line[] = {"-vvJ", "a", "--gres", "gpu:1", "-k", "--nice", "-N1", "train.sh", "--mem", "-x"};
     assert_int_equal(helio_sbatch_words(line, 10, *state, &words, NULL), HELIO_OK);
     assert_int_equal(words.taken, 7);
     assert_string_equal(words.values[HELIO_SBATCH_JOB_NAME], "a");
@@ -313,18 +306,16 @@ static void line__ends_at_the_script(void **state)
     assert_non_null(words.values[HELIO_SBATCH_PARSABLE]);
 }
 
-static void export__carries_what_is_named_and_no_secret(void **state)
+static void export__sends_only_named_variables_and_no_secret(void **state)
 {
     const char *const environment[] = {
         "LR=1e-4", "TEXT=two\nlines: \"x\"", "HF_TOKEN=s3cret", "PATH=/bin", "EMPTY=", "HELIO_X=1", NULL};
     conversion_t c = convert_with(
-        "#!/bin/sh\n",
-        WORDS("--export=ALL,LR,TEXT,HF_TOKEN,OTHER='a,b',EMPTY,MISSING,HELIO_X,SLURM_X,API_KEY=given"),
+        "#!/bin/sh\n", WORDS("--export=ALL,LR,TEXT,HF_TOKEN,OTHER='a,b',EMPTY,MISSING,HELIO_X,SLURM_X,API_KEY=given"),
         environment, *state);
     assert_int_equal(c.rc, HELIO_OK);
-    assert_string_equal(c.head,
-                        "name: train.sh\nenv:\n  LR: 1e-4\n  TEXT: \"two\\nlines: \\\"x\\\"\"\n  OTHER: a,b\n"
-                        "  EMPTY: \"\"\n  API_KEY: given\n" LAUNCH);
+    assert_string_equal(c.head, "name: train.sh\nenv:\n  LR: 1e-4\n  TEXT: \"two\\nlines: \\\"x\\\"\"\n  OTHER: a,b\n"
+                                "  EMPTY: \"\"\n  API_KEY: given\n" LAUNCH);
     assert_null(strstr(c.job.yaml.data, "s3cret"));
     assert_true(has_note(&c, "HF_TOKEN looks like a secret"));
     assert_true(has_note(&c, "MISSING is not set"));
@@ -341,7 +332,7 @@ static void export__carries_what_is_named_and_no_secret(void **state)
     assert_true(has_note(&c, "the job starts in a new folder"));
 }
 
-static void notes__say_what_differs(void **state)
+static void notes__name_the_differences(void **state)
 {
     static const struct {
         const char *lines, *note;
@@ -365,24 +356,22 @@ static void notes__say_what_differs(void **state)
         if (c.rc != HELIO_OK || !has_note(&c, rows[i].note))
             fail_msg("%s: %s", rows[i].lines, c.rc == HELIO_OK ? "no such note" : c.diagnostic.message);
     }
-    conversion_t quiet =
-        convert_lines("#SBATCH -J a -t 5 --gres=gpu:1 -c 4 --mem=1G --requeue -a 1-2", *state);
+    conversion_t quiet = convert_lines("#SBATCH -J a -t 5 --gres=gpu:1 -c 4 --mem=1G --requeue -a 1-2", *state);
     assert_int_equal(quiet.job.note_count, 1);
     assert_true(has_note(&quiet, "the job starts in a new folder"));
     quiet = convert_lines("#SBATCH -D /data", *state);
     assert_int_equal(quiet.job.note_count, 0);
 }
 
-static void tool__options_are_told_to_the_command(void **state)
+static void tool__options_are_passed_to_the_command(void **state)
 {
-    conversion_t c =
-        convert_with("#!/bin/sh\n#SBATCH --parsable\n", WORDS("-W", "--test-only", "-Q"), NULL, *state);
+    conversion_t c = convert_with("#!/bin/sh\n#SBATCH --parsable\n", WORDS("-W", "--test-only", "-Q"), NULL, *state);
     assert_true(c.job.parsable && c.job.wait && c.job.test_only && c.job.quiet);
     c = convert_with("#!/bin/sh\n", NULL, NULL, *state);
     assert_false(c.job.parsable || c.job.wait || c.job.test_only || c.job.quiet || c.job.pinned);
 }
 
-static void table__has_unlike_names_and_letters(void **state)
+static void table__has_unique_names_and_letters(void **state)
 {
     (void)state;
     for (uint32_t a = 0; a < HELIO_SBATCH_COUNT; a++)
@@ -400,13 +389,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(options__become_keys),
         CASE(options__that_are_wrong_are_shown_in_the_script),
-        CASE(options__of_the_line_win_over_variables_and_those_over_the_script),
-        CASE(options__that_are_wrong_elsewhere_are_named),
+        CASE(options__of_the_command_line_override_variables_and_those_the_script),
+        CASE(options__that_are_wrong_outside_the_script_are_named),
         CASE(line__ends_at_the_script),
-        CASE(export__carries_what_is_named_and_no_secret),
-        CASE(notes__say_what_differs),
-        CASE(tool__options_are_told_to_the_command),
-        CASE(table__has_unlike_names_and_letters),
+        CASE(export__sends_only_named_variables_and_no_secret),
+        CASE(notes__name_the_differences),
+        CASE(tool__options_are_passed_to_the_command),
+        CASE(table__has_unique_names_and_letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,8 +34,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static uint32_t list_scripts(const char *subfolder, const char **ret_names, uint32_t count,
-                             helio_arena_t *arena)
+static uint32_t list_scripts(const char *subfolder, const char **ret_names, uint32_t count, helio_arena_t *arena)
 {
     DIR *folder = opendir(helio_arena_printf(arena, "%s/%s", FOLDER, subfolder).data);
     assert_non_null(folder);
@@ -52,9 +51,8 @@ static uint32_t list_scripts(const char *subfolder, const char **ret_names, uint
 static void check_golden(const char *name, helio_text_t yaml, helio_arena_t *arena)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    golden_check(
-        helio_arena_printf(arena, "tests/data/sbatch/expected/%.*s.yaml", (int)strlen(base) - 3, base).data,
-        yaml);
+    golden_check(helio_arena_printf(arena, "tests/data/sbatch/expected/%.*s.yaml", (int)strlen(base) - 3, base).data,
+                 yaml);
 }
 
 static void scripts__become_the_expected_job_files_and_run_unchanged(void **state)
@@ -77,7 +75,7 @@ static void scripts__become_the_expected_job_files_and_run_unchanged(void **stat
 }
 
 /*  Whatever bytes a script has, they reach `run` as they are, or the script is refused. */
-static void scripts__of_any_bytes_come_out_as_they_went_in(void **state)
+static void scripts__of_any_bytes_are_preserved(void **state)
 {
     static const char *const bodies[] = {
         "echo\n",
@@ -183,10 +181,9 @@ static void arguments__reach_a_shell_script_as_they_are(void **state)
 
 static void arguments__reach_scripts_of_other_languages(void **state)
 {
-    static const char script[] =
-        "#!/usr/bin/awk -f\n"
-        "BEGIN { for (i = 1; i < ARGC; i++) printf \"<%s>\", ARGV[i]; HELIO_SCRIPT = 1\n"
-        "  exit }";
+    static const char script[] = "#!/usr/bin/awk -f\n"
+                                 "BEGIN { for (i = 1; i < ARGC; i++) printf \"<%s>\", ARGV[i]; HELIO_SCRIPT = 1\n"
+                                 "  exit }";
     conversion_t c = convert_with(script, WORDS("train.sh", "two words", "it's"), NULL, *state);
     assert_int_equal(c.rc, HELIO_OK);
     assert_string_equal(shell(c.spec.run, *state), "<two words><it's>");
@@ -194,11 +191,9 @@ static void arguments__reach_scripts_of_other_languages(void **state)
 
 static void wrap__is_a_script_of_sh(void **state)
 {
-    conversion_t c =
-        convert_text((helio_text_t){0}, WORDS("--wrap", "echo \"a  b\"; exit 0", "-n2"), NULL, *state);
+    conversion_t c = convert_text((helio_text_t){0}, WORDS("--wrap", "echo \"a  b\"; exit 0", "-n2"), NULL, *state);
     assert_int_equal(c.rc, HELIO_OK);
-    assert_string_equal(c.head,
-                        "name: wrap\ncpus: 2\nslurm:\n  launch: batch\n  ntasks: 2\n  cpus-per-task: 1\n");
+    assert_string_equal(c.head, "name: wrap\ncpus: 2\nslurm:\n  launch: batch\n  ntasks: 2\n  cpus-per-task: 1\n");
     assert_string_equal(shell(c.spec.run, *state), "a  b\n");
     c = convert_text((helio_text_t){0}, WORDS("--wrap=srun hostname"), NULL, *state);
     assert_true(c.job.pinned);
@@ -206,15 +201,14 @@ static void wrap__is_a_script_of_sh(void **state)
 
 /*  Cut anywhere and changed anywhere, a script converts to a job file that is accepted, or is refused with a
  * place that is in it. */
-static void scripts__that_are_damaged_never_break_it(void **state)
+static void scripts__that_are_damaged_do_no_harm(void **state)
 {
-    static const char whole[] =
-        "#!/bin/bash -l\n"
-        "#SBATCH -J \"a b\" -N2-4 --gres=gpu:h100:8,gpu:h100:1 # c\n"
-        "#SBATCH --array=0-9:3%2,[1] --mem-per-cpu=1G -t 1-02:03:04 -d afterok:01k9x2m4q8r7\n"
-        "#SBATCH --signal=B:USR1@120 --begin=\"tomorrow 10:00\" --export=A,B='c,d' -o x/%j\n"
-        "#HELIO placement: {goal: green, sites: [\"!x\"], backends: [slurm]}\n"
-        "#HELIO env:\n#HELIO   A: \"\\u00e9\"\n\nset -e\nsrun x\n";
+    static const char whole[] = "#!/bin/bash -l\n"
+                                "#SBATCH -J \"a b\" -N2-4 --gres=gpu:h100:8,gpu:h100:1 # c\n"
+                                "#SBATCH --array=0-9:3%2,[1] --mem-per-cpu=1G -t 1-02:03:04 -d afterok:01k9x2m4q8r7\n"
+                                "#SBATCH --signal=B:USR1@120 --begin=\"tomorrow 10:00\" --export=A,B='c,d' -o x/%j\n"
+                                "#HELIO placement: {goal: green, sites: [\"!x\"], backends: [slurm]}\n"
+                                "#HELIO env:\n#HELIO   A: \"\\u00e9\"\n\nset -e\nsrun x\n";
     helio_rng_t rng = {.state = 7};
     (void)state;
     for (uint32_t round = 0; round < 4000; round++) {
@@ -234,8 +228,8 @@ static void scripts__that_are_damaged_never_break_it(void **state)
             for (uint32_t i = 0; i < size; i++)
                 lines += copy[i] == '\n';
             if (!c.diagnostic.message[0] || c.diagnostic.line > lines)
-                fail_msg("round %u, line %u of %u: '%s'\n%.*s", round, c.diagnostic.line, lines,
-                         c.diagnostic.message, (int)size, copy);
+                fail_msg("round %u, line %u of %u: '%s'\n%.*s", round, c.diagnostic.line, lines, c.diagnostic.message,
+                         (int)size, copy);
         }
         free(copy);
         helio_arena_destroy(&arena);
@@ -247,12 +241,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(scripts__become_the_expected_job_files_and_run_unchanged),
-        CASE(scripts__of_any_bytes_come_out_as_they_went_in),
+        CASE(scripts__of_any_bytes_are_preserved),
         CASE(scripts__that_sbatch_refuses_are_refused),
         CASE(arguments__reach_a_shell_script_as_they_are),
         CASE(arguments__reach_scripts_of_other_languages),
         CASE(wrap__is_a_script_of_sh),
-        CASE(scripts__that_are_damaged_never_break_it),
+        CASE(scripts__that_are_damaged_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,7 @@ static const struct {
     {"fields", "event: transition\nid: 7\ndata: {\"x\": 1}\n\n", "[transition|{\"x\": 1}|7]"},
     {"two lines are joined", "data: a\ndata: b\n\n", "[message|a\nb|]"},
     {"only one space is taken away", "data:  a\ndata:b\n\n", "[message| a\nb|]"},
-    {"CR and CRLF end lines", "data: a\r\rdata: b\r\n\r\ndata: c\n\r",
-     "[message|a|][message|b|][message|c|]"},
+    {"CR and CRLF end lines", "data: a\r\rdata: b\r\n\r\ndata: c\n\r", "[message|a|][message|b|][message|c|]"},
     {"comments are nothing", ": hello\n\n:\n\ndata: a\n\n", "[message|a|]"},
     {"no data, no event", "event: x\nid: 3\n\ndata: a\n\n", "[message|a|3]"},
     {"an unfinished event is no event", "data: a\n", ""},
@@ -33,8 +32,7 @@ static const struct {
      "\xEF\xBB\xBF"
      "data: a\n\n",
      "[message|a|]"},
-    {"the id stays", "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
-     "[message|a|1][message|b|1][message|c|]"},
+    {"the id stays", "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", "[message|a|1][message|b|1][message|c|]"},
     {"the type does not stay", "event: x\ndata: a\n\ndata: b\n\n", "[x|a|][message|b|]"},
 };
 
@@ -47,7 +45,7 @@ static void feed_in_pieces(const char *stream, size_t piece, helio_buffer_t *out
     helio_events_destroy(&events);
 }
 
-static void events__are_the_same_however_the_bytes_are_cut(void **state)
+static void events__are_the_same_however_the_bytes_are_split(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -61,7 +59,7 @@ static void events__are_the_same_however_the_bytes_are_cut(void **state)
     }
 }
 
-static void events__drops_what_is_too_big_and_says_so(void **state)
+static void events__too_large_are_dropped_and_counted(void **state)
 {
     (void)state;
     helio_buffer_t out = {0};
@@ -91,7 +89,7 @@ static void events__many_lines_of_one_event_are_bounded_too(void **state)
     helio_events_destroy(&events);
 }
 
-static void events__a_new_connection_forgets_half_an_event_but_not_the_last_id(void **state)
+static void events__a_new_connection_drops_a_partial_event_and_keeps_the_last_id(void **state)
 {
     (void)state;
     helio_buffer_t out = {0};
@@ -107,7 +105,7 @@ static void events__a_new_connection_forgets_half_an_event_but_not_the_last_id(v
     helio_buffer_clear(&out);
 }
 
-static void events__an_id_with_a_nul_is_not_taken(void **state)
+static void events__an_id_with_a_nul_is_ignored(void **state)
 {
     (void)state;
     helio_buffer_t out = {0};
@@ -121,11 +119,11 @@ static void events__an_id_with_a_nul_is_not_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events__are_the_same_however_the_bytes_are_cut),
-        cmocka_unit_test(events__drops_what_is_too_big_and_says_so),
+        cmocka_unit_test(events__are_the_same_however_the_bytes_are_split),
+        cmocka_unit_test(events__too_large_are_dropped_and_counted),
         cmocka_unit_test(events__many_lines_of_one_event_are_bounded_too),
-        cmocka_unit_test(events__a_new_connection_forgets_half_an_event_but_not_the_last_id),
-        cmocka_unit_test(events__an_id_with_a_nul_is_not_taken),
+        cmocka_unit_test(events__a_new_connection_drops_a_partial_event_and_keeps_the_last_id),
+        cmocka_unit_test(events__an_id_with_a_nul_is_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

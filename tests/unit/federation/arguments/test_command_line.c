@@ -54,7 +54,7 @@ static void assert_value(const helio_command_line_t *line, uint32_t option, cons
         assert_null(helio_command_line_value(line, option));
 }
 
-static void options__stand_anywhere_in_every_form_and_the_last_wins(void **state)
+static void options__can_stand_anywhere_in_every_form_and_the_last_counts(void **state)
 {
     static const struct {
         const char *words[8];
@@ -111,7 +111,7 @@ static void values__of_a_repeated_option_are_all_kept_up_to_the_bound(void **sta
     assert_string_equal(err.text, "--step: at most 2 of them");
 }
 
-static void errors__say_which_word_is_wrong_and_the_remedy(void **state)
+static void errors__name_the_wrong_word_and_the_remedy(void **state)
 {
     helio_command_line_rules_t rules = plain;
     rules.options_help = "`program --help` lists them";
@@ -129,7 +129,7 @@ static void errors__say_which_word_is_wrong_and_the_remedy(void **state)
         {{"--quiet=1"}, HELIO_INVALID, "--quiet takes no value"},
         {{"-o", "yaml"}, HELIO_INVALID, "--output takes one of: table json; not 'yaml'"},
         {{"--output="}, HELIO_INVALID, "--output takes one of: table json; not ''"},
-        {{"-o", "tabl"}, HELIO_INVALID, "--output takes one of: table json; not 'tabl'"},
+        {{"-o", "tabl"}, HELIO_INVALID, "--output takes one of: table json; not 'tabl'\nhelp: did you mean 'table'?"},
         {{"a", "b", "c", "d", "e"}, HELIO_TOO_BIG, "more than 4 words\nhelp: use a file"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -152,7 +152,7 @@ static void rules__name_words_that_only_look_like_options(void **state)
     assert_value(&line, QUIET, "");
 }
 
-static void rules__leave_the_rest_to_another_program(void **state)
+static void rules__can_leave_the_rest_to_another_program(void **state)
 {
     helio_command_line_rules_t rules = plain;
     helio_command_line_t line;
@@ -167,7 +167,7 @@ static void rules__leave_the_rest_to_another_program(void **state)
     assert_value(&line, QUIET, "");
 }
 
-static void rules__may_refuse_empty_values(void **state)
+static void rules__can_refuse_empty_values(void **state)
 {
     helio_command_line_rules_t rules = plain;
     helio_command_line_t line;
@@ -199,18 +199,33 @@ static void help__has_a_line_for_each_option_of_the_set(void **state)
                                    "      --step STEP              One step\n");
 }
 
+/*  The column of the texts stays straight whatever an option is called. */
+static void help__of_a_long_option_begins_on_a_line_of_its_own(void **state)
+{
+    (void)state;
+    static const helio_option_t two[] = {{"as-long-as-it-may-be", 0, "V", NULL, "It fits"},
+                                         {"longer-than-it-may-be", 0, "V", NULL, "It does not"}};
+    static const helio_option_table_t of_two = {two, 2, 0, 0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_option_lines(&of_two, 3, &text);
+    assert_string_equal(text.data, "      --as-long-as-it-may-be V It fits\n"
+                                   "      --longer-than-it-may-be V\n"
+                                   "                               It does not\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options__stand_anywhere_in_every_form_and_the_last_wins),
+        cmocka_unit_test(options__can_stand_anywhere_in_every_form_and_the_last_counts),
         cmocka_unit_test(words__keep_their_order),
         cmocka_unit_test(values__of_a_repeated_option_are_all_kept_up_to_the_bound),
-        cmocka_unit_test(errors__say_which_word_is_wrong_and_the_remedy),
+        cmocka_unit_test(errors__name_the_wrong_word_and_the_remedy),
         cmocka_unit_test(rules__name_words_that_only_look_like_options),
-        cmocka_unit_test(rules__leave_the_rest_to_another_program),
-        cmocka_unit_test(rules__may_refuse_empty_values),
+        cmocka_unit_test(rules__can_leave_the_rest_to_another_program),
+        cmocka_unit_test(rules__can_refuse_empty_values),
         cmocka_unit_test(options__are_taken_by_name_as_if_given_last),
         cmocka_unit_test(help__has_a_line_for_each_option_of_the_set),
+        cmocka_unit_test(help__of_a_long_option_begins_on_a_line_of_its_own),
     };
     return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

@@ -67,12 +67,10 @@ static void rfc3339__forms_of_the_same_moment(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "2026-03-01T00:00:00Z",         "2026-03-01t00:00:00z",
-        "2026-03-01 00:00:00Z",         "2026-03-01T00:00Z",
-        "2026-03-01T00:00:00.0Z",       "2026-03-01T00:00:00.0009999999999999999999Z",
-        "2026-03-01T01:00:00+01:00",    "2026-02-28T18:30:00-05:30",
-        "2026-03-01T00:00:00+00:00",    "2026-03-01T00:00:00-00:00",
-        "2026-03-01T23:59:00.000+23:59"};
+        "2026-03-01T00:00:00Z",      "2026-03-01t00:00:00z",         "2026-03-01 00:00:00Z",
+        "2026-03-01T00:00Z",         "2026-03-01T00:00:00.0Z",       "2026-03-01T00:00:00.0009999999999999999999Z",
+        "2026-03-01T01:00:00+01:00", "2026-02-28T18:30:00-05:30",    "2026-03-01T00:00:00+00:00",
+        "2026-03-01T00:00:00-00:00", "2026-03-01T23:59:00.000+23:59"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         int64_t ms = 0;
         assert_int_equal(helio_rfc3339_parse(helio_text_of(texts[i]), &ms), HELIO_OK);
@@ -82,8 +80,7 @@ static void rfc3339__forms_of_the_same_moment(void **state)
     int64_t ms = 0;
     assert_int_equal(helio_rfc3339_parse(HELIO_TEXT("2026-03-01T00:00:00.25Z"), &ms), HELIO_OK);
     assert_true(ms == INT64_C(1772323200250));
-    assert_int_equal(helio_rfc3339_parse(HELIO_TEXT("2016-12-31T23:59:60Z"), &ms),
-                     HELIO_OK); /* a leap second */
+    assert_int_equal(helio_rfc3339_parse(HELIO_TEXT("2016-12-31T23:59:60Z"), &ms), HELIO_OK); /* a leap second */
     assert_true(ms == INT64_C(1483228800000));
 }
 

@@ -23,8 +23,7 @@ static void uuid__is_version_seven_as_the_example_of_rfc_9562(void **state)
     /* RFC 9562, appendix A.6: 2022-02-22T19:22:22.00Z, rand_a 0xCC3, rand_b 0x18C4DC0C0C07398F */
     static const uint8_t random[10] = {0x0c, 0xc3, 0x18, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f};
     helio_uuid_t id = helio_uuid_v7(INT64_C(1645557742000), random), expected;
-    assert_int_equal(helio_uuid_parse(HELIO_TEXT("017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), &expected),
-                     HELIO_OK);
+    assert_int_equal(helio_uuid_parse(HELIO_TEXT("017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), &expected), HELIO_OK);
     assert_memory_equal(id.bytes, expected.bytes, 16);
 }
 
@@ -102,25 +101,24 @@ static void text__round_trips_in_any_case_and_with_look_alikes(void **state)
 static void text__hostile_ones_are_invalid_and_leave_the_output_alone(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "",
-        "0",
-        "0000000000000000000000000",   /* 25 */
-        "000000000000000000000000000", /* 27 */
-        "80000000000000000000000000",  /* the first character carries three bits */
-        "z0000000000000000000000000",
-        "0000000000000000000000000u", /* not of the alphabet */
-        "0000000000000 000000000000",
-        "0000000000000-000000000000",
-        "0000000000000\303\25100000000000",
-        "00000000-0000-0000-0000-00000000000",   /* 35 */
-        "00000000-0000-0000-0000-0000000000000", /* 37 */
-        "00000000_0000-0000-0000-000000000000",
-        "0000000-00000-0000-0000-000000000000",
-        "00000000-0000-0000-0000-00000000000g",
-        "00000000-0000-0000-0000-0000000000-0",
-        "{0000000-0000-0000-0000-00000000000}",
-        "000000000000000000000000000000000000"};
+    static const char *const texts[] = {"",
+                                        "0",
+                                        "0000000000000000000000000",   /* 25 */
+                                        "000000000000000000000000000", /* 27 */
+                                        "80000000000000000000000000",  /* the first character carries three bits */
+                                        "z0000000000000000000000000",
+                                        "0000000000000000000000000u", /* not of the alphabet */
+                                        "0000000000000 000000000000",
+                                        "0000000000000-000000000000",
+                                        "0000000000000\303\25100000000000",
+                                        "00000000-0000-0000-0000-00000000000",   /* 35 */
+                                        "00000000-0000-0000-0000-0000000000000", /* 37 */
+                                        "00000000_0000-0000-0000-000000000000",
+                                        "0000000-00000-0000-0000-000000000000",
+                                        "00000000-0000-0000-0000-00000000000g",
+                                        "00000000-0000-0000-0000-0000000000-0",
+                                        "{0000000-0000-0000-0000-00000000000}",
+                                        "000000000000000000000000000000000000"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         helio_uuid_t id = {{42}};
         if (helio_uuid_parse(helio_text_of(texts[i]), &id) != HELIO_INVALID)
@@ -159,8 +157,7 @@ static void key__round_trips_with_and_without_a_task(void **state)
 static void key__hostile_ones_are_invalid(void **state)
 {
     (void)state;
-    static const char *const tails[] = {".",   ".-1",  ".+1", ". 1", ".1 ",
-                                        ".1a", ".0x1", "..1", ".1.", ".1000000000"};
+    static const char *const tails[] = {".", ".-1", ".+1", ". 1", ".1 ", ".1a", ".0x1", "..1", ".1.", ".1000000000"};
     for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
         char text[64] = "00000000000000000000000001";
         memcpy(text + HELIO_ID_CHARS, tails[i], strlen(tails[i]) + 1);
@@ -172,8 +169,7 @@ static void key__hostile_ones_are_invalid(void **state)
     helio_job_key_t key;
     assert_int_equal(helio_job_key_parse(HELIO_TEXT(".1"), &key), HELIO_INVALID);
     assert_int_equal(helio_job_key_parse((helio_text_t){0}, &key), HELIO_INVALID);
-    assert_int_equal(helio_job_key_parse(HELIO_TEXT("017F22E2-79B0-7CC3-98C4-DC0C0C07398F.7"), &key),
-                     HELIO_OK);
+    assert_int_equal(helio_job_key_parse(HELIO_TEXT("017F22E2-79B0-7CC3-98C4-DC0C0C07398F.7"), &key), HELIO_OK);
     assert_int_equal(key.task, 7);
 }
 
@@ -182,8 +178,7 @@ static void hash__is_fnv_1a_and_chains(void **state)
     (void)state;
     assert_true(helio_hash(HELIO_HASH_SEED, "", 0) == HELIO_HASH_SEED);
     assert_true(helio_hash(HELIO_HASH_SEED, NULL, 0) == HELIO_HASH_SEED);
-    assert_true(helio_hash(HELIO_HASH_SEED, "a", 1) ==
-                UINT64_C(0xaf63dc4c8601ec8c)); /* published test vectors */
+    assert_true(helio_hash(HELIO_HASH_SEED, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c)); /* published test vectors */
     assert_true(helio_hash(HELIO_HASH_SEED, "foobar", 6) == UINT64_C(0x85944171f73967e8));
     assert_true(helio_hash(helio_hash(HELIO_HASH_SEED, "foo", 3), "bar", 3) ==
                 helio_hash(HELIO_HASH_SEED, "foobar", 6));

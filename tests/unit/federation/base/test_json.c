@@ -63,7 +63,7 @@ static void real__is_short_and_gives_the_same_number_again(void **state)
     static const struct {
         double value;
         const char *text;
-    } cases[] = {{0, "0.0"},     {2520, "2520.0"},   {312.45, "312.45"},       {0.1 + 0.2, "0.30000000000000004"},
+    } cases[] = {{0, "0.0"},        {2520, "2520.0"},  {312.45, "312.45"},    {0.1 + 0.2, "0.30000000000000004"},
                  {-1e-9, "-1e-09"}, {1e300, "1e+300"}, {(double)NAN, "null"}, {(double)INFINITY, "null"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
@@ -73,7 +73,7 @@ static void real__is_short_and_gives_the_same_number_again(void **state)
     }
 }
 
-static void members__of_another_object_join(void **state)
+static void members__of_another_object_are_appended(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {{"{}", "{\"a\":1,\"b\":2}"},
@@ -91,7 +91,7 @@ static void members__of_another_object_join(void **state)
     }
 }
 
-static void indented__is_for_people(void **state)
+static void indented__has_one_member_per_line(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
@@ -114,8 +114,8 @@ int main(void)
         cmocka_unit_test(object__has_its_members_in_order),
         cmocka_unit_test(text__is_escaped_in_values_and_names),
         cmocka_unit_test(real__is_short_and_gives_the_same_number_again),
-        cmocka_unit_test(members__of_another_object_join),
-        cmocka_unit_test(indented__is_for_people),
+        cmocka_unit_test(members__of_another_object_are_appended),
+        cmocka_unit_test(indented__has_one_member_per_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void text__compares_by_size_and_bytes(void **state)
     assert_false(helio_text_is((helio_text_t){"abc", 2}, "abc"));
 }
 
-static void text__copies_what_fits_and_says_whether_it_was_all(void **state)
+static void text__copies_what_fits_and_reports_truncation(void **state)
 {
     (void)state;
     char to[4];
@@ -56,7 +56,7 @@ static void buffer__grows_and_is_always_terminated(void **state)
     assert_int_equal(helio_buffer_view(&buffer).size, 0);
 }
 
-static void buffer__takes_up_to_its_bound_and_nothing_after_the_first_that_did_not_fit(void **state)
+static void buffer__appends_nothing_after_the_first_overflow(void **state)
 {
     (void)state;
     helio_buffer_t buffer = {.max = 10};
@@ -139,7 +139,7 @@ static void error__has_a_name_and_a_text_for_every_code(void **state)
     assert_non_null(helio_rc_text((helio_rc)9999));
 }
 
-static void error__a_failure_is_returned_and_told_and_a_long_one_cut(void **state)
+static void error__a_failure_is_returned_with_its_text_and_a_long_one_is_truncated(void **state)
 {
     (void)state;
     helio_error_t err;
@@ -195,7 +195,7 @@ static void log__a_quoted_value_fits_its_buffer(void **state)
     }
 }
 
-static void log__a_limit_counts_what_it_cut(void **state)
+static void log__a_limit_counts_dropped_lines(void **state)
 {
     (void)state;
     helio_log_limit_t limit = {0};
@@ -218,16 +218,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text__compares_by_size_and_bytes),
-        cmocka_unit_test(text__copies_what_fits_and_says_whether_it_was_all),
+        cmocka_unit_test(text__copies_what_fits_and_reports_truncation),
         cmocka_unit_test(buffer__grows_and_is_always_terminated),
-        cmocka_unit_test(buffer__takes_up_to_its_bound_and_nothing_after_the_first_that_did_not_fit),
+        cmocka_unit_test(buffer__appends_nothing_after_the_first_overflow),
         cmocka_unit_test(arena__gives_zeroed_aligned_memory_that_does_not_overlap),
         cmocka_unit_test(arena__texts_are_copies_with_a_terminator),
         cmocka_unit_test(error__has_a_name_and_a_text_for_every_code),
-        cmocka_unit_test(error__a_failure_is_returned_and_told_and_a_long_one_cut),
+        cmocka_unit_test(error__a_failure_is_returned_with_its_text_and_a_long_one_is_truncated),
         cmocka_unit_test(log__a_hostile_value_cannot_forge_a_line),
         cmocka_unit_test(log__a_quoted_value_fits_its_buffer),
-        cmocka_unit_test(log__a_limit_counts_what_it_cut),
+        cmocka_unit_test(log__a_limit_counts_dropped_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static bool change(uint32_t which, tree_t *tree, helio_arena_t *arena)
     }
 }
 
-static void describe__a_record_tells_its_fields_in_order(void **state)
+static void describe__a_record_lists_its_fields_in_order(void **state)
 {
     (void)state;
     assert_string_equal(tree_type.name, "tree");
@@ -130,6 +130,29 @@ static void describe__a_record_tells_its_fields_in_order(void **state)
     assert_int_equal(tree_type.fields[8].offset, offsetof(tree_t, text));
     assert_ptr_equal(tree_type.fields[13].nested, &leaf_type);
     assert_null(tree_type.fields[8].nested);
+}
+
+/*  As the hash without a key; and another key gives other hashes, of single fields as of whole records. */
+static void keyed_hash__sees_every_field_and_its_key(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
+    const helio_hash_key_t keys[] = {{{1, 2}}, {{1, 3}}, {{2, 2}}};
+    tree_t a = sample(), same = sample(), b;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        uint64_t hash = helio_record_keyed_hash(&tree_type, &a, &keys[k]);
+        assert_true(helio_record_keyed_hash(&tree_type, &same, &keys[k]) == hash);
+        assert_true(hash != helio_record_hash(&tree_type, &a, HELIO_HASH_SEED));
+        for (size_t other = 0; other < k; other++)
+            assert_true(helio_record_keyed_hash(&tree_type, &a, &keys[other]) != hash);
+        for (uint32_t which = 0;; which++) {
+            b = sample();
+            if (!change(which, &b, arena))
+                break;
+            if (helio_record_keyed_hash(&tree_type, &b, &keys[k]) == hash)
+                fail_msg("change %u was not seen", which);
+        }
+    }
 }
 
 static void equal__and_hash_see_every_field(void **state)
@@ -154,7 +177,7 @@ static void equal__and_hash_see_every_field(void **state)
     helio_arena_destroy(&arena);
 }
 
-static void equal__does_not_look_where_the_views_point(void **state)
+static void equal__compares_contents_and_not_addresses(void **state)
 {
     (void)state;
     helio_arena_t *arena = helio_arena_new();
@@ -169,7 +192,7 @@ static void equal__does_not_look_where_the_views_point(void **state)
     helio_arena_destroy(&arena);
 }
 
-static void hash__does_not_confuse_where_one_field_ends(void **state)
+static void hash__distinguishes_where_a_field_ends(void **state)
 {
     (void)state;
     tree_t a = {.text = HELIO_TEXT("ab"), .bytes = HELIO_TEXT("c")};
@@ -233,10 +256,11 @@ static void effects__keep_copies_in_order_until_the_next_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(describe__a_record_tells_its_fields_in_order),
+        cmocka_unit_test(describe__a_record_lists_its_fields_in_order),
+        cmocka_unit_test(keyed_hash__sees_every_field_and_its_key),
         cmocka_unit_test(equal__and_hash_see_every_field),
-        cmocka_unit_test(equal__does_not_look_where_the_views_point),
-        cmocka_unit_test(hash__does_not_confuse_where_one_field_ends),
+        cmocka_unit_test(equal__compares_contents_and_not_addresses),
+        cmocka_unit_test(hash__distinguishes_where_a_field_ends),
         cmocka_unit_test(copy__shares_nothing_with_its_origin),
         cmocka_unit_test(effects__keep_copies_in_order_until_the_next_step),
     };

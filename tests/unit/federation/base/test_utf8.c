@@ -42,7 +42,8 @@ static void sequence__no_other_bytes_are_characters(void **state)
     (void)state;
     uint32_t counts[5] = {0};
     for (uint32_t bytes = 0; bytes < 1u << 24; bytes++) {
-        const unsigned char text[] = {(unsigned char)(bytes >> 16), (unsigned char)(bytes >> 8), (unsigned char)bytes, 0x80};
+        const unsigned char text[] = {(unsigned char)(bytes >> 16), (unsigned char)(bytes >> 8), (unsigned char)bytes,
+                                      0x80};
         size_t size = helio_utf8_sequence(text, 4);
         if (size < 3 && (bytes & (size == 2 ? 0xff : 0xffff)))
             continue; /* counted once, whatever follows */
@@ -63,14 +64,16 @@ static void prefix__ends_at_the_first_byte_that_is_not_utf8(void **state)
     } cases[] = {
         {{NULL, 0}, 0},
         {HELIO_TEXT("plain ASCII, longer than a word"), 31},
-        {HELIO_TEXT("gr\xc3\xbc\xc3\x9f" "e"), 7},
-        {HELIO_TEXT("\xc3"), 0},                              /* cut */
-        {HELIO_TEXT("12345678\x80"), 8},                      /* continues nothing */
+        {HELIO_TEXT("gr\xc3\xbc\xc3\x9f"
+                    "e"),
+         7},
+        {HELIO_TEXT("\xc3"), 0},         /* cut */
+        {HELIO_TEXT("12345678\x80"), 8}, /* continues nothing */
         {HELIO_TEXT("1234567\xff"), 7},
-        {HELIO_TEXT("a\xc0\xaf"), 1},                         /* an overlong slash */
-        {HELIO_TEXT("a\xe0\x80\xaf"), 1},                     /* the same in three bytes */
-        {HELIO_TEXT("a\xed\xa0\x80"), 1},                     /* a surrogate */
-        {HELIO_TEXT("a\xf4\x90\x80\x80"), 1},                 /* beyond the last */
+        {HELIO_TEXT("a\xc0\xaf"), 1},         /* an overlong slash */
+        {HELIO_TEXT("a\xe0\x80\xaf"), 1},     /* the same in three bytes */
+        {HELIO_TEXT("a\xed\xa0\x80"), 1},     /* a surrogate */
+        {HELIO_TEXT("a\xf4\x90\x80\x80"), 1}, /* beyond the last */
         {HELIO_TEXT("\xf0\x9f\x98\x80\xf0\x9f\x98"), 4},
         {HELIO_TEXT("a\0b"), 3},
     };
@@ -85,7 +88,8 @@ static void prefix__ends_at_the_first_byte_that_is_not_utf8(void **state)
 static void cut__keeps_whole_characters(void **state)
 {
     (void)state;
-    const helio_text_t text = HELIO_TEXT("a\xc3\xbc\xf0\x9f\x98\x80" "b"); /* 1 + 2 + 4 + 1 bytes */
+    const helio_text_t text = HELIO_TEXT("a\xc3\xbc\xf0\x9f\x98\x80"
+                                         "b"); /* 1 + 2 + 4 + 1 bytes */
     static const uint32_t sizes[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
     for (uint32_t max = 0; max < sizeof sizes / sizeof sizes[0]; max++)
         assert_int_equal(helio_utf8_cut(text, max).size, sizes[max]);

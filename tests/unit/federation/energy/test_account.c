@@ -14,55 +14,55 @@ static const int64_t HOUR_MS = 3600000;
 
 /* ---- rates and totals ---------------------------------------------------------------------------------- */
 
-static void rates__follow_the_site_the_pool_and_the_utilisation(void **state)
+static void hourly_price__follows_the_site_the_pool_and_the_utilisation(void **state)
 {
     (void)state;
     helio_site_profile_t site = {.pue = 1.25, .carbon_g_per_kwh = 120, .electricity_usd_per_kwh = 0.1};
     helio_pool_t pool = {.host_w = 50, .base_w = 100, .slope_w = 600, .price_usd_per_gpu_h = 2};
-    helio_hourly_price_t hourly_prices = helio_hourly_price_of(&site, &pool, 0.5);
-    assert_true(hourly_prices.watts_per_gpu == 450);
-    assert_true(hourly_prices.pue == 1.25 && hourly_prices.carbon_g_per_kwh == 120 &&
-                hourly_prices.price_usd_per_gpu_h == 2);
-    assert_true(hourly_prices.electricity_usd_per_kwh == 0); /* the rent contains it */
+    helio_hourly_price_t hourly_price = helio_hourly_price_of(&site, &pool, 0.5);
+    assert_true(hourly_price.watts_per_gpu == 450);
+    assert_true(hourly_price.pue == 1.25 && hourly_price.carbon_g_per_kwh == 120 &&
+                hourly_price.price_usd_per_gpu_h == 2);
+    assert_true(hourly_price.electricity_usd_per_kwh == 0); /* the rent contains it */
     pool.owned = true;
     assert_true(helio_hourly_price_of(&site, &pool, 1).electricity_usd_per_kwh == 0.1);
     site.pue = 0; /* not said */
     site.carbon_g_per_kwh = -1;
-    hourly_prices = helio_hourly_price_of(&site, &pool, 1);
-    assert_true(hourly_prices.pue == 1 && hourly_prices.carbon_g_per_kwh == 0);
+    hourly_price = helio_hourly_price_of(&site, &pool, 1);
+    assert_true(hourly_price.pue == 1 && hourly_price.carbon_g_per_kwh == 0);
 }
 
-static void account__is_power_times_time_and_what_follows_from_it(void **state)
+static void account__is_power_times_time_with_carbon_and_cost(void **state)
 {
     (void)state;
-    helio_hourly_price_t hourly_prices = {.watts_per_gpu = 400,
-                           .pue = 1.5,
-                           .price_usd_per_gpu_h = 2,
-                           .electricity_usd_per_kwh = 0.1,
-                           .carbon_g_per_kwh = 300};
-    helio_account_t use = helio_account_of(&hourly_prices, 3600000, 0);
+    helio_hourly_price_t hourly_price = {.watts_per_gpu = 400,
+                                         .pue = 1.5,
+                                         .price_usd_per_gpu_h = 2,
+                                         .electricity_usd_per_kwh = 0.1,
+                                         .carbon_g_per_kwh = 300};
+    helio_account_t use = helio_account_of(&hourly_price, 3600000, 0);
     assert_int_equal(use.gpu_ms, 3600000);
     assert_int_equal(use.energy_j, 2160000);       /* 0.6 kWh */
     assert_int_equal(use.carbon_mg, 180000);       /* 180 g */
     assert_int_equal(use.cost_micro_usd, 2060000); /* 2 USD and 0.06 USD */
 }
 
-static void account__measured_energy_takes_the_place_of_the_model_and_bears_the_pue(void **state)
+static void account__measured_energy_replaces_the_model_and_includes_the_pue(void **state)
 {
     (void)state;
-    helio_hourly_price_t hourly_prices = {.watts_per_gpu = 400, .pue = 1.5, .carbon_g_per_kwh = 300};
-    helio_account_t use = helio_account_of(&hourly_prices, 3600000, 1000000);
+    helio_hourly_price_t hourly_price = {.watts_per_gpu = 400, .pue = 1.5, .carbon_g_per_kwh = 300};
+    helio_account_t use = helio_account_of(&hourly_price, 3600000, 1000000);
     assert_int_equal(use.energy_j, 1500000);
     assert_int_equal(use.carbon_mg, 125000);
-    assert_int_equal(helio_account_of(&hourly_prices, 0, 1000000).energy_j, 1500000); /* a CPU job */
-    assert_int_equal(helio_account_of(&hourly_prices, 0, 0).energy_j, 0);
+    assert_int_equal(helio_account_of(&hourly_price, 0, 1000000).energy_j, 1500000); /* a CPU job */
+    assert_int_equal(helio_account_of(&hourly_price, 0, 0).energy_j, 0);
 }
 
 static void account__negative_prices_count(void **state)
 {
     (void)state;
-    helio_hourly_price_t hourly_prices = {.watts_per_gpu = 1000, .pue = 1, .electricity_usd_per_kwh = -0.05};
-    assert_int_equal(helio_account_of(&hourly_prices, 3600000, 0).cost_micro_usd, -50000);
+    helio_hourly_price_t hourly_price = {.watts_per_gpu = 1000, .pue = 1, .electricity_usd_per_kwh = -0.05};
+    assert_int_equal(helio_account_of(&hourly_price, 3600000, 0).cost_micro_usd, -50000);
 }
 
 /* ---- the split ----------------------------------------------------------------------------------------- */
@@ -150,8 +150,7 @@ static void split__adds_up_exactly_over_random_totals(void **state)
         assert_true(slices[0].hour_ms <= start_ms && start_ms < slices[0].hour_ms + HOUR_MS);
         if (run_ms) {
             int64_t last_ms = start_ms + (int64_t)run_ms - 1;
-            assert_true(slices[count - 1].hour_ms <= last_ms &&
-                        last_ms < slices[count - 1].hour_ms + HOUR_MS);
+            assert_true(slices[count - 1].hour_ms <= last_ms && last_ms < slices[count - 1].hour_ms + HOUR_MS);
         }
         for (uint32_t i = 0; i < count; i++) {
             assert_true(slices[i].use.gpu_ms <= total.gpu_ms && slices[i].use.energy_j <= total.energy_j);
@@ -166,16 +165,16 @@ static void split__adds_up_exactly_over_random_totals(void **state)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 /* ---- rates by the hour --------------------------------------------------------------------------------- */
 
-static void hourly__each_hour_is_charged_by_its_own_rates(void **state)
+static void hourly__each_hour_is_charged_by_its_own_price(void **state)
 {
     (void)state;
-    helio_hourly_price_t hourly_prices[2] = {
+    helio_hourly_price_t hourly_price[2] = {
         {.watts_per_gpu = 500, .pue = 1.2, .carbon_g_per_kwh = 100, .electricity_usd_per_kwh = 0.2},
         {.watts_per_gpu = 500, .pue = 1.2, .carbon_g_per_kwh = 400, .electricity_usd_per_kwh = -0.1}};
     helio_account_slice_t *slices;
     helio_account_t total;
     /* two GPUs from half past: half an hour of the first rate, an hour and a half of the second */
-    uint32_t count = helio_account_hourly(hourly_prices, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS),
+    uint32_t count = helio_account_hourly(hourly_price, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS),
                                           (uint64_t)(4 * HOUR_MS), 0, arena, &slices, &total);
     assert_int_equal(count, 3);
     assert_int_equal(slices[0].use.energy_j, 2160000); /* 0.6 kWh */
@@ -187,21 +186,21 @@ static void hourly__each_hour_is_charged_by_its_own_rates(void **state)
     assert_int_equal(total.gpu_ms, 4 * HOUR_MS);
 }
 
-static void hourly__measured_energy_is_split_exactly_and_nothing_is_made_up(void **state)
+static void hourly__measured_energy_is_split_exactly(void **state)
 {
     (void)state;
     helio_rng_t rng = {99};
     for (int n = 0; n < 2000; n++) {
-        helio_hourly_price_t hourly_prices[3];
+        helio_hourly_price_t hourly_price[3];
         for (int i = 0; i < 3; i++)
-            hourly_prices[i] = (helio_hourly_price_t){
-                .watts_per_gpu = 400, .pue = 1, .carbon_g_per_kwh = 500 * helio_rng_unit(&rng)};
+            hourly_price[i] =
+                (helio_hourly_price_t){.watts_per_gpu = 400, .pue = 1, .carbon_g_per_kwh = 500 * helio_rng_unit(&rng)};
         helio_account_slice_t *slices;
         helio_account_t total, sum = {0};
         uint64_t measured = n % 5 == 0 ? 1 : 1 + helio_rng_below(&rng, 1000000000);
         uint64_t run_ms = helio_rng_below(&rng, 20 * (uint64_t)HOUR_MS);
         uint32_t count =
-            helio_account_hourly(hourly_prices, 3, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
+            helio_account_hourly(hourly_price, 3, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
                                  run_ms * (1 + helio_rng_below(&rng, 8)), measured, arena, &slices, &total);
         for (uint32_t i = 0; i < count; i++) {
             sum.energy_j += slices[i].use.energy_j;
@@ -218,21 +217,20 @@ static void hourly__equal_hours_are_the_whole_rounded_once(void **state)
     (void)state;
     helio_rng_t rng = {7};
     for (int n = 0; n < 2000; n++) {
-        helio_hourly_price_t hourly_prices = {.watts_per_gpu = 700 * helio_rng_unit(&rng),
-                               .pue = 1 + helio_rng_unit(&rng),
-                               .carbon_g_per_kwh = 900 * helio_rng_unit(&rng),
-                               .price_usd_per_gpu_h = 4 * helio_rng_unit(&rng) - 1,
-                               .electricity_usd_per_kwh = helio_rng_unit(&rng) - 0.3};
+        helio_hourly_price_t hourly_price = {.watts_per_gpu = 700 * helio_rng_unit(&rng),
+                                             .pue = 1 + helio_rng_unit(&rng),
+                                             .carbon_g_per_kwh = 900 * helio_rng_unit(&rng),
+                                             .price_usd_per_gpu_h = 4 * helio_rng_unit(&rng) - 1,
+                                             .electricity_usd_per_kwh = helio_rng_unit(&rng) - 0.3};
         uint64_t run_ms = helio_rng_below(&rng, 60 * (uint64_t)HOUR_MS), gpu_ms = run_ms * 3;
         helio_account_slice_t *slices;
-        helio_account_t total, once = helio_account_of(&hourly_prices, gpu_ms, 0);
-        uint32_t count = helio_account_hourly(&hourly_prices, 1, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
+        helio_account_t total, once = helio_account_of(&hourly_price, gpu_ms, 0);
+        uint32_t count = helio_account_hourly(&hourly_price, 1, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
                                               gpu_ms, 0, arena, &slices, &total);
         assert_adds_up(&total, slices, count);
         assert_true(total.gpu_ms == once.gpu_ms);
         assert_true(total.energy_j - once.energy_j + 1 <= 2 && total.carbon_mg - once.carbon_mg + 1 <= 2);
-        assert_true(total.cost_micro_usd - once.cost_micro_usd <= 1 &&
-                    once.cost_micro_usd - total.cost_micro_usd <= 1);
+        assert_true(total.cost_micro_usd - once.cost_micro_usd <= 1 && once.cost_micro_usd - total.cost_micro_usd <= 1);
         helio_arena_reset(arena);
     }
 }
@@ -240,16 +238,16 @@ static void hourly__equal_hours_are_the_whole_rounded_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(rates__follow_the_site_the_pool_and_the_utilisation),
-        CASE(account__is_power_times_time_and_what_follows_from_it),
-        CASE(account__measured_energy_takes_the_place_of_the_model_and_bears_the_pue),
+        CASE(hourly_price__follows_the_site_the_pool_and_the_utilisation),
+        CASE(account__is_power_times_time_with_carbon_and_cost),
+        CASE(account__measured_energy_replaces_the_model_and_includes_the_pue),
         CASE(account__negative_prices_count),
         CASE(split__falls_at_the_hours_and_nowhere_else),
         CASE(split__is_in_proportion_to_the_time_in_each_hour),
         CASE(split__adds_up_exactly_over_random_totals),
-        CASE(hourly__each_hour_is_charged_by_its_own_rates),
+        CASE(hourly__each_hour_is_charged_by_its_own_price),
         CASE(hourly__equal_hours_are_the_whole_rounded_once),
-        CASE(hourly__measured_energy_is_split_exactly_and_nothing_is_made_up),
+        CASE(hourly__measured_energy_is_split_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

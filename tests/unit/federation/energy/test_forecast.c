@@ -54,8 +54,7 @@ static void forecast__the_formula_is_the_documented_one(void **state)
     assert_null(forecast.p10);
     double noon = (340 + 220 * 0.5 + 220 * 0.25 + 220 * 0.125) / 1.875;
     assert_true(near(forecast.values[12], noon + 30 * exp(-13.0 / 12)));
-    assert_true(
-        near(forecast.values[36], noon + 30 * exp(-37.0 / 12))); /* the second day knows no newer noon */
+    assert_true(near(forecast.values[36], noon + 30 * exp(-37.0 / 12))); /* the second day knows no newer noon */
     double late = (360 + 330 * 0.875) / 1.875;
     assert_true(near(forecast.values[23], late + 30 * exp(-2)));
 }
@@ -78,7 +77,7 @@ static void forecast__gaps_have_no_weight(void **state)
     assert_true(isnan(helio_hours_at(&history, -1)) && isnan(helio_hours_at(&history, 240)));
 }
 
-static void forecast__with_little_history_it_says_less(void **state)
+static void forecast__with_little_history_uses_simpler_methods(void **state)
 {
     (void)state;
     double values[5] = {10, NAN, 20, NAN, 30};
@@ -101,7 +100,7 @@ static void forecast__with_little_history_it_says_less(void **state)
     assert_false(helio_forecast_last_day(&history, 30, 3, ret));
 }
 
-static void forecast__an_old_history_is_repeated_not_extrapolated(void **state)
+static void forecast__an_old_history_is_repeated_and_not_extrapolated(void **state)
 {
     (void)state;
     double *values = shaped(10 * 24);
@@ -114,7 +113,7 @@ static void forecast__an_old_history_is_repeated_not_extrapolated(void **state)
     assert_null(forecast.p10);
 }
 
-static void forecast__nothing_later_than_the_first_hour_is_looked_at(void **state)
+static void forecast__ignores_values_after_the_first_hour(void **state)
 {
     (void)state;
     double *values = shaped(20 * 24);
@@ -142,7 +141,7 @@ static void forecast__prices_go_below_zero_and_intensity_does_not(void **state)
     assert_true(near(forecast.values[12], 0));
 }
 
-static void forecast__the_band_holds_the_share_that_it_names(void **state)
+static void forecast__the_band_contains_the_share_that_it_names(void **state)
 {
     (void)state;
     enum { HOURS = 120 * 24 };
@@ -219,8 +218,7 @@ static helio_error_means_t measure(const double *values, uint32_t hours, double 
         helio_forecast_t forecast;
         helio_forecast_error_t *errors;
         helio_arena_reset(scratch);
-        if (issue / 24 % 5 ==
-            0) /* the band is a hundred forecasts of work: each fifth day is enough for its share */
+        if (issue / 24 % 5 == 0) /* the band is a hundred forecasts of work: each fifth day is enough for its share */
             helio_forecast_make(&history, issue, 48, least, scratch, &forecast);
         else
             helio_forecast_points(&history, issue, 48, least, scratch, &forecast);
@@ -263,9 +261,8 @@ static void forecast__the_error_on_real_grids_is_of_the_documented_order(void **
         zones++;
     }
     assert_int_equal(zones, 18);
-    print_message(
-        "mean of %u grids, 2023, life-cycle: day 1 MAPE %.2f %%, day 2 %.2f %%, band holds %.1f %%\n", zones,
-        sum / zones * 100, sum2 / zones * 100, coverage / zones * 100);
+    print_message("mean of %u grids, 2023, life-cycle: day 1 MAPE %.2f %%, day 2 %.2f %%, band holds %.1f %%\n", zones,
+                  sum / zones * 100, sum2 / zones * 100, coverage / zones * 100);
     assert_true(sum / zones > 0.08 && sum / zones < 0.11);
     assert_true(coverage / zones > 0.7 && coverage / zones < 0.9);
 }
@@ -297,7 +294,7 @@ static void forecast__prices_are_forecast_with_gaps_and_negative_hours(void **st
 
 /* ---- errors as issued ---------------------------------------------------------------------------------- */
 
-static void error__is_by_horizon_and_only_of_what_was_yet_to_come(void **state)
+static void error__is_by_horizon_and_only_for_hours_ahead_of_the_issue(void **state)
 {
     (void)state;
     const int64_t H = 3600000;
@@ -338,12 +335,12 @@ int main(void)
         TEST(forecast__a_day_that_repeats_is_forecast_exactly),
         TEST(forecast__the_formula_is_the_documented_one),
         TEST(forecast__gaps_have_no_weight),
-        TEST(forecast__with_little_history_it_says_less),
-        TEST(forecast__an_old_history_is_repeated_not_extrapolated),
-        TEST(forecast__nothing_later_than_the_first_hour_is_looked_at),
+        TEST(forecast__with_little_history_uses_simpler_methods),
+        TEST(forecast__an_old_history_is_repeated_and_not_extrapolated),
+        TEST(forecast__ignores_values_after_the_first_hour),
         TEST(forecast__prices_go_below_zero_and_intensity_does_not),
-        TEST(forecast__the_band_holds_the_share_that_it_names),
-        TEST(error__is_by_horizon_and_only_of_what_was_yet_to_come),
+        TEST(forecast__the_band_contains_the_share_that_it_names),
+        TEST(error__is_by_horizon_and_only_for_hours_ahead_of_the_issue),
         TEST(forecast__the_error_on_real_grids_is_of_the_documented_order),
         TEST(forecast__prices_are_forecast_with_gaps_and_negative_hours),
     };

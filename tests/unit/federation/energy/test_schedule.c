@@ -113,7 +113,7 @@ static const struct {
      {"2026-07-06T09:00:00Z", "2026-07-06T13:00:00Z"}},
 };
 
-static void schedule__is_the_utc_hours_that_the_wall_shows(void **state)
+static void schedule__gives_the_utc_hours_of_its_local_times(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
@@ -131,8 +131,8 @@ static void schedule__is_the_utc_hours_that_the_wall_shows(void **state)
                 found[expected].end_ms != ms_of(walls[i].intervals[expected * 2 + 1])) {
                 helio_rfc3339(expected < count ? found[expected].begin_ms : 0, shown[0]);
                 helio_rfc3339(expected < count ? found[expected].end_ms : 0, shown[1]);
-                fail_msg("%s %s: interval %u is %s to %s", walls[i].schedule, walls[i].zone, expected,
-                         shown[0], shown[1]);
+                fail_msg("%s %s: interval %u is %s to %s", walls[i].schedule, walls[i].zone, expected, shown[0],
+                         shown[1]);
             }
         }
         assert_int_equal(count, expected);
@@ -146,7 +146,7 @@ static void schedule__is_the_utc_hours_that_the_wall_shows(void **state)
     }
 }
 
-static void schedule__a_day_of_new_york_in_november_is_where_it_belongs(void **state)
+static void schedule__follows_the_clock_change_of_new_york_in_november(void **state)
 {
     (void)state;
     helio_zone_t *zone = zone_of("America/New_York");
@@ -156,10 +156,8 @@ static void schedule__a_day_of_new_york_in_november_is_where_it_belongs(void **s
     uint32_t count = helio_schedule_intervals(&schedule, zone, ms_of("2026-10-31T04:00:00Z"),
                                               ms_of("2026-11-02T05:00:00Z"), arena, &found);
     assert_int_equal(count, 2);
-    assert_true(found[0].begin_ms == ms_of("2026-10-31T12:00:00Z") &&
-                found[0].end_ms == ms_of("2026-11-01T00:00:00Z"));
-    assert_true(found[1].begin_ms == ms_of("2026-11-01T13:00:00Z") &&
-                found[1].end_ms == ms_of("2026-11-02T01:00:00Z"));
+    assert_true(found[0].begin_ms == ms_of("2026-10-31T12:00:00Z") && found[0].end_ms == ms_of("2026-11-01T00:00:00Z"));
+    assert_true(found[1].begin_ms == ms_of("2026-11-01T13:00:00Z") && found[1].end_ms == ms_of("2026-11-02T01:00:00Z"));
     helio_zone_destroy(&zone);
 }
 
@@ -201,19 +199,17 @@ static void schedule__bad_text_is_refused_with_its_place(void **state)
     (void)snprintf(many, sizeof many, "00:00-00:01");
     for (int i = 1; i < 40 && strlen(many) + 12 < sizeof many; i++)
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), ",00:00-00:01");
-    assert_int_equal(helio_schedule_parse(helio_text_of(many), &schedule, NULL),
-                     HELIO_OK); /* 21 ranges fit the text */
+    assert_int_equal(helio_schedule_parse(helio_text_of(many), &schedule, NULL), HELIO_OK); /* 21 ranges fit the text */
 }
 
-static void schedule__a_year_of_it_is_bounded(void **state)
+static void schedule__intervals_end_after_400_days(void **state)
 {
     (void)state;
     helio_zone_t *zone = helio_zone_fixed(0);
     helio_schedule_t schedule;
     assert_int_equal(helio_schedule_parse(HELIO_TEXT("08:00-20:00"), &schedule, NULL), HELIO_OK);
     helio_interval_t *found;
-    assert_int_equal(helio_schedule_intervals(&schedule, zone, 0, INT64_C(100000) * 86400000, arena, &found),
-                     400);
+    assert_int_equal(helio_schedule_intervals(&schedule, zone, 0, INT64_C(100000) * 86400000, arena, &found), 400);
     assert_int_equal(helio_schedule_intervals(&schedule, zone, 1000, 1000, arena, &found), 0);
     assert_int_equal(helio_schedule_intervals(&schedule, zone, 2000, 1000, arena, &found), 0);
     helio_zone_destroy(&zone);
@@ -223,10 +219,10 @@ static void schedule__a_year_of_it_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(schedule__is_the_utc_hours_that_the_wall_shows),
-        TEST(schedule__a_day_of_new_york_in_november_is_where_it_belongs),
+        TEST(schedule__gives_the_utc_hours_of_its_local_times),
+        TEST(schedule__follows_the_clock_change_of_new_york_in_november),
         TEST(schedule__bad_text_is_refused_with_its_place),
-        TEST(schedule__a_year_of_it_is_bounded),
+        TEST(schedule__intervals_end_after_400_days),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,9 +98,9 @@ static inline void start_server(world_t *world, const helio_server_options_t *op
 
 static inline void allow(world_t *world, int key, const char *principal)
 {
-    assert_int_equal(helio_server_allow(world->server, helio_text_of(world->pairs[key].public_key),
-                                        helio_text_of(principal), NULL),
-                     HELIO_OK);
+    assert_int_equal(
+        helio_server_allow(world->server, helio_text_of(world->pairs[key].public_key), helio_text_of(principal), NULL),
+        HELIO_OK);
 }
 
 static inline helio_server_counters_t counters(const world_t *world)
@@ -154,7 +154,7 @@ static inline void turn(world_t *world, int64_t timeout_ms)
 typedef struct client {
     helio_dialer_t *dialer;
     size_t connected, disconnected, failed, received;
-    char endpoint[256], why[256], frame[64];
+    char endpoint[256], left[256], why[256], frame[64]; /* left: the endpoint of the last connection that ended */
     bool redial_on_message, hello;
     uint32_t redials; /* as many in a row */
 } client_t;
@@ -178,9 +178,10 @@ static inline void on_connected(void *arg, const char *endpoint)
         assert_int_equal(helio_dialer_send(client->dialer, HELIO_TEXT("hello")), HELIO_OK);
 }
 
-static inline void on_disconnected(void *arg, const char *why)
+static inline void on_disconnected(void *arg, const char *endpoint, const char *why)
 {
     client_t *client = arg;
+    (void)helio_text_copy(helio_text_of(endpoint), client->left, sizeof client->left);
     client->disconnected++;
     (void)helio_text_copy(helio_text_of(why), client->why, sizeof client->why);
 }
@@ -194,7 +195,7 @@ static inline void on_failed(void *arg, const char *endpoint, const char *why)
 }
 
 static inline void dial_targets(world_t *world, client_t *client, int key, const helio_dialer_target_t *targets,
-                         size_t count)
+                                size_t count)
 {
     helio_dialer_options_t options = {.targets = targets,
                                       .target_count = count,

@@ -47,7 +47,7 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-static void curve__a_saved_key_is_loaded_with_its_public_half_and_closed_to_others(void **state)
+static void curve__a_saved_key_is_loaded_with_its_public_half_and_is_private(void **state)
 {
     (void)state;
     char path[128];
@@ -68,7 +68,7 @@ static void curve__a_saved_key_is_loaded_with_its_public_half_and_closed_to_othe
         assert_int_equal(((const char *)&pair)[i], 0);
 }
 
-static void curve__a_public_key_is_taken_for_no_option_of_a_command(void **state)
+static void curve__no_public_key_looks_like_an_option(void **state)
 {
     (void)state;
     for (int i = 0; i < 500; i++) {
@@ -97,7 +97,7 @@ static void curve__a_key_file_is_never_overwritten(void **state)
     assert_string_equal(kept.secret_key, first.secret_key);
 }
 
-static void curve__a_key_that_others_may_read_is_refused_with_the_remedy(void **state)
+static void curve__a_key_that_others_can_read_is_refused_with_the_remedy(void **state)
 {
     (void)state;
     static const mode_t modes[] = {0644, 0640, 0604, 0620, 0601};
@@ -146,7 +146,7 @@ static void curve__what_is_not_a_key_is_refused_without_showing_it(void **state)
     assert_int_equal(helio_keypair_save(&back, path_of("absent/key", path), &err), HELIO_IO);
 }
 
-static void curve__keys_are_told_from_other_text(void **state)
+static void curve__keys_are_distinguished_from_other_text(void **state)
 {
     (void)state;
     helio_keypair_t pair;
@@ -163,12 +163,12 @@ static void curve__keys_are_told_from_other_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(curve__a_saved_key_is_loaded_with_its_public_half_and_closed_to_others),
-        cmocka_unit_test(curve__a_public_key_is_taken_for_no_option_of_a_command),
+        cmocka_unit_test(curve__a_saved_key_is_loaded_with_its_public_half_and_is_private),
+        cmocka_unit_test(curve__no_public_key_looks_like_an_option),
         cmocka_unit_test(curve__a_key_file_is_never_overwritten),
-        cmocka_unit_test(curve__a_key_that_others_may_read_is_refused_with_the_remedy),
+        cmocka_unit_test(curve__a_key_that_others_can_read_is_refused_with_the_remedy),
         cmocka_unit_test(curve__what_is_not_a_key_is_refused_without_showing_it),
-        cmocka_unit_test(curve__keys_are_told_from_other_text),
+        cmocka_unit_test(curve__keys_are_distinguished_from_other_text),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

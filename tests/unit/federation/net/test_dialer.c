@@ -3,7 +3,7 @@
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
-static void net__a_wrong_server_key_is_noticed_by_the_dialer(void **state)
+static void net__the_dialer_detects_a_wrong_server_key(void **state)
 {
     world_t *world = *state;
     helio_server_options_t options = server_options(world);
@@ -17,7 +17,7 @@ static void net__a_wrong_server_key_is_noticed_by_the_dialer(void **state)
     assert_non_null(strstr(client.why, "key"));
 }
 
-static void net__a_dialer_comes_back_after_the_server_restarts(void **state)
+static void net__a_dialer_reconnects_after_the_server_restarts(void **state)
 {
     world_t *world = *state;
     helio_server_options_t options = server_options(world);
@@ -44,7 +44,7 @@ static void net__a_dialer_comes_back_after_the_server_restarts(void **state)
 
 /*  A server that answers each time, and each time says no: its line is good, and still it is not to be asked all the
  *  time. */
-static void net__a_dialer_that_is_sent_away_again_and_again_waits_longer(void **state)
+static void net__a_dialer_that_is_repeatedly_refused_waits_longer(void **state)
 {
     world_t *world = *state;
     helio_server_options_t options = server_options(world);
@@ -78,6 +78,7 @@ static void net__a_dialer_goes_on_to_the_next_target_and_back(void **state)
     assert_int_equal(a.failed, 1);
     UNTIL(world, a.disconnected == 1); /* the answer to its hello made it leave */
     assert_string_equal(a.why, "not the leader");
+    assert_string_equal(a.left, targets[1].endpoint); /* although it dials the other next */
     UNTIL(world, a.connected == 2);
     assert_int_equal(a.failed, 2);
 }
@@ -107,7 +108,7 @@ static void net__sending_is_busy_when_the_queue_is_full_and_recovers(void **stat
     free(data);
 }
 
-static void net__the_last_words_of_a_dialer_arrive(void **state)
+static void net__the_last_messages_of_a_dialer_arrive(void **state)
 {
     world_t *world = *state;
     helio_server_options_t options = server_options(world);
@@ -137,14 +138,14 @@ static void net__errors_of_binding_name_the_endpoint_and_the_remedy(void **state
         const char *text;
     } cases[] = {
         {taken, HELIO_CONFLICT, "in use"},
-        {"tcp://192.0.2.1:7075", HELIO_INVALID, "does not have the address"},
+        {"tcp://192.0.2.1:7443", HELIO_INVALID, "does not have the address"},
         {"tcp://127.0.0.1:99999", HELIO_INVALID, "tcp://ADDRESS:PORT"},
         {"tcp://127.0.0.1", HELIO_INVALID, "tcp://ADDRESS:PORT"},
         {"tcp://127.0.0.1:0", HELIO_INVALID, "tcp://ADDRESS:PORT"},
-        {"tcp://:7075x", HELIO_INVALID, "tcp://ADDRESS:PORT"},
-        {"tcp://nowhere.invalid:7075", HELIO_INVALID, "address"},
+        {"tcp://:7443x", HELIO_INVALID, "tcp://ADDRESS:PORT"},
+        {"tcp://nowhere.invalid:7443", HELIO_INVALID, "address"},
         {"carrier-pigeon://x", HELIO_INVALID, "tcp://ADDRESS:PORT"},
-        {"7075", HELIO_INVALID, "tcp://ADDRESS:PORT"},
+        {"7443", HELIO_INVALID, "tcp://ADDRESS:PORT"},
     };
     assert_int_equal(helio_net_new(0, &net, NULL), HELIO_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -170,10 +171,9 @@ static void net__bad_targets_and_grants_are_refused(void **state)
     world_t *world = *state;
     helio_server_options_t server = server_options(world);
     const char *key = world->server_pair.public_key;
-    const helio_dialer_target_t targets[] = {
-        {"127.0.0.1:7075", key}, {"tcp://", key},        {"tcp://host", key},
-        {"tcp://h:65537", key},  {"tcp://h:*", key},     {"ipc://", key},
-        {"inproc://x", key},     {"tcp://h:1", "short"}, {"tcp://h:1", NULL}};
+    const helio_dialer_target_t targets[] = {{"127.0.0.1:7443", key}, {"tcp://", key},        {"tcp://host", key},
+                                             {"tcp://h:65537", key},  {"tcp://h:*", key},     {"ipc://", key},
+                                             {"inproc://x", key},     {"tcp://h:1", "short"}, {"tcp://h:1", NULL}};
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         helio_dialer_t *dialer = NULL;
         helio_error_t err = {0};
@@ -181,22 +181,19 @@ static void net__bad_targets_and_grants_are_refused(void **state)
                                           .target_count = 1,
                                           .secret_key = world->pairs[0].secret_key,
                                           .on_message = on_message};
-        assert_int_equal(helio_dialer_new(world->client_net, world->loop, &options, &dialer, &err),
-                         HELIO_INVALID);
+        assert_int_equal(helio_dialer_new(world->client_net, world->loop, &options, &dialer, &err), HELIO_INVALID);
         assert_non_null(strstr(err.text, targets[i].endpoint));
     }
     start_server(world, &server);
     char name[HELIO_PRINCIPAL_MAX + 2];
     memset(name, 'n', sizeof name);
     helio_text_t good = helio_text_of(world->pairs[0].public_key);
-    assert_int_equal(helio_server_allow(world->server, HELIO_TEXT("short"), HELIO_TEXT("p"), NULL),
-                     HELIO_INVALID);
+    assert_int_equal(helio_server_allow(world->server, HELIO_TEXT("short"), HELIO_TEXT("p"), NULL), HELIO_INVALID);
     assert_int_equal(helio_server_allow(world->server, good, HELIO_TEXT(""), NULL), HELIO_INVALID);
     assert_int_equal(helio_server_allow(world->server, good, HELIO_TEXT("a\0b"), NULL), HELIO_INVALID);
     assert_int_equal(helio_server_allow(world->server, good, (helio_text_t){name, sizeof name - 1}, NULL),
                      HELIO_INVALID);
-    assert_int_equal(helio_server_allow(world->server, good, (helio_text_t){name, sizeof name - 2}, NULL),
-                     HELIO_OK);
+    assert_int_equal(helio_server_allow(world->server, good, (helio_text_t){name, sizeof name - 2}, NULL), HELIO_OK);
     helio_server_revoke(world->server, HELIO_TEXT("never heard of"));
 }
 
@@ -208,12 +205,12 @@ int main(int argc, char **argv)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(net__a_wrong_server_key_is_noticed_by_the_dialer),
-        TEST(net__a_dialer_comes_back_after_the_server_restarts),
-        TEST(net__a_dialer_that_is_sent_away_again_and_again_waits_longer),
+        TEST(net__the_dialer_detects_a_wrong_server_key),
+        TEST(net__a_dialer_reconnects_after_the_server_restarts),
+        TEST(net__a_dialer_that_is_repeatedly_refused_waits_longer),
         TEST(net__a_dialer_goes_on_to_the_next_target_and_back),
         TEST(net__sending_is_busy_when_the_queue_is_full_and_recovers),
-        TEST(net__the_last_words_of_a_dialer_arrive),
+        TEST(net__the_last_messages_of_a_dialer_arrive),
         TEST(net__errors_of_binding_name_the_endpoint_and_the_remedy),
         TEST(net__bad_targets_and_grants_are_refused),
     };

@@ -82,13 +82,12 @@ static void loop__timers_fire_by_time_and_among_equals_by_arming(void **state)
     helio_loop_destroy(&loop);
 }
 
-static void loop__a_timer_may_disarm_move_and_destroy_others(void **state)
+static void loop__a_timer_can_disarm_move_and_destroy_others(void **state)
 {
     (void)state;
     char text[64] = "";
     helio_loop_t *loop = new_loop();
-    actor_t a = {.letter = 'a', .text = text}, b = {.letter = 'b', .text = text},
-            c = {.letter = 'c', .text = text};
+    actor_t a = {.letter = 'a', .text = text}, b = {.letter = 'b', .text = text}, c = {.letter = 'c', .text = text};
     a.timer = helio_timer_new(loop, act, &a);
     b.timer = helio_timer_new(loop, act, &b);
     c.timer = helio_timer_new(loop, act, &c);
@@ -104,7 +103,7 @@ static void loop__a_timer_may_disarm_move_and_destroy_others(void **state)
     helio_loop_destroy(&loop);
 }
 
-static void loop__a_timer_that_rearms_itself_at_once_does_not_keep_the_turn(void **state)
+static void loop__a_timer_that_rearms_itself_at_once_does_not_extend_the_turn(void **state)
 {
     (void)state;
     char text[64] = "";
@@ -219,7 +218,7 @@ static void loop__a_source_destroyed_by_another_is_not_served_any_more(void **st
     helio_loop_destroy(&loop);
 }
 
-static void loop__interest_in_writing_comes_and_goes(void **state)
+static void loop__interest_in_writing_can_change(void **state)
 {
     (void)state;
     char text[64] = "";
@@ -268,13 +267,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loop__timers_fire_by_time_and_among_equals_by_arming),
-        cmocka_unit_test(loop__a_timer_may_disarm_move_and_destroy_others),
-        cmocka_unit_test(loop__a_timer_that_rearms_itself_at_once_does_not_keep_the_turn),
+        cmocka_unit_test(loop__a_timer_can_disarm_move_and_destroy_others),
+        cmocka_unit_test(loop__a_timer_that_rearms_itself_at_once_does_not_extend_the_turn),
         cmocka_unit_test(loop__a_periodic_timer_fires_until_disarmed_and_never_early),
         cmocka_unit_test(loop__many_timers_keep_their_order_under_moves),
         cmocka_unit_test(loop__every_ready_source_is_served_once_a_turn),
         cmocka_unit_test(loop__a_source_destroyed_by_another_is_not_served_any_more),
-        cmocka_unit_test(loop__interest_in_writing_comes_and_goes),
+        cmocka_unit_test(loop__interest_in_writing_can_change),
         cmocka_unit_test(loop__is_stopped_from_another_thread_even_before_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void net__frames_go_both_ways_under_the_principal_of_the_key(void **state
     assert_int_equal(counters(world).sent, 2);
 }
 
-static void net__two_connections_of_one_key_are_two_peers_with_their_own_answers(void **state)
+static void net__two_connections_of_one_key_are_two_peers_with_their_own_replies(void **state)
 {
     world_t *world = *state;
     helio_server_options_t options = server_options(world);
@@ -48,7 +48,7 @@ static void net__two_connections_of_one_key_are_two_peers_with_their_own_answers
     assert_string_equal(b.frame, "b");
 }
 
-static void net__a_closed_connection_is_noticed_when_sending(void **state)
+static void net__a_closed_connection_is_detected_when_sending(void **state)
 {
     world_t *world = *state;
     helio_server_options_t options = server_options(world);
@@ -59,8 +59,7 @@ static void net__a_closed_connection_is_noticed_when_sending(void **state)
     say(&a, "x");
     UNTIL(world, world->heard_count);
     hang_up(world, &a);
-    UNTIL(world,
-          helio_server_send(world->server, world->heard[0].peer, HELIO_TEXT("y")) == HELIO_UNAVAILABLE);
+    UNTIL(world, helio_server_send(world->server, world->heard[0].peer, HELIO_TEXT("y")) == HELIO_UNAVAILABLE);
     UNTIL(world, world->gone_count);
     assert_int_equal(world->gone_why, HELIO_GONE_UNREACHABLE);
     assert_int_equal(counters(world).peers, 0);
@@ -75,8 +74,8 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(net__frames_go_both_ways_under_the_principal_of_the_key),
-        TEST(net__two_connections_of_one_key_are_two_peers_with_their_own_answers),
-        TEST(net__a_closed_connection_is_noticed_when_sending),
+        TEST(net__two_connections_of_one_key_are_two_peers_with_their_own_replies),
+        TEST(net__a_closed_connection_is_detected_when_sending),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

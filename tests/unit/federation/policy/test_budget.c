@@ -55,7 +55,7 @@ static void budget__is_read_and_written_back(void **state)
     }
 }
 
-static void budget__nonsense_is_told_what_was_meant(void **state)
+static void budget__errors_suggest_what_was_meant(void **state)
 {
     (void)state;
     static const struct {
@@ -92,7 +92,7 @@ static void budget__nonsense_is_told_what_was_meant(void **state)
     }
 }
 
-static void budget__figures_are_said_in_the_unit_of_the_limit(void **state)
+static void budget__figures_have_the_unit_of_the_limit(void **state)
 {
     (void)state;
     static const struct {
@@ -117,6 +117,14 @@ static void budget__figures_are_said_in_the_unit_of_the_limit(void **state)
         assert_string_equal(helio_budget_unit(cases[i].kind, cases[i].limit), cases[i].unit);
     }
     char figure[HELIO_BUDGET_TEXT_SIZE];
+    static const struct {
+        int64_t micro_usd;
+        const char *figure;
+    } small[] = {{0, "0"}, {1, "0.000001"}, {-316, "-0.000316"}, {999, "0.000999"}, {1000, "0.001"}, {1999, "0.001"}};
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) { /* 0 is said of nothing else */
+        helio_budget_figure(HELIO_BUDGET_MONEY, 1000000, small[i].micro_usd, figure);
+        assert_string_equal(figure, small[i].figure);
+    }
     helio_budget_figure(HELIO_BUDGET_MONEY, 1, INT64_MAX, figure);
     assert_string_equal(figure, "9,223,372,036,854");
 }
@@ -128,9 +136,15 @@ static void level__rises_when_a_fifth_is_left_and_when_nothing_is(void **state)
         int64_t limit, left;
         helio_budget_level_t level;
     } levels[] = {
-        {100, 100, HELIO_BUDGET_LEVEL_LOW},  {100, 21, HELIO_BUDGET_LEVEL_LOW},  {100, 20, HELIO_BUDGET_LEVEL_HIGH},
-        {100, 1, HELIO_BUDGET_LEVEL_HIGH},   {100, 0, HELIO_BUDGET_LEVEL_FULL},  {100, -5, HELIO_BUDGET_LEVEL_FULL},
-        {0, 0, HELIO_BUDGET_LEVEL_FULL},     {1, 1, HELIO_BUDGET_LEVEL_LOW},     {INT64_MAX, INT64_MAX, HELIO_BUDGET_LEVEL_LOW},
+        {100, 100, HELIO_BUDGET_LEVEL_LOW},
+        {100, 21, HELIO_BUDGET_LEVEL_LOW},
+        {100, 20, HELIO_BUDGET_LEVEL_HIGH},
+        {100, 1, HELIO_BUDGET_LEVEL_HIGH},
+        {100, 0, HELIO_BUDGET_LEVEL_FULL},
+        {100, -5, HELIO_BUDGET_LEVEL_FULL},
+        {0, 0, HELIO_BUDGET_LEVEL_FULL},
+        {1, 1, HELIO_BUDGET_LEVEL_LOW},
+        {INT64_MAX, INT64_MAX, HELIO_BUDGET_LEVEL_LOW},
         {INT64_MAX, INT64_MAX / 5, HELIO_BUDGET_LEVEL_HIGH},
     };
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
@@ -138,7 +152,8 @@ static void level__rises_when_a_fifth_is_left_and_when_nothing_is(void **state)
             fail_msg("case %zu: %s", i, helio_budget_level_name(helio_budget_level(levels[i].limit, levels[i].left)));
     for (uint32_t level = 0; level < HELIO_BUDGET_LEVELS; level++)
         for (uint32_t other = 0; other <= level; other++)
-            assert_int_equal(strcmp(helio_budget_level_name(level), helio_budget_level_name(other)) == 0, level == other);
+            assert_int_equal(strcmp(helio_budget_level_name(level), helio_budget_level_name(other)) == 0,
+                             level == other);
 }
 
 static void period__follows_the_calendar(void **state)
@@ -153,14 +168,12 @@ static void period__follows_the_calendar(void **state)
         {HELIO_PERIOD_DAY, date(2024, 2, 29), date(2024, 2, 29), date(2024, 3, 1), "2024-02-29"},
         {HELIO_PERIOD_WEEK, date(2026, 11, 22) + 23 * H, date(2026, 11, 16), date(2026, 11, 23),
          "the week of 2026-11-16"},
-        {HELIO_PERIOD_WEEK, date(2026, 11, 23), date(2026, 11, 23), date(2026, 11, 30),
-         "the week of 2026-11-23"},
+        {HELIO_PERIOD_WEEK, date(2026, 11, 23), date(2026, 11, 23), date(2026, 11, 30), "the week of 2026-11-23"},
         {HELIO_PERIOD_WEEK, date(2027, 1, 1), date(2026, 12, 28), date(2027, 1, 4), "the week of 2026-12-28"},
         {HELIO_PERIOD_MONTH, date(2026, 2, 28), date(2026, 2, 1), date(2026, 3, 1), "February 2026"},
         {HELIO_PERIOD_MONTH, date(2024, 2, 1), date(2024, 2, 1), date(2024, 3, 1), "February 2024"},
         {HELIO_PERIOD_MONTH, date(2100, 2, 28), date(2100, 2, 1), date(2100, 3, 1), "February 2100"},
-        {HELIO_PERIOD_MONTH, date(2026, 12, 31) + DAY_MS - 1, date(2026, 12, 1), date(2027, 1, 1),
-         "December 2026"},
+        {HELIO_PERIOD_MONTH, date(2026, 12, 31) + DAY_MS - 1, date(2026, 12, 1), date(2027, 1, 1), "December 2026"},
         {HELIO_PERIOD_MONTH, 0, 0, date(1970, 2, 1), "January 1970"},
         {HELIO_PERIOD_DAY, -1, -DAY_MS, 0, "1969-12-31"},
     };
@@ -212,7 +225,7 @@ static void spend__parts_of_periods_add_up_to_the_whole(void **state)
     }
 }
 
-static void spend__goes_on_at_its_rate_when_it_lasts_longer(void **state)
+static void spend__continues_at_its_rate_when_a_run_lasts_longer(void **state)
 {
     (void)state;
     helio_spend_t spend = {.of = {100}, .start_ms = 1000, .run_ms = 500, .last_ms = 1500};
@@ -227,7 +240,7 @@ static void spend__goes_on_at_its_rate_when_it_lasts_longer(void **state)
 }
 
 /*  At the time that is named it fits, and a moment before it does not. */
-static void spend__fits_from_the_time_that_is_named(void **state)
+static void spend__fits_from_the_given_time_on(void **state)
 {
     (void)state;
     helio_rng_t rng = {.state = 11};
@@ -255,14 +268,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(budget__is_read_and_written_back),
-        cmocka_unit_test(budget__nonsense_is_told_what_was_meant),
-        cmocka_unit_test(budget__figures_are_said_in_the_unit_of_the_limit),
+        cmocka_unit_test(budget__errors_suggest_what_was_meant),
+        cmocka_unit_test(budget__figures_have_the_unit_of_the_limit),
         cmocka_unit_test(level__rises_when_a_fifth_is_left_and_when_nothing_is),
         cmocka_unit_test(period__follows_the_calendar),
         cmocka_unit_test(period__each_follows_on_from_the_one_before),
         cmocka_unit_test(spend__parts_of_periods_add_up_to_the_whole),
-        cmocka_unit_test(spend__goes_on_at_its_rate_when_it_lasts_longer),
-        cmocka_unit_test(spend__fits_from_the_time_that_is_named),
+        cmocka_unit_test(spend__continues_at_its_rate_when_a_run_lasts_longer),
+        cmocka_unit_test(spend__fits_from_the_given_time_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void judge__what_fits_is_accepted_with_its_plan(void **state)
     assert_int_equal(c.now.carbon_mg, 144000);  /* 4.8 kWh x 30 g */
 }
 
-static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
+static void judge__each_single_fault_has_its_rejection(void **state)
 {
     (void)state;
     set_words(&want.sites, "us-*");
@@ -141,7 +141,7 @@ static void judge__what_fits_where(void **state)
     }
 }
 
-static void judge__a_slice_that_is_shut_out_leaves_room_for_the_next_alternative(void **state)
+static void judge__an_excluded_slice_leaves_the_next_alternative(void **state)
 {
     (void)state;
     pool.gpu = HELIO_TEXT("H100/1g.10gb");
@@ -155,7 +155,7 @@ static void judge__a_slice_that_is_shut_out_leaves_room_for_the_next_alternative
     assert_int_equal(c.gpus_per_node, 2);
 }
 
-static void judge__an_interconnect_is_that_or_a_better_one(void **state)
+static void judge__an_interconnect_matches_itself_or_a_better_one(void **state)
 {
     (void)state;
     for (uint32_t has = 0; has < HELIO_INTERCONNECT_COUNT; has++)
@@ -166,7 +166,7 @@ static void judge__an_interconnect_is_that_or_a_better_one(void **state)
         }
 }
 
-static void judge__a_backend_is_one_of_those_named_and_any_when_none_is(void **state)
+static void judge__a_backend_must_be_named_if_any_is(void **state)
 {
     (void)state;
     set_words(&want.backends, "local,slurm");
@@ -184,7 +184,7 @@ static void judge__a_backend_is_one_of_those_named_and_any_when_none_is(void **s
     assert_rejected(HELIO_REJECTION_RESIDENCY);
 }
 
-static void judge__every_bound_holds_exactly(void **state)
+static void judge__every_limit_is_exact(void **state)
 {
     (void)state;
     want.nodes = 2;
@@ -198,12 +198,13 @@ static void judge__every_bound_holds_exactly(void **state)
     assert_rejected(HELIO_REJECTION_NONE);
 }
 
-static void judge__an_unknown_intensity_is_below_no_bound_and_free_of_none(void **state)
+static void judge__an_unknown_intensity_meets_no_cap(void **state)
 {
     (void)state;
     site.carbon_g_per_kwh = -1;
     assert_rejected(HELIO_REJECTION_NONE);
-    assert_int_equal(judge().now.carbon_mg, 0);
+    assert_true(judge().now.energy_j > 0); /* as if it were coal: 1 g/Wh */
+    assert_int_equal(judge().now.carbon_mg, judge().now.energy_j * 10 / 36);
     want.max_carbon_mg_per_kwh = UINT64_MAX;
     assert_rejected(HELIO_REJECTION_CARBON_CAP);
     site.carbon_g_per_kwh = 0;
@@ -243,7 +244,7 @@ static void judge__the_first_alternative_that_fits_is_named(void **state)
     assert_int_equal(c.gpus_per_node, 4);
 }
 
-static void judge__what_can_never_be_comes_before_what_is_not_now(void **state)
+static void judge__permanent_rejections_precede_temporary_ones(void **state)
 {
     (void)state;
     now.ready = false;
@@ -308,8 +309,7 @@ static void words__are_unique_and_closed(void **state)
     }
     for (uint32_t i = 0; i < HELIO_REASON_COUNT; i++)
         for (uint32_t k = 0; k < i; k++)
-            assert_string_not_equal(helio_reason_name((helio_reason_t)i),
-                                    helio_reason_name((helio_reason_t)k));
+            assert_string_not_equal(helio_reason_name((helio_reason_t)i), helio_reason_name((helio_reason_t)k));
     assert_string_equal(helio_rejection_name(HELIO_REJECTION_COUNT), "unknown");
     assert_string_equal(helio_reason_name(HELIO_REASON_COUNT), "unknown");
     assert_string_equal(helio_rejection_name(HELIO_REJECTION_NONE), "");
@@ -320,17 +320,15 @@ static void words__the_table_ascends_from_what_never_fits_to_what_waits(void **s
 {
     (void)state;
     for (uint32_t i = 2; i < HELIO_REJECTION_COUNT; i++)
-        assert_true(helio_rejection_group((helio_rejection_t)(i - 1)) <=
-                    helio_rejection_group((helio_rejection_t)i));
+        assert_true(helio_rejection_group((helio_rejection_t)(i - 1)) <= helio_rejection_group((helio_rejection_t)i));
 }
 
 /* ---- requirements -------------------------------------------------------------------------------------- */
 
-static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requirement(void **state)
+static void requirement__has_the_defaults_and_only_requirements(void **state)
 {
     (void)state;
-    helio_job_spec_t spec = {
-        .name = HELIO_TEXT("a"), .queue = HELIO_TEXT("batch"), .image = HELIO_TEXT("alpine")};
+    helio_job_spec_t spec = {.name = HELIO_TEXT("a"), .queue = HELIO_TEXT("batch"), .image = HELIO_TEXT("alpine")};
     helio_requirement_t r = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7, 0);
     assert_int_equal(r.nodes, 1);
     assert_int_equal(r.cpus, 1); /* a CPU job has one, or none would bound it */
@@ -350,7 +348,82 @@ static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requiremen
     assert_true(helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7, 0).lease);
 }
 
-static void requirement__says_itself_to_people(void **state)
+static void judge__a_name_that_the_pool_does_not_have_is_a_filter(void **state)
+{
+    (void)state;
+    helio_pool_option_t options[] = {{HELIO_TEXT("partition"), HELIO_TEXT("main,urgent")},
+                                     {HELIO_TEXT("constraint"), HELIO_TEXT("ib,rack1")},
+                                     {HELIO_TEXT("tmp"), HELIO_TEXT("")}}; /* of which nothing is asked */
+    static const struct {
+        const char *partition, *constraint, *missing;
+    } rows[] = {
+        {"", "", ""},
+        {"urgent", "", ""},
+        {"gpu", "", "partition"},
+        {"mai", "", "partition"},
+        {"main,urgent", "", ""},
+        {"gpu,urgent", "", ""}, /* Slurm takes the one that works */
+        {"gpu,fat", "", "partition"},
+        {"", "ib", ""},
+        {"", "ib&rack1", ""},
+        {"", "ib&rack2", "constraint"},
+        {"", "rack1,rack2", "constraint"},
+        {"", "rack2|rack1", ""},
+        {"", "[rack2|rack1]", ""},
+        {"", "rack2|rack3", "constraint"},
+        {"", "rack1*2&ib", ""},
+        {"", "ib&(rack1|rack2)", ""},
+        {"", "!rack2", ""},
+        {"", "&", ""},
+        {"gpu", "rack2", "partition"},
+        {"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,0,1,2,3,4", "", "partition"}, /* 31 names */
+        {"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,0,1,2,3,4,5,6", "", ""},      /* too many to compare */
+    };
+    pool.options.items = options;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        print_message("row %zu\n", i);
+        want.partition = helio_text_of(rows[i].partition);
+        want.constraint = helio_text_of(rows[i].constraint);
+        pool.options.count = 3;
+        assert_true(helio_text_is(helio_choice_missing_name(&want, &pool).option, rows[i].missing));
+        assert_int_equal(judge().rejection, rows[i].missing[0] ? HELIO_REJECTION_NO_SUCH_NAME : HELIO_REJECTION_NONE);
+        pool.options.count = 0; /* not reported */
+        assert_int_equal(judge().rejection, HELIO_REJECTION_NONE);
+    }
+}
+
+static void judge__an_exclusive_job_takes_all_gpus_of_a_slurm_node(void **state)
+{
+    (void)state;
+    asks[0].count = 1;
+    want.whole_nodes = true;
+    assert_int_equal(judge().gpus_per_node, 8);
+    want.gpus.count = 0;
+    assert_int_equal(judge().gpus_per_node, 8);
+    want.gpus.count = 1;
+    site.backend = HELIO_TEXT("local"); /* which knows nothing of Slurm's options */
+    assert_int_equal(judge().gpus_per_node, 1);
+}
+
+static void requirement__has_what_counts_of_the_slurm_part(void **state)
+{
+    (void)state;
+    helio_pair_t pairs[] = {{HELIO_TEXT("comment"), HELIO_TEXT("x")},
+                            {HELIO_TEXT("partition"), HELIO_TEXT("gpu")},
+                            {HELIO_TEXT("constraint"), HELIO_TEXT("ib")},
+                            {HELIO_TEXT("qos"), HELIO_TEXT("high")},
+                            {HELIO_TEXT("exclusive"), HELIO_TEXT("")}};
+    helio_job_spec_t spec = {.slurm = {pairs, 5}};
+    helio_requirement_t of = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT(""), HOUR_MS, 0);
+    assert_true(helio_text_is(of.partition, "gpu"));
+    assert_true(helio_text_is(of.constraint, "ib"));
+    assert_true(of.whole_nodes);
+    pairs[4].value = HELIO_TEXT("user");
+    of = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT(""), HOUR_MS, 0);
+    assert_false(of.whole_nodes);
+}
+
+static void requirement__is_printed_for_people(void **state)
 {
     (void)state;
     helio_arena_t *arena = helio_arena_new();
@@ -370,23 +443,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(judge__what_fits_is_accepted_with_its_plan),
-        CASE(judge__each_reason_by_the_one_thing_that_is_wrong),
+        CASE(judge__each_single_fault_has_its_rejection),
         CASE(judge__what_fits_where),
-        CASE(judge__a_slice_that_is_shut_out_leaves_room_for_the_next_alternative),
-        CASE(judge__an_interconnect_is_that_or_a_better_one),
-        CASE(judge__a_backend_is_one_of_those_named_and_any_when_none_is),
-        CASE(judge__every_bound_holds_exactly),
-        CASE(judge__an_unknown_intensity_is_below_no_bound_and_free_of_none),
+        CASE(judge__an_excluded_slice_leaves_the_next_alternative),
+        CASE(judge__an_interconnect_matches_itself_or_a_better_one),
+        CASE(judge__a_backend_must_be_named_if_any_is),
+        CASE(judge__every_limit_is_exact),
+        CASE(judge__an_unknown_intensity_meets_no_cap),
         CASE(judge__a_pool_that_does_not_declare_cpus_or_memory_is_not_bounded_by_them),
         CASE(judge__an_elastic_pool_is_as_large_as_it_can_become),
         CASE(judge__the_first_alternative_that_fits_is_named),
-        CASE(judge__what_can_never_be_comes_before_what_is_not_now),
+        CASE(judge__permanent_rejections_precede_temporary_ones),
         CASE(judge__a_cpu_job_fits_any_pool_and_costs_no_gpus),
         CASE(judge__a_cheaper_site_never_loses_by_it),
         CASE(words__are_unique_and_closed),
         CASE(words__the_table_ascends_from_what_never_fits_to_what_waits),
-        CASE(requirement__takes_the_defaults_and_leaves_out_what_is_no_requirement),
-        CASE(requirement__says_itself_to_people),
+        CASE(requirement__has_the_defaults_and_only_requirements),
+        CASE(judge__a_name_that_the_pool_does_not_have_is_a_filter),
+        CASE(judge__an_exclusive_job_takes_all_gpus_of_a_slurm_node),
+        CASE(requirement__has_what_counts_of_the_slurm_part),
+        CASE(requirement__is_printed_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

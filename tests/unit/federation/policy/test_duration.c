@@ -33,8 +33,8 @@ static int end(void **state)
 
 static helio_runner_t runner(const char *tenant, const char *user, const char *name)
 {
-    return (helio_runner_t){helio_text_of(tenant), helio_text_of(user), helio_text_of(name),
-                            HELIO_JOB_KIND_TRAIN, 8, 4 * 60 * MINUTE};
+    return (helio_runner_t){helio_text_of(tenant), helio_text_of(user), helio_text_of(name), HELIO_JOB_KIND_TRAIN, 8,
+                            4 * 60 * MINUTE};
 }
 
 static void ran(const char *user, const char *name, uint64_t minutes)
@@ -49,7 +49,7 @@ static helio_duration_t expected(const char *user, const char *name)
     return helio_durations_expect(d, &who);
 }
 
-static void stem__is_the_name_without_what_counts_its_runs(void **state)
+static void stem__is_the_name_without_its_numbers(void **state)
 {
     (void)state;
     static const char *const table[][2] = {
@@ -74,7 +74,7 @@ static void stem__is_the_name_without_what_counts_its_runs(void **state)
     }
 }
 
-static void stem__of_a_stem_is_itself_and_never_longer_than_its_bound(void **state)
+static void stem__of_a_stem_is_itself_within_the_bound(void **state)
 {
     (void)state;
     static const char letters[] = "abcdefx0123456789-_. #";
@@ -91,7 +91,7 @@ static void stem__of_a_stem_is_itself_and_never_longer_than_its_bound(void **sta
     }
 }
 
-static void expect__nothing_is_known_before_three_runs(void **state)
+static void expect__needs_three_runs(void **state)
 {
     (void)state;
     assert_int_equal(expected("ada", "finetune").p50_ms, 0);
@@ -110,7 +110,7 @@ static void expect__falls_back_to_the_user_and_then_to_the_kind(void **state)
 {
     (void)state;
     for (int i = 0; i < 7; i++)
-        ran("ada", i % 2 ? "a" : "", 20); /* a job need not have a name */
+        ran("ada", i % 2 ? "a" : "", 20);                                    /* a job need not have a name */
     assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_NONE); /* seven of hers are no answer */
     ran("bob", "c", 30);
     assert_int_equal(expected("eve", "z").basis, HELIO_DURATION_BASIS_KIND);
@@ -124,7 +124,7 @@ static void expect__falls_back_to_the_user_and_then_to_the_kind(void **state)
 }
 
 /*  Of 8 GPUs and four hours: a job of one GPU, or of a minute, is not told by it. By its name it would be. */
-static void expect__only_jobs_of_the_same_size_speak_for_one_another(void **state)
+static void expect__uses_only_jobs_of_the_same_size(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++)
@@ -144,7 +144,7 @@ static void expect__only_jobs_of_the_same_size_speak_for_one_another(void **stat
     }
 }
 
-static void expect__follows_what_ran_lately(void **state)
+static void expect__follows_recent_runs(void **state)
 {
     (void)state;
     for (int i = 0; i < 100; i++)
@@ -179,7 +179,7 @@ static void expect__failures_are_counted_and_are_no_samples(void **state)
     assert_int_equal(helio_durations_expect(d, &who).failed, 0); /* long ago */
 }
 
-static void expect__a_run_on_one_model_foresees_one_on_another(void **state)
+static void expect__a_run_on_one_model_predicts_one_on_another(void **state)
 {
     (void)state;
     helio_runner_t who = runner("acme", "ada", "train");
@@ -219,8 +219,7 @@ static void property__quantiles_ascend_and_lie_among_the_runs(void **state)
 static void property__a_faster_model_is_never_slower_and_no_run_is_longer_than_its_limit(void **state)
 {
     (void)state;
-    static const char *const models[] = {"P100", "T4",     "L4",   "A10", "A100", "L40S",
-                                         "H100", "MI300X", "B200", "",    "X1"};
+    static const char *const models[] = {"P100", "T4", "L4", "A10", "A100", "L40S", "H100", "MI300X", "B200", "", "X1"};
     enum { MODELS = sizeof models / sizeof models[0] };
     helio_rng_t rng = {23};
     for (int round = 0; round < 100000; round++) {
@@ -254,7 +253,7 @@ static void step__is_within_a_fifth_and_ascends(void **state)
     assert_true(helio_duration_step(UINT64_MAX) > 0);
 }
 
-static void memory__is_bounded_and_names_do_not_drive_out_users(void **state)
+static void memory__is_bounded_and_names_do_not_displace_users(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++)
@@ -268,13 +267,12 @@ static void memory__is_bounded_and_names_do_not_drive_out_users(void **state)
         helio_runner_t who = runner("flood", "eve", name);
         helio_durations_note(d, &who, MINUTE, A100, true);
     }
-    assert_int_equal(helio_durations_keys(d),
-                     HELIO_DURATION_NAMES + 4); /* ada, eve, and the kind of two tenants */
+    assert_int_equal(helio_durations_keys(d), HELIO_DURATION_NAMES + 4); /* ada, eve, and the kind of two tenants */
     assert_int_equal(expected("ada", "first").basis, HELIO_DURATION_BASIS_USER);
     assert_int_equal(expected("ada", "first").p50_ms, 5 * MINUTE);
 }
 
-static void memory__the_key_that_ran_longest_ago_goes_first(void **state)
+static void memory__the_key_with_the_oldest_last_run_is_dropped_first(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -337,19 +335,19 @@ static void history__is_as_long_as_the_query_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(stem__is_the_name_without_what_counts_its_runs),
-        CASE(stem__of_a_stem_is_itself_and_never_longer_than_its_bound),
-        CASE(expect__nothing_is_known_before_three_runs),
+        CASE(stem__is_the_name_without_its_numbers),
+        CASE(stem__of_a_stem_is_itself_within_the_bound),
+        CASE(expect__needs_three_runs),
         CASE(expect__falls_back_to_the_user_and_then_to_the_kind),
-        CASE(expect__only_jobs_of_the_same_size_speak_for_one_another),
-        CASE(expect__follows_what_ran_lately),
+        CASE(expect__uses_only_jobs_of_the_same_size),
+        CASE(expect__follows_recent_runs),
         CASE(expect__failures_are_counted_and_are_no_samples),
-        CASE(expect__a_run_on_one_model_foresees_one_on_another),
+        CASE(expect__a_run_on_one_model_predicts_one_on_another),
         CASE(property__quantiles_ascend_and_lie_among_the_runs),
         CASE(property__a_faster_model_is_never_slower_and_no_run_is_longer_than_its_limit),
         CASE(step__is_within_a_fifth_and_ascends),
-        CASE(memory__is_bounded_and_names_do_not_drive_out_users),
-        CASE(memory__the_key_that_ran_longest_ago_goes_first),
+        CASE(memory__is_bounded_and_names_do_not_displace_users),
+        CASE(memory__the_key_with_the_oldest_last_run_is_dropped_first),
         CASE(note__hostile_texts_and_figures_are_bounded),
         CASE(history__is_as_long_as_the_query_says),
     };

@@ -46,8 +46,7 @@ static helio_pool_t pools[SITES];
 static void make_places(void)
 {
     for (uint32_t i = 0; i < SITES; i++) {
-        sites[i] = (helio_site_profile_t){
-            .name = helio_text_of(places[i].name), .pue = 1.2, .carbon_g_per_kwh = 400};
+        sites[i] = (helio_site_profile_t){.name = helio_text_of(places[i].name), .pue = 1.2, .carbon_g_per_kwh = 400};
         pools[i] = (helio_pool_t){.name = HELIO_TEXT("h100"),
                                   .gpu = HELIO_TEXT("H100"),
                                   .nodes = 4,
@@ -101,8 +100,7 @@ static helio_plan_t choose(const helio_requirement_t *want, uint32_t *ret_place)
     assert_true(now < SITES);
     int64_t best = c[now].now.score_micro_usd;
     for (uint32_t i = 0; i < SITES; i++) {
-        int64_t worth =
-            c[i].later.start_ms ? helio_choice_worth(&c[i].later, &c[now].now, NOON, false) : INT64_MAX;
+        int64_t worth = c[i].later.start_ms ? helio_choice_worth(&c[i].later, &c[now].now, NOON, false) : INT64_MAX;
         if (worth < best) {
             best = worth;
             later = i;
@@ -131,8 +129,8 @@ static void plan_row(helio_buffer_t *out, const char *title, const char *place, 
 
 static void heading(helio_buffer_t *out, const char *title)
 {
-    helio_buffer_printf(out, "%-14s %-10s %-6s %8s %7s %6s %8s %8s\n", title, "site", "start", "money $",
-                        "kWh", "kg", "carbon $", "score $");
+    helio_buffer_printf(out, "%-14s %-10s %-6s %8s %7s %6s %8s %8s\n", title, "site", "start", "money $", "kWh", "kg",
+                        "carbon $", "score $");
 }
 
 static void goals(helio_buffer_t *out, int64_t flexible_h)
@@ -148,14 +146,12 @@ static void goals(helio_buffer_t *out, int64_t flexible_h)
 
 static void example_prices(helio_buffer_t *out)
 {
-    helio_buffer_printf(out, "%-14s %14s %18s %18s\n", "goal", "USD per tonne", "USD per GPU-hour",
-                        "USD per GPU-hour");
+    helio_buffer_printf(out, "%-14s %14s %18s %18s\n", "goal", "USD per tonne", "USD per GPU-hour", "USD per GPU-hour");
     helio_buffer_printf(out, "%-14s %14s %18s %18s\n", "", "of CO2e", "of waiting", "where all is taken");
     for (uint32_t goal = 0; goal < HELIO_GOAL_COUNT; goal++) {
         helio_prices_t prices = helio_prices_of_goal(goal);
         helio_buffer_printf(out, "%-14s %14.0f %18.2f %18.2f\n", helio_goal_name(goal),
-                            (double)prices.carbon_micro_usd_per_t / 1e6,
-                            (double)prices.wait_micro_usd_per_gpu_h / 1e6,
+                            (double)prices.carbon_micro_usd_per_t / 1e6, (double)prices.wait_micro_usd_per_gpu_h / 1e6,
                             (double)prices.scarcity_micro_usd_per_gpu_h / 1e6);
     }
 }
@@ -186,8 +182,7 @@ static void sun_row(helio_buffer_t *out, const char *title, const char *place, c
     char start[8];
     clock_text(plan->start_ms, start);
     helio_buffer_printf(out, "%-5s %-10s %s %8.2f %8.2f %8.2f %8.2f\n", title, place, start,
-                        (double)plan->terms[HELIO_TERM_MONEY] / 1e6,
-                        (double)plan->terms[HELIO_TERM_CARBON] / 1e6,
+                        (double)plan->terms[HELIO_TERM_MONEY] / 1e6, (double)plan->terms[HELIO_TERM_CARBON] / 1e6,
                         (double)plan->terms[HELIO_TERM_SHADOW] / 1e6, (double)plan->score_micro_usd / 1e6);
 }
 
@@ -213,8 +208,7 @@ static void example_cap(helio_buffer_t *out)
         if (c.not_before_ms)
             clock_text(c.not_before_ms, start);
         helio_buffer_printf(out, "%-10s %-10s %3.0f g/kWh now; at most 250: %s\n", places[i].name,
-                            helio_rejection_name(c.rejection), (double)helio_plan_mg_per_kwh(&c.now) / 1000,
-                            start);
+                            helio_rejection_name(c.rejection), (double)helio_plan_mg_per_kwh(&c.now) / 1000, start);
     }
 }
 
@@ -256,8 +250,7 @@ static void page__shows_what_the_policy_computes(void **state)
 int main(int argc, char **argv)
 {
     make_places();
-    for (size_t i = 0; argc > 1 && !strcmp(argv[1], "--print") && i < sizeof examples / sizeof examples[0];
-         i++) {
+    for (size_t i = 0; argc > 1 && !strcmp(argv[1], "--print") && i < sizeof examples / sizeof examples[0]; i++) {
         helio_buffer_t text = {0};
         examples[i].make(&text);
         printf("<!-- example: %s -->\n```\n%s```\n", examples[i].name, text.data);

@@ -19,9 +19,23 @@ static void share__weights_follow_the_model(void **state)
     static const struct {
         const char *model;
         uint32_t weight;
-    } cases[] = {{"A100", 1000}, {"A100-80GB", 1000}, {"A10", 401},  {"A10G", 401}, {"H100", 3170}, {"H100-SXM5", 3170},
-                 {"L4", 388},    {"L40S", 1160},      {"T4", 208},   {"P100", 68},  {"", 1000},     {"Trident", 1000},
-                 {"H100/1g.10gb", 452}, {"A100/7g.80gb", 1000}, {"L40", 1000},  {"A1000", 1000},     {"A", 1000}};
+    } cases[] = {{"A100", 1000},
+                 {"A100-80GB", 1000},
+                 {"A10", 401},
+                 {"A10G", 401},
+                 {"H100", 3170},
+                 {"H100-SXM5", 3170},
+                 {"L4", 388},
+                 {"L40S", 1160},
+                 {"T4", 208},
+                 {"P100", 68},
+                 {"", 1000},
+                 {"Trident", 1000},
+                 {"H100/1g.10gb", 452},
+                 {"A100/7g.80gb", 1000},
+                 {"L40", 1000},
+                 {"A1000", 1000},
+                 {"A", 1000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (helio_gpu_weight_milli(helio_text_of(cases[i].model)) != cases[i].weight)
             fail_msg("%s: %u", cases[i].model, helio_gpu_weight_milli(helio_text_of(cases[i].model)));
@@ -83,7 +97,7 @@ static void share__agrees_with_the_formula(void **state)
     }
 }
 
-static void share__what_is_recalled_is_what_would_have_been_held(void **state)
+static void share__restored_use_equals_observed_use(void **state)
 {
     (void)state;
     helio_share_t lived = {0}, recalled = {0};
@@ -99,7 +113,7 @@ static void share__what_is_recalled_is_what_would_have_been_held(void **state)
     assert_true(helio_share_rank(&recalled, 1) > 0);
 }
 
-static void quota__left_and_owed(void **state)
+static void quota__rest_and_guarantee_follow_the_holdings(void **state)
 {
     (void)state;
     helio_holdings_t holds = {helio_quota_default(), 0};
@@ -125,8 +139,8 @@ int main(void)
         cmocka_unit_test(share__use_counts_half_after_a_half_life),
         cmocka_unit_test(share__a_clock_that_goes_back_changes_nothing),
         cmocka_unit_test(share__agrees_with_the_formula),
-        cmocka_unit_test(share__what_is_recalled_is_what_would_have_been_held),
-        cmocka_unit_test(quota__left_and_owed),
+        cmocka_unit_test(share__restored_use_equals_observed_use),
+        cmocka_unit_test(quota__rest_and_guarantee_follow_the_holdings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static helio_history_value_t at(int64_t hour_ms)
     return value;
 }
 
-static void take__the_last_word_on_an_hour_counts_and_a_forecast_is_an_estimate(void **state)
+static void take__the_latest_issue_counts_and_a_forecast_is_an_estimate(void **state)
 {
     (void)state;
     double first[] = {100, 200, 300}, second[] = {210, 310};
@@ -89,7 +89,7 @@ static void take__only_hours_that_have_begun_are_news_and_each_once(void **state
     assert_true(at(NOW_MS + HOUR_MS).estimated);
 }
 
-static void take__what_is_no_good_is_passed_over(void **state)
+static void take__unusable_series_are_ignored(void **state)
 {
     (void)state;
     double values[] = {NAN, -5, 300, INFINITY, 1e9};
@@ -105,10 +105,8 @@ static void take__what_is_no_good_is_passed_over(void **state)
                                .step_s = 3600,
                                .values = {values + 2, 1}};
     helio_history_take(history, &marginal, NOW_MS, NULL, NULL);
-    helio_series_t ahead = {.issued_wall_ms = NOW_MS + 2 * HOUR_MS,
-                            .start_wall_ms = NOW_MS,
-                            .step_s = 3600,
-                            .values = {values + 2, 1}};
+    helio_series_t ahead = {
+        .issued_wall_ms = NOW_MS + 2 * HOUR_MS, .start_wall_ms = NOW_MS, .step_s = 3600, .values = {values + 2, 1}};
     helio_history_take(history, &ahead, NOW_MS, NULL, NULL);
     helio_series_t none = {.issued_wall_ms = NOW_MS};
     helio_history_take(history, &none, NOW_MS, NULL, NULL);
@@ -133,7 +131,7 @@ static const struct {
     {HELIO_SIGNAL_PRICE, INFINITY, NAN},
 };
 
-static void take__what_cannot_be_of_a_signal_is_passed_over_or_cut_to_its_bound(void **state)
+static void take__impossible_values_are_ignored_or_clamped(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
@@ -148,7 +146,7 @@ static void take__what_cannot_be_of_a_signal_is_passed_over_or_cut_to_its_bound(
     }
 }
 
-static void at__a_dead_feed_is_its_last_good_value_for_a_day_and_then_nothing(void **state)
+static void at__a_dead_feed_gives_its_last_good_value_for_a_day(void **state)
 {
     (void)state;
     double values[] = {100};
@@ -212,8 +210,7 @@ static void take__months_of_changing_sources_stay_within_bounds(void **state)
     for (int64_t h = 0; h < 3000; h++) {
         (void)snprintf(source, sizeof source, "grid, last good %d", (int)h);
         take(NOW_MS + h * HOUR_MS, NOW_MS + h * HOUR_MS, values, 192, source);
-        assert_true(at(NOW_MS + h * HOUR_MS).value == 0 &&
-                    helio_text_is(at(NOW_MS + h * HOUR_MS).source, source));
+        assert_true(at(NOW_MS + h * HOUR_MS).value == 0 && helio_text_is(at(NOW_MS + h * HOUR_MS).source, source));
     }
     helio_history_value_t value;
     assert_true(helio_history_at(history, NOW_MS + (2999 - HELIO_HISTORY_BACK_H) * HOUR_MS, &value));
@@ -225,11 +222,11 @@ static void take__months_of_changing_sources_stay_within_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(take__the_last_word_on_an_hour_counts_and_a_forecast_is_an_estimate),
+        CASE(take__the_latest_issue_counts_and_a_forecast_is_an_estimate),
         CASE(take__only_hours_that_have_begun_are_news_and_each_once),
-        CASE(take__what_is_no_good_is_passed_over),
-        CASE(take__what_cannot_be_of_a_signal_is_passed_over_or_cut_to_its_bound),
-        CASE(at__a_dead_feed_is_its_last_good_value_for_a_day_and_then_nothing),
+        CASE(take__unusable_series_are_ignored),
+        CASE(take__impossible_values_are_ignored_or_clamped),
+        CASE(at__a_dead_feed_gives_its_last_good_value_for_a_day),
         CASE(restore__another_leader_knows_the_same),
         CASE(take__months_of_changing_sources_stay_within_bounds),
     };

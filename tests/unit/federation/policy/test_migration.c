@@ -59,8 +59,8 @@ static int begin(void **state)
     (void)state;
     make(&north, 2, 500);
     make(&south, 1, 500);
-    job = (helio_migration_job_t){
-        .now_ms = NOON, .ran_ms = 4 * H, .limit_ms = 10 * H, .leave_ms = M, .signalled = true};
+    job =
+        (helio_migration_job_t){.now_ms = NOON, .ran_ms = 4 * H, .limit_ms = 10 * H, .leave_ms = M, .signalled = true};
     return 0;
 }
 
@@ -82,7 +82,7 @@ static int64_t rent_of(int64_t usd, int64_t minutes)
     return usd * 8 * minutes * 1000000 / 60;
 }
 
-static void migration__the_rest_is_priced_here_and_there_with_all_that_the_way_costs(void **state)
+static void migration__the_rest_is_priced_at_both_pools_with_the_cost_of_migration(void **state)
 {
     (void)state;
     helio_migration_t migration = weigh();
@@ -106,7 +106,7 @@ static void migration__the_rest_is_priced_here_and_there_with_all_that_the_way_c
     assert_int_equal(waits.here.score_micro_usd, migration.here.score_micro_usd);
 }
 
-static void migration__hours_ahead_count_each_as_it_is(void **state)
+static void migration__each_hour_ahead_counts_with_its_own_price(void **state)
 {
     (void)state;
     static const double falls[] = {2, 2, 2, 0.1};
@@ -136,11 +136,11 @@ static void migration__carbon_and_its_risk_count_at_the_job_s_own_price(void **s
     south.pool.price_usd_per_gpu_h = 2;
     look(&south, NOON);
     migration = weigh();
-    assert_true(migration.there.terms[HELIO_TERM_RISK] > migration.here.terms[HELIO_TERM_CARBON]);
+    assert_true(migration.there.terms[HELIO_TERM_CARBON] > migration.here.terms[HELIO_TERM_CARBON]);
     assert_false(helio_migration_is_worthwhile(&migration));
 }
 
-static void migration__what_is_left_follows_what_is_foreseen(void **state)
+static void migration__the_rest_follows_the_predicted_run_time(void **state)
 {
     (void)state;
     helio_migration_target_t here = target(&north), there = target(&south);
@@ -171,7 +171,7 @@ static void migration__what_is_left_follows_what_is_foreseen(void **state)
     assert_false(helio_migration_is_worthwhile(&migration));
 }
 
-static void migration__a_faster_gpu_has_less_left_to_do(void **state)
+static void migration__the_rest_is_shorter_on_a_faster_gpu(void **state)
 {
     (void)state;
     helio_migration_target_t here = target(&north), there = target(&south);
@@ -188,7 +188,7 @@ static void migration__a_faster_gpu_has_less_left_to_do(void **state)
     assert_int_equal(migration.run_ms, 3 * H + M + H / 2);
 }
 
-static void migration__what_was_not_saved_runs_twice(void **state)
+static void migration__unsaved_work_runs_twice(void **state)
 {
     (void)state;
     assert_int_equal(helio_migration_lost_ms(4 * H, H, false), H);
@@ -211,8 +211,7 @@ static void migration__data_takes_time_money_and_carbon(void **state)
     helio_migration_target_t here = target(&north), there = target(&south);
     job.prices = (helio_prices_t){.carbon_micro_usd_per_t = 200000000, .wait_micro_usd_per_gpu_h = 500000};
     helio_migration_t without = helio_migration_weigh(&job, &here, &there);
-    there.transfer =
-        (helio_transfer_t){.ms = H, .egress_micro_usd = 7000000, .energy_j = 1, .carbon_mg = 5000000};
+    there.transfer = (helio_transfer_t){.ms = H, .egress_micro_usd = 7000000, .energy_j = 1, .carbon_mg = 5000000};
     helio_migration_t with = helio_migration_weigh(&job, &here, &there);
     assert_int_equal(with.begin_ms, without.begin_ms + HOUR);
     int64_t more = 7000000 + 1000000 + 8 * 500000; /* egress; 5 kg at 200 USD/t; 8 GPUs wait for an hour */
@@ -221,7 +220,7 @@ static void migration__data_takes_time_money_and_carbon(void **state)
     assert_int_equal(without.saves_mg - with.saves_mg, 5000000);
 }
 
-static void migration__bounds_of_the_job_are_held_against_nine_runs_in_ten(void **state)
+static void migration__caps_of_the_job_are_checked_at_p90(void **state)
 {
     (void)state;
     helio_migration_target_t here = target(&north), there = target(&south);
@@ -244,7 +243,7 @@ static void migration__bounds_of_the_job_are_held_against_nine_runs_in_ten(void 
     assert_int_equal(helio_migration_weigh(&job, &here, &there).rejection, HELIO_REJECTION_CARBON_CAP);
 }
 
-static void migration__a_move_must_save_a_tenth_and_another_one_a_fifth(void **state)
+static void migration__the_first_must_save_a_tenth_and_a_later_one_a_fifth(void **state)
 {
     (void)state;
     static const struct {
@@ -268,7 +267,7 @@ static void migration__a_move_must_save_a_tenth_and_another_one_a_fifth(void **s
     assert_int_equal(migration.needs_micro_usd, HELIO_MIGRATION_SAVES_LEAST_MICRO_USD);
 }
 
-static void migration__a_job_that_was_moved_stays_for_an_hour(void **state)
+static void migration__a_migrated_job_stays_for_an_hour(void **state)
 {
     (void)state;
     assert_int_equal(helio_migration_residence_ms(0, 5000, 20000), 15000);
@@ -277,7 +276,7 @@ static void migration__a_job_that_was_moved_stays_for_an_hour(void **state)
     assert_int_equal(helio_migration_residence_ms(1, H, 20000), 0);
 }
 
-static void migration__figures_beyond_all_reason_stay_within_64_bits(void **state)
+static void migration__extreme_figures_stay_within_64_bits(void **state)
 {
     (void)state;
     helio_migration_target_t here = target(&north), there = target(&south);
@@ -310,7 +309,7 @@ static int64_t cost(const place_t *truth, int64_t from_ms, uint64_t ms)
 }
 
 static helio_migration_t weigh_life(const life_t *life, const place_t *seen_here, const place_t *seen_there,
-                               uint64_t whole)
+                                    uint64_t whole)
 {
     helio_migration_target_t here = target(seen_here), there = target(seen_there);
     here.run_ms = here.run_high_ms = there.run_ms = there.run_high_ms = whole;
@@ -393,7 +392,7 @@ static void walk(place_t *place, helio_rng_t *rng, double step)
 }
 
 /*  Each hop has its threshold, so whoever foresees rightly pays less for each. */
-static void migration__where_forecasts_are_right_nobody_pays_for_having_moved(void **state)
+static void migration__with_correct_forecasts_no_migration_loses_money(void **state)
 {
     (void)state;
     static place_t truth[2];
@@ -413,7 +412,7 @@ static void migration__where_forecasts_are_right_nobody_pays_for_having_moved(vo
 }
 
 /*  Two sites of one price, seen through noise: nobody is sent about. */
-static void migration__noise_about_one_price_moves_nobody(void **state)
+static void migration__noise_around_one_price_causes_no_migration(void **state)
 {
     (void)state;
     static place_t truth[2];
@@ -426,7 +425,7 @@ static void migration__noise_about_one_price_moves_nobody(void **state)
 }
 
 /*  Walks seen through noise: few moves, an hour apart (checked within), and the price of error is small. */
-static void migration__walks_seen_through_noise_send_nobody_to_and_fro(void **state)
+static void migration__noisy_random_walks_send_no_job_back_and_forth(void **state)
 {
     (void)state;
     static place_t truth[2];
@@ -447,23 +446,72 @@ static void migration__walks_seen_through_noise_send_nobody_to_and_fro(void **st
     assert_true(spent < stays);
 }
 
+/*  South is cleaner and dearer, or cheaper and dirtier; data and waiting count where everything does. */
+static void objective__only_its_terms_move_a_job(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t objective;
+        double rent, grams;
+        bool goes;
+    } rows[] = {{HELIO_OBJECTIVE_GREENEST, 9, 100, true},  {HELIO_OBJECTIVE_GREENEST, 0.1, 600, false},
+                {HELIO_OBJECTIVE_CHEAPEST, 1, 900, true},  {HELIO_OBJECTIVE_CHEAPEST, 3, 100, false},
+                {HELIO_OBJECTIVE_EARLIEST, 1, 100, false}, {HELIO_OBJECTIVE_ALL, 9, 100, false}};
+    job.prices = (helio_prices_t){200000000, 500000, 0}; /* 200 USD/t */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        make(&south, rows[i].rent, rows[i].grams);
+        job.objective = rows[i].objective;
+        helio_migration_target_t here = target(&north), there = target(&south);
+        there.transfer = (helio_transfer_t){.egress_micro_usd = 50000000, .carbon_mg = 50000000};
+        there.price_unknown = rows[i].objective == HELIO_OBJECTIVE_GREENEST;
+        helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+        assert_int_equal(helio_migration_is_worthwhile(&migration), rows[i].goes);
+        for (uint32_t term = 0; term < HELIO_TERM_COUNT; term++)
+            if (!helio_objective_counts(rows[i].objective, term) && term != HELIO_TERM_DISRUPTION)
+                assert_true(migration.here.terms[term] == 0 && migration.there.terms[term] == 0);
+    }
+    job.objective = HELIO_OBJECTIVE_ALL;
+}
+
+/*  Nobody says what a GPU-hour costs there: it is taken for what it costs here. */
+static void unknown_price__is_no_reason_to_migrate(void **state)
+{
+    (void)state;
+    make(&south, 0, 500);
+    helio_migration_target_t here = target(&north), there = target(&south);
+    helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+    assert_true(helio_migration_is_worthwhile(&migration)); /* a rent of 0 that is known */
+    there.price_unknown = true;
+    migration = helio_migration_weigh(&job, &here, &there);
+    assert_false(helio_migration_is_worthwhile(&migration));
+    assert_true(migration.saves_money_micro_usd <= 0 && migration.saves_micro_usd <= 0);
+    assert_true(migration.there.terms[HELIO_TERM_RISK] >= migration.here.cost_micro_usd);
+    make(&north, 0, 500);
+    here = target(&north);
+    here.price_unknown = true; /* neither is known: the carbon decides */
+    migration = helio_migration_weigh(&job, &here, &there);
+    assert_int_equal(migration.there.terms[HELIO_TERM_RISK], migration.here.terms[HELIO_TERM_RISK]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(migration__the_rest_is_priced_here_and_there_with_all_that_the_way_costs, begin),
-        cmocka_unit_test_setup(migration__hours_ahead_count_each_as_it_is, begin),
+        cmocka_unit_test_setup(migration__the_rest_is_priced_at_both_pools_with_the_cost_of_migration, begin),
+        cmocka_unit_test_setup(migration__each_hour_ahead_counts_with_its_own_price, begin),
         cmocka_unit_test_setup(migration__carbon_and_its_risk_count_at_the_job_s_own_price, begin),
-        cmocka_unit_test_setup(migration__what_is_left_follows_what_is_foreseen, begin),
-        cmocka_unit_test_setup(migration__a_faster_gpu_has_less_left_to_do, begin),
-        cmocka_unit_test_setup(migration__what_was_not_saved_runs_twice, begin),
+        cmocka_unit_test_setup(migration__the_rest_follows_the_predicted_run_time, begin),
+        cmocka_unit_test_setup(migration__the_rest_is_shorter_on_a_faster_gpu, begin),
+        cmocka_unit_test_setup(migration__unsaved_work_runs_twice, begin),
         cmocka_unit_test_setup(migration__data_takes_time_money_and_carbon, begin),
-        cmocka_unit_test_setup(migration__bounds_of_the_job_are_held_against_nine_runs_in_ten, begin),
-        cmocka_unit_test_setup(migration__a_move_must_save_a_tenth_and_another_one_a_fifth, begin),
-        cmocka_unit_test_setup(migration__a_job_that_was_moved_stays_for_an_hour, begin),
-        cmocka_unit_test_setup(migration__figures_beyond_all_reason_stay_within_64_bits, begin),
-        cmocka_unit_test_setup(migration__where_forecasts_are_right_nobody_pays_for_having_moved, begin),
-        cmocka_unit_test_setup(migration__noise_about_one_price_moves_nobody, begin),
-        cmocka_unit_test_setup(migration__walks_seen_through_noise_send_nobody_to_and_fro, begin),
+        cmocka_unit_test_setup(migration__caps_of_the_job_are_checked_at_p90, begin),
+        cmocka_unit_test_setup(migration__the_first_must_save_a_tenth_and_a_later_one_a_fifth, begin),
+        cmocka_unit_test_setup(migration__a_migrated_job_stays_for_an_hour, begin),
+        cmocka_unit_test_setup(migration__extreme_figures_stay_within_64_bits, begin),
+        cmocka_unit_test_setup(migration__with_correct_forecasts_no_migration_loses_money, begin),
+        cmocka_unit_test_setup(migration__noise_around_one_price_causes_no_migration, begin),
+        cmocka_unit_test_setup(migration__noisy_random_walks_send_no_job_back_and_forth, begin),
+        cmocka_unit_test_setup(objective__only_its_terms_move_a_job, begin),
+        cmocka_unit_test_setup(unknown_price__is_no_reason_to_migrate, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

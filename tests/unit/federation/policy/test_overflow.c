@@ -74,8 +74,7 @@ static void parse__names_the_step_that_is_wrong(void **state)
     char longer[HELIO_OVERFLOW_TEXT_MAX + 2];
     memset(longer, 'a', sizeof longer);
     helio_overflow_t overflow;
-    assert_int_equal(helio_overflow_parse((helio_text_t){longer, sizeof longer - 1}, &overflow, NULL),
-                     HELIO_TOO_BIG);
+    assert_int_equal(helio_overflow_parse((helio_text_t){longer, sizeof longer - 1}, &overflow, NULL), HELIO_TOO_BIG);
 }
 
 static void step__is_the_first_that_names_the_site(void **state)
@@ -88,7 +87,7 @@ static void step__is_the_first_that_names_the_site(void **state)
     assert_int_equal(helio_overflow_step_of(&o, HELIO_TEXT("eu-test")), 3);
 }
 
-static void open__by_the_wait_or_at_once_where_nothing_before_is_alive(void **state)
+static void open__after_the_wait_or_at_once_without_an_earlier_alive_step(void **state)
 {
     (void)state;
     helio_overflow_t o = parsed("a; b,after=10m; c,after=30m");
@@ -106,7 +105,7 @@ static void open__by_the_wait_or_at_once_where_nothing_before_is_alive(void **st
     assert_int_equal(helio_overflow_open(&o, 3, 0), 2);
 }
 
-static void alive__is_what_may_start_or_will(void **state)
+static void alive__is_a_pool_that_can_start_the_job_now_or_later(void **state)
 {
     (void)state;
     static const struct {
@@ -134,8 +133,8 @@ int main(void)
         cmocka_unit_test(parse__reads_sites_times_and_prices),
         cmocka_unit_test(parse__names_the_step_that_is_wrong),
         cmocka_unit_test(step__is_the_first_that_names_the_site),
-        cmocka_unit_test(open__by_the_wait_or_at_once_where_nothing_before_is_alive),
-        cmocka_unit_test(alive__is_what_may_start_or_will),
+        cmocka_unit_test(open__after_the_wait_or_at_once_without_an_earlier_alive_step),
+        cmocka_unit_test(alive__is_a_pool_that_can_start_the_job_now_or_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,7 @@ static void pattern__agrees_with_its_definition_on_random_texts(void **state)
     helio_rng_t rng = {5};
     for (int round = 0; round < 50000; round++) {
         char p[8], t[10];
-        helio_text_t pattern = {p, (uint32_t)helio_rng_below(&rng, 8)},
-                     text = {t, (uint32_t)helio_rng_below(&rng, 10)};
+        helio_text_t pattern = {p, (uint32_t)helio_rng_below(&rng, 8)}, text = {t, (uint32_t)helio_rng_below(&rng, 10)};
         for (uint32_t i = 0; i < pattern.size; i++)
             p[i] = "ab*"[helio_rng_below(&rng, 3)];
         for (uint32_t i = 0; i < text.size; i++)

@@ -36,8 +36,8 @@ static int begin(void **state)
 }
 
 /*  A series from noon; the values are those given, and the last of them again. */
-static helio_series_t *add(uint32_t signal, const char *of_pool, uint32_t step_s, uint32_t length,
-                           const double *values, uint32_t value_count)
+static helio_series_t *add(uint32_t signal, const char *of_pool, uint32_t step_s, uint32_t length, const double *values,
+                           uint32_t value_count)
 {
     helio_series_t *s = &series[count];
     *s = (helio_series_t){.signal = signal,
@@ -57,7 +57,7 @@ static void make(int64_t wall_ms)
     helio_pool_forecast_make(&pool_forecast, &site, &pool, series, count, wall_ms);
 }
 
-static void pool_forecast__without_series_the_profile_speaks_for_every_hour(void **state)
+static void pool_forecast__without_series_uses_the_profile_for_every_hour(void **state)
 {
     (void)state;
     make(NOON + 1234567);
@@ -83,14 +83,14 @@ static void pool_forecast__a_rented_pool_pays_no_electricity(void **state)
     assert_int_equal(pool_forecast.tariff[0], 0);
 }
 
-static void pool_forecast__an_intensity_that_is_not_told_is_nothing_to_book_and_coal_to_weigh(void **state)
+static void pool_forecast__an_unreported_intensity_is_charged_and_scored_as_coal(void **state)
 {
     (void)state;
     site.carbon_g_per_kwh = -1;
     make(NOON);
     assert_false(pool_forecast.carbon_from.known);
-    assert_int_equal(pool_forecast.carbon[0], 0);
-    assert_int_equal(pool_forecast.carbon_high[0], HELIO_RISK_UNKNOWN_G_PER_KWH * 1000);
+    assert_int_equal(pool_forecast.carbon[0], HELIO_UNKNOWN_G_PER_KWH * 1000);
+    assert_int_equal(pool_forecast.carbon_high[0], HELIO_UNKNOWN_G_PER_KWH * 1000);
 }
 
 static void pool_forecast__an_hour_is_the_mean_of_its_points_by_time(void **state)
@@ -107,14 +107,13 @@ static void pool_forecast__an_hour_is_the_mean_of_its_points_by_time(void **stat
     assert_int_equal(pool_forecast.carbon[1], 100000);
     assert_int_equal(pool_forecast.carbon[2], 200000);
     series[0].step_s = 3600;
-    series[0].start_wall_ms =
-        NOON + 1200000; /* from twenty past: two thirds of an hour are known, then a third */
+    series[0].start_wall_ms = NOON + 1200000; /* from twenty past: two thirds of an hour are known, then a third */
     make(NOON);
     assert_int_equal(pool_forecast.carbon[0], 100000);
     assert_int_equal(pool_forecast.carbon[1], 166667);
 }
 
-static void pool_forecast__gaps_repeat_the_last_good_value_and_the_first_one_goes_back(void **state)
+static void pool_forecast__gaps_take_the_last_good_value_or_the_first_one(void **state)
 {
     (void)state;
     add(HELIO_SIGNAL_CARBON, "", 3600, 6, (double[]){NAN, NAN, 100, -5, INFINITY, 200}, 6);
@@ -129,7 +128,7 @@ static void pool_forecast__gaps_repeat_the_last_good_value_and_the_first_one_goe
     assert_false(pool_forecast.carbon_from.series);
 }
 
-static void pool_forecast__a_series_that_ended_is_carried_on_for_a_day_and_then_dead(void **state)
+static void pool_forecast__an_ended_series_continues_for_a_day_and_then_is_dead(void **state)
 {
     (void)state;
     add(HELIO_SIGNAL_CARBON, "", 3600, 2, (double[]){100, 200}, 2);
@@ -145,7 +144,7 @@ static void pool_forecast__a_series_that_ended_is_carried_on_for_a_day_and_then_
     assert_int_equal(pool_forecast.free_gpus[0], -1); /* of what is free a dead series says nothing */
 }
 
-static void pool_forecast__the_pools_own_series_goes_before_the_sites_and_the_newest_before_the_older(void **state)
+static void pool_forecast__the_pools_series_precedes_the_sites_and_newer_ones_older_ones(void **state)
 {
     (void)state;
     add(HELIO_SIGNAL_PRICE, "h100", 3600, 1, (double[]){3}, 1);
@@ -183,7 +182,7 @@ static void pool_forecast__the_risk_is_between_the_mean_and_the_tenth_decile(voi
     assert_int_equal(pool_forecast.carbon_high[0], 100000);
 }
 
-static void pool_forecast__figures_without_measure_are_cut(void **state)
+static void pool_forecast__extreme_figures_are_clamped(void **state)
 {
     (void)state;
     add(HELIO_SIGNAL_CARBON, "", 3600, 1, (double[]){1e300}, 1);
@@ -256,16 +255,16 @@ static void use__is_the_sum_over_hours_of_power_times_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(pool_forecast__without_series_the_profile_speaks_for_every_hour),
+        CASE(pool_forecast__without_series_uses_the_profile_for_every_hour),
         CASE(pool_forecast__a_rented_pool_pays_no_electricity),
-        CASE(pool_forecast__an_intensity_that_is_not_told_is_nothing_to_book_and_coal_to_weigh),
+        CASE(pool_forecast__an_unreported_intensity_is_charged_and_scored_as_coal),
         CASE(pool_forecast__an_hour_is_the_mean_of_its_points_by_time),
-        CASE(pool_forecast__gaps_repeat_the_last_good_value_and_the_first_one_goes_back),
-        CASE(pool_forecast__a_series_that_ended_is_carried_on_for_a_day_and_then_dead),
-        CASE(pool_forecast__the_pools_own_series_goes_before_the_sites_and_the_newest_before_the_older),
+        CASE(pool_forecast__gaps_take_the_last_good_value_or_the_first_one),
+        CASE(pool_forecast__an_ended_series_continues_for_a_day_and_then_is_dead),
+        CASE(pool_forecast__the_pools_series_precedes_the_sites_and_newer_ones_older_ones),
         CASE(pool_forecast__marginal_intensity_is_never_mixed_with_average),
         CASE(pool_forecast__the_risk_is_between_the_mean_and_the_tenth_decile),
-        CASE(pool_forecast__figures_without_measure_are_cut),
+        CASE(pool_forecast__extreme_figures_are_clamped),
         CASE(use__splits_add_up_to_the_whole),
         CASE(use__is_the_sum_over_hours_of_power_times_rate),
     };

@@ -34,10 +34,9 @@ static int begin(void **state)
                                  .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h};
     site = (helio_site_profile_t){
         .name = HELIO_TEXT("a"), .pue = 1.25, .carbon_g_per_kwh = 500, .electricity_usd_per_kwh = 0.1};
-    pool =
-        (helio_pool_t){.name = HELIO_TEXT("p"), .owned = true, .nodes = 4, .gpus_per_node = 8, .base_w = 800};
-    carbon = (helio_series_t){
-        .signal = HELIO_SIGNAL_CARBON, .issued_wall_ms = 1, .start_wall_ms = NOON, .step_s = 3600};
+    pool = (helio_pool_t){.name = HELIO_TEXT("p"), .owned = true, .nodes = 4, .gpus_per_node = 8, .base_w = 800};
+    carbon =
+        (helio_series_t){.signal = HELIO_SIGNAL_CARBON, .issued_wall_ms = 1, .start_wall_ms = NOON, .step_s = 3600};
     now = (helio_site_now_t){.ready = true, .wall_ms = NOON, .pool_forecast = &pool_forecast};
     return 0;
 }
@@ -58,13 +57,13 @@ static helio_candidate_t judge(void)
 static helio_plan_t plan(const helio_extras_t *extras, int64_t start_ms, int64_t free_until_ms)
 {
     helio_pool_forecast_make(&pool_forecast, &site, &pool, &carbon, carbon.values.count ? 1 : 0, now.wall_ms);
-    helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_BALANCED), NOON, free_until_ms};
+    helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_BALANCED), NOON, free_until_ms, 0};
     return helio_plan_of(&pool_forecast, &work, extras, start_ms);
 }
 
 /* ---- prices -------------------------------------------------------------------------------------------- */
 
-static void prices__a_goal_is_two_prices_and_a_job_may_set_its_own(void **state)
+static void prices__a_goal_is_two_prices_and_a_job_can_set_its_own(void **state)
 {
     (void)state;
     static const struct {
@@ -117,14 +116,13 @@ static void terms__each_is_in_dollars(void **state)
     assert_int_equal(helio_plan_mg_per_kwh(&p), 500000);
 }
 
-static void terms__waiting_is_free_until_it_is_not(void **state)
+static void terms__waiting_costs_only_after_the_free_time(void **state)
 {
     (void)state;
     helio_extras_t none = {0};
     assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON + 3 * HOUR).terms[HELIO_TERM_WAIT], 0);
     assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON + 2 * HOUR).terms[HELIO_TERM_WAIT], 4000000);
-    assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON - 9 * HOUR).terms[HELIO_TERM_WAIT],
-                     12000000); /* past is past */
+    assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON - 9 * HOUR).terms[HELIO_TERM_WAIT], 12000000); /* past is past */
 }
 
 static void terms__the_hours_of_a_run_add_up_to_it(void **state)
@@ -141,7 +139,7 @@ static void terms__the_hours_of_a_run_add_up_to_it(void **state)
         helio_pool_forecast_make(&pool_forecast, &site, &pool, &carbon, 1, NOON);
         int64_t start = NOON + (int64_t)helio_rng_below(&rng, 50 * (uint64_t)HOUR);
         helio_work_t work = {
-            1 + helio_rng_below(&rng, 64), helio_rng_below(&rng, 40 * (uint64_t)HOUR), {0}, NOON, 0};
+            1 + helio_rng_below(&rng, 64), helio_rng_below(&rng, 40 * (uint64_t)HOUR), {0}, NOON, 0, 0};
         helio_extras_t none = {0};
         helio_plan_t whole = helio_plan_of(&pool_forecast, &work, &none, start), before = {0};
         int64_t cost = 0, end = start + (int64_t)work.run_ms;
@@ -160,13 +158,13 @@ static void terms__the_hours_of_a_run_add_up_to_it(void **state)
 }
 
 /*  Of 32 GPUs 8 are free in the first hour, 32 in the second, and more than there are in the third. */
-static void terms__gpus_that_others_will_hold_are_dear_to_who_follows_the_sun(void **state)
+static void terms__follow_the_sun_pays_for_gpus_that_others_will_hold(void **state)
 {
     (void)state;
     double left[] = {8, 32, 99};
     helio_series_t told = {
         .signal = HELIO_SIGNAL_FREE_GPUS, .start_wall_ms = NOON, .step_s = 3600, .values = {left, 3}};
-    helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN), NOON, 0};
+    helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN), NOON, 0, 0};
     helio_extras_t none = {0};
     helio_pool_forecast_make(&pool_forecast, &site, &pool, &told, 1, NOON);
     assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 6000000);
@@ -180,6 +178,37 @@ static void terms__gpus_that_others_will_hold_are_dear_to_who_follows_the_sun(vo
     assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 4000000);
 }
 
+/*  What does not count costs nothing in the score, and is still in the plan's figures. */
+static void objective__only_its_terms_count(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t objective;
+        uint32_t counted;
+    } rows[] = {
+        {HELIO_OBJECTIVE_ALL, (UINT32_C(1) << HELIO_TERM_COUNT) - 1},
+        {HELIO_OBJECTIVE_EARLIEST, 0},
+        {HELIO_OBJECTIVE_CHEAPEST, HELIO_TERM_BIT(MONEY)},
+        {HELIO_OBJECTIVE_GREENEST, HELIO_TERM_BIT(CARBON) | HELIO_TERM_BIT(RISK)},
+    };
+    assert_int_equal(sizeof rows / sizeof rows[0], HELIO_OBJECTIVE_COUNT);
+    helio_extras_t extras = {true, HOUR, 1000, 77, {(uint64_t)HOUR / 2, 11, 0, 1000000000}, false};
+    helio_plan_t all = plan(&extras, NOON, 0);
+    for (size_t r = 0; r < HELIO_OBJECTIVE_COUNT; r++) {
+        helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_BALANCED), NOON, 0, rows[r].objective};
+        helio_plan_t p = helio_plan_of(&pool_forecast, &work, &extras, NOON);
+        int64_t sum = 0;
+        for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++) {
+            assert_true(all.terms[i] > 0);
+            assert_true(p.terms[i] == (rows[r].counted >> i & 1 ? all.terms[i] : 0));
+            sum += p.terms[i];
+        }
+        assert_true(p.score_micro_usd == sum);
+        assert_true(p.cost_micro_usd == all.cost_micro_usd && p.energy_j == all.energy_j &&
+                    p.carbon_mg == all.carbon_mg);
+    }
+}
+
 static void terms__nothing_overflows(void **state)
 {
     (void)state;
@@ -189,13 +218,11 @@ static void terms__nothing_overflows(void **state)
     pool.base_w = 1e300;
     pool.price_usd_per_gpu_h = 1e300;
     helio_pool_forecast_make(&pool_forecast, &site, &pool, NULL, 0, NOON);
-    helio_work_t work = {UINT64_MAX,
-                         UINT64_MAX,
-                         {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
-                         NOON,
-                         0};
-    helio_extras_t extras = {
-        true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX}, false};
+    helio_work_t work = {
+        UINT64_MAX, UINT64_MAX, {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
+        NOON,       0,          0};
+    helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX},
+                             false};
     helio_plan_t p = helio_plan_of(&pool_forecast, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         assert_true(p.terms[i] >= 0 && p.terms[i] <= INT64_C(1) << 53);
@@ -205,7 +232,7 @@ static void terms__nothing_overflows(void **state)
 
 /* ---- which start --------------------------------------------------------------------------------------- */
 
-static void start__the_cleanest_hour_that_it_may_wait_for(void **state)
+static void start__is_the_cleanest_hour_that_the_job_can_wait_for(void **state)
 {
     (void)state;
     forecast(6, (double[]){500, 500, 480, 50, 500, 10});
@@ -229,7 +256,7 @@ static void start__a_job_that_may_not_wait_gets_no_later_start(void **state)
     assert_true(judge().later.start_ms == 0);
 }
 
-static void start__of_equal_hours_the_first_and_none_beside_now(void **state)
+static void start__of_equal_hours_is_the_first_and_saves_nothing_over_now(void **state)
 {
     (void)state;
     want.free_until_ms = NOON + 40 * HOUR;
@@ -259,7 +286,7 @@ static void start__waiting_must_save_enough_for_every_hour(void **state)
     }
 }
 
-static void start__a_window_that_is_waited_for_is_not_left_for_a_little(void **state)
+static void start__a_held_window_is_not_left_for_a_small_saving(void **state)
 {
     (void)state;
     want.free_until_ms = NOON + 8 * HOUR;
@@ -272,7 +299,7 @@ static void start__a_window_that_is_waited_for_is_not_left_for_a_little(void **s
     assert_true(judge().later.start_ms == NOON + 5 * HOUR);
 }
 
-static void start__a_cap_is_held_against_every_start(void **state)
+static void start__a_cap_is_checked_for_every_start(void **state)
 {
     (void)state;
     forecast(4, (double[]){412, 400, 200, 100});
@@ -293,7 +320,7 @@ static void start__a_cap_is_held_against_every_start(void **state)
     assert_true(judge().not_before_ms == 0); /* not in sight */
 }
 
-static void start__who_drains_or_is_silent_offers_no_later_start(void **state)
+static void start__a_drained_or_silent_site_offers_no_later_start(void **state)
 {
     (void)state;
     forecast(3, (double[]){500, 100, 100});
@@ -321,8 +348,7 @@ static void draw(helio_rng_t *rng, world_t *world)
     now.wall_ms = NOON + (int64_t)helio_rng_below(rng, (uint64_t)HOUR);
     want.time_limit_ms = 60000 + helio_rng_below(rng, 30 * (uint64_t)HOUR);
     int64_t flexible = (int64_t)helio_rng_below(rng, 60 * (uint64_t)HOUR);
-    want.free_until_ms =
-        helio_rng_below(rng, 4) ? (now.wall_ms + flexible) - (now.wall_ms + flexible) % HOUR : 0;
+    want.free_until_ms = helio_rng_below(rng, 4) ? (now.wall_ms + flexible) - (now.wall_ms + flexible) % HOUR : 0;
     if (!helio_rng_below(rng, 3))
         want.deadline_wall_ms = now.wall_ms + (int64_t)helio_rng_below(rng, 60 * (uint64_t)HOUR);
     if (!helio_rng_below(rng, 3))
@@ -405,19 +431,20 @@ static void property__a_cleaner_or_cheaper_site_never_loses_by_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(prices__a_goal_is_two_prices_and_a_job_may_set_its_own),
+        CASE(prices__a_goal_is_two_prices_and_a_job_can_set_its_own),
         CASE(terms__each_is_in_dollars),
-        CASE(terms__waiting_is_free_until_it_is_not),
+        CASE(terms__waiting_costs_only_after_the_free_time),
         CASE(terms__the_hours_of_a_run_add_up_to_it),
-        CASE(terms__gpus_that_others_will_hold_are_dear_to_who_follows_the_sun),
+        CASE(terms__follow_the_sun_pays_for_gpus_that_others_will_hold),
+        CASE(objective__only_its_terms_count),
         CASE(terms__nothing_overflows),
-        CASE(start__the_cleanest_hour_that_it_may_wait_for),
+        CASE(start__is_the_cleanest_hour_that_the_job_can_wait_for),
         CASE(start__a_job_that_may_not_wait_gets_no_later_start),
-        CASE(start__of_equal_hours_the_first_and_none_beside_now),
+        CASE(start__of_equal_hours_is_the_first_and_saves_nothing_over_now),
         CASE(start__waiting_must_save_enough_for_every_hour),
-        CASE(start__a_window_that_is_waited_for_is_not_left_for_a_little),
-        CASE(start__a_cap_is_held_against_every_start),
-        CASE(start__who_drains_or_is_silent_offers_no_later_start),
+        CASE(start__a_held_window_is_not_left_for_a_small_saving),
+        CASE(start__a_cap_is_checked_for_every_start),
+        CASE(start__a_drained_or_silent_site_offers_no_later_start),
         CASE(property__no_start_is_outside_what_the_job_allows),
         CASE(property__a_cleaner_or_cheaper_site_never_loses_by_it),
     };

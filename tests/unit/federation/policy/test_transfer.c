@@ -27,7 +27,7 @@ static void transfer__follows_its_formula(void **state)
     assert_true(!t.ms && !t.egress_micro_usd && !t.energy_j && !t.carbon_mg);
 }
 
-static void transfer__the_intensity_is_the_mean_of_both_ends_or_of_the_one_that_tells_it(void **state)
+static void transfer__the_intensity_is_the_mean_of_both_ends_or_the_only_known_one(void **state)
 {
     (void)state;
     assert_true(helio_transfer_intensity(100, 300) == 200);
@@ -92,7 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transfer__follows_its_formula),
-        cmocka_unit_test(transfer__the_intensity_is_the_mean_of_both_ends_or_of_the_one_that_tells_it),
+        cmocka_unit_test(transfer__the_intensity_is_the_mean_of_both_ends_or_the_only_known_one),
         cmocka_unit_test(transfer__figures_of_any_size_are_bounded_and_sums_are_too),
         cmocka_unit_test(transfer__what_is_cheaper_in_every_figure_never_scores_worse),
         cmocka_unit_test(prefix__candidates_are_cut_at_slashes_the_longest_first),

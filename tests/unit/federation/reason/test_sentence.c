@@ -54,6 +54,20 @@ static void an_optional_part_goes_with_its_value(void **state)
                     "preempts 2 jobs at lulea/h100 and elsewhere, expected start 1970-01-01T00:00:01Z");
 }
 
+/*  No hour is anywhere as clean as the bound: the least is that of all sites, not of the one beside the sentence. */
+static void a_bound_below_every_forecast_names_the_least_and_its_site(void **state)
+{
+    (void)state;
+    assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_CARBON_AT_LEAST, N(328000), T("california"), N(20000)),
+                    "no forecast hour anywhere is below 328 g/kWh (california), and its `max_carbon` is 20");
+    assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_START_MEMORY_LOST, T("lulea"), N(0)),
+                    "the agent of lulea came back without its memory, and it may run there");
+    assert_sentence(
+        HELIO_DETAIL(arena, HELIO_DETAIL_START_MEMORY_LOST, T("lulea"), N(1000)),
+        "the agent of lulea came back without its memory, and it may run there; it is placed again when its "
+        "lease is over, at 1970-01-01T00:00:01Z");
+}
+
 static void a_word_follows_the_number(void **state)
 {
     (void)state;
@@ -66,7 +80,8 @@ static void names_are_listed_and_the_others_counted(void **state)
     (void)state;
     helio_value_t five = {.number = 5, .text = HELIO_TEXT("lulea,oregon,virginia")},
                   two = {.number = 2, .text = HELIO_TEXT("lulea,oregon")};
-    assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_DATA_NO_LINK, five), "no link from lulea, oregon, virginia and 2 more");
+    assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_DATA_NO_LINK, five),
+                    "no link from lulea, oregon, virginia and 2 more");
     assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_DATA_NO_LINK, two), "no link from lulea, oregon");
 }
 
@@ -117,8 +132,7 @@ static void several_details_are_joined_and_an_unknown_one_adds_nothing(void **st
     helio_details_add(&details, arena, HELIO_DETAIL(arena, HELIO_DETAIL_EXIT_CODE, N(3)));
     helio_details_add(&details, arena, (helio_detail_t){.code = UINT32_MAX});
     helio_details_add(&details, arena, HELIO_DETAIL0(HELIO_DETAIL_HELD_AFTER_FAILURES));
-    assert_true(helio_text_is(helio_sentences_text(&details, arena),
-                              "exit code 3; held: release it with `helio release` once that is mended"));
+    assert_true(helio_text_is(helio_sentences_text(&details, arena), "exit code 3; held until it is released"));
     assert_non_null(helio_details_find(&details, HELIO_DETAIL_EXIT_CODE));
     assert_null(helio_details_find(&details, HELIO_DETAIL_CANCELLED));
 }
@@ -137,6 +151,27 @@ static void a_list_has_a_bound_and_a_long_text_is_cut_at_a_character(void **stat
     assert_int_equal(helio_detail_value(&details.items.items[0], 7).number, 0);
 }
 
+static void the_texts_of_a_reason_have_a_bound_together(void **state)
+{
+    (void)state;
+    helio_details_t details = {0};
+    char text[HELIO_DETAIL_TEXT_MAX + 1];
+    memset(text, 'x', HELIO_DETAIL_TEXT_MAX);
+    text[HELIO_DETAIL_TEXT_MAX] = '\0';
+    const helio_value_t value = T(text);
+    for (int i = 0; i < 6; i++) /* 5 of them are 15 texts of 16 */
+        helio_details_add(&details, arena, HELIO_DETAIL(arena, HELIO_DETAIL_RULE_SET, N(1), value, value, value, N(1)));
+    assert_int_equal(helio_details_text_size(&details), 5 * 3 * HELIO_DETAIL_TEXT_MAX);
+    assert_int_equal(details.items.count, 5);
+    helio_details_add(&details, arena,
+                      HELIO_DETAIL(arena, HELIO_DETAIL_STATE_REPORTED, value)); /* a smaller one fits */
+    assert_int_equal(helio_details_text_size(&details), HELIO_DETAILS_TEXT_MAX);
+    helio_details_add(&details, arena, HELIO_DETAIL(arena, HELIO_DETAIL_STATE_REPORTED, T("x")));
+    assert_int_equal(details.items.count, 6);
+    helio_details_add(&details, arena, HELIO_DETAIL(arena, HELIO_DETAIL_EXIT_CODE, N(3))); /* a number is no text */
+    assert_int_equal(details.items.count, 7);
+}
+
 /*  Renders every entry twice, with all of its values and with none: a template that names a parameter that is not there
  *  fails an assert, and a word that stands twice could not be told apart. */
 static void every_entry_can_be_said_and_has_a_word_of_its_own(void **state)
@@ -148,7 +183,8 @@ static void every_entry_can_be_said_and_has_a_word_of_its_own(void **state)
         for (uint32_t i = 0; i < HELIO_DETAIL_VALUES_MAX; i++)
             values[i] = (helio_value_t){.number = 7, .text = HELIO_TEXT("x")};
         uint32_t count = entry->param_count;
-        helio_detail_t whole = helio_detail_make(arena, (helio_detail_code_t)code, values, count), bare = {.code = code};
+        helio_detail_t whole = helio_detail_make(arena, (helio_detail_code_t)code, values, count),
+                       bare = {.code = code};
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, nothing = {0};
         helio_sentence(&whole, &text);
         helio_sentence(&bare, &nothing);
@@ -171,11 +207,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_value_is_shown_where_the_template_names_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_optional_part_goes_with_its_value, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_bound_below_every_forecast_names_the_least_and_its_site, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_word_follows_the_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_are_listed_and_the_others_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_kind_is_shown_in_its_unit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_details_are_joined_and_an_unknown_one_adds_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_list_has_a_bound_and_a_long_text_is_cut_at_a_character, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_texts_of_a_reason_have_a_bound_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_entry_can_be_said_and_has_a_word_of_its_own, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

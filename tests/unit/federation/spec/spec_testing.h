@@ -31,8 +31,8 @@ static inline exact_t exact_of(const char *name, const void *bytes, size_t size)
     return self;
 }
 
-static inline helio_rc parse_job(const void *bytes, size_t size, helio_arena_t *arena,
-                                 helio_job_spec_t *ret_job, helio_diagnostic_t *ret_diagnostic)
+static inline helio_rc parse_job(const void *bytes, size_t size, helio_arena_t *arena, helio_job_spec_t *ret_job,
+                                 helio_diagnostic_t *ret_diagnostic)
 {
     exact_t exact = exact_of("job.yaml", bytes, size);
     helio_rc rc = helio_spec_parse_job(exact.source, arena, ret_job, ret_diagnostic);

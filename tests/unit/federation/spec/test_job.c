@@ -199,10 +199,9 @@ static void job__arrays_are_ascending_and_unique(void **state)
     static const struct {
         const char *array;
         uint32_t count, first, last, at_once;
-    } cases[] = {
-        {"5", 1, 5, 5, 0},       {"0-99%10", 100, 0, 99, 10},   {"1,3,7", 3, 1, 7, 0},
-        {"7,3,1", 3, 1, 7, 0},   {"0-15:4", 4, 0, 12, 0},       {"0-9:2,1%3", 6, 0, 8, 3},
-        {"\"2-2\"", 1, 2, 2, 0}, {"0-9999", 10000, 0, 9999, 0}, {"0-9:18446744073709551615", 1, 0, 0, 0}};
+    } cases[] = {{"5", 1, 5, 5, 0},       {"0-99%10", 100, 0, 99, 10},   {"1,3,7", 3, 1, 7, 0},
+                 {"7,3,1", 3, 1, 7, 0},   {"0-15:4", 4, 0, 12, 0},       {"0-9:2,1%3", 6, 0, 8, 3},
+                 {"\"2-2\"", 1, 2, 2, 0}, {"0-9999", 10000, 0, 9999, 0}, {"0-9:18446744073709551615", 1, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char yaml[128];
         (void)snprintf(yaml, sizeof yaml, "run: x\narray: %s\n", cases[i].array);
@@ -238,8 +237,7 @@ static const bad_case_t bad_cases[] = {
     {"name: ''", BAD(WRONG_TYPE), 7, "name: expected a name", NULL},
     {"name: a b", BAD(BAD_VALUE), 7, "found 'a b'", NULL},
     {"name: -x", BAD(BAD_VALUE), 7, "begins with a letter or digit", NULL},
-    {"name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", BAD(BAD_VALUE), 7,
-     "at most 63", NULL},
+    {"name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", BAD(BAD_VALUE), 7, "at most 63", NULL},
     {"name: [a]", BAD(WRONG_TYPE), 7, "found a list", NULL},
     {"name:", BAD(WRONG_TYPE), 1, "found nothing", NULL},
     {"name: null", BAD(WRONG_TYPE), 7, "found nothing", NULL},
@@ -309,8 +307,8 @@ static const bad_case_t bad_cases[] = {
     {"retries: 101", BAD(OUT_OF_RANGE), 10, "from 0 to 100", NULL},
     {"placement: green", BAD(WRONG_TYPE), 12, "expected a mapping", NULL},
     {"placement: {goal: gren}", BAD(UNKNOWN_WORD), 19, "one of fast, cheap", "'green'"},
-    {"placement: {goal: fast, prices: {carbon: 1 USD/t, wait: 1 USD/gpu-h}}", BAD(CONTRADICTION), 19,
-     "contradict", "remove one"},
+    {"placement: {goal: fast, prices: {carbon: 1 USD/t, wait: 1 USD/gpu-h}}", BAD(CONTRADICTION), 19, "contradict",
+     "remove one"},
     {"placement: {prices: {carbon: 200 USD/t}}", BAD(MISSING), 21, "'wait' is missing", "USD/gpu-h"},
     {"placement: {prices: {carbon: 200, wait: 1}}", BAD(WRONG_UNIT), 30, "USD/t", "200 USD/t"},
     {"placement: {flexible: 12}", BAD(WRONG_UNIT), 23, "placement.flexible", "'12s'"},
@@ -363,26 +361,25 @@ static void job__errors_name_the_place_and_what_was_expected(void **state)
         char yaml[256];
         (void)snprintf(yaml, sizeof yaml, "run: x\n%s\n", bad->line);
         helio_diagnostic_t diagnostic = bad_job(yaml, *state);
-        bool same = diagnostic.problem == bad->problem && diagnostic.line == 2 &&
-                    diagnostic.column == bad->column && strstr(diagnostic.message, bad->message) &&
-                    (!bad->hint || strstr(diagnostic.hint, bad->hint));
+        bool same = diagnostic.problem == bad->problem && diagnostic.line == 2 && diagnostic.column == bad->column &&
+                    strstr(diagnostic.message, bad->message) && (!bad->hint || strstr(diagnostic.hint, bad->hint));
         if (!same)
             fail_msg("%s\n%s %u:%u %s\nhelp: %s", bad->line, helio_spec_problem_name(diagnostic.problem),
                      diagnostic.line, diagnostic.column, diagnostic.message, diagnostic.hint);
     }
 }
 
-static void job__run_is_required_and_says_something(void **state)
+static void job__run_is_required_and_not_empty(void **state)
 {
-    static const char *const bad[] = {
-        "", "{}", "name: x\n", "run:\n", "run: ''\n", "run: \" \\n\"\n", "run: [a]\n", "~"};
+    static const char *const bad[] = {"",           "{}", "name: x\n", "run:\n", "run: ''\n", "run: \" \\n\"\n",
+                                      "run: [a]\n", "~"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         helio_diagnostic_t diagnostic = bad_job(bad[i], *state);
         assert_non_null(strstr(diagnostic.message, "run"));
     }
 }
 
-static void job__nobody_needs_to_listen(void **state)
+static void job__errors_need_no_diagnostic(void **state)
 {
     helio_job_spec_t job;
     assert_int_equal(parse_job("rnu: x", 6, *state, &job, NULL), HELIO_INVALID);
@@ -391,10 +388,8 @@ static void job__nobody_needs_to_listen(void **state)
 
 static void job__the_path_names_the_value(void **state)
 {
-    assert_string_equal(bad_job("run: x\ndata: [{uri: a}, {uri: b, size: 1}]\n", *state).path,
-                        "data[1].size");
-    assert_string_equal(bad_job("run: x\nplacement: {prices: {carbon: 1}}\n", *state).path,
-                        "placement.prices.carbon");
+    assert_string_equal(bad_job("run: x\ndata: [{uri: a}, {uri: b, size: 1}]\n", *state).path, "data[1].size");
+    assert_string_equal(bad_job("run: x\nplacement: {prices: {carbon: 1}}\n", *state).path, "placement.prices.carbon");
     assert_string_equal(bad_job("run: x\nplacement: {foo: 1}\n", *state).path, "placement.foo");
     assert_string_equal(bad_job("name: x\n", *state).path, "");
 }
@@ -402,17 +397,15 @@ static void job__the_path_names_the_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(job__defaults_are_those_of_the_reference, arena_setup,
-                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(job__defaults_are_those_of_the_reference, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__every_key_reaches_its_field, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__json_and_yaml_give_the_same_spec, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__crlf_and_byte_order_marks_are_read, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__gpus_have_four_forms, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__arrays_are_ascending_and_unique, arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(job__errors_name_the_place_and_what_was_expected, arena_setup,
-                                        arena_teardown),
-        cmocka_unit_test_setup_teardown(job__run_is_required_and_says_something, arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(job__nobody_needs_to_listen, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(job__errors_name_the_place_and_what_was_expected, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(job__run_is_required_and_not_empty, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(job__errors_need_no_diagnostic, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__the_path_names_the_value, arena_setup, arena_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

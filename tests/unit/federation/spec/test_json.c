@@ -44,7 +44,7 @@ static bool compare_string(const char *text)
     return compare(text, strlen(text));
 }
 
-static void json__plain_documents_are_taken(void **state)
+static void json__plain_documents_are_accepted(void **state)
 {
     static const char *const taken[] = {
         "{}",
@@ -58,7 +58,8 @@ static void json__plain_documents_are_taken(void **state)
         "\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\u0085\\u2028\\ufeff\\uffff\\u007f\\u0001\"}",
         "{\"a\":\"x\\ny\\tz\", \"b\": \"# - : , ] } ' & * ! | > % @ ` --- ...\"}",
         "{\"a\": \"  blanks at both ends  \"}",
-        "{\"a\":\"\xc3\xa9\", \"\xc3\xb6rt\": \"s\xc3\xb6" "der \\n \xe2\x82\xac \xf0\x9f\x8c\x9e\"}",
+        "{\"a\":\"\xc3\xa9\", \"\xc3\xb6rt\": \"s\xc3\xb6"
+        "der \\n \xe2\x82\xac \xf0\x9f\x8c\x9e\"}",
         "{\"a\":\"\xc2\xa0\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbd\xf4\x8f\xbf\xbf\xe2\x80\xa7\xe2\x80\xaa\"}",
         "{\"---\": \"---\"}",
         "{\"true\": \"null\", \"null\": \"~\", \"1\": \"1\"}",
@@ -143,7 +144,7 @@ static const char *const left[] = {
     "{? \"a\":1}",
 };
 
-static void json__what_is_not_plain_json_is_left_to_the_other_way(void **state)
+static void json__other_documents_are_left_to_the_yaml_parser(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
@@ -161,7 +162,7 @@ static bool far_colon(int reach)
     return compare_string(text);
 }
 
-static void json__bounds_are_those_of_the_other_way(void **state)
+static void json__bounds_are_those_of_the_yaml_parser(void **state)
 {
     (void)state;
     assert_true(far_colon(900));
@@ -198,10 +199,10 @@ static void blanks(helio_rng_t *rng, helio_buffer_t *out)
 
 static void string(helio_rng_t *rng, helio_buffer_t *out)
 {
-    static const char *const pieces[] = {
-        "a",       "run", " ",    ":", ": ", "#", " #",  "-",       "---",    "...",    "\\n", "\\\"",
-        "\\\\",    "\\/", "{",    "}", "[",  "]", ",",   "'",       "&x",     "*x",     "!",   "%",
-        "\\u00e4", "~",   "null", "1", "?",  "|", "\\t", "\\u20ac", "\\b\\f", "\\u0007"};
+    static const char *const pieces[] = {"a",   "run", " ",    ":",    ": ",      "#",      " #",      "-", "---",
+                                         "...", "\\n", "\\\"", "\\\\", "\\/",     "{",      "}",       "[", "]",
+                                         ",",   "'",   "&x",   "*x",   "!",       "%",      "\\u00e4", "~", "null",
+                                         "1",   "?",   "|",    "\\t",  "\\u20ac", "\\b\\f", "\\u0007"};
     helio_buffer_text(out, "\"");
     for (uint64_t i = helio_rng_below(rng, 6); i > 0; i--)
         helio_buffer_text(out, pieces[helio_rng_below(rng, sizeof pieces / sizeof pieces[0])]);
@@ -280,7 +281,7 @@ static void mutate(helio_rng_t *rng, helio_buffer_t *text)
     }
 }
 
-static void json__damaged_documents_are_taken_alike_or_left(void **state)
+static void json__damaged_documents_give_the_same_tree_or_none(void **state)
 {
     helio_rng_t rng = {7};
     helio_buffer_t text = {0};
@@ -295,10 +296,9 @@ static void json__damaged_documents_are_taken_alike_or_left(void **state)
     helio_buffer_clear(&text);
 }
 
-static void json__every_beginning_of_a_document_is_left(void **state)
+static void json__every_truncated_document_is_left_to_the_yaml_parser(void **state)
 {
-    static const char text[] =
-        "{\"run\": \"a\\u00e9\\n\", \"nodes\": 12, \"env\": {\"A\": null}, \"gpu\": [true]}";
+    static const char text[] = "{\"run\": \"a\\u00e9\\n\", \"nodes\": 12, \"env\": {\"A\": null}, \"gpu\": [true]}";
     (void)state;
     for (size_t size = 0; size < sizeof text - 1; size++)
         assert_false(compare(text, size));
@@ -307,12 +307,11 @@ static void json__every_beginning_of_a_document_is_left(void **state)
 
 /*  ---- what users see ---- */
 
-static void json__a_job_says_the_same_as_json_and_as_yaml(void **state)
+static void json__a_job_is_the_same_as_json_and_as_yaml(void **state)
 {
-    helio_job_spec_t a =
-        good_job("{\"name\":\"n\",\"gpu\":{\"H100\":8,\"A100\":8},\"time\":\"1h\",\"env\":{\"A\":1,"
-                 "\"B\":\"\"},\"placement\":{\"sites\":[\"eu-*\"]},\"run\":\"a\\nb\"}",
-                 *state);
+    helio_job_spec_t a = good_job("{\"name\":\"n\",\"gpu\":{\"H100\":8,\"A100\":8},\"time\":\"1h\",\"env\":{\"A\":1,"
+                                  "\"B\":\"\"},\"placement\":{\"sites\":[\"eu-*\"]},\"run\":\"a\\nb\"}",
+                                  *state);
     helio_job_spec_t b = good_job("name: n\ngpu: {H100: 8, A100: 8}\ntime: 1h\nenv: {A: 1, B: ''}\n"
                                   "placement: {sites: [eu-*]}\nrun: \"a\\nb\"\n",
                                   *state);
@@ -345,7 +344,7 @@ static void json__errors_have_their_place(void **state)
 }
 
 /*  Each byte at each place among others that are good: the scan goes by words, what it finds goes by bytes. */
-static void json__ordinary_characters_end_at_the_first_that_is_not(void **state)
+static void json__plain_characters_end_at_the_first_special_one(void **state)
 {
     (void)state;
     static const char good[] = {' ', '!', '#', '[', ']', '~', 'x'};
@@ -368,15 +367,15 @@ static void json__ordinary_characters_end_at_the_first_that_is_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(json__plain_documents_are_taken),
-        TEST(json__what_is_not_plain_json_is_left_to_the_other_way),
-        TEST(json__bounds_are_those_of_the_other_way),
+        TEST(json__plain_documents_are_accepted),
+        TEST(json__other_documents_are_left_to_the_yaml_parser),
+        TEST(json__bounds_are_those_of_the_yaml_parser),
         TEST(json__random_documents_give_the_same_tree),
-        TEST(json__damaged_documents_are_taken_alike_or_left),
-        TEST(json__every_beginning_of_a_document_is_left),
-        TEST(json__a_job_says_the_same_as_json_and_as_yaml),
+        TEST(json__damaged_documents_give_the_same_tree_or_none),
+        TEST(json__every_truncated_document_is_left_to_the_yaml_parser),
+        TEST(json__a_job_is_the_same_as_json_and_as_yaml),
         TEST(json__errors_have_their_place),
-        TEST(json__ordinary_characters_end_at_the_first_that_is_not),
+        TEST(json__plain_characters_end_at_the_first_special_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,8 +49,7 @@ static void split__parts_are_exact_runs_of_the_received_bytes(void **state)
             if (!helio_text_is(text, expected->parts[j]) || parts.items[j].line != expected->lines[j])
                 fail_msg("'%s' part %u: line %u '%.*s'", expected->source, j, parts.items[j].line,
                          HELIO_TEXT_ARGS(text));
-            assert_true(text.data >= exact.bytes &&
-                        text.data + text.size <= exact.bytes + exact.source.text.size);
+            assert_true(text.data >= exact.bytes && text.data + text.size <= exact.bytes + exact.source.text.size);
         }
         free(exact.bytes);
     }
@@ -58,8 +57,7 @@ static void split__parts_are_exact_runs_of_the_received_bytes(void **state)
 
 static void split__a_submission_without_a_job_is_an_error(void **state)
 {
-    static const char *const empty[] = {
-        "", "\n", "# only\n", "---\n", "---\n# a\n...\n", "[]", "{\"jobs\": []}"};
+    static const char *const empty[] = {"", "\n", "# only\n", "---\n", "---\n# a\n...\n", "[]", "{\"jobs\": []}"};
     for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++) {
         exact_t exact = exact_of("-", empty[i], strlen(empty[i]));
         helio_spec_parts_t parts = {.count = 77};
@@ -107,14 +105,11 @@ static void split__more_jobs_than_the_bound_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(split__parts_are_exact_runs_of_the_received_bytes, arena_setup,
+        cmocka_unit_test_setup_teardown(split__parts_are_exact_runs_of_the_received_bytes, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(split__a_submission_without_a_job_is_an_error, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(split__errors_of_a_part_name_the_line_of_the_whole_stream, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(split__a_submission_without_a_job_is_an_error, arena_setup,
-                                        arena_teardown),
-        cmocka_unit_test_setup_teardown(split__errors_of_a_part_name_the_line_of_the_whole_stream,
-                                        arena_setup, arena_teardown),
-        cmocka_unit_test_setup_teardown(split__more_jobs_than_the_bound_are_refused, arena_setup,
-                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(split__more_jobs_than_the_bound_are_refused, arena_setup, arena_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,12 +68,7 @@ static const helio_spec_field_t agent_fields[] = {
      .example = "fast"},
     {.key = "words", .kind = HELIO_SPEC_STRINGS, AT(words), .most = 3, .example = "[a, b]"},
     {.key = "pairs", .kind = HELIO_SPEC_PAIRS, AT(pairs), .most = 3, .example = "{a: 1}"},
-    {.key = "list",
-     .kind = HELIO_SPEC_LIST,
-     AT(list),
-     .most = 3,
-     .table = &inner_table,
-     .example = "[{port: 1}, {}]"},
+    {.key = "list", .kind = HELIO_SPEC_LIST, AT(list), .most = 3, .table = &inner_table, .example = "[{port: 1}, {}]"},
     {.key = "group",
      .kind = HELIO_SPEC_GROUP,
      AT(group),
@@ -93,8 +88,8 @@ static helio_rc read_settings(const char *yaml, helio_arena_t *arena, settings_t
                               helio_diagnostic_t *ret_diagnostic)
 {
     exact_t exact = exact_of("agent.yaml", yaml, strlen(yaml));
-    helio_rc rc = helio_spec_read(&file_table, exact.source, HELIO_SPEC_SOURCE_MAX, arena, ret_settings,
-                                  ret_diagnostic);
+    helio_rc rc =
+        helio_spec_read(&file_table, exact.source, HELIO_SPEC_SOURCE_MAX, arena, ret_settings, ret_diagnostic);
     free(exact.bytes);
     return rc;
 }
@@ -103,11 +98,10 @@ static void table__a_daemon_reads_its_settings_beside_the_site(void **state)
 {
     settings_t settings;
     helio_diagnostic_t diagnostic = {0};
-    static const char yaml[] =
-        "name: lulea\npue: 1.1\npools: [{name: p, gpu: H100, gpus_per_node: 8, nodes: 2}]\n"
-        "other: {anything: [1]}\n"
-        "agent: {u32: 4294967295, i64: -5, f64: -0.5, bytes: 1GiB, money: 1 USD, goal: green,\n"
-        "  words: [a], pairs: {a: 1}, list: [{port: 1}, {}], group: {}, u64: 7}\n";
+    static const char yaml[] = "name: lulea\npue: 1.1\npools: [{name: p, gpu: H100, gpus_per_node: 8, nodes: 2}]\n"
+                               "other: {anything: [1]}\n"
+                               "agent: {u32: 4294967295, i64: -5, f64: -0.5, bytes: 1GiB, money: 1 USD, goal: green,\n"
+                               "  words: [a], pairs: {a: 1}, list: [{port: 1}, {}], group: {}, u64: 7}\n";
     assert_int_equal(read_settings(yaml, *state, &settings, &diagnostic), HELIO_OK);
     assert_text(settings.site.name, "lulea");
     assert_true(settings.site.pue == 1.1);
@@ -134,20 +128,17 @@ static void table__included_keys_are_known_and_checked(void **state)
     helio_diagnostic_t diagnostic = {0};
     assert_int_equal(read_settings("agent: {}\n", *state, &settings, &diagnostic), HELIO_INVALID);
     assert_string_equal(diagnostic.message, "key 'name' is missing");
-    assert_int_equal(
-        read_settings("name: a\npools: [{name: p}, {name: p}]\n", *state, &settings, &diagnostic),
-        HELIO_INVALID);
-    assert_int_equal(diagnostic.problem, HELIO_SPEC_CONTRADICTION_PROBLEM);
-    assert_int_equal(read_settings("name: a\nbackend: slrum\n", *state, &settings, &diagnostic),
+    assert_int_equal(read_settings("name: a\npools: [{name: p}, {name: p}]\n", *state, &settings, &diagnostic),
                      HELIO_INVALID);
+    assert_int_equal(diagnostic.problem, HELIO_SPEC_CONTRADICTION_PROBLEM);
+    assert_int_equal(read_settings("name: a\nbackend: slrum\n", *state, &settings, &diagnostic), HELIO_INVALID);
     assert_string_equal(diagnostic.hint, "did you mean 'slurm'?");
     assert_int_equal(read_settings("nmae: a\n", *state, &settings, &diagnostic), HELIO_INVALID);
     assert_string_equal(diagnostic.hint, "did you mean 'name'?");
     assert_int_equal(read_settings("name: a\nagent: {group: {port: 0}}\n", *state, &settings, &diagnostic),
                      HELIO_INVALID);
     assert_string_equal(diagnostic.path, "agent.group.port");
-    assert_int_equal(read_settings("name: a\nagent: {flag: yes}\n", *state, &settings, &diagnostic),
-                     HELIO_INVALID);
+    assert_int_equal(read_settings("name: a\nagent: {flag: yes}\n", *state, &settings, &diagnostic), HELIO_INVALID);
     assert_string_equal(diagnostic.hint, "write true, without quotes");
 }
 
@@ -165,7 +156,7 @@ static void table__defaults_are_those_of_an_empty_group(void **state)
 }
 
 /*  Defaults that were worked out once are no other ones, and what one document says is not the next one's. */
-static void table__one_of_many_reads_as_it_does_alone(void **state)
+static void table__a_document_among_many_reads_as_it_does_alone(void **state)
 {
     static const char *const yaml[] = {
         "name: a\nagent: {group: {port: 5}, goal: green, list: [{}, {port: 2}], flag: false, u64: 1}\n",
@@ -179,9 +170,9 @@ static void table__one_of_many_reads_as_it_does_alone(void **state)
         helio_diagnostic_t diagnostic = {0};
         helio_spec_source_t source = {.text = helio_text_of(yaml[i])};
         assert_int_equal(read_settings(yaml[i], *state, &alone, &diagnostic), HELIO_OK);
-        assert_int_equal(helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state, &many,
-                                              &diagnostic),
-                         HELIO_OK);
+        assert_int_equal(
+            helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state, &many, &diagnostic),
+            HELIO_OK);
         assert_true(helio_text_equal(alone.site.name, many.site.name));
         assert_true(helio_text_equal(alone.site.backend, many.site.backend));
         assert_true(alone.site.carbon_g_per_kwh == many.site.carbon_g_per_kwh);
@@ -287,23 +278,19 @@ static bool try_example(const helio_spec_field_t *field, size_t base, void *cont
         (void)snprintf(extra + strlen(extra), sizeof extra - strlen(extra), "gpus_per_node: 1, ");
     if (strcmp(field->key, "gpus_per_node") == 0)
         (void)snprintf(extra + strlen(extra), sizeof extra - strlen(extra), "gpu: H100, ");
-    (void)snprintf(yaml, sizeof yaml, "%s{%s%s: %s}%s", self->before, extra, field->key, field->example,
-                   self->after);
+    (void)snprintf(yaml, sizeof yaml, "%s{%s%s: %s}%s", self->before, extra, field->key, field->example, self->after);
     helio_diagnostic_t diagnostic = {0};
     void *target = helio_arena_alloc(self->arena, 1, self->table->size);
     helio_spec_source_t source = {helio_text_of(yaml), "example", 0};
-    if (helio_spec_read(self->table, source, HELIO_SPEC_SOURCE_MAX, self->arena, target, &diagnostic) !=
-        HELIO_OK)
+    if (helio_spec_read(self->table, source, HELIO_SPEC_SOURCE_MAX, self->arena, target, &diagnostic) != HELIO_OK)
         fail_msg("%s\n%s\n%s", yaml, diagnostic.message, diagnostic.hint);
     self->seen++;
     if (field->kind == HELIO_SPEC_GROUP || field->kind == HELIO_SPEC_LIST) {
         bool list = field->kind == HELIO_SPEC_LIST;
-        const char *top = self->before[0]                         ? ""
-                          : self->table == &helio_spec_site_table ? "name: s, "
-                                                                  : "run: x, ";
+        const char *top = self->before[0] ? "" : self->table == &helio_spec_site_table ? "name: s, " : "run: x, ";
         (void)snprintf(before, sizeof before, "%s{%s%s%s: %s", self->before, top,
-                       self->before[0] && self->table == &helio_spec_site_table ? "name: p, " : "",
-                       field->key, list ? "[" : "");
+                       self->before[0] && self->table == &helio_spec_site_table ? "name: p, " : "", field->key,
+                       list ? "[" : "");
         (void)snprintf(after, sizeof after, "%s}%s", list ? "]" : "", self->after);
         const char *inner_more = !list ? "" : self->table == &helio_spec_site_table ? "name" : "uri";
         wrap_t inner = {self->table, before, after, inner_more, self->arena, 0};
@@ -386,7 +373,7 @@ static void reference__the_pages_are_those_of_the_tables(void **state)
 
 /*  ---- rendered errors and examples, as people see them ---- */
 
-static void golden__errors_look_like_this(void **state)
+static void golden__errors_have_the_stored_form(void **state)
 {
     static const struct {
         const char *name;
@@ -423,12 +410,11 @@ static void judge(const char *yaml, helio_arena_t *arena, helio_diagnostics_t *r
 {
     helio_job_spec_t job;
     helio_spec_source_t source = {.text = helio_text_of(yaml), .name = "job.yaml"};
-    assert_int_equal(
-        helio_spec_judge(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, &job, ret_wrong),
-        HELIO_INVALID);
+    assert_int_equal(helio_spec_judge(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, &job, ret_wrong),
+                     HELIO_INVALID);
 }
 
-static void judge__all_wrong_values_are_told_with_their_places(void **state)
+static void judge__all_wrong_values_are_reported_with_their_places(void **state)
 {
     helio_diagnostics_t wrong;
     helio_buffer_t out = {0};
@@ -440,7 +426,7 @@ static void judge__all_wrong_values_are_told_with_their_places(void **state)
     helio_buffer_clear(&out);
 }
 
-static void judge__the_first_error_is_the_one_that_a_plain_reader_tells(void **state)
+static void judge__the_first_error_is_that_of_a_plain_reader(void **state)
 {
     static const char *const bad[] = {"run: x\ntime: 90\nnodes: 0\n", "run: &a x\ntime: 90\n", "nodes: 0\n",
                                       "time: 90\nrum: x\n", "name: x\n"};
@@ -455,7 +441,7 @@ static void judge__the_first_error_is_the_one_that_a_plain_reader_tells(void **s
     }
 }
 
-static void judge__what_only_seems_to_be_wrong_is_not_told(void **state)
+static void judge__consequences_of_an_error_are_not_reported(void **state)
 {
     helio_diagnostics_t wrong;
     judge("rum: x\n", *state, &wrong); /* `run` is missing, but misspelt */
@@ -467,7 +453,7 @@ static void judge__what_only_seems_to_be_wrong_is_not_told(void **state)
     assert_int_equal(wrong.items[1].problem, HELIO_SPEC_MISSING_PROBLEM);
 }
 
-static void judge__errors_are_bounded_and_it_says_so(void **state)
+static void judge__reports_a_bounded_number_of_errors_and_that_more_exist(void **state)
 {
     helio_diagnostics_t wrong;
     helio_buffer_t yaml = {0}, out = {0};
@@ -537,17 +523,17 @@ int main(void)
         TEST(table__a_daemon_reads_its_settings_beside_the_site),
         TEST(table__included_keys_are_known_and_checked),
         TEST(table__defaults_are_those_of_an_empty_group),
-        TEST(table__one_of_many_reads_as_it_does_alone),
+        TEST(table__a_document_among_many_reads_as_it_does_alone),
         TEST(site__a_pool_of_slices_is_read),
         TEST(site__bad_pools_and_figures_are_refused),
         TEST(table__every_example_of_the_reference_is_accepted),
         TEST(schema__has_every_key_and_refuses_others),
         TEST(reference__the_pages_are_those_of_the_tables),
-        TEST(golden__errors_look_like_this),
-        TEST(judge__all_wrong_values_are_told_with_their_places),
-        TEST(judge__the_first_error_is_the_one_that_a_plain_reader_tells),
-        TEST(judge__what_only_seems_to_be_wrong_is_not_told),
-        TEST(judge__errors_are_bounded_and_it_says_so),
+        TEST(golden__errors_have_the_stored_form),
+        TEST(judge__all_wrong_values_are_reported_with_their_places),
+        TEST(judge__the_first_error_is_that_of_a_plain_reader),
+        TEST(judge__consequences_of_an_error_are_not_reported),
+        TEST(judge__reports_a_bounded_number_of_errors_and_that_more_exist),
         TEST(golden__colour_only_adds_escapes),
         TEST(examples__are_accepted),
     };

@@ -27,7 +27,7 @@ static void check(amount_fn parse, const amount_case_t *cases, size_t count)
 }
 #define CHECK(parse, cases) check(parse, cases, sizeof(cases) / sizeof((cases)[0]))
 
-static void value__durations_have_units_in_falling_order(void **state)
+static void value__durations_have_units_in_descending_order(void **state)
 {
     static const amount_case_t cases[] = {
         {"90s", HELIO_OK, 90000},
@@ -225,9 +225,8 @@ static void suggest__distance_counts_edits_and_swaps(void **state)
     static const struct {
         const char *a, *b;
         uint32_t distance;
-    } cases[] = {{"", "", 0},           {"", "abc", 3},       {"flexble", "flexible", 1},
-                 {"trian", "train", 1}, {"GPU", "gpu", 0},    {"kitten", "sitting", 3},
-                 {"ca", "abc", 3},      {"nodes", "nodes", 0}};
+    } cases[] = {{"", "", 0},       {"", "abc", 3},           {"flexble", "flexible", 1}, {"trian", "train", 1},
+                 {"GPU", "gpu", 0}, {"kitten", "sitting", 3}, {"ca", "abc", 3},           {"nodes", "nodes", 0}};
     char longer[66];
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -256,7 +255,7 @@ static void suggest__far_words_are_not_suggested(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(value__durations_have_units_in_falling_order),
+        cmocka_unit_test(value__durations_have_units_in_descending_order),
         cmocka_unit_test(value__sizes_are_decimal_or_binary),
         cmocka_unit_test(value__quantities_are_scaled_exactly),
         cmocka_unit_test(value__whole_numbers_do_not_wrap),

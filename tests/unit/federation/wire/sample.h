@@ -16,11 +16,9 @@ static inline size_t sample_item_size(const helio_field_t *field)
 }
 
 /*  A filled example: texts are their own field's name, numbers count up, lists have two items. */
-static inline void sample_fill(const helio_record_type_t *type, helio_arena_t *arena, uint32_t *counter,
-                               void *record);
+static inline void sample_fill(const helio_record_type_t *type, helio_arena_t *arena, uint32_t *counter, void *record);
 
-static inline void sample_fill_field(const helio_field_t *field, helio_arena_t *arena, uint32_t *counter,
-                                     void *at)
+static inline void sample_fill_field(const helio_field_t *field, helio_arena_t *arena, uint32_t *counter, void *at)
 {
     uint32_t n = ++*counter;
     switch (field->kind) {
@@ -80,8 +78,7 @@ static inline void sample_fill_field(const helio_field_t *field, helio_arena_t *
     }
 }
 
-static inline void sample_fill(const helio_record_type_t *type, helio_arena_t *arena, uint32_t *counter,
-                               void *record)
+static inline void sample_fill(const helio_record_type_t *type, helio_arena_t *arena, uint32_t *counter, void *record)
 {
     for (size_t i = 0; i < type->field_count; i++)
         sample_fill_field(&type->fields[i], arena, counter, (char *)record + type->fields[i].offset);
@@ -91,12 +88,10 @@ static inline void sample_fill(const helio_record_type_t *type, helio_arena_t *a
 static inline uint64_t sample_random_int(helio_rng_t *rng)
 {
     uint64_t value = helio_rng_next(rng) >> helio_rng_below(rng, 64);
-    return helio_rng_below(rng, 4) ? value
-                                   : (UINT64_C(1) << helio_rng_below(rng, 64)) - helio_rng_below(rng, 3);
+    return helio_rng_below(rng, 4) ? value : (UINT64_C(1) << helio_rng_below(rng, 64)) - helio_rng_below(rng, 3);
 }
 
-static inline helio_text_t sample_random_text(const helio_field_t *field, helio_rng_t *rng,
-                                              helio_arena_t *arena)
+static inline helio_text_t sample_random_text(const helio_field_t *field, helio_rng_t *rng, helio_arena_t *arena)
 {
     static const char *const pieces[] = {
         "a", "Z", "9", " ", "\"", "\\", "\x01", "\x7f", "é", "\xef\xbf\xbf", "光", "\xf4\x8f\xbf\xbf"};
@@ -131,11 +126,9 @@ static inline double sample_random_f64(helio_rng_t *rng)
     return helio_rng_below(rng, 4) ? value : (double)helio_rng_below(rng, 1000) / 8;
 }
 
-static inline void sample_random(const helio_record_type_t *type, helio_rng_t *rng, helio_arena_t *arena,
-                                 void *record);
+static inline void sample_random(const helio_record_type_t *type, helio_rng_t *rng, helio_arena_t *arena, void *record);
 
-static inline void sample_random_list(const helio_field_t *field, helio_rng_t *rng, helio_arena_t *arena,
-                                      void *at)
+static inline void sample_random_list(const helio_field_t *field, helio_rng_t *rng, helio_arena_t *arena, void *at)
 {
     size_t size = sample_item_size(field);
     uint64_t count = helio_rng_below(rng, helio_rng_below(rng, 6) ? 4 : 20);
@@ -153,8 +146,7 @@ static inline void sample_random_list(const helio_field_t *field, helio_rng_t *r
     *(helio_list_t *)at = (helio_list_t){items, (uint32_t)count};
 }
 
-static inline void sample_random_field(const helio_field_t *field, helio_rng_t *rng, helio_arena_t *arena,
-                                       void *at)
+static inline void sample_random_field(const helio_field_t *field, helio_rng_t *rng, helio_arena_t *arena, void *at)
 {
     uint64_t value = sample_random_int(rng);
     switch (field->kind) {
@@ -198,8 +190,7 @@ static inline void sample_random_field(const helio_field_t *field, helio_rng_t *
     }
 }
 
-static inline void sample_random(const helio_record_type_t *type, helio_rng_t *rng, helio_arena_t *arena,
-                                 void *record)
+static inline void sample_random(const helio_record_type_t *type, helio_rng_t *rng, helio_arena_t *arena, void *record)
 {
     for (size_t i = 0; i < type->field_count; i++)
         sample_random_field(&type->fields[i], rng, arena, (char *)record + type->fields[i].offset);

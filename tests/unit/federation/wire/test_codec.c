@@ -81,7 +81,7 @@ static void codec__bytes_are_exactly_the_documented_ones(void **state)
     assert_memory_equal(out.data, expected, out.size);
 }
 
-static void codec__what_is_packed_is_unpacked_and_texts_are_views(void **state)
+static void codec__records_round_trip_and_texts_are_views(void **state)
 {
     wide_t wide = wide_example(), back;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
@@ -108,13 +108,12 @@ static void codec__integers_take_the_shortest_form(void **state)
         wide.i = cases[i].value;
         assert_int_equal(helio_wire_pack(&wide_type, &wide, &out, NULL), HELIO_OK);
         assert_int_equal(out.size - zero.size + 1, cases[i].size);
-        assert_int_equal(helio_wire_unpack(&wide_type, helio_buffer_view(&out), *state, &back, NULL),
-                         HELIO_OK);
+        assert_int_equal(helio_wire_unpack(&wide_type, helio_buffer_view(&out), *state, &back, NULL), HELIO_OK);
         assert_true(back.i == cases[i].value);
     }
 }
 
-static void codec__longer_forms_of_integers_are_read(void **state)
+static void codec__longer_forms_of_integers_are_accepted(void **state)
 {
     tiny_t back;
     helio_text_t bytes =
@@ -125,7 +124,7 @@ static void codec__longer_forms_of_integers_are_read(void **state)
     assert_true(helio_text_is(back.t, "x"));
 }
 
-static void codec__reading_refuses_what_breaks_the_table_and_names_the_field(void **state)
+static void codec__decoding_refuses_violations_of_the_table_and_names_the_field(void **state)
 {
     static const struct {
         const char *bytes;
@@ -159,8 +158,8 @@ static void codec__reading_refuses_what_breaks_the_table_and_names_the_field(voi
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_error_t err = {0};
         tiny_t back = {.i = 4711};
-        helio_rc rc = helio_wire_unpack(&tiny_type, (helio_text_t){cases[i].bytes, (uint32_t)cases[i].size},
-                                        *state, &back, &err);
+        helio_rc rc =
+            helio_wire_unpack(&tiny_type, (helio_text_t){cases[i].bytes, (uint32_t)cases[i].size}, *state, &back, &err);
         if (rc != HELIO_PROTOCOL || !strstr(err.text, cases[i].text))
             fail_msg("case %zu: %s, \"%s\" lacks \"%s\"", i, helio_rc_name(rc), err.text, cases[i].text);
         assert_int_equal(back.i, 4711); /* untouched */
@@ -220,8 +219,7 @@ static void codec__every_kind_refuses_other_kinds(void **state)
 static void codec__appended_fields_of_a_newer_sender_are_skipped(void **state)
 {
     tiny_t back;
-    helio_text_t bytes =
-        HELIO_TEXT("\x98\xc3\x01\x02\xa1x\xcb\0\0\0\0\0\0\0\0\x92\xa1y\x91\xc4\x01z\xca\0\0\0\0\xc0");
+    helio_text_t bytes = HELIO_TEXT("\x98\xc3\x01\x02\xa1x\xcb\0\0\0\0\0\0\0\0\x92\xa1y\x91\xc4\x01z\xca\0\0\0\0\xc0");
     assert_int_equal(helio_wire_unpack(&tiny_type, bytes, *state, &back, NULL), HELIO_OK);
     assert_true(back.flag && back.i == 1 && back.u == 2 && helio_text_is(back.t, "x"));
     /* also inside lists: the next item must be found behind the skipped fields */
@@ -239,15 +237,14 @@ static void codec__appended_fields_of_a_newer_sender_are_skipped(void **state)
     }
     helio_buffer_append(&two, "\xc3", 1);
     helio_msg_verdicts_t verdicts;
-    assert_int_equal(
-        helio_wire_unpack(&helio_msg_verdicts_type, helio_buffer_view(&two), *state, &verdicts, NULL),
-        HELIO_OK);
+    assert_int_equal(helio_wire_unpack(&helio_msg_verdicts_type, helio_buffer_view(&two), *state, &verdicts, NULL),
+                     HELIO_OK);
     assert_int_equal(verdicts.verdicts.count, 2);
     assert_int_equal(verdicts.verdicts.items[1].epoch, 5);
     assert_true(verdicts.last);
 }
 
-static void codec__writing_refuses_what_breaks_the_table_and_leaves_the_buffer(void **state)
+static void codec__encoding_refuses_violations_of_the_table_and_keeps_the_buffer(void **state)
 {
     (void)state;
     double infinite[] = {INFINITY};
@@ -257,12 +254,11 @@ static void codec__writing_refuses_what_breaks_the_table_and_leaves_the_buffer(v
         static const struct {
             helio_rc rc;
             const char *text;
-        } expected[] = {
-            {HELIO_TOO_BIG, "wide.b: 4 bytes, at most 3"}, {HELIO_TOO_BIG, "wide.us: 3 items, at most 2"},
-            {HELIO_INVALID, "wide.f: is not a finite"},    {HELIO_INVALID, "wide.fs: is not a finite"},
-            {HELIO_TOO_BIG, "tiny.u: 10, at most 9"},      {HELIO_TOO_BIG, "tiny.t: 5 bytes"},
-            {HELIO_INVALID, "tiny.t: is not UTF-8"},       {HELIO_INVALID, "tiny.t: is not UTF-8"},
-            {HELIO_INVALID, "wide.f: is not a finite"}};
+        } expected[] = {{HELIO_TOO_BIG, "wide.b: 4 bytes, at most 3"}, {HELIO_TOO_BIG, "wide.us: 3 items, at most 2"},
+                        {HELIO_INVALID, "wide.f: is not a finite"},    {HELIO_INVALID, "wide.fs: is not a finite"},
+                        {HELIO_TOO_BIG, "tiny.u: 10, at most 9"},      {HELIO_TOO_BIG, "tiny.t: 5 bytes"},
+                        {HELIO_INVALID, "tiny.t: is not UTF-8"},       {HELIO_INVALID, "tiny.t: is not UTF-8"},
+                        {HELIO_INVALID, "wide.f: is not a finite"}};
         if (i == 0)
             wide.b = HELIO_TEXT("four");
         else if (i == 1)
@@ -292,7 +288,7 @@ static void codec__writing_refuses_what_breaks_the_table_and_leaves_the_buffer(v
     }
 }
 
-static void codec__a_full_buffer_is_too_big_and_takes_back_its_part(void **state)
+static void codec__a_full_buffer_is_too_big_and_is_restored(void **state)
 {
     (void)state;
     wide_t wide = wide_example();
@@ -365,9 +361,8 @@ static void codec__a_frame_beyond_the_maximum_is_neither_written_nor_read(void *
     char *huge = helio_new(HELIO_WIRE_FRAME_MAX + 1, 1);
     uint32_t number;
     void *record;
-    assert_int_equal(
-        helio_wire_decode((helio_text_t){huge, HELIO_WIRE_FRAME_MAX + 1}, *state, &number, &record, &err),
-        HELIO_PROTOCOL);
+    assert_int_equal(helio_wire_decode((helio_text_t){huge, HELIO_WIRE_FRAME_MAX + 1}, *state, &number, &record, &err),
+                     HELIO_PROTOCOL);
     assert_non_null(strstr(err.text, "at most"));
     free(huge);
 }
@@ -379,11 +374,11 @@ static void codec__a_dump_is_one_readable_line(void **state)
     wide.one.t = HELIO_TEXT("\"\n\xff");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
     helio_wire_dump(&wide_type, &wide, &out);
-    assert_string_equal(
-        out.data, "{\"i\":-129,\"u\":18446744073709551615,\"f\":-0.5,\"id\":\"00000000000000000000000000\","
-                  "\"key\":\"00000000000000000000000000\",\"b\":\"3:000102\",\"us\":[1,70000],\"fs\":[1.5],"
-                  "\"list\":[{\"flag\":true,\"i\":-1,\"u\":9,\"t\":\"four\"}],"
-                  "\"one\":{\"flag\":false,\"i\":0,\"u\":0,\"t\":\"\\\"\\u000a\\u00ff\"}}");
+    assert_string_equal(out.data,
+                        "{\"i\":-129,\"u\":18446744073709551615,\"f\":-0.5,\"id\":\"00000000000000000000000000\","
+                        "\"key\":\"00000000000000000000000000\",\"b\":\"3:000102\",\"us\":[1,70000],\"fs\":[1.5],"
+                        "\"list\":[{\"flag\":true,\"i\":-1,\"u\":9,\"t\":\"four\"}],"
+                        "\"one\":{\"flag\":false,\"i\":0,\"u\":0,\"t\":\"\\\"\\u000a\\u00ff\"}}");
 }
 
 int main(void)
@@ -391,14 +386,14 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(codec__bytes_are_exactly_the_documented_ones),
-        TEST(codec__what_is_packed_is_unpacked_and_texts_are_views),
+        TEST(codec__records_round_trip_and_texts_are_views),
         TEST(codec__integers_take_the_shortest_form),
-        TEST(codec__longer_forms_of_integers_are_read),
-        TEST(codec__reading_refuses_what_breaks_the_table_and_names_the_field),
+        TEST(codec__longer_forms_of_integers_are_accepted),
+        TEST(codec__decoding_refuses_violations_of_the_table_and_names_the_field),
         TEST(codec__every_kind_refuses_other_kinds),
         TEST(codec__appended_fields_of_a_newer_sender_are_skipped),
-        TEST(codec__writing_refuses_what_breaks_the_table_and_leaves_the_buffer),
-        TEST(codec__a_full_buffer_is_too_big_and_takes_back_its_part),
+        TEST(codec__encoding_refuses_violations_of_the_table_and_keeps_the_buffer),
+        TEST(codec__a_full_buffer_is_too_big_and_is_restored),
         TEST(codec__a_frame_carries_its_number),
         TEST(codec__frames_without_a_known_number_are_refused),
         TEST(codec__a_frame_beyond_the_maximum_is_neither_written_nor_read),

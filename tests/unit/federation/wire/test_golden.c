@@ -71,7 +71,7 @@ static unsigned hex_digit(char digit)
 }
 
 /*  Reads what is on disk, not what was just made. */
-static void golden__every_vector_decodes_to_what_its_comment_says(void **state)
+static void golden__every_frame_decodes_to_its_comment(void **state)
 {
     (void)state;
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -126,25 +126,21 @@ static void kind_text(const helio_field_t *field, helio_buffer_t *out)
         [HELIO_KIND_BYTES] = "bytes", [HELIO_KIND_U32S] = "uint32", [HELIO_KIND_F64S] = "float64",
     };
     if (field->nested)
-        helio_buffer_printf(out, "%s[%s](#%s)", field->kind == HELIO_KIND_LIST ? "list of " : "",
-                            field->nested->name, field->nested->name);
+        helio_buffer_printf(out, "%s[%s](#%s)", field->kind == HELIO_KIND_LIST ? "list of " : "", field->nested->name,
+                            field->nested->name);
     else
-        helio_buffer_printf(
-            out, "%s%s", field->kind == HELIO_KIND_U32S || field->kind == HELIO_KIND_F64S ? "list of " : "",
-            words[field->kind]);
+        helio_buffer_printf(out, "%s%s",
+                            field->kind == HELIO_KIND_U32S || field->kind == HELIO_KIND_F64S ? "list of " : "",
+                            words[field->kind]);
 }
 
 static void bound_text(const helio_field_t *field, helio_buffer_t *out)
 {
     if (!field->bound)
         return;
-    bool list =
-        field->kind == HELIO_KIND_LIST || field->kind == HELIO_KIND_U32S || field->kind == HELIO_KIND_F64S;
+    bool list = field->kind == HELIO_KIND_LIST || field->kind == HELIO_KIND_U32S || field->kind == HELIO_KIND_F64S;
     bool run = field->kind == HELIO_KIND_TEXT || field->kind == HELIO_KIND_BYTES;
-    helio_buffer_printf(out, "%llu%s", (unsigned long long)field->bound,
-                        list  ? " items"
-                        : run ? " bytes"
-                              : "");
+    helio_buffer_printf(out, "%llu%s", (unsigned long long)field->bound, list ? " items" : run ? " bytes" : "");
 }
 
 static void fields_table(const helio_record_type_t *type, helio_buffer_t *out)
@@ -195,9 +191,9 @@ static void tables_text(helio_buffer_t *out)
     helio_buffer_text(out, "### Values that came later\n\n| record | field | value | since | what is left "
                            "out for older peers |\n"
                            "|---|---|---|---|---|\n");
-#define X(record, field, value, word, since, left_out)                                                  \
-    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), \
-                        word, since, left_out);
+#define X(record, field, value, word, since, left_out)                                                               \
+    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), word, since, \
+                        left_out);
     HELIO_WIRE_LATER_TABLE(X)
 #undef X
     helio_buffer_text(out, "\n### Records inside messages\n\n");
@@ -238,8 +234,7 @@ static void golden__the_protocol_document_names_the_constants_of_the_code(void *
     (void)snprintf(texts[0], sizeof texts[0], "protocol version %d", HELIO_PROTOCOL_VERSION);
     (void)snprintf(texts[1], sizeof texts[1], "at most %d bytes", HELIO_WIRE_FRAME_MAX);
     (void)snprintf(texts[2], sizeof texts[2], "at most %d items", HELIO_WIRE_BATCH_MAX);
-    (void)snprintf(texts[3], sizeof texts[3], "the oldest version still spoken is %d",
-                   HELIO_PROTOCOL_VERSION_MIN);
+    (void)snprintf(texts[3], sizeof texts[3], "the oldest supported version is %d", HELIO_PROTOCOL_VERSION_MIN);
     for (size_t i = 0; i < 4; i++)
         if (!strstr(document.data, texts[i]))
             fail_msg("docs/protocol.md does not say \"%s\"", texts[i]);
@@ -249,7 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden__every_message_has_exactly_these_bytes),
-        cmocka_unit_test(golden__every_vector_decodes_to_what_its_comment_says),
+        cmocka_unit_test(golden__every_frame_decodes_to_its_comment),
         cmocka_unit_test(golden__numbers_are_unique_and_even_ones_go_to_the_agent),
         cmocka_unit_test(golden__the_protocol_document_has_the_tables_of_the_code),
         cmocka_unit_test(golden__the_protocol_document_names_the_constants_of_the_code),

@@ -102,7 +102,7 @@ static void prescan__counts_elements_of_all_depths(void **state)
     assert_non_null(strstr(err.text, "more than 8 elements"));
 }
 
-static void prescan__whatever_it_accepts_msgpack_c_decodes_to_the_last_byte(void **state)
+static void prescan__accepts_only_what_msgpack_c_decodes_to_the_last_byte(void **state)
 {
     (void)state;
     helio_rng_t rng = {20261121};
@@ -114,8 +114,8 @@ static void prescan__whatever_it_accepts_msgpack_c_decodes_to_the_last_byte(void
         bytes[0] = (char)(0x90 | helio_rng_below(&rng, 6));
         for (size_t i = 1; i < size; i++) /* mostly small values, else random bytes hardly ever nest well */
             if (helio_rng_below(&rng, 4))
-                bytes[i] = (char)(helio_rng_below(&rng, 3) ? helio_rng_below(&rng, 128)
-                                                           : 0x90 | helio_rng_below(&rng, 3));
+                bytes[i] =
+                    (char)(helio_rng_below(&rng, 3) ? helio_rng_below(&rng, 128) : 0x90 | helio_rng_below(&rng, 3));
         if (scan(bytes, size, NULL))
             continue;
         accepted++;
@@ -136,7 +136,7 @@ int main(void)
         cmocka_unit_test(prescan__accepts_arrays_of_plain_values),
         cmocka_unit_test(prescan__refuses_hostile_bytes_and_says_why),
         cmocka_unit_test(prescan__counts_elements_of_all_depths),
-        cmocka_unit_test(prescan__whatever_it_accepts_msgpack_c_decodes_to_the_last_byte),
+        cmocka_unit_test(prescan__accepts_only_what_msgpack_c_decodes_to_the_last_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

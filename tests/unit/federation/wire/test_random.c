@@ -39,8 +39,7 @@ static void random__records_round_trip_and_encode_to_the_same_bytes_again(void *
             helio_buffer_reset(&out);
             helio_buffer_reset(&again);
             helio_error_t err = {0};
-            void *record = random_record(types[t], &rng, arena),
-                 *back = helio_arena_alloc(arena, 1, types[t]->size);
+            void *record = random_record(types[t], &rng, arena), *back = helio_arena_alloc(arena, 1, types[t]->size);
             if (helio_wire_pack(types[t], record, &out, &err) ||
                 helio_wire_unpack(types[t], helio_buffer_view(&out), arena, back, &err))
                 fail_msg("%s, round %u: %s", types[t]->name, round, err.text);
@@ -52,8 +51,7 @@ static void random__records_round_trip_and_encode_to_the_same_bytes_again(void *
     helio_arena_destroy(&arena);
 }
 
-static bool object_is_run(const msgpack_object *object, msgpack_object_type type, const void *bytes,
-                          size_t size)
+static bool object_is_run(const msgpack_object *object, msgpack_object_type type, const void *bytes, size_t size)
 {
     /* str and bin have the same layout in the union */
     return object->type == type && object->via.bin.size == size &&
@@ -66,8 +64,7 @@ static bool object_is_int(const msgpack_object *object, bool negative, uint64_t 
                     : object->type == MSGPACK_OBJECT_POSITIVE_INTEGER && object->via.u64 == bits;
 }
 
-static bool object_is_record(const msgpack_object *object, const helio_record_type_t *type,
-                             const void *record);
+static bool object_is_record(const msgpack_object *object, const helio_record_type_t *type, const void *record);
 
 static bool object_is_field(const msgpack_object *object, const helio_field_t *field, const void *at)
 {
@@ -103,8 +100,7 @@ static bool object_is_field(const msgpack_object *object, const helio_field_t *f
         for (uint32_t i = 0; i < list->count; i++) {
             const msgpack_object *item = &object->via.array.ptr[i];
             const char *value = (const char *)list->items + i * sample_item_size(field);
-            if (field->kind == HELIO_KIND_U32S
-                    ? !object_is_int(item, false, ((const uint32_t *)list->items)[i])
+            if (field->kind == HELIO_KIND_U32S ? !object_is_int(item, false, ((const uint32_t *)list->items)[i])
                 : field->kind == HELIO_KIND_F64S
                     ? item->type != MSGPACK_OBJECT_FLOAT64 || memcmp(&item->via.f64, value, 8) != 0
                     : !object_is_record(item, field->nested, value))
@@ -117,8 +113,7 @@ static bool object_is_field(const msgpack_object *object, const helio_field_t *f
     return false;
 }
 
-static bool object_is_record(const msgpack_object *object, const helio_record_type_t *type,
-                             const void *record)
+static bool object_is_record(const msgpack_object *object, const helio_record_type_t *type, const void *record)
 {
     if (object->type != MSGPACK_OBJECT_ARRAY || object->via.array.size != type->field_count)
         return false;
@@ -143,8 +138,7 @@ static void random__msgpack_c_reads_the_same_values(void **state)
             msgpack_unpacked unpacked;
             msgpack_unpacked_init(&unpacked);
             size_t offset = 0;
-            assert_int_equal(msgpack_unpack_next(&unpacked, out.data, out.size, &offset),
-                             MSGPACK_UNPACK_SUCCESS);
+            assert_int_equal(msgpack_unpack_next(&unpacked, out.data, out.size, &offset), MSGPACK_UNPACK_SUCCESS);
             assert_int_equal(offset, out.size);
             assert_true(object_is_record(&unpacked.data, types[t], record));
             msgpack_unpacked_destroy(&unpacked);
@@ -202,9 +196,7 @@ static void random__a_corrupted_byte_gives_an_error_or_a_valid_record(void **sta
         void *record = random_record(type, &rng, arena);
         assert_int_equal(helio_wire_pack(type, record, &out, NULL), HELIO_OK);
         for (unsigned i = 0; i < 100 && out.size < 4000; i++, round++) {
-            size_t at = helio_rng_below(&rng, helio_rng_below(&rng, 2) ? out.size
-                                              : out.size < 24          ? out.size
-                                                                       : 24);
+            size_t at = helio_rng_below(&rng, helio_rng_below(&rng, 2) ? out.size : out.size < 24 ? out.size : 24);
             char saved = out.data[at];
             out.data[at] = (char)helio_rng_next(&rng);
             helio_arena_reset(arena);

@@ -89,12 +89,18 @@ static void frame_of(uint32_t number, const helio_record_type_t *type, const voi
 static void blank_field(const helio_field_t *field, void *at)
 {
     static const size_t sizes[] = {
-        [HELIO_KIND_BOOL] = sizeof(bool),          [HELIO_KIND_I32] = 4,
-        [HELIO_KIND_U32] = 4,                      [HELIO_KIND_I64] = 8,
-        [HELIO_KIND_U64] = 8,                      [HELIO_KIND_F64] = 8,
-        [HELIO_KIND_UUID] = sizeof(helio_uuid_t),  [HELIO_KIND_KEY] = sizeof(helio_job_key_t),
-        [HELIO_KIND_TEXT] = sizeof(helio_text_t),  [HELIO_KIND_BYTES] = sizeof(helio_text_t),
-        [HELIO_KIND_U32S] = sizeof(helio_u32s_t),  [HELIO_KIND_F64S] = sizeof(helio_f64s_t),
+        [HELIO_KIND_BOOL] = sizeof(bool),
+        [HELIO_KIND_I32] = 4,
+        [HELIO_KIND_U32] = 4,
+        [HELIO_KIND_I64] = 8,
+        [HELIO_KIND_U64] = 8,
+        [HELIO_KIND_F64] = 8,
+        [HELIO_KIND_UUID] = sizeof(helio_uuid_t),
+        [HELIO_KIND_KEY] = sizeof(helio_job_key_t),
+        [HELIO_KIND_TEXT] = sizeof(helio_text_t),
+        [HELIO_KIND_BYTES] = sizeof(helio_text_t),
+        [HELIO_KIND_U32S] = sizeof(helio_u32s_t),
+        [HELIO_KIND_F64S] = sizeof(helio_f64s_t),
         [HELIO_KIND_LIST] = sizeof(helio_list_t),
     };
     memset(at, 0, field->kind == HELIO_KIND_RECORD ? field->nested->size : sizes[field->kind]);
@@ -172,7 +178,7 @@ static void versions__fields_are_appended_in_the_order_of_their_versions(void **
     }
 }
 
-static void versions__what_an_older_peer_leaves_out_is_read_as_zero(void **state)
+static void versions__fields_that_an_older_peer_omits_are_read_as_zero(void **state)
 {
     helio_rng_t rng = {5};
     uint32_t cuts = 0;
@@ -196,7 +202,7 @@ static void versions__what_an_older_peer_leaves_out_is_read_as_zero(void **state
     assert_true(cuts > 20 * 3); /* of three records at least: pools' capacity, reports, refusals */
 }
 
-static void versions__every_version_that_is_spoken_is_read(void **state)
+static void versions__every_supported_version_is_read(void **state)
 {
     helio_rng_t rng = {6};
     for (uint32_t version = HELIO_PROTOCOL_VERSION_MIN; version <= HELIO_PROTOCOL_VERSION; version++)
@@ -238,7 +244,7 @@ static void versions__fewer_fields_than_the_oldest_version_had_are_refused(void 
     }
 }
 
-static void versions__what_a_newer_peer_appends_is_passed_over(void **state)
+static void versions__fields_that_a_newer_peer_appends_are_skipped(void **state)
 {
     helio_rng_t rng = {7};
     for (size_t m = 0; m < MESSAGES; m++) {
@@ -257,7 +263,7 @@ static void versions__what_a_newer_peer_appends_is_passed_over(void **state)
 
 /* ---- the bounds ---------------------------------------------------------------------------------------- */
 
-static void versions__what_is_passed_over_keeps_to_the_bounds(void **state)
+static void versions__skipped_fields_must_keep_the_bounds(void **state)
 {
     static const struct {
         const char *extra;
@@ -293,9 +299,8 @@ static void versions__what_is_passed_over_keeps_to_the_bounds(void **state)
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t frame = {0};
         uint32_t count = HELIO_WIRE_FRAME_MAX - 8 + over, number = 0;
         void *record = NULL;
-        char head[] = {
-            '\x93',     '\x08', '\x05', '\xdd', (char)(count >> 24), (char)(count >> 16), (char)(count >> 8),
-            (char)count};
+        char head[] = {'\x93',     '\x08', '\x05', '\xdd', (char)(count >> 24), (char)(count >> 16), (char)(count >> 8),
+                       (char)count};
         helio_buffer_append(&frame, head, sizeof head);
         for (uint32_t i = 0; i < count; i++)
             helio_buffer_append(&frame, "", 1);
@@ -318,7 +323,7 @@ static void versions__short_items_do_not_reserve_memory(void **state)
     assert_non_null(strstr(err.text, "announces more items than follow"));
 }
 
-static void versions__corruptions_of_older_and_newer_frames_are_survived(void **state)
+static void versions__corrupted_frames_of_other_versions_do_no_harm(void **state)
 {
     helio_rng_t rng = {8};
     for (unsigned round = 0; round < 20000; round++) {
@@ -346,16 +351,19 @@ static void versions__corruptions_of_older_and_newer_frames_are_survived(void **
 
 /* ---- agreeing ------------------------------------------------------------------------------------------ */
 
-static void versions__the_newest_that_both_speak_is_agreed_on(void **state)
+static void versions__the_newest_common_version_is_used(void **state)
 {
     (void)state;
     enum { NOW = HELIO_PROTOCOL_VERSION, OLDEST = HELIO_PROTOCOL_VERSION_MIN };
     static const struct {
         uint32_t least, most, agreed;
     } cases[] = {
-        {OLDEST, NOW, NOW},          {NOW, NOW, NOW},           {OLDEST, OLDEST, OLDEST}, {NOW, NOW + 40, NOW},
-        {0, UINT32_MAX, NOW},        {NOW + 1, NOW + 40, 0},    {0, OLDEST - 1, 0},       {0, 0, 0},
-        {NOW, OLDEST, 0},            {UINT32_MAX, UINT32_MAX, 0}, {UINT32_MAX, 0, 0},     {0, OLDEST, OLDEST},
+        {OLDEST, NOW, NOW},       {NOW, NOW, NOW},
+        {OLDEST, OLDEST, OLDEST}, {NOW, NOW + 40, NOW},
+        {0, UINT32_MAX, NOW},     {NOW + 1, NOW + 40, 0},
+        {0, OLDEST - 1, 0},       {0, 0, 0},
+        {NOW, OLDEST, 0},         {UINT32_MAX, UINT32_MAX, 0},
+        {UINT32_MAX, 0, 0},       {0, OLDEST, OLDEST},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (helio_protocol_agreed(cases[i].least, cases[i].most) != cases[i].agreed)
@@ -363,7 +371,7 @@ static void versions__the_newest_that_both_speak_is_agreed_on(void **state)
                      helio_protocol_agreed(cases[i].least, cases[i].most));
 }
 
-static void versions__a_hello_tells_its_versions_even_if_nothing_else_is_known(void **state)
+static void versions__a_hello_gives_its_versions_even_if_the_rest_is_unknown(void **state)
 {
     (void)state;
     static const struct {
@@ -371,9 +379,15 @@ static void versions__a_hello_tells_its_versions_even_if_nothing_else_is_known(v
         uint32_t size;
         bool told;
     } cases[] = {
-        {"\x94\x01\x29\x25\xa3new", 8, true}, {"\x93\x01\x29\x25", 4, true},         {"\x93\x01\x29\xff", 4, false},
-        {"\x92\x01\x29", 3, false},           {"\x93\x02\x29\x25", 4, false},        {"\x93\x01\x29\xc0", 4, false},
-        {"\x93\x01\x29", 3, false},           {"\x94\x01\x29\x25\x81\x01\x02", 7, false}, {"", 0, false},
+        {"\x94\x01\x29\x25\xa3new", 8, true},
+        {"\x93\x01\x29\x25", 4, true},
+        {"\x93\x01\x29\xff", 4, false},
+        {"\x92\x01\x29", 3, false},
+        {"\x93\x02\x29\x25", 4, false},
+        {"\x93\x01\x29\xc0", 4, false},
+        {"\x93\x01\x29", 3, false},
+        {"\x94\x01\x29\x25\x81\x01\x02", 7, false},
+        {"", 0, false},
         {"\x93\x01\xcf\0\0\0\x01\0\0\0\0\x25", 12, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -385,7 +399,7 @@ static void versions__a_hello_tells_its_versions_even_if_nothing_else_is_known(v
     }
 }
 
-static void versions__later_values_are_known_by_their_version(void **state)
+static void versions__later_values_have_their_version(void **state)
 {
     (void)state;
     assert_int_equal(helio_wire_value_since(&helio_series_type, "signal", HELIO_SIGNAL_RESERVED), 3);
@@ -417,7 +431,7 @@ static void read_vector(const char *path, helio_buffer_t *ret_frame, helio_buffe
 /*  Takes `,"field":0` (or [], "") out of a dump: what that version did not have. */
 static void take_out(char *dump, const char *name)
 {
-    static const char *const zeros[] = {"0", "[]", "\"\"", "false"};
+    static const char *const zeros[] = {"0", "[]", "\"\"", "false", "\"00000000000000000000000000\""};
     for (size_t z = 0; z < sizeof zeros / sizeof zeros[0]; z++) {
         char text[96], *at;
         (void)snprintf(text, sizeof text, ",\"%s\":%s", name, zeros[z]);
@@ -431,7 +445,7 @@ static void take_out(char *dump, const char *name)
 }
 
 /*  version-N holds what a build of that version wrote of its messages, and what it said was in them. */
-static void versions__frames_that_older_builds_wrote_say_what_they_said(void **state)
+static void versions__frames_of_older_builds_keep_their_meaning(void **state)
 {
     for (uint32_t version = HELIO_PROTOCOL_VERSION_MIN; version < HELIO_PROTOCOL_VERSION; version++)
         for (size_t m = 0; m < MESSAGES; m++) {
@@ -461,17 +475,17 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(versions__fields_are_appended_in_the_order_of_their_versions),
-        TEST(versions__what_an_older_peer_leaves_out_is_read_as_zero),
-        TEST(versions__every_version_that_is_spoken_is_read),
+        TEST(versions__fields_that_an_older_peer_omits_are_read_as_zero),
+        TEST(versions__every_supported_version_is_read),
         TEST(versions__fewer_fields_than_the_oldest_version_had_are_refused),
-        TEST(versions__what_a_newer_peer_appends_is_passed_over),
-        TEST(versions__what_is_passed_over_keeps_to_the_bounds),
+        TEST(versions__fields_that_a_newer_peer_appends_are_skipped),
+        TEST(versions__skipped_fields_must_keep_the_bounds),
         TEST(versions__short_items_do_not_reserve_memory),
-        TEST(versions__corruptions_of_older_and_newer_frames_are_survived),
-        TEST(versions__the_newest_that_both_speak_is_agreed_on),
-        TEST(versions__a_hello_tells_its_versions_even_if_nothing_else_is_known),
-        TEST(versions__later_values_are_known_by_their_version),
-        TEST(versions__frames_that_older_builds_wrote_say_what_they_said),
+        TEST(versions__corrupted_frames_of_other_versions_do_no_harm),
+        TEST(versions__the_newest_common_version_is_used),
+        TEST(versions__a_hello_gives_its_versions_even_if_the_rest_is_unknown),
+        TEST(versions__later_values_have_their_version),
+        TEST(versions__frames_of_older_builds_keep_their_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

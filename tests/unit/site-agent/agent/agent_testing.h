@@ -43,19 +43,25 @@ typedef struct world {
     helio_string_t broker;
     char endpoint[64];
     helio_pool_t pool;
+    helio_tenure_t tenure;
     helio_agent_t *agent;
     fake_t *fake;
     helio_aev_backend_t news[16]; /* to be told by process */
     uint32_t news_count;
     uint32_t starts, adopts, stops, forgets, surveys;
+    bool survey_due;       /* it is complete with the next process */
+    const char *hindrance; /* of the survey; told instead */
     char started_run[64];
     int64_t lease_ms;
     uint64_t peer;
+    helio_uuid_t boot_id, former_boot_id; /* of the last HELLO */
     uint32_t hellos, inventories, holdings, summaries, renews, logs, byes;
     helio_report_t reports[64];
     uint32_t report_count;
     uint32_t fed;          /* carbon told from the feed */
     double told_free_gpus; /* of the running hour; -1 = never */
+    uint32_t metered;      /* series of the site's meter that were told */
+    double meter_w[2];     /* of the last two hours of the newest of them; -1 = not known */
     char log_text[64];
 } world_t;
 
@@ -95,19 +101,20 @@ static inline void fake_survey(helio_backend_t *self)
 {
     (void)self;
     world.surveys++;
+    world.survey_due = true;
 }
 
-static inline helio_rc fake_lease(helio_backend_t *self, int64_t deadline_boot_ms, helio_error_t *err)
+static inline helio_rc fake_lease(helio_backend_t *self, const helio_afx_lease_t *lease, helio_error_t *err)
 {
     (void)self;
     (void)err;
-    world.lease_ms = deadline_boot_ms;
+    world.lease_ms = lease->deadline_boot_ms;
     return HELIO_OK;
 }
 
 static inline helio_rc fake_log_read(helio_backend_t *self, helio_job_key_t key, uint32_t epoch, uint64_t offset,
-                              size_t max, helio_buffer_t *out, uint64_t *ret_next, bool *ret_end,
-                              helio_error_t *err)
+                                     size_t max, helio_buffer_t *out, uint64_t *ret_next, bool *ret_end,
+                                     helio_error_t *err)
 {
     (void)self;
     (void)key;
@@ -128,7 +135,7 @@ static inline int fake_fd(const helio_backend_t *self)
 static inline int64_t fake_next_ms(const helio_backend_t *self)
 {
     (void)self;
-    return world.news_count ? 0 : INT64_MAX;
+    return world.news_count || world.survey_due ? 0 : INT64_MAX;
 }
 
 static inline void fake_process(helio_backend_t *self, int64_t now_boot_ms, int64_t now_wall_ms)
@@ -136,6 +143,9 @@ static inline void fake_process(helio_backend_t *self, int64_t now_boot_ms, int6
     fake_t *fake = (fake_t *)(void *)self;
     (void)now_boot_ms;
     (void)now_wall_ms;
+    if (world.survey_due)
+        fake->sink.on_survey(fake->sink.arg, world.hindrance);
+    world.survey_due = false;
     uint32_t count = world.news_count;
     world.news_count = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -147,12 +157,12 @@ static inline void fake_destroy(helio_backend_t *self)
     free(self);
 }
 
-static const helio_backend_class_t fake_class = {
-    "fake",     true,          fake_start, fake_adopt, fake_stop,    fake_forget,  fake_survey,
-    fake_lease, fake_log_read, NULL,       fake_fd,    fake_next_ms, fake_process, fake_destroy};
+static const helio_backend_class_t fake_class = {"fake",       true,         fake_start,  fake_adopt,    fake_stop,
+                                                 fake_forget,  fake_survey,  fake_lease,  fake_log_read, fake_fd,
+                                                 fake_next_ms, fake_process, fake_destroy};
 
 static inline helio_rc make_fake(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
-                          helio_backend_t **ret_backend, helio_error_t *err)
+                                 helio_backend_t **ret_backend, helio_error_t *err)
 {
     (void)settings;
     (void)err;
@@ -189,6 +199,11 @@ static inline void hear_series(const helio_site_summary_t *summary)
                      helio_text_is(series->source, "csv, built-in forecast");
         if (series->signal == HELIO_SIGNAL_FREE_GPUS)
             world.told_free_gpus = series->values.items[0];
+        if (series->signal != HELIO_SIGNAL_POWER || !helio_text_is(series->kind, "meter"))
+            continue;
+        world.metered++;
+        for (uint32_t n = 0; n < 2; n++)
+            world.meter_w[n] = series->values.count + n >= 2 ? series->values.items[series->values.count + n - 2] : -1;
     }
 }
 
@@ -200,16 +215,14 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
     void *record = NULL;
     assert_int_equal(helio_wire_decode(frame, world.arena, &message, &record, NULL), HELIO_OK);
     world.peer = peer;
-    helio_msg_welcome_t welcome = {.protocol = 1,
-                                   .incarnation = 1,
-                                   .broker_epoch = 1,
-                                   .lease_ms = 900000,
-                                   .renew_ms = 90000,
-                                   .summary_ms = 100};
+    helio_msg_welcome_t welcome = {
+        .protocol = 1, .incarnation = 1, .broker_epoch = 1, .lease_ms = 900000, .renew_ms = 90000, .summary_ms = 100};
     helio_msg_verdicts_t verdicts = {.last = true};
     switch (message) {
     case HELIO_MSG_HELLO:
         world.hellos++;
+        world.boot_id = ((helio_msg_hello_t *)record)->boot_id;
+        world.former_boot_id = ((helio_msg_hello_t *)record)->former_boot_id;
         say(HELIO_MSG_WELCOME, &welcome);
         break;
     case HELIO_MSG_INVENTORY:
@@ -239,9 +252,24 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
     }
 }
 
+static inline void end_agent(void)
+{
+    helio_agent_destroy(&world.agent);
+    helio_tenure_end(&world.tenure);
+}
+
+/*  It dies, and its lock with it: the lock file says nothing of its end. */
+static inline void crash_agent(void)
+{
+    helio_agent_destroy(&world.agent);
+    (void)close(world.tenure.fd);
+}
+
 static inline void start_agent(void)
 {
-    helio_agent_parts_t parts = {&world.settings, make_fake, world.loop, world.log};
+    if (helio_tenure_begin(world.directory, 1795, &world.tenure, NULL) != HELIO_OK)
+        fail_msg("the state directory is not ours");
+    helio_agent_parts_t parts = {&world.settings, make_fake, world.loop, world.log, &world.tenure};
     helio_error_t err = {0};
     if (helio_agent_new(&parts, &world.agent, &err) != HELIO_OK)
         fail_msg("%s", err.text);
@@ -265,16 +293,12 @@ static inline int begin(void **state)
     (void)snprintf(key_file, sizeof key_file, "%s/agent.key", world.directory);
     if (helio_keypair_save(&agent, key_file, &err) != HELIO_OK)
         return -1;
-    helio_server_options_t serve = {.endpoint = "tcp://127.0.0.1:*",
-                                    .secret_key = broker.secret_key,
-                                    .on_message = broker_hears,
-                                    .linger_ms = -1};
+    helio_server_options_t serve = {
+        .endpoint = "tcp://127.0.0.1:*", .secret_key = broker.secret_key, .on_message = broker_hears, .linger_ms = -1};
     if (helio_server_new(world.net, world.loop, &serve, &world.server, &err) != HELIO_OK ||
-        helio_server_allow(world.server, helio_text_of(agent.public_key), HELIO_TEXT("site:lulea"), &err) !=
-            HELIO_OK)
+        helio_server_allow(world.server, helio_text_of(agent.public_key), HELIO_TEXT("site:lulea"), &err) != HELIO_OK)
         return -1;
-    world.pool =
-        (helio_pool_t){.name = HELIO_TEXT("gpu"), .gpu = HELIO_TEXT("H100"), .nodes = 2, .gpus_per_node = 8};
+    world.pool = (helio_pool_t){.name = HELIO_TEXT("gpu"), .gpu = HELIO_TEXT("H100"), .nodes = 2, .gpus_per_node = 8};
     world.settings = (helio_agent_settings_t){.attempts_max = 10, .kill_margin_ms = 60000};
     world.settings.site =
         (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("fake"), .pue = 1.1};
@@ -294,7 +318,7 @@ static inline int begin(void **state)
 static inline int end(void **state)
 {
     (void)state;
-    helio_agent_destroy(&world.agent);
+    end_agent();
     helio_server_destroy(&world.server);
     helio_loop_destroy(&world.loop);
     helio_net_destroy(&world.net);
@@ -304,11 +328,35 @@ static inline int end(void **state)
     return folder_remove(world.directory);
 }
 
+/*  The agent anew, with one feed out of a file of this content. The feed must outlive the agent. */
+static inline void restart_with_feed(helio_feed_t *feed, const char *content)
+{
+    char path[96];
+    helio_error_t err = {0};
+    (void)snprintf(path, sizeof path, "%s/feed.csv", world.directory);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs(content, file) >= 0 && fclose(file) == 0);
+    end_agent();
+    feed->source = HELIO_SOURCE_CSV;
+    feed->every_ms = 60000;
+    feed->timeout_ms = 10000;
+    feed->path = helio_arena_text(world.arena, helio_text_of(path));
+    feed->time_column = HELIO_TEXT("time");
+    feed->value_column = HELIO_TEXT("value");
+    feed->region_column = HELIO_TEXT("region");
+    world.settings.site.timezone = HELIO_TEXT("UTC");
+    world.settings.feeds.feeds.items = feed;
+    world.settings.feeds.feeds.count = 1;
+    if (helio_feeds_settings_complete(&world.settings.feeds, &world.settings.site, "/", world.arena, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    start_agent();
+}
+
 static inline void turn_until(const uint32_t *figure, uint32_t least)
 {
     for (int turns = 0; *figure < least; turns++) {
         if (turns > 3000)
-            fail_msg("waited in vain for %u, there are %u", least, *figure);
+            fail_msg("waited for %u, but only %u came", least, *figure);
         helio_error_t err = {0};
         if (helio_agent_turn(world.agent, 10, &err) != HELIO_OK)
             fail_msg("%s", err.text);
@@ -337,8 +385,8 @@ static inline void order(uint8_t number, const char *document)
 
 static inline void tell(uint8_t number, uint32_t word, int32_t exit_code)
 {
-    world.news[world.news_count++] = (helio_aev_backend_t){
-        .key = key_of(number), .epoch = 1, .word = word, .exit_code = exit_code, .run_ms = 1000};
+    world.news[world.news_count++] =
+        (helio_aev_backend_t){.key = key_of(number), .epoch = 1, .word = word, .exit_code = exit_code, .run_ms = 1000};
 }
 
 static inline uint32_t logged(const char *event)

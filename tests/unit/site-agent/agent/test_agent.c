@@ -2,6 +2,8 @@
 #include "federation/reason/codes.h"
 #include "tests/unit/site-agent/agent/agent_testing.h"
 
+#include <sys/stat.h>
+
 /* ---- the stage ----------------------------------------------------------------------------------------- */
 
 static void agent__carries_a_job_from_order_to_acknowledged_end(void **state)
@@ -29,7 +31,7 @@ static void agent__carries_a_job_from_order_to_acknowledged_end(void **state)
     turn_until(&world.forgets, 1);
 }
 
-static void agent__a_pool_of_which_nothing_is_left_is_logged_once_and_so_is_its_return(void **state)
+static void agent__logs_once_that_a_pool_is_empty_and_once_that_it_is_back(void **state)
 {
     (void)state;
     turn_until(&world.summaries, 1);
@@ -55,7 +57,7 @@ static void agent__a_pool_of_which_nothing_is_left_is_logged_once_and_so_is_its_
     assert_int_equal(logged("pool_back"), 1);
 }
 
-static void agent__takes_over_what_runs_when_it_is_started_again(void **state)
+static void agent__adopts_running_attempts_after_a_restart(void **state)
 {
     (void)state;
     turn_until(&world.summaries, 1);
@@ -63,11 +65,11 @@ static void agent__takes_over_what_runs_when_it_is_started_again(void **state)
     turn_until(&world.starts, 1);
     tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
     turn_until(&world.report_count, 3);
-    helio_agent_destroy(&world.agent);
+    end_agent();
     uint32_t surveys = world.surveys;
     start_agent();
     assert_int_equal(world.adopts, 1);
-    assert_int_equal(world.surveys, surveys); /* the journal knew */
+    assert_int_equal(world.surveys, surveys + 1); /* the journal can be an older copy */
     tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
     turn_until(&world.hellos, 2);
     turn_until(&world.holdings, 1);
@@ -78,7 +80,7 @@ static void agent__takes_over_what_runs_when_it_is_started_again(void **state)
     turn_until(&world.report_count, 7);
 }
 
-static void agent__refuses_to_hand_a_backend_what_does_not_parse(void **state)
+static void agent__gives_no_backend_a_document_that_does_not_parse(void **state)
 {
     (void)state;
     turn_until(&world.summaries, 1);
@@ -88,6 +90,123 @@ static void agent__refuses_to_hand_a_backend_what_does_not_parse(void **state)
     assert_int_equal(world.reports[2].cause, HELIO_CAUSE_BAD_DOCUMENT);
     assert_memory_equal(world.reports[2].reason.data, "BadDocument: ", 13); /* for brokers before version 4 */
     assert_int_equal(world.starts, 0);
+}
+
+/*  How the folder is lost: removed, or moved away; and another may be put in its place. */
+static void lose_state(const char *away, bool removed, bool replaced)
+{
+    assert_int_equal(rename(world.directory, away), 0);
+    if (removed)
+        assert_int_equal(folder_remove(away), 0);
+    if (replaced)
+        assert_int_equal(mkdir(world.directory, 0700), 0);
+}
+
+static void agent__ends_before_it_takes_an_order_when_its_state_is_gone(void **state)
+{
+    for (int i = 0; i < 4; i++) {
+        bool removed = i & 1, replaced = i & 2;
+        char away[80];
+        if (i)
+            (void)begin(state);
+        (void)snprintf(away, sizeof away, "%s-away", world.directory);
+        turn_until(&world.summaries, 1);
+        lose_state(away, removed, replaced);
+        order(1, "run: train it\ngpu: H100:4\n");
+        helio_error_t err = {0};
+        for (int turns = 0; turns < 3000 && err.code == HELIO_OK; turns++)
+            if (helio_agent_turn(world.agent, 10, &err) != HELIO_OK)
+                break;
+        assert_int_equal(err.code, HELIO_IO);
+        assert_non_null(strstr(err.text, world.directory));
+        assert_non_null(strstr(err.text, replaced ? "replaced" : "removed"));
+        assert_int_equal(logged("state_gone"), 1);
+        assert_int_equal(world.starts, 0);
+        assert_int_equal(world.report_count, 0); /* nothing is said of a job that it could not remember */
+        if (!removed)
+            assert_int_equal(folder_remove(away), 0);
+        if (!replaced)
+            assert_int_equal(mkdir(world.directory, 0700), 0);
+        if (i < 3)
+            assert_int_equal(end(state), 0);
+    }
+}
+
+/*  Turns until the agent ends, and expects that it names what it lost. */
+static void expect_lost(const char *path, bool replaced, int64_t within_ms)
+{
+    helio_error_t err = {0};
+    int64_t end_ms = helio_clock_boot_ms() + within_ms;
+    while (helio_agent_turn(world.agent, 100, &err) == HELIO_OK && helio_clock_boot_ms() < end_ms)
+        continue;
+    assert_int_equal(err.code, HELIO_IO);
+    assert_non_null(strstr(err.text, path));
+    assert_non_null(strstr(err.text, replaced ? "replaced" : "removed"));
+    assert_int_equal(logged("state_gone"), 1);
+}
+
+/*  The folder is left, but not what the agent has open in it: a name is gone, or names another file. A job that
+ *  starts now would not be remembered. */
+static void agent__takes_no_order_when_a_file_of_its_memory_is_gone(void **state)
+{
+    static const char *const names[] = {"lock", "journal.db", "journal.db-wal"};
+    for (int i = 0; i < 6; i++) {
+        char path[96];
+        if (i)
+            (void)begin(state);
+        (void)snprintf(path, sizeof path, "%s/%s", world.directory, names[i / 2]);
+        turn_until(&world.summaries, 1);
+        assert_int_equal(remove(path), 0);
+        if (i & 1) {
+            FILE *file = fopen(path, "w");
+            assert_true(file && fclose(file) == 0);
+        }
+        order(1, "run: train it\ngpu: H100:4\n");
+        expect_lost(path, i & 1, 3000); /* before its tick */
+        assert_int_equal(world.starts, 0);
+        assert_int_equal(world.report_count, 0);
+        if (i < 5)
+            assert_int_equal(end(state), 0);
+    }
+}
+
+static void agent__notices_within_a_tick_that_its_journal_is_gone(void **state)
+{
+    (void)state;
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/journal.db", world.directory);
+    turn_until(&world.summaries, 1);
+    assert_int_equal(remove(path), 0);
+    expect_lost(path, false, 12000);
+}
+
+/*  HELLO carries what the process proves of the one before it. */
+static void agent__that_restarts_proves_the_end_of_the_process_that_was_in_session(void **state)
+{
+    (void)state;
+    turn_until(&world.summaries, 1);
+    assert_true(helio_uuid_is_nil(world.former_boot_id));
+    for (uint32_t i = 0; i < 4; i++) {
+        helio_uuid_t former = world.boot_id;
+        uint32_t hellos = world.hellos;
+        if (i & 1)
+            end_agent();
+        else
+            crash_agent();
+        start_agent();
+        turn_until(&world.hellos, hellos + 1);
+        assert_true(helio_uuid_equal(world.former_boot_id, former));
+        assert_false(helio_uuid_equal(world.boot_id, former));
+        turn_until(&world.inventories, hellos + 1);
+    }
+    end_agent();
+    start_agent(); /* and this one reaches no broker */
+    end_agent();
+    helio_uuid_t former = world.boot_id;
+    uint32_t hellos = world.hellos;
+    start_agent();
+    turn_until(&world.hellos, hellos + 1);
+    assert_true(helio_uuid_equal(world.former_boot_id, former));
 }
 
 static void agent__answers_for_logs(void **state)
@@ -110,6 +229,51 @@ static void agent__surveys_the_backend_when_there_is_no_journal(void **state)
     assert_int_equal(world.surveys, 1);
 }
 
+static void agent__accepts_no_job_and_says_why_until_its_backend_could_look_everywhere(void **state)
+{
+    (void)state;
+    static char log[16384];
+    end_agent();
+    world.hindrance = "the folder cannot be read";
+    world.summaries = 0;
+    start_agent();
+    turn_until(&world.summaries, 1);
+    order(1, "run: train it\ngpu: H100:4\n");
+    turn_until(&world.report_count, 1);
+    assert_int_equal(world.reports[0].kind, HELIO_REPORT_KIND_REFUSED);
+    assert_int_equal(world.reports[0].cause, HELIO_CAUSE_NOT_READY);
+    world.fake->sink.on_survey(world.fake->sink.arg, NULL);
+    order(2, "run: train it\ngpu: H100:4\n");
+    turn_until(&world.starts, 1);
+    assert_true(pread(world.log_fd, log, sizeof log - 1, 0) > 0);
+    assert_non_null(strstr(log, "survey_incomplete"));
+    assert_non_null(strstr(log, "the folder cannot be read"));
+    assert_non_null(strstr(log, "survey_complete"));
+}
+
+static void agent__logs_once_why_it_offers_nothing_while_an_attempt_of_unknown_size_runs(void **state)
+{
+    (void)state;
+    turn_until(&world.summaries, 1);
+    assert_int_equal(logged("nothing_offered"), 0);
+    tell(9, HELIO_BACKEND_REPORT_STARTED, 0);
+    for (uint8_t i = 1; i <= 2; i++) {
+        uint32_t before = world.report_count;
+        order(i, "run: train it\ngpu: H100:4\n");
+        turn_until(&world.report_count, before + 1);
+    }
+    assert_int_equal(world.starts, 0);
+    assert_int_equal(logged("nothing_offered"), 1);
+    assert_int_equal(logged("offered_again"), 0);
+    tell(9, HELIO_BACKEND_REPORT_ENDED, 0);
+    for (uint32_t before = world.summaries; world.summaries < before + 2;)
+        turn_until(&world.summaries, world.summaries + 1);
+    order(3, "run: train it\ngpu: H100:4\n");
+    turn_until(&world.starts, 1);
+    assert_int_equal(logged("nothing_offered"), 1);
+    assert_int_equal(logged("offered_again"), 1);
+}
+
 static void agent__says_bye_and_ends_no_attempt(void **state)
 {
     (void)state;
@@ -118,42 +282,25 @@ static void agent__says_bye_and_ends_no_attempt(void **state)
     turn_until(&world.starts, 1);
     helio_agent_stop(world.agent, "stopped");
     assert_int_equal(helio_agent_run(world.agent, NULL), HELIO_OK); /* returns at once */
-    helio_agent_destroy(&world.agent);
+    end_agent();
     for (int turns = 0; turns < 3000 && !world.byes; turns++)
         assert_int_equal(helio_loop_turn(world.loop, 10, NULL), HELIO_OK);
     assert_int_equal(world.byes, 1);
     assert_int_equal(world.stops, 0);
 }
 
-static void agent__tells_what_its_feeds_say_and_what_the_backend_foresees(void **state)
+static void agent__publishes_the_series_of_feeds_and_backend(void **state)
 {
     (void)state;
-    char path[96], hour[HELIO_RFC3339_SIZE];
-    (void)snprintf(path, sizeof path, "%s/carbon.csv", world.directory);
+    char text[128], hour[HELIO_RFC3339_SIZE];
     int64_t now_ms = helio_clock_wall_ms();
     helio_rfc3339(now_ms, hour);
-    FILE *file = fopen(path, "w");
-    assert_true(file && fprintf(file, "time,value\n%s,123\n", hour) > 0 && fclose(file) == 0);
-    helio_agent_destroy(&world.agent);
-    helio_feed_t feed = {.signal = HELIO_FEED_CARBON,
-                         .source = HELIO_SOURCE_CSV,
-                         .every_ms = 60000,
-                         .timeout_ms = 10000,
-                         .path = helio_text_of(path),
-                         .time_column = HELIO_TEXT("time"),
-                         .value_column = HELIO_TEXT("value"),
-                         .region_column = HELIO_TEXT("region")};
+    (void)snprintf(text, sizeof text, "time,value\n%s,123\n", hour);
+    helio_feed_t feed = {.signal = HELIO_FEED_CARBON};
     helio_window_t window = {.pool = HELIO_TEXT("gpu"), .reserve_gpus = 3};
-    helio_error_t err = {0};
-    world.settings.site.timezone = HELIO_TEXT("UTC");
-    world.settings.feeds.feeds.items = &feed;
-    world.settings.feeds.feeds.count = 1;
     world.settings.feeds.windows = (helio_windows_t){&window, 1};
-    if (helio_feeds_settings_complete(&world.settings.feeds, &world.settings.site, "/", world.arena, &err) !=
-        HELIO_OK)
-        fail_msg("%s", err.text);
     world.fed = 0;
-    start_agent();
+    restart_with_feed(&feed, text);
     turn_until(&world.fed, 1);
     assert_true(world.told_free_gpus == 16 - 3);
     double free_gpus = 10;
@@ -169,12 +316,12 @@ static void agent__tells_what_its_feeds_say_and_what_the_backend_foresees(void *
     assert_true(world.told_free_gpus == 10 - 3);
 }
 
-static void agent__without_its_key_says_what_is_missing(void **state)
+static void agent__without_its_key_file_fails_and_names_it(void **state)
 {
     (void)state;
-    helio_agent_destroy(&world.agent);
+    end_agent();
     world.settings.key_file = HELIO_TEXT("/nonexistent/agent.key");
-    helio_agent_parts_t parts = {&world.settings, make_fake, world.loop, world.log};
+    helio_agent_parts_t parts = {&world.settings, make_fake, world.loop, world.log, &world.tenure};
     helio_error_t err = {0};
     assert_int_equal(helio_agent_new(&parts, &world.agent, &err), HELIO_NOT_FOUND);
     assert_non_null(strstr(err.text, "/nonexistent/agent.key"));
@@ -185,14 +332,20 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(agent__carries_a_job_from_order_to_acknowledged_end),
-        TEST(agent__a_pool_of_which_nothing_is_left_is_logged_once_and_so_is_its_return),
-        TEST(agent__takes_over_what_runs_when_it_is_started_again),
-        TEST(agent__refuses_to_hand_a_backend_what_does_not_parse),
+        TEST(agent__logs_once_that_a_pool_is_empty_and_once_that_it_is_back),
+        TEST(agent__adopts_running_attempts_after_a_restart),
+        TEST(agent__gives_no_backend_a_document_that_does_not_parse),
+        TEST(agent__ends_before_it_takes_an_order_when_its_state_is_gone),
+        TEST(agent__takes_no_order_when_a_file_of_its_memory_is_gone),
+        TEST(agent__notices_within_a_tick_that_its_journal_is_gone),
+        TEST(agent__that_restarts_proves_the_end_of_the_process_that_was_in_session),
         TEST(agent__answers_for_logs),
         TEST(agent__surveys_the_backend_when_there_is_no_journal),
+        TEST(agent__accepts_no_job_and_says_why_until_its_backend_could_look_everywhere),
+        TEST(agent__logs_once_why_it_offers_nothing_while_an_attempt_of_unknown_size_runs),
         TEST(agent__says_bye_and_ends_no_attempt),
-        TEST(agent__tells_what_its_feeds_say_and_what_the_backend_foresees),
-        TEST(agent__without_its_key_says_what_is_missing),
+        TEST(agent__publishes_the_series_of_feeds_and_backend),
+        TEST(agent__without_its_key_file_fails_and_names_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

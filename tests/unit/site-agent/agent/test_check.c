@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,8 +68,8 @@ static void *serve(void *arg)
                                       .linger_ms = -1};
     if (helio_net_new(0, &net, &err) != HELIO_OK || helio_loop_new(&loop, &err) != HELIO_OK ||
         helio_server_new(net, loop, &options, &world.server, &err) != HELIO_OK ||
-        helio_server_allow(world.server, helio_text_of(world.agent.public_key), HELIO_TEXT("site:lulea"),
-                           &err) != HELIO_OK)
+        helio_server_allow(world.server, helio_text_of(world.agent.public_key), HELIO_TEXT("site:lulea"), &err) !=
+            HELIO_OK)
         abort();
     (void)snprintf(world.endpoint, sizeof world.endpoint, "%s", helio_server_endpoint(world.server));
     world.ready = true;
@@ -127,10 +128,9 @@ static int begin(void **state)
     make_folder("state", 0711);
     make_folder("open-state", 0777);
     make_folder("damaged-state", 0711);
-    write_file("damaged-state/journal.db", "this is no journal, and long enough to be looked at as one",
-               0600);
-    world.refusal = (helio_msg_refusal_t){HELIO_VERSION, HELIO_TEXT("no"), HELIO_PROTOCOL_VERSION,
-                                          HELIO_PROTOCOL_VERSION_MIN};
+    write_file("damaged-state/journal.db", "this is no journal, and long enough to be looked at as one", 0600);
+    world.refusal =
+        (helio_msg_refusal_t){HELIO_VERSION, HELIO_TEXT("no"), HELIO_PROTOCOL_VERSION, HELIO_PROTOCOL_VERSION_MIN};
     assert_int_equal(pthread_create(&world.thread, NULL, serve, NULL), 0);
     while (!world.ready)
         (void)usleep(1000);
@@ -155,19 +155,17 @@ static uint32_t check(const site_t *site)
     char text[4096], users[200];
     const struct passwd *self = getpwuid(geteuid());
     assert_non_null(self);
-    (void)snprintf(users, sizeof users, "[{tenant: demo, user: \"*\", unix: %s, allow_root: true}]",
-                   self->pw_name);
-    (void)snprintf(
-        text, sizeof text,
-        "name: lulea\nbackend: local\ncarbon_g_per_kwh: 24\n"
-        "pools: %s\n"
-        "agent:\n  state_dir: %s\n  broker: [\"%s\"]\n  broker_key: \"%s\"\n  key_file: %s\n  shim: %s\n"
-        "  users: %s\n%s",
-        site->pools ? site->pools : "[{name: gpu, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 4}]",
-        site->state_dir ? site->state_dir : "state", site->broker ? site->broker : world.endpoint,
-        world.broker.public_key, site->key_file ? site->key_file : "agent.key",
-        site->shim ? site->shim : "helio-shim", site->users ? site->users : users,
-        site->more ? site->more : "");
+    (void)snprintf(users, sizeof users, "[{tenant: demo, user: \"*\", unix: %s, allow_root: true}]", self->pw_name);
+    (void)snprintf(text, sizeof text,
+                   "name: lulea\nbackend: local\ncarbon_g_per_kwh: 24\n"
+                   "pools: %s\n"
+                   "agent:\n  state_dir: %s\n  broker: [\"%s\"]\n  broker_key: \"%s\"\n  key_file: %s\n  shim: %s\n"
+                   "  users: %s\n%s",
+                   site->pools ? site->pools : "[{name: gpu, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 4}]",
+                   site->state_dir ? site->state_dir : "state", site->broker ? site->broker : world.endpoint,
+                   world.broker.public_key, site->key_file ? site->key_file : "agent.key",
+                   site->shim ? site->shim : "helio-shim", site->users ? site->users : users,
+                   site->more ? site->more : "");
     write_file("site.yaml", text, 0600);
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {0};
@@ -175,7 +173,7 @@ static uint32_t check(const site_t *site)
     if (helio_agent_settings_load(path_of("site.yaml"), arena, &settings, &complaint) != HELIO_OK)
         fail_msg("%s", complaint.data);
     captured_t out = capture_begin(stdout);
-    uint32_t failed = helio_agent_check(&settings, false, helio_make_backend);
+    uint32_t failed = helio_agent_check(&settings, false);
     capture_end(out, stdout, world.out, sizeof world.out);
     return failed;
 }
@@ -205,14 +203,13 @@ static void assert_fails(const site_t *site, const char *expected)
 /* ---- tests
  * ------------------------------------------------------------------------------------------------------ */
 
-static void check__of_a_site_that_lacks_nothing_fails_no_line(void **state)
+static void check__of_a_complete_site_fails_no_line(void **state)
 {
     (void)state;
     assert_fails(&(site_t){0}, "");
     assert_int_equal(world.hellos, 1);
-    static const char *const lines[] = {"config",     "state_dir", "journal", "key_file",
-                                        "broker_key", "broker 1",  "shim",    "backend",
-                                        "gpus",       "feeds",     "user"};
+    static const char *const lines[] = {"config", "state_dir", "journal", "key_file", "broker_key", "broker 1",
+                                        "shim",   "backend",   "gpus",    "feeds",    "user"};
     char mark[32];
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         (void)snprintf(mark, sizeof mark, "✔ %s: ", lines[i]);
@@ -221,9 +218,52 @@ static void check__of_a_site_that_lacks_nothing_fails_no_line(void **state)
     }
 }
 
-#define FEED(secret)                                                                                    \
-    "  feeds: [{signal: carbon, source: http-json, map: electricitymaps, secrets: {auth-token: " secret \
-    "}}]\n"
+static void check__advises_on_a_pool_without_a_price(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *price, *more;
+        bool missing;
+    } pools[] = {{"", "", true},
+                 {", price_usd_per_gpu_h: 0", "", true},
+                 {", owned: false", "", true},
+                 {", price_usd_per_gpu_h: 2.5", "", false},
+                 {", owned: true", "electricity_usd_per_kwh: 0.1\n", false},
+                 {", owned: false", "electricity_usd_per_kwh: 0.1\n", true}};
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
+        char text[200];
+        (void)snprintf(text, sizeof text, "[{name: gpu, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 4%s}]",
+                       pools[i].price);
+        assert_fails(&(site_t){.pools = text, .more = pools[i].more}, "");
+        assert_int_equal(strstr(world.out, "! pool gpu: nothing gives its price") != NULL, pools[i].missing);
+    }
+}
+
+/*  What the agent works without is said, and fails nothing; a group that the site file names has to exist. */
+static void check__advises_on_disks_and_control_groups(void **state)
+{
+    (void)state;
+    assert_fails(&(site_t){0}, "");
+    assert_non_null(strstr(world.out, "state/output shares a file system with the agent's state"));
+    assert_non_null(strstr(world.out, "state/checkpoints shares a file system with the agent's state"));
+    assert_true(strstr(world.out, "! cgroup: ") || strstr(world.out, "✔ cgroup: "));
+    assert_fails(&(site_t){.more = "  cgroup: no/such/group\n"}, "cgroup");
+    if (geteuid() != 0)
+        return;
+    make_folder("state/output", 0711);
+    assert_int_equal(mount("tmpfs", path_of("state/output"), "tmpfs", 0, "size=64k"), 0);
+    uint32_t failed = check(&(site_t){0});
+    assert_int_equal(umount2(path_of("state/output"), MNT_DETACH), 0);
+    assert_int_equal(failed, 0);
+    assert_null(strstr(world.out, "state/output shares"));
+    assert_non_null(strstr(world.out, "state/checkpoints shares"));
+}
+
+#define FEED(secret) \
+    "  feeds: [{signal: carbon, source: http-json, map: electricitymaps, secrets: {auth-token: " secret "}}]\n"
+
+#define POOL(gpu, more) "[{name: gpu, gpu: " gpu ", memory: 80GB, nodes: 2, gpus_per_node: 4" more "}]"
+#define POWER "{idle_w: 140, base_w: 300, slope_w: 800, host_w: 300}"
 
 static const struct {
     site_t site;
@@ -242,23 +282,71 @@ static const struct {
     {{.shim = "nothing"}, "shim, backend"},
     {{.users = "[{tenant: demo, user: \"*\", unix: no-such-account-here}]"}, "user"},
     {{.users = "[{tenant: demo, user: \"*\", unix: root}]"}, "user"},
+    {{.users = "[{user: \"*\", unix: root, allow_root: true}]"}, "user"},
+    {{.users = "[{tenant: a, unix: root, allow_root: true}, {tenant: b, unix: root, allow_root: true, shared: true}]"},
+     "user"},
     {{.users = "[]"}, "backend, users"},
+    {{.pools = POOL("B300", "")}, "pool gpu"},
+    {{.pools = POOL("B300", ", price_usd_per_gpu_h: 6")}, "pool gpu"},
+    {{.pools = POOL("B300", ", power: " POWER)}, "pool gpu"},
+    {{.pools = POOL("B300", ", owned: true, power: " POWER)}, "pool gpu"},
+    {{.pools = POOL("B300", ", price_usd_per_gpu_h: 6, power: " POWER)}, ""},
+    {{.pools = POOL("B300", ", owned: true, power: " POWER), .more = "electricity_usd_per_kwh: 0.1\n"}, ""},
+    {{.pools = POOL("A100", "")}, ""},
 };
 
-static void check__fails_the_line_of_what_is_missing_and_no_other(void **state)
+static void check__fails_only_the_line_of_what_is_missing(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof sites / sizeof sites[0]; i++)
         assert_fails(&sites[i].site, sites[i].failed);
 }
 
-static void check__hears_from_the_broker_whether_the_two_fit(void **state)
+/*  What is good for a trial only is said, and fails nothing. */
+static void check__of_accounts_says_what_is_for_a_trial_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *users, *advice[2], *unsaid;
+    } cases[] = {
+        {"[{tenant: demo, user: \"*\", unix: nobody}]",
+         {"! user: jobs of demo run as nobody", "`useradd --system demo-jobs`"},
+         "several tenants"},
+        {"[{user: \"*\", unix: nobody, shared: true}]",
+         {"! user: jobs of several tenants run as nobody", "else name an account for each"},
+         NULL},
+        {"[{tenant: a, unix: bin, shared: true}, {tenant: b, unix: bin, shared: true}]",
+         {"! user: jobs of several tenants run as bin", "for a trial, or for tenants who trust one another"},
+         "as nobody"},
+        {"[{tenant: a, unix: bin}, {tenant: b, unix: daemon}]", {"a/* as bin", "b/* as daemon"}, "for a trial"},
+    };
+    for (size_t i = 0; geteuid() == 0 && i < sizeof cases / sizeof cases[0]; i++) {
+        assert_fails(&(site_t){.users = cases[i].users}, "");
+        for (size_t k = 0; k < 2; k++)
+            if (!strstr(world.out, cases[i].advice[k]))
+                fail_msg("case %zu: no '%s' in\n%s", i, cases[i].advice[k], world.out);
+        if (cases[i].unsaid && strstr(world.out, cases[i].unsaid))
+            fail_msg("case %zu: '%s' in\n%s", i, cases[i].unsaid, world.out);
+    }
+}
+
+/*  The first run makes state_dir; the check makes nothing, or the folder could belong to whoever ran it. */
+static void check__of_a_site_that_never_ran_fails_no_line_and_makes_nothing(void **state)
+{
+    (void)state;
+    assert_fails(&(site_t){.state_dir = "never-run"}, "");
+    assert_int_not_equal(access(path_of("never-run"), F_OK), 0);
+    assert_fails(&(site_t){.state_dir = "state"}, "");
+    assert_int_not_equal(access(path_of("state/attempts"), F_OK), 0);
+}
+
+static void check__asks_the_broker_whether_it_accepts_the_site(void **state)
 {
     (void)state;
     world.refusal.rc = HELIO_FORBIDDEN; /* the key is another site's */
     assert_fails(&(site_t){0}, "broker 1");
-    world.refusal = (helio_msg_refusal_t){HELIO_VERSION, HELIO_TEXT("no"), HELIO_PROTOCOL_VERSION + 2,
-                                          HELIO_PROTOCOL_VERSION + 1};
+    world.refusal =
+        (helio_msg_refusal_t){HELIO_VERSION, HELIO_TEXT("no"), HELIO_PROTOCOL_VERSION + 2, HELIO_PROTOCOL_VERSION + 1};
     assert_fails(&(site_t){0}, "broker 1");
     world.refusal.protocol_min = HELIO_PROTOCOL_VERSION_MIN;
     assert_fails(&(site_t){0}, "");
@@ -287,9 +375,13 @@ static void backend__is_the_one_that_the_site_file_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(check__of_a_site_that_lacks_nothing_fails_no_line),
-        CASE(check__fails_the_line_of_what_is_missing_and_no_other),
-        CASE(check__hears_from_the_broker_whether_the_two_fit),
+        CASE(check__of_a_complete_site_fails_no_line),
+        CASE(check__advises_on_disks_and_control_groups),
+        CASE(check__advises_on_a_pool_without_a_price),
+        CASE(check__fails_only_the_line_of_what_is_missing),
+        CASE(check__of_accounts_says_what_is_for_a_trial_only),
+        CASE(check__of_a_site_that_never_ran_fails_no_line_and_makes_nothing),
+        CASE(check__asks_the_broker_whether_it_accepts_the_site),
         CASE(backend__is_the_one_that_the_site_file_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

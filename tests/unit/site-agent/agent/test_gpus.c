@@ -47,7 +47,7 @@ static helio_rc open_with(fixture_t *self, const char *library)
     return helio_site_gpus_open(&self->settings, library, self->arena, &self->err);
 }
 
-static void gpus__that_are_there_fill_what_the_site_file_leaves_out_and_are_measured(void **state)
+static void gpus__of_the_machine_complete_the_site_file_and_are_measured(void **state)
 {
     fixture_t *self = *state;
     assert_int_equal(open_with(self, HELIO_NVML_DOUBLE), HELIO_OK);
@@ -70,7 +70,7 @@ static void gpus__without_a_driver_are_as_declared_and_not_measured(void **state
     assert_null(self->settings.nvml);
 }
 
-static void gpus__more_declared_than_there_are_is_refused_with_the_reason(void **state)
+static void gpus__declared_but_missing_are_refused_with_the_reason(void **state)
 {
     fixture_t *self = *state;
     self->pools[0].gpus_per_node = 8;
@@ -79,7 +79,7 @@ static void gpus__more_declared_than_there_are_is_refused_with_the_reason(void *
     assert_null(self->settings.nvml);
 }
 
-static void gpus__of_several_pools_or_nodes_are_not_taken_for_this_machines(void **state)
+static void gpus__of_several_pools_or_nodes_are_not_those_of_this_machine(void **state)
 {
     fixture_t *self = *state;
     self->settings.site.pools.count = 2;
@@ -89,7 +89,7 @@ static void gpus__of_several_pools_or_nodes_are_not_taken_for_this_machines(void
     assert_null(self->settings.nvml);
 }
 
-static void gpus__of_another_scheduler_are_not_looked_for(void **state)
+static void gpus__of_a_cluster_are_not_searched_on_this_machine(void **state)
 {
     fixture_t *self = *state;
     self->settings.site.backend = HELIO_TEXT("slurm");
@@ -98,7 +98,7 @@ static void gpus__of_another_scheduler_are_not_looked_for(void **state)
     assert_null(self->settings.nvml);
 }
 
-static void gpus__are_told_to_the_operator_with_the_reason_when_there_are_none(void **state)
+static void gpus__absence_is_reported_to_the_operator_with_the_reason(void **state)
 {
     fixture_t *self = *state;
     assert_true(helio_text_is(helio_site_gpus_text(&self->settings, HELIO_NVML_DOUBLE, self->arena), "2 A100 found"));
@@ -109,14 +109,12 @@ static void gpus__are_told_to_the_operator_with_the_reason_when_there_are_none(v
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gpus__that_are_there_fill_what_the_site_file_leaves_out_and_are_measured, make,
-                                        unmake),
+        cmocka_unit_test_setup_teardown(gpus__of_the_machine_complete_the_site_file_and_are_measured, make, unmake),
         cmocka_unit_test_setup_teardown(gpus__without_a_driver_are_as_declared_and_not_measured, make, unmake),
-        cmocka_unit_test_setup_teardown(gpus__more_declared_than_there_are_is_refused_with_the_reason, make, unmake),
-        cmocka_unit_test_setup_teardown(gpus__of_several_pools_or_nodes_are_not_taken_for_this_machines, make, unmake),
-        cmocka_unit_test_setup_teardown(gpus__of_another_scheduler_are_not_looked_for, make, unmake),
-        cmocka_unit_test_setup_teardown(gpus__are_told_to_the_operator_with_the_reason_when_there_are_none, make,
-                                        unmake),
+        cmocka_unit_test_setup_teardown(gpus__declared_but_missing_are_refused_with_the_reason, make, unmake),
+        cmocka_unit_test_setup_teardown(gpus__of_several_pools_or_nodes_are_not_those_of_this_machine, make, unmake),
+        cmocka_unit_test_setup_teardown(gpus__of_a_cluster_are_not_searched_on_this_machine, make, unmake),
+        cmocka_unit_test_setup_teardown(gpus__absence_is_reported_to_the_operator_with_the_reason, make, unmake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,8 +69,7 @@ static void settings__are_read_with_paths_beside_the_file(void **state)
     helio_agent_settings_t settings;
     helio_buffer_t complaint = {0};
     char expected[96];
-    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", good), arena, &settings, &complaint),
-                     HELIO_OK);
+    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", good), arena, &settings, &complaint), HELIO_OK);
     (void)snprintf(expected, sizeof expected, "%s/state", directory);
     assert_string_equal(settings.state_dir.data, expected);
     (void)snprintf(expected, sizeof expected, "%s/agent.key", directory);
@@ -98,9 +97,8 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
         bool acme, zeta;
     } cases[] = {
         {"[]", 0, false, false},
-        {"[{tenant: zeta, unix: a}, {tenant: acme, user: ada, unix: b}, {tenant: acme, unix: c}]", 2, true,
-         true},
-        {"[{tenant: acme, unix: a}, {user: root, unix: b}]", 2, true, true},
+        {"[{tenant: zeta, unix: a}, {tenant: acme, user: ada, unix: b}, {tenant: acme, unix: c}]", 2, true, true},
+        {"[{tenant: acme, unix: a}, {user: root, unix: b, shared: true}]", 2, true, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_agent_settings_t settings;
@@ -108,8 +106,7 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
         char text[2000];
         (void)snprintf(text, sizeof text, "%.*s  users: %s\n", (int)(strstr(good, "  users:") - good), good,
                        cases[i].users);
-        if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) !=
-            HELIO_OK)
+        if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) != HELIO_OK)
             fail_msg("%s", complaint.data);
         assert_true(settings.site.tenants_reported);
         assert_int_equal(settings.site.tenants.count, cases[i].count);
@@ -120,10 +117,9 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t many = {0}, complaint = {0};
     helio_buffer_printf(&many, "%.*s  users:\n", (int)(strstr(good, "  users:") - good), good);
     for (int i = 0; i <= HELIO_SITE_TENANTS_MAX; i++)
-        helio_buffer_printf(&many, "  - {tenant: t%d, unix: a}\n", i);
+        helio_buffer_printf(&many, "  - {tenant: t%d, unix: a, shared: true}\n", i);
     helio_agent_settings_t settings;
-    if (helio_agent_settings_load(write_file("site.yaml", many.data), arena, &settings, &complaint) !=
-        HELIO_OK)
+    if (helio_agent_settings_load(write_file("site.yaml", many.data), arena, &settings, &complaint) != HELIO_OK)
         fail_msg("%s", complaint.data);
     assert_false(settings.site.tenants_reported); /* more than a message holds: the site itself refuses */
     assert_true(helio_site_maps(&settings.site, HELIO_TEXT("nobody")));
@@ -138,17 +134,17 @@ static void settings__an_unknown_time_zone_names_its_line_and_the_remedy(void **
         helio_buffer_t complaint = {0};
         char text[2000], expected[200];
         (void)snprintf(text, sizeof text, "%stimezone: %s\n", good, zones[i]);
-        assert_int_not_equal(
-            helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint), HELIO_OK);
-        (void)snprintf(expected, sizeof expected,
-                       "%s/site.yaml:13: error: timezone: there is no time zone '%s'", directory, zones[i]);
+        assert_int_not_equal(helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint),
+                             HELIO_OK);
+        (void)snprintf(expected, sizeof expected, "%s/site.yaml:13: error: timezone: there is no time zone '%s'",
+                       directory, zones[i]);
         if (strncmp(complaint.data, expected, strlen(expected)) != 0 || !strstr(complaint.data, "tzdata"))
             fail_msg("%s", complaint.data);
         helio_buffer_clear(&complaint);
     }
 }
 
-static void settings__know_what_a_gpu_draws_and_where_figures_come_from(void **state)
+static void settings__complete_power_and_read_feeds_tariff_and_windows(void **state)
 {
     (void)state;
     helio_agent_settings_t settings;
@@ -159,11 +155,9 @@ static void settings__know_what_a_gpu_draws_and_where_figures_come_from(void **s
                    "  tariff: [{when: \"22:00-06:00\", usd_per_kwh: 0.1}]\n"
                    "windows: [{pool: h100, reserve_gpus: 2, when: \"Mon..Fri 08:00-20:00\"}]\n",
                    good);
-    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint),
-                     HELIO_OK);
+    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint), HELIO_OK);
     const helio_pool_t *pool = &settings.site.pools.items[0];
-    assert_true(pool->base_w == 175 && pool->slope_w == 420 &&
-                pool->idle_w == 84); /* by the table of facts */
+    assert_true(pool->base_w == 175 && pool->slope_w == 420 && pool->idle_w == 84); /* by the table of facts */
     assert_true(settings.feeds.feeds.count == 1 && settings.feeds.tariff.count == 1 &&
                 settings.feeds.windows.count == 1);
     (void)snprintf(expected, sizeof expected, "%s/de.csv", directory);
@@ -195,7 +189,7 @@ static void settings__the_documents_site_file_is_accepted(void **state)
     helio_buffer_clear(&complaint);
 }
 
-static void settings__complain_with_line_and_suggestion(void **state)
+static void settings__errors_have_a_line_and_a_suggestion(void **state)
 {
     (void)state;
     static const struct {
@@ -219,15 +213,14 @@ static void settings__complain_with_line_and_suggestion(void **state)
         helio_agent_settings_t settings;
         helio_buffer_t complaint = {0};
         assert_int_not_equal(
-            helio_agent_settings_load(write_file("bad.yaml", cases[i].text), arena, &settings, &complaint),
-            HELIO_OK);
+            helio_agent_settings_load(write_file("bad.yaml", cases[i].text), arena, &settings, &complaint), HELIO_OK);
         if (!strstr(complaint.data, cases[i].says))
             fail_msg("case %zu: '%s' says nothing of '%s'", i, complaint.data, cases[i].says);
         helio_buffer_clear(&complaint);
     }
 }
 
-static void settings__name_the_file_that_is_missing(void **state)
+static void settings__name_a_missing_file(void **state)
 {
     (void)state;
     helio_agent_settings_t settings;
@@ -238,7 +231,7 @@ static void settings__name_the_file_that_is_missing(void **state)
     helio_buffer_clear(&complaint);
 }
 
-static void broker_key__is_taken_as_such_or_from_the_last_line_of_a_file(void **state)
+static void broker_key__is_a_value_or_the_last_line_of_a_file(void **state)
 {
     (void)state;
     helio_keypair_t pair;
@@ -318,12 +311,12 @@ int main(void)
         TEST(settings__are_read_with_paths_beside_the_file),
         TEST(settings__the_broker_is_told_which_tenants_have_a_user),
         TEST(settings__an_unknown_time_zone_names_its_line_and_the_remedy),
-        TEST(settings__know_what_a_gpu_draws_and_where_figures_come_from),
+        TEST(settings__complete_power_and_read_feeds_tariff_and_windows),
         TEST(settings__the_documents_site_file_is_accepted),
-        TEST(settings__complain_with_line_and_suggestion),
-        TEST(settings__name_the_file_that_is_missing),
+        TEST(settings__errors_have_a_line_and_a_suggestion),
+        TEST(settings__name_a_missing_file),
         TEST(reference__the_page_is_that_of_the_tables),
-        TEST(broker_key__is_taken_as_such_or_from_the_last_line_of_a_file),
+        TEST(broker_key__is_a_value_or_the_last_line_of_a_file),
         TEST(state_dir__is_made_for_us_and_locked_against_a_second_agent),
         TEST(notify__reaches_the_supervisors_socket),
     };

@@ -31,8 +31,7 @@ static void on_done(void *arg, const helio_command_result_t *result)
     (void)helio_text_copy(result->complaint, heard->complaint, sizeof heard->complaint);
     if (heard->again) {
         const char *argv[] = {"true", NULL};
-        helio_command_t next = {
-            .argv = argv, .timeout_ms = 60000, .max_bytes = 16, .done = on_done, .arg = heard};
+        helio_command_t next = {.argv = argv, .timeout_ms = 60000, .max_bytes = 16, .done = on_done, .arg = heard};
         helio_commands_t *commands = heard->again;
         heard->again = NULL;
         assert_int_equal(helio_commands_run(commands, &next, false, NULL), HELIO_OK);
@@ -51,8 +50,7 @@ static helio_commands_t *make(uint32_t at_once, uint32_t queue_max)
 
 static helio_command_t shell(const char *const *argv, heard_t *heard)
 {
-    return (helio_command_t){
-        .argv = argv, .timeout_ms = 60000, .max_bytes = 200, .done = on_done, .arg = heard};
+    return (helio_command_t){.argv = argv, .timeout_ms = 60000, .max_bytes = 200, .done = on_done, .arg = heard};
 }
 
 static void turn(helio_commands_t *commands)
@@ -86,7 +84,7 @@ static void run_shell(const char *script, helio_text_t input, uint64_t timeout_m
     helio_commands_destroy(&commands);
 }
 
-static void command__its_end_its_output_and_its_complaint_are_heard_once(void **state)
+static void command__end_output_and_error_text_are_reported_once(void **state)
 {
     (void)state;
     static const struct {
@@ -101,8 +99,8 @@ static void command__its_end_its_output_and_its_complaint_are_heard_once(void **
         {"echo \"$1|$2\"", "", 0, "a b|*\n", ""},
         {"cat", "text of ours", 0, "text of ours", ""},
         {"cat", "", 0, "", ""}, /* /dev/null, not our own input */
-        {"env | grep -v -e ^PWD -e ^_ -e ^SHLVL -e ^OLDPWD | sort", "", 0,
-         "LC_ALL=C\nMINE=1\nPATH=/usr/bin:/bin\n", ""},
+        {"env | grep -v -e ^PWD -e ^_ -e ^SHLVL -e ^OLDPWD | sort", "", 0, "LC_ALL=C\nMINE=1\nPATH=/usr/bin:/bin\n",
+         ""},
         {"pwd; umask", "", 0, "/\n0022\n", ""},
         {"exec >&- 2>&-; exit 4", "", 4, "", ""}, /* its pipes close before it ends */
     };
@@ -117,7 +115,7 @@ static void command__its_end_its_output_and_its_complaint_are_heard_once(void **
     }
 }
 
-static void command__signals_that_we_hold_or_ignore_are_not_passed_on(void **state)
+static void command__blocked_and_ignored_signals_are_not_inherited(void **state)
 {
     (void)state;
     sigset_t set, before;
@@ -133,7 +131,7 @@ static void command__signals_that_we_hold_or_ignore_are_not_passed_on(void **sta
     assert_string_equal(heard.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
-static void command__none_of_our_descriptors_is_passed_on(void **state)
+static void command__descriptors_are_not_inherited(void **state)
 {
     (void)state;
     heard_t heard = {0};
@@ -143,19 +141,19 @@ static void command__none_of_our_descriptors_is_passed_on(void **state)
     assert_string_equal(heard.out, "0\n1\n2\n3\n"); /* 3: ls reads the folder */
 }
 
-static void command__more_output_than_asked_for_is_marked_and_cut(void **state)
+static void command__output_beyond_the_bound_is_truncated_and_marked(void **state)
 {
     (void)state;
     heard_t heard = {0};
-    run_shell("head -c 300000 /dev/zero | tr '\\0' x; head -c 100000 /dev/zero | tr '\\0' y >&2",
-              (helio_text_t){0}, 60000, &heard);
+    run_shell("head -c 300000 /dev/zero | tr '\\0' x; head -c 100000 /dev/zero | tr '\\0' y >&2", (helio_text_t){0},
+              60000, &heard);
     assert_true(heard.result.truncated);
     assert_int_equal(heard.result.out.size, 200);
     assert_int_equal(heard.result.complaint.size, 4096);
     assert_int_equal(heard.result.exit_code, 0);
 }
 
-static void command__what_cannot_be_run_says_so_later(void **state)
+static void command__a_program_that_cannot_run_is_reported_by_done(void **state)
 {
     (void)state;
     static const char *const names[] = {"no-such-program-here", "/no/such/file", "/etc/passwd", "/"};
@@ -173,7 +171,7 @@ static void command__what_cannot_be_run_says_so_later(void **state)
     }
 }
 
-static void command__one_that_outlives_its_time_is_ended_with_its_children(void **state)
+static void command__a_command_beyond_its_deadline_is_ended_with_its_children(void **state)
 {
     (void)state;
     heard_t heard = {0};
@@ -216,7 +214,52 @@ static void command__one_that_outlives_its_time_is_ended_with_its_children(void 
     helio_commands_destroy(&commands);
 }
 
-static void command__no_more_than_allowed_run_and_urgent_ones_go_first(void **state)
+/*  The test gives the time, so it does not wait for the two seconds between TERM and KILL. */
+static void command__that_ignores_the_polite_signal_is_killed(void **state)
+{
+    (void)state;
+    helio_commands_t *commands = make(1, 2);
+    heard_t heard = {0};
+    char ready[] = "/tmp/helio-command-XXXXXX", script[200];
+    int fd = mkstemp(ready);
+    assert_true(fd >= 0);
+    (void)snprintf(script, sizeof script,
+                   "trap 'echo asked' TERM; echo ready >%s; while :; do tail -f /dev/null & wait; done", ready);
+    const char *argv[] = {"bash", "-c", script, NULL};
+    helio_command_t command = shell(argv, &heard);
+    command.timeout_ms = 1000;
+    int64_t begun_ms = helio_clock_boot_ms();
+    assert_int_equal(helio_commands_run(commands, &command, false, NULL), HELIO_OK);
+    helio_commands_process(commands, begun_ms);
+    char byte;
+    for (int i = 0; i < 2000 && pread(fd, &byte, 1, 0) != 1; i++)
+        (void)poll(NULL, 0, 5);
+    helio_commands_process(commands, begun_ms + 999);
+    assert_int_equal(heard.calls, 0);
+    assert_int_equal(helio_commands_next_ms(commands), begun_ms + 1000);
+    helio_commands_process(commands, begun_ms + 1000); /* TERM */
+    for (int i = 0; i < 20; i++) {
+        (void)poll(NULL, 0, 5);
+        helio_commands_process(commands, begun_ms + 1001 + i);
+    }
+    assert_int_equal(heard.calls, 0);
+    int64_t kill_ms = helio_commands_next_ms(commands);
+    assert_true(kill_ms > begun_ms + 1000);
+    helio_commands_process(commands, kill_ms); /* KILL */
+    for (int i = 0; i < 2000 && !heard.calls; i++) {
+        (void)poll(NULL, 0, 5);
+        helio_commands_process(commands, kill_ms + 1);
+    }
+    assert_int_equal(heard.calls, 1);
+    assert_true(heard.result.spawned && heard.result.timed_out);
+    assert_int_equal(heard.result.exit_code, 128 + SIGKILL);
+    assert_int_equal(helio_commands_busy(commands), 0);
+    helio_commands_destroy(&commands);
+    (void)close(fd);
+    (void)unlink(ready);
+}
+
+static void command__at_most_the_allowed_number_runs_and_urgent_ones_go_first(void **state)
 {
     (void)state;
     helio_commands_t *commands = make(1, 3);
@@ -239,7 +282,7 @@ static void command__no_more_than_allowed_run_and_urgent_ones_go_first(void **st
     helio_commands_destroy(&commands);
 }
 
-static void command__dropped_ones_are_not_heard_and_those_that_wait_never_run(void **state)
+static void command__dropped_commands_are_not_reported_and_waiting_ones_never_run(void **state)
 {
     (void)state;
     helio_commands_t *commands = make(1, 3);
@@ -256,7 +299,7 @@ static void command__dropped_ones_are_not_heard_and_those_that_wait_never_run(vo
     helio_commands_destroy(&commands);
 }
 
-static void command__an_end_may_queue_another(void **state)
+static void command__done_can_queue_another_command(void **state)
 {
     (void)state;
     helio_commands_t *commands = make(1, 1);
@@ -287,7 +330,7 @@ static void command__runs_as_another_user_with_that_users_groups(void **state)
     helio_commands_destroy(&commands);
 }
 
-static void command__destroy_kills_what_runs_and_says_nothing(void **state)
+static void command__destroy_kills_running_commands_without_a_report(void **state)
 {
     (void)state;
     helio_commands_t *commands = make(1, 2);
@@ -302,14 +345,14 @@ static void command__destroy_kills_what_runs_and_says_nothing(void **state)
     assert_int_equal(heard.calls, 0);
 }
 
-static void command__waiting_for_one_gives_its_end_or_why_there_is_none(void **state)
+static void command__a_synchronous_command_gives_its_end_or_the_error(void **state)
 {
     (void)state;
     helio_commands_options_t options = {"/usr/bin:/bin", own_env, 1, 1};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {0};
-    const char *argv[] = {"sh", "-c", "echo a; echo b >&2; exit 7", NULL},
-               *bad[] = {"no-such-program-here", NULL}, *slow[] = {"tail", "-f", "/dev/null", NULL};
+    const char *argv[] = {"sh", "-c", "echo a; echo b >&2; exit 7", NULL}, *bad[] = {"no-such-program-here", NULL},
+               *slow[] = {"tail", "-f", "/dev/null", NULL};
     helio_command_t command = {.argv = argv, .timeout_ms = 60000, .max_bytes = 100};
     int exit_code = -1;
     helio_error_t err;
@@ -328,18 +371,19 @@ static void command__waiting_for_one_gives_its_end_or_why_there_is_none(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(command__its_end_its_output_and_its_complaint_are_heard_once),
-        cmocka_unit_test(command__signals_that_we_hold_or_ignore_are_not_passed_on),
-        cmocka_unit_test(command__none_of_our_descriptors_is_passed_on),
-        cmocka_unit_test(command__more_output_than_asked_for_is_marked_and_cut),
-        cmocka_unit_test(command__what_cannot_be_run_says_so_later),
-        cmocka_unit_test(command__one_that_outlives_its_time_is_ended_with_its_children),
-        cmocka_unit_test(command__no_more_than_allowed_run_and_urgent_ones_go_first),
-        cmocka_unit_test(command__dropped_ones_are_not_heard_and_those_that_wait_never_run),
-        cmocka_unit_test(command__an_end_may_queue_another),
+        cmocka_unit_test(command__end_output_and_error_text_are_reported_once),
+        cmocka_unit_test(command__blocked_and_ignored_signals_are_not_inherited),
+        cmocka_unit_test(command__descriptors_are_not_inherited),
+        cmocka_unit_test(command__output_beyond_the_bound_is_truncated_and_marked),
+        cmocka_unit_test(command__a_program_that_cannot_run_is_reported_by_done),
+        cmocka_unit_test(command__a_command_beyond_its_deadline_is_ended_with_its_children),
+        cmocka_unit_test(command__that_ignores_the_polite_signal_is_killed),
+        cmocka_unit_test(command__at_most_the_allowed_number_runs_and_urgent_ones_go_first),
+        cmocka_unit_test(command__dropped_commands_are_not_reported_and_waiting_ones_never_run),
+        cmocka_unit_test(command__done_can_queue_another_command),
         cmocka_unit_test(command__runs_as_another_user_with_that_users_groups),
-        cmocka_unit_test(command__destroy_kills_what_runs_and_says_nothing),
-        cmocka_unit_test(command__waiting_for_one_gives_its_end_or_why_there_is_none),
+        cmocka_unit_test(command__destroy_kills_running_commands_without_a_report),
+        cmocka_unit_test(command__a_synchronous_command_gives_its_end_or_the_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void names__round_trip_at_every_bound(void **state)
     }
 }
 
-static void names__of_others_are_refused(void **state)
+static void names__of_foreign_jobs_are_refused(void **state)
 {
     (void)state;
     char good[HELIO_ATTEMPT_NAME_SIZE], bad[HELIO_ATTEMPT_NAME_SIZE + 8];
@@ -41,8 +41,7 @@ static void names__of_others_are_refused(void **state)
     uint32_t epoch = 77;
     helio_attempt_name(key, 9, good);
     for (size_t cut = 0; cut < strlen(good) - 3; cut++) /* shorter ones are names of other attempts */
-        assert_int_equal(helio_attempt_name_parse((helio_text_t){good, (uint32_t)cut}, &again, &epoch),
-                         HELIO_INVALID);
+        assert_int_equal(helio_attempt_name_parse((helio_text_t){good, (uint32_t)cut}, &again, &epoch), HELIO_INVALID);
     const char *tails[] = {"-", " ", "x", "-x", "0", "-1", "-4294967296", "/..", "\n"};
     for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
         bool number = tails[i][0] == '0'; /* "…-90" is a good name */
@@ -59,11 +58,12 @@ static void names__of_others_are_refused(void **state)
     assert_int_equal(epoch, 77);
 }
 
-static void marks__that_are_cut_anywhere_are_never_read_as_whole(void **state)
+static void status_files__that_are_truncated_are_never_accepted(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_done_t done = {.exit_code = 3, .run_ms = 12, .cause = HELIO_CAUSE_START_FAILED, .explanation = "two\nlines"}, again;
+    helio_done_t done = {.exit_code = 3, .run_ms = 12, .cause = HELIO_CAUSE_START_FAILED, .explanation = "two\nlines"},
+                 again;
     helio_done_text(&done, &text);
     assert_int_equal(helio_done_parse(helio_buffer_view(&text), &again), HELIO_OK);
     assert_int_equal(again.exit_code, 3);
@@ -83,7 +83,7 @@ static void marks__that_are_cut_anywhere_are_never_read_as_whole(void **state)
         assert_int_equal(helio_plan_parse((helio_text_t){text.data, cut}, &read, NULL), HELIO_INVALID);
 }
 
-static void marks__with_hostile_numbers_are_refused(void **state)
+static void status_files__with_hostile_numbers_are_refused(void **state)
 {
     (void)state;
     const char *bad[] = {"", "-", "1x", " 1", "99999999999999999999", "9223372036854775808", "0x1", "+1"};
@@ -100,9 +100,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names__round_trip_at_every_bound),
-        cmocka_unit_test(names__of_others_are_refused),
-        cmocka_unit_test(marks__that_are_cut_anywhere_are_never_read_as_whole),
-        cmocka_unit_test(marks__with_hostile_numbers_are_refused),
+        cmocka_unit_test(names__of_foreign_jobs_are_refused),
+        cmocka_unit_test(status_files__that_are_truncated_are_never_accepted),
+        cmocka_unit_test(status_files__with_hostile_numbers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

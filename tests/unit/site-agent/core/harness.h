@@ -80,8 +80,7 @@ static inline bool same_row(const entry_t *a, const entry_t *b)
     if (a->kind == HELIO_AGENT_FX_ROW_META)
         return true;
     if (a->kind == HELIO_AGENT_FX_ROW_SEEN)
-        return helio_job_key_equal(((helio_jrow_seen_t *)a->record)->key,
-                                   ((helio_jrow_seen_t *)b->record)->key);
+        return helio_job_key_equal(((helio_jrow_seen_t *)a->record)->key, ((helio_jrow_seen_t *)b->record)->key);
     if (a->kind == HELIO_AGENT_FX_ROW_REPORT)
         return ((helio_report_t *)a->record)->seq == ((helio_report_t *)b->record)->seq;
     const helio_order_t *x = &((helio_jrow_attempt_t *)a->record)->order;
@@ -95,8 +94,7 @@ static inline void commit_row(site_t *site, const entry_t *row)
         uint64_t seq = ((helio_jrow_acked_t *)row->record)->seq;
         uint32_t kept = 0;
         for (uint32_t i = 0; i < site->row_count; i++)
-            if (site->rows[i].kind != HELIO_AGENT_FX_ROW_REPORT ||
-                ((helio_report_t *)site->rows[i].record)->seq > seq)
+            if (site->rows[i].kind != HELIO_AGENT_FX_ROW_REPORT || ((helio_report_t *)site->rows[i].record)->seq > seq)
                 site->rows[kept++] = site->rows[i];
         site->row_count = kept;
         return;
@@ -104,8 +102,8 @@ static inline void commit_row(site_t *site, const entry_t *row)
     uint32_t at = 0;
     while (at < site->row_count && !same_row(&site->rows[at], row))
         at++;
-    bool gone = row->kind == HELIO_AGENT_FX_ROW_ATTEMPT &&
-                ((helio_jrow_attempt_t *)row->record)->state == HELIO_JOB_QUEUED;
+    bool gone =
+        row->kind == HELIO_AGENT_FX_ROW_ATTEMPT && ((helio_jrow_attempt_t *)row->record)->state == HELIO_JOB_QUEUED;
     if (gone && at < site->row_count) {
         memmove(&site->rows[at], &site->rows[at + 1], (site->row_count - at - 1) * sizeof site->rows[0]);
         site->row_count--;
@@ -137,8 +135,8 @@ static inline void clear_log(site_t *site)
     site->log_count = 0;
 }
 
-/*  The agent dies; what was not committed is lost; a new one reads the journal. */
-static inline void restart_as(site_t *site, bool damaged)
+/*  The agent dies; what was not committed is lost; a new one reads the journal. Its backend has not reported yet. */
+static inline void reload_as(site_t *site, bool damaged)
 {
     helio_agent_core_destroy(&site->core);
     site->core = helio_agent_core_new(site->options, &site->profile);
@@ -159,6 +157,12 @@ static inline void restart_as(site_t *site, bool damaged)
                 step(site, order[k].event, site->rows[i].record);
     helio_aev_loaded_t loaded = {damaged};
     step(site, HELIO_AGENT_EV_LOADED, &loaded);
+}
+
+static inline void restart_as(site_t *site, bool damaged)
+{
+    reload_as(site, damaged);
+    step(site, HELIO_AGENT_EV_SURVEYED, NULL);
 }
 
 static inline void restart(site_t *site)
@@ -182,8 +186,7 @@ static inline void site_begin_with(site_t *site, helio_agent_options_t options)
                                     .slope_w = 240,
                                     .host_w = 100};
     site->pools[1] = (helio_pool_t){.name = HELIO_TEXT("cpu"), .nodes = 2, .cpus_per_node = 32};
-    site->profile =
-        (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("local"), .pue = 1.1};
+    site->profile = (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("local"), .pue = 1.1};
     site->profile.pools.items = site->pools;
     site->profile.pools.count = 2;
     site->effects = helio_effects_new();
@@ -197,8 +200,7 @@ static inline void site_begin_with(site_t *site, helio_agent_options_t options)
 
 static inline void site_begin(site_t *site)
 {
-    site_begin_with(site,
-                    (helio_agent_options_t){.allocates = true, .attempts_max = 100, .kill_margin_ms = 60000});
+    site_begin_with(site, (helio_agent_options_t){.allocates = true, .attempts_max = 100, .kill_margin_ms = 60000});
 }
 
 static inline void site_end(site_t *site)
@@ -230,8 +232,7 @@ static inline const void *last_of(const site_t *site, uint32_t kind)
 static inline const helio_report_t *report_row(const site_t *site, uint32_t kind)
 {
     for (uint32_t i = site->log_count; i-- > 0;)
-        if (site->log[i].kind == HELIO_AGENT_FX_ROW_REPORT &&
-            ((helio_report_t *)site->log[i].record)->kind == kind)
+        if (site->log[i].kind == HELIO_AGENT_FX_ROW_REPORT && ((helio_report_t *)site->log[i].record)->kind == kind)
             return site->log[i].record;
     return NULL;
 }

@@ -30,7 +30,7 @@ static inline void give_one(uint8_t number, uint32_t epoch, uint32_t nodes, uint
 }
 
 /*  The last refusal has this cause, and its explanation begins so. */
-static void assert_refused(uint32_t cause, const char *explanation)
+static inline void assert_refused(uint32_t cause, const char *explanation)
 {
     char text[300];
     const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_REFUSED);

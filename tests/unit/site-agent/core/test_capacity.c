@@ -18,11 +18,8 @@ static helio_capacity_t *capacity;
 static int begin(void **state)
 {
     (void)state;
-    pools[0] = (helio_pool_t){.name = HELIO_TEXT("a"),
-                              .nodes = 6,
-                              .gpus_per_node = 8,
-                              .cpus_per_node = 64,
-                              .memory_bytes_per_node = 1000};
+    pools[0] = (helio_pool_t){
+        .name = HELIO_TEXT("a"), .nodes = 6, .gpus_per_node = 8, .cpus_per_node = 64, .memory_bytes_per_node = 1000};
     pools[1] = (helio_pool_t){.name = HELIO_TEXT("b"), .nodes = 1, .gpus_per_node = 64};
     profile.pools.items = pools;
     profile.pools.count = 2;
@@ -43,8 +40,7 @@ typedef struct taken {
     uint32_t count;
 } taken_t;
 
-static helio_rc take_more(const char *pool, uint32_t nodes, uint32_t gpus, uint32_t cpus, uint64_t memory,
-                          taken_t *ret)
+static helio_rc take_more(const char *pool, uint32_t nodes, uint32_t gpus, uint32_t cpus, uint64_t memory, taken_t *ret)
 {
     helio_error_t err;
     ret->order = (helio_order_t){.pool = helio_text_of(pool),
@@ -135,7 +131,7 @@ static void capacity__handles_nodes_of_sixty_four_gpus(void **state)
     assert_int_equal(free_nodes(1, 64), 1);
 }
 
-static void capacity__takes_back_what_a_restored_attempt_holds_and_passes_over_what_is_gone(void **state)
+static void capacity__restores_what_an_attempt_holds_and_skips_missing_parts(void **state)
 {
     (void)state;
     uint32_t gpus[] = {6, 7, 70};
@@ -159,8 +155,8 @@ static void capacity__never_gives_a_gpu_twice_under_random_use(void **state)
     for (uint32_t round = 0; round < ROUNDS; round++) {
         taken_t *taken = &held[helio_rng_below(&rng, HELD)];
         bool back = taken->slots != NULL;
-        if (!back && take(1 + (uint32_t)helio_rng_below(&rng, 3), 1 + (uint32_t)helio_rng_below(&rng, 8),
-                          taken) != HELIO_OK)
+        if (!back &&
+            take(1 + (uint32_t)helio_rng_below(&rng, 3), 1 + (uint32_t)helio_rng_below(&rng, 8), taken) != HELIO_OK)
             continue;
         for (uint32_t i = 0; i < taken->count; i++)
             for (uint32_t g = 0; g < taken->slots[i].gpus.count; g++) {
@@ -185,7 +181,7 @@ int main(void)
         TEST(capacity__gives_a_gang_distinct_nodes_or_nothing),
         TEST(capacity__counts_cpus_and_memory_where_both_sides_name_them),
         TEST(capacity__handles_nodes_of_sixty_four_gpus),
-        TEST(capacity__takes_back_what_a_restored_attempt_holds_and_passes_over_what_is_gone),
+        TEST(capacity__restores_what_an_attempt_holds_and_skips_missing_parts),
         TEST(capacity__never_gives_a_gpu_twice_under_random_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void order__carries_its_document_unchanged_to_the_backend(void **state)
     assert_int_equal(start->slots.count, 2);
 }
 
-static void order__seen_before_starts_nothing_and_sends_its_reports_again(void **state)
+static void order__that_is_repeated_starts_nothing_and_resends_its_reports(void **state)
 {
     (void)state;
     open_session(&site);
@@ -56,7 +56,7 @@ static void order__seen_before_starts_nothing_and_sends_its_reports_again(void *
     assert_int_equal(site.log_count, 0); /* nothing is held of it any more */
 }
 
-static void order__seen_before_a_restart_is_still_a_replay(void **state)
+static void order__that_is_repeated_after_a_restart_is_still_a_replay(void **state)
 {
     (void)state;
     open_session(&site);
@@ -72,8 +72,7 @@ static void order__seen_before_a_restart_is_still_a_replay(void **state)
     assert_int_equal(figures(&site).attempts, 0);
 }
 
-static void
-order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_epoch_comes(void **state)
+static void order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_epoch_comes(void **state)
 {
     (void)state;
     open_session(&site);
@@ -108,7 +107,7 @@ static void order__of_an_older_epoch_is_refused_as_stale(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
 }
 
-static void order__of_a_newer_epoch_starts_beside_what_is_still_stopping(void **state)
+static void order__of_a_newer_epoch_starts_while_the_older_one_is_stopping(void **state)
 {
     (void)state;
     open_session(&site);
@@ -149,6 +148,21 @@ static void order__before_the_inventory_is_closed_is_not_ready(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 1); /* once it is */
 }
 
+static void order__on_a_full_disk_is_refused_until_there_is_room(void **state)
+{
+    (void)state;
+    helio_aev_disk_t disk = {.full = true};
+    open_session(&site);
+    step(&site, HELIO_AGENT_EV_DISK, &disk);
+    give_one(1, 1, 1, 8);
+    assert_refused(HELIO_CAUSE_NOT_READY, "the disk of the site's state is full");
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    disk.full = false;
+    step(&site, HELIO_AGENT_EV_DISK, &disk);
+    give_one(1, 2, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+}
+
 static void order__after_a_damaged_journal_waits_for_an_inventory(void **state)
 {
     (void)state;
@@ -163,7 +177,7 @@ static void order__after_a_damaged_journal_waits_for_an_inventory(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
 }
 
-static void order__waits_while_the_backend_runs_what_nobody_knows(void **state)
+static void order__waits_while_the_backend_runs_an_unknown_attempt(void **state)
 {
     (void)state;
     restart_as(&site, true);
@@ -248,7 +262,7 @@ static void order__goes_to_a_batch_schedulers_queue_even_when_the_site_is_full(v
     assert_refused(HELIO_CAUSE_NO_CAPACITY, "");
 }
 
-static void stop__of_what_is_not_here_is_answered_and_bars_a_late_order(void **state)
+static void stop__of_an_unknown_attempt_is_answered_and_bars_a_late_order(void **state)
 {
     (void)state;
     open_session(&site);
@@ -262,7 +276,7 @@ static void stop__of_what_is_not_here_is_answered_and_bars_a_late_order(void **s
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 2); /* said again */
 }
 
-static void stop__of_what_is_not_here_says_nothing_before_the_inventory(void **state)
+static void stop__of_an_unknown_attempt_has_no_effect_before_the_inventory(void **state)
 {
     (void)state;
     restart_as(&site, true);
@@ -304,7 +318,7 @@ static void stop__is_in_the_row_as_data_and_as_the_text_that_an_older_agent_read
 }
 
 /*  As an agent before version 4 left it: the texts alone. */
-static void load__what_an_older_agent_wrote_gets_its_causes(void **state)
+static void load__rows_of_an_older_agent_get_their_causes(void **state)
 {
     (void)state;
     static const struct {
@@ -336,7 +350,7 @@ static void load__what_an_older_agent_wrote_gets_its_causes(void **state)
     }
 }
 
-static void start__that_was_accepted_before_a_restart_happens_once_a_session_is_open(void **state)
+static void start__of_an_order_accepted_before_a_restart_waits_for_a_session(void **state)
 {
     (void)state;
     helio_jrow_attempt_t row = {.incarnation = 1, .order = order_of(1, 1, 1, 8), .state = HELIO_JOB_ACCEPTED};
@@ -348,7 +362,7 @@ static void start__that_was_accepted_before_a_restart_happens_once_a_session_is_
     assert_non_null(report_row(&site, HELIO_REPORT_KIND_STARTING));
 }
 
-static void start__is_repeated_for_a_backend_that_never_heard_of_it_without_new_reports(void **state)
+static void start__is_repeated_without_new_reports_if_the_backend_does_not_know_it(void **state)
 {
     (void)state;
     open_session(&site);
@@ -370,25 +384,26 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(order__is_journalled_and_accepted_before_it_starts),
         TEST(order__carries_its_document_unchanged_to_the_backend),
-        TEST(order__seen_before_starts_nothing_and_sends_its_reports_again),
-        TEST(order__seen_before_a_restart_is_still_a_replay),
+        TEST(order__that_is_repeated_starts_nothing_and_resends_its_reports),
+        TEST(order__that_is_repeated_after_a_restart_is_still_a_replay),
         TEST(order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_epoch_comes),
         TEST(order__of_an_older_epoch_is_refused_as_stale),
-        TEST(order__of_a_newer_epoch_starts_beside_what_is_still_stopping),
+        TEST(order__of_a_newer_epoch_starts_while_the_older_one_is_stopping),
         TEST(order__of_an_older_incarnation_is_ignored_and_counted),
         TEST(order__before_the_inventory_is_closed_is_not_ready),
+        TEST(order__on_a_full_disk_is_refused_until_there_is_room),
         TEST(order__after_a_damaged_journal_waits_for_an_inventory),
-        TEST(order__waits_while_the_backend_runs_what_nobody_knows),
+        TEST(order__waits_while_the_backend_runs_an_unknown_attempt),
         TEST(order__that_does_not_fit_is_refused_with_the_reason),
         TEST(order__beyond_the_attempts_that_a_site_may_hold_is_too_many),
         TEST(order__goes_to_a_batch_schedulers_queue_even_when_the_site_is_full),
-        TEST(stop__of_what_is_not_here_is_answered_and_bars_a_late_order),
-        TEST(stop__of_what_is_not_here_says_nothing_before_the_inventory),
+        TEST(stop__of_an_unknown_attempt_is_answered_and_bars_a_late_order),
+        TEST(stop__of_an_unknown_attempt_has_no_effect_before_the_inventory),
         TEST(stop__of_an_accepted_attempt_that_never_started_never_starts_it),
         TEST(stop__is_in_the_row_as_data_and_as_the_text_that_an_older_agent_reads),
-        TEST(load__what_an_older_agent_wrote_gets_its_causes),
-        TEST(start__that_was_accepted_before_a_restart_happens_once_a_session_is_open),
-        TEST(start__is_repeated_for_a_backend_that_never_heard_of_it_without_new_reports),
+        TEST(load__rows_of_an_older_agent_get_their_causes),
+        TEST(start__of_an_order_accepted_before_a_restart_waits_for_a_session),
+        TEST(start__is_repeated_without_new_reports_if_the_backend_does_not_know_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

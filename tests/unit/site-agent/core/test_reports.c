@@ -68,7 +68,7 @@ static void report__numbers_of_a_lost_journal_are_not_used_again(void **state)
     assert_true(last_seq(&site) > before);
 }
 
-static void restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_present_holder(void **state)
+static void restart__does_not_free_gpus_of_an_ended_attempt_that_another_holds_now(void **state)
 {
     (void)state;
     open_session(&site);
@@ -82,7 +82,7 @@ static void restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_p
     assert_refused(HELIO_CAUSE_NO_CAPACITY, "");
 }
 
-static void report__texts_of_a_backend_are_made_fit_for_journal_and_wire(void **state)
+static void report__texts_of_a_backend_are_made_valid_for_journal_and_wire(void **state)
 {
     (void)state;
     open_session(&site);
@@ -144,7 +144,7 @@ static void acknowledgement__of_the_end_forgets_the_attempt(void **state)
     assert_int_equal(figures(&site).reports_pending, 0);
 }
 
-static void acknowledgement__of_a_number_never_given_out_deletes_nothing(void **state)
+static void acknowledgement__of_an_unused_number_deletes_nothing(void **state)
 {
     (void)state;
     open_session(&site);
@@ -161,11 +161,11 @@ int main(void)
         TEST(report__of_an_end_carries_what_the_backend_measured),
         TEST(report__numbers_ascend_and_survive_acknowledgement_and_restart),
         TEST(report__numbers_of_a_lost_journal_are_not_used_again),
-        TEST(restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_present_holder),
-        TEST(report__texts_of_a_backend_are_made_fit_for_journal_and_wire),
+        TEST(restart__does_not_free_gpus_of_an_ended_attempt_that_another_holds_now),
+        TEST(report__texts_of_a_backend_are_made_valid_for_journal_and_wire),
         TEST(report__is_sent_again_in_every_session_until_acknowledged),
         TEST(acknowledgement__of_the_end_forgets_the_attempt),
-        TEST(acknowledgement__of_a_number_never_given_out_deletes_nothing),
+        TEST(acknowledgement__of_an_unused_number_deletes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,12 +25,13 @@ static void give_loss(uint8_t number, uint32_t on_site_loss)
     backend_says(&site, number, 1, HELIO_BACKEND_REPORT_STARTED);
 }
 
-static void session__opens_in_the_order_hello_inventory_rulings_then_the_rest(void **state)
+static void session__opens_in_the_order_hello_inventory_verdicts_then_the_rest(void **state)
 {
     (void)state;
     step(&site, HELIO_AGENT_EV_CONNECTED, NULL);
-    assert_int_equal(site.log_count, 1);
+    assert_int_equal(site.log_count, 2); /* its number, which it waits for */
     assert_int_equal(site.log[0].kind, HELIO_AGENT_FX_SEND_HELLO);
+    assert_int_equal(site.log[1].kind, HELIO_AGENT_FX_ROW_META);
     helio_aev_welcome_t welcome = welcome_of(1, 1);
     step(&site, HELIO_AGENT_EV_WELCOME, &welcome);
     const helio_afx_inventory_t *inventory = last_of(&site, HELIO_AGENT_FX_SEND_INVENTORY);
@@ -54,8 +55,7 @@ static void session__with_an_older_broker_is_not_opened(void **state)
     static const struct {
         uint64_t incarnation, broker_epoch;
         bool welcome;
-    } cases[] = {{2, 5, true}, {1, 9, false}, {2, 4, false}, {2, 5, true},
-                 {2, 6, true}, {3, 1, true},  {2, 9, false}};
+    } cases[] = {{2, 5, true}, {1, 9, false}, {2, 4, false}, {2, 5, true}, {2, 6, true}, {3, 1, true}, {2, 9, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         clear_log(&site);
         step(&site, HELIO_AGENT_EV_CONNECTED, NULL);
@@ -67,7 +67,7 @@ static void session__with_an_older_broker_is_not_opened(void **state)
     }
 }
 
-static void session__rulings_and_welcomes_out_of_turn_are_ignored(void **state)
+static void session__unexpected_verdicts_and_welcomes_are_ignored(void **state)
 {
     (void)state;
     rule_on(&site, 0, 0, 0, true);
@@ -109,7 +109,7 @@ static void session__inventory_comes_in_parts_of_a_thousand(void **state)
     assert_int_equal(lasts, 1);
 }
 
-static void session__lost_stops_no_strict_attempt_however_long(void **state)
+static void session__loss_of_any_length_stops_no_strict_attempt(void **state)
 {
     (void)state;
     open_session(&site);
@@ -121,7 +121,7 @@ static void session__lost_stops_no_strict_attempt_however_long(void **state)
     assert_int_equal(site.log_count, 0);
 }
 
-static void ruling__stop_is_polite_and_fenced_kills_at_once(void **state)
+static void verdict__stop_is_polite_and_fenced_kills_at_once(void **state)
 {
     (void)state;
     open_session(&site);
@@ -130,8 +130,7 @@ static void ruling__stop_is_polite_and_fenced_kills_at_once(void **state)
     open_until_inventory(&site);
     clear_log(&site);
     rule_on(&site, 1, 1, HELIO_VERDICT_STOP, false);
-    assert_int_equal(((const helio_stop_t *)last_of(&site, HELIO_AGENT_FX_STOP))->mode,
-                     HELIO_STOP_MODE_GRACE);
+    assert_int_equal(((const helio_stop_t *)last_of(&site, HELIO_AGENT_FX_STOP))->mode, HELIO_STOP_MODE_GRACE);
     rule_on(&site, 2, 1, HELIO_VERDICT_FENCED, true);
     assert_int_equal(((const helio_stop_t *)last_of(&site, HELIO_AGENT_FX_STOP))->mode, HELIO_STOP_MODE_KILL);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 2);
@@ -189,7 +188,56 @@ static void lease__counts_from_the_sending_of_its_renewal(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_LEASE), 0);
 }
 
-static void lease__is_asked_for_at_every_renewal_interval(void **state)
+static bool is_named(uint8_t number, uint32_t epoch)
+{
+    const helio_afx_lease_t *lease = last_of(&site, HELIO_AGENT_FX_LEASE);
+    for (uint32_t i = 0; lease && i < lease->attempts.count; i++)
+        if (lease->attempts.items[i].epoch == epoch &&
+            helio_job_key_equal(lease->attempts.items[i].key, key_of(number)))
+            return true;
+    return false;
+}
+
+static void lease__names_what_the_journal_knows_before_it_starts(void **state)
+{
+    (void)state;
+    open_session(&site);
+    clear_log(&site);
+    give_loss(1, HELIO_SITE_LOSS_STRICT);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_LEASE), 0); /* nothing changed */
+    give_loss(2, HELIO_SITE_LOSS_LEASE);
+    assert_true(is_named(2, 1) && !is_named(1, 1));
+    give_loss(3, HELIO_SITE_LOSS_EAGER);
+    assert_true(is_named(2, 1) && is_named(3, 1));
+    backend_says(&site, 2, 1, HELIO_BACKEND_REPORT_ENDED);
+    later(&site, 100000);
+    helio_aev_renewed_t renewed = {.sent_boot_ms = site.now_ms, .lease_ms = 900000};
+    step(&site, HELIO_AGENT_EV_RENEWED, &renewed);
+    assert_true(!is_named(2, 1) && is_named(3, 1));
+}
+
+/*  A copy that is found late is not the broker's until it says so: it may have placed the job again. */
+static void lease__names_of_what_was_found_what_the_broker_keeps(void **state)
+{
+    (void)state;
+    helio_aev_renewed_t renewed = {.sent_boot_ms = site.now_ms + 1000, .lease_ms = 900000};
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_STARTED);
+    backend_says(&site, 2, 1, HELIO_BACKEND_REPORT_STARTED);
+    open_until_inventory(&site);
+    rule_on(&site, 1, 1, HELIO_VERDICT_KEEP, false);
+    rule_on(&site, 2, 1, HELIO_VERDICT_FENCED, true);
+    backend_says(&site, 3, 1, HELIO_BACKEND_REPORT_STARTED);
+    later(&site, 1000);
+    step(&site, HELIO_AGENT_EV_RENEWED, &renewed);
+    assert_true(is_named(1, 1) && !is_named(2, 1) && !is_named(3, 1));
+    step(&site, HELIO_AGENT_EV_DISCONNECTED, NULL);
+    open_until_inventory(&site);
+    clear_log(&site);
+    rule_on(&site, 3, 1, HELIO_VERDICT_KEEP, false);
+    assert_true(is_named(3, 1)); /* at once */
+}
+
+static void lease__is_requested_at_every_renewal_interval(void **state)
 {
     (void)state;
     open_session(&site);
@@ -199,7 +247,7 @@ static void lease__is_asked_for_at_every_renewal_interval(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_RENEW), 10);
 }
 
-static void lease__that_ended_while_the_agent_slept_stops_before_it_listens(void **state)
+static void lease__that_ended_while_the_agent_was_suspended_stops_attempts_first(void **state)
 {
     (void)state;
     open_session(&site);
@@ -336,8 +384,7 @@ static void tell_series(uint32_t count, double value)
         values[i] = value;
     for (uint32_t i = 0; i < count; i++) {
         (void)snprintf(names[i], sizeof names[i], "p%u", i);
-        series[i] =
-            (helio_series_t){.signal = HELIO_SIGNAL_PRICE, .pool = helio_text_of(names[i]), .step_s = 3600};
+        series[i] = (helio_series_t){.signal = HELIO_SIGNAL_PRICE, .pool = helio_text_of(names[i]), .step_s = 3600};
         series[i].values = (helio_f64s_t){values, 48};
     }
     helio_aev_series_t event = {.series = {series, count}, .power_w = -1};
@@ -374,7 +421,7 @@ static void summary__spreads_many_series_over_several(void **state)
     assert_int_equal(summary()->series.count, 0);
 }
 
-static void summary__models_power_from_the_pools_unless_told(void **state)
+static void summary__models_power_from_the_pools_unless_it_is_measured(void **state)
 {
     (void)state;
     open_session(&site);
@@ -388,7 +435,7 @@ static void summary__models_power_from_the_pools_unless_told(void **state)
     assert_true(summary()->power_w > 1233.9 && summary()->power_w < 1234.1);
 }
 
-static void summary__of_a_batch_scheduler_is_what_it_says(void **state)
+static void summary__of_a_cluster_has_the_reported_capacity(void **state)
 {
     (void)state;
     site_end(&site);
@@ -417,16 +464,18 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(session__opens_in_the_order_hello_inventory_rulings_then_the_rest),
+        TEST(session__opens_in_the_order_hello_inventory_verdicts_then_the_rest),
         TEST(session__with_an_older_broker_is_not_opened),
-        TEST(session__rulings_and_welcomes_out_of_turn_are_ignored),
+        TEST(session__unexpected_verdicts_and_welcomes_are_ignored),
         TEST(session__inventory_comes_in_parts_of_a_thousand),
-        TEST(session__lost_stops_no_strict_attempt_however_long),
-        TEST(ruling__stop_is_polite_and_fenced_kills_at_once),
+        TEST(session__loss_of_any_length_stops_no_strict_attempt),
+        TEST(verdict__stop_is_polite_and_fenced_kills_at_once),
         TEST(lease__stops_lease_and_eager_attempts_before_it_ends_but_no_strict_one),
         TEST(lease__counts_from_the_sending_of_its_renewal),
-        TEST(lease__is_asked_for_at_every_renewal_interval),
-        TEST(lease__that_ended_while_the_agent_slept_stops_before_it_listens),
+        TEST(lease__names_what_the_journal_knows_before_it_starts),
+        TEST(lease__names_of_what_was_found_what_the_broker_keeps),
+        TEST(lease__is_requested_at_every_renewal_interval),
+        TEST(lease__that_ended_while_the_agent_was_suspended_stops_attempts_first),
         TEST(lease__survives_a_restart_of_the_agent),
         TEST(lease__that_ended_while_the_machine_was_off_stops_at_once),
         TEST(lease__order_without_a_valid_one_is_refused),
@@ -436,8 +485,8 @@ int main(void)
         TEST(summary__is_full_and_at_once_after_a_resync),
         TEST(summary__sends_a_series_once_until_it_changes_or_vanishes),
         TEST(summary__spreads_many_series_over_several),
-        TEST(summary__models_power_from_the_pools_unless_told),
-        TEST(summary__of_a_batch_scheduler_is_what_it_says),
+        TEST(summary__models_power_from_the_pools_unless_it_is_measured),
+        TEST(summary__of_a_cluster_has_the_reported_capacity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,11 +55,11 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
               [OLDER_ORDER] = {NONE, R(REFUSED), NO_CALL},
               [STOP_GRACE] = {NONE, R(STOPPED), NO_CALL},
               [STOP_KILL] = {NONE, R(STOPPED), NO_CALL},
-              [STARTED] = {RUNNING, NO_REPORT, NO_CALL}, /* found: held and shown */
+              [STARTED] = {RUNNING, R(RUNNING), NO_CALL}, /* found: held and shown */
               [ENDED] = SAME(NONE),
               [ENDED_STOPPED] = SAME(NONE),
-              [FAILED_TO_START] = SAME(NONE),
-              [VANISHED] = SAME(NONE),
+              [FAILED_TO_START] = {OVER, R(LOST), NO_CALL}, /* found: the proof of its end */
+              [VANISHED] = {OVER, R(LOST), NO_CALL},
               [ABSENT] = SAME(NONE),
               [WAITING] = SAME(NONE),
               [SUSPENDED] = SAME(NONE),
@@ -326,7 +326,7 @@ static uint32_t last_call(const site_t *site)
     return NO_CALL;
 }
 
-static void attempt__every_state_meets_every_event_as_the_table_says(void **state)
+static void attempt__every_event_in_every_state_follows_the_table(void **state)
 {
     (void)state;
     static site_t site;
@@ -347,7 +347,7 @@ static void attempt__every_state_meets_every_event_as_the_table_says(void **stat
         }
 }
 
-static void attempt__stays_what_it_is_when_the_agent_restarts_after_any_event(void **state)
+static void attempt__keeps_its_state_over_a_restart_after_any_event(void **state)
 {
     (void)state;
     static site_t site;
@@ -399,15 +399,15 @@ static void attempt__edges_are_edges_of_the_brokers_table(void **state)
 static bool broker_takes(uint32_t from, uint32_t report)
 {
     if (report == HELIO_REPORT_KIND_ENDED)
-        return helio_job_state_edge(from, HELIO_JOB_SUCCEEDED) &&
-               helio_job_state_edge(from, HELIO_JOB_FAILED) && helio_job_state_edge(from, HELIO_JOB_TIMEOUT);
+        return helio_job_state_edge(from, HELIO_JOB_SUCCEEDED) && helio_job_state_edge(from, HELIO_JOB_FAILED) &&
+               helio_job_state_edge(from, HELIO_JOB_TIMEOUT);
     if (report == HELIO_REPORT_KIND_LOST)
         return helio_job_state_edge(from, HELIO_JOB_QUEUED) && helio_job_state_edge(from, HELIO_JOB_HELD);
     /* STOPPED: the broker is stopping it, or sees the lease end by SUSPECT */
     return from == HELIO_JOB_STOPPING || helio_job_state_edge(from, HELIO_JOB_STOPPING);
 }
 
-static void attempt__ends_are_ends_that_the_broker_takes(void **state)
+static void attempt__ends_are_ends_that_the_broker_accepts(void **state)
 {
     (void)state;
     static const struct {
@@ -418,18 +418,17 @@ static void attempt__ends_are_ends_that_the_broker_takes(void **state)
     };
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         if (!broker_takes(ends[i].from, ends[i].report))
-            fail_msg("%s ends as %s", helio_job_state_name(ends[i].from),
-                     helio_report_kind_name(ends[i].report));
+            fail_msg("%s ends as %s", helio_job_state_name(ends[i].from), helio_report_kind_name(ends[i].report));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempt__every_state_meets_every_event_as_the_table_says),
-        cmocka_unit_test(attempt__stays_what_it_is_when_the_agent_restarts_after_any_event),
+        cmocka_unit_test(attempt__every_event_in_every_state_follows_the_table),
+        cmocka_unit_test(attempt__keeps_its_state_over_a_restart_after_any_event),
         cmocka_unit_test(attempt__states_are_live_job_states_in_the_brokers_table),
         cmocka_unit_test(attempt__edges_are_edges_of_the_brokers_table),
-        cmocka_unit_test(attempt__ends_are_ends_that_the_broker_takes),
+        cmocka_unit_test(attempt__ends_are_ends_that_the_broker_accepts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,59 @@ static inline void tell_days(helio_track_t *track, int64_t wall_ms, int days)
     assert_int_equal(helio_track_take(track, &(helio_points_t){points, count}, wall_ms), count);
 }
 
+static inline helio_zone_t *zone_of(const char *name)
+{
+    static char bytes[HELIO_ZONE_BYTES_MAX];
+    char path[128];
+    (void)snprintf(path, sizeof path, "/usr/share/zoneinfo/%s", name);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        print_message("SKIPPED: /usr/share/zoneinfo is missing (Debian: tzdata)\n");
+        skip();
+    }
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_int_equal(fclose(file), 0);
+    helio_zone_t *zone = NULL;
+    assert_int_equal(helio_zone_parse((helio_text_t){bytes, (uint32_t)size}, &zone, NULL), HELIO_OK);
+    return zone;
+}
+
+static inline const helio_series_t *find(const helio_aev_series_t *all, uint32_t signal, const char *pool)
+{
+    const helio_series_t *found = NULL;
+    for (uint32_t i = 0; i < all->series.count; i++)
+        if (all->series.items[i].signal == signal && helio_text_is(all->series.items[i].pool, pool)) {
+            assert_null(found); /* each once */
+            found = &all->series.items[i];
+        }
+    return found;
+}
+
+static inline helio_aev_series_t compose(const site_file_t *file, const helio_track_t *tracks, const helio_zone_t *zone,
+                                         int64_t at)
+{
+    helio_aev_series_t all;
+    helio_compose_t from = {.profile = &file->site, .settings = &file->feeds, .tracks = tracks, .zone = zone};
+    helio_compose(&from, at, arena, &all);
+    for (uint32_t i = 0; i < all.series.count; i++) {
+        const helio_series_t *series = &all.series.items[i];
+        assert_true(
+            series->values.count * series->step_s <= 48 * 3600 &&
+            (series->signal == HELIO_SIGNAL_RESERVED || (series->values.count == 48 && series->step_s == 3600)) &&
+            series->start_wall_ms == at / H * H);
+        assert_true(series->issued_wall_ms >= series->start_wall_ms && series->issued_wall_ms <= at);
+        assert_true(series->source.size <= 64);
+        assert_true(series->p10.count == series->p90.count && (series->p10.count == 0 || series->p10.count == 48));
+        for (uint32_t h = 0; h < 48; h++) {
+            assert_true(isfinite(series->values.items[h]));
+            if (series->p10.count)
+                assert_true(series->p10.items[h] <= series->values.items[h] &&
+                            series->values.items[h] <= series->p90.items[h]);
+        }
+    }
+    return all;
+}
+
 #define SITE                                                                                            \
     "name: a\nregion: DE\ntimezone: Europe/Berlin\npue: 1.2\ncarbon_g_per_kwh: "                        \
     "300\nelectricity_usd_per_kwh: 0.1\n"                                                               \

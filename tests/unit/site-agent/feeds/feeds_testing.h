@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@
 #include <unistd.h>
 
 #include "site-agent/feeds/feeds.h"
-#include "site-agent/feeds/fetch.h"
+#include "site-agent/feeds/url.h"
+#include "site-agent/fetch/fetch.h"
 #include "site-agent/feeds/secret.h"
 #include "tests/unit/site-agent/feeds/testing.h"
 
@@ -35,7 +37,8 @@ typedef struct answer {
     const char *needs; /* a line that the request must hold; else 401 */
     int status;        /* 0: accept and say nothing */
     char *body;
-    size_t pad; /* further bytes of blanks */
+    size_t pad;     /* further bytes of blanks */
+    size_t missing; /* bytes that the head promises and that never come */
 } answer_t;
 
 typedef struct server {
@@ -69,8 +72,7 @@ static inline bool read_request(int fd, char *request, size_t capacity)
     size_t size = 0;
     while (size + 1 < capacity) {
         struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-        ssize_t got =
-            poll(&poll_fd, 1, (int)PATIENCE_MS) == 1 ? read(fd, request + size, capacity - 1 - size) : 0;
+        ssize_t got = poll(&poll_fd, 1, (int)PATIENCE_MS) == 1 ? read(fd, request + size, capacity - 1 - size) : 0;
         if (got <= 0)
             return false;
         size += (size_t)got;
@@ -102,10 +104,9 @@ static inline void serve_one(server_t *self, int fd)
     } else {
         const char *body = let_in && found->body ? found->body : "";
         size_t pad = let_in ? found->pad : 0;
-        (void)snprintf(
-            head, sizeof head,
-            "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\nLocation: /elsewhere\r\n\r\n",
-            status, strlen(body) + pad);
+        (void)snprintf(head, sizeof head,
+                       "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\nLocation: /elsewhere\r\n\r\n",
+                       status, strlen(body) + pad + (let_in ? found->missing : 0));
         write_all(fd, head, strlen(head));
         write_all(fd, body, strlen(body));
         char blanks[4096];
@@ -169,7 +170,7 @@ static inline void say(const char *path, int status, const char *body, const cha
     assert_true(i < 8);
     server->count = i == server->count ? i + 1 : server->count;
     free(server->answers[i].body);
-    server->answers[i] = (answer_t){path, needs, status, body ? helio_strdup(body) : NULL, 0};
+    server->answers[i] = (answer_t){path, needs, status, body ? helio_strdup(body) : NULL, 0, 0};
     assert_int_equal(pthread_mutex_unlock(&server->lock), 0);
 }
 
@@ -177,6 +178,14 @@ static inline void pad(size_t bytes)
 {
     assert_int_equal(pthread_mutex_lock(&server->lock), 0);
     server->answers[0].pad = bytes;
+    assert_int_equal(pthread_mutex_unlock(&server->lock), 0);
+}
+
+/*  The first answer is cut off: its head promises more. */
+static inline void cut_off(size_t missing)
+{
+    assert_int_equal(pthread_mutex_lock(&server->lock), 0);
+    server->answers[0].missing = missing;
     assert_int_equal(pthread_mutex_unlock(&server->lock), 0);
 }
 

@@ -1,69 +1,16 @@
 /*  test_compose.c -- the series that a site publishes. */
 #include "tests/unit/site-agent/feeds/compose_testing.h"
 
-static helio_zone_t *berlin(void)
-{
-    static char bytes[HELIO_ZONE_BYTES_MAX];
-    FILE *file = fopen("/usr/share/zoneinfo/Europe/Berlin", "r");
-    if (!file) {
-        print_message("SKIPPED: /usr/share/zoneinfo is missing (Debian: tzdata)\n");
-        skip();
-    }
-    size_t size = fread(bytes, 1, sizeof bytes, file);
-    assert_int_equal(fclose(file), 0);
-    helio_zone_t *zone = NULL;
-    assert_int_equal(helio_zone_parse((helio_text_t){bytes, (uint32_t)size}, &zone, NULL), HELIO_OK);
-    return zone;
-}
-
-static const helio_series_t *find(const helio_aev_series_t *all, uint32_t signal, const char *pool)
-{
-    const helio_series_t *found = NULL;
-    for (uint32_t i = 0; i < all->series.count; i++)
-        if (all->series.items[i].signal == signal && helio_text_is(all->series.items[i].pool, pool)) {
-            assert_null(found); /* each once */
-            found = &all->series.items[i];
-        }
-    return found;
-}
-
-static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *tracks,
-                                  const helio_zone_t *zone, int64_t at)
-{
-    helio_aev_series_t all;
-    helio_compose_t from = {.profile = &file->site, .settings = &file->feeds, .tracks = tracks, .zone = zone};
-    helio_compose(&from, at, arena, &all);
-    for (uint32_t i = 0; i < all.series.count; i++) {
-        const helio_series_t *series = &all.series.items[i];
-        assert_true(
-            series->values.count * series->step_s <= 48 * 3600 &&
-            (series->signal == HELIO_SIGNAL_RESERVED || (series->values.count == 48 && series->step_s == 3600)) &&
-            series->start_wall_ms == at / H * H);
-        assert_true(series->issued_wall_ms >= series->start_wall_ms && series->issued_wall_ms <= at);
-        assert_true(series->source.size <= 64);
-        assert_true(series->p10.count == series->p90.count &&
-                    (series->p10.count == 0 || series->p10.count == 48));
-        for (uint32_t h = 0; h < 48; h++) {
-            assert_true(isfinite(series->values.items[h]));
-            if (series->p10.count)
-                assert_true(series->p10.items[h] <= series->values.items[h] &&
-                            series->values.items[h] <= series->p90.items[h]);
-        }
-    }
-    return all;
-}
-
 /* ---- what is published --------------------------------------------------------------------------------- */
 
-static void compose__without_feeds_the_site_files_figures_stand(void **state)
+static void compose__without_feeds_the_site_files_figures_are_used(void **state)
 {
     (void)state;
     site_file_t *file = read_site(SITE, arena);
     helio_aev_series_t all = compose(file, NULL, NULL, now);
     assert_int_equal(all.series.count, 4);
     const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(carbon->values.items[47] == 300 && carbon->estimated &&
-                helio_text_is(carbon->source, "static"));
+    assert_true(carbon->values.items[47] == 300 && carbon->estimated && helio_text_is(carbon->source, "static"));
     assert_true(helio_text_is(carbon->kind, "average") && helio_text_is(carbon->factor, "lifecycle"));
     assert_true(find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items[0] == 0.1);
     assert_true(find(&all, HELIO_SIGNAL_PUE, "")->values.items[0] == 1.2);
@@ -90,7 +37,7 @@ static void compose__a_source_without_forecast_gets_the_built_in_one_with_its_ba
     assert_int_equal(carbon->p10.count, 48);
 }
 
-static void compose__the_sources_own_forecast_goes_first_and_the_running_hour_is_the_truth(void **state)
+static void compose__the_sources_forecast_comes_first_and_the_current_hour_is_actual(void **state)
 {
     (void)state;
     site_file_t *file = read_site(CARBON_FEED, arena);
@@ -113,19 +60,17 @@ static void compose__the_sources_own_forecast_goes_first_and_the_running_hour_is
     assert_true(near(carbon->values.items[0], 501) && near(carbon->values.items[1], 502));
 }
 
-static void compose__a_dead_feed_repeats_its_last_good_day_and_then_gives_way(void **state)
+static void compose__a_dead_feed_repeats_its_last_good_day_and_then_is_replaced(void **state)
 {
     (void)state;
     site_file_t *file = read_site(CARBON_FEED, arena);
     helio_track_t *track = new_track(now);
     tell_days(track, now, 30);
     helio_aev_series_t all = compose(file, track, NULL, now + 2 * H);
-    assert_false(
-        find(&all, HELIO_SIGNAL_CARBON, "")->estimated); /* three rounds may fail, two hours at least */
+    assert_false(find(&all, HELIO_SIGNAL_CARBON, "")->estimated); /* three rounds may fail, two hours at least */
     all = compose(file, track, NULL, now + 3 * H);
     const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(carbon->estimated &&
-                helio_text_is(carbon->source, "electricitymaps, last good 2026-11-21T07Z"));
+    assert_true(carbon->estimated && helio_text_is(carbon->source, "electricitymaps, last good 2026-11-21T07Z"));
     assert_true(helio_text_is(carbon->kind, "average") && helio_text_is(carbon->factor, "lifecycle"));
     assert_int_equal(carbon->p10.count, 0);
     for (uint32_t i = 0; i < 48; i++)
@@ -134,15 +79,13 @@ static void compose__a_dead_feed_repeats_its_last_good_day_and_then_gives_way(vo
     assert_true(near(find(&all, HELIO_SIGNAL_CARBON, "")->values.items[0], 170));
     all = compose(file, track, NULL, now + 15 * 24 * H);
     carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(helio_text_is(carbon->source, "static") && carbon->estimated &&
-                carbon->values.items[0] == 300);
+    assert_true(helio_text_is(carbon->source, "static") && carbon->estimated && carbon->values.items[0] == 300);
 }
 
 static void compose__kinds_never_mix(void **state)
 {
     (void)state;
-    site_file_t *file =
-        read_site(SITE "agent: {feeds: [{signal: carbon, source: http-json, map: watttime}]}\n", arena);
+    site_file_t *file = read_site(SITE "agent: {feeds: [{signal: carbon, source: http-json, map: watttime}]}\n", arena);
     helio_track_t *track = new_track(now);
     tell_days(track, now, 30);
     helio_aev_series_t all = compose(file, track, NULL, now);
@@ -152,37 +95,34 @@ static void compose__kinds_never_mix(void **state)
         if (series->signal != HELIO_SIGNAL_CARBON)
             continue;
         bool is_marginal = helio_text_is(series->kind, "marginal");
-        marginal +=
-            is_marginal && helio_text_is(series->factor, "direct") && near(series->values.items[0], 170);
-        average += !is_marginal && helio_text_is(series->factor, "lifecycle") &&
-                   helio_text_is(series->source, "static");
+        marginal += is_marginal && helio_text_is(series->factor, "direct") && near(series->values.items[0], 170);
+        average +=
+            !is_marginal && helio_text_is(series->factor, "lifecycle") && helio_text_is(series->source, "static");
     }
-    assert_true(marginal == 1 &&
-                average == 1); /* the yearly average does not become marginal, nor goes away */
+    assert_true(marginal == 1 && average == 1); /* the yearly average does not become marginal, nor goes away */
     /* and a dead marginal feed is not replaced by an average */
     all = compose(file, track, NULL, now + 20 * 24 * H);
     assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->kind, "average"));
 }
 
-static void compose__what_says_nothing_new_is_the_same_series(void **state)
+static void compose__a_series_without_new_data_is_the_same_series(void **state)
 {
     (void)state;
     site_file_t *file = read_site(CARBON_FEED, arena);
     helio_track_t *track = new_track(now);
     tell_days(track, now, 30);
-    helio_aev_series_t first = compose(file, track, NULL, now),
-                       later = compose(file, track, NULL, now + 5 * 60000);
+    helio_aev_series_t first = compose(file, track, NULL, now), later = compose(file, track, NULL, now + 5 * 60000);
     assert_true(helio_record_equal(&helio_aev_series_type, &first, &later));
     assert_true(find(&first, HELIO_SIGNAL_CARBON, "")->issued_wall_ms == now);
     assert_true(find(&first, HELIO_SIGNAL_PUE, "")->issued_wall_ms == now / H * H);
     assert_int_equal(tell(track, now + 60000, (helio_point_t){.time_ms = now, .value = 400}), 1);
     later = compose(file, track, NULL, now + 5 * 60000);
     assert_true(find(&later, HELIO_SIGNAL_CARBON, "")->issued_wall_ms == now + 60000);
-    assert_true(helio_record_equal(&helio_series_type, find(&first, HELIO_SIGNAL_PUE, ""),
-                                   find(&later, HELIO_SIGNAL_PUE, "")));
+    assert_true(
+        helio_record_equal(&helio_series_type, find(&first, HELIO_SIGNAL_PUE, ""), find(&later, HELIO_SIGNAL_PUE, "")));
 }
 
-static void compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches(void **state)
+static void compose__a_source_with_forecasts_only_is_used_to_their_end(void **state)
 {
     (void)state;
     site_file_t *file = read_site(CARBON_FEED, arena);
@@ -197,21 +137,20 @@ static void compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches(v
                 near(carbon->values.items[47], 529));
     all = compose(file, track, NULL, now + 10 * H);
     carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(carbon->estimated && near(carbon->values.items[0], 510) &&
-                near(carbon->values.items[40], 529));
+    assert_true(carbon->estimated && near(carbon->values.items[0], 510) && near(carbon->values.items[40], 529));
     assert_true(helio_text_is(carbon->source, "electricitymaps, last good 2026-11-21T07Z"));
     all = compose(file, track, NULL, now + 31 * H);
     assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->source, "static"));
 }
 
-static void compose__prices_below_zero_and_pue_below_one_are_treated_as_they_should(void **state)
+static void compose__negative_prices_are_kept_and_a_pue_below_one_is_raised(void **state)
 {
     (void)state;
-    site_file_t *file = read_site(
-        SITE "agent: {feeds: [{signal: electricity, source: csv, path: x, unit: EUR/MWh},\n"
-             " {signal: pue, source: static, value: 0.9}, {signal: power, source: static, value: 12,"
-             " unit: kW}, {signal: price, pool: q, source: static, value: 1.5}]}\n",
-        arena);
+    site_file_t *file =
+        read_site(SITE "agent: {feeds: [{signal: electricity, source: csv, path: x, unit: EUR/MWh},\n"
+                       " {signal: pue, source: static, value: 0.9}, {signal: power, source: static, value: 12,"
+                       " unit: kW}, {signal: price, pool: q, source: static, value: 1.5}]}\n",
+                  arena);
     helio_track_t *tracks = helio_arena_alloc(arena, 4, sizeof *tracks);
     helio_track_begin(&tracks[0], now);
     assert_int_equal(tell(&tracks[0], now, (helio_point_t){.time_ms = now, .value = -0.02}), 1);
@@ -224,13 +163,11 @@ static void compose__prices_below_zero_and_pue_below_one_are_treated_as_they_sho
 static void compose__a_tariff_is_local_time_hour_by_hour(void **state)
 {
     (void)state;
-    site_file_t *file =
-        read_site(SITE "agent: {tariff: [{when: \"Mon..Fri 08:00-20:00\", usd_per_kwh: 0.3},\n"
-                       " {when: \"22:00-06:30\", usd_per_kwh: 0.05}]}\n",
-                  arena);
-    helio_zone_t *zone = berlin();
-    helio_aev_series_t all =
-        compose(file, NULL, zone, ms_of("2026-11-22T21:10:00Z")); /* Sunday 22:10 in Berlin */
+    site_file_t *file = read_site(SITE "agent: {tariff: [{when: \"Mon..Fri 08:00-20:00\", usd_per_kwh: 0.3},\n"
+                                       " {when: \"22:00-06:30\", usd_per_kwh: 0.05}]}\n",
+                                  arena);
+    helio_zone_t *zone = zone_of("Europe/Berlin");
+    helio_aev_series_t all = compose(file, NULL, zone, ms_of("2026-11-22T21:10:00Z")); /* Sunday 22:10 in Berlin */
     const double *usd = find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items;
     assert_true(near(usd[0], 0.05) && near(usd[7], 0.05));
     assert_true(near(usd[8], 0.075));                     /* 06:00 to 07:00: half cheap, half as always */
@@ -253,16 +190,15 @@ static void compose__a_tariff_is_local_time_hour_by_hour(void **state)
     helio_zone_destroy(&zone);
 }
 
-static void compose__windows_keep_gpus_by_local_time(void **state)
+static void compose__windows_reserve_gpus_by_local_time(void **state)
 {
     (void)state;
-    site_file_t *file = read_site(
-        SITE "windows: [{pool: p, reserve_gpus: 20, when: \"Mon..Fri 08:30-20:00\"},\n"
-             " {pool: p, reserve_gpus: 4}, {pool: p, reserve_gpus: 30, when: \"Mon 12:00-13:00\"}]\n",
-        arena);
-    helio_zone_t *zone = berlin();
-    helio_aev_series_t all =
-        compose(file, NULL, zone, ms_of("2026-11-23T00:00:00Z")); /* Monday 01:00 in Berlin */
+    site_file_t *file =
+        read_site(SITE "windows: [{pool: p, reserve_gpus: 20, when: \"Mon..Fri 08:30-20:00\"},\n"
+                       " {pool: p, reserve_gpus: 4}, {pool: p, reserve_gpus: 30, when: \"Mon 12:00-13:00\"}]\n",
+                  arena);
+    helio_zone_t *zone = zone_of("Europe/Berlin");
+    helio_aev_series_t all = compose(file, NULL, zone, ms_of("2026-11-23T00:00:00Z")); /* Monday 01:00 in Berlin */
     const helio_series_t *free_gpus = find(&all, HELIO_SIGNAL_FREE_GPUS, "p");
     assert_true(helio_text_is(free_gpus->source, "windows") && !free_gpus->estimated);
     assert_true(free_gpus->values.items[6] == 28 &&
@@ -273,13 +209,13 @@ static void compose__windows_keep_gpus_by_local_time(void **state)
     const helio_series_t *reserved = find(&all, HELIO_SIGNAL_RESERVED, "p");
     assert_true(reserved->step_s == 900 && reserved->values.count == 192);
     const double *kept = reserved->values.items; /* quarters from midnight UTC: 08:30 in Berlin is the 31st */
-    assert_true(kept[0] == 4 && kept[29] == 4 && kept[30] == 24 && kept[43] == 24 && kept[44] == 54 &&
-                kept[47] == 54 && kept[48] == 24 && kept[75] == 24 && kept[76] == 4);
+    assert_true(kept[0] == 4 && kept[29] == 4 && kept[30] == 24 && kept[43] == 24 && kept[44] == 54 && kept[47] == 54 &&
+                kept[48] == 24 && kept[75] == 24 && kept[76] == 4);
     assert_null(find(&all, HELIO_SIGNAL_RESERVED, "q"));
     helio_zone_destroy(&zone);
 }
 
-static void compose__what_is_kept_begins_and_ends_on_the_minute(void **state)
+static void compose__reservations_begin_and_end_on_the_minute(void **state)
 {
     (void)state;
     static const struct {
@@ -294,8 +230,7 @@ static void compose__what_is_kept_begins_and_ends_on_the_minute(void **state)
         const char *text = helio_arena_string(
             arena,
             helio_arena_printf(arena, SITE "windows: [{pool: p, reserve_gpus: 6, when: \"%s\"}]\n", cases[c].when));
-        helio_aev_series_t all =
-            compose(read_site(text, arena), NULL, NULL, ms_of("2026-11-23T00:00:00Z"));
+        helio_aev_series_t all = compose(read_site(text, arena), NULL, NULL, ms_of("2026-11-23T00:00:00Z"));
         const helio_series_t *reserved = find(&all, HELIO_SIGNAL_RESERVED, "p");
         assert_int_equal(reserved->step_s, cases[c].step_s);
         for (uint32_t i = 0; i < reserved->values.count; i++) {
@@ -315,9 +250,8 @@ static void compose__windows_follow_a_series_of_demand(void **state)
     helio_track_t *track = new_track(now);
     helio_aev_series_t all = compose(file, track, NULL, now);
     const helio_series_t *free_gpus = find(&all, HELIO_SIGNAL_FREE_GPUS, "p");
-    assert_true(free_gpus->values.items[0] == 16 &&
-                free_gpus->estimated); /* nothing known: the peak is kept */
-    tell_days(track, now, 30);         /* 100 … 330 */
+    assert_true(free_gpus->values.items[0] == 16 && free_gpus->estimated); /* nothing known: the peak is kept */
+    tell_days(track, now, 30);                                             /* 100 … 330 */
     all = compose(file, track, NULL, now);
     free_gpus = find(&all, HELIO_SIGNAL_FREE_GPUS, "p");
     assert_false(free_gpus->estimated);
@@ -326,7 +260,7 @@ static void compose__windows_follow_a_series_of_demand(void **state)
     assert_null(find(&all, HELIO_SIGNAL_CARBON, "p"));
 }
 
-static void compose__what_the_backend_foresees_goes_along_less_the_windows(void **state)
+static void compose__the_backends_forecast_is_published_less_the_windows(void **state)
 {
     (void)state;
     site_file_t *file = read_site(SITE "windows: [{pool: p, reserve_gpus: 4}]\n", arena);
@@ -348,8 +282,7 @@ static void compose__what_the_backend_foresees_goes_along_less_the_windows(void 
     helio_compose(&from, now, arena, &all);
     const helio_series_t *free_p = find(&all, HELIO_SIGNAL_FREE_GPUS, "p"),
                          *free_q = find(&all, HELIO_SIGNAL_FREE_GPUS, "q");
-    assert_true(free_p->values.items[0] == 6 && free_p->values.items[1] == 16 &&
-                free_p->values.items[40] == 0);
+    assert_true(free_p->values.items[0] == 6 && free_p->values.items[1] == 16 && free_p->values.items[40] == 0);
     assert_true(helio_text_is(free_p->source, "slurm less windows"));
     /* as much as an event holds, and no more */
     helio_series_t *many = helio_arena_alloc(arena, HELIO_SERIES_MAX, sizeof *many);
@@ -362,26 +295,25 @@ static void compose__what_the_backend_foresees_goes_along_less_the_windows(void 
     helio_aev_series_t bounded;
     helio_compose(&from, now, arena, &bounded);
     assert_int_equal(bounded.series.count, HELIO_SERIES_MAX);
-    assert_true(free_q->values.count == 1 && free_q->values.items[0] == 5 &&
-                helio_text_is(free_q->source, "slurm"));
+    assert_true(free_q->values.count == 1 && free_q->values.items[0] == 5 && helio_text_is(free_q->source, "slurm"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(compose__without_feeds_the_site_files_figures_stand),
+        TEST(compose__without_feeds_the_site_files_figures_are_used),
         TEST(compose__a_source_without_forecast_gets_the_built_in_one_with_its_band),
-        TEST(compose__the_sources_own_forecast_goes_first_and_the_running_hour_is_the_truth),
-        TEST(compose__a_dead_feed_repeats_its_last_good_day_and_then_gives_way),
+        TEST(compose__the_sources_forecast_comes_first_and_the_current_hour_is_actual),
+        TEST(compose__a_dead_feed_repeats_its_last_good_day_and_then_is_replaced),
         TEST(compose__kinds_never_mix),
-        TEST(compose__what_says_nothing_new_is_the_same_series),
-        TEST(compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches),
-        TEST(compose__prices_below_zero_and_pue_below_one_are_treated_as_they_should),
+        TEST(compose__a_series_without_new_data_is_the_same_series),
+        TEST(compose__a_source_with_forecasts_only_is_used_to_their_end),
+        TEST(compose__negative_prices_are_kept_and_a_pue_below_one_is_raised),
         TEST(compose__a_tariff_is_local_time_hour_by_hour),
-        TEST(compose__windows_keep_gpus_by_local_time),
-        TEST(compose__what_is_kept_begins_and_ends_on_the_minute),
+        TEST(compose__windows_reserve_gpus_by_local_time),
+        TEST(compose__reservations_begin_and_end_on_the_minute),
         TEST(compose__windows_follow_a_series_of_demand),
-        TEST(compose__what_the_backend_foresees_goes_along_less_the_windows),
+        TEST(compose__the_backends_forecast_is_published_less_the_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,12 +19,11 @@ static bool is_idle(void)
     return helio_feeds_next_ms(feeds) - boot > 30000;
 }
 
-static void feeds__a_dead_source_is_told_once_and_its_last_day_stands(void **state)
+static void feeds__a_dead_source_is_logged_once_and_its_last_day_repeats(void **state)
 {
     (void)state;
     say("/past", 200,
-        "{\"data\":[{\"t\":\"2026-11-21T06:00:00Z\",\"v\":410},{\"t\":\"2026-11-21T07:00:00Z\",\"v\":420}]}",
-        NULL);
+        "{\"data\":[{\"t\":\"2026-11-21T06:00:00Z\",\"v\":410},{\"t\":\"2026-11-21T07:00:00Z\",\"v\":420}]}", NULL);
     open_feeds(JSON_FEED(""));
     answered();
     (void)carbon();
@@ -36,14 +35,12 @@ static void feeds__a_dead_source_is_told_once_and_its_last_day_stands(void **sta
         move(15 * 60000);
         helio_feeds_process(feeds, boot, wall);
         (void)carbon();
-        assert_true(
-            turn_until(is_idle)); /* or a late failure would be followed by a pause that nobody moves over */
+        assert_true(turn_until(is_idle)); /* or a late failure would be followed by a pause that nobody moves over */
     }
     move(3 * H);
     const helio_series_t *series = carbon();
     assert_true(series->estimated && helio_text_is(series->source, "grid, last good 2026-11-21T07Z"));
-    assert_true(
-        near(series->values.items[0], 415)); /* of two hours known: this one is neither, so their mean */
+    assert_true(near(series->values.items[0], 415)); /* of two hours known: this one is neither, so their mean */
     assert_int_equal(note_count, 1);
     say("/past", 200, "{\"data\":[{\"t\":\"2026-11-21T11:00:00Z\",\"v\":500}]}", NULL);
     move(H);
@@ -52,7 +49,7 @@ static void feeds__a_dead_source_is_told_once_and_its_last_day_stands(void **sta
     assert_true(near(carbon()->values.items[0], 500) || !carbon()->estimated);
 }
 
-static void feeds__bad_answers_are_told_and_change_nothing(void **state)
+static void feeds__bad_responses_are_logged_and_change_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -62,8 +59,7 @@ static void feeds__bad_answers_are_told_and_change_nothing(void **state)
         {200, "<html>maintenance</html>", "not JSON"},
         {200, "{\"data\":[]}", "the answer holds no value"},
         {200, "{\"other\":[]}", "there is no list at 'data'"},
-        {200, "{\"data\":[{\"t\":\"1999-01-01T00:00:00Z\",\"v\":1}]}",
-         "none of its values is of the last 35"},
+        {200, "{\"data\":[{\"t\":\"1999-01-01T00:00:00Z\",\"v\":1}]}", "none of its values is of the last 35"},
         {403, "{\"data\":[{\"t\":\"2026-11-21T07:00:00Z\",\"v\":1}]}", "HTTP status 403"},
         {204, "", "HTTP status 204"},
     };
@@ -80,7 +76,7 @@ static void feeds__bad_answers_are_told_and_change_nothing(void **state)
     }
 }
 
-static void feeds__an_answer_without_end_or_at_all_is_cut(void **state)
+static void feeds__an_endless_or_missing_response_is_cut_off(void **state)
 {
     (void)state;
     say("/past", 200, "{\"data\":[", NULL);
@@ -105,7 +101,7 @@ static void feeds__an_answer_without_end_or_at_all_is_cut(void **state)
     assert_true(turn_until(has_note));
 }
 
-static void feeds__programs_that_fail_or_hang_are_told(void **state)
+static void feeds__programs_that_fail_or_hang_are_logged(void **state)
 {
     (void)state;
     static const struct {
@@ -128,12 +124,11 @@ static void feeds__programs_that_fail_or_hang_are_told(void **state)
     assert_non_null(strstr(notes, "No such file"));
 }
 
-static void feeds__what_was_learnt_survives_a_restart(void **state)
+static void feeds__the_history_survives_a_restart(void **state)
 {
     (void)state;
     say("/past", 200,
-        "{\"data\":[{\"t\":\"2026-11-21T06:00:00Z\",\"v\":410},{\"t\":\"2026-11-21T07:00:00Z\",\"v\":420}]}",
-        NULL);
+        "{\"data\":[{\"t\":\"2026-11-21T06:00:00Z\",\"v\":410},{\"t\":\"2026-11-21T07:00:00Z\",\"v\":420}]}", NULL);
     open_feeds(JSON_FEED(""));
     answered();
     helio_feeds_destroy(&feeds);
@@ -141,8 +136,7 @@ static void feeds__what_was_learnt_survives_a_restart(void **state)
     move(H);
     open_feeds(JSON_FEED(""));
     const helio_series_t *series = carbon(); /* before any answer */
-    assert_true(near(series->values.items[0], 415) &&
-                helio_text_is(series->source, "grid, built-in forecast"));
+    assert_true(near(series->values.items[0], 415) && helio_text_is(series->source, "grid, built-in forecast"));
     helio_feeds_destroy(&feeds);
     (void)put_file("feeds.history", 0600, "not what it was");
     open_feeds(JSON_FEED(""));
@@ -150,7 +144,7 @@ static void feeds__what_was_learnt_survives_a_restart(void **state)
     assert_true(helio_text_is(carbon()->source, "static"));
 }
 
-static void feeds__after_failures_it_waits_ever_longer_up_to_its_rhythm(void **state)
+static void feeds__the_delay_after_failures_grows_up_to_the_period(void **state)
 {
     (void)state;
     static const int64_t minutes[] = {1, 2, 4, 8, 15}; /* a further one would be behind the next hour */
@@ -178,13 +172,13 @@ static void feeds__after_failures_it_waits_ever_longer_up_to_its_rhythm(void **s
     assert_int_equal(note_count, 1);
 }
 
-static void feeds__a_time_zone_that_is_needed_must_be_there(void **state)
+static void feeds__a_missing_time_zone_that_is_needed_is_an_error(void **state)
 {
     (void)state;
-    site_file_t *site = read_site(
-        "name: a\ntimezone: Europe/Nowhere\npools: [{name: p, gpu: A, nodes: 1, gpus_per_node: 8}]\n"
-        "windows: [{pool: p, reserve_gpus: 1}]\n",
-        arena);
+    site_file_t *site =
+        read_site("name: a\ntimezone: Europe/Nowhere\npools: [{name: p, gpu: A, nodes: 1, gpus_per_node: 8}]\n"
+                  "windows: [{pool: p, reserve_gpus: 1}]\n",
+                  arena);
     helio_feeds_options_t options = {
         .settings = &site->feeds, .profile = &site->site, .now_boot_ms = boot, .wall_ms = wall};
     helio_error_t err = {0};
@@ -205,13 +199,13 @@ static void feeds__a_time_zone_that_is_needed_must_be_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(feeds__a_dead_source_is_told_once_and_its_last_day_stands),
-        TEST(feeds__bad_answers_are_told_and_change_nothing),
-        TEST(feeds__an_answer_without_end_or_at_all_is_cut),
-        TEST(feeds__programs_that_fail_or_hang_are_told),
-        TEST(feeds__what_was_learnt_survives_a_restart),
-        TEST(feeds__after_failures_it_waits_ever_longer_up_to_its_rhythm),
-        TEST(feeds__a_time_zone_that_is_needed_must_be_there),
+        TEST(feeds__a_dead_source_is_logged_once_and_its_last_day_repeats),
+        TEST(feeds__bad_responses_are_logged_and_change_nothing),
+        TEST(feeds__an_endless_or_missing_response_is_cut_off),
+        TEST(feeds__programs_that_fail_or_hang_are_logged),
+        TEST(feeds__the_history_survives_a_restart),
+        TEST(feeds__the_delay_after_failures_grows_up_to_the_period),
+        TEST(feeds__a_missing_time_zone_that_is_needed_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

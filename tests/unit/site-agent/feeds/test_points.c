@@ -20,16 +20,14 @@ static const helio_feed_t *feed_of(const char *text)
     char file[1200];
     (void)snprintf(
         file, sizeof file,
-        "name: a\nregion: DE\npools: [{name: p, gpu: A, nodes: 1, gpus_per_node: 8}]\nagent: {feeds: [%s]}\n",
-        text);
+        "name: a\nregion: DE\npools: [{name: p, gpu: A, nodes: 1, gpus_per_node: 8}]\nagent: {feeds: [%s]}\n", text);
     return &read_site(file, arena)->feeds.feeds.items[0];
 }
 
 static const char electricitymaps[] = "{signal: carbon, source: http-json, map: electricitymaps}";
 static const char watttime[] = "{signal: carbon, source: http-json, map: watttime}";
 static const char uk[] = "{signal: carbon, source: http-json, map: uk-carbon-intensity}";
-static const char sdk[] =
-    "{signal: carbon, source: http-json, map: carbon-aware-sdk, url: \"http://127.0.0.1/\"}";
+static const char sdk[] = "{signal: carbon, source: http-json, map: carbon-aware-sdk, url: \"http://127.0.0.1/\"}";
 
 typedef struct expected {
     const char *time;
@@ -121,8 +119,8 @@ static void json__the_documented_maps_read_the_services_answers(void **state)
     for (size_t i = 0; i < sizeof services / sizeof services[0]; i++) {
         helio_points_t points = {0};
         helio_error_t err = {0};
-        if (helio_points_json(feed_of(services[i].feed), helio_text_of(services[i].answer), services[i].forecast,
-                              arena, &points, &err) != HELIO_OK)
+        if (helio_points_json(feed_of(services[i].feed), helio_text_of(services[i].answer), services[i].forecast, arena,
+                              &points, &err) != HELIO_OK)
             fail_msg("case %zu: %s", i, err.text);
         if (points.count != services[i].count)
             fail_msg("case %zu: %u points", i, points.count);
@@ -136,7 +134,7 @@ static void json__the_documented_maps_read_the_services_answers(void **state)
     }
 }
 
-static void json__hostile_answers_are_refused_or_say_nothing(void **state)
+static void json__hostile_responses_are_refused_or_give_no_points(void **state)
 {
     (void)state;
     static const struct {
@@ -171,30 +169,27 @@ static void json__hostile_answers_are_refused_or_say_nothing(void **state)
     }
     char *deep = helio_new(100001, 1);
     memset(deep, '[', 100000);
-    assert_int_equal(helio_points_json(feed, (helio_text_t){deep, 100000}, false, arena, &points, &err),
-                     HELIO_INVALID);
+    assert_int_equal(helio_points_json(feed, (helio_text_t){deep, 100000}, false, arena, &points, &err), HELIO_INVALID);
     free(deep);
     char *large = helio_new(HELIO_ANSWER_BYTES_MAX + 1, 1);
-    assert_int_equal(helio_points_json(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX + 1}, false, arena,
-                                       &points, &err),
-                     HELIO_TOO_BIG);
+    assert_int_equal(
+        helio_points_json(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX + 1}, false, arena, &points, &err),
+        HELIO_TOO_BIG);
     free(large);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t many = {0};
     helio_buffer_text(&many, "{\"data\":[0");
     for (int i = 0; i < HELIO_POINTS_MAX; i++)
         helio_buffer_text(&many, ",0");
     helio_buffer_text(&many, "]}");
-    assert_int_equal(helio_points_json(feed, helio_buffer_view(&many), false, arena, &points, &err),
-                     HELIO_TOO_BIG);
+    assert_int_equal(helio_points_json(feed, helio_buffer_view(&many), false, arena, &points, &err), HELIO_TOO_BIG);
 }
 
-static void answers__cut_anywhere_do_no_harm(void **state)
+static void responses__that_are_truncated_do_no_harm(void **state)
 {
     (void)state;
     static const char json[] = "{\"data\":[{\"point_time\":\"2026-11-21T07:05:00+00:00\",\"value\":870.5}]}";
     static const char csv[] = "region,time,value\nDE,2026-11-21T07:00:00Z,12.5\nFR,2026-11-21T07:00:00Z,50\n";
-    const helio_feed_t *by_json = feed_of(watttime),
-                       *by_csv = feed_of("{signal: carbon, source: csv, path: x}");
+    const helio_feed_t *by_json = feed_of(watttime), *by_csv = feed_of("{signal: carbon, source: csv, path: x}");
     helio_points_t points;
     helio_error_t err;
     helio_rng_t rng = {3};
@@ -221,24 +216,20 @@ static void answers__cut_anywhere_do_no_harm(void **state)
 static void csv__the_forms_of_the_simulators_files_are_read(void **state)
 {
     (void)state;
-    const helio_feed_t *feed =
-        feed_of("{signal: electricity, source: csv, path: x, unit: EUR/MWh, usd_per_eur: 1.08,"
-                " time_column: utc_hour_iso8601, value_column: price_eur_mwh}");
+    const helio_feed_t *feed = feed_of("{signal: electricity, source: csv, path: x, unit: EUR/MWh, usd_per_eur: 1.08,"
+                                       " time_column: utc_hour_iso8601, value_column: price_eur_mwh}");
     helio_points_t points;
     helio_error_t err = {0};
-    helio_text_t file =
-        HELIO_TEXT("\xef\xbb\xbfregion,utc_hour_iso8601,price_eur_mwh,price_local_mwh,currency\r\n"
-                   "AT,2026-11-21T07:00:00Z,99,99,EUR\r\n"
-                   "DE,2026-11-21T06:00:00Z,-20,-20,EUR\r\n"
-                   "\r\n"
-                   "DE,2026-11-21T07:00:00Z,,,\r\n"
-                   "DE,2026-11-21T08:00:00Z, 100 ,100,EUR");
+    helio_text_t file = HELIO_TEXT("\xef\xbb\xbfregion,utc_hour_iso8601,price_eur_mwh,price_local_mwh,currency\r\n"
+                                   "AT,2026-11-21T07:00:00Z,99,99,EUR\r\n"
+                                   "DE,2026-11-21T06:00:00Z,-20,-20,EUR\r\n"
+                                   "\r\n"
+                                   "DE,2026-11-21T07:00:00Z,,,\r\n"
+                                   "DE,2026-11-21T08:00:00Z, 100 ,100,EUR");
     assert_int_equal(helio_points_csv(feed, file, arena, &points, &err), HELIO_OK);
     assert_int_equal(points.count, 2);
-    assert_true(points.items[0].time_ms == ms_of("2026-11-21T06:00:00Z") &&
-                near(points.items[0].value, -0.0216));
-    assert_true(points.items[1].time_ms == ms_of("2026-11-21T08:00:00Z") &&
-                near(points.items[1].value, 0.108));
+    assert_true(points.items[0].time_ms == ms_of("2026-11-21T06:00:00Z") && near(points.items[0].value, -0.0216));
+    assert_true(points.items[1].time_ms == ms_of("2026-11-21T08:00:00Z") && near(points.items[1].value, 0.108));
     /* one column a zone, no region column */
     feed = feed_of("{signal: carbon, source: csv, path: x, time_column: utc_hour_iso8601, value_column: DE}");
     file = HELIO_TEXT("utc_hour_iso8601,AT,DE\n2026-11-21T06:00:00Z,1,2\n1795244400,3,4\n");
@@ -247,7 +238,7 @@ static void csv__the_forms_of_the_simulators_files_are_read(void **state)
     assert_true(near(points.items[1].value, 4) && points.items[1].time_ms == ms_of("2026-11-21T07:00:00Z"));
 }
 
-static void csv__what_is_wrong_is_told_with_its_line(void **state)
+static void csv__errors_name_their_line(void **state)
 {
     (void)state;
     static const struct {
@@ -307,7 +298,8 @@ static void csv__a_file_or_a_header_that_is_too_large_is_refused_unread(void **s
     memcpy(large, "time,value", 10);
     assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX + 1}, arena, &points, NULL),
                      HELIO_TOO_BIG);
-    assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX}, arena, &points, NULL), HELIO_OK);
+    assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX}, arena, &points, NULL),
+                     HELIO_OK);
     assert_int_equal(points.count, 0);
     memset(large + 10, ',', 65536 - 9);
     assert_int_equal(helio_points_csv(feed, (helio_text_t){large, HELIO_ANSWER_BYTES_MAX}, arena, &points, NULL),
@@ -320,14 +312,12 @@ static void json__a_token_is_one_text(void **state)
     (void)state;
     helio_text_t token;
     helio_error_t err;
-    assert_int_equal(
-        helio_json_text(HELIO_TEXT("{\"token\":\"abc\"}"), HELIO_TEXT("token"), arena, &token, &err),
-        HELIO_OK);
+    assert_int_equal(helio_json_text(HELIO_TEXT("{\"token\":\"abc\"}"), HELIO_TEXT("token"), arena, &token, &err),
+                     HELIO_OK);
     assert_true(helio_text_is(token, "abc"));
     assert_int_equal(helio_json_text(HELIO_TEXT("{\"token\":5}"), HELIO_TEXT("token"), arena, &token, &err),
                      HELIO_INVALID);
-    assert_int_equal(helio_json_text(HELIO_TEXT("no"), HELIO_TEXT("token"), arena, &token, &err),
-                     HELIO_INVALID);
+    assert_int_equal(helio_json_text(HELIO_TEXT("no"), HELIO_TEXT("token"), arena, &token, &err), HELIO_INVALID);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -335,10 +325,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(json__the_documented_maps_read_the_services_answers),
-        TEST(json__hostile_answers_are_refused_or_say_nothing),
-        TEST(answers__cut_anywhere_do_no_harm),
+        TEST(json__hostile_responses_are_refused_or_give_no_points),
+        TEST(responses__that_are_truncated_do_no_harm),
         TEST(csv__the_forms_of_the_simulators_files_are_read),
-        TEST(csv__what_is_wrong_is_told_with_its_line),
+        TEST(csv__errors_name_their_line),
         TEST(csv__every_point_of_a_long_file_is_kept_and_one_too_many_refused),
         TEST(csv__a_file_or_a_header_that_is_too_large_is_refused_unread),
         TEST(json__a_token_is_one_text),

@@ -18,25 +18,22 @@
     "name: oregon\nregion: US-CAL-CISO\ntimezone: America/Los_Angeles\n" \
     "pools: [{name: h100, gpu: H100, nodes: 2, gpus_per_node: 8}, {name: cpus, nodes: 1}]\n"
 
-static void settings__a_map_fills_in_what_is_not_said(void **state)
+static void settings__a_map_fills_in_missing_values(void **state)
 {
     (void)state;
     site_file_t *file = read_site(
-        SITE
-        "agent:\n"
-        "  feeds:\n"
-        "    - {signal: carbon, source: http-json, map: electricitymaps, secrets: {auth-token: em.token}}\n"
-        "    - {signal: carbon, source: http-json, map: watttime, region: CAISO_NORTH, every: 5m,\n"
-        "       login: {user: ada, password: /run/wt}}\n"
-        "    - {signal: electricity, source: csv, path: p.csv, unit: EUR/MWh, usd_per_eur: 1.1}\n",
+        SITE "agent:\n"
+             "  feeds:\n"
+             "    - {signal: carbon, source: http-json, map: electricitymaps, secrets: {auth-token: em.token}}\n"
+             "    - {signal: carbon, source: http-json, map: watttime, region: CAISO_NORTH, every: 5m,\n"
+             "       login: {user: ada, password: /run/wt}}\n"
+             "    - {signal: electricity, source: csv, path: p.csv, unit: EUR/MWh, usd_per_eur: 1.1}\n",
         arena);
     const helio_feed_t *em = &file->feeds.feeds.items[0], *wt = em + 1, *csv = em + 2;
     assert_true(helio_text_is(em->name, "electricitymaps") && helio_text_is(em->region, "US-CAL-CISO"));
     assert_true(helio_text_is(em->kind, "average") && helio_text_is(em->factor, "lifecycle"));
-    assert_true(helio_text_is(em->secrets.items[0].value, "/etc/heliostat/em.token") &&
-                em->every_ms == 900000);
-    assert_true(helio_text_is(wt->kind, "marginal") && helio_text_is(wt->unit, "lb/MWh") &&
-                wt->every_ms == 300000);
+    assert_true(helio_text_is(em->secrets.items[0].value, "/etc/heliostat/em.token") && em->every_ms == 900000);
+    assert_true(helio_text_is(wt->kind, "marginal") && helio_text_is(wt->unit, "lb/MWh") && wt->every_ms == 300000);
     assert_true(helio_text_is(wt->login.url, "https://api.watttime.org/login") &&
                 helio_text_is(wt->region, "CAISO_NORTH"));
     double factor;
@@ -51,9 +48,8 @@ static void settings__every_map_is_among_the_words_of_the_table(void **state)
     for (uint32_t i = 0; helio_feed_map_row(i); i++) {
         const helio_feed_map_t *map = helio_feed_map_row(i);
         char text[600];
-        (void)snprintf(text, sizeof text,
-                       SITE "agent: {feeds: [{signal: carbon, source: http-json, map: %s%s}]}", map->name,
-                       map->url ? "" : ", url: \"https://x.example/\"");
+        (void)snprintf(text, sizeof text, SITE "agent: {feeds: [{signal: carbon, source: http-json, map: %s%s}]}",
+                       map->name, map->url ? "" : ", url: \"https://x.example/\"");
         (void)read_site(text, arena);
     }
 }
@@ -67,16 +63,12 @@ static const struct {
     {"agent: {feeds: [{signal: carbon, source: http-json}]}", "needs a url"},
     {"agent: {feeds: [{signal: carbon, source: http-json, url: \"https://x/\"}]}", "needs fields.time"},
     {"agent: {feeds: [{signal: carbon, source: http-json, map: nosuch}]}", "electricitymaps"},
-    {"agent: {feeds: [{signal: carbon, source: static, value: 1, unit: EUR/MWh}]}",
-     "'EUR/MWh' is no unit of carbon"},
-    {"agent: {feeds: [{signal: price, source: static, value: 1}]}",
-     "needs the name of one of the site's pools"},
+    {"agent: {feeds: [{signal: carbon, source: static, value: 1, unit: EUR/MWh}]}", "'EUR/MWh' is no unit of carbon"},
+    {"agent: {feeds: [{signal: price, source: static, value: 1}]}", "needs the name of one of the site's pools"},
     {"agent: {feeds: [{signal: price, pool: x9, source: static, value: 1}]}",
      "needs the name of one of the site's pools"},
-    {"agent: {feeds: [{signal: pue, pool: h100, source: static, value: 1}]}",
-     "only signal price is of a pool"},
-    {"agent: {feeds: [{signal: price, pool: h100, source: http-json, map: watttime}]}",
-     "is no unit of price"},
+    {"agent: {feeds: [{signal: pue, pool: h100, source: static, value: 1}]}", "only signal price is of a pool"},
+    {"agent: {feeds: [{signal: price, pool: h100, source: http-json, map: watttime}]}", "is no unit of price"},
     {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, source: static, "
      "value: 2}]}",
      "feeds[1]: feeds[0] tells the same"},
@@ -105,7 +97,7 @@ static const struct {
     {"windows: [{pool: h100, series: conv, peak_gpus: 4}]", "no feed of signal load has the name 'conv'"},
 };
 
-static void settings__what_contradicts_itself_is_refused_by_name(void **state)
+static void settings__contradictions_are_refused_by_name(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
@@ -144,10 +136,8 @@ static void reference__the_page_is_that_of_the_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(settings__a_map_fills_in_what_is_not_said),
-        TEST(settings__every_map_is_among_the_words_of_the_table),
-        TEST(settings__what_contradicts_itself_is_refused_by_name),
-        TEST(settings__a_site_without_feeds_has_none),
+        TEST(settings__a_map_fills_in_missing_values),      TEST(settings__every_map_is_among_the_words_of_the_table),
+        TEST(settings__contradictions_are_refused_by_name), TEST(settings__a_site_without_feeds_has_none),
         TEST(reference__the_page_is_that_of_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 /* ---- track --------------------------------------------------------------------------------------------- */
 
-static void track__an_hour_is_the_mean_of_its_points_however_they_come(void **state)
+static void track__an_hour_is_the_mean_of_its_points_in_any_order(void **state)
 {
     (void)state;
     helio_track_t *track = new_track(now);
@@ -22,7 +22,7 @@ static void track__an_hour_is_the_mean_of_its_points_however_they_come(void **st
     assert_true(near(helio_hours_at(&hours, hour), 15) && track->estimated[HELIO_TRACK_HOURS - 1]);
 }
 
-static void track__what_is_too_old_or_too_far_is_passed_over(void **state)
+static void track__points_too_old_or_too_far_ahead_are_skipped(void **state)
 {
     (void)state;
     helio_track_t *track = new_track(now);
@@ -36,7 +36,7 @@ static void track__what_is_too_old_or_too_far_is_passed_over(void **state)
     assert_int_equal(track->failures, 0);
 }
 
-static void track__what_is_foreseen_never_becomes_what_was(void **state)
+static void track__a_forecast_never_becomes_an_actual_value(void **state)
 {
     (void)state;
     helio_track_t *track = new_track(now);
@@ -51,29 +51,27 @@ static void track__what_is_foreseen_never_becomes_what_was(void **state)
     assert_true(helio_hours_last(&hours, hour + 5) == INT64_MIN && track->newest_ms == INT64_MIN);
 }
 
-static void track__time_moves_on_and_a_clock_put_back_loses_nothing(void **state)
+static void track__a_clock_that_is_set_back_loses_nothing(void **state)
 {
     (void)state;
     helio_track_t *track = new_track(now);
     tell_days(track, now, 30);
     int64_t hour = now / H;
-    assert_int_equal(
-        tell(track, now + 10 * 24 * H, (helio_point_t){.time_ms = now + 10 * 24 * H, .value = 5}), 1);
+    assert_int_equal(tell(track, now + 10 * 24 * H, (helio_point_t){.time_ms = now + 10 * 24 * H, .value = 5}), 1);
     helio_hours_t hours = helio_track_hours(track);
     assert_true(near(helio_hours_at(&hours, hour), 100 + 10 * (double)(hour % 24)));
     assert_true(isnan(helio_hours_at(&hours, hour + 1)) && near(helio_hours_at(&hours, hour + 240), 5));
     assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now, .value = 6}), 1);
     hours = helio_track_hours(track);
     assert_true(near(helio_hours_at(&hours, hour + 240), 5));
-    assert_int_equal(
-        tell(track, now + 4000 * 24 * H, (helio_point_t){.time_ms = now + 4000 * 24 * H, .value = 1}), 1);
+    assert_int_equal(tell(track, now + 4000 * 24 * H, (helio_point_t){.time_ms = now + 4000 * 24 * H, .value = 1}), 1);
     hours = helio_track_hours(track);
     assert_true(helio_hours_last(&hours, hour + 100000) == hour + 4000 * 24);
 }
 
 /* ---- over a restart ------------------------------------------------------------------------------------ */
 
-static void store__the_memory_survives_a_restart_for_the_same_feed_only(void **state)
+static void store__the_history_survives_a_restart_only_for_the_same_feed(void **state)
 {
     (void)state;
     site_file_t *file = read_site(CARBON_FEED, arena);
@@ -88,15 +86,14 @@ static void store__the_memory_survives_a_restart_for_the_same_feed_only(void **s
         assert_true(near(helio_hours_at(&before, hour), helio_hours_at(&after, hour)));
     assert_true(again->success_wall_ms == now);
     site_file_t *other = read_site(
-        SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, region: FR}]}\n",
-        arena);
+        SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, region: FR}]}\n", arena);
     helio_track_t *fresh = new_track(now);
     assert_int_equal(helio_tracks_load(directory, &other->feeds, fresh, &err), HELIO_OK);
     helio_hours_t none = helio_track_hours(fresh);
     assert_true(helio_hours_last(&none, now / H + 1) == INT64_MIN);
 }
 
-static void store__a_damaged_memory_is_noticed(void **state)
+static void store__a_damaged_file_is_detected(void **state)
 {
     (void)state;
     site_file_t *file = read_site(CARBON_FEED, arena);
@@ -131,12 +128,12 @@ static void store__a_damaged_memory_is_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(track__an_hour_is_the_mean_of_its_points_however_they_come),
-        TEST(track__what_is_too_old_or_too_far_is_passed_over),
-        TEST(track__what_is_foreseen_never_becomes_what_was),
-        TEST(track__time_moves_on_and_a_clock_put_back_loses_nothing),
-        WITH_DIRECTORY(store__the_memory_survives_a_restart_for_the_same_feed_only),
-        WITH_DIRECTORY(store__a_damaged_memory_is_noticed),
+        TEST(track__an_hour_is_the_mean_of_its_points_in_any_order),
+        TEST(track__points_too_old_or_too_far_ahead_are_skipped),
+        TEST(track__a_forecast_never_becomes_an_actual_value),
+        TEST(track__a_clock_that_is_set_back_loses_nothing),
+        WITH_DIRECTORY(store__the_history_survives_a_restart_only_for_the_same_feed),
+        WITH_DIRECTORY(store__a_damaged_file_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

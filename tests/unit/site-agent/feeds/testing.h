@@ -24,17 +24,14 @@ static const helio_spec_field_t testing_file_fields[] = {
      .table = &helio_spec_window_table},
     {.key = "agent", .kind = HELIO_SPEC_GROUP, .table = &testing_agent_table},
 };
-static const helio_spec_table_t testing_file_table =
-    HELIO_SPEC_TABLE("site", site_file_t, testing_file_fields, NULL);
+static const helio_spec_table_t testing_file_table = HELIO_SPEC_TABLE("site", site_file_t, testing_file_fields, NULL);
 
 /*  As the agent reads its file: first by the tables, then what they imply. */
-static inline helio_rc try_site(const char *text, helio_arena_t *arena, site_file_t *ret_file,
-                                helio_error_t *err)
+static inline helio_rc try_site(const char *text, helio_arena_t *arena, site_file_t *ret_file, helio_error_t *err)
 {
     helio_diagnostic_t diagnostic;
     helio_spec_source_t source = {.text = helio_text_of(text), .name = "site.yaml"};
-    helio_rc rc =
-        helio_spec_read(&testing_file_table, source, HELIO_SPEC_SOURCE_MAX, arena, ret_file, &diagnostic);
+    helio_rc rc = helio_spec_read(&testing_file_table, source, HELIO_SPEC_SOURCE_MAX, arena, ret_file, &diagnostic);
     if (rc != HELIO_OK)
         return helio_fail(err, rc, "%s", diagnostic.message);
     return helio_feeds_settings_complete(&ret_file->feeds, &ret_file->site, "/etc/heliostat", arena, err);

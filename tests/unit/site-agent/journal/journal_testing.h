@@ -42,8 +42,7 @@ static char directory[64];
 static inline int begin(void **state)
 {
     (void)state;
-    (void)snprintf(directory, sizeof directory, "/tmp/helio-journal-XXXXXX");
-    return mkdtemp(directory) ? 0 : -1;
+    return folder_make(directory, sizeof directory, "helio-journal") ? 0 : -1;
 }
 
 static inline int end(void **state)
@@ -57,6 +56,24 @@ static const char *file_in(const char *name)
     static char path[128];
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
     return path;
+}
+
+static inline char *read_all(const char *path, size_t *ret_size)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    static char bytes[1 << 20];
+    *ret_size = fread(bytes, 1, sizeof bytes, file);
+    assert_int_equal(fclose(file), 0);
+    return bytes;
+}
+
+static inline void write_all(const char *path, const char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
 }
 
 static inline helio_journal_t *open_at(int64_t wall_ms, helio_journal_state_t expected)

@@ -1,24 +1,6 @@
 /*  test_damage.c -- journals that are damaged, foreign, or of an older agent. */
 #include "tests/unit/site-agent/journal/journal_testing.h"
 
-static char *read_all(const char *path, size_t *ret_size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    static char bytes[1 << 20];
-    *ret_size = fread(bytes, 1, sizeof bytes, file);
-    assert_int_equal(fclose(file), 0);
-    return bytes;
-}
-
-static void write_all(const char *path, const char *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
 static bool moved_aside(void)
 {
     return access(file_in("journal.damaged-1795000000000"), F_OK) == 0;
@@ -31,8 +13,7 @@ static helio_journal_state_t open_suspect(uint64_t digest)
     helio_journal_state_t found = HELIO_JOURNAL_NEW;
     helio_error_t err = {0};
     helio_rc rc = helio_journal_open(directory, WALL, &journal, &found, &err);
-    if (rc !=
-        HELIO_OK) { /* a format number that reads as a newer one, say: refused, and nothing is touched */
+    if (rc != HELIO_OK) { /* a format number that reads as a newer one, say: refused, and nothing is touched */
         if (rc != HELIO_VERSION)
             fail_msg("%s", err.text);
         return HELIO_JOURNAL_DAMAGED;
@@ -40,8 +21,8 @@ static helio_journal_state_t open_suspect(uint64_t digest)
     loaded_t loaded = load(journal);
     if (found == HELIO_JOURNAL_INTACT) {
         if (loaded.digest != digest)
-            fail_msg("read as intact, but other: %u attempts, %u seen, %u reports", loaded.attempts,
-                     loaded.seen, loaded.reports);
+            fail_msg("read as intact, but other: %u attempts, %u seen, %u reports", loaded.attempts, loaded.seen,
+                     loaded.reports);
     } else {
         assert_int_equal(found, HELIO_JOURNAL_DAMAGED);
         assert_int_equal(loaded.count, 0);
@@ -65,7 +46,7 @@ static uint64_t make_file(char **ret_bytes, size_t *ret_size)
     return loaded.digest;
 }
 
-static void journal__torn_at_any_length_is_noticed_and_moved_aside(void **state)
+static void journal__truncated_at_any_length_is_detected_and_moved_away(void **state)
 {
     (void)state;
     char *bytes;
@@ -79,7 +60,7 @@ static void journal__torn_at_any_length_is_noticed_and_moved_aside(void **state)
     assert_int_equal(damaged, torn);
 }
 
-static void journal__with_a_flipped_byte_is_noticed_or_reads_as_before(void **state)
+static void journal__with_a_flipped_byte_is_detected_or_reads_as_before(void **state)
 {
     (void)state;
     char *bytes;
@@ -95,7 +76,7 @@ static void journal__with_a_flipped_byte_is_noticed_or_reads_as_before(void **st
     assert_true(damaged > 20);
 }
 
-static void journal__that_is_something_else_is_moved_aside(void **state)
+static void journal__that_is_another_file_is_moved_away(void **state)
 {
     (void)state;
     static const char *const contents[] = {"", "hello", "SQLite format 3"};
@@ -119,7 +100,7 @@ static void journal__can_be_read_by_its_owner_only(void **state)
     helio_journal_close(&journal);
 }
 
-static void journal__in_a_directory_that_is_missing_says_so(void **state)
+static void journal__in_a_missing_directory_is_an_error(void **state)
 {
     (void)state;
     helio_journal_t *journal = NULL;
@@ -197,11 +178,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(journal__torn_at_any_length_is_noticed_and_moved_aside),
-        TEST(journal__with_a_flipped_byte_is_noticed_or_reads_as_before),
-        TEST(journal__that_is_something_else_is_moved_aside),
+        TEST(journal__truncated_at_any_length_is_detected_and_moved_away),
+        TEST(journal__with_a_flipped_byte_is_detected_or_reads_as_before),
+        TEST(journal__that_is_another_file_is_moved_away),
         TEST(journal__can_be_read_by_its_owner_only),
-        TEST(journal__in_a_directory_that_is_missing_says_so),
+        TEST(journal__in_a_missing_directory_is_an_error),
         TEST(journal__of_an_older_agent_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

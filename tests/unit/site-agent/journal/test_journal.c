@@ -1,7 +1,9 @@
 /*  test_journal.c -- what the journal gives back. */
+#include <sys/mount.h>
+
 #include "tests/unit/site-agent/journal/journal_testing.h"
 
-static void journal__gives_back_every_field_in_the_order_of_loading(void **state)
+static void journal__returns_every_field_in_the_order_of_loading(void **state)
 {
     (void)state;
     helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_NEW);
@@ -9,8 +11,8 @@ static void journal__gives_back_every_field_in_the_order_of_loading(void **state
     helio_journal_close(&journal);
     journal = open_at(WALL, HELIO_JOURNAL_INTACT);
     loaded_t loaded = load(journal);
-    static const uint32_t order[] = {HELIO_AGENT_EV_LOAD_META, HELIO_AGENT_EV_LOAD_SEEN,
-                                     HELIO_AGENT_EV_LOAD_ATTEMPT, HELIO_AGENT_EV_LOAD_REPORT};
+    static const uint32_t order[] = {HELIO_AGENT_EV_LOAD_META, HELIO_AGENT_EV_LOAD_SEEN, HELIO_AGENT_EV_LOAD_ATTEMPT,
+                                     HELIO_AGENT_EV_LOAD_REPORT};
     assert_int_equal(loaded.count, 4);
     assert_memory_equal(loaded.kinds, order, sizeof order);
     helio_jrow_attempt_t expected = attempt_of(1, 1, HELIO_JOB_RUNNING);
@@ -21,7 +23,7 @@ static void journal__gives_back_every_field_in_the_order_of_loading(void **state
     helio_journal_close(&journal);
 }
 
-static void journal__replaces_by_identity_and_deletes_what_is_over(void **state)
+static void journal__replaces_rows_by_identity_and_deletes_ended_attempts(void **state)
 {
     (void)state;
     helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_NEW);
@@ -60,7 +62,7 @@ static void journal__deletes_reports_up_to_the_acknowledged_one_only(void **stat
     helio_journal_close(&journal);
 }
 
-static void journal__forgets_what_was_seen_more_than_thirty_days_ago(void **state)
+static void journal__forgets_epochs_seen_more_than_thirty_days_ago(void **state)
 {
     (void)state;
     helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_NEW);
@@ -119,8 +121,7 @@ static void child_writes(int fd)
             if (helio_journal_put(journal, &effect, NULL) != HELIO_OK)
                 _exit(1);
         }
-        if (helio_journal_commit(journal, NULL) != HELIO_OK ||
-            write(fd, &batch, sizeof batch) != sizeof batch)
+        if (helio_journal_commit(journal, NULL) != HELIO_OK || write(fd, &batch, sizeof batch) != sizeof batch)
             _exit(1);
     }
 }
@@ -160,17 +161,75 @@ static void journal__keeps_every_committed_batch_whole_when_killed_in_between(vo
     }
 }
 
+static helio_rc put_row(helio_journal_t *journal, uint64_t number)
+{
+    char text[250];
+    memset(text, 'x', sizeof text);
+    helio_report_t report = {.seq = number, .explanation = {text, sizeof text}};
+    helio_effect_t effect = {HELIO_AGENT_FX_ROW_REPORT, HELIO_RELEASE_ROW, 1, &report};
+    helio_rc rc = helio_journal_put(journal, &effect, NULL);
+    return rc ? rc : helio_journal_commit(journal, NULL);
+}
+
+static void fill_disk(void)
+{
+    FILE *file = fopen(file_in("hog"), "we");
+    assert_non_null(file);
+    (void)setvbuf(file, NULL, _IONBF, 0);
+    static const char block[4096];
+    while (fwrite(block, 1, sizeof block, file) == sizeof block)
+        continue;
+    (void)fclose(file);
+}
+
+static void journal__goes_on_while_the_disk_is_full(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    for (int reserved = 0; reserved < 2; reserved++) {
+        if (geteuid() != 0 || mount("tmpfs", directory, "tmpfs", 0, "size=32m,mode=0700")) {
+            print_message("SKIPPED: only root can mount a small disk\n");
+            skip();
+        }
+        helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_NEW);
+        if (reserved)
+            helio_journal_reserve(journal);
+        uint64_t row = 0;
+        fill_disk();
+        while (row < ROWS && put_row(journal, row + 1) == HELIO_OK)
+            row++;
+        helio_journal_close(&journal);
+        assert_int_equal(unlink(file_in("hog")), 0);
+        journal = open_at(WALL, HELIO_JOURNAL_INTACT);
+        loaded_t loaded = load(journal);
+        helio_arena_destroy(&loaded.arena);
+        if (reserved)
+            helio_journal_reserve(journal); /* once more, and the file does not grow without end */
+        helio_journal_close(&journal);
+        struct stat file = {0};
+        assert_int_equal(stat(file_in("journal.db"), &file), 0);
+        assert_int_equal(umount2(directory, MNT_DETACH), 0);
+        if (reserved)
+            assert_int_equal(row, ROWS);
+        else
+            assert_true(row < ROWS); /* so it is the reserve that lets it go on */
+        assert_int_equal(loaded.reports, row);
+        assert_true(file.st_size < 10 << 20);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(journal__gives_back_every_field_in_the_order_of_loading),
-        TEST(journal__replaces_by_identity_and_deletes_what_is_over),
+        TEST(journal__returns_every_field_in_the_order_of_loading),
+        TEST(journal__replaces_rows_by_identity_and_deletes_ended_attempts),
         TEST(journal__deletes_reports_up_to_the_acknowledged_one_only),
-        TEST(journal__forgets_what_was_seen_more_than_thirty_days_ago),
+        TEST(journal__forgets_epochs_seen_more_than_thirty_days_ago),
         TEST(journal__is_locked_against_a_second_opener),
         TEST(journal__drops_a_batch_that_was_not_committed),
         TEST(journal__keeps_every_committed_batch_whole_when_killed_in_between),
+        TEST(journal__goes_on_while_the_disk_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,14 +77,14 @@ static void overwrite(off_t at, const void *bytes, size_t size)
     (void)close(fd);
 }
 
-static void look__a_first_run_has_none_and_none_is_made(void **state)
+static void inspect__before_the_first_run_finds_no_journal_and_creates_none(void **state)
 {
     (void)state;
     expect(HELIO_OK, "none yet");
     assert_false(has("journal.db"));
 }
 
-static void look__one_that_was_closed_is_whole_and_stays_as_it_is(void **state)
+static void inspect__leaves_a_closed_journal_unchanged(void **state)
 {
     (void)state;
     helio_journal_t *journal = opened();
@@ -95,7 +95,7 @@ static void look__one_that_was_closed_is_whole_and_stays_as_it_is(void **state)
 }
 
 /*  In another process: one's own locks are never in one's way. */
-static void look__one_that_a_process_has_open_names_it_and_goes_on(void **state)
+static void inspect__names_the_process_that_has_the_journal_open(void **state)
 {
     (void)state;
     int ready[2];
@@ -125,7 +125,7 @@ static void look__one_that_a_process_has_open_names_it_and_goes_on(void **state)
     (void)close(ready[1]);
 }
 
-static void look__a_newer_release_a_stranger_and_damage_are_told_apart(void **state)
+static void inspect__distinguishes_a_newer_release_a_foreign_file_and_damage(void **state)
 {
     (void)state;
     static const uint8_t newer[4] = {0, 0, 0, 99}, format[4] = {0, 0, 0, 1};
@@ -143,7 +143,7 @@ static void look__a_newer_release_a_stranger_and_damage_are_told_apart(void **st
     expect(HELIO_PROTOCOL, "no journal of this program");
 }
 
-static void look__one_that_may_not_be_written_is_refused(void **state)
+static void inspect__refuses_a_journal_that_cannot_be_written(void **state)
 {
     (void)state;
     if (geteuid() == 0) {
@@ -164,11 +164,11 @@ static void look__one_that_may_not_be_written_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(look__a_first_run_has_none_and_none_is_made),
-        TEST(look__one_that_was_closed_is_whole_and_stays_as_it_is),
-        TEST(look__one_that_a_process_has_open_names_it_and_goes_on),
-        TEST(look__a_newer_release_a_stranger_and_damage_are_told_apart),
-        TEST(look__one_that_may_not_be_written_is_refused),
+        TEST(inspect__before_the_first_run_finds_no_journal_and_creates_none),
+        TEST(inspect__leaves_a_closed_journal_unchanged),
+        TEST(inspect__names_the_process_that_has_the_journal_open),
+        TEST(inspect__distinguishes_a_newer_release_a_foreign_file_and_damage),
+        TEST(inspect__refuses_a_journal_that_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

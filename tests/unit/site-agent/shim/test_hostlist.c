@@ -42,7 +42,7 @@ static void hostlist__names_come_in_order(void **state)
     }
 }
 
-static void hostlist__what_is_none_is_refused(void **state)
+static void hostlist__other_texts_are_refused(void **state)
 {
     (void)state;
     const char *rows[] = {"",
@@ -87,8 +87,7 @@ static void hostlist__few_bytes_do_not_become_millions_of_names(void **state)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
     assert_int_equal(helio_hostlist_each(HELIO_TEXT("n[1-1000]"), 1000, add, &out), HELIO_OK);
     assert_int_equal(helio_hostlist_each(HELIO_TEXT("n[1-1000]"), 999, add, &out), HELIO_INVALID);
-    assert_int_equal(helio_hostlist_each(HELIO_TEXT("n[0-999999999]m[0-999999999]"), 500, add, &out),
-                     HELIO_INVALID);
+    assert_int_equal(helio_hostlist_each(HELIO_TEXT("n[0-999999999]m[0-999999999]"), 500, add, &out), HELIO_INVALID);
     char name[600];
     memset(name, 'x', sizeof name);
     assert_int_equal(helio_hostlist_each((helio_text_t){name, 255}, 1, add, &out), HELIO_OK);
@@ -102,7 +101,7 @@ static bool first_only(void *arg, helio_text_t name)
     return ++*count < 2;
 }
 
-static void hostlist__the_caller_may_have_enough(void **state)
+static void hostlist__the_caller_can_stop_early(void **state)
 {
     (void)state;
     uint32_t count = 0;
@@ -110,7 +109,7 @@ static void hostlist__the_caller_may_have_enough(void **state)
     assert_int_equal(count, 2);
 }
 
-static void hostlist__any_cut_of_a_list_is_read_without_harm(void **state)
+static void hostlist__truncated_lists_are_read_without_harm(void **state)
 {
     (void)state;
     const char whole[] = "r[1-2,004]n[01-02],x[9-12]y";
@@ -130,10 +129,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostlist__names_come_in_order),
-        cmocka_unit_test(hostlist__what_is_none_is_refused),
+        cmocka_unit_test(hostlist__other_texts_are_refused),
         cmocka_unit_test(hostlist__few_bytes_do_not_become_millions_of_names),
-        cmocka_unit_test(hostlist__the_caller_may_have_enough),
-        cmocka_unit_test(hostlist__any_cut_of_a_list_is_read_without_harm),
+        cmocka_unit_test(hostlist__the_caller_can_stop_early),
+        cmocka_unit_test(hostlist__truncated_lists_are_read_without_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

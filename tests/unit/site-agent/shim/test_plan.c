@@ -13,7 +13,7 @@
 #include "site-agent/shim/plan.h"
 #include "site-agent/shim/slurm.h"
 
-static void plan__of_slurm_comes_back_and_is_refused_when_cut(void **state)
+static void plan__of_slurm_round_trips_and_is_refused_when_truncated(void **state)
 {
     (void)state;
     helio_plan_t plan = {.uid = 1000,
@@ -38,8 +38,7 @@ static void plan__of_slurm_comes_back_and_is_refused_when_cut(void **state)
     assert_true(helio_text_is(back.srun, "/opt/slurm/bin/srun"));
     for (uint32_t cut = 0; cut + 6 < text.size; cut++)
         assert_int_not_equal(helio_plan_parse((helio_text_t){text.data, cut}, &back, NULL), HELIO_OK);
-    const char *faults[] = {"launcher=cloud\n", "nodes=0\n", "nodes=-1\n",
-                            "batch_script=2\n", "rank=\n",   "other=1\n"};
+    const char *faults[] = {"launcher=cloud\n", "nodes=0\n", "nodes=-1\n", "batch_script=2\n", "rank=\n", "other=1\n"};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t bad = {0};
         helio_buffer_append(&bad, text.data, text.size);
@@ -48,7 +47,7 @@ static void plan__of_slurm_comes_back_and_is_refused_when_cut(void **state)
     }
 }
 
-static void claim__tells_where_and_under_which_scheduler_id(void **state)
+static void claim__has_the_host_and_the_slurm_job(void **state)
 {
     (void)state;
     helio_claim_t claim = {.shim = {7, 8}, .boot_id = "b", .host = "eu-n1", .scheduler_id = "4711"}, back;
@@ -65,10 +64,10 @@ static void done__of_a_user_carries_no_control_characters(void **state)
 {
     (void)state;
     helio_done_t done;
-    assert_int_equal(helio_done_parse(HELIO_TEXT("reason=a\x1b[31m\x7f.\xff!\nend=1\n"), &done), HELIO_OK);
+    assert_int_equal(helio_done_parse(HELIO_TEXT("exit_code=0\nreason=a\x1b[31m\x7f.\xff!\nend=1\n"), &done), HELIO_OK);
     assert_int_equal(done.cause, HELIO_CAUSE_NONE);
     assert_string_equal(done.explanation, "a?[31m?.?!");
-    assert_int_equal(helio_done_parse(HELIO_TEXT("reason=LeaseExpired\nend=1\n"), &done), HELIO_OK);
+    assert_int_equal(helio_done_parse(HELIO_TEXT("exit_code=0\nreason=LeaseExpired\nend=1\n"), &done), HELIO_OK);
     assert_int_equal(done.cause, HELIO_CAUSE_LEASE_EXPIRED);
     assert_string_equal(done.explanation, "");
 }
@@ -83,8 +82,7 @@ static void pattern__names_files_as_sbatch_does(void **state)
         const helio_pattern_t *of;
         const char *pattern, *name;
     } rows[] = {
-        {&single, "p-%j-%A-%a-%x-%N-%u-%J-%t-%n-%s-%b-%%-%4j",
-         "p-2-2-4294967294-n m-vm-root-2-0-0-batch-%b-%-0002"},
+        {&single, "p-%j-%A-%a-%x-%N-%u-%J-%t-%n-%s-%b-%%-%4j", "p-2-2-4294967294-n m-vm-root-2-0-0-batch-%b-%-0002"},
         {&single, "q\\%j", "q%j"},
         {&array, "logs/%x-%A_%a.out", "logs/train-9_13.out"},
         {&array, "%5a|%99999999999999999999j|%0j", "00013|0000000004|4"},
@@ -167,8 +165,8 @@ static void environment__of_a_rank_under_slurm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plan__of_slurm_comes_back_and_is_refused_when_cut),
-        cmocka_unit_test(claim__tells_where_and_under_which_scheduler_id),
+        cmocka_unit_test(plan__of_slurm_round_trips_and_is_refused_when_truncated),
+        cmocka_unit_test(claim__has_the_host_and_the_slurm_job),
         cmocka_unit_test(done__of_a_user_carries_no_control_characters),
         cmocka_unit_test(pattern__names_files_as_sbatch_does),
         cmocka_unit_test(environment__of_a_rank_under_slurm),

@@ -49,8 +49,7 @@ static int end(void **state)
 static void assert_holds(const place_t *self, const char *name, const char *expected)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
-    assert_int_equal(helio_status_file_read(self->folder, name, HELIO_STATUS_FILE_MAX, &bytes, NULL),
-                     HELIO_OK);
+    assert_int_equal(helio_status_file_read(self->folder, name, HELIO_STATUS_FILE_MAX, &bytes, NULL), HELIO_OK);
     assert_true(helio_text_is(helio_buffer_view(&bytes), expected));
 }
 
@@ -73,8 +72,7 @@ static void write__replaces_a_file_and_leaves_nothing_beside_it(void **state)
 {
     place_t *self = *state;
     struct stat status;
-    assert_int_equal(helio_status_file_write(self->folder, "stop", HELIO_TEXT("grace"), 0640, NULL),
-                     HELIO_OK);
+    assert_int_equal(helio_status_file_write(self->folder, "stop", HELIO_TEXT("grace"), 0640, NULL), HELIO_OK);
     assert_int_equal(helio_status_file_write(self->folder, "stop", HELIO_TEXT("kill"), 0600, NULL), HELIO_OK);
     assert_holds(self, "stop", "kill");
     assert_int_equal(fstatat(self->folder, "stop", &status, 0), 0);
@@ -89,8 +87,7 @@ static void write__that_does_not_fit_leaves_the_former_file(void **state)
     struct rlimit kept, least;
     char *large = helio_new(5000, 1);
     memset(large, 'x', 5000);
-    assert_int_equal(helio_status_file_write(self->folder, "plan", HELIO_TEXT("former"), 0600, NULL),
-                     HELIO_OK);
+    assert_int_equal(helio_status_file_write(self->folder, "plan", HELIO_TEXT("former"), 0600, NULL), HELIO_OK);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &kept), 0);
     least = (struct rlimit){.rlim_cur = 100, .rlim_max = kept.rlim_max};
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -107,7 +104,7 @@ static void write__that_does_not_fit_leaves_the_former_file(void **state)
     free(large);
 }
 
-static void files__of_a_folder_that_is_gone_fail(void **state)
+static void files__in_a_removed_folder_fail(void **state)
 {
     place_t *self = *state;
     const helio_done_t done = {.exit_code = 0};
@@ -120,23 +117,21 @@ static void files__of_a_folder_that_is_gone_fail(void **state)
     assert_int_equal(helio_done_write(self->folder, &done, NULL), HELIO_IO);
 }
 
-static void claim__is_had_by_the_first_alone(void **state)
+static void claim__belongs_to_the_first_writer(void **state)
 {
     place_t *self = *state;
     assert_int_equal(helio_status_file_claim(self->folder, "claim", HELIO_TEXT("first"), NULL), HELIO_OK);
-    assert_int_equal(helio_status_file_claim(self->folder, "claim", HELIO_TEXT("second"), NULL),
-                     HELIO_CONFLICT);
+    assert_int_equal(helio_status_file_claim(self->folder, "claim", HELIO_TEXT("second"), NULL), HELIO_CONFLICT);
     assert_holds(self, "claim", "first");
     assert_int_equal(names_in(self), 1);
 }
 
-static void read__takes_regular_files_of_the_folder_up_to_their_bound(void **state)
+static void read__accepts_only_regular_files_up_to_the_bound(void **state)
 {
     place_t *self = *state;
     char target[80];
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
-    assert_int_equal(helio_status_file_write(self->folder, "done", HELIO_TEXT("12345678"), 0600, NULL),
-                     HELIO_OK);
+    assert_int_equal(helio_status_file_write(self->folder, "done", HELIO_TEXT("12345678"), 0600, NULL), HELIO_OK);
     assert_int_equal(helio_status_file_read(self->folder, "done", 8, &bytes, NULL), HELIO_OK);
     assert_int_equal(bytes.size, 8);
     assert_int_equal(helio_status_file_read(self->folder, "done", 7, &bytes, NULL), HELIO_TOO_BIG);
@@ -188,8 +183,7 @@ static void number__is_decimal_and_within_its_bounds(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         int64_t value = 77;
-        bool good = helio_status_file_number(helio_text_of(numbers[i].text), numbers[i].least,
-                                             numbers[i].most, &value);
+        bool good = helio_status_file_number(helio_text_of(numbers[i].text), numbers[i].least, numbers[i].most, &value);
         if (good != numbers[i].good || value != (good ? numbers[i].value : 77))
             fail_msg("'%s': %d, %lld", numbers[i].text, good, (long long)value);
     }
@@ -226,7 +220,7 @@ static void assert_same_end(const helio_done_t *a, const helio_done_t *b)
     assert_string_equal(a->explanation, b->explanation);
 }
 
-static void done__comes_back_as_it_was_written_and_never_from_a_part_of_it(void **state)
+static void done__round_trips_and_a_part_of_it_is_refused(void **state)
 {
     (void)state;
     helio_rng_t rng = {11};
@@ -247,7 +241,10 @@ static void done__comes_back_as_it_was_written_and_never_from_a_part_of_it(void 
 static void done__is_one_line_whatever_its_reason(void **state)
 {
     (void)state;
-    helio_done_t done = {.exit_code = 9, .cause = HELIO_CAUSE_START_FAILED, .explanation = "a\nexit_code=0\nend=1\nfailed=0"}, back = {0};
+    helio_done_t done = {.exit_code = 9,
+                         .cause = HELIO_CAUSE_START_FAILED,
+                         .explanation = "a\nexit_code=0\nend=1\nfailed=0"},
+                 back = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_done_text(&done, &text);
     assert_int_equal(helio_done_parse(helio_buffer_view(&text), &back), HELIO_OK);
@@ -256,7 +253,7 @@ static void done__is_one_line_whatever_its_reason(void **state)
     assert_string_equal(back.explanation, "a exit_code=0 end=1 failed=0");
 }
 
-static void done__with_anything_that_is_no_number_is_none(void **state)
+static void done__with_a_malformed_number_is_refused(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -275,13 +272,31 @@ static void done__with_anything_that_is_no_number_is_none(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (helio_done_parse(helio_text_of(texts[i]), &done) != HELIO_INVALID)
             fail_msg("case %zu", i);
-    assert_int_equal(helio_done_parse(HELIO_TEXT("run_ms=-5\nmax_rss_kib=-1\nlater=7\nend=1\n"), &done),
+    assert_int_equal(helio_done_parse(HELIO_TEXT("exit_code=0\nrun_ms=-5\nmax_rss_kib=-1\nlater=7\nend=1\n"), &done),
                      HELIO_OK);
-    assert_true(done.run_ms == 0 &&
-                done.max_rss_kib == 0); /* never a huge figure; keys of other releases pass */
+    assert_true(done.run_ms == 0 && done.max_rss_kib == 0); /* never a huge figure; keys of other releases pass */
 }
 
-static void done__takes_the_place_of_its_reserve(void **state)
+static void done__without_an_exit_code_of_0_to_255_proves_no_end(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "end=1\n",
+        "failed=0\nrun_ms=1000\nend=1\n",
+        "exit_code=256\nend=1\n",
+        "exit_code=-1\nend=1\n",
+        "exit_code=4294967296\nend=1\n",
+        "exit_code=0\nexit_code=256\nend=1\n",
+    };
+    helio_done_t done = {.exit_code = 999};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (helio_done_parse(helio_text_of(texts[i]), &done) != HELIO_INVALID || done.exit_code != 999)
+            fail_msg("case %zu", i);
+    assert_int_equal(helio_done_parse(HELIO_TEXT("exit_code=255\nend=1\n"), &done), HELIO_OK);
+    assert_int_equal(done.exit_code, 255);
+}
+
+static void done__uses_its_reserved_space(void **state)
 {
     place_t *self = *state;
     struct stat status;
@@ -294,8 +309,7 @@ static void done__takes_the_place_of_its_reserve(void **state)
     assert_true(status.st_blocks > 0); /* space, not a hole */
     assert_int_equal(helio_done_write(self->folder, &done, NULL), HELIO_OK);
     assert_false(helio_status_file_exists(self->folder, "reserve"));
-    assert_int_equal(helio_status_file_read(self->folder, "done", HELIO_STATUS_FILE_MAX, &text, NULL),
-                     HELIO_OK);
+    assert_int_equal(helio_status_file_read(self->folder, "done", HELIO_STATUS_FILE_MAX, &text, NULL), HELIO_OK);
     assert_int_equal(helio_done_parse(helio_buffer_view(&text), &back), HELIO_OK);
     assert_same_end(&back, &done); /* nothing of the reserve behind it */
 }
@@ -303,7 +317,7 @@ static void done__takes_the_place_of_its_reserve(void **state)
 /* ---- started
  * ------------------------------------------------------------------------------------------------ */
 
-static void started__comes_back_with_each_rank(void **state)
+static void started__round_trips_with_every_rank(void **state)
 {
     (void)state;
     helio_started_t *started = helio_new(1, sizeof *started), *back = helio_new(1, sizeof *back);
@@ -326,7 +340,7 @@ static void started__comes_back_with_each_rank(void **state)
     free(back);
 }
 
-static void started__that_names_no_process_is_none(void **state)
+static void started__without_a_process_is_refused(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -358,16 +372,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(write__replaces_a_file_and_leaves_nothing_beside_it),
         IN_FOLDER(write__that_does_not_fit_leaves_the_former_file),
-        IN_FOLDER(files__of_a_folder_that_is_gone_fail),
-        IN_FOLDER(claim__is_had_by_the_first_alone),
-        IN_FOLDER(read__takes_regular_files_of_the_folder_up_to_their_bound),
+        IN_FOLDER(files__in_a_removed_folder_fail),
+        IN_FOLDER(claim__belongs_to_the_first_writer),
+        IN_FOLDER(read__accepts_only_regular_files_up_to_the_bound),
         cmocka_unit_test(number__is_decimal_and_within_its_bounds),
-        cmocka_unit_test(done__comes_back_as_it_was_written_and_never_from_a_part_of_it),
+        cmocka_unit_test(done__round_trips_and_a_part_of_it_is_refused),
         cmocka_unit_test(done__is_one_line_whatever_its_reason),
-        cmocka_unit_test(done__with_anything_that_is_no_number_is_none),
-        IN_FOLDER(done__takes_the_place_of_its_reserve),
-        cmocka_unit_test(started__comes_back_with_each_rank),
-        cmocka_unit_test(started__that_names_no_process_is_none),
+        cmocka_unit_test(done__with_a_malformed_number_is_refused),
+        cmocka_unit_test(done__without_an_exit_code_of_0_to_255_proves_no_end),
+        IN_FOLDER(done__uses_its_reserved_space),
+        cmocka_unit_test(started__round_trips_with_every_rank),
+        cmocka_unit_test(started__without_a_process_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

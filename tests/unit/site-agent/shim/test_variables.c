@@ -31,7 +31,7 @@ static void variables__of_a_prefix_are_found_by_it(void **state)
     assert_null(helio_variable_find(HELIO_TEXT("OMP_NUM_THREADS")));
 }
 
-static void variables__of_ours_are_not_the_job_files_to_set(void **state)
+static void variables__set_by_heliostat_cannot_be_set_by_the_job_file(void **state)
 {
     (void)state;
     assert_true(helio_variable_is_ours(HELIO_TEXT("HELIO_EPOCH")));
@@ -53,7 +53,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables__all_have_a_meaning),
                                        cmocka_unit_test(variables__of_a_prefix_are_found_by_it),
-                                       cmocka_unit_test(variables__of_ours_are_not_the_job_files_to_set),
+                                       cmocka_unit_test(variables__set_by_heliostat_cannot_be_set_by_the_job_file),
                                        cmocka_unit_test(variables__page_is_that_of_the_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void nvml__counters_and_names_come_in_the_stated_units(void **state)
     assert_null(nvml);
 }
 
-static void nvml__figures_that_a_model_lacks_are_marked_so(void **state)
+static void nvml__figures_that_a_model_lacks_are_negative(void **state)
 {
     (void)state;
     (void)setenv("NVML_DOUBLE_BARE", "1", 1);
@@ -117,7 +117,7 @@ static void nvml__a_silent_gpu_keeps_its_number_and_is_not_offered(void **state)
     helio_nvml_destroy(&nvml);
 }
 
-static void nvml__models_are_the_words_of_job_files(void **state)
+static void nvml__models_have_the_names_of_job_files(void **state)
 {
     (void)state;
     const char *rows[][2] = {{"NVIDIA A100-SXM4-80GB", "A100"},
@@ -139,7 +139,7 @@ static void nvml__models_are_the_words_of_job_files(void **state)
     }
 }
 
-static void inventory__fills_what_a_pool_leaves_out_and_refuses_what_is_not_there(void **state)
+static void inventory__completes_a_pool_and_refuses_contradictions(void **state)
 {
     (void)state;
     helio_arena_t *arena = helio_arena_new();
@@ -178,11 +178,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nvml__counters_and_names_come_in_the_stated_units, clean),
-        cmocka_unit_test_setup(nvml__figures_that_a_model_lacks_are_marked_so, clean),
+        cmocka_unit_test_setup(nvml__figures_that_a_model_lacks_are_negative, clean),
         cmocka_unit_test_setup(nvml__without_a_driver_there_are_no_gpus_and_a_reason, clean),
         cmocka_unit_test_setup(nvml__a_silent_gpu_keeps_its_number_and_is_not_offered, clean),
-        cmocka_unit_test_setup(nvml__models_are_the_words_of_job_files, clean),
-        cmocka_unit_test_setup(inventory__fills_what_a_pool_leaves_out_and_refuses_what_is_not_there, clean),
+        cmocka_unit_test_setup(nvml__models_have_the_names_of_job_files, clean),
+        cmocka_unit_test_setup(inventory__completes_a_pool_and_refuses_contradictions, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,10 +44,10 @@ static int begin(void **state)
     (void)state;
     memset(&wire, 0, sizeof wire);
     wire.arena = helio_arena_new();
-    wire.profile =
-        (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("local"), .pue = 1.1};
+    wire.profile = (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("local"), .pue = 1.1};
     helio_identity_t identity = {.agent_version = "0.1.0", .profile = &wire.profile};
     identity.boot_id.bytes[3] = 7;
+    identity.former_boot_id.bytes[3] = 6;
     wire.framer = helio_framer_new(&identity, on_frame, &wire);
     return 0;
 }
@@ -68,8 +68,8 @@ static const void *frame(uint32_t index, uint32_t expected)
     void *record = NULL;
     helio_error_t err = {0};
     assert_true(index < wire.count);
-    if (helio_wire_decode((helio_text_t){wire.bytes[index], wire.sizes[index]}, wire.arena, &message, &record,
-                          &err) != HELIO_OK)
+    if (helio_wire_decode((helio_text_t){wire.bytes[index], wire.sizes[index]}, wire.arena, &message, &record, &err) !=
+        HELIO_OK)
         fail_msg("%s", err.text);
     assert_int_equal(message, expected);
     return record;
@@ -85,7 +85,7 @@ static helio_rc put(uint32_t kind, const void *record)
     return helio_framer_put(wire.framer, &effect, 1795, NULL);
 }
 
-static void mapping__every_message_of_a_broker_has_a_meaning_and_no_other(void **state)
+static void mapping__every_message_of_a_broker_is_handled_and_no_other(void **state)
 {
     (void)state;
 #define AGENT_SENDS(number, NAME, record, sender, doc) {number, sender},
@@ -134,10 +134,9 @@ static void mapping__fields_arrive_in_the_event(void **state)
     uint32_t event = 0;
     const void *payload = NULL;
     helio_msg_welcome_t welcome = {
-        .incarnation = 1, .broker_epoch = 2, .lease_ms = 3, .renew_ms = 4, .summary_ms = 5};
-    assert_int_equal(helio_mapping_event(HELIO_MSG_WELCOME, &welcome, wire.arena, &event, &payload),
-                     HELIO_OK);
-    helio_aev_welcome_t expected = {1, 2, 3, 4, 5};
+        .incarnation = 1, .broker_epoch = 2, .lease_ms = 3, .renew_ms = 4, .summary_ms = 5, .memory_mark = 6};
+    assert_int_equal(helio_mapping_event(HELIO_MSG_WELCOME, &welcome, wire.arena, &event, &payload), HELIO_OK);
+    helio_aev_welcome_t expected = {1, 2, 3, 4, 5, 6};
     assert_true(helio_record_equal(&helio_aev_welcome_type, payload, &expected));
     helio_order_t order = {.epoch = 9};
     helio_msg_orders_t orders = {.incarnation = 8, .orders = {&order, 1}};
@@ -146,21 +145,18 @@ static void mapping__fields_arrive_in_the_event(void **state)
     assert_int_equal(((const helio_aev_orders_t *)payload)->incarnation, 8);
     assert_ptr_equal(((const helio_aev_orders_t *)payload)->orders.items, &order);
     helio_msg_renewed_t renewed = {.sent_boot_ms = 77, .lease_ms = 88};
-    assert_int_equal(helio_mapping_event(HELIO_MSG_RENEWED, &renewed, wire.arena, &event, &payload),
-                     HELIO_OK);
+    assert_int_equal(helio_mapping_event(HELIO_MSG_RENEWED, &renewed, wire.arena, &event, &payload), HELIO_OK);
     assert_int_equal(((const helio_aev_renewed_t *)payload)->sent_boot_ms, 77);
     assert_int_equal(((const helio_aev_renewed_t *)payload)->lease_ms, 88);
     helio_msg_verdicts_t verdicts = {.last = true};
-    assert_int_equal(helio_mapping_event(HELIO_MSG_VERDICTS, &verdicts, wire.arena, &event, &payload),
-                     HELIO_OK);
+    assert_int_equal(helio_mapping_event(HELIO_MSG_VERDICTS, &verdicts, wire.arena, &event, &payload), HELIO_OK);
     assert_true(((const helio_aev_verdicts_t *)payload)->last);
     helio_msg_reports_ack_t ack = {41};
-    assert_int_equal(helio_mapping_event(HELIO_MSG_REPORTS_ACK, &ack, wire.arena, &event, &payload),
-                     HELIO_OK);
+    assert_int_equal(helio_mapping_event(HELIO_MSG_REPORTS_ACK, &ack, wire.arena, &event, &payload), HELIO_OK);
     assert_int_equal(((const helio_aev_ack_t *)payload)->seq, 41);
 }
 
-static void framer__hello_says_who_and_what_was_seen(void **state)
+static void framer__hello_has_identity_and_highest_epochs(void **state)
 {
     (void)state;
     helio_afx_hello_t hello = {.incarnation_seen = 3, .broker_epoch_seen = 4, .reconcile_only = true};
@@ -171,12 +167,13 @@ static void framer__hello_says_who_and_what_was_seen(void **state)
     assert_int_equal(message->broker_epoch_seen, 4);
     assert_int_equal(message->wall_ms, 1795);
     assert_int_equal(message->boot_id.bytes[3], 7);
+    assert_int_equal(message->former_boot_id.bytes[3], 6);
     assert_true(message->reconcile_only);
     assert_true(helio_text_is(message->profile.name, "lulea"));
     assert_true(helio_text_is(message->agent_version, "0.1.0"));
 }
 
-static void framer__gathers_reports_and_keeps_the_order_among_all(void **state)
+static void framer__gathers_reports_and_keeps_the_order_of_all_messages(void **state)
 {
     (void)state;
     for (uint64_t seq = 1; seq <= 2500; seq++) {
@@ -211,7 +208,7 @@ static void framer__copies_what_it_gathers(void **state)
     assert_true(helio_text_is(reports->reports.items[0].explanation, "no 3 nodes"));
 }
 
-static void framer__tells_that_a_frame_was_not_taken_and_keeps_nothing(void **state)
+static void framer__reports_a_refused_frame_and_keeps_nothing(void **state)
 {
     (void)state;
     helio_report_t report = {.seq = 1};
@@ -253,8 +250,7 @@ static void framer__inventory_of_a_thousand_fits_one_frame(void **state)
     (void)state;
     static helio_holding_t holdings[1000];
     for (size_t i = 0; i < 1000; i++)
-        holdings[i] =
-            (helio_holding_t){.epoch = UINT32_MAX, .state = HELIO_JOB_RUNNING, .dispatch_seq = UINT64_MAX};
+        holdings[i] = (helio_holding_t){.epoch = UINT32_MAX, .state = HELIO_JOB_RUNNING, .dispatch_seq = UINT64_MAX};
     helio_afx_inventory_t part = {.holdings = {holdings, 1000}, .last = true};
     assert_int_equal(put(HELIO_AGENT_FX_SEND_INVENTORY, &part), HELIO_OK);
     const helio_msg_inventory_t *message = frame(0, HELIO_MSG_INVENTORY);
@@ -266,13 +262,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(mapping__every_message_of_a_broker_has_a_meaning_and_no_other),
+        TEST(mapping__every_message_of_a_broker_is_handled_and_no_other),
         TEST(mapping__series_that_the_broker_does_not_know_are_left_out),
         TEST(mapping__fields_arrive_in_the_event),
-        TEST(framer__hello_says_who_and_what_was_seen),
-        TEST(framer__gathers_reports_and_keeps_the_order_among_all),
+        TEST(framer__hello_has_identity_and_highest_epochs),
+        TEST(framer__gathers_reports_and_keeps_the_order_of_all_messages),
         TEST(framer__copies_what_it_gathers),
-        TEST(framer__tells_that_a_frame_was_not_taken_and_keeps_nothing),
+        TEST(framer__reports_a_refused_frame_and_keeps_nothing),
         TEST(framer__largest_summary_of_the_core_fits_one_frame),
         TEST(framer__inventory_of_a_thousand_fits_one_frame),
     };

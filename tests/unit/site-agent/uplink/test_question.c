@@ -12,7 +12,7 @@
 #include "federation/wire/messages.h"
 #include "site-agent/uplink/question.h"
 
-static void question__names_the_site_and_speaks_no_version(void **state)
+static void question__names_the_site_and_no_existing_version(void **state)
 {
     (void)state;
     const helio_site_profile_t site = {.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("local"), .pue = 1};
@@ -43,7 +43,7 @@ static const struct {
     {HELIO_FORBIDDEN, HELIO_PROTOCOL_VERSION + 1, HELIO_PROTOCOL_VERSION + 1, true},
 };
 
-static void answer__says_why_and_whether_the_two_can_speak_at_all(void **state)
+static void reply__says_why_and_whether_the_versions_overlap(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
@@ -55,33 +55,31 @@ static void answer__says_why_and_whether_the_two_can_speak_at_all(void **state)
         char text[64], fault[200] = "former";
         if (!helio_question_answer(helio_buffer_view(&frame), &rc, text, sizeof text, fault, sizeof fault))
             fail_msg("case %zu is no answer", i);
-        if (rc != (helio_rc)refusals[i].rc || strcmp(text, "because") != 0 ||
-            (fault[0] != '\0') != refusals[i].fault)
+        if (rc != (helio_rc)refusals[i].rc || strcmp(text, "because") != 0 || (fault[0] != '\0') != refusals[i].fault)
             fail_msg("case %zu: %s, '%s', '%s'", i, helio_rc_name(rc), text, fault);
     }
 }
 
-static void answer__of_a_long_winded_broker_is_cut_to_its_place(void **state)
+static void reply__with_a_long_text_is_truncated(void **state)
 {
     (void)state;
     char long_text[512];
     memset(long_text, 'x', sizeof long_text);
-    const helio_msg_refusal_t refusal = {
-        HELIO_VERSION, {long_text, sizeof long_text}, UINT32_MAX, UINT32_MAX};
+    const helio_msg_refusal_t refusal = {HELIO_VERSION, {long_text, sizeof long_text}, UINT32_MAX, UINT32_MAX};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t frame = {0};
     helio_rc rc = HELIO_OK;
     struct {
         char text[8], fence, fault[8], end;
     } places = {.fence = '#', .end = '#'};
     assert_int_equal(helio_wire_encode(HELIO_MSG_REFUSAL, &refusal, &frame, NULL), HELIO_OK);
-    assert_true(helio_question_answer(helio_buffer_view(&frame), &rc, places.text, sizeof places.text,
-                                      places.fault, sizeof places.fault));
+    assert_true(helio_question_answer(helio_buffer_view(&frame), &rc, places.text, sizeof places.text, places.fault,
+                                      sizeof places.fault));
     assert_int_equal(strnlen(places.text, sizeof places.text), 7);
     assert_int_equal(strnlen(places.fault, sizeof places.fault), 7);
     assert_true(places.fence == '#' && places.end == '#');
 }
 
-static void answer__is_nothing_but_a_whole_refusal(void **state)
+static void reply__must_be_a_complete_refusal(void **state)
 {
     (void)state;
     const helio_msg_welcome_t welcome = {.protocol = 1, .lease_ms = 1, .renew_ms = 1, .summary_ms = 1};
@@ -90,12 +88,11 @@ static void answer__is_nothing_but_a_whole_refusal(void **state)
     helio_rc rc = HELIO_BUSY;
     char text[64] = "former", fault[64] = "former";
     assert_int_equal(helio_wire_encode(HELIO_MSG_WELCOME, &welcome, &other, NULL), HELIO_OK);
-    assert_false(
-        helio_question_answer(helio_buffer_view(&other), &rc, text, sizeof text, fault, sizeof fault));
+    assert_false(helio_question_answer(helio_buffer_view(&other), &rc, text, sizeof text, fault, sizeof fault));
     assert_int_equal(helio_wire_encode(HELIO_MSG_REFUSAL, &refusal, &whole, NULL), HELIO_OK);
     for (uint32_t cut = 0; cut < whole.size; cut++)
-        assert_false(helio_question_answer((helio_text_t){whole.data, cut}, &rc, text, sizeof text, fault,
-                                           sizeof fault));
+        assert_false(
+            helio_question_answer((helio_text_t){whole.data, cut}, &rc, text, sizeof text, fault, sizeof fault));
     assert_int_equal(rc, HELIO_BUSY);
     assert_string_equal(text, "former");
     assert_string_equal(fault, "former");
@@ -104,10 +101,10 @@ static void answer__is_nothing_but_a_whole_refusal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(question__names_the_site_and_speaks_no_version),
-        cmocka_unit_test(answer__says_why_and_whether_the_two_can_speak_at_all),
-        cmocka_unit_test(answer__of_a_long_winded_broker_is_cut_to_its_place),
-        cmocka_unit_test(answer__is_nothing_but_a_whole_refusal),
+        cmocka_unit_test(question__names_the_site_and_no_existing_version),
+        cmocka_unit_test(reply__says_why_and_whether_the_versions_overlap),
+        cmocka_unit_test(reply__with_a_long_text_is_truncated),
+        cmocka_unit_test(reply__must_be_a_complete_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

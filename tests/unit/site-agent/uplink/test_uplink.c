@@ -23,6 +23,7 @@ typedef struct world {
     uint32_t messages[64], message_count; /* at the broker */
     uint32_t events[64], event_count;     /* at the agent */
     uint32_t notes[HELIO_UPLINK_GIVEN_UP + 1];
+    char endpoints[HELIO_UPLINK_GIVEN_UP + 1][64]; /* of the last note of each kind */
     char last_text[600];
     uint64_t log_request;
     uint64_t ack;
@@ -67,13 +68,13 @@ static void agent_notes(void *arg, helio_uplink_note_t note, const char *endpoin
     world_t *self = arg;
     assert_non_null(strstr(endpoint, "tcp://127.0.0.1:"));
     self->notes[note]++;
+    (void)helio_text_copy(helio_text_of(endpoint), self->endpoints[note], sizeof self->endpoints[note]);
     if (text[0])
         (void)helio_text_copy(helio_text_of(text), self->last_text, sizeof self->last_text);
 }
 
-static int begin(void **state)
+static int begin_at(const char *second)
 {
-    (void)state;
     memset(&world, 0, sizeof world);
     world.say_hello = true;
     world.profile.name = HELIO_TEXT("lulea");
@@ -81,8 +82,7 @@ static int begin(void **state)
     world.arena = helio_arena_new();
     helio_error_t err = {0};
     helio_keypair_t broker, agent;
-    if (helio_net_new(0, &world.broker_net, &err) != HELIO_OK ||
-        helio_net_new(0, &world.agent_net, &err) != HELIO_OK ||
+    if (helio_net_new(0, &world.broker_net, &err) != HELIO_OK || helio_net_new(0, &world.agent_net, &err) != HELIO_OK ||
         helio_loop_new(&world.loop, &err) != HELIO_OK || helio_keypair_new(&broker, &err) != HELIO_OK ||
         helio_keypair_new(&agent, &err) != HELIO_OK)
         return -1;
@@ -92,14 +92,14 @@ static int begin(void **state)
                                     .linger_ms = -1,
                                     .arg = &world};
     if (helio_server_new(world.broker_net, world.loop, &serve, &world.server, &err) != HELIO_OK ||
-        helio_server_allow(world.server, helio_text_of(agent.public_key), HELIO_TEXT("site:lulea"), &err) !=
-            HELIO_OK)
+        helio_server_allow(world.server, helio_text_of(agent.public_key), HELIO_TEXT("site:lulea"), &err) != HELIO_OK)
         return -1;
-    helio_dialer_target_t target = {helio_server_endpoint(world.server), broker.public_key};
-    helio_uplink_options_t options = {.targets = &target,
-                                      .target_count = 1,
+    helio_dialer_target_t targets[] = {{helio_server_endpoint(world.server), broker.public_key},
+                                       {second, broker.public_key}};
+    helio_uplink_options_t options = {.targets = targets,
+                                      .target_count = second ? 2 : 1,
                                       .secret_key = agent.secret_key,
-                                      .identity = {"0.1.0", {{0}}, &world.profile},
+                                      .identity = {.agent_version = "0.1.0", .profile = &world.profile},
                                       .seed = 1,
                                       .session_ms = 60000,
                                       .on_event = agent_hears,
@@ -107,6 +107,18 @@ static int begin(void **state)
                                       .on_note = agent_notes,
                                       .arg = &world};
     return helio_uplink_new(world.agent_net, world.loop, &options, &world.uplink, &err) == HELIO_OK ? 0 : -1;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return begin_at(NULL);
+}
+
+static int begin_with_two(void **state)
+{
+    (void)state;
+    return begin_at("tcp://127.0.0.1:1"); /* closed: refused at once */
 }
 
 static int end(void **state)
@@ -126,7 +138,7 @@ static void turn_until(const uint32_t *figure, uint32_t least)
 {
     for (int turns = 0; *figure < least; turns++) {
         if (turns > 2000)
-            fail_msg("waited in vain for %u, there are %u", least, *figure);
+            fail_msg("waited for %u, but only %u came", least, *figure);
         assert_int_equal(helio_loop_turn(world.loop, 10, NULL), HELIO_OK);
     }
 }
@@ -139,7 +151,7 @@ static void broker_says(uint32_t message, const void *record)
     helio_buffer_clear(&frame);
 }
 
-static void uplink__says_hello_and_passes_what_the_broker_answers(void **state)
+static void uplink__sends_hello_and_passes_on_the_brokers_replies(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
@@ -180,7 +192,7 @@ static void uplink__sends_gathered_reports_and_log_pieces(void **state)
     assert_int_equal(world.messages[3], HELIO_MSG_BYE);
 }
 
-static void uplink__shows_a_refusal_and_tries_again(void **state)
+static void uplink__reports_a_refusal_and_retries(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
@@ -192,7 +204,23 @@ static void uplink__shows_a_refusal_and_tries_again(void **state)
     turn_until(&world.notes[HELIO_UPLINK_CONNECTED], 2);
 }
 
-static void uplink__hangs_up_on_bytes_that_are_no_message(void **state)
+static void uplink__names_the_broker_that_it_means_also_when_it_goes_on_to_the_next(void **state)
+{
+    (void)state;
+    char endpoint[64];
+    (void)helio_text_copy(helio_text_of(helio_server_endpoint(world.server)), endpoint, sizeof endpoint);
+    turn_until(&world.message_count, 1);
+    helio_msg_refusal_t refusal = {.rc = HELIO_FORBIDDEN, .text = HELIO_TEXT("site lulea is not known here")};
+    broker_says(HELIO_MSG_REFUSAL, &refusal);
+    turn_until(&world.notes[HELIO_UPLINK_FAILED], 1);
+    assert_string_equal(world.endpoints[HELIO_UPLINK_FAILED], "tcp://127.0.0.1:1");
+    static const helio_uplink_note_t of_the_first[] = {HELIO_UPLINK_CONNECTED, HELIO_UPLINK_REFUSED,
+                                                       HELIO_UPLINK_GIVEN_UP, HELIO_UPLINK_DISCONNECTED};
+    for (size_t i = 0; i < sizeof of_the_first / sizeof of_the_first[0]; i++)
+        assert_string_equal(world.endpoints[of_the_first[i]], endpoint);
+}
+
+static void uplink__disconnects_on_bytes_that_are_not_a_message(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
@@ -201,7 +229,7 @@ static void uplink__hangs_up_on_bytes_that_are_no_message(void **state)
     turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
 }
 
-static void uplink__hangs_up_on_a_peer_that_speaks_as_an_agent(void **state)
+static void uplink__disconnects_from_a_peer_that_sends_agents_messages(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
@@ -210,7 +238,7 @@ static void uplink__hangs_up_on_a_peer_that_speaks_as_an_agent(void **state)
     turn_until(&world.notes[HELIO_UPLINK_GIVEN_UP], 1);
 }
 
-static void uplink__follows_no_broker_that_wants_another_version(void **state)
+static void uplink__follows_no_broker_of_another_version(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
@@ -218,17 +246,16 @@ static void uplink__follows_no_broker_that_wants_another_version(void **state)
     broker_says(HELIO_MSG_WELCOME, &welcome);
     turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
     assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 1);
-    assert_non_null(strstr(world.last_text, "protocol version 9, this agent speaks 1 to 4"));
+    assert_non_null(strstr(world.last_text, "protocol version 9, this agent speaks 1 to 6"));
     for (uint32_t i = 0; i < world.event_count; i++)
         assert_int_not_equal(world.events[i], HELIO_AGENT_EV_WELCOME);
 }
 
-static void uplink__passes_over_messages_of_a_newer_broker(void **state)
+static void uplink__ignores_unknown_messages_of_a_newer_broker(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
-    assert_int_equal(helio_server_send(world.server, world.peer, HELIO_TEXT("\x92\x1e\x01")),
-                     HELIO_OK); /* [30, 1] */
+    assert_int_equal(helio_server_send(world.server, world.peer, HELIO_TEXT("\x92\x1e\x01")), HELIO_OK); /* [30, 1] */
     helio_msg_reports_ack_t ack = {3};
     broker_says(HELIO_MSG_REPORTS_ACK, &ack);
     turn_until(&world.event_count, 2);
@@ -236,7 +263,7 @@ static void uplink__passes_over_messages_of_a_newer_broker(void **state)
     assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 0);
 }
 
-static void uplink__drops_what_has_no_connection(void **state)
+static void uplink__drops_messages_without_a_connection(void **state)
 {
     (void)state;
     helio_report_t report = {.seq = 1};
@@ -251,14 +278,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(uplink__says_hello_and_passes_what_the_broker_answers),
+        TEST(uplink__sends_hello_and_passes_on_the_brokers_replies),
         TEST(uplink__sends_gathered_reports_and_log_pieces),
-        TEST(uplink__shows_a_refusal_and_tries_again),
-        TEST(uplink__hangs_up_on_bytes_that_are_no_message),
-        TEST(uplink__hangs_up_on_a_peer_that_speaks_as_an_agent),
-        TEST(uplink__follows_no_broker_that_wants_another_version),
-        TEST(uplink__passes_over_messages_of_a_newer_broker),
-        TEST(uplink__drops_what_has_no_connection),
+        TEST(uplink__reports_a_refusal_and_retries),
+        cmocka_unit_test_setup_teardown(uplink__names_the_broker_that_it_means_also_when_it_goes_on_to_the_next,
+                                        begin_with_two, end),
+        TEST(uplink__disconnects_on_bytes_that_are_not_a_message),
+        TEST(uplink__disconnects_from_a_peer_that_sends_agents_messages),
+        TEST(uplink__follows_no_broker_of_another_version),
+        TEST(uplink__ignores_unknown_messages_of_a_newer_broker),
+        TEST(uplink__drops_messages_without_a_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

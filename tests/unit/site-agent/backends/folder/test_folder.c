@@ -39,10 +39,8 @@ static void open_bed(bed_t *bed, bool users_own, const char *unix_user)
     if (unix_user)
         bed->site.users[0].unix_user = helio_text_of(unix_user);
     bed->site.users[0].account = HELIO_TEXT("acme-gpu");
-    helio_folders_options_t options = {.root = bed->site.dir,
-                                       .site = HELIO_TEXT("lulea"),
-                                       .rules = &bed->site.rules,
-                                       .users_own = users_own};
+    helio_folders_options_t options = {
+        .root = bed->site.dir, .site = HELIO_TEXT("lulea"), .rules = &bed->site.rules, .users_own = users_own};
     helio_error_t err = {0};
     if (helio_folders_new(&options, &bed->folders, &err))
         fail_msg("%s", err.text);
@@ -79,7 +77,7 @@ static void expect_file(int folder, const char *name, mode_t mode, uid_t uid)
         fail_msg("%s: mode %o, user %u", name, (unsigned)status.st_mode, status.st_uid);
 }
 
-static void folder__of_a_scheduler_is_the_users_and_of_the_agent_is_not(void **state)
+static void folder__belongs_to_the_user_only_if_a_scheduler_starts_the_shim(void **state)
 {
     (void)state;
     if (geteuid() != 0)
@@ -108,7 +106,7 @@ static void folder__of_a_scheduler_is_the_users_and_of_the_agent_is_not(void **s
     }
 }
 
-static void folder__account_says_who_pays(void **state)
+static void folder__account_names_the_slurm_account_that_pays(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -121,7 +119,7 @@ static void folder__account_says_who_pays(void **state)
     close_bed(&bed);
 }
 
-static void folder__paths_that_cannot_be_are_refused_before_anything_is_made(void **state)
+static void folder__impossible_paths_are_refused_before_anything_is_created(void **state)
 {
     (void)state;
     const struct {
@@ -143,7 +141,7 @@ static void folder__paths_that_cannot_be_are_refused_before_anything_is_made(voi
 
 /*  The user owns the folder: whatever they put there, the agent neither hangs nor tells them what they may
  * not read. */
-static void folder__hostile_marks_and_logs_are_refused(void **state)
+static void folder__hostile_status_files_and_logs_are_refused(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -180,8 +178,7 @@ static void folder__hostile_marks_and_logs_are_refused(void **state)
         helio_done_t done;
         helio_claim_t claim;
         helio_started_t started;
-        assert_int_not_equal(helio_folders_log_read(bed.folders, bed.name, 0, 100, &out, &next, &end, NULL),
-                             HELIO_OK);
+        assert_int_not_equal(helio_folders_log_read(bed.folders, bed.name, 0, 100, &out, &next, &end, NULL), HELIO_OK);
         if (kind < 3)
             assert_int_not_equal(helio_folder_done(folder, &done, NULL), HELIO_OK);
         assert_int_not_equal(helio_folder_claim(folder, &claim, NULL), HELIO_OK);
@@ -240,7 +237,7 @@ static void folder__a_report_whose_last_line_names_a_checkpoint_saves_the_run_up
     close_bed(&bed);
 }
 
-static void folder__no_date_of_a_report_saves_more_than_was_run(void **state)
+static void folder__no_date_of_a_report_saves_more_than_the_run_time(void **state)
 {
     (void)state;
     const struct {
@@ -265,7 +262,7 @@ static void folder__no_date_of_a_report_saves_more_than_was_run(void **state)
     close_bed(&bed);
 }
 
-static void folder__of_a_report_without_end_only_the_last_bytes_are_read(void **state)
+static void folder__only_the_last_bytes_of_an_endless_report_are_read(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -292,7 +289,7 @@ static void folder__of_a_report_without_end_only_the_last_bytes_are_read(void **
     close_bed(&bed);
 }
 
-static void folder__is_removed_with_all_that_is_in_it_and_nothing_else(void **state)
+static void folder__removal_takes_its_contents_and_nothing_else(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -330,7 +327,7 @@ static void folder__is_removed_with_all_that_is_in_it_and_nothing_else(void **st
 }
 
 /*  Deeper than any path may be long, with folders that shut their owner out, and marks that are folders. */
-static void folder__of_any_depth_and_size_is_removed_a_bounded_piece_at_a_time(void **state)
+static void folder__of_any_depth_and_size_is_removed_in_bounded_pieces(void **state)
 {
     (void)state;
     enum { DEEP = 2000, WIDE = 6000 };
@@ -386,7 +383,7 @@ static void count_one(void *arg, const char *name, helio_job_key_t key, uint32_t
     (*count)++;
 }
 
-static void folder__a_survey_passes_over_what_is_acknowledged(void **state)
+static void folder__a_survey_skips_acknowledged_attempts(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -407,8 +404,7 @@ static void folder__batch_scripts_run_without_a_slurm(void **state)
     (void)state;
     bed_t bed = {0};
     open_bed(&bed, false, NULL);
-    helio_pair_t slurm[] = {{HELIO_TEXT("partition"), HELIO_TEXT("gpu")},
-                            {HELIO_TEXT("launch"), HELIO_TEXT("batch")}};
+    helio_pair_t slurm[] = {{HELIO_TEXT("partition"), HELIO_TEXT("gpu")}, {HELIO_TEXT("launch"), HELIO_TEXT("batch")}};
     uint32_t tasks[] = {1, 2, 4};
     attempt_t attempt = {.run = "env | grep ^SLURM_ | sort; echo once", .slot_count = 2};
     attempt.order.key.task = 4;
@@ -429,14 +425,13 @@ static void folder__batch_scripts_run_without_a_slurm(void **state)
     for (size_t i = sizeof key.job.bytes - 8; i < sizeof key.job.bytes; i++)
         number = number << 8 | key.job.bytes[i];
     (void)snprintf(array, sizeof array, "%llu", (unsigned long long)(1000000000 + number % 1000000000));
-    int size = snprintf(
-        want, sizeof want,
-        "SLURM_ARRAY_JOB_ID=%s\nSLURM_ARRAY_TASK_COUNT=3\nSLURM_ARRAY_TASK_ID=4\n"
-        "SLURM_ARRAY_TASK_MAX=4\nSLURM_ARRAY_TASK_MIN=1\nSLURM_ARRAY_TASK_STEP=1\n"
-        "SLURM_CPUS_PER_TASK=6\nSLURM_JOB_ID=%s\nSLURM_JOB_NAME=train\nSLURM_JOB_NODELIST=localhost\n"
-        "SLURM_JOB_NUM_NODES=1\nSLURM_LOCALID=0\nSLURM_NNODES=1\nSLURM_NODEID=0\nSLURM_NTASKS=1\n"
-        "SLURM_PROCID=0\nSLURM_SUBMIT_DIR=%s/output/%s\nonce\n",
-        array, name, bed.site.dir, name);
+    int size = snprintf(want, sizeof want,
+                        "SLURM_ARRAY_JOB_ID=%s\nSLURM_ARRAY_TASK_COUNT=3\nSLURM_ARRAY_TASK_ID=4\n"
+                        "SLURM_ARRAY_TASK_MAX=4\nSLURM_ARRAY_TASK_MIN=1\nSLURM_ARRAY_TASK_STEP=1\n"
+                        "SLURM_CPUS_PER_TASK=6\nSLURM_JOB_ID=%s\nSLURM_JOB_NAME=train\nSLURM_JOB_NODELIST=localhost\n"
+                        "SLURM_JOB_NUM_NODES=1\nSLURM_LOCALID=0\nSLURM_NNODES=1\nSLURM_NODEID=0\nSLURM_NTASKS=1\n"
+                        "SLURM_PROCID=0\nSLURM_SUBMIT_DIR=%s/output/%s\nonce\n",
+                        array, name, bed.site.dir, name);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
     (void)snprintf(path, sizeof path, "%s/attempts/%s/log", bed.site.dir, name);
     assert_true(read_whole(path, &log));
@@ -448,16 +443,16 @@ static void folder__batch_scripts_run_without_a_slurm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folder__of_a_scheduler_is_the_users_and_of_the_agent_is_not),
-        cmocka_unit_test(folder__account_says_who_pays),
-        cmocka_unit_test(folder__paths_that_cannot_be_are_refused_before_anything_is_made),
-        cmocka_unit_test(folder__hostile_marks_and_logs_are_refused),
+        cmocka_unit_test(folder__belongs_to_the_user_only_if_a_scheduler_starts_the_shim),
+        cmocka_unit_test(folder__account_names_the_slurm_account_that_pays),
+        cmocka_unit_test(folder__impossible_paths_are_refused_before_anything_is_created),
+        cmocka_unit_test(folder__hostile_status_files_and_logs_are_refused),
         cmocka_unit_test(folder__a_report_whose_last_line_names_a_checkpoint_saves_the_run_up_to_its_writing),
-        cmocka_unit_test(folder__no_date_of_a_report_saves_more_than_was_run),
-        cmocka_unit_test(folder__of_a_report_without_end_only_the_last_bytes_are_read),
-        cmocka_unit_test(folder__is_removed_with_all_that_is_in_it_and_nothing_else),
-        cmocka_unit_test(folder__of_any_depth_and_size_is_removed_a_bounded_piece_at_a_time),
-        cmocka_unit_test(folder__a_survey_passes_over_what_is_acknowledged),
+        cmocka_unit_test(folder__no_date_of_a_report_saves_more_than_the_run_time),
+        cmocka_unit_test(folder__only_the_last_bytes_of_an_endless_report_are_read),
+        cmocka_unit_test(folder__removal_takes_its_contents_and_nothing_else),
+        cmocka_unit_test(folder__of_any_depth_and_size_is_removed_in_bounded_pieces),
+        cmocka_unit_test(folder__a_survey_skips_acknowledged_attempts),
         cmocka_unit_test(folder__batch_scripts_run_without_a_slurm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,8 +70,7 @@ static void local__output_is_read_in_pieces_with_an_end(void **state)
     assert_memory_equal(log.data, "out\nerr\nxxx", 11);
     uint64_t next = 0;
     bool end = false;
-    helio_rc rc =
-        site.backend->class->log_read(site.backend, site_key(), 1, 5008, 10, &log, &next, &end, NULL);
+    helio_rc rc = site.backend->class->log_read(site.backend, site_key(), 1, 5008, 10, &log, &next, &end, NULL);
     assert_int_equal(rc, HELIO_OK);
     assert_true(end && next == 5008);
     rc = site.backend->class->log_read(site.backend, site_key(), 2, 0, 10, &log, &next, &end, NULL);
@@ -101,7 +100,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void local__environment_is_exactly_what_the_contract_says(void **state)
+static void local__environment_is_exactly_the_documented_one(void **state)
 {
     (void)state;
     site_t site = {0};
@@ -172,7 +171,7 @@ static void local__environment_is_exactly_what_the_contract_says(void **state)
     site_close(&site);
 }
 
-static void local__ranks_know_their_places_and_share_one_output(void **state)
+static void local__ranks_know_their_numbers_and_share_one_output(void **state)
 {
     (void)state;
     site_t site = {0};
@@ -208,7 +207,7 @@ static void local__a_rank_that_fails_ends_the_others(void **state)
     site_close(&site);
 }
 
-static void local__time_limit_ends_what_ignores_the_polite_signal(void **state)
+static void local__time_limit_ends_a_job_that_ignores_the_polite_signal(void **state)
 {
     (void)state;
     site_t site = {0};
@@ -243,7 +242,7 @@ static void local__polite_stop_lets_a_program_save_after_its_shell_has_gone(void
     site_close(&site);
 }
 
-static void local__checkpoint_signal_reaches_those_alone_that_handle_it(void **state)
+static void local__checkpoint_signal_reaches_only_processes_that_handle_it(void **state)
 {
     (void)state;
     site_t site = {0};
@@ -297,16 +296,16 @@ static void local__a_stop_right_after_the_start_is_not_lost(void **state)
     }
 }
 
-static void local__what_a_job_leaves_behind_is_killed_at_its_end(void **state)
+static void local__leftover_processes_of_a_job_are_killed_at_its_end(void **state)
 {
     (void)state;
     site_t site = {0};
     site_open(&site);
-    attempt_t attempt = {
-        .run = "setsid env -i /bin/bash -c 'trap \"\" TERM HUP; echo $$ > orphan; exec /bin/sleep 100' "
-               "</dev/null >/dev/null 2>&1 &\n"
-               "for i in 1 2 3 4 5 6 7 8; do (sleep 100 & sleep 100) & done\n"
-               "while [ ! -s orphan ]; do sleep 0.01; done; exit 6"};
+    attempt_t attempt = {.run =
+                             "setsid env -i /bin/bash -c 'trap \"\" TERM HUP; echo $$ > orphan; exec /bin/sleep 100' "
+                             "</dev/null >/dev/null 2>&1 &\n"
+                             "for i in 1 2 3 4 5 6 7 8; do (sleep 100 & sleep 100) & done\n"
+                             "while [ ! -s orphan ]; do sleep 0.01; done; exit 6"};
     site_start(&site, &attempt);
     expect_end(site_wait(&site, 2), 6);
     char path[512];
@@ -345,7 +344,7 @@ static void local__units_are_the_largest_running_total_of_the_report(void **stat
     site_close(&site);
 }
 
-static void local__forgotten_folders_go_after_their_time_and_not_before(void **state)
+static void local__acknowledged_folders_are_removed_after_the_retention_time(void **state)
 {
     (void)state;
     site_t site = {0};
@@ -394,7 +393,7 @@ static uint64_t on_give(void *arg, const char *attempt, bool ran, int64_t ended_
 }
 
 /*  Also over a restart of the agent: whoever measures knows the attempt by its name. */
-static void local__gpus_are_measured_from_before_the_start_to_the_end_by_the_attempts_name(void **state)
+static void local__gpus_are_measured_from_before_the_start_to_the_end(void **state)
 {
     (void)state;
     measured_t measured = {.taken = ""};
@@ -424,18 +423,18 @@ int main(void)
         cmocka_unit_test(local__ends_carry_the_exit_code),
         cmocka_unit_test(local__output_is_read_in_pieces_with_an_end),
         cmocka_unit_test(local__output_beyond_the_bound_is_dropped_with_a_line_that_says_so),
-        cmocka_unit_test(local__environment_is_exactly_what_the_contract_says),
-        cmocka_unit_test(local__ranks_know_their_places_and_share_one_output),
+        cmocka_unit_test(local__environment_is_exactly_the_documented_one),
+        cmocka_unit_test(local__ranks_know_their_numbers_and_share_one_output),
         cmocka_unit_test(local__a_rank_that_fails_ends_the_others),
-        cmocka_unit_test(local__time_limit_ends_what_ignores_the_polite_signal),
+        cmocka_unit_test(local__time_limit_ends_a_job_that_ignores_the_polite_signal),
         cmocka_unit_test(local__polite_stop_lets_a_program_save_after_its_shell_has_gone),
-        cmocka_unit_test(local__checkpoint_signal_reaches_those_alone_that_handle_it),
+        cmocka_unit_test(local__checkpoint_signal_reaches_only_processes_that_handle_it),
         cmocka_unit_test(local__kill_does_not_wait),
         cmocka_unit_test(local__a_stop_right_after_the_start_is_not_lost),
-        cmocka_unit_test(local__what_a_job_leaves_behind_is_killed_at_its_end),
+        cmocka_unit_test(local__leftover_processes_of_a_job_are_killed_at_its_end),
         cmocka_unit_test(local__units_are_the_largest_running_total_of_the_report),
-        cmocka_unit_test(local__gpus_are_measured_from_before_the_start_to_the_end_by_the_attempts_name),
-        cmocka_unit_test(local__forgotten_folders_go_after_their_time_and_not_before),
+        cmocka_unit_test(local__gpus_are_measured_from_before_the_start_to_the_end),
+        cmocka_unit_test(local__acknowledged_folders_are_removed_after_the_retention_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

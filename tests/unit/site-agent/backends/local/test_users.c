@@ -1,9 +1,11 @@
 /*  test_local_users.c -- whose user a job runs as on this machine, and which secrets it gets. */
+#include <sys/resource.h>
+
 #include "tests/unit/site-agent/backends/local/local_testing.h"
 
 /* ---- users and secrets --------------------------------------------------------------------------------- */
 
-static void users__nobody_runs_as_the_agent_by_accident(void **state)
+static void users__no_job_runs_as_the_agent_by_accident(void **state)
 {
     (void)state;
     const struct {
@@ -27,7 +29,8 @@ static void users__nobody_runs_as_the_agent_by_accident(void **state)
                                             helio_text_of(rows[i].user),
                                             helio_text_of(rows[i].unix_user),
                                             rows[i].allow_root,
-                                            {0}};
+                                            {0},
+                                            false};
         site_reopen(&site);
         attempt_t attempt = {.run = "touch ran"};
         site_start(&site, &attempt);
@@ -65,36 +68,73 @@ static void users__are_read_from_a_site_file(void **state)
     assert_int_equal(rules.grace_ms, 45000);
     assert_true(rules.retention_ms == 7ULL * 86400000 && rules.log_max_bytes == 1000000000);
     source.text = HELIO_TEXT("users: [{tenant: acme}]\n");
-    assert_int_equal(helio_spec_read(&helio_job_rules_table, source, 1 << 16, arena, &rules, &what),
-                     HELIO_INVALID);
+    assert_int_equal(helio_spec_read(&helio_job_rules_table, source, 1 << 16, arena, &rules, &what), HELIO_INVALID);
     assert_non_null(strstr(what.message, "unix"));
     helio_arena_destroy(&arena);
 }
 
-static void users__the_first_line_that_fits_decides(void **state)
+static void users__the_first_line_that_matches_counts(void **state)
 {
     (void)state;
-    helio_user_rule_t lines[] = {{HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("u1"), false, {0}},
-                                 {HELIO_TEXT("acme"), HELIO_TEXT("*"), HELIO_TEXT("u2"), false, {0}},
-                                 {HELIO_TEXT("*"), HELIO_TEXT("ada"), HELIO_TEXT("u3"), false, {0}}};
+    helio_user_rule_t lines[] = {{HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("u1"), false, {0}, false},
+                                 {HELIO_TEXT("acme"), HELIO_TEXT("*"), HELIO_TEXT("u2"), false, {0}, false},
+                                 {HELIO_TEXT("*"), HELIO_TEXT("ada"), HELIO_TEXT("u3"), false, {0}, true}};
     helio_job_rules_t rules = {0};
     rules.users.items = lines;
     rules.users.count = 3;
-    const char *rows[][3] = {{"acme", "ada", "u1"},
-                             {"acme", "bob", "u2"},
-                             {"other", "ada", "u3"},
-                             {"other", "bob", ""},
-                             {"acm", "ad", ""}};
+    const char *rows[][3] = {
+        {"acme", "ada", "u1"}, {"acme", "bob", "u2"}, {"other", "ada", "u3"}, {"other", "bob", ""}, {"acm", "ad", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         helio_user_rule_t user = {.unix_user = HELIO_TEXT("")};
-        helio_rc rc =
-            helio_job_rules_user(&rules, helio_text_of(rows[i][0]), helio_text_of(rows[i][1]), &user);
+        helio_rc rc = helio_job_rules_user(&rules, helio_text_of(rows[i][0]), helio_text_of(rows[i][1]), &user);
         assert_int_equal(rc, *rows[i][2] ? HELIO_OK : HELIO_NOT_FOUND);
         assert_true(helio_text_is(user.unix_user, rows[i][2]));
     }
 }
 
-static void users__a_job_is_its_mapped_user_and_no_more(void **state)
+/*  What users `a` and `b` of tenants are given, by the lines of the site file; "" = refused. */
+static void users__two_tenants_share_an_account_only_where_the_site_file_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines, *acme, *globex;
+        uint32_t told;
+    } cases[] = {
+        {"[{tenant: acme, unix: u}, {tenant: globex, unix: v}]", "u", "v", 2},
+        {"[{tenant: acme, unix: u}, {tenant: globex, unix: u}]", "", "", 0},
+        {"[{tenant: acme, unix: u}, {tenant: globex, unix: u, shared: true}]", "", "u", 1},
+        {"[{tenant: acme, unix: u, shared: true}, {tenant: globex, unix: u, shared: true}]", "u", "u", 2},
+        {"[{tenant: acme, unix: u}, {tenant: acme, user: eve, unix: u}]", "u", "", 1}, /* one tenant's own business */
+        {"[{unix: u}]", "", "", 0},
+        {"[{unix: u, shared: true}]", "u", "u", 1},
+        {"[{tenant: acme, unix: v}, {unix: u, shared: true}]", "v", "u", 2},
+        {"[{tenant: acme, unix: u}, {unix: u, shared: true}]", "", "u", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_job_rules_t rules, copy;
+        helio_diagnostic_t what = {0};
+        helio_buffer_printf(&text, "users: %s\n", cases[i].lines);
+        helio_spec_source_t source = {.text = helio_buffer_view(&text)};
+        if (helio_spec_read(&helio_job_rules_table, source, 1 << 16, arena, &rules, &what))
+            fail_msg("%s", what.message);
+        helio_job_rules_copy(&rules, arena, &copy);
+        const char *const tenants[] = {"acme", "globex"}, *const expected[] = {cases[i].acme, cases[i].globex};
+        for (size_t t = 0; t < 2; t++) {
+            helio_user_rule_t line = {.unix_user = HELIO_TEXT("")};
+            bool good = helio_job_rules_user(&copy, helio_text_of(tenants[t]), HELIO_TEXT("ada"), &line) == HELIO_OK;
+            if (good != (*expected[t] != '\0') || (good && !helio_text_is(line.unix_user, expected[t])))
+                fail_msg("%s of %s", tenants[t], cases[i].lines);
+        }
+        helio_site_profile_t profile = {0};
+        helio_job_rules_tell(&copy, arena, &profile);
+        assert_int_equal(profile.tenants.count, cases[i].told); /* the broker sends jobs of no others */
+        assert_true(profile.tenants_reported);
+    }
+}
+
+static void users__a_job_has_the_rights_of_its_mapped_user_and_no_others(void **state)
 {
     (void)state;
     if (geteuid() != 0)
@@ -103,8 +143,7 @@ static void users__a_job_is_its_mapped_user_and_no_more(void **state)
     assert_non_null(nobody);
     site_t site = {0};
     site_open(&site);
-    site.users[0] =
-        (helio_user_rule_t){HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("nobody"), false, {0}};
+    site.users[0] = (helio_user_rule_t){HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("nobody"), false, {0}, false};
     site_reopen(&site);
     attempt_t attempt = {.run = "id -u; id -g; id -G; pwd; umask; echo x > here; echo y >> $HELIO_REPORT; "
                                 "cat $HELIO_OUTPUT_DIR/../../attempts/*/env; cd ${HELIO_REPORT%/*}; cat env "
@@ -115,8 +154,8 @@ static void users__a_job_is_its_mapped_user_and_no_more(void **state)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
     char want[256], path[512];
     site_log(&site, 1, &log);
-    int size = snprintf(want, sizeof want, "%u\n%u\n%u\n%s\n0022\n", nobody->pw_uid, nobody->pw_gid,
-                        nobody->pw_gid, site_path(&site, "output", 1, "", path));
+    int size = snprintf(want, sizeof want, "%u\n%u\n%u\n%s\n0022\n", nobody->pw_uid, nobody->pw_gid, nobody->pw_gid,
+                        site_path(&site, "output", 1, "", path));
     assert_true((size_t)size < log.size);
     assert_memory_equal(log.data, want, (size_t)size);
     assert_non_null(strstr(log.data, "\nend\n"));
@@ -129,7 +168,7 @@ static void users__a_job_is_its_mapped_user_and_no_more(void **state)
     site_close(&site);
 }
 
-static void users__checkpoints_of_another_user_are_not_handed_over(void **state)
+static void users__checkpoints_of_another_user_are_not_given_to_a_job(void **state)
 {
     (void)state;
     if (geteuid() != 0)
@@ -198,11 +237,14 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     uint32_t before = site.heard_count;
     site_start(&site, &attempt);
     expect(site_wait(&site, before + 1), HELIO_BACKEND_REPORT_FAILED_TO_START);
-    assert_int_not_equal(site.backend->class->check(site.backend, NULL), HELIO_OK);
+    const helio_local_options_t options = {.state_dir = site.dir, .shim = HELIO_SHIM_PATH, .rules = &site.rules};
+    assert_int_equal(helio_local_check(&options, NULL), HELIO_FORBIDDEN);
+    assert_int_equal(chmod(root, 0700), 0);
+    assert_int_equal(helio_local_check(&options, NULL), HELIO_OK);
     site_close(&site);
 }
 
-static void orders__that_this_site_cannot_run_are_refused_with_their_reason(void **state)
+static void orders__that_the_site_cannot_run_are_refused_with_a_cause(void **state)
 {
     (void)state;
     site_t site = {0};
@@ -226,16 +268,66 @@ static void orders__that_this_site_cannot_run_are_refused_with_their_reason(void
     site_close(&site);
 }
 
+/*  What the agent's own life left behind must not reach a job: ignored and blocked signals, core files, a privileged
+ *  place when memory runs out. */
+static void set_oom_score(const char *score)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+    assert_non_null(file);
+    (void)fputs(score, file);
+    (void)fclose(file); /* a process that is not root cannot lower it */
+}
+
+static void rights__a_job_begins_plain(void **state)
+{
+    (void)state;
+    static const char looks[] =
+        "grep -E '^(NoNewPrivs|SigIgn|SigBlk):' /proc/self/status | tr '\\t' ' '; ulimit -c; umask; "
+        "cat /proc/self/oom_score_adj; ls /proc/self/fd | wc -l";
+    for (int setuid_programs = 0; setuid_programs < 2; setuid_programs++) {
+        site_t site = {0};
+        site_open(&site);
+        site.rules.setuid_programs = setuid_programs == 1;
+        site_reopen(&site);
+        attempt_t attempt = {.run = looks};
+        struct rlimit before, most;
+        assert_int_equal(getrlimit(RLIMIT_CORE, &before), 0);
+        most = (struct rlimit){before.rlim_max, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_CORE, &most), 0);
+        for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+            (void)signal(number, SIG_IGN);
+        (void)signal(SIGPIPE, SIG_IGN);
+        set_oom_score(geteuid() == 0 ? "-100" : "0");
+        site_start(&site, &attempt);
+        set_oom_score("0");
+        for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+            (void)signal(number, SIG_DFL);
+        (void)signal(SIGPIPE, SIG_DFL);
+        assert_int_equal(setrlimit(RLIMIT_CORE, &before), 0);
+        expect_end(site_wait(&site, 2), 0);
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
+        char want[200];
+        site_log(&site, 1, &log);
+        (void)snprintf(want, sizeof want,
+                       "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\nNoNewPrivs: %d\n0\n0022\n0\n4\n",
+                       setuid_programs ? 0 : 1);
+        assert_string_equal(log.data, want);
+        site_close(&site);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(users__nobody_runs_as_the_agent_by_accident),
+        cmocka_unit_test(users__no_job_runs_as_the_agent_by_accident),
         cmocka_unit_test(users__are_read_from_a_site_file),
-        cmocka_unit_test(users__the_first_line_that_fits_decides),
-        cmocka_unit_test(users__a_job_is_its_mapped_user_and_no_more),
-        cmocka_unit_test(users__checkpoints_of_another_user_are_not_handed_over),
+        cmocka_unit_test(users__the_first_line_that_matches_counts),
+        cmocka_unit_test(users__two_tenants_share_an_account_only_where_the_site_file_says_so),
+        cmocka_unit_test(users__a_job_has_the_rights_of_its_mapped_user_and_no_others),
+        cmocka_unit_test(users__checkpoints_of_another_user_are_not_given_to_a_job),
         cmocka_unit_test(secrets__come_from_the_mapped_users_folder_alone),
-        cmocka_unit_test(orders__that_this_site_cannot_run_are_refused_with_their_reason),
+        cmocka_unit_test(orders__that_the_site_cannot_run_are_refused_with_a_cause),
+        cmocka_unit_test(rights__a_job_begins_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,8 +53,7 @@ static inline int begin(void **state)
     w.jobs.items = w.job_items;
     w.reservations.items = w.reservation_items;
     w.partitions.items = w.partition_items;
-    w.partition_items[0] =
-        (helio_slurm_partition_t){.name = HELIO_TEXT("main"), .is_default = true, .up = true};
+    w.partition_items[0] = (helio_slurm_partition_t){.name = HELIO_TEXT("main"), .is_default = true, .up = true};
     w.partition_items[1] = (helio_slurm_partition_t){.name = HELIO_TEXT("urgent"), .up = true};
     w.partition_items[2] = (helio_slurm_partition_t){.name = HELIO_TEXT("shut")};
     w.partitions.count = 3;
@@ -79,8 +78,7 @@ static inline int end(void **state)
 static inline helio_pool_t *add_pool(const char *name, const char *gpu, uint32_t gpus_per_node)
 {
     helio_pool_t *pool = &w.pool_items[w.site.pools.count++];
-    *pool = (helio_pool_t){
-        .name = helio_text_of(name), .gpu = helio_text_of(gpu), .gpus_per_node = gpus_per_node};
+    *pool = (helio_pool_t){.name = helio_text_of(name), .gpu = helio_text_of(gpu), .gpus_per_node = gpus_per_node};
     return pool;
 }
 
@@ -120,7 +118,7 @@ static inline helio_slurm_job_t *add_running(const char *nodes, uint32_t gpus_pe
 }
 
 static inline helio_slurm_job_t *add_pending(uint32_t nodes, uint32_t gpus_per_node, const char *planned,
-                                      int64_t start_s, int64_t end_s)
+                                             int64_t start_s, int64_t end_s)
 {
     helio_slurm_job_t *job = add_running("", gpus_per_node, end_s);
     job->state = HELIO_SLURM_PENDING;

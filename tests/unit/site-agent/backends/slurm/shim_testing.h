@@ -86,14 +86,13 @@ static inline void open_bed(bed_t *bed)
     assert_int_equal(chmod(bed->dir, 0711), 0);
     (void)snprintf(bed->self_name, sizeof bed->self_name, "%s", getpwuid(geteuid())->pw_name);
     bed->users[0] = (helio_user_rule_t){.tenant = HELIO_TEXT("*"),
+                                        .shared = true,
                                         .user = HELIO_TEXT("*"),
                                         .unix_user = helio_text_of(bed->self_name),
                                         .allow_root = true,
                                         .account = HELIO_TEXT("acme-gpu")};
-    bed->rules = (helio_job_rules_t){.path = HELIO_TEXT("/usr/bin:/bin"),
-                                     .grace_ms = 1500,
-                                     .retention_ms = 1000,
-                                     .log_max_bytes = 1 << 20};
+    bed->rules = (helio_job_rules_t){
+        .path = HELIO_TEXT("/usr/bin:/bin"), .grace_ms = 1500, .retention_ms = 1000, .log_max_bytes = 1 << 20};
     bed->rules.users.items = bed->users;
     bed->rules.users.count = 1;
     helio_folders_options_t options = {
@@ -167,6 +166,16 @@ static inline int wait_for(pid_t pid)
     (void)waitpid(pid, &status, 0);
     fail_msg("the shim does not end");
     return -1;
+}
+
+/*  As the agent kills: without the file, the signal is the script's. */
+static inline void tell_to_kill(const bed_t *bed)
+{
+    int folder = -1;
+    assert_int_equal(helio_folders_open(bed->folders, bed->name, &folder, NULL), HELIO_OK);
+    assert_int_equal(helio_folder_stop(folder, HELIO_STOP_MODE_KILL, NULL), HELIO_OK);
+    (void)close(folder);
+    assert_int_equal(kill(bed->shim, SIGUSR2), 0);
 }
 
 static inline helio_done_t done_of(const bed_t *bed)

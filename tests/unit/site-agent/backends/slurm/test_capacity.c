@@ -117,6 +117,35 @@ static void where_no_gpu_has_a_type_they_are_the_pools(void **state)
     assert_int_equal(look(0)->nodes_up, 0);
 }
 
+static void a_pool_has_the_partitions_and_features_of_its_nodes(void **state)
+{
+    (void)state;
+    add_pool("p", "H100", 8);
+    add_pool("q", "A100", 8);
+    add_node("n1", "h100", 8, 0)->features = HELIO_TEXT("ib,rack1");
+    add_node("n2", "h100", 8, 0)->features = HELIO_TEXT("rack2,ib");
+    helio_slurm_node_t *node = add_node("n3", "a100", 8, 0);
+    node->partitions = HELIO_TEXT("main,old");
+    const helio_pool_capacity_t *pool = look(0);
+    assert_int_equal(pool->options.count, 2);
+    assert_true(helio_text_is(pool->options.items[0].option, "partition"));
+    assert_true(helio_text_is(pool->options.items[0].values, "main,urgent"));
+    assert_true(helio_text_is(pool->options.items[1].option, "constraint"));
+    assert_true(helio_text_is(pool->options.items[1].values, "ib,rack1,rack2"));
+    pool = look(1);
+    assert_true(helio_text_is(pool->options.items[0].values, "main,old"));
+    assert_int_equal(pool->options.items[1].values.size, 0);
+    static char many[3000];
+    for (uint32_t i = 0; i < 2999; i++)
+        many[i] = i % 10 ? (char)('a' + i / 10 % 26) : ',';
+    for (uint32_t i = 0; i < 2990; i += 10)
+        many[i + 1] = (char)('a' + i / 260), many[i + 2] = (char)('a' + i / 10 % 26);
+    node->features = (helio_text_t){many + 1, 2998};
+    assert_int_equal(look(1)->options.count, 1); /* too many to report: any may be there */
+    node->partitions = HELIO_TEXT("elsewhere");
+    assert_int_equal(look(1)->options.count, 0);
+}
+
 static void a_pool_without_gpus_offers_nodes_with_cpus(void **state)
 {
     (void)state;
@@ -228,6 +257,7 @@ int main(void)
         TEST(closed_and_lost_nodes_offer_nothing),
         TEST(a_pool_is_the_gpus_of_a_type_in_a_partition),
         TEST(where_no_gpu_has_a_type_they_are_the_pools),
+        TEST(a_pool_has_the_partitions_and_features_of_its_nodes),
         TEST(a_pool_without_gpus_offers_nodes_with_cpus),
         TEST(more_gpus_than_the_site_file_says_are_counted_at_its_most),
         TEST(reservations_keep_their_nodes_while_they_last),

@@ -28,8 +28,8 @@ static void random_node(helio_rng_t *rng, uint32_t i)
 static const char *random_list(helio_rng_t *rng)
 {
     uint32_t first = 1 + (uint32_t)helio_rng_below(rng, NODES_MAX), more = (uint32_t)helio_rng_below(rng, 5);
-    helio_text_t text = more ? helio_arena_printf(arena, "n[%u-%u]", first, first + more)
-                             : helio_arena_printf(arena, "n%u", first);
+    helio_text_t text =
+        more ? helio_arena_printf(arena, "n[%u-%u]", first, first + more) : helio_arena_printf(arena, "n%u", first);
     return helio_arena_string(arena, text);
 }
 
@@ -45,9 +45,8 @@ static void random_job(helio_rng_t *rng)
     if (helio_rng_below(rng, 2))
         job = add_running(random_list(rng), gpus, random_time(rng));
     else
-        job =
-            add_pending((uint32_t)helio_rng_below(rng, 6), gpus,
-                        helio_rng_below(rng, 2) ? random_list(rng) : "", random_time(rng), random_time(rng));
+        job = add_pending((uint32_t)helio_rng_below(rng, 6), gpus, helio_rng_below(rng, 2) ? random_list(rng) : "",
+                          random_time(rng), random_time(rng));
     if (helio_rng_below(rng, 3) == 0)
         job->gpu_type = helio_text_of(types[helio_rng_below(rng, 3)]);
     if (helio_rng_below(rng, 10) == 0)
@@ -146,8 +145,7 @@ static void what_is_handed_in_is_taken_off_exactly(void **state)
         w.pool_items[0].gpus_per_node = 9;
         w.pool_items[0].gpu = HELIO_TEXT("H100");
         uint32_t before = free_gpus(look(0)), allocated = w.capacity.pools.items[0].gpus_allocated;
-        uint32_t nodes = 1 + (uint32_t)helio_rng_below(&rng, 4),
-                 gpus = 1 + (uint32_t)helio_rng_below(&rng, 8);
+        uint32_t nodes = 1 + (uint32_t)helio_rng_below(&rng, 4), gpus = 1 + (uint32_t)helio_rng_below(&rng, 8);
         uint32_t fitting = 0;
         for (uint32_t k = gpus; k < w.capacity.pools.items[0].free_nodes.count; k++)
             fitting += w.capacity.pools.items[0].free_nodes.items[k];
@@ -207,8 +205,7 @@ static void hours_of_a_reservation_of_all_are_empty(void **state)
 
 /* ---- size ---------------------------------------------------------------------------------------------- */
 
-static void write_cluster(helio_buffer_t *nodes, helio_buffer_t *jobs, uint32_t node_count,
-                          uint32_t job_count)
+static void write_cluster(helio_buffer_t *nodes, helio_buffer_t *jobs, uint32_t node_count, uint32_t job_count)
 {
     for (uint32_t i = 1; i <= node_count; i++)
         helio_buffer_printf(
@@ -227,10 +224,9 @@ static void write_cluster(helio_buffer_t *nodes, helio_buffer_t *jobs, uint32_t 
             i, i);
     for (uint32_t i = 1; i <= job_count; i++) {
         bool runs = i % 4 == 0;
-        helio_buffer_printf(jobs, "%-56s|%-40s|%-40s|%-40s|%-40s|%u|%s|1|1|%s|%s|main|cpu=8,gres/gpu=1|",
-                            "train-model", "gres:gpu:h100:1", "N/A", "N/A", runs ? "None" : "Priority", i,
-                            runs ? "RUNNING" : "PENDING", runs ? "1795240000" : "N/A",
-                            runs ? "1795260000" : "N/A");
+        helio_buffer_printf(jobs, "%-56s|%-40s|%-40s|%-40s|%-40s|%u|%s|1|1|%s|%s|main|cpu=8,gres/gpu=1|", "train-model",
+                            "gres:gpu:h100:1", "N/A", "N/A", runs ? "None" : "Priority", i,
+                            runs ? "RUNNING" : "PENDING", runs ? "1795240000" : "N/A", runs ? "1795260000" : "N/A");
         if (runs)
             helio_buffer_printf(jobs, "node%04u|(null)|1000|\n", i / 4 % node_count + 1);
         else
@@ -260,8 +256,8 @@ static void a_large_cluster_is_read_and_summed(void **state)
     print_message("5000 nodes (%zu KiB) read in %lld us, 100000 jobs (%zu KiB) in %lld us; capacity of two "
                   "pools in %lld "
                   "us, series in %lld us\n",
-                  nodes.size / 1024, (long long)(t1 - t0), jobs.size / 1024, (long long)(t2 - t1),
-                  (long long)(t3 - t2), (long long)(t4 - t3));
+                  nodes.size / 1024, (long long)(t1 - t0), jobs.size / 1024, (long long)(t2 - t1), (long long)(t3 - t2),
+                  (long long)(t4 - t3));
     assert_int_equal(w.jobs.count, 100000);
     assert_int_equal(pool->nodes_up, 5000);
     assert_int_equal(free_gpus(pool), 10000);
@@ -275,10 +271,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(no_cluster_offers_more_than_it_has),
-        TEST(what_is_handed_in_is_taken_off_exactly),
-        TEST(a_node_less_never_shortens_a_wait),
-        TEST(hours_of_a_reservation_of_all_are_empty),
+        TEST(no_cluster_offers_more_than_it_has), TEST(what_is_handed_in_is_taken_off_exactly),
+        TEST(a_node_less_never_shortens_a_wait),  TEST(hours_of_a_reservation_of_all_are_empty),
         TEST(a_large_cluster_is_read_and_summed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,15 +22,14 @@ static void slurm__exits_as_the_job_does(void **state)
     }
 }
 
-static void slurm__the_job_finds_what_slurm_gave_and_nothing_of_the_agent(void **state)
+static void slurm__the_job_has_slurms_environment_and_nothing_of_the_agents(void **state)
 {
     (void)state;
     bed_t bed = {0};
     open_bed(&bed);
     ENV(&bed, "CUDA_VISIBLE_DEVICES=4,6");
     assert_int_equal(
-        run(&bed, "env | sort; [ -e $HELIO_REPORT ] && [ ! -e ${HELIO_REPORT%/*}/env ] && echo env is gone"),
-        0);
+        run(&bed, "env | sort; [ -e $HELIO_REPORT ] && [ ! -e ${HELIO_REPORT%/*}/env ] && echo env is gone"), 0);
     const char *wanted[] = {"CUDA_VISIBLE_DEVICES=4,6\n",
                             "HELIO_GPUS=2\n",
                             "HELIO_HOSTS=eu-n1,eu-n2,eu-n3\n",
@@ -51,7 +50,7 @@ static void slurm__the_job_finds_what_slurm_gave_and_nothing_of_the_agent(void *
     close_bed(&bed);
 }
 
-static void slurm__a_claimed_folder_runs_nothing_and_says_so_once(void **state)
+static void slurm__a_claimed_folder_runs_nothing_and_logs_it_once(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -66,7 +65,7 @@ static void slurm__a_claimed_folder_runs_nothing_and_says_so_once(void **state)
     close_bed(&bed);
 }
 
-static void slurm__a_folder_closed_for_nobody_is_never_run(void **state)
+static void slurm__a_folder_claimed_for_no_shim_never_runs(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -88,7 +87,7 @@ static void slurm__a_folder_closed_for_nobody_is_never_run(void **state)
 }
 
 /*  The folder is the job's user's, and the shim is that user too. */
-static void slurm__a_job_that_shuts_its_folder_ends_as_any_other(void **state)
+static void slurm__a_job_that_locks_its_folder_ends_like_any_other(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -103,7 +102,7 @@ static void slurm__a_job_that_shuts_its_folder_ends_as_any_other(void **state)
     close_bed(&bed);
 }
 
-static void slurm__term_is_a_polite_stop_and_done_says_it_was_told(void **state)
+static void slurm__term_is_a_polite_stop_that_done_records(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -118,7 +117,7 @@ static void slurm__term_is_a_polite_stop_and_done_says_it_was_told(void **state)
     close_bed(&bed);
 }
 
-static void slurm__time_limit_and_kill_are_as_on_one_machine(void **state)
+static void slurm__time_limit_and_kill_work_as_on_one_machine(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -133,13 +132,71 @@ static void slurm__time_limit_and_kill_are_as_on_one_machine(void **state)
     prepare(&bed, "trap '' TERM; echo ready; while :; do sleep 0.02; done");
     (void)spawn(&bed);
     wait_log(&bed, "ready");
-    assert_int_equal(kill(bed.shim, SIGUSR2), 0);
+    tell_to_kill(&bed);
     assert_int_equal(wait_for(bed.shim), 137);
     assert_true(done_of(&bed).stopped);
     close_bed(&bed);
 }
 
-static void slurm__another_user_than_the_plans_runs_nothing(void **state)
+static void slurm__a_script_that_ends_itself_takes_along_what_it_left(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed);
+    bed.spec.checkpoint_grace_ms = 3600000;
+    prepare(&bed, "trap 'exit 4' TERM; (trap '' TERM; echo ready; exec sleep 1000) & while :; do sleep 0.02; done");
+    (void)spawn(&bed);
+    wait_log(&bed, "ready");
+    assert_int_equal(kill(bed.shim, SIGTERM), 0);
+    assert_int_equal(wait_for(bed.shim), 4);
+    assert_true(done_of(&bed).stopped);
+    close_bed(&bed);
+}
+
+static void slurm__a_program_whose_shell_was_killed_saves_its_work(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed);
+    prepare(&bed, "(trap 'sleep 0.2; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.02; done); exit 4");
+    (void)spawn(&bed);
+    wait_log(&bed, "ready");
+    assert_int_equal(kill(bed.shim, SIGTERM), 0);
+    assert_int_equal(wait_for(bed.shim), 143);
+    expect(&bed, "@log", "saved");
+    close_bed(&bed);
+}
+
+static void slurm__signals_for_the_script_reach_it(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed);
+    prepare(&bed, "trap 'echo one' USR1; trap 'echo up' HUP; trap 'echo two; exit 5' USR2; echo ready; "
+                  "while :; do sleep 0.02; done");
+    (void)spawn(&bed);
+    wait_log(&bed, "ready");
+    assert_int_equal(kill(bed.shim, SIGUSR1), 0);
+    wait_log(&bed, "one");
+    assert_int_equal(kill(bed.shim, SIGHUP), 0);
+    wait_log(&bed, "up");
+    assert_int_equal(kill(bed.shim, SIGUSR2), 0);
+    assert_int_equal(wait_for(bed.shim), 5);
+    assert_false(done_of(&bed).stopped);
+    close_bed(&bed);
+    bed = (bed_t){0};
+    open_bed(&bed);
+    prepare(&bed, "echo ready; while :; do sleep 0.02; done");
+    (void)spawn(&bed);
+    wait_log(&bed, "ready");
+    assert_int_equal(kill(bed.shim, SIGUSR1), 0);
+    assert_int_equal(wait_for(bed.shim),
+                     138); /* as without the federation: it ends by the signal, and that is its end */
+    assert_false(done_of(&bed).stopped);
+    close_bed(&bed);
+}
+
+static void slurm__a_shim_of_another_user_than_the_plans_runs_nothing(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -224,7 +281,7 @@ static void output__one_file_for_both_and_truncation_when_asked(void **state)
     close_bed(&bed);
 }
 
-static void output__a_place_that_is_not_there_is_a_failed_start(void **state)
+static void output__a_missing_folder_is_a_failed_start(void **state)
 {
     (void)state;
     const char *places[] = {"/no/such/folder/x", "missing/x.out", "."};
@@ -241,7 +298,7 @@ static void output__a_place_that_is_not_there_is_a_failed_start(void **state)
     }
 }
 
-static void output__a_working_directory_that_is_not_there_is_a_failed_start(void **state)
+static void output__a_missing_working_directory_is_a_failed_start(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -256,17 +313,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slurm__exits_as_the_job_does),
-        cmocka_unit_test(slurm__the_job_finds_what_slurm_gave_and_nothing_of_the_agent),
-        cmocka_unit_test(slurm__a_claimed_folder_runs_nothing_and_says_so_once),
-        cmocka_unit_test(slurm__a_folder_closed_for_nobody_is_never_run),
-        cmocka_unit_test(slurm__a_job_that_shuts_its_folder_ends_as_any_other),
-        cmocka_unit_test(slurm__term_is_a_polite_stop_and_done_says_it_was_told),
-        cmocka_unit_test(slurm__time_limit_and_kill_are_as_on_one_machine),
-        cmocka_unit_test(slurm__another_user_than_the_plans_runs_nothing),
+        cmocka_unit_test(slurm__the_job_has_slurms_environment_and_nothing_of_the_agents),
+        cmocka_unit_test(slurm__a_claimed_folder_runs_nothing_and_logs_it_once),
+        cmocka_unit_test(slurm__a_folder_claimed_for_no_shim_never_runs),
+        cmocka_unit_test(slurm__a_job_that_locks_its_folder_ends_like_any_other),
+        cmocka_unit_test(slurm__term_is_a_polite_stop_that_done_records),
+        cmocka_unit_test(slurm__time_limit_and_kill_work_as_on_one_machine),
+        cmocka_unit_test(slurm__a_script_that_ends_itself_takes_along_what_it_left),
+        cmocka_unit_test(slurm__a_program_whose_shell_was_killed_saves_its_work),
+        cmocka_unit_test(slurm__signals_for_the_script_reach_it),
+        cmocka_unit_test(slurm__a_shim_of_another_user_than_the_plans_runs_nothing),
         cmocka_unit_test(output__copies_are_named_and_filled_as_under_sbatch),
         cmocka_unit_test(output__one_file_for_both_and_truncation_when_asked),
-        cmocka_unit_test(output__a_place_that_is_not_there_is_a_failed_start),
-        cmocka_unit_test(output__a_working_directory_that_is_not_there_is_a_failed_start),
+        cmocka_unit_test(output__a_missing_folder_is_a_failed_start),
+        cmocka_unit_test(output__a_missing_working_directory_is_a_failed_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

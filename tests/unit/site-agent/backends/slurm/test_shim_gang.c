@@ -11,9 +11,8 @@ static void gang__each_node_runs_its_rank(void **state)
     open_bed(&bed);
     ENV(&bed, "SLURM_CPUS_PER_TASK=6");
     bed.order.nodes = 3;
-    assert_int_equal(run(&bed,
-                         "echo rank $HELIO_NODE_RANK of $HELIO_NODES on $HELIO_HOSTS: $CUDA_VISIBLE_DEVICES "
-                         "$HELIO_GPUS $SLURM_STEP_ID $HOME; echo err $HELIO_NODE_RANK >&2"),
+    assert_int_equal(run(&bed, "echo rank $HELIO_NODE_RANK of $HELIO_NODES on $HELIO_HOSTS: $CUDA_VISIBLE_DEVICES "
+                               "$HELIO_GPUS $SLURM_STEP_ID $HOME; echo err $HELIO_NODE_RANK >&2"),
                      0);
     const char *home = getpwuid(geteuid())->pw_dir;
     for (int i = 0; i < 3; i++) {
@@ -40,15 +39,14 @@ static void gang__each_node_runs_its_rank(void **state)
     close_bed(&bed);
 }
 
-static void gang__a_rank_that_fails_ends_the_others_politely_and_decides(void **state)
+static void gang__a_failed_rank_ends_the_others_politely_and_gives_the_exit_code(void **state)
 {
     (void)state;
     bed_t bed = {0};
     open_bed(&bed);
     bed.order.nodes = 3;
-    assert_int_equal(run(&bed,
-                         "[ $HELIO_NODE_RANK = 1 ] && { sleep 0.3; exit 7; }\n"
-                         "trap 'echo saved $HELIO_NODE_RANK; exit 9' TERM; while :; do sleep 0.02; done"),
+    assert_int_equal(run(&bed, "[ $HELIO_NODE_RANK = 1 ] && { sleep 0.3; exit 7; }\n"
+                               "trap 'echo saved $HELIO_NODE_RANK; exit 9' TERM; while :; do sleep 0.02; done"),
                      7);
     expect(&bed, "@log", "saved 0\n");
     expect(&bed, "@log", "saved 2\n");
@@ -59,7 +57,7 @@ static void gang__a_rank_that_fails_ends_the_others_politely_and_decides(void **
     close_bed(&bed);
 }
 
-static void gang__a_polite_stop_reaches_those_alone_that_handle_the_signal(void **state)
+static void gang__a_polite_stop_reaches_only_processes_that_handle_the_signal(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -81,7 +79,7 @@ static void gang__a_polite_stop_reaches_those_alone_that_handle_the_signal(void 
     close_bed(&bed);
 }
 
-static void gang__kill_ends_all_that_ignore_everything(void **state)
+static void gang__kill_ends_ranks_that_ignore_all_signals(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -97,7 +95,7 @@ static void gang__kill_ends_all_that_ignore_everything(void **state)
     assert_int_equal(kill(bed.shim, SIGTERM), 0);
     (void)poll(NULL, 0, 100);
     int64_t before_ms = helio_clock_boot_ms();
-    assert_int_equal(kill(bed.shim, SIGUSR2), 0);
+    tell_to_kill(&bed);
     assert_int_equal(wait_for(bed.shim), 137);
     assert_true(helio_clock_boot_ms() - before_ms < 4500); /* the ranks' shims did it, not srun */
     assert_true(done_of(&bed).stopped);
@@ -110,7 +108,7 @@ static void gang__kill_ends_all_that_ignore_everything(void **state)
     close_bed(&bed);
 }
 
-static void gang__the_heads_time_limit_is_that_of_all(void **state)
+static void gang__the_heads_time_limit_ends_all_ranks(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -124,7 +122,7 @@ static void gang__the_heads_time_limit_is_that_of_all(void **state)
     close_bed(&bed);
 }
 
-static void gang__an_srun_that_cannot_is_a_failed_start(void **state)
+static void gang__an_srun_that_cannot_run_is_a_failed_start(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -148,7 +146,7 @@ static void gang__an_srun_that_cannot_is_a_failed_start(void **state)
     close_bed(&bed);
 }
 
-static void gang__an_srun_of_the_plan_goes_before_the_path(void **state)
+static void gang__the_srun_of_the_plan_precedes_the_path(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -205,7 +203,7 @@ static void gang__a_rank_that_cannot_start_is_named(void **state)
 
 /*  A rank whose shim was killed leaves no end: nobody may say that the attempt is over but who owns the
  * machines. */
-static void gang__a_rank_without_an_end_leaves_the_attempt_without_one(void **state)
+static void gang__a_rank_without_done_leaves_the_attempt_without_done(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -241,7 +239,7 @@ static void gang__a_batch_script_starts_once_whatever_the_nodes(void **state)
 }
 
 /*  Tasks on other nodes are no children of ours: srun alone can have them ended, and is let do so. */
-static void gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tasks(void **state)
+static void gang__killing_a_batch_script_gives_its_srun_time_to_end_its_tasks(void **state)
 {
     (void)state;
     bed_t bed = {0};
@@ -249,15 +247,15 @@ static void gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tas
     bed.order.nodes = 2;
     bed.how.batch_script = true;
     char text[256], path[128];
-    (void)snprintf(text, sizeof text,
-                   "%s/srun --nodes=2 /bin/sleep 100 & trap '' TERM; echo ready; sleep 100", bed.dir);
+    (void)snprintf(text, sizeof text, "%s/srun --nodes=2 /bin/sleep 100 & trap '' TERM; echo ready; sleep 100",
+                   bed.dir);
     prepare(&bed, text);
     (void)spawn(&bed);
     wait_log(&bed, "ready");
     (void)snprintf(path, sizeof path, "%s/srun.env", bed.dir);
     for (int i = 0; i < 500 && access(path, F_OK); i++)
         (void)poll(NULL, 0, 10);
-    assert_int_equal(kill(bed.shim, SIGUSR2), 0);
+    tell_to_kill(&bed);
     assert_int_equal(wait_for(bed.shim), 137);
     (void)snprintf(path, sizeof path, "%s/srun.term", bed.dir);
     assert_int_equal(access(path, F_OK), 0);
@@ -273,21 +271,23 @@ static void lease__of_the_remote_form_is_heeded_and_its_number_rises(void **stat
     bed_t bed = {0};
     open_bed(&bed);
     char lease_path[128];
-    (void)snprintf(lease_path, sizeof lease_path, "%s/lease", bed.dir);
+    (void)snprintf(lease_path, sizeof lease_path, "%s/leases", bed.dir);
     bed.how.lease = lease_path;
     bed.how.clock_tolerance_ms = 100;
     bed.order.on_site_loss = HELIO_SITE_LOSS_EAGER;
+    helio_attempt_ref_t mine = {bed.order.key, bed.order.epoch};
+    helio_afx_lease_t granted = {.attempts = {&mine, 1}};
     helio_lease_t lease = {
         .number = 5, .written_wall_ms = helio_clock_wall_ms(), .stop_in_ms = 2500, .kill_in_ms = 60000};
-    assert_int_equal(helio_folders_lease(bed.folders, &lease, NULL), HELIO_OK);
+    assert_int_equal(helio_folders_lease(bed.folders, &lease, &granted, NULL), HELIO_OK);
     prepare(&bed, "sleep 100");
     int64_t before_ms = helio_clock_boot_ms();
     (void)spawn(&bed);
     (void)poll(NULL, 0, 1000);
     lease.number = 1; /* a writer that has forgotten its number: raised */
     lease.written_wall_ms = helio_clock_wall_ms();
-    assert_int_equal(helio_folders_lease(bed.folders, &lease, NULL), HELIO_OK);
-    expect(&bed, "lease", "number=6\n");
+    assert_int_equal(helio_folders_lease(bed.folders, &lease, &granted, NULL), HELIO_OK);
+    expect(&bed, "leases", "number=6\n");
     assert_int_equal(wait_for(bed.shim), 143);
     int64_t took_ms = helio_clock_boot_ms() - before_ms;
     assert_true(took_ms >= 2500); /* the renewal was seen */
@@ -301,17 +301,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gang__each_node_runs_its_rank),
-        cmocka_unit_test(gang__a_rank_that_fails_ends_the_others_politely_and_decides),
-        cmocka_unit_test(gang__a_polite_stop_reaches_those_alone_that_handle_the_signal),
-        cmocka_unit_test(gang__kill_ends_all_that_ignore_everything),
-        cmocka_unit_test(gang__the_heads_time_limit_is_that_of_all),
-        cmocka_unit_test(gang__an_srun_that_cannot_is_a_failed_start),
-        cmocka_unit_test(gang__an_srun_of_the_plan_goes_before_the_path),
+        cmocka_unit_test(gang__a_failed_rank_ends_the_others_politely_and_gives_the_exit_code),
+        cmocka_unit_test(gang__a_polite_stop_reaches_only_processes_that_handle_the_signal),
+        cmocka_unit_test(gang__kill_ends_ranks_that_ignore_all_signals),
+        cmocka_unit_test(gang__the_heads_time_limit_ends_all_ranks),
+        cmocka_unit_test(gang__an_srun_that_cannot_run_is_a_failed_start),
+        cmocka_unit_test(gang__the_srun_of_the_plan_precedes_the_path),
         cmocka_unit_test(gang__without_a_lease_no_rank_is_started),
         cmocka_unit_test(gang__a_rank_that_cannot_start_is_named),
-        cmocka_unit_test(gang__a_rank_without_an_end_leaves_the_attempt_without_one),
+        cmocka_unit_test(gang__a_rank_without_done_leaves_the_attempt_without_done),
         cmocka_unit_test(gang__a_batch_script_starts_once_whatever_the_nodes),
-        cmocka_unit_test(gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tasks),
+        cmocka_unit_test(gang__killing_a_batch_script_gives_its_srun_time_to_end_its_tasks),
         cmocka_unit_test(lease__of_the_remote_form_is_heeded_and_its_number_rises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 /* ---- the plain life ------------------------------------------------------------------------------------ */
 
-static void slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark(void **state)
+static void slurm__an_attempt_is_submitted_runs_and_ends_by_its_status_file(void **state)
 {
     (void)state;
     lab_t lab;
@@ -58,7 +58,7 @@ static void slurm__a_start_repeated_is_one_start(void **state)
     lab_close(&lab);
 }
 
-static void slurm__a_short_job_that_ended_between_two_lists_is_told_whole(void **state)
+static void slurm__a_short_job_that_ended_between_two_lists_is_reported_in_full(void **state)
 {
     (void)state;
     lab_t lab;
@@ -73,14 +73,15 @@ static void slurm__a_short_job_that_ended_between_two_lists_is_told_whole(void *
     lab_close(&lab);
 }
 
-static void slurm__what_the_shim_could_not_begin_failed_to_start(void **state)
+static void slurm__an_attempt_that_the_shim_could_not_start_failed_to_start(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_started(&lab, &job);
     lab_claim(&lab, &job, "101");
-    lab_done(&lab, &job, (helio_done_t){.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "no such folder"});
+    lab_done(&lab, &job,
+             (helio_done_t){.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "no such folder"});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 10000);
     assert_int_equal(lab.heard_count, 1);
@@ -103,7 +104,7 @@ static void slurm__a_tenant_without_a_user_here_is_refused(void **state)
 
 /* ---- a new agent --------------------------------------------------------------------------------------- */
 
-static void slurm__a_new_agent_takes_up_what_runs_and_what_ended_meanwhile(void **state)
+static void slurm__a_new_agent_adopts_running_attempts_and_those_that_ended_meanwhile(void **state)
 {
     (void)state;
     lab_t lab;
@@ -139,7 +140,7 @@ static void slurm__a_new_agent_takes_up_what_runs_and_what_ended_meanwhile(void 
     lab_close(&lab);
 }
 
-static void slurm__what_was_never_there_is_absent_but_only_by_a_list(void **state)
+static void slurm__an_unknown_attempt_is_absent_only_after_a_list(void **state)
 {
     (void)state;
     lab_t lab;
@@ -156,7 +157,7 @@ static void slurm__what_was_never_there_is_absent_but_only_by_a_list(void **stat
     lab_close(&lab);
 }
 
-static void slurm__an_sbatch_that_a_killed_agent_left_can_run_nothing_after_absent(void **state)
+static void slurm__an_sbatch_of_a_killed_agent_can_run_nothing_after_absent(void **state)
 {
     (void)state;
     lab_t lab;
@@ -201,19 +202,18 @@ static void slurm__a_survey_finds_every_folder_that_was_not_acknowledged(void **
 
 /* ---- handing in ---------------------------------------------------------------------------------------- */
 
-static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_it(void **state)
+static void slurm__a_refusal_is_explained_by_slurms_message_and_nothing_runs_after_it(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     lab_open(&lab);
     lab_answer(&lab, "sbatch", "",
-               "sbatch: error: Batch job submission failed: Requested node configuration is not available\n",
-               1);
+               "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", 1);
     lab_start(&lab, &job);
     lab_settle(&lab);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START),
-               HELIO_CAUSE_SUBMIT_REFUSED, "Requested node configuration is not available");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED,
+               "Requested node configuration is not available");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_pass(&lab, 300000);
     assert_int_equal(lab.heard_count, 1);
@@ -221,11 +221,11 @@ static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_i
     lab_close(&lab);
 }
 
-#define NO_PARTITION                                                                                                   \
-    "sbatch: error: invalid partition specified: main\n"                                                               \
+#define NO_PARTITION                                     \
+    "sbatch: error: invalid partition specified: main\n" \
     "sbatch: error: Batch job submission failed: Invalid partition name specified\n"
 
-static void slurm__a_pools_partition_that_is_gone_is_waited_for_a_minute(void **state)
+static void slurm__a_missing_partition_of_a_pool_is_retried_for_a_minute(void **state)
 {
     (void)state;
     for (int back = 0; back < 2; back++) {
@@ -253,7 +253,7 @@ static void slurm__a_pools_partition_that_is_gone_is_waited_for_a_minute(void **
     }
 }
 
-static void slurm__a_partition_of_the_jobs_own_choice_is_refused_at_once(void **state)
+static void slurm__a_missing_partition_of_the_jobs_own_choice_is_refused_at_once(void **state)
 {
     (void)state;
     helio_pair_t own = {HELIO_TEXT("partition"), HELIO_TEXT("nosuch")};
@@ -267,7 +267,7 @@ static void slurm__a_partition_of_the_jobs_own_choice_is_refused_at_once(void **
     lab_close(&lab);
 }
 
-static void trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(void **state)
+static void trap_3__the_failed_job_that_a_refusal_leaves_behind_does_not_count(void **state)
 {
     (void)state;
     lab_t lab;
@@ -275,8 +275,7 @@ static void trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(vo
     lab_open(&lab);
     lab_put(&lab, "accept", "yes");
     lab_answer(&lab, "sbatch", "",
-               "sbatch: error: Batch job submission failed: Requested node configuration is not available\n",
-               1);
+               "sbatch: error: Batch job submission failed: Requested node configuration is not available\n", 1);
     lab_start(&lab, &job);
     lab_settle(&lab);
     lab_set(&lab, "101", "state", "FAILED");
@@ -288,7 +287,7 @@ static void trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(vo
     lab_close(&lab);
 }
 
-static void slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left(void **state)
+static void slurm__a_refusal_whose_reply_was_lost_is_read_from_the_job_it_left(void **state)
 {
     (void)state;
     lab_t lab;
@@ -307,7 +306,7 @@ static void slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left(
     lab_close(&lab);
 }
 
-static void trap_11__a_job_whose_answer_was_lost_is_found_by_its_name(void **state)
+static void trap_11__a_job_whose_number_was_lost_is_found_by_its_name(void **state)
 {
     (void)state;
     lab_t lab;
@@ -349,7 +348,7 @@ static void trap_11__of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_
     lab_close(&lab);
 }
 
-static void slurm__a_controller_that_is_down_is_tried_again_and_the_attempt_is_handed_in_once(void **state)
+static void slurm__an_attempt_is_submitted_once_although_the_controller_was_down(void **state)
 {
     (void)state;
     lab_t lab;
@@ -369,7 +368,7 @@ static void slurm__a_controller_that_is_down_is_tried_again_and_the_attempt_is_h
     lab_close(&lab);
 }
 
-static void slurm__a_minute_without_a_controller_gives_it_up_for_good(void **state)
+static void slurm__after_a_minute_without_a_controller_the_submission_fails(void **state)
 {
     (void)state;
     lab_t lab;
@@ -386,7 +385,7 @@ static void slurm__a_minute_without_a_controller_gives_it_up_for_good(void **sta
     lab_close(&lab);
 }
 
-static void slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up(void **state)
+static void slurm__a_late_shim_counts_instead_of_a_failed_submission(void **state)
 {
     (void)state;
     lab_t lab;
@@ -405,7 +404,7 @@ static void slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up(void
     lab_close(&lab);
 }
 
-static void slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked(void **state)
+static void slurm__a_hung_sbatch_is_ended_and_the_queue_is_checked(void **state)
 {
     (void)state;
     lab_t lab;
@@ -424,7 +423,7 @@ static void slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked(void **s
     lab_close(&lab);
 }
 
-static void slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_them(void **state)
+static void slurm__many_orders_at_once_are_all_submitted_a_few_at_a_time(void **state)
 {
     (void)state;
     lab_t lab;
@@ -451,27 +450,27 @@ static void slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark),
+        cmocka_unit_test(slurm__an_attempt_is_submitted_runs_and_ends_by_its_status_file),
         cmocka_unit_test(slurm__a_start_repeated_is_one_start),
-        cmocka_unit_test(slurm__a_short_job_that_ended_between_two_lists_is_told_whole),
-        cmocka_unit_test(slurm__what_the_shim_could_not_begin_failed_to_start),
+        cmocka_unit_test(slurm__a_short_job_that_ended_between_two_lists_is_reported_in_full),
+        cmocka_unit_test(slurm__an_attempt_that_the_shim_could_not_start_failed_to_start),
         cmocka_unit_test(slurm__a_tenant_without_a_user_here_is_refused),
-        cmocka_unit_test(slurm__a_new_agent_takes_up_what_runs_and_what_ended_meanwhile),
-        cmocka_unit_test(slurm__what_was_never_there_is_absent_but_only_by_a_list),
-        cmocka_unit_test(slurm__an_sbatch_that_a_killed_agent_left_can_run_nothing_after_absent),
+        cmocka_unit_test(slurm__a_new_agent_adopts_running_attempts_and_those_that_ended_meanwhile),
+        cmocka_unit_test(slurm__an_unknown_attempt_is_absent_only_after_a_list),
+        cmocka_unit_test(slurm__an_sbatch_of_a_killed_agent_can_run_nothing_after_absent),
         cmocka_unit_test(slurm__a_survey_finds_every_folder_that_was_not_acknowledged),
-        cmocka_unit_test(slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_it),
-        cmocka_unit_test(slurm__a_pools_partition_that_is_gone_is_waited_for_a_minute),
-        cmocka_unit_test(slurm__a_partition_of_the_jobs_own_choice_is_refused_at_once),
-        cmocka_unit_test(trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt),
-        cmocka_unit_test(slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left),
-        cmocka_unit_test(trap_11__a_job_whose_answer_was_lost_is_found_by_its_name),
+        cmocka_unit_test(slurm__a_refusal_is_explained_by_slurms_message_and_nothing_runs_after_it),
+        cmocka_unit_test(slurm__a_missing_partition_of_a_pool_is_retried_for_a_minute),
+        cmocka_unit_test(slurm__a_missing_partition_of_the_jobs_own_choice_is_refused_at_once),
+        cmocka_unit_test(trap_3__the_failed_job_that_a_refusal_leaves_behind_does_not_count),
+        cmocka_unit_test(slurm__a_refusal_whose_reply_was_lost_is_read_from_the_job_it_left),
+        cmocka_unit_test(trap_11__a_job_whose_number_was_lost_is_found_by_its_name),
         cmocka_unit_test(trap_11__of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_cancelled),
-        cmocka_unit_test(slurm__a_controller_that_is_down_is_tried_again_and_the_attempt_is_handed_in_once),
-        cmocka_unit_test(slurm__a_minute_without_a_controller_gives_it_up_for_good),
-        cmocka_unit_test(slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up),
-        cmocka_unit_test(slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked),
-        cmocka_unit_test(slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_them),
+        cmocka_unit_test(slurm__an_attempt_is_submitted_once_although_the_controller_was_down),
+        cmocka_unit_test(slurm__after_a_minute_without_a_controller_the_submission_fails),
+        cmocka_unit_test(slurm__a_late_shim_counts_instead_of_a_failed_submission),
+        cmocka_unit_test(slurm__a_hung_sbatch_is_ended_and_the_queue_is_checked),
+        cmocka_unit_test(slurm__many_orders_at_once_are_all_submitted_a_few_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/*  What a job's user may do to its attempt's folder, which is theirs; and what is booked then. */
+/*  What a job's user may do to its attempt's folder, which is theirs; and what is charged then. */
 #include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
 /* ---- a folder that cannot be opened -------------------------------------------------------------------- */
@@ -21,10 +21,9 @@ static void a_folder_that_was_shut_stops_no_end_and_is_left(void **state)
         uint32_t cause;
         const char *says;
         uint32_t word;
-    } cases[] = {
-        {"COMPLETED", HELIO_CAUSE_VANISHED, "Slurm says COMPLETED, and its folder", WORD(VANISHED)},
-        {"CANCELLED", HELIO_CAUSE_SITE_CANCELLED, "", WORD(VANISHED)},
-        {"TIMEOUT", HELIO_CAUSE_NONE, "", WORD(ENDED)}};
+    } cases[] = {{"COMPLETED", HELIO_CAUSE_VANISHED, "Slurm says COMPLETED, and its folder", WORD(VANISHED)},
+                 {"CANCELLED", HELIO_CAUSE_SITE_CANCELLED, "", WORD(VANISHED)},
+                 {"TIMEOUT", HELIO_CAUSE_NONE, "", WORD(ENDED)}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -53,15 +52,13 @@ static void a_new_agent_ends_an_attempt_whose_folder_was_shut(void **state)
     lab_job_t job = {0};
     open_running(&lab, &job);
     shut(&lab, &job);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_reopen(&lab);
     lab.heard_count = 0;
     lab_adopt(&lab, &job);
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(VANISHED),
-               HELIO_CAUSE_VANISHED, "Slurm does not know it, and its folder");
+    lab_expect(&lab, 0, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm does not know it, and its folder");
     lab_close(&lab);
 }
 
@@ -149,7 +146,7 @@ static const struct {
     uint32_t cause;
     const char *says;
     uint32_t word;
-} booked[] = {
+} charged[] = {
     {700000, false, {.run_ms = 699000}, 699000, 699000, HELIO_CAUSE_NONE, "", WORD(ENDED)},
     {700000, false, {.run_ms = 1}, 640000, 720000, HELIO_CAUSE_DOUBTED, "its status file says 1 ms", WORD(ENDED)},
     {700000, true, {.run_ms = 1}, 540000, 720000, HELIO_CAUSE_DOUBTED, "its status file says 1 ms", WORD(ENDED)},
@@ -158,28 +155,32 @@ static const struct {
      {.run_ms = UINT64_C(9000000000000000)},
      640000,
      750000,
-     HELIO_CAUSE_DOUBTED, "its status file says 9000000000000000 ms",
+     HELIO_CAUSE_DOUBTED,
+     "its status file says 9000000000000000 ms",
      WORD(ENDED)},
     {700000,
      false,
      {.run_ms = 699000, .started_wall_ms = 5},
      699000,
      699000,
-     HELIO_CAUSE_DOUBTED, "its status files give times",
+     HELIO_CAUSE_DOUBTED,
+     "its status files give times",
      WORD(ENDED)},
     {700000,
      true,
      {.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "so it says"},
      540000,
      720000,
-     HELIO_CAUSE_DOUBTED, "its status file says that it did not run",
+     HELIO_CAUSE_DOUBTED,
+     "its status file says that it did not run",
      WORD(VANISHED)},
     {20000,
      true,
      {.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "so it was"},
      0,
      0,
-     HELIO_CAUSE_START_FAILED, "so it was",
+     HELIO_CAUSE_START_FAILED,
+     "so it was",
      WORD(FAILED_TO_START)},
     {20000, false, {.run_ms = 3}, 3, 3, HELIO_CAUSE_NONE, "", WORD(ENDED)},
 };
@@ -188,31 +189,31 @@ static const struct {
 static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof booked / sizeof booked[0]; i++) {
+    for (size_t i = 0; i < sizeof charged / sizeof charged[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
         lab_open(&lab);
         lab_start(&lab, &job);
         lab_settle(&lab);
-        helio_done_t done = booked[i].done;
+        helio_done_t done = charged[i].done;
         if (!done.started_wall_ms && !done.failed)
             done.started_wall_ms = lab.wall_ms;
         lab_claim(&lab, &job, "101");
         lab_set(&lab, "101", "state", "RUNNING");
-        if (!booked[i].late)
+        if (!charged[i].late)
             lab_started(&lab, &job);
-        lab_pass(&lab, booked[i].for_ms);
-        if (booked[i].late && !done.failed)
+        lab_pass(&lab, charged[i].for_ms);
+        if (charged[i].late && !done.failed)
             lab_started(&lab, &job);
         lab_done(&lab, &job, done);
         lab_set(&lab, "101", "state", "COMPLETED");
         lab_pass(&lab, 20000);
         const lab_event_t *last = lab_last(&lab);
         assert_non_null(last);
-        lab_expect(&lab, lab.heard_count - 1, booked[i].word, booked[i].cause, booked[i].says);
-        if (!booked[i].says[0])
+        lab_expect(&lab, lab.heard_count - 1, charged[i].word, charged[i].cause, charged[i].says);
+        if (!charged[i].says[0])
             assert_string_equal(last->explanation, "");
-        if (last->event.run_ms < booked[i].least || last->event.run_ms > booked[i].most)
+        if (last->event.run_ms < charged[i].least || last->event.run_ms > charged[i].most)
             fail_msg("case %zu: %llu ms", i, (unsigned long long)last->event.run_ms);
         assert_true(last->event.ended_wall_ms <= lab.wall_ms);
         assert_true(last->event.word == WORD(FAILED_TO_START) ||
@@ -248,8 +249,7 @@ static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
         (void)snprintf(end, sizeof end, "%lld", (long long)(lab.wall_ms / 1000));
         lab_set(&lab, "101", "end", end);
         lab_set(&lab, "101", "state", "COMPLETED");
-        lab_done(&lab, &job,
-                 (helio_done_t){.started_wall_ms = lab.wall_ms - 119000, .run_ms = cases[i].says_ms});
+        lab_done(&lab, &job, (helio_done_t){.started_wall_ms = lab.wall_ms - 119000, .run_ms = cases[i].says_ms});
         lab.backend->class->process(lab.backend, lab.boot_ms, lab.wall_ms);
         lab_pass(&lab, 20000);
         const lab_event_t *last = lab_last(&lab);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/backends/slurm/slurm_internal.h"
 #include "tests/support/slurm_double.h"
 
 /*  sbatch's arguments of one order, joined by blanks; the error's text when it is refused. */
@@ -75,7 +75,7 @@ static void slurm_options__an_order_becomes_resources(void **state)
     lab_close(&lab);
 }
 
-static void slurm_options__a_pools_mapping_says_partition_and_type(void **state)
+static void slurm_options__a_pools_mapping_gives_partition_and_type(void **state)
 {
     (void)state;
     const struct {
@@ -103,7 +103,7 @@ static void slurm_options__a_pools_mapping_says_partition_and_type(void **state)
     }
 }
 
-static void slurm_options__slurms_limit_is_no_more_than_the_partition_allows(void **state)
+static void slurm_options__slurms_limit_is_at_most_that_of_the_partition(void **state)
 {
     (void)state;
     lab_t lab;
@@ -112,14 +112,36 @@ static void slurm_options__slurms_limit_is_no_more_than_the_partition_allows(voi
               too_long = {.order = {.nodes = 1, .time_limit_ms = 7260000}};
     lab_open(&lab);
     lab_pass(&lab, 1000); /* the partition allows two hours */
-    assert_non_null(
-        strstr(arguments(&lab, &fits, (helio_text_t){0}, text, sizeof text, NULL), "--time=120 "));
-    assert_non_null(
-        strstr(arguments(&lab, &too_long, (helio_text_t){0}, text, sizeof text, NULL), "--time=123 "));
+    assert_non_null(strstr(arguments(&lab, &fits, (helio_text_t){0}, text, sizeof text, NULL), "--time=120 "));
+    assert_non_null(strstr(arguments(&lab, &too_long, (helio_text_t){0}, text, sizeof text, NULL), "--time=123 "));
     lab_close(&lab);
 }
 
-static void slurm_options__a_job_passes_on_what_is_allowed_and_nothing_else(void **state)
+static void slurm_options__slurms_limit_is_at_most_that_of_the_qos(void **state)
+{
+    (void)state;
+    lab_t lab;
+    char text[8192];
+    helio_pair_t pair = {HELIO_TEXT("qos"), HELIO_TEXT("short")};
+    lab_job_t fits = {.order = {.nodes = 1, .time_limit_ms = 600000}},
+              too_long = {.order = {.nodes = 1, .time_limit_ms = 660000}};
+    fits.spec.slurm.items = too_long.spec.slurm.items = &pair;
+    fits.spec.slurm.count = too_long.spec.slurm.count = 1;
+    lab_open(&lab);
+    lab_put(&lab, "qos",
+            "Current Association Manager state\n\nQOS Records\n\n"
+            "QOS=normal(1) UsageRaw=0.000000 GrpJobs=N(0) MaxWallPJ= MaxTRESPJ= User Limits No Users \n"
+            "QOS=short(2) UsageRaw=0.000000 GrpJobs=N(0) MaxWallPJ=10 MaxTRESPJ= User Limits No Users \n");
+    lab_pass(&lab, 1000);
+    assert_int_equal(lab.capacities, 1);
+    assert_non_null(strstr(arguments(&lab, &fits, (helio_text_t){0}, text, sizeof text, NULL), "--time=10 "));
+    assert_non_null(strstr(arguments(&lab, &too_long, (helio_text_t){0}, text, sizeof text, NULL), "--time=13 "));
+    pair.value = HELIO_TEXT("normal");
+    assert_non_null(strstr(arguments(&lab, &fits, (helio_text_t){0}, text, sizeof text, NULL), "--time=12 "));
+    lab_close(&lab);
+}
+
+static void slurm_options__a_job_passes_on_only_allowed_options(void **state)
 {
     (void)state;
     const struct {
@@ -129,8 +151,7 @@ static void slurm_options__a_job_passes_on_what_is_allowed_and_nothing_else(void
         {{HELIO_TEXT("partition"), HELIO_TEXT("urgent")}, " --partition=urgent "},
         {{HELIO_TEXT("qos"), HELIO_TEXT("high")}, " --qos=high "},
         {{HELIO_TEXT("constraint"), HELIO_TEXT("a100&nvlink")}, " --constraint=a100&nvlink "},
-        {{HELIO_TEXT("comment"), HELIO_TEXT("$(rm -rf /); `x` 'y' \"z\"")},
-         " --comment=$(rm -rf /); `x` 'y' \"z\" "},
+        {{HELIO_TEXT("comment"), HELIO_TEXT("$(rm -rf /); `x` 'y' \"z\"")}, " --comment=$(rm -rf /); `x` 'y' \"z\" "},
         {{HELIO_TEXT("exclusive"), {0}}, " --exclusive "},
         {{HELIO_TEXT("account"), HELIO_TEXT("phys")}, " --account=phys "},
         {{HELIO_TEXT("mail-type"), HELIO_TEXT("END")}, " --mail-type=END "},
@@ -152,8 +173,7 @@ static void slurm_options__a_job_passes_on_what_is_allowed_and_nothing_else(void
         {{{0}, HELIO_TEXT("0")}, "not passed on"},
         {{HELIO_TEXT("qos"), HELIO_TEXT("-x")}, "the value of --qos begins with '-'"},
         {{HELIO_TEXT("qos"), HELIO_TEXT("a\nb")}, "the value of --qos has a control character"},
-        {{HELIO_TEXT("output"), HELIO_TEXT("a\tb")},
-         "the value of --output has a control character"},
+        {{HELIO_TEXT("output"), HELIO_TEXT("a\tb")}, "the value of --output has a control character"},
     };
     helio_string_t site[] = {{HELIO_TEXT("site-thing")}, {HELIO_TEXT("hold")}};
     lab_t lab;
@@ -174,7 +194,7 @@ static void slurm_options__a_job_passes_on_what_is_allowed_and_nothing_else(void
     lab_close(&lab);
 }
 
-static void slurm_options__whom_the_site_charges_is_the_sites_to_say(void **state)
+static void slurm_options__the_site_decides_which_account_is_charged(void **state)
 {
     (void)state;
     lab_t lab;
@@ -207,7 +227,7 @@ static void slurm_options__a_scripts_own_layout_of_tasks_is_kept(void **state)
     lab_close(&lab);
 }
 
-static void slurm_options__what_concerns_the_shim_reaches_the_shim_and_not_sbatch(void **state)
+static void slurm_options__pairs_for_the_shim_do_not_reach_sbatch(void **state)
 {
     (void)state;
     lab_t lab;
@@ -243,10 +263,9 @@ static void slurm_settings__a_site_files_group_is_read_with_its_defaults(void **
     helio_slurm_settings_t settings;
     helio_diagnostic_t diagnostic;
     helio_spec_source_t source = {
-        .text = HELIO_TEXT("shared: /s\npools: [{pool: a, partition: gpu, gres: '*'}]\noptions: [x-y]\n"),
-        .name = "t"};
-    assert_int_equal(
-        helio_spec_read(&helio_slurm_settings_table, source, 4096, arena, &settings, &diagnostic), HELIO_OK);
+        .text = HELIO_TEXT("shared: /s\npools: [{pool: a, partition: gpu, gres: '*'}]\noptions: [x-y]\n"), .name = "t"};
+    assert_int_equal(helio_spec_read(&helio_slurm_settings_table, source, 4096, arena, &settings, &diagnostic),
+                     HELIO_OK);
     assert_int_equal(settings.poll_ms, 2000);
     assert_int_equal(settings.timeout_ms, 30000);
     assert_int_equal(settings.clock_tolerance_ms, 5000);
@@ -260,14 +279,13 @@ static void slurm_settings__a_site_files_group_is_read_with_its_defaults(void **
                                       "sharde: /s\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         source.text = helio_text_of(bad[i]);
-        assert_int_equal(
-            helio_spec_read(&helio_slurm_settings_table, source, 4096, arena, &settings, &diagnostic),
-            HELIO_INVALID);
+        assert_int_equal(helio_spec_read(&helio_slurm_settings_table, source, 4096, arena, &settings, &diagnostic),
+                         HELIO_INVALID);
     }
     helio_arena_destroy(&arena);
 }
 
-static void slurm_new__says_what_is_missing(void **state)
+static void slurm_new__names_what_is_missing(void **state)
 {
     (void)state;
     lab_t lab;
@@ -292,14 +310,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slurm_options__an_order_becomes_resources),
-        cmocka_unit_test(slurm_options__a_pools_mapping_says_partition_and_type),
-        cmocka_unit_test(slurm_options__slurms_limit_is_no_more_than_the_partition_allows),
-        cmocka_unit_test(slurm_options__a_job_passes_on_what_is_allowed_and_nothing_else),
-        cmocka_unit_test(slurm_options__whom_the_site_charges_is_the_sites_to_say),
+        cmocka_unit_test(slurm_options__a_pools_mapping_gives_partition_and_type),
+        cmocka_unit_test(slurm_options__slurms_limit_is_at_most_that_of_the_partition),
+        cmocka_unit_test(slurm_options__slurms_limit_is_at_most_that_of_the_qos),
+        cmocka_unit_test(slurm_options__a_job_passes_on_only_allowed_options),
+        cmocka_unit_test(slurm_options__the_site_decides_which_account_is_charged),
         cmocka_unit_test(slurm_options__a_scripts_own_layout_of_tasks_is_kept),
-        cmocka_unit_test(slurm_options__what_concerns_the_shim_reaches_the_shim_and_not_sbatch),
+        cmocka_unit_test(slurm_options__pairs_for_the_shim_do_not_reach_sbatch),
         cmocka_unit_test(slurm_settings__a_site_files_group_is_read_with_its_defaults),
-        cmocka_unit_test(slurm_new__says_what_is_missing),
+        cmocka_unit_test(slurm_new__names_what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 /* ---- what an administrator does ------------------------------------------------------------------------ */
 
-static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void **state)
+static void trap_7__a_polite_end_without_our_stop_is_the_sites_doing(void **state)
 {
     (void)state;
     static const struct {
@@ -19,8 +19,7 @@ static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void
         lab_t lab;
         lab_job_t job = {0};
         open_running(&lab, &job);
-        lab_done(&lab, &job,
-                 (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 4321});
+        lab_done(&lab, &job, (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 4321});
         lab_set(&lab, "101", "state", "COMPLETING");
         lab_pass(&lab, 20000);
         assert_int_equal(lab.heard_count, 1); /* Slurm has not said why yet */
@@ -50,7 +49,7 @@ static void a_lease_that_ran_out_is_a_stop_and_no_doing_of_the_site(void **state
     lab_close(&lab);
 }
 
-static void trap_5__a_job_that_was_queued_again_is_dead_and_its_second_run_is_no_success(void **state)
+static void trap_5__a_requeued_job_is_dead_and_its_second_run_is_not_a_success(void **state)
 {
     (void)state;
     lab_t lab;
@@ -93,19 +92,17 @@ static void a_state_that_no_release_of_ours_knows_is_one_that_lives(void **state
 
 /* ---- orders -------------------------------------------------------------------------------------------- */
 
-static void trap_8__scancel_of_what_is_not_there_ends_nothing_by_itself(void **state)
+static void trap_8__a_scancel_that_finds_no_job_is_not_an_end(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_running(&lab, &job);
-    lab_answer(&lab, "scancel", "",
-               "scancel: error: Kill job error on job id 101: Invalid job id specified\n", 0);
+    lab_answer(&lab, "scancel", "", "scancel: error: Kill job error on job id 101: Invalid job id specified\n", 0);
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
     lab_pass(&lab, 20000);
     assert_int_equal(lab.heard_count, 1);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_pass(&lab, 90000);
     lab_expect_word(&lab, 1, WORD(ENDED));
     assert_true(lab.heard[1].event.stopped);
@@ -149,7 +146,7 @@ static void answers_of_sbatch_that_are_no_number_are_not_believed(void **state)
     }
 }
 
-static void trap_17__a_job_that_slurm_takes_for_running_after_its_end_is_cancelled(void **state)
+static void trap_17__a_job_that_slurm_shows_running_after_its_end_is_cancelled(void **state)
 {
     (void)state;
     lab_t lab;
@@ -200,7 +197,7 @@ static void a_claim_of_a_hostile_user_makes_nobody_cancel_another_job(void **sta
 
 /*  scontrol requeue of what was handed in with --no-requeue is refused, so that nothing is run twice behind
  * our back. */
-static void trap_6__every_attempt_is_handed_in_so_that_it_cannot_be_queued_again(void **state)
+static void trap_6__every_attempt_is_submitted_without_requeue(void **state)
 {
     (void)state;
     lab_t lab;
@@ -255,7 +252,7 @@ static void trap_13__a_job_that_slurm_starts_late_is_waited_for(void **state)
 
 /*  sacct that cannot speak to slurmdbd says so on standard error, with whatever exit code: no answer, and no
  * end. */
-static void trap_14__accounting_that_cannot_be_reached_ends_nobody(void **state)
+static void trap_14__unreachable_accounting_ends_no_attempt(void **state)
 {
     (void)state;
     static const char *const complaints[] = {
@@ -278,15 +275,14 @@ static void trap_14__accounting_that_cannot_be_reached_ends_nobody(void **state)
 
 /*  Slurm's own warning signal depends on the cluster's settings, and on its release: none is asked for. TERM
  * and KILL after a preemption come at times of Slurm's choosing, and what it says afterwards decides. */
-static void trap_15__slurms_warning_signals_are_not_counted_on(void **state)
+static void trap_15__slurms_warning_signals_are_not_used(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {.spec = {.checkpoint_signal = HELIO_TEXT("USR1"), .checkpoint_grace_ms = 30000}};
     open_running(&lab, &job);
     assert_int_equal(lab_calls(&lab, "--signal"), 0);
-    lab_done(&lab, &job,
-             (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 7});
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 7});
     lab_set(&lab, "101", "state", "PREEMPTED");
     lab_pass(&lab, 30000);
     lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_PREEMPTED, "");
@@ -294,7 +290,7 @@ static void trap_15__slurms_warning_signals_are_not_counted_on(void **state)
 }
 
 /*  Slurm keeps time by the minute: its limit lies above ours and the grace, and the shim keeps ours. */
-static void trap_16__slurms_coarse_limit_never_comes_before_ours(void **state)
+static void trap_16__slurms_coarse_limit_is_never_below_the_shims(void **state)
 {
     (void)state;
     static const struct {
@@ -308,8 +304,7 @@ static void trap_16__slurms_coarse_limit_never_comes_before_ours(void **state)
         open_pending(&lab, &job);
         for (uint32_t minutes = 0; minutes < cases[i].minutes; minutes++) {
             (void)snprintf(option, sizeof option, " --time=%u ", minutes);
-            assert_true(minutes * UINT64_C(60000) >= cases[i].limit_ms + 30000 + 60000 ||
-                        !lab_calls(&lab, option));
+            assert_true(minutes * UINT64_C(60000) >= cases[i].limit_ms + 30000 + 60000 || !lab_calls(&lab, option));
         }
         assert_int_equal(lab_calls(&lab, " --time="), 1);
         lab_close(&lab);
@@ -333,22 +328,22 @@ static void trap_18__commands_leave_no_zombies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing),
+        cmocka_unit_test(trap_7__a_polite_end_without_our_stop_is_the_sites_doing),
         cmocka_unit_test(a_lease_that_ran_out_is_a_stop_and_no_doing_of_the_site),
-        cmocka_unit_test(trap_5__a_job_that_was_queued_again_is_dead_and_its_second_run_is_no_success),
+        cmocka_unit_test(trap_5__a_requeued_job_is_dead_and_its_second_run_is_not_a_success),
         cmocka_unit_test(a_job_that_is_held_only_waits),
         cmocka_unit_test(a_state_that_no_release_of_ours_knows_is_one_that_lives),
-        cmocka_unit_test(trap_8__scancel_of_what_is_not_there_ends_nothing_by_itself),
+        cmocka_unit_test(trap_8__a_scancel_that_finds_no_job_is_not_an_end),
         cmocka_unit_test(trap_10__the_number_of_a_federated_cluster_comes_with_its_name),
         cmocka_unit_test(answers_of_sbatch_that_are_no_number_are_not_believed),
-        cmocka_unit_test(trap_17__a_job_that_slurm_takes_for_running_after_its_end_is_cancelled),
+        cmocka_unit_test(trap_17__a_job_that_slurm_shows_running_after_its_end_is_cancelled),
         cmocka_unit_test(a_claim_of_a_hostile_user_makes_nobody_cancel_another_job),
-        cmocka_unit_test(trap_6__every_attempt_is_handed_in_so_that_it_cannot_be_queued_again),
+        cmocka_unit_test(trap_6__every_attempt_is_submitted_without_requeue),
         cmocka_unit_test(trap_9__every_attempt_has_a_time_limit_at_slurm),
         cmocka_unit_test(trap_13__a_job_that_slurm_starts_late_is_waited_for),
-        cmocka_unit_test(trap_14__accounting_that_cannot_be_reached_ends_nobody),
-        cmocka_unit_test(trap_15__slurms_warning_signals_are_not_counted_on),
-        cmocka_unit_test(trap_16__slurms_coarse_limit_never_comes_before_ours),
+        cmocka_unit_test(trap_14__unreachable_accounting_ends_no_attempt),
+        cmocka_unit_test(trap_15__slurms_warning_signals_are_not_used),
+        cmocka_unit_test(trap_16__slurms_coarse_limit_is_never_below_the_shims),
         cmocka_unit_test(trap_18__commands_leave_no_zombies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

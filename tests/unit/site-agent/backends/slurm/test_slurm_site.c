@@ -7,15 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "site-agent/backends/slurm/slurm_internal.h"
 #include "tests/support/slurm_double.h"
 
-#define NODE(name, gres, partitions, cpus, memory)                                              \
-    "NodeName=" name " Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=" cpus " CPUTot=" cpus \
-    " Gres=" gres " GresUsed=gpu:0 RealMemory=" memory                                          \
-    " AllocMem=0 FreeMem=1 Sockets=1 State=IDLE Partitions=" partitions "  CfgTRES=cpu=1 AllocTRES=\n"
-#define PARTITION(name, standard, nodes)                       \
-    "PartitionName=" name " AllowGroups=ALL Default=" standard \
-    " MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=" nodes " PriorityTier=1 State=UP TotalNodes=1\n"
+#define NODE(name, gres, partitions, cpus, memory)                                                            \
+    "NodeName=" name " Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=" cpus " CPUTot=" cpus " Gres=" gres \
+    " GresUsed=gpu:0 RealMemory=" memory " AllocMem=0 FreeMem=1 Sockets=1 State=IDLE Partitions=" partitions  \
+    "  CfgTRES=cpu=1 AllocTRES=\n"
+#define PARTITION(name, standard, nodes)                                                                            \
+    "PartitionName=" name " AllowGroups=ALL Default=" standard " MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=" nodes \
+    " PriorityTier=1 State=UP TotalNodes=1\n"
 
 static const char two_sorts[] = NODE("a1", "gpu:H100:8(S:0-1)", "main,all", "96", "2000000")
     NODE("a2", "gpu:H100:8", "main,all", "64", "1000000") NODE("b1", "gpu:a100:4", "old,all", "32", "500000");
@@ -58,7 +59,7 @@ static helio_rc fill(site_t *site)
     return helio_slurm_fill_site(&site->profile, &site->settings, site->arena, &site->err);
 }
 
-static void slurm_site__a_pool_is_filled_from_its_nodes_in_the_clusters_spelling(void **state)
+static void slurm_site__a_pool_is_completed_from_its_nodes_in_the_clusters_spelling(void **state)
 {
     (void)state;
     site_t site;
@@ -76,7 +77,7 @@ static void slurm_site__a_pool_is_filled_from_its_nodes_in_the_clusters_spelling
     close_site(&site);
 }
 
-static void slurm_site__what_the_file_says_stands(void **state)
+static void slurm_site__values_of_the_file_are_kept(void **state)
 {
     (void)state;
     site_t site;
@@ -107,9 +108,7 @@ static void slurm_site__a_contradiction_is_named(void **state)
         helio_slurm_pool_t mapping;
         const char *says;
     } cases[] = {
-        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3},
-         {HELIO_TEXT("p"), {0}, {0}},
-         "says 3 nodes"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3}, {HELIO_TEXT("p"), {0}, {0}}, "says 3 nodes"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .gpus_per_node = 9},
          {HELIO_TEXT("p"), {0}, {0}},
          "says 9 GPUs"},
@@ -130,7 +129,7 @@ static void slurm_site__a_contradiction_is_named(void **state)
     }
 }
 
-static void slurm_site__without_pools_each_sort_of_gpu_becomes_one_and_none_is_counted_twice(void **state)
+static void slurm_site__without_pools_each_type_of_gpu_becomes_one_pool_counted_once(void **state)
 {
     (void)state;
     site_t site;
@@ -147,16 +146,37 @@ static void slurm_site__without_pools_each_sort_of_gpu_becomes_one_and_none_is_c
     close_site(&site);
 }
 
-static void slurm_site__a_silent_controller_is_only_needed_for_what_the_file_leaves_out(void **state)
+static void slurm_site__a_pool_without_gpus_has_its_nodes(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        site_t site;
+        uint32_t open[2] = {9, 9};
+        open_site(&site, named ? &(helio_pool_t){.name = HELIO_TEXT("old")} : NULL,
+                  named ? &(helio_slurm_pool_t){HELIO_TEXT("old"), HELIO_TEXT("old"), {0}} : NULL);
+        lab_put(&site.lab, "nodes", "%s", NODE("b1", "(null)", "old,all", "32", "500000"));
+        lab_put(&site.lab, "partitions", "%s", PARTITION("old", "YES", "b1") PARTITION("all", "NO", "b1"));
+        assert_int_equal(fill(&site), HELIO_OK);
+        assert_int_equal(site.profile.pools.count, 1);
+        const helio_pool_t *pool = &site.profile.pools.items[0];
+        assert_int_equal(pool->nodes, 1);
+        assert_int_equal(pool->gpus_per_node, 0);
+        assert_int_equal(pool->gpu.size, 0);
+        assert_int_equal(pool->cpus_per_node, 32);
+        assert_int_equal(helio_slurm_ask_open(&site.profile, &site.settings, site.arena, open), HELIO_OK);
+        assert_int_equal(open[0], 1);
+        close_site(&site);
+    }
+}
+
+static void slurm_site__a_silent_controller_matters_only_for_values_missing_in_the_file(void **state)
 {
     (void)state;
     for (int whole = 0; whole < 2; whole++) {
         site_t site;
         open_site(&site,
-                  &(helio_pool_t){.name = HELIO_TEXT("p"),
-                                  .gpu = HELIO_TEXT("H100"),
-                                  .nodes = whole ? 2 : 0,
-                                  .gpus_per_node = 8},
+                  &(helio_pool_t){
+                      .name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = whole ? 2 : 0, .gpus_per_node = 8},
                   NULL);
         lab_put(&site.lab, "down", "yes");
         assert_int_equal(fill(&site), whole ? HELIO_OK : HELIO_UNAVAILABLE);
@@ -176,12 +196,11 @@ static void on_line(void *arg, const char *what, helio_rc rc, const char *detail
 {
     lines_t *lines = arg;
     size_t used = strlen(lines->text);
-    (void)snprintf(lines->text + used, sizeof lines->text - used, "%s %s: %s\n", rc ? "bad" : "good", what,
-                   detail);
+    (void)snprintf(lines->text + used, sizeof lines->text - used, "%s %s: %s\n", rc ? "bad" : "good", what, detail);
     lines->failed += rc != HELIO_OK;
 }
 
-static void slurm_check__says_line_by_line_what_is_there_and_what_is_not(void **state)
+static void slurm_check__prints_one_line_for_each_requirement(void **state)
 {
     (void)state;
     for (int down = 0; down < 2; down++) {
@@ -191,10 +210,8 @@ static void slurm_check__says_line_by_line_what_is_there_and_what_is_not(void **
         char srun[200];
         (void)snprintf(srun, sizeof srun, "bin/srun");
         lab_put(&site.lab, srun, "#!/bin/sh\necho slurm 22.05.8\n");
-        helio_slurm_options_t options = {.site = &site.profile,
-                                         .rules = &site.lab.rules,
-                                         .settings = &site.settings,
-                                         .shim = site.lab.shim};
+        helio_slurm_options_t options = {
+            .site = &site.profile, .rules = &site.lab.rules, .settings = &site.settings, .shim = site.lab.shim};
         if (down)
             lab_put(&site.lab, "down", "yes");
         lab_answer(&site.lab, "sbatch", "slurm 22.05.8\n", "", 0);
@@ -203,8 +220,8 @@ static void slurm_check__says_line_by_line_what_is_there_and_what_is_not(void **
         helio_slurm_check(&options, false, on_line, &lines);
         if (!down) {
             assert_non_null(strstr(lines.text, "good controller: Slurmctld(primary) at here is UP\n"));
-            assert_non_null(strstr(
-                lines.text, "good pool big: 2 nodes with 8 GPUs H100, partition 'main', GRES type 'H100'"));
+            assert_non_null(
+                strstr(lines.text, "good pool big: 2 nodes with 8 GPUs H100, partition 'main', GRES type 'H100'"));
         }
         assert_non_null(strstr(lines.text, "good shared: /tmp/helio-slurm-"));
         assert_int_equal(lines.failed, down ? 1 : 0);
@@ -212,28 +229,22 @@ static void slurm_check__says_line_by_line_what_is_there_and_what_is_not(void **
     }
 }
 
-static void slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unless_the_file_says(void **state)
+static void slurm_site__the_prolog_time_is_read_from_the_cluster_unless_the_file_has_it(void **state)
 {
     (void)state;
-    static const char none[] =
-        "Configuration data as of 2026-11-21T15:00:00\nPriorityType           = (null)\n"
-        "Prolog                  = (null)\nPrologSlurmctld         = (null)\n"
-        "ResumeProgram           = (null)\nTaskProlog              = /etc/task\n";
-    static const char some[] =
-        "Slurm\nProlog                  = (null)\nPrologSlurmctld         = /etc/slurm/p\n"
-        "ResumeProgram           = (null)\n";
+    static const char none[] = "Configuration data as of 2026-11-21T15:00:00\nPriorityType           = (null)\n"
+                               "Prolog                  = (null)\nPrologSlurmctld         = (null)\n"
+                               "ResumeProgram           = (null)\nTaskProlog              = /etc/task\n";
+    static const char some[] = "Slurm\nProlog                  = (null)\nPrologSlurmctld         = /etc/slurm/p\n"
+                               "ResumeProgram           = (null)\n";
     static const char power[] = "Slurm\nProlog                  = (null)\nPrologSlurmctld         = (null)\n"
                                 "ResumeProgram           = /etc/slurm/up";
     static const struct {
         const char *config;
         uint64_t says_ms, is_ms;
-    } cases[] = {{none, 0, 10000},
-                 {some, 0, 120000},
-                 {power, 0, 120000},
-                 {"", 0, 0},
-                 {"slurm_load_ctl_conf", 0, 0},
-                 {none, 45000, 45000},
-                 {some, 45000, 45000}};
+    } cases[] = {
+        {none, 0, 10000},     {some, 0, 120000},   {power, 0, 120000}, {"", 0, 0}, {"slurm_load_ctl_conf", 0, 0},
+        {none, 45000, 45000}, {some, 45000, 45000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         site_t site;
         open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
@@ -246,7 +257,7 @@ static void slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unle
     }
 }
 
-static void slurm_check__a_pool_whose_nodes_are_all_taken_out_says_so(void **state)
+static void slurm_check__reports_a_pool_without_usable_nodes(void **state)
 {
     (void)state;
     for (int all = 0; all < 2; all++) {
@@ -254,10 +265,8 @@ static void slurm_check__a_pool_whose_nodes_are_all_taken_out_says_so(void **sta
         lines_t lines = {0};
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t nodes = {0};
         open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
-        helio_slurm_options_t options = {.site = &site.profile,
-                                         .rules = &site.lab.rules,
-                                         .settings = &site.settings,
-                                         .shim = site.lab.shim};
+        helio_slurm_options_t options = {
+            .site = &site.profile, .rules = &site.lab.rules, .settings = &site.settings, .shim = site.lab.shim};
         lab_read(&site.lab, "nodes", &nodes);
         assert_non_null(nodes.data);
         char *at = nodes.data;
@@ -279,7 +288,7 @@ static void slurm_check__a_pool_whose_nodes_are_all_taken_out_says_so(void **sta
     }
 }
 
-static void slurm_check__accounting_that_is_kept_and_silent_is_told_from_none(void **state)
+static void slurm_check__distinguishes_silent_accounting_from_none(void **state)
 {
     (void)state;
     static const struct {
@@ -296,10 +305,8 @@ static void slurm_check__accounting_that_is_kept_and_silent_is_told_from_none(vo
         site_t site;
         lines_t lines = {0};
         open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
-        helio_slurm_options_t options = {.site = &site.profile,
-                                         .rules = &site.lab.rules,
-                                         .settings = &site.settings,
-                                         .shim = site.lab.shim};
+        helio_slurm_options_t options = {
+            .site = &site.profile, .rules = &site.lab.rules, .settings = &site.settings, .shim = site.lab.shim};
         lab_put(&site.lab, "bin/srun", "#!/bin/sh\necho slurm 22.05.8\n");
         lab_answer(&site.lab, "sbatch", "slurm 22.05.8\n", "", 0);
         lab_answer(&site.lab, "squeue", "slurm 22.05.8\n", "", 0);
@@ -315,16 +322,16 @@ static void slurm_check__accounting_that_is_kept_and_silent_is_told_from_none(vo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slurm_site__a_pool_is_filled_from_its_nodes_in_the_clusters_spelling),
-        cmocka_unit_test(slurm_site__what_the_file_says_stands),
+        cmocka_unit_test(slurm_site__a_pool_is_completed_from_its_nodes_in_the_clusters_spelling),
+        cmocka_unit_test(slurm_site__values_of_the_file_are_kept),
         cmocka_unit_test(slurm_site__a_contradiction_is_named),
-        cmocka_unit_test(slurm_site__without_pools_each_sort_of_gpu_becomes_one_and_none_is_counted_twice),
-        cmocka_unit_test(slurm_site__a_silent_controller_is_only_needed_for_what_the_file_leaves_out),
-        cmocka_unit_test(
-            slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unless_the_file_says),
-        cmocka_unit_test(slurm_check__a_pool_whose_nodes_are_all_taken_out_says_so),
-        cmocka_unit_test(slurm_check__accounting_that_is_kept_and_silent_is_told_from_none),
-        cmocka_unit_test(slurm_check__says_line_by_line_what_is_there_and_what_is_not),
+        cmocka_unit_test(slurm_site__without_pools_each_type_of_gpu_becomes_one_pool_counted_once),
+        cmocka_unit_test(slurm_site__a_pool_without_gpus_has_its_nodes),
+        cmocka_unit_test(slurm_site__a_silent_controller_matters_only_for_values_missing_in_the_file),
+        cmocka_unit_test(slurm_site__the_prolog_time_is_read_from_the_cluster_unless_the_file_has_it),
+        cmocka_unit_test(slurm_check__reports_a_pool_without_usable_nodes),
+        cmocka_unit_test(slurm_check__distinguishes_silent_accounting_from_none),
+        cmocka_unit_test(slurm_check__prints_one_line_for_each_requirement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,7 @@
 
 /* ---- stopping ------------------------------------------------------------------------------------------ */
 
-static void
-slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down(void **state)
+static void slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down(void **state)
 {
     (void)state;
     lab_t lab;
@@ -30,7 +29,7 @@ slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_i
     lab_close(&lab);
 }
 
-static void slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings(void **state)
+static void slurm__a_stop_while_sbatch_runs_cancels_the_job_that_sbatch_makes(void **state)
 {
     (void)state;
     lab_t lab;
@@ -52,7 +51,7 @@ static void slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings(void **st
     lab_close(&lab);
 }
 
-static void slurm__a_running_one_gets_the_polite_signal_once_and_in_the_end_slurms_own(void **state)
+static void slurm__a_running_attempt_gets_one_polite_signal_and_finally_slurms_cancel(void **state)
 {
     (void)state;
     lab_t lab;
@@ -83,8 +82,7 @@ static void slurm__a_kill_follows_a_polite_stop_at_once(void **state)
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
     lab_settle(&lab);
     assert_int_equal(lab_calls(&lab, "--batch --signal=USR2 101"), 1);
-    lab_done(&lab, &job,
-             (helio_done_t){.exit_code = 137, .stopped = true, .started_wall_ms = 5, .run_ms = 9});
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 137, .stopped = true, .started_wall_ms = 5, .run_ms = 9});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 10000);
     lab_expect_word(&lab, 1, WORD(ENDED));
@@ -93,7 +91,7 @@ static void slurm__a_kill_follows_a_polite_stop_at_once(void **state)
     lab_close(&lab);
 }
 
-static void slurm__a_stop_that_could_not_be_said_is_said_again(void **state)
+static void slurm__an_undelivered_stop_is_repeated(void **state)
 {
     (void)state;
     lab_t lab;
@@ -111,7 +109,7 @@ static void slurm__a_stop_that_could_not_be_said_is_said_again(void **state)
     lab_close(&lab);
 }
 
-static void slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_stop(void **state)
+static void slurm__a_stop_of_an_unknown_attempt_gives_absent_and_of_an_existing_one_stops_it(void **state)
 {
     (void)state;
     lab_t lab;
@@ -133,7 +131,7 @@ static void slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_
 
 /* ---- other duties -------------------------------------------------------------------------------------- */
 
-static void slurm__capacity_leaves_out_what_was_handed_in_at_once(void **state)
+static void slurm__capacity_excludes_submitted_attempts_at_once(void **state)
 {
     (void)state;
     lab_t lab;
@@ -152,7 +150,7 @@ static void slurm__capacity_leaves_out_what_was_handed_in_at_once(void **state)
     lab_close(&lab);
 }
 
-static void slurm__a_controller_that_does_not_answer_offers_nothing_soon(void **state)
+static void slurm__a_silent_controller_soon_offers_no_capacity(void **state)
 {
     (void)state;
     lab_t lab;
@@ -170,7 +168,7 @@ static void slurm__a_controller_that_does_not_answer_offers_nothing_soon(void **
     lab_close(&lab);
 }
 
-static void slurm__the_queue_is_asked_less_often_while_it_does_not_answer(void **state)
+static void slurm__a_silent_controller_is_polled_less_often(void **state)
 {
     (void)state;
     lab_t lab;
@@ -184,17 +182,19 @@ static void slurm__the_queue_is_asked_less_often_while_it_does_not_answer(void *
     lab_close(&lab);
 }
 
-static void slurm__the_lease_rises_and_names_no_machine(void **state)
+static void slurm__the_lease_has_a_rising_number_and_names_no_machine(void **state)
 {
     (void)state;
     lab_t lab;
     helio_lease_t first, second;
+    const helio_afx_lease_t granted = {.deadline_boot_ms = INT64_MAX / 4};
     lab_open(&lab);
     for (int i = 0; i < 2; i++) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        assert_int_equal(lab.backend->class->lease(lab.backend, INT64_MAX / 4, NULL), HELIO_OK);
-        lab_read(&lab, "shared/lease", &text);
-        assert_int_equal(helio_lease_parse(helio_buffer_view(&text), i ? &second : &first), HELIO_OK);
+        assert_int_equal(lab.backend->class->lease(lab.backend, &granted, NULL), HELIO_OK);
+        lab_read(&lab, "shared/leases", &text);
+        assert_int_equal(helio_lease_parse(helio_buffer_view(&text), (helio_text_t){0}, i ? &second : &first),
+                         HELIO_OK);
         if (!i)
             lab_reopen(&lab);
     }
@@ -204,7 +204,7 @@ static void slurm__the_lease_rises_and_names_no_machine(void **state)
     lab_close(&lab);
 }
 
-static void slurm__shim_and_script_are_put_into_the_shared_folder_whole(void **state)
+static void slurm__shim_and_script_are_complete_in_the_shared_folder(void **state)
 {
     (void)state;
     lab_t lab;
@@ -229,7 +229,7 @@ static void slurm__shim_and_script_are_put_into_the_shared_folder_whole(void **s
     lab_close(&lab);
 }
 
-static void slurm__no_settings_of_the_agents_own_environment_reach_slurm(void **state)
+static void slurm__no_variable_of_the_agents_environment_reaches_slurm(void **state)
 {
     (void)state;
     lab_t lab;
@@ -250,15 +250,14 @@ static void slurm__no_settings_of_the_agents_own_environment_reach_slurm(void **
         assert_non_null(strstr(env.data, "TZ=UTC\n"));
         assert_non_null(strstr(env.data, "LC_ALL=C\n"));
         assert_non_null(strstr(env.data, "SLURM_CONF=/etc/somewhere/slurm.conf\n"));
-        assert_int_equal(strstr(env.data, "SLURM_TIME_FORMAT=%s\n") != NULL,
-                         i == 1); /* jobs would inherit it */
+        assert_int_equal(strstr(env.data, "SLURM_TIME_FORMAT=%s\n") != NULL, i == 1); /* jobs would inherit it */
     }
     lab_close(&lab);
     (void)unsetenv("SBATCH_PARTITION");
     (void)unsetenv("SQUEUE_FORMAT");
 }
 
-static void slurm__a_log_ends_when_its_attempt_did_with_a_mark_or_without(void **state)
+static void slurm__a_log_ends_with_its_attempt_with_or_without_done(void **state)
 {
     (void)state;
     lab_t lab;
@@ -287,20 +286,19 @@ static void slurm__a_log_ends_when_its_attempt_did_with_a_mark_or_without(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down),
-        cmocka_unit_test(slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings),
-        cmocka_unit_test(slurm__a_running_one_gets_the_polite_signal_once_and_in_the_end_slurms_own),
+        cmocka_unit_test(slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down),
+        cmocka_unit_test(slurm__a_stop_while_sbatch_runs_cancels_the_job_that_sbatch_makes),
+        cmocka_unit_test(slurm__a_running_attempt_gets_one_polite_signal_and_finally_slurms_cancel),
         cmocka_unit_test(slurm__a_kill_follows_a_polite_stop_at_once),
-        cmocka_unit_test(slurm__a_stop_that_could_not_be_said_is_said_again),
-        cmocka_unit_test(slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_stop),
-        cmocka_unit_test(slurm__capacity_leaves_out_what_was_handed_in_at_once),
-        cmocka_unit_test(slurm__a_controller_that_does_not_answer_offers_nothing_soon),
-        cmocka_unit_test(slurm__the_queue_is_asked_less_often_while_it_does_not_answer),
-        cmocka_unit_test(slurm__the_lease_rises_and_names_no_machine),
-        cmocka_unit_test(slurm__shim_and_script_are_put_into_the_shared_folder_whole),
-        cmocka_unit_test(slurm__no_settings_of_the_agents_own_environment_reach_slurm),
-        cmocka_unit_test(slurm__a_log_ends_when_its_attempt_did_with_a_mark_or_without),
+        cmocka_unit_test(slurm__an_undelivered_stop_is_repeated),
+        cmocka_unit_test(slurm__a_stop_of_an_unknown_attempt_gives_absent_and_of_an_existing_one_stops_it),
+        cmocka_unit_test(slurm__capacity_excludes_submitted_attempts_at_once),
+        cmocka_unit_test(slurm__a_silent_controller_soon_offers_no_capacity),
+        cmocka_unit_test(slurm__a_silent_controller_is_polled_less_often),
+        cmocka_unit_test(slurm__the_lease_has_a_rising_number_and_names_no_machine),
+        cmocka_unit_test(slurm__shim_and_script_are_complete_in_the_shared_folder),
+        cmocka_unit_test(slurm__no_variable_of_the_agents_environment_reaches_slurm),
+        cmocka_unit_test(slurm__a_log_ends_with_its_attempt_with_or_without_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

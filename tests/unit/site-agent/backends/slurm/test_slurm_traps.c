@@ -3,14 +3,13 @@
 
 /* ---- lists that are none ------------------------------------------------------------------------------- */
 
-static void trap_1__an_empty_list_with_exit_0_and_a_complaint_is_no_list(void **state)
+static void trap_1__an_empty_list_with_exit_0_and_an_error_message_does_not_count(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_running(&lab, &job);
-    lab_answer(&lab, "squeue", "",
-               "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", 0);
+    lab_answer(&lab, "squeue", "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", 0);
     lab_pass(&lab, 300000);
     assert_int_equal(lab_calls(&lab, "show job"), 0); /* not even suspected */
     lab_answer(&lab, "squeue", NULL, NULL, 0);
@@ -18,7 +17,7 @@ static void trap_1__an_empty_list_with_exit_0_and_a_complaint_is_no_list(void **
     lab_close(&lab);
 }
 
-static void trap_1__an_empty_list_without_any_complaint_is_held_against_the_job_itself(void **state)
+static void trap_1__after_an_empty_list_the_job_itself_is_queried(void **state)
 {
     (void)state;
     lab_t lab;
@@ -57,7 +56,7 @@ static void trap_1__lists_that_cannot_be_read_change_nothing(void **state)
     lab_close(&lab);
 }
 
-static void trap_1__a_squeue_that_hangs_is_ended_and_changes_nothing(void **state)
+static void trap_1__a_hung_squeue_is_ended_and_changes_nothing(void **state)
 {
     (void)state;
     lab_t lab;
@@ -71,7 +70,7 @@ static void trap_1__a_squeue_that_hangs_is_ended_and_changes_nothing(void **stat
     lab_close(&lab);
 }
 
-static void trap_1__a_controller_that_is_down_ends_nobody_and_marks_are_heard_without_it(void **state)
+static void trap_1__a_controller_that_is_down_ends_no_attempt_and_status_files_still_count(void **state)
 {
     (void)state;
     lab_t lab;
@@ -112,14 +111,13 @@ static void trap_2__one_squeue_serves_every_attempt(void **state)
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
-static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists(void **state)
+static void trap_12__a_job_unknown_to_a_running_controller_has_vanished_after_three_lists(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_running(&lab, &job);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_pass(&lab, 29000);
     assert_int_equal(lab.heard_count, 1);
     lab_pass(&lab, 60000);
@@ -129,35 +127,32 @@ static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_
     lab_close(&lab);
 }
 
-/*  The shim's sign of life is old, as it is while the shared folder hangs: only the count of answers protects the job. */
-static void trap_12__one_unknown_of_a_controller_that_just_began_ends_nothing(void **state)
+/*  The shim's sign of life is old, as while the shared folder hangs: only the count of answers protects the job. */
+static void trap_12__one_unknown_from_a_restarted_controller_ends_nothing(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_running(&lab, &job);
     lab_pass(&lab, 60000);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_pass(&lab, 15000);
     assert_true(lab_calls(&lab, "scontrol ping") > 0); /* it was up, and did not know the job */
-    lab_set(&lab, "101", "listed", "yes"); /* its nodes have told it */
+    lab_set(&lab, "101", "listed", "yes");             /* its nodes have told it */
     lab_set(&lab, "101", "known", "yes");
     still_runs(&lab, &job);
     lab_close(&lab);
 }
 
-static void trap_12__unknown_counts_from_a_controller_alone_that_is_up(void **state)
+static void trap_12__unknown_counts_only_from_a_controller_that_is_up(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_running(&lab, &job);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_pass(&lab, 11000);
-    lab_answer(&lab, "scontrol", "", "slurm_load_jobs error: Invalid job id specified\n",
-               1); /* also to ping */
+    lab_answer(&lab, "scontrol", "", "slurm_load_jobs error: Invalid job id specified\n", 1); /* also to ping */
     lab_pass(&lab, 300000);
     assert_int_equal(lab.heard_count, 1);
     lab_set(&lab, "101", "listed", "yes"); /* the controller has read its state again */
@@ -167,14 +162,13 @@ static void trap_12__unknown_counts_from_a_controller_alone_that_is_up(void **st
     lab_close(&lab);
 }
 
-static void trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will(void **state)
+static void trap_12__a_job_that_left_before_its_shim_never_ran_and_never_will(void **state)
 {
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
     open_pending(&lab, &job);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_pass(&lab, 30000);
     lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "Slurm no longer knows its job 101");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
@@ -291,10 +285,11 @@ static void an_exit_code_of_another_run_under_the_same_number_is_not_the_attempt
         uint32_t cause;
         const char *says;
         uint32_t word;
-    } cases[] = {{false, "1:0", HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 1", WORD(VANISHED)},
-                 {true, "1:0", HELIO_CAUSE_VANISHED, "killed at the site", WORD(VANISHED)},
-                 {true, "137:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)},
-                 {true, "9:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)}}; /* as sacct writes 137 */
+    } cases[] = {
+        {false, "1:0", HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 1", WORD(VANISHED)},
+        {true, "1:0", HELIO_CAUSE_VANISHED, "killed at the site", WORD(VANISHED)},
+        {true, "137:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)},
+        {true, "9:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)}}; /* as sacct writes 137 */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -341,7 +336,7 @@ static void a_number_that_was_given_again_is_somebody_elses_job(void **state)
     lab_close(&lab);
 }
 
-static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(void **state)
+static void trap_4__without_done_ends_are_read_from_slurms_states(void **state)
 {
     (void)state;
     static const struct {
@@ -352,12 +347,12 @@ static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(v
         uint32_t cause;
         const char *says;
     } cases[] = {
-        {"FAILED", "3:0", "NonZeroExitCode", WORD(VANISHED), 0, false,
-         HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 3, but helio-shim left no status file of the end"},
-        {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false,
-         HELIO_CAUSE_VANISHED, "helio-shim was killed by signal 11"},
-        {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false,
-         HELIO_CAUSE_VANISHED, "Slurm says COMPLETED, exit code 0, but helio-shim"},
+        {"FAILED", "3:0", "NonZeroExitCode", WORD(VANISHED), 0, false, HELIO_CAUSE_VANISHED,
+         "Slurm says FAILED, exit code 3, but helio-shim left no status file of the end"},
+        {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false, HELIO_CAUSE_VANISHED,
+         "helio-shim was killed by signal 11"},
+        {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false, HELIO_CAUSE_VANISHED,
+         "Slurm says COMPLETED, exit code 0, but helio-shim"},
         {"TIMEOUT", "0:0", "TimeLimit", WORD(ENDED), 124, true, HELIO_CAUSE_NONE, ""},
         {"OUT_OF_MEMORY", "0:125", "OutOfMemory", WORD(ENDED), 137, false, HELIO_CAUSE_OUT_OF_MEMORY, ""},
         {"NODE_FAIL", "0:0", "NodeDown", WORD(VANISHED), 0, false, HELIO_CAUSE_NODE_FAILED, ""},
@@ -447,8 +442,7 @@ static void accounting_is_asked_before_the_queue_and_says_who_cancelled(void **s
     lab_job_t job = {0};
     open_running(&lab, &job);
     lab_account(&lab, &job, "101", "CANCELLED by 1017", "0:0", 1790000001, 1790000061);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_drop(&lab, "101");
     lab_pass(&lab, 20000);
     lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_SITE_CANCELLED, "cancelled at the site by uid 1017");
     assert_int_equal(lab_calls(&lab, "show job"), 0);
@@ -489,16 +483,16 @@ static void a_mark_that_comes_late_over_a_slow_file_system_is_the_one_that_count
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trap_1__an_empty_list_with_exit_0_and_a_complaint_is_no_list),
-        cmocka_unit_test(trap_1__an_empty_list_without_any_complaint_is_held_against_the_job_itself),
+        cmocka_unit_test(trap_1__an_empty_list_with_exit_0_and_an_error_message_does_not_count),
+        cmocka_unit_test(trap_1__after_an_empty_list_the_job_itself_is_queried),
         cmocka_unit_test(trap_1__lists_that_cannot_be_read_change_nothing),
-        cmocka_unit_test(trap_1__a_squeue_that_hangs_is_ended_and_changes_nothing),
-        cmocka_unit_test(trap_1__a_controller_that_is_down_ends_nobody_and_marks_are_heard_without_it),
+        cmocka_unit_test(trap_1__a_hung_squeue_is_ended_and_changes_nothing),
+        cmocka_unit_test(trap_1__a_controller_that_is_down_ends_no_attempt_and_status_files_still_count),
         cmocka_unit_test(trap_2__one_squeue_serves_every_attempt),
-        cmocka_unit_test(trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists),
-        cmocka_unit_test(trap_12__one_unknown_of_a_controller_that_just_began_ends_nothing),
-        cmocka_unit_test(trap_12__unknown_counts_from_a_controller_alone_that_is_up),
-        cmocka_unit_test(trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will),
+        cmocka_unit_test(trap_12__a_job_unknown_to_a_running_controller_has_vanished_after_three_lists),
+        cmocka_unit_test(trap_12__one_unknown_from_a_restarted_controller_ends_nothing),
+        cmocka_unit_test(trap_12__unknown_counts_only_from_a_controller_that_is_up),
+        cmocka_unit_test(trap_12__a_job_that_left_before_its_shim_never_ran_and_never_will),
         cmocka_unit_test(a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence),
         cmocka_unit_test(a_node_that_is_given_up_while_its_shim_lives_ends_nothing),
         cmocka_unit_test(a_job_that_slurm_knows_by_another_name_runs_on_and_can_be_stopped),
@@ -507,7 +501,7 @@ int main(void)
         cmocka_unit_test(an_exit_code_of_another_run_under_the_same_number_is_not_the_attempts),
         cmocka_unit_test(another_run_under_the_same_number_ends_nothing_while_the_shim_lives),
         cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
-        cmocka_unit_test(trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them),
+        cmocka_unit_test(trap_4__without_done_ends_are_read_from_slurms_states),
         cmocka_unit_test(the_same_words_before_a_shim_came_are_failures_to_start),
         cmocka_unit_test(what_waited_in_a_partition_that_was_removed_had_no_node_to_fail),
         cmocka_unit_test(accounting_is_asked_before_the_queue_and_says_who_cancelled),

@@ -133,8 +133,7 @@ static void what_can_never_start_is_refused_with_the_reason(void **state)
         lab_pass(&lab, 60000);
         assert_int_equal(lab.heard_count, cases[i].never);
         if (cases[i].never) {
-            (void)snprintf(whole, sizeof whole,
-                           "the cluster accepted it but would never start it: %s",
+            (void)snprintf(whole, sizeof whole, "the cluster accepted it but would never start it: %s",
                            cases[i].reason);
             lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED, whole);
             assert_int_equal(lab_calls(&lab, "--state=PENDING 101"), 1); /* and it leaves Slurm's queue */
@@ -173,7 +172,8 @@ static void a_job_before_drained_nodes_is_taken_back_after_the_settings_time(voi
     assert_int_equal(lab.heard_count, 0);
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster has too few nodes that can start jobs");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN,
+               "the cluster has too few nodes that can start jobs");
     lab_pass(&lab, 20000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
@@ -213,8 +213,9 @@ static void busy_nodes_are_no_reason_to_take_it_back(void **state)
 static void a_held_job_is_taken_back_and_one_with_withdraw_0_never(void **state)
 {
     (void)state;
-    static const char *const reasons[] = {"JobHeldAdmin", "JobHeldUser", "PartitionDown",
-                                          "ReqNodeNotAvail, UnavailableNodes:n1"};
+    static const char *const reasons[] = {"JobHeldAdmin",  "JobHeldUser",
+                                          "PartitionDown", "ReqNodeNotAvail, UnavailableNodes:n1",
+                                          "AssocGrpGRES",  "QOSMaxJobsPerUserLimit"};
     for (size_t i = 0; i < 2 * sizeof reasons / sizeof reasons[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -228,7 +229,9 @@ static void a_held_job_is_taken_back_and_one_with_withdraw_0_never(void **state)
         lab_pass(&lab, 700000);
         assert_int_equal(lab.heard_count, i % 2 == 0);
         if (i % 2 == 0)
-            lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster does not let it start: ");
+            lab_expect(
+                &lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN,
+                i / 2 < 4 ? "the cluster does not let it start: " : "a limit of its account or QOS keeps it waiting: ");
         lab_close(&lab);
     }
 }
@@ -318,10 +321,9 @@ static void a_suspended_job_is_stopped_by_slurms_own_cancelling(void **state)
 
 static void put_foreign(const lab_t *lab, const lab_job_t *job, const char *state)
 {
-    lab_put(
-        lab, "jobs/7",
-        "name='%s'\nstate=%s\nreason=None\nexit=0:0\nstart=N/A\nend=N/A\nlisted=yes\nknown=yes\nuid=54321\n",
-        job->name, state);
+    lab_put(lab, "jobs/7",
+            "name='%s'\nstate=%s\nreason=None\nexit=0:0\nstart=N/A\nend=N/A\nlisted=yes\nknown=yes\nuid=54321\n",
+            job->name, state);
 }
 
 static void a_foreign_job_of_the_name_holds_up_no_start(void **state)
@@ -359,8 +361,7 @@ static void a_foreign_job_of_the_name_neither_runs_nor_ends_for_an_attempt(void 
     assert_int_equal(lab.heard_count, 0);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_set(&lab, "101", "listed",
-            "no"); /* its own is gone; the other's is no sign of its life, and no end of it */
+    lab_set(&lab, "101", "listed", "no"); /* its own is gone; the other's is no sign of its life, and no end of it */
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 300000);
     assert_int_equal(lab.heard_count, 2);
@@ -377,10 +378,9 @@ static void accounting_of_a_foreign_job_of_number_and_name_is_no_end(void **stat
     open_pending(&lab, &job);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_put(&lab, "accounting", "%-56s %-40s %-32s %-12s %-20d %-20d %-20d %-12u \n", job.name, "101",
-            "COMPLETED", "0:0", 5, 5, 9, 54321U);
-    lab_set(&lab, "101", "listed", "no");
-    lab_set(&lab, "101", "known", "no");
+    lab_put(&lab, "accounting", "%-56s %-40s %-32s %-12s %-20d %-20d %-20d %-12u \n", job.name, "101", "COMPLETED",
+            "0:0", 5, 5, 9, 54321U);
+    lab_drop(&lab, "101");
     lab_pass(&lab, 300000);
     lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm no longer knows its job 101");
     lab_close(&lab);

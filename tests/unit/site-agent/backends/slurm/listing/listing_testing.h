@@ -42,8 +42,8 @@ static inline helio_text_t read_path(const char *path)
 
 static inline helio_text_t recorded(const char *name)
 {
-    return read_path(helio_arena_string(
-        arena, helio_arena_printf(arena, "%s/tests/data/slurm/%s", HELIO_SOURCE_DIR, name)));
+    return read_path(
+        helio_arena_string(arena, helio_arena_printf(arena, "%s/tests/data/slurm/%s", HELIO_SOURCE_DIR, name)));
 }
 
 static inline void assert_text(helio_text_t text, const char *expected)

@@ -19,8 +19,7 @@ static void recorded_ends_are_read(void **state)
     assert_true(ends.count > 20);
     uint32_t with_break = 0, cancelled = 0, ours = 0;
     for (uint32_t i = 0; i < ends.count; i++) {
-        with_break +=
-            ends.items[i].name.size && memchr(ends.items[i].name.data, '\n', ends.items[i].name.size) != NULL;
+        with_break += ends.items[i].name.size && memchr(ends.items[i].name.data, '\n', ends.items[i].name.size) != NULL;
         cancelled += ends.items[i].state == HELIO_SLURM_CANCELLED && ends.items[i].cancelled_by == 0;
         ours += helio_text_is(ends.items[i].name, "helio-01k9zx3f8w7c2m5n6p4q8r1stv-3") &&
                 helio_text_is(ends.items[i].id, "49");
@@ -67,16 +66,13 @@ static void what_is_no_list_of_ends_is_invalid(void **state)
     helio_text_t good = end_text("a", "1", "COMPLETED", "0:0", "3");
     for (uint32_t size = 1; size < good.size; size++) {
         char *copy = exact((helio_text_t){good.data, size});
-        assert_int_equal(helio_slurm_read_ends((helio_text_t){copy, size}, arena, &ends, NULL),
-                         HELIO_INVALID);
+        assert_int_equal(helio_slurm_read_ends((helio_text_t){copy, size}, arena, &ends, NULL), HELIO_INVALID);
         free(copy);
     }
-    helio_text_t bad[] = {end_text("a", "x", "COMPLETED", "0:0", "3"),
-                          end_text("a", "1", "", "0:0", "3"),
-                          end_text("a", "1", "COMPLETED", "zero", "3"),
-                          end_text("a", "1", "COMPLETED", "0:0", "soon"),
-                          HELIO_TEXT("Slurm accounting storage is disabled\n"),
-                          HELIO_TEXT("a|1|COMPLETED|0:0|1|2|3\n")}; /* --parsable */
+    helio_text_t bad[] = {
+        end_text("a", "x", "COMPLETED", "0:0", "3"),          end_text("a", "1", "", "0:0", "3"),
+        end_text("a", "1", "COMPLETED", "zero", "3"),         end_text("a", "1", "COMPLETED", "0:0", "soon"),
+        HELIO_TEXT("Slurm accounting storage is disabled\n"), HELIO_TEXT("a|1|COMPLETED|0:0|1|2|3\n")}; /* --parsable */
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(helio_slurm_read_ends(bad[i], arena, &ends, NULL), HELIO_INVALID);
     assert_int_equal(ends.count, 77);
@@ -97,12 +93,12 @@ static void the_look_at_one_job_is_read(void **state)
     assert_int_equal(detail.state, HELIO_SLURM_PENDING);
     assert_text(detail.reason, "Priority");
     assert_true(detail.start_s == 0 && detail.end_s == 0);
-    assert_int_equal(helio_slurm_read_detail(
-                         HELIO_TEXT("JobId=8 JobName=helio-1 UserId=root(0) JobState=NODE_FAIL "
-                                    "Reason=Nodes required for job are DOWN, DRAINED FailedNode=n1 "
-                                    "Dependency=(null) Requeue=0 ExitCode=0:15 StartTime=5 EndTime=9 \n"),
-                         &detail, &err),
-                     HELIO_OK);
+    assert_int_equal(
+        helio_slurm_read_detail(HELIO_TEXT("JobId=8 JobName=helio-1 UserId=root(0) JobState=NODE_FAIL "
+                                           "Reason=Nodes required for job are DOWN, DRAINED FailedNode=n1 "
+                                           "Dependency=(null) Requeue=0 ExitCode=0:15 StartTime=5 EndTime=9 \n"),
+                                &detail, &err),
+        HELIO_OK);
     assert_true(detail.state == HELIO_SLURM_NODE_FAIL && detail.exit_signal == 15 && detail.end_s == 9);
     assert_text(detail.reason, "Nodes required for job are DOWN, DRAINED");
 }
@@ -131,8 +127,7 @@ static void a_name_that_forges_the_look_at_one_job_is_invalid(void **state)
             fail_msg("accepted: %s", texts[i]);
     assert_int_equal(detail.exit_code, 77);
     assert_int_equal(
-        helio_slurm_read_detail(helio_text_of("JobId=8 JobName=x UserId=root(0) " REST "\n"), &detail, NULL),
-        HELIO_OK);
+        helio_slurm_read_detail(helio_text_of("JobId=8 JobName=x UserId=root(0) " REST "\n"), &detail, NULL), HELIO_OK);
 #undef REST
 }
 
@@ -144,9 +139,8 @@ static void the_id_of_a_submitted_job_is_whole_or_none(void **state)
     assert_string_equal(id, "123");
     assert_int_equal(helio_slurm_read_submitted(HELIO_TEXT("67108866;eu\n"), id), HELIO_OK);
     assert_string_equal(id, "67108866");
-    static const char *const bad[] = {
-        "",      "12",           "\n",       "0\n",   "-1\n", "Submitted batch job 12\n",
-        "12 \n", "4294967296\n", "12\n13\n", ";eu\n", "12x\n"};
+    static const char *const bad[] = {"",      "12",           "\n",       "0\n",   "-1\n", "Submitted batch job 12\n",
+                                      "12 \n", "4294967296\n", "12\n13\n", ";eu\n", "12x\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(helio_slurm_read_submitted(helio_text_of(bad[i]), id), HELIO_INVALID);
     assert_string_equal(id, "67108866");
@@ -161,8 +155,7 @@ static const struct {
     {"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)",
      HELIO_SLURM_UNREACHABLE},
     {"slurm_load_jobs error: Unable to contact slurm controller (connect failure)", HELIO_SLURM_UNREACHABLE},
-    {"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
-     HELIO_SLURM_UNREACHABLE},
+    {"sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", HELIO_SLURM_UNREACHABLE},
     {"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
      "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
      HELIO_SLURM_UNREACHABLE},
@@ -177,10 +170,8 @@ static const struct {
     {"something that nobody has ever said", HELIO_SLURM_UNREACHABLE},
     {"slurm_load_jobs error: Invalid job id specified", HELIO_SLURM_UNKNOWN_JOB},
     {"scancel: error: Kill job error on job id 999999: Invalid job id specified", HELIO_SLURM_UNKNOWN_JOB},
-    {"scancel: error: Kill job error on job id 6: Job/step already completing or completed",
-     HELIO_SLURM_ALREADY_OVER},
-    {"sbatch: error: Batch job submission failed: Requested node configuration is not available",
-     HELIO_SLURM_REFUSED},
+    {"scancel: error: Kill job error on job id 6: Job/step already completing or completed", HELIO_SLURM_ALREADY_OVER},
+    {"sbatch: error: Batch job submission failed: Requested node configuration is not available", HELIO_SLURM_REFUSED},
     {"sbatch: error: invalid partition specified: nosuch\n"
      "sbatch: error: Batch job submission failed: Invalid partition name specified",
      HELIO_SLURM_REFUSED},

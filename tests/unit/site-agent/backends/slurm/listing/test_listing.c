@@ -31,9 +31,8 @@ typedef struct row {
 static helio_text_t row_text(row_t row)
 {
     return helio_arena_printf(arena, "%-56.56s|%-40.40s|%-40.40s|%-40.40s|%-40.40s|%s1000|\n",
-                              row.name ? row.name : "x", row.node ? row.node : "N/A",
-                              row.job ? row.job : "N/A", row.task ? row.task : "N/A",
-                              row.reason ? row.reason : "None",
+                              row.name ? row.name : "x", row.node ? row.node : "N/A", row.job ? row.job : "N/A",
+                              row.task ? row.task : "N/A", row.reason ? row.reason : "None",
                               row.free ? row.free : "7|RUNNING|1|1|100|200|main|cpu=1,node=1|n1||");
 }
 
@@ -119,8 +118,7 @@ static void no_name_can_forge_a_job(void **state)
     assert_int_equal(forged, 1);
     assert_text(job_called(&jobs, "two  words|and a bar")->id, "44");
     assert_text(job_called(&jobs, "broken")->reason, "BadConstraints"); /* its GRES is "gpu:a\nb|:1" */
-    helio_text_t bad =
-        row_text((row_t){.name = "\n7|COMPLETED|", .node = "gres:gpu:x\n|||\n:1", .reason = "a|b\nc"});
+    helio_text_t bad = row_text((row_t){.name = "\n7|COMPLETED|", .node = "gres:gpu:x\n|||\n:1", .reason = "a|b\nc"});
     jobs = jobs_of(bad);
     assert_int_equal(jobs.count, 1);
     assert_int_equal(jobs.items[0].state, HELIO_SLURM_RUNNING);
@@ -139,8 +137,7 @@ static void names_of_any_length_and_script_stay_within_their_column(void **state
     jobs = jobs_of(row_text((row_t){.name = ""}));
     assert_text(jobs.items[0].name, "");
     /* cut in the middle of a character */
-    jobs =
-        jobs_of(row_text((row_t){.name = "1234567890123456789012345678901234567890123456789012345\xc3\xbc"}));
+    jobs = jobs_of(row_text((row_t){.name = "1234567890123456789012345678901234567890123456789012345\xc3\xbc"}));
     assert_int_equal(jobs.items[0].name.size, 56);
 }
 

@@ -75,14 +75,8 @@ static void gpus_of_a_node_are_read_in_every_form(void **state)
         {"gpu:8", "gpu:3", 1, {T("", 8, 3)}},
         {"gpu", "gpu:1", 1, {T("", 1, 1)}},
         {"gpu:h100:4(S:0),gpu:h100:4(S:1)", "gpu:h100:5(IDX:0-4)", 1, {T("h100", 8, 5)}},
-        {"gpu:h100:4,gpu:a100:2",
-         "gpu:h100:1(IDX:0,2),gpu:a100:2(IDX:4-5)",
-         2,
-         {T("h100", 4, 1), T("a100", 2, 2)}},
-        {"gpu:h100:4,gpu:a100:2",
-         "gpu:3",
-         2,
-         {T("h100", 4, 3), T("a100", 2, 2)}}, /* which is not told: each */
+        {"gpu:h100:4,gpu:a100:2", "gpu:h100:1(IDX:0,2),gpu:a100:2(IDX:4-5)", 2, {T("h100", 4, 1), T("a100", 2, 2)}},
+        {"gpu:h100:4,gpu:a100:2", "gpu:3", 2, {T("h100", 4, 3), T("a100", 2, 2)}}, /* which is not told: each */
         {"gpu:4", "gpu:h100:2(IDX:0-1)", 1, {T("", 4, 2)}},
         {"gpu:h100:8", "gpu:h100:99", 1, {T("h100", 8, 8)}},
         {"gpu:h100:8", NULL, 1, {T("h100", 8, 8)}}, /* not told what is in use, while jobs run */
@@ -104,10 +98,7 @@ static void gpus_of_a_node_are_read_in_every_form(void **state)
         {"mig:7,craynetwork:4", "mig:1", 0, {T("", 0, 0)}},
         {"gpu:no_consume:h100:4", "gpu:h100:0", 1, {T("h100", 4, 0)}},
         {"gpu:h100:2K", "gpu:h100:1K", 1, {T("h100", 2048, 1024)}},
-        {"gpu:a:1,gpu:b:1,gpu:c:1,gpu:d:1,gpu:e:1,gpu:f:1,gpu:g:1,gpu:h:1,gpu:i:1",
-         "gpu:i:1",
-         8,
-         {T("a", 1, 1)}},
+        {"gpu:a:1,gpu:b:1,gpu:c:1,gpu:d:1,gpu:e:1,gpu:f:1,gpu:g:1,gpu:h:1,gpu:i:1", "gpu:i:1", 8, {T("a", 1, 1)}},
 #undef T
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -191,9 +182,9 @@ static void states_of_nodes_of_all_releases_are_understood(void **state)
 static void cpus_and_memory_are_those_that_jobs_may_have(void **state)
 {
     (void)state;
-    helio_slurm_nodes_t nodes = nodes_of(
-        HELIO_TEXT("NodeName=n1 CPUAlloc=3 CPUEfctv=60 CPUTot=64 RealMemory=1000 AllocMem=7 Sockets=1 "
-                   "CoreSpecCount=2 MemSpecLimit=100 State=IDLE Weight=1\n\n"));
+    helio_slurm_nodes_t nodes =
+        nodes_of(HELIO_TEXT("NodeName=n1 CPUAlloc=3 CPUEfctv=60 CPUTot=64 RealMemory=1000 AllocMem=7 Sockets=1 "
+                            "CoreSpecCount=2 MemSpecLimit=100 State=IDLE Weight=1\n\n"));
     assert_int_equal(nodes.items[0].cpus, 60);
     assert_int_equal(nodes.items[0].cpus_allocated, 3);
     assert_true(nodes.items[0].memory_bytes == UINT64_C(900) << 20);
@@ -222,8 +213,7 @@ static void what_is_no_list_of_nodes_is_invalid(void **state)
         if (helio_slurm_read_nodes(helio_text_of(texts[i]), arena, &nodes, &err) != HELIO_INVALID)
             fail_msg("accepted: %s", texts[i]);
     assert_int_equal(nodes.count, 77);
-    assert_int_equal(helio_slurm_read_nodes(HELIO_TEXT("No nodes in the system\n"), arena, &nodes, &err),
-                     HELIO_OK);
+    assert_int_equal(helio_slurm_read_nodes(HELIO_TEXT("No nodes in the system\n"), arena, &nodes, &err), HELIO_OK);
     assert_int_equal(nodes.count, 0);
 }
 
@@ -268,8 +258,7 @@ static void partitions_are_read(void **state)
         helio_text_t line = helio_arena_printf(
             arena, "PartitionName=p MaxNodes=4 MaxTime=%s Nodes=(null) State=DRAIN\n", times[i].time);
         assert_int_equal(helio_slurm_read_partitions(line, arena, &all, &err), HELIO_OK);
-        assert_true(all.items[0].max_time_ms == times[i].ms && !all.items[0].up &&
-                    all.items[0].max_nodes == 4);
+        assert_true(all.items[0].max_time_ms == times[i].ms && !all.items[0].up && all.items[0].max_nodes == 4);
         assert_text(all.items[0].nodes, "");
     }
     static const char *const bad[] = {"",
@@ -281,8 +270,7 @@ static void partitions_are_read(void **state)
                                       "PartitionName=p Nodes=a State=UP MaxTime=-\n",
                                       "PartitionName=p Nodes=a State=UP MaxNodes=some\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(helio_slurm_read_partitions(helio_text_of(bad[i]), arena, &all, &err),
-                         HELIO_INVALID);
+        assert_int_equal(helio_slurm_read_partitions(helio_text_of(bad[i]), arena, &all, &err), HELIO_INVALID);
 }
 
 static void reservations_are_read(void **state)
@@ -290,18 +278,15 @@ static void reservations_are_read(void **state)
     (void)state;
     helio_slurm_reservations_t all;
     helio_error_t err;
-    assert_int_equal(helio_slurm_read_reservations(recorded("reservations.txt"), arena, &all, &err),
-                     HELIO_OK);
+    assert_int_equal(helio_slurm_read_reservations(recorded("reservations.txt"), arena, &all, &err), HELIO_OK);
     assert_int_equal(all.count, 3);
     assert_text(all.items[0].name, "other");
     assert_text(all.items[0].nodes, "eu-n3");
-    assert_true(all.items[0].maintenance && all.items[0].start_s == 1795245154 &&
-                all.items[0].end_s == 1795248754);
+    assert_true(all.items[0].maintenance && all.items[0].start_s == 1795245154 && all.items[0].end_s == 1795248754);
     assert_true(all.items[1].maintenance && all.items[1].cpus == 128);
     assert_true(!all.items[2].maintenance && all.items[2].cpus == 2 && all.items[2].gpus == 0);
-    assert_int_equal(
-        helio_slurm_read_reservations(HELIO_TEXT("No reservations in the system\n"), arena, &all, &err),
-        HELIO_OK);
+    assert_int_equal(helio_slurm_read_reservations(HELIO_TEXT("No reservations in the system\n"), arena, &all, &err),
+                     HELIO_OK);
     assert_int_equal(all.count, 0);
     static const char *const bad[] = {"",
                                       "{}",
@@ -310,8 +295,7 @@ static void reservations_are_read(void **state)
                                       "ReservationName=a StartTime=2026-11-21T02:13:39 EndTime=2 Nodes=n1\n",
                                       "ReservationName=a StartTime=1 EndTime=2 Nodes=n1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(helio_slurm_read_reservations(helio_text_of(bad[i]), arena, &all, &err),
-                         HELIO_INVALID);
+        assert_int_equal(helio_slurm_read_reservations(helio_text_of(bad[i]), arena, &all, &err), HELIO_INVALID);
 }
 
 int main(void)

@@ -1,0 +1,45 @@
+/*  estimates.h -- attempts that were given up: what was charged for them, until their sites report what was measured.
+ *
+ *      what comes                             rows                                          afterwards
+ *      the attempt is given up                attempt GIVEN_UP, ESTIMATE each hour          an estimate is noted
+ *      its site reports the end               attempt CORRECTED, REVERSAL of each ESTIMATE,  it is forgotten
+ *                                             MEASURED each hour
+ *      one that nobody saw run is given up    -                                             an estimate without hours
+ *      its site reports the end               attempt REPORTED, USE each hour               it is forgotten
+ *      that report again, or any other        as of every fenced attempt: the store has it   -
+ *      a new leader                           loads the ESTIMATEs that were not reversed    as it was
+ *
+ *  The store takes rows of an attempt only if they fit its basis (put_ledger in schema/queries/put.sql). So one whose
+ *  estimate is no longer noted keeps it, whatever its site reports.
+ *
+ *  Budgets are charged in the same step, with two exceptions: ends of attempts that nobody saw run and that a former
+ *  leader gave up, and ends that contradict the site's own former report of that attempt. The core cannot know whether
+ *  the store takes these, so budgets get them with the next leader, who reads the ledger. */
+#ifndef HELIO_BROKER_CORE_SITES_ESTIMATES_H
+#define HELIO_BROKER_CORE_SITES_ESTIMATES_H
+
+#include "broker/core/sites/sanitize.h"
+#include "broker/core/state/nouns.h"
+#include "broker/model/rows_account.h"
+#include "federation/model/attempt.h"
+
+/*  The attempt of that row is given up. Its hours follow, if it has any. Beyond a bound the oldest attempts are
+ *  forgotten. */
+void core_estimate_begin(helio_broker_core_t *self, const helio_row_ledger_t *row, const use_limits_t *limits);
+/*  An hour of the use of an attempt that was given up; ignored if that is not known. */
+void core_estimate_note(helio_broker_core_t *self, const helio_row_ledger_t *row);
+void core_estimate_load(helio_broker_core_t *self, const helio_row_given_up_t *row);
+/*  The attempt was given up, and had been seen to run at that site. */
+bool core_estimate_is_noted(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report);
+/*  What the attempt can have used, by its placement. False: it was not given up, or was not there. */
+bool core_estimate_limits(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report,
+                          use_limits_t *ret_limits);
+/*  The estimate that this report of the site replaces; NULL = none. An end without a length, or without the GPUs, says less. */
+estimate_t *core_estimate_find(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report);
+uint32_t core_estimate_hours(const estimate_t *estimate); /* 0 = nobody saw it run, and nothing was charged */
+/*  Writes the reversals, gives back to the budgets, and forgets it. What the rows have in common; its texts live as
+ *  long as the step's effects. */
+helio_row_ledger_t core_estimate_reverse(helio_broker_core_t *self, estimate_t *estimate);
+void core_estimates_free(helio_broker_core_t *self);
+
+#endif

@@ -1,0 +1,78 @@
+/*  dependencies.c -- the jobs that --dependency names. */
+#include <string.h>
+
+#include "client/sbatch/internal.h"
+#include "federation/base/char.h"
+
+static helio_rc add_id(sbatch_t *self, const sbatch_value_t *value, helio_text_t id, helio_buffer_t *list)
+{
+    char text[64];
+    if (id.size == 0 || id.size >= sizeof text)
+        return sbatch_refuse(self, value, "such as afterok:01k9x2m4q8r7", "--dependency: a job id is missing");
+    (void)helio_text_copy(id, text, sizeof text);
+    char *task = strchr(text, '_');
+    if (task)
+        *task = '.'; /* Slurm's way to write a task of an array */
+    bool good = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-") == id.size;
+    if (!good || id.size < 6)
+        return sbatch_refuse(self, value, "use the ids that `helio sbatch` prints",
+                             "--dependency: '%s' is not a job id of Heliostat", text);
+    helio_buffer_printf(list, "%s%s", list->size ? ", " : "", text);
+    return HELIO_OK;
+}
+
+static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, helio_text_t part, helio_buffer_t lists[3])
+{
+    static const char *const kinds[] = {"afterok", "afterany", "afternotok"};
+    const char *colon = memchr(part.data, ':', part.size);
+    helio_text_t kind = {part.data, (uint32_t)(colon ? colon - part.data : (ptrdiff_t)part.size)};
+    uint32_t list = 0;
+    while (list < 3 && !(kind.size == strlen(kinds[list]) && strncasecmp(kind.data, kinds[list], kind.size) == 0))
+        list++;
+    bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
+    if (list == 3 && !bare)
+        return sbatch_refuse(self, value, "use afterok, afterany or afternotok",
+                             "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));
+    helio_rc rc = HELIO_OK;
+    const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
+    if (bare)
+        list = 1;
+    else if (at == end)
+        return sbatch_refuse(self, value, "such as afterok:01k9x2m4q8r7", "--dependency: a job id is missing");
+    else
+        at++;
+    for (; rc == HELIO_OK; at++) {
+        const char *stop = memchr(at, ':', (size_t)(end - at));
+        stop = stop ? stop : end;
+        rc = add_id(self, value, (helio_text_t){at, (uint32_t)(stop - at)}, &lists[list]);
+        at = stop;
+        if (at == end)
+            break;
+    }
+    return rc;
+}
+
+helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3])
+{
+    const sbatch_value_t *value = sbatch_given(self, HELIO_SBATCH_DEPENDENCY);
+    helio_buffer_t lists[3] = {{0}, {0}, {0}};
+    helio_rc rc = HELIO_OK;
+    if (!value || !value->text[0])
+        return HELIO_OK;
+    if (strchr(value->text, '?'))
+        return sbatch_refuse(self, value, "join dependencies with ',': all must be met",
+                             "--dependency: alternatives with '?' are not supported");
+    for (const char *at = value->text; rc == HELIO_OK; at++) {
+        size_t size = strcspn(at, ",");
+        rc = add_dependency(self, value, (helio_text_t){at, (uint32_t)size}, lists);
+        at += size;
+        if (!*at)
+            break;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (rc == HELIO_OK && lists[i].size)
+            ret_lists[i] = helio_arena_printf(self->arena, "[%s]", lists[i].data).data;
+        helio_buffer_clear(&lists[i]);
+    }
+    return rc;
+}

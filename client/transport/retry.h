@@ -1,0 +1,14 @@
+/*  retry.h -- what may be sent again, and when that is worth it. Pure. */
+#ifndef HELIO_CLIENT_TRANSPORT_RETRY_H
+#define HELIO_CLIENT_TRANSPORT_RETRY_H
+
+#include "client/transport/remote.h"
+
+/*  Whether a second one would do again what the first has done: POST and PATCH, unless a key finds the first. */
+bool helio_request_acts_each_time(const helio_request_t *request);
+/*  Whether it can be sent again although the first may have been carried out. */
+bool helio_request_is_repeatable(const helio_request_t *request);
+/*  Whether a status is worth another attempt: 429, 502, 503, 504. */
+bool helio_status_is_transient(long status);
+
+#endif

@@ -1,0 +1,77 @@
+// Jobs as a table: where they are or why they wait.
+import { ago, duration, number, shortId } from "./format.js";
+import { State } from "./parts.jsx";
+import { link } from "./router.js";
+import { isOver } from "./states.js";
+import { Table } from "./table.jsx";
+
+const why = (job) => job.detail ?? job.reason ?? "";
+
+export const columns = [
+  {
+    id: "name",
+    title: "Job",
+    value: (j) => j.name ?? j.id,
+    cell: (j) => (
+      <a href={link("jobs", j.id)}>
+        {j.name ?? "unnamed"}
+        <small> {shortId(j.id)}</small>
+      </a>
+    ),
+  },
+  { id: "state", title: "State", value: (j) => j.state, cell: (j) => <State value={j.state} /> },
+  { id: "queue", title: "Queue", wide: true, value: (j) => j.queue, cell: (j) => j.queue },
+  { id: "owner", title: "Tenant", wide: true, value: (j) => j.tenant, cell: (j) => j.tenant },
+  {
+    id: "gpus",
+    title: "GPUs",
+    numeric: true,
+    value: (j) => j.gpus,
+    cell: (j) => `${number(j.gpus)}${j.gpus && j.gpu_model ? ` ${j.gpu_model}` : ""}`,
+  },
+  {
+    id: "site",
+    title: "Site",
+    value: (j) => j.site,
+    cell: (j) => (j.site ? <a href={link("sites", j.site)}>{j.site}</a> : "–"),
+  },
+  {
+    id: "age",
+    title: "Submitted",
+    numeric: true,
+    value: (j) => -Date.parse(j.submitted_at),
+    cell: (j) => ago(j.submitted_at),
+  },
+  {
+    id: "ran",
+    title: "Ran",
+    numeric: true,
+    wide: true,
+    value: (j) => j.run_seconds,
+    cell: (j) =>
+      duration(
+        j.run_seconds ?? (j.started_at && !isOver(j.state) ? (Date.now() - new Date(j.started_at)) / 1000 : null),
+      ),
+  },
+  {
+    id: "why",
+    title: "Why",
+    value: why,
+    cell: (j) => (
+      <span class="why" title={why(j)}>
+        {why(j) || "–"}
+      </span>
+    ),
+  },
+];
+
+export const JobsTable = ({ jobs, caption, empty, sort, extra = [] }) => (
+  <Table
+    caption={caption}
+    columns={[...columns, ...extra]}
+    rows={jobs}
+    rowKey={(j) => j.id}
+    sort={sort}
+    empty={empty}
+  />
+);

@@ -1,0 +1,224 @@
+// The planet with day and night. Each site is a disc whose colour and number are its carbon intensity; the ring around
+// it fills with the GPUs in use. Arcs lead from home to where jobs of the last hour went instead.
+import { geoCircle, geoEqualEarth, geoGraticule10, geoPath } from "d3-geo";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { feature, mesh } from "topojson-client";
+import { get } from "./api.js";
+import { arcsOf } from "./arcs.js";
+import { intensity, number, plural } from "./format.js";
+import { placeLabels, spread } from "./labels.js";
+import { useResource } from "./live.js";
+import { Notice, Title, Waiting } from "./parts.jsx";
+import { legend, rampColor, rgb } from "./ramp.js";
+import { link } from "./router.js";
+import { SitesTable, Swatch, useSites } from "./sites.jsx";
+import { antipode, subsolarPoint } from "./sun.js";
+
+const SIZE = { width: 1000, height: 486 };
+const NIGHT = [
+  [90, "dusk"],
+  [84, "twilight"],
+  [78, "dark"],
+]; // degrees around the midnight point: the sun 0, 6 and 12 below
+const projection = geoEqualEarth().fitExtent(
+  [
+    [2, 2],
+    [SIZE.width - 2, SIZE.height - 2],
+  ],
+  { type: "Sphere" },
+);
+const path = geoPath(projection);
+
+let world = null; // the outlines never change: they are read once
+const useWorld = () => {
+  const [shapes, setShapes] = useState(world);
+  useEffect(() => {
+    if (shapes) return;
+    fetch("world.json")
+      .then((answer) => answer.json())
+      .then((topology) => {
+        const { countries, land } = topology.objects;
+        world = { land: path(feature(topology, land)), borders: path(mesh(topology, countries, (a, b) => a !== b)) };
+        setShapes(world);
+      })
+      .catch(() => {});
+  }, []);
+  return shapes;
+};
+
+const useNow = (ms) => {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), ms);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+};
+
+const Globe = () => {
+  const shapes = useWorld();
+  const now = useNow(60000);
+  const sun = subsolarPoint(now);
+  const [x, y] = projection(sun);
+  return (
+    <g aria-hidden="true">
+      <path class="sea" d={path({ type: "Sphere" })} />
+      <path class="graticule" d={path(geoGraticule10())} />
+      {shapes && <path class="land" d={shapes.land} />}
+      {shapes && <path class="borders" d={shapes.borders} />}
+      {NIGHT.map(([radius, name]) => (
+        <path key={name} class={`night ${name}`} d={path(geoCircle().center(antipode(sun)).radius(radius)())} />
+      ))}
+      <g class="sun" transform={`translate(${x} ${y})`}>
+        <circle r="9" class="glow" />
+        <circle r="4.5" />
+      </g>
+    </g>
+  );
+};
+
+// From the top clockwise; an arc of the whole circle cannot be drawn as one.
+const ring = (share, r) => {
+  const angle = 2 * Math.PI * Math.min(share, 0.9999);
+  return `M0 ${-r}A${r} ${r} 0 ${angle > Math.PI ? 1 : 0} 1 ${r * Math.sin(angle)} ${-r * Math.cos(angle)}`;
+};
+
+const words = (site) => {
+  const gpus = `${number(site.gpus_free)} of ${plural(site.gpus_total, "GPU")} free`;
+  const state = site.draining ? "draining" : site.state;
+  const jobs = `${plural(site.jobs_running, "job")} running`;
+  return `${site.site} ${intensity(site.carbon_g_per_kwh)}, ${gpus}, ${jobs}, ${state}`;
+};
+
+const Site = ({ site, point, box }) => (
+  <a href={link("sites", site.site)} class={`site ${site.state}`} aria-label={words(site)}>
+    {box.far && (
+      <line
+        class="lead"
+        x1={point.x}
+        y1={point.y}
+        x2={box.x < point.x ? box.x + box.w : box.x}
+        y2={box.y + box.h / 2}
+      />
+    )}
+    <g transform={`translate(${point.x} ${point.y})`}>
+      <circle class="halo" r={point.r + 1.5} />
+      <circle class="disc" r={point.r - 4} fill={rgb(rampColor(site.carbon_g_per_kwh))} />
+      <circle class="track" r={point.r - 1} />
+      {site.gpus_total > 0 && (
+        <path class="use" d={ring((site.gpus_total - site.gpus_free) / site.gpus_total, point.r - 1)} />
+      )}
+    </g>
+    <text x={box.x} y={box.y + 13}>
+      <tspan class="name">{site.site}</tspan>{" "}
+      <tspan class="grams" dx="2">
+        {number(site.carbon_g_per_kwh)}
+      </tspan>
+    </text>
+  </a>
+);
+
+// Letters of the console's font are narrower than this on average.
+const widthOf = (site) => 7.6 * (site.site.length + number(site.carbon_g_per_kwh).length) + 16;
+
+function useLayout(sites) {
+  return useMemo(() => {
+    const placed = sites.filter((site) => site.latitude !== null && site.longitude !== null);
+    const points = spread(
+      placed.map((site) => {
+        const [x, y] = projection([site.longitude, site.latitude]);
+        return { x, y, r: 8 + 6 * Math.min(1, Math.log10(1 + site.gpus_total) / 4) };
+      }),
+    );
+    const boxes = placeLabels(
+      points,
+      placed.map((site) => ({ w: widthOf(site), h: 17 })),
+      SIZE,
+    );
+    return placed.map((site, i) => ({ site, point: points[i], box: boxes[i] }));
+  }, [sites]);
+}
+
+const Arcs = ({ arcs }) => (
+  <g class="arcs" aria-hidden="true">
+    {arcs.map(({ key, count, line }) => (
+      <path key={key} d={path(line)} style={{ strokeWidth: `${1 + Math.min(3, Math.log2(count))}px` }} />
+    ))}
+  </g>
+);
+
+const Legend = () => (
+  <div class="legend">
+    <span>Carbon intensity, g/kWh</span>
+    {legend.map((grams) => (
+      <span key={grams}>
+        <Swatch grams={grams} />
+        {grams}
+        {grams === 800 ? "+" : ""}
+      </span>
+    ))}
+    <span>
+      <svg class="sample" viewBox="-9 -9 18 18" aria-hidden="true">
+        <circle class="track" r="7" />
+        <path class="use" d={ring(0.6, 7)} />
+      </svg>
+      GPUs in use
+    </span>
+    <span>
+      <svg class="sample" viewBox="0 0 18 18" aria-hidden="true">
+        <path class="arc" d="M1 15Q9 -4 17 15" />
+      </svg>
+      jobs of the last hour, from home to site
+    </span>
+  </div>
+);
+
+export function MapPage() {
+  const { data: sites, error } = useSites();
+  const jobs = useResource("placed", (signal) => get("jobs?state=starting,running,succeeded&limit=500", { signal }), {
+    every: 60000,
+    on: (event) => event.to === "running",
+  });
+  const layout = useLayout(sites ?? []);
+  const arcs = useMemo(() => arcsOf(jobs.data?.jobs ?? [], sites ?? [], Date.now()), [jobs.data, sites]);
+  const free = (sites ?? []).reduce((sum, site) => sum + site.gpus_free, 0);
+  const total = (sites ?? []).reduce((sum, site) => sum + site.gpus_total, 0);
+  return (
+    <>
+      <Title text="Map" />
+      {sites && (
+        <p class="summary">
+          {plural(sites.length, "site")}, {number(free)} of {plural(total, "GPU")} free.{" "}
+          {arcs.length > 0 &&
+            `${plural(
+              arcs.reduce((sum, arc) => sum + arc.count, 0),
+              "job",
+            )} of the last hour went away from home.`}
+        </p>
+      )}
+      <Notice error={error} what="Sites" />
+      <figure class="map">
+        <svg
+          viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
+          role="group"
+          aria-label="Sites on the map of the world, by carbon intensity"
+        >
+          <Globe />
+          <Arcs arcs={arcs} />
+          {layout.map((each) => (
+            <Site key={each.site.site} {...each} />
+          ))}
+        </svg>
+        <figcaption>
+          <Legend />
+        </figcaption>
+      </figure>
+      <h2>The same as a table</h2>
+      {sites ? (
+        <SitesTable sites={sites} sort={{ id: "carbon", down: false }} />
+      ) : (
+        !error && <Waiting what="the sites" />
+      )}
+    </>
+  );
+}

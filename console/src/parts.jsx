@@ -1,0 +1,118 @@
+// Small parts that several pages share.
+import { useEffect, useRef } from "preact/hooks";
+import { money, number } from "./format.js";
+import { groupOf, signOf } from "./states.js";
+
+export const Figures = ({ of }) => (
+  <dl class="figures">
+    {of.filter(Boolean).map(([term, value, note]) => (
+      <div key={term}>
+        <dt>{term}</dt>
+        <dd>
+          {value}
+          {note && <small>{note}</small>}
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
+
+// The heading of a page; it gets the focus when the page opens, so that a screen reader begins there.
+export function Title({ children, text }) {
+  const heading = useRef(null);
+  useEffect(() => {
+    document.title = `${text} · Heliostat`;
+    heading.current.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [text]);
+  return (
+    <h1 tabIndex={-1} ref={heading}>
+      {children ?? text}
+    </h1>
+  );
+}
+
+export function Notice({ error, what }) {
+  if (!error) return null;
+  const gone = error.status === undefined;
+  return (
+    <p class="notice" role="alert">
+      {gone
+        ? `The broker does not answer; ${what} below may be old. The page tries again.`
+        : `${what}: ${error.message}`}
+    </p>
+  );
+}
+
+export const Waiting = ({ what }) => (
+  <p class="empty" role="status">
+    Reading {what} …
+  </p>
+);
+
+export function Bar({ part, whole, text }) {
+  const share = whole > 0 ? Math.min(1, part / whole) : 0;
+  return (
+    <span class="bar">
+      <span class="track" aria-hidden="true">
+        <span style={{ width: `${100 * share}%` }} />
+      </span>
+      {text}
+    </span>
+  );
+}
+
+export const Price = ({ value }) => (
+  <>
+    {money(value)}
+    {value != null && <small> /GPU h</small>}
+  </>
+);
+
+// Asks before something is done; `ask` is {title, text, field, verb, run (text)}, and null closes it.
+export function Confirm({ ask, close }) {
+  const dialog = useRef(null);
+  const field = useRef(null);
+  useEffect(() => {
+    if (ask) dialog.current.showModal();
+  }, [ask]);
+  if (!ask) return null;
+  const done = async (event) => {
+    event.preventDefault();
+    const value = field.current?.value.trim();
+    close();
+    await ask.run(value);
+  };
+  return (
+    <dialog ref={dialog} onClose={close} aria-labelledby="confirm-title">
+      <form onSubmit={done}>
+        <h2 id="confirm-title">{ask.title}</h2>
+        <p>{ask.text}</p>
+        {ask.field && (
+          <label>
+            {ask.field}
+            <input ref={field} maxLength={256} required autoComplete="off" />
+          </label>
+        )}
+        <div class="buttons">
+          <button type="button" onClick={close}>
+            Keep as it is
+          </button>
+          <button type="submit" class="strong">
+            {ask.verb}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+export const Gpus = ({ free, total }) => (
+  <Bar part={total - free} whole={total} text={`${number(free)} of ${number(total)} free`} />
+);
+
+export const State = ({ value }) => (
+  <span class={`state ${groupOf(value)}`}>
+    <span aria-hidden="true">{signOf(value)}</span> {value}
+  </span>
+);

@@ -1,0 +1,256 @@
+import { useMemo, useState } from "preact/hooks";
+import { get, send } from "./api.js";
+import { ago, instant, intensity, money, number, power } from "./format.js";
+import { Fan } from "./fan.jsx";
+import { useResource } from "./live.js";
+import { Confirm, Figures, Gpus, Notice, Price, Title, Waiting } from "./parts.jsx";
+import { JobsTable } from "./jobs.jsx";
+import { extremes, signals } from "./series.js";
+import { Condition, Swatch, useSites } from "./sites.jsx";
+import { OPEN } from "./states.js";
+import { Table } from "./table.jsx";
+
+const pools = [
+  { id: "pool", title: "Pool", value: (p) => p.pool, cell: (p) => p.pool },
+  { id: "model", title: "GPU", value: (p) => p.gpu_model, cell: (p) => p.gpu_model ?? "none" },
+  {
+    id: "gpus",
+    title: "GPUs",
+    numeric: true,
+    value: (p) => p.gpus_free,
+    cell: (p) => <Gpus free={p.gpus_free} total={p.gpus_total} />,
+  },
+  {
+    id: "reserved",
+    title: "Reserved",
+    numeric: true,
+    wide: true,
+    value: (p) => p.gpus_reserved,
+    cell: (p) => number(p.gpus_reserved),
+  },
+  {
+    id: "nodes",
+    title: "Nodes",
+    numeric: true,
+    wide: true,
+    value: (p) => p.nodes,
+    cell: (p) => `${number(p.nodes)} × ${number(p.gpus_per_node)}`,
+  },
+  {
+    id: "price",
+    title: "Price",
+    numeric: true,
+    value: (p) => p.price_usd_per_gpu_h,
+    cell: (p) => <Price value={p.price_usd_per_gpu_h} />,
+  },
+  { id: "withheld", title: "Why not offered", cell: (p) => p.withheld ?? "–" },
+];
+
+// Why a site is not quite well, as sentences.
+const warnings = (site) =>
+  [
+    site.draining && `It drains: ${site.drain_reason || "no reason was given"}. It gets no new work.`,
+    site.state === "silent" && `It has been silent since ${instant(site.last_seen)}.`,
+    site.refused && `The broker refused its agent at ${instant(site.refused_at)}: ${site.refused}.`,
+    site.memory_lost_at && `Its agent came back at ${instant(site.memory_lost_at)} without its memory.`,
+    site.unreconciled_at &&
+      `It has not sent its inventory since the database was restored (${instant(site.unreconciled_at)}).`,
+  ].filter(Boolean);
+
+function Series({ series }) {
+  const signal = signals[series.signal] ?? { title: series.signal, unit: "", digits: 2 };
+  const title = `${signal.title}${series.pool ? ` of pool ${series.pool}` : ""}`;
+  const ends = useMemo(() => extremes(series.points), [series]);
+  const value = (point) => `${number(point.value, signal.digits)} ${signal.unit}`;
+  const first = series.errors[0];
+  if (!ends) return null;
+  const at = (point) => `${value(point)} at ${instant(point.time)}`;
+  const text = `Lowest ${at(ends.lowest)}, highest ${at(ends.highest)}.`;
+  const off = first && `${number(first.mean_absolute_error, signal.digits)} ${signal.unit}`;
+  return (
+    <section class="series">
+      <h3>
+        {title} <small>{signal.unit}</small>
+      </h3>
+      <Fan signal={signal} points={series.points} label={`${title}, forecast. ${text}`} />
+      <p>
+        {text} {off && `Forecasts up to ${first.horizon_h_to} h ahead were off by ${off} on average.`}
+      </p>
+      <p class="source">
+        {[
+          series.source && `Source: ${series.source}`,
+          series.kind,
+          series.estimated && "estimated",
+          `issued ${ago(series.issued_at)}`,
+        ]
+          .filter(Boolean)
+          .join(" · ")}
+      </p>
+      <details>
+        <summary>Numbers</summary>
+        <Table
+          caption={`${title}, ${signal.unit}`}
+          rows={series.points}
+          rowKey={(p) => p.time}
+          columns={[
+            { id: "time", title: "Hour", cell: (p) => instant(p.time) },
+            { id: "value", title: "Expected", numeric: true, cell: (p) => number(p.value, signal.digits) },
+            { id: "p10", title: "10 % below", numeric: true, cell: (p) => number(p.p10, signal.digits) },
+            { id: "p90", title: "10 % above", numeric: true, cell: (p) => number(p.p90, signal.digits) },
+          ]}
+        />
+      </details>
+    </section>
+  );
+}
+
+function Forecast({ name }) {
+  const { data, error } = useResource(
+    `forecast ${name}`,
+    (signal) => get(`sites/${encodeURIComponent(name)}/forecast`, { signal }),
+    { every: 300000 },
+  );
+  const wanted = Object.keys(signals).slice(0, 4);
+  const shown = (data ?? []).filter(({ signal, points }) => wanted.includes(signal) && points.length > 1);
+  return (
+    <>
+      <h2>
+        Hours ahead <small>UTC</small>
+      </h2>
+      <Notice error={error} what="Forecast" />
+      {!data && !error && <Waiting what="the forecast" />}
+      {data && shown.length === 0 && <p class="empty">This site has sent no forecast.</p>}
+      <div class="grid">
+        {shown.map((series) => (
+          <Series key={`${series.signal} ${series.pool} ${series.kind}`} series={series} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Jobs({ name }) {
+  const states = OPEN.filter((state) => state !== "queued" && state !== "held").join(",");
+  const { data, error } = useResource(
+    `jobs at ${name}`,
+    (signal) => get(`jobs?state=${states}&limit=1000`, { signal }),
+    { on: (event) => event.site === name || event.site === null },
+  );
+  const here = useMemo(() => (data?.jobs ?? []).filter(({ site }) => site === name), [data]);
+  return (
+    <>
+      <h2>Jobs here</h2>
+      <Notice error={error} what="Jobs" />
+      {data ? (
+        <JobsTable caption={`Jobs at ${name}`} jobs={here} empty="None of the jobs that you may see is here." />
+      ) : (
+        !error && <Waiting what="the jobs" />
+      )}
+    </>
+  );
+}
+
+function Drain({ site, reload }) {
+  const [ask, setAsk] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const command = (verb) => async (reason) => {
+    try {
+      await send("POST", `sites/${encodeURIComponent(site.site)}/${verb}`, reason ? { reason } : {});
+      setProblem(null);
+    } catch (error) {
+      setProblem(error);
+    }
+    reload();
+  };
+  const drain = {
+    title: `Drain ${site.site}?`,
+    text: "It gets no new work. Jobs that run there go on.",
+    field: "Reason",
+    verb: "Drain",
+    run: command("drain"),
+  };
+  const undrain = {
+    title: `Undrain ${site.site}?`,
+    text: "It gets new work again.",
+    verb: "Undrain",
+    run: command("undrain"),
+  };
+  return (
+    <>
+      <button type="button" onClick={() => setAsk(site.draining ? undrain : drain)}>
+        {site.draining ? "Undrain" : "Drain"}
+      </button>
+      <Confirm ask={ask} close={() => setAsk(null)} />
+      <Notice error={problem} what="Drain" />
+    </>
+  );
+}
+
+export function SitePage({ name, who }) {
+  const { data, error, reload } = useSites();
+  const site = data?.find((each) => each.site === name);
+  if (data && !site)
+    return (
+      <>
+        <Title text={name} />
+        <p class="notice">No site is named {name}.</p>
+      </>
+    );
+  return (
+    <>
+      <div class="heading">
+        <Title text={name} />
+        {site && <Condition site={site} />}
+        {site && who && who.role !== "user" && <Drain site={site} reload={reload} />}
+      </div>
+      <Notice error={error} what="Site" />
+      {!site && !error && <Waiting what="the site" />}
+      {site &&
+        warnings(site).map((text) => (
+          <p key={text} class="notice">
+            {text}
+          </p>
+        ))}
+      {site && (
+        <Figures
+          of={[
+            [
+              "Carbon",
+              <>
+                <Swatch grams={site.carbon_g_per_kwh} />
+                {intensity(site.carbon_g_per_kwh)}
+              </>,
+            ],
+            [
+              "Electricity",
+              site.electricity_usd_per_kwh === null ? "–" : `${money(site.electricity_usd_per_kwh)} /kWh`,
+            ],
+            ["Price", <Price value={site.price_usd_per_gpu_h} />],
+            ["GPUs free", number(site.gpus_free), ` of ${number(site.gpus_total)}`],
+            ["Jobs running", number(site.jobs_running)],
+            ["Power", power(site.power_watts)],
+            ["PUE", number(site.pue, 2)],
+            ["Region", site.region ?? "–"],
+            ["Backend", site.backend ?? "–", site.agent_version && ` agent ${site.agent_version}`],
+            ["Time zone", site.timezone?.replace("/", "/\u200b") ?? "–"],
+            ["Last seen", ago(site.last_seen)],
+          ]}
+        />
+      )}
+      {site && (
+        <>
+          <h2>Pools</h2>
+          <Table
+            caption={`Pools of ${name}`}
+            columns={pools}
+            rows={site.pools}
+            rowKey={(p) => p.pool}
+            empty="It offers no pool."
+          />
+        </>
+      )}
+      <Forecast name={name} />
+      <Jobs name={name} />
+    </>
+  );
+}

@@ -1,0 +1,178 @@
+/*  result.c -- energy, carbon and money by the true series; waits and slowdowns; the rows that are printed. */
+#include "simulator/experiment/result.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "federation/base/json.h"
+#include "federation/energy/power.h"
+
+enum { SLOWDOWN_LEAST_S = 10 };
+static const double MS_PER_HOUR = 3600000;
+
+void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *policy)
+{
+    *self = (exp_result_t){.policy = policy, .jobs = world->trace->count};
+    self->waits_ms = helio_new(self->jobs, sizeof *self->waits_ms);
+}
+
+void exp_result_clear(exp_result_t *self)
+{
+    free(self->waits_ms);
+    *self = (exp_result_t){0};
+}
+
+static double hours_in_span(const exp_world_t *world, int64_t from_ms, int64_t to_ms)
+{
+    from_ms = from_ms > world->trace->from_ms ? from_ms : world->trace->from_ms;
+    to_ms = to_ms < world->trace->to_ms ? to_ms : world->trace->to_ms;
+    return to_ms > from_ms ? (double)(to_ms - from_ms) / MS_PER_HOUR : 0;
+}
+
+void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_use_t *use)
+{
+    const exp_fleet_site_t *site = &world->fleet->items[use->site];
+    const helio_pool_t *pool = &site->profile.pools.items[use->pool];
+    const exp_series_t *carbon = exp_series_find(world->carbon, site->profile.region),
+                       *price = exp_series_find(world->price, site->price_region);
+    double kw = helio_pool_watts(pool, use->util) * site->profile.pue * use->gpus / 1000;
+    double hours = (double)(use->to_ms - use->from_ms) / MS_PER_HOUR,
+           busy = hours_in_span(world, use->from_ms, use->to_ms);
+    self->kwh += kw * hours;
+    self->grams += kw * exp_series_integral(carbon, use->from_ms, use->to_ms);
+    if (pool->owned && price)
+        self->usd += kw * exp_series_integral(price, use->from_ms, use->to_ms);
+    else if (pool->owned)
+        self->usd += kw * hours * site->profile.electricity_usd_per_kwh;
+    else
+        self->usd += pool->price_usd_per_gpu_h * use->gpus * hours;
+    self->gpu_hours_in_span += use->gpus * busy;
+    self->idle_kwh -= pool->idle_w * site->profile.pue * use->gpus * busy / 1000;
+}
+
+void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms)
+{
+    double wait_s = (double)(started_ms - job->submit_ms) / 1000, run_s = (double)job->duration_ms / 1000;
+    double jct_s = (double)(ended_ms - job->submit_ms) / 1000;
+    self->waits_ms[self->finished++] = started_ms - job->submit_ms;
+    self->wait_sum_s += wait_s;
+    self->jct_sum_s += jct_s;
+    self->slowdown_sum += fmax(1, jct_s / fmax(run_s, SLOWDOWN_LEAST_S));
+    self->deadline_misses += job->deadline_ms && ended_ms > job->deadline_ms;
+}
+
+static int by_value(const void *a_, const void *b_)
+{
+    int64_t a = *(const int64_t *)a_, b = *(const int64_t *)b_;
+    return (a > b) - (a < b);
+}
+
+void exp_result_close(exp_result_t *self, const exp_world_t *world)
+{
+    double hours = hours_in_span(world, INT64_MIN, INT64_MAX);
+    for (uint32_t i = 0; i < world->fleet->count; i++) {
+        const helio_site_profile_t *site = &world->fleet->items[i].profile;
+        for (uint32_t p = 0; p < site->pools.count; p++) {
+            const helio_pool_t *pool = &site->pools.items[p];
+            self->idle_kwh += pool->idle_w * site->pue * pool->nodes * pool->gpus_per_node * hours / 1000;
+        }
+    }
+    qsort(self->waits_ms, self->finished, sizeof *self->waits_ms, by_value);
+}
+
+/*  Nearest rank; 0 without jobs. */
+static double wait_s(const exp_result_t *self, double share)
+{
+    uint32_t at = (uint32_t)(share * self->finished);
+    if (!self->finished)
+        return 0;
+    return (double)self->waits_ms[at < self->finished ? at : self->finished - 1] / 1000;
+}
+
+static double mean(const exp_result_t *self, double sum)
+{
+    return self->finished ? sum / self->finished : 0;
+}
+
+static double utilization(const exp_result_t *self, const exp_world_t *world)
+{
+    double capacity = (double)exp_fleet_gpus(world->fleet) * hours_in_span(world, INT64_MIN, INT64_MAX);
+    return capacity > 0 ? fmin(1, self->gpu_hours_in_span / capacity) : 0;
+}
+
+static double rounded(double value, double to)
+{
+    return round(value * to) / to;
+}
+
+static bool has_cost(const exp_world_t *world)
+{
+    bool known = world->price != NULL;
+    for (uint32_t i = 0; i < world->fleet->count; i++)
+        for (uint32_t p = 0; p < world->fleet->items[i].profile.pools.count; p++)
+            known = known || !world->fleet->items[i].profile.pools.items[p].owned ||
+                    world->fleet->items[i].profile.electricity_usd_per_kwh != 0;
+    return known;
+}
+
+static void put_row(helio_json_writer_t *json, const exp_result_t *row, const exp_world_t *world)
+{
+    helio_json_begin_object(json, NULL);
+    helio_json_put_string(json, "policy", row->policy);
+    helio_json_put_u64(json, "jobs", row->jobs);
+    helio_json_put_u64(json, "finished", row->finished);
+    helio_json_put_u64(json, "unfinished", row->jobs - row->finished);
+    helio_json_put_real(json, "utilization", rounded(utilization(row, world), 1e5));
+    helio_json_put_real(json, "wait_mean_s", rounded(mean(row, row->wait_sum_s), 10));
+    helio_json_put_real(json, "wait_p50_s", wait_s(row, .5));
+    helio_json_put_real(json, "wait_p95_s", wait_s(row, .95));
+    helio_json_put_real(json, "wait_max_s", wait_s(row, 1));
+    helio_json_put_real(json, "jct_mean_s", rounded(mean(row, row->jct_sum_s), 10));
+    if (row->finished)
+        helio_json_put_real(json, "slowdown_mean", rounded(mean(row, row->slowdown_sum), 1e4));
+    else
+        helio_json_put_null(json, "slowdown_mean");
+    helio_json_put_u64(json, "deadline_misses", row->deadline_misses);
+    if (has_cost(world))
+        helio_json_put_real(json, "cost_usd", rounded(row->usd, 100));
+    else
+        helio_json_put_null(json, "cost_usd");
+    helio_json_put_real(json, "energy_kwh", rounded(row->kwh, 10));
+    helio_json_put_real(json, "idle_energy_kwh", rounded(row->idle_kwh, 10));
+    helio_json_put_real(json, "carbon_kg", rounded(row->grams / 1000, 10));
+    helio_json_put_u64(json, "moves", row->moves);
+    helio_json_put_real(json, "reserve_shortfall_gpu_h", 0);
+    helio_json_put_null(json, "effective_capacity_ratio");
+    helio_json_put_null(json, "carbon_lower_bound_kg");
+    helio_json_put_real(json, "decisions_per_s",
+                        row->wall_s > 0 ? rounded((double)row->placements / row->wall_s, 10) : NAN);
+    helio_json_put_real(json, "wall_s", rounded(row->wall_s, 1000));
+    helio_json_end(json);
+}
+
+void exp_results_json(const exp_result_t *results, uint32_t count, const exp_world_t *world, helio_buffer_t *out)
+{
+    helio_json_writer_t json = helio_json_indented_into(out);
+    helio_json_begin_array(&json, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        put_row(&json, &results[i], world);
+    helio_json_end(&json);
+    helio_buffer_text(out, "\n");
+}
+
+void exp_results_table(const exp_result_t *results, uint32_t count, const exp_world_t *world, helio_buffer_t *out)
+{
+    helio_buffer_printf(out, "%-12s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s\n", "POLICY", "DONE", "UTIL", "WAIT",
+                        "WAIT P50", "WAIT P95", "SLOWDOWN", "MISSED", "COST USD", "KWH", "CO2E KG", "MOVES");
+    for (uint32_t i = 0; i < count; i++) {
+        const exp_result_t *row = &results[i];
+        char cost[32] = "-";
+        if (has_cost(world))
+            (void)snprintf(cost, sizeof cost, "%.0f", row->usd);
+        helio_buffer_printf(out, "%-12s %8u %6.3f %8.0fs %8.0fs %8.0fs %9.3f %7u %11s %11.0f %11.1f %6llu\n",
+                            row->policy, row->finished, utilization(row, world), mean(row, row->wait_sum_s),
+                            wait_s(row, .5), wait_s(row, .95), mean(row, row->slowdown_sum), row->deadline_misses, cost,
+                            row->kwh, row->grams / 1000, (unsigned long long)row->moves);
+    }
+}

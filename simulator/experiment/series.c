@@ -1,0 +1,152 @@
+/*  series.c -- reads hourly series, fills their gaps and sums them. */
+#include "simulator/experiment/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "federation/base/number.h"
+
+enum { HOUR_MS = 3600000, COLUMN_REGION = 0, COLUMN_HOUR, COLUMN_VALUES, UNITS_MAX = 4 };
+static const int64_t HOURS_MAX = INT64_C(24) * 366 * 30; /* of one series */
+static const int64_t GAP_MAX = INT64_C(24) * 366;        /* hours: two rows must not fill memory */
+
+void exp_series_free(exp_series_set_t *set)
+{
+    exp_series_t *series, *next;
+    HASH_ITER(hh, *set, series, next)
+    {
+        HASH_DEL(*set, series);
+        free(series->values);
+        free(series->sums);
+        free(series);
+    }
+}
+
+const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region)
+{
+    exp_series_t *series = NULL;
+    if (region.size)
+        HASH_FIND(hh, set, region.data, region.size, series);
+    return series;
+}
+
+static exp_series_t *get(exp_series_set_t *set, helio_text_t region, int64_t hour)
+{
+    exp_series_t *series;
+    HASH_FIND(hh, *set, region.data, region.size, series);
+    if (series)
+        return series;
+    series = helio_new(1, sizeof *series);
+    (void)helio_text_copy(region, series->region, sizeof series->region);
+    series->first_hour = hour;
+    HASH_ADD_KEYPTR(hh, *set, series->region, region.size, series);
+    return series;
+}
+
+/*  Rows of a region ascend; hours that are left out are gaps. */
+static helio_rc put(exp_series_t *self, const exp_csv_t *csv, int64_t hour, double value, helio_error_t *err)
+{
+    int64_t at = hour - self->first_hour;
+    if (at < (int64_t)self->count)
+        return exp_csv_fail(csv, COLUMN_HOUR, err, "the hours of '%s' do not ascend", self->region);
+    if (at >= HOURS_MAX)
+        return exp_csv_fail(csv, COLUMN_HOUR, err, "the series of '%s' is longer than 30 years", self->region);
+    if (at - self->count > GAP_MAX)
+        return exp_csv_fail(csv, COLUMN_HOUR, err, "the hour is more than a year after the last one of '%s'",
+                            self->region);
+    uint32_t count = (uint32_t)at + 1;
+    if (count > self->capacity) {
+        self->capacity = 2 * count;
+        self->values = helio_grow(self->values, self->capacity, sizeof *self->values);
+    }
+    while (self->count < count - 1)
+        self->values[self->count++] = NAN;
+    self->values[self->count++] = value;
+    return HELIO_OK;
+}
+
+static helio_rc take_row(exp_series_set_t *set, const exp_csv_t *csv, const exp_series_unit_t *unit, uint32_t column,
+                         helio_error_t *err)
+{
+    helio_text_t region;
+    int64_t hour;
+    double value = NAN;
+    helio_rc rc = exp_csv_region(csv, COLUMN_REGION, &region, err);
+    rc = rc == HELIO_OK ? exp_csv_hour(csv, COLUMN_HOUR, &hour, err) : rc;
+    rc = rc == HELIO_OK ? exp_csv_number(csv, column, -1e6, 1e6, &value, err) : rc;
+    return rc == HELIO_OK ? put(get(set, region, hour), csv, hour, value * unit->factor, err) : rc;
+}
+
+static void sum(exp_series_t *self)
+{
+    self->first = self->last = NAN;
+    for (uint32_t i = 0; i < self->count && isnan(self->first); i++)
+        self->first = self->values[i];
+    self->sums = helio_new(self->count + 1, sizeof *self->sums);
+    self->last = self->first;
+    for (uint32_t i = 0; i < self->count; i++) {
+        self->last = isnan(self->values[i]) ? self->last : self->values[i];
+        self->sums[i + 1] = self->sums[i] + self->last;
+    }
+}
+
+static helio_rc check(exp_series_set_t set, const char *path, helio_error_t *err)
+{
+    for (exp_series_t *series = set; series; series = series->hh.next) {
+        sum(series);
+        if (isnan(series->first))
+            return helio_fail(err, HELIO_INVALID, "%s: '%s' has no value", path, series->region);
+    }
+    return set ? HELIO_OK : helio_fail(err, HELIO_INVALID, "%s: no rows", path);
+}
+
+helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count,
+                         exp_series_set_t *ret_set, helio_error_t *err)
+{
+    exp_csv_column_t columns[COLUMN_VALUES + UNITS_MAX] = {{"region", true}, {"utc_hour_iso8601", true}};
+    for (uint32_t i = 0; i < unit_count; i++)
+        columns[COLUMN_VALUES + i] = (exp_csv_column_t){units[i].column, unit_count == 1};
+    *ret_set = NULL;
+    HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, COLUMN_VALUES + unit_count, err);
+    if (!csv)
+        return err->code;
+    uint32_t unit = 0;
+    while (unit < unit_count && !exp_csv_has(csv, COLUMN_VALUES + unit))
+        unit++;
+    if (unit == unit_count)
+        return helio_fail(err, HELIO_INVALID, "%s:1: neither the column '%s' nor '%s' is there", path, units[0].column,
+                          units[unit_count - 1].column);
+    helio_rc rc;
+    while ((rc = exp_csv_next(csv, err)) == HELIO_OK &&
+           (rc = take_row(ret_set, csv, &units[unit], COLUMN_VALUES + unit, err)) == HELIO_OK) {
+    }
+    rc = rc == HELIO_NOT_FOUND ? check(*ret_set, path, err) : rc;
+    if (rc != HELIO_OK)
+        exp_series_free(ret_set);
+    return rc;
+}
+
+/*  The sum from the first hour to the time, in hours; negative before it. */
+static double until(const exp_series_t *self, int64_t ms)
+{
+    double hours = (double)(ms - self->first_hour * HOUR_MS) / HOUR_MS;
+    if (hours <= 0)
+        return hours * self->first;
+    if (hours >= self->count)
+        return self->sums[self->count] + (hours - self->count) * self->last;
+    uint32_t i = (uint32_t)hours;
+    return self->sums[i] + (hours - i) * (self->sums[i + 1] - self->sums[i]);
+}
+
+double exp_series_integral(const exp_series_t *self, int64_t from_ms, int64_t to_ms)
+{
+    return until(self, to_ms) - until(self, from_ms);
+}
+
+helio_hours_t exp_series_known(const exp_series_t *self, int64_t hour)
+{
+    int64_t known = hour + 1 - self->first_hour;
+    known = known < 0 ? 0 : helio_lesser_i64(known, self->count);
+    return (helio_hours_t){self->first_hour, self->values, (uint32_t)known};
+}

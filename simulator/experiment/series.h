@@ -1,0 +1,41 @@
+/*  series.h -- hourly series of regions, as measured: what the accountant integrates, and the past that forecasts are
+ *  made from. Gaps and the hours after the end take the last good value, the hours before the begin the first one. */
+#ifndef HELIO_SIMULATOR_EXPERIMENT_SERIES_H
+#define HELIO_SIMULATOR_EXPERIMENT_SERIES_H
+
+#include <uthash.h>
+
+#include "federation/energy/forecast.h"
+#include "simulator/experiment/csv.h"
+
+typedef struct exp_series {
+    char region[EXP_REGION_SIZE];
+    int64_t first_hour; /* since 1970 */
+    uint32_t count, capacity;
+    double *values; /* NAN = a gap */
+    double *sums;   /* count + 1: of the filled values before hour i */
+    double first, last;
+    UT_hash_handle hh;
+} exp_series_t;
+
+typedef exp_series_t *exp_series_set_t; /* by region; NULL = empty */
+
+/*  A value column, and the factor that turns it into the unit of the set. */
+typedef struct exp_series_unit {
+    const char *column;
+    double factor;
+} exp_series_unit_t;
+
+/*  Reads region, utc_hour_iso8601 and the first of these columns that the file has. */
+HELIO_MUST_CHECK helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count,
+                                          exp_series_set_t *ret_set, helio_error_t *err);
+void exp_series_free(exp_series_set_t *set);
+const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region); /* NULL: not there */
+
+/*  The integral over [from_ms, to_ms), in value × hours. */
+double exp_series_integral(const exp_series_t *self, int64_t from_ms, int64_t to_ms);
+
+/*  What is known while `hour` runs: it and the hours before it, no later one. */
+helio_hours_t exp_series_known(const exp_series_t *self, int64_t hour);
+
+#endif

@@ -1,0 +1,49 @@
+/*  signals.c -- the signals that a shim takes, and those that are meant for its job. */
+#include "site-agent/shim/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+void helio_shim_signals(sigset_t *ret_set)
+{
+    (void)sigemptyset(ret_set);
+    (void)sigaddset(ret_set, SIGTERM);
+    (void)sigaddset(ret_set, SIGINT);
+    (void)sigaddset(ret_set, SIGUSR1);
+    (void)sigaddset(ret_set, SIGUSR2);
+    (void)sigaddset(ret_set, SIGHUP);
+    (void)sigaddset(ret_set, SIGQUIT);
+    (void)sigaddset(ret_set, SIGALRM);
+    (void)sigaddset(ret_set, SIGCHLD);
+}
+
+helio_rc helio_shim_open_signals(int *ret_fd, helio_error_t *err)
+{
+    sigset_t set;
+    helio_shim_signals(&set);
+    int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (fd < 0)
+        return helio_fail(err, HELIO_IO, "signalfd: %s", strerror(errno));
+    *ret_fd = fd;
+    return HELIO_OK;
+}
+
+bool helio_shim_is_for_job(const helio_shim_t *self, uint32_t number)
+{
+    bool rank = self->call->mode == HELIO_SHIM_RANK;
+    if (number == SIGUSR2 && !rank)
+        return self->call->mode == HELIO_SHIM_SLURM && faccessat(self->folder, "stop", F_OK, 0) != 0;
+    return number == SIGUSR1 || number == SIGUSR2 || number == SIGHUP || number == SIGQUIT || number == SIGALRM;
+}
+
+/*  srun gives USR1 and USR2 to its tasks; the others would end it. */
+void helio_shim_hand_on(const helio_shim_t *self, uint32_t number)
+{
+    bool handed_on = !self->head || number == SIGUSR1 || number == SIGUSR2;
+    for (uint32_t i = 0; self->call->mode != HELIO_SHIM_LOCAL && handed_on && i < self->ranks.count; i++)
+        if (!self->ranks.items[i].ended)
+            (void)kill(self->ranks.items[i].leader.pid, (int)number);
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { appended, followLog, KEPT } from "../../../console/src/log.js";
+import { columnsOf, extremes, hasSpread } from "../../../console/src/series.js";
+import { spansOf, widths } from "../../../console/src/timeline.js";
+import { isPriced, ranked, rangeOf, savedAgainst, stepsOf } from "../../../console/src/waterfall.js";
+
+// Explanations that the broker's core gave, kept for the command line's tests.
+const folder = new URL("../../golden/explain/", import.meta.url);
+const explanations = readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => JSON.parse(readFileSync(new URL(name, folder), "utf8")));
+
+test("the steps of every candidate of the core lead to its score", () => {
+  let steps = 0;
+  for (const { candidates } of explanations)
+    for (const candidate of candidates.filter(isPriced)) {
+      const own = stepsOf(candidate);
+      steps += own.length;
+      assert.ok(Math.abs((own.at(-1)?.to ?? 0) - candidate.score_usd) < 1e-3, JSON.stringify(candidate));
+      const [least, most] = rangeOf(candidates);
+      for (const { from, to } of own) assert.ok(Math.min(from, to) >= least && Math.max(from, to) <= most);
+    }
+  assert.ok(steps > 20);
+});
+
+test("candidates that can run the job come first, those that never can come last", () => {
+  for (const { candidates } of explanations) {
+    const tiers = ranked(candidates).map((each) => (isPriced(each) ? Number(Boolean(each.reason)) : 2));
+    assert.deepEqual(tiers, [...tiers].sort());
+    assert.equal(tiers.length, candidates.length);
+  }
+});
+
+const candidate = (site, pool, cost_usd, carbon_g, reason = null) => ({ site, pool, cost_usd, carbon_g, energy_kwh: 1, score_usd: cost_usd, reason });
+
+test("a choice is compared with the best pool of the other site", () => {
+  const all = [candidate("a", "x", 2, 100), candidate("b", "x", 5, 900), candidate("b", "y", 3, 500), candidate("c", "x", 0, 0, "NoSuchGPU")];
+  assert.deepEqual(savedAgainst(all, { site: "a", pool: "x" }, "b"), { site: "b", cost: 1, carbon: 400, energy: 0 });
+  assert.equal(savedAgainst(all, { site: "a", pool: "x" }, "a"), null);
+  assert.equal(savedAgainst(all, { site: "a", pool: "x" }, "c"), null); // it could not run there
+  assert.equal(savedAgainst(all, { site: null, pool: null }, "b"), null);
+});
+
+test("a history becomes spans without gaps", () => {
+  const at = (second) => new Date(second * 1000).toISOString();
+  const history = [["queued", 10, 0], ["offered", 30, 1], ["running", 31, 1], ["running", 40, 1], ["queued", 50, 1], ["running", 60, 2], ["succeeded", 90, 2]]
+    .map(([to, time, epoch]) => ({ to, time: at(time), epoch }));
+  const spans = spansOf(at(10), history, 1e6);
+  assert.deepEqual(spans.map(({ state, from, to }) => [state, from / 1000, to / 1000]),
+    [["queued", 10, 30], ["offered", 30, 31], ["running", 31, 50], ["queued", 50, 60], ["running", 60, 90], ["succeeded", 90, 90]]);
+  const open = spansOf(at(10), history.slice(0, 3), 45000);
+  assert.equal(open.at(-1).to, 45000);
+  const shares = widths(spans);
+  assert.ok(Math.abs(shares.reduce((a, b) => a + b) - 1) < 1e-9);
+  assert.ok(Math.min(...shares) > 0.004);
+});
+
+test("a log keeps its end, cut at a line", () => {
+  let log = { text: "", cut: false };
+  for (let i = 0; i < 30000; i++) log = appended(log.text, `line ${i}\n`);
+  assert.ok(log.cut || log.text.length < KEPT);
+  const long = appended("x".repeat(KEPT), "\nlast\n");
+  assert.deepEqual(long, { text: "last\n", cut: true });
+  assert.equal(appended("", "y".repeat(2 * KEPT)).text.length, KEPT);
+});
+
+const answerOf = (epoch, offset, text, fails) => ({
+  headers: new Headers({ "X-Helio-Log-Epoch": String(epoch), "X-Helio-Log-Offset": String(offset) }),
+  body: new ReadableStream({
+    pull(controller) {
+      if (text) controller.enqueue(new TextEncoder().encode(text));
+      else if (fails) controller.error(new TypeError("network"));
+      else controller.close();
+      text = "";
+    },
+  }),
+});
+
+async function followed(answers, epochs) {
+  const asked = [];
+  let text = "";
+  const request = async (path) => {
+    asked.push(path.split("?")[1]);
+    return answers.shift()();
+  };
+  await followLog({ request, id: "j", signal: new AbortController().signal, take: (more) => { text += more; }, restart: () => { text = ""; },
+    epochNow: () => epochs[0], rest: async () => { if (epochs.length > 1) epochs.shift(); } });
+  return { asked, text };
+}
+
+test("a log goes on after a broken connection where it was, in bytes", async () => {
+  const { asked, text } = await followed([() => answerOf(1, 0, "añ", true), () => answerOf(1, 3, "b", false)], [1, 1]);
+  assert.deepEqual(asked, ["follow=1", "follow=1&offset=3&epoch=1"]);
+  assert.equal(text, "añb");
+});
+
+test("a log begins anew when another attempt has begun meanwhile", async () => {
+  const { asked, text } = await followed([() => answerOf(1, 0, "old", true), () => answerOf(2, 0, "new", false)], [1, 2]);
+  assert.deepEqual(asked, ["follow=1", "follow=1"]);
+  assert.equal(text, "new");
+});
+
+test("a log that may not be read is an error, a broker that is away is not", async () => {
+  const fail = (status) => () => { throw Object.assign(new Error("no"), { status }); };
+  await assert.rejects(followed([fail(404)], [1]));
+  const { text } = await followed([fail(503), () => answerOf(1, 0, "x", false)], [1, 1]);
+  assert.equal(text, "x");
+});
+
+test("a series without a spread has its value as both edges", () => {
+  const points = [{ time: "2026-01-01T00:00Z", value: 5, p10: null, p90: null }, { time: "2026-01-01T01:00Z", value: 7, p10: 6, p90: 9 }, { time: "2026-01-01T02:00Z", value: null, p10: null, p90: null }];
+  assert.deepEqual(columnsOf(points), [[1767225600, 1767229200, 1767232800], [5, 7, null], [5, 6, null], [5, 9, null]]);
+  assert.equal(hasSpread(points), true);
+  assert.equal(hasSpread(points.slice(0, 1)), false);
+  assert.deepEqual([extremes(points).lowest.value, extremes(points).highest.value, extremes([])], [5, 7, null]);
+});

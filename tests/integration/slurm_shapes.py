@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Two real clusters of different shapes in one federation: other partitions, features, limits, and nodes without GPUs.
+
+    tests/integration/slurm_shapes.py --build BUILD_DIR [--only CASE] [--keep]
+
+Jobs are what people write for sbatch. Prints one line for each case; exit 0 only if all hold, 77 without Slurm.
+"""
+import argparse, json, os, shutil, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
+import verdict
+from federation import OWNED, TOP, Federation, SlurmSite
+from kill9 import make_sites
+
+OVER = ("succeeded", "failed", "timeout", "cancelled", "held", "lost")
+
+
+class Shaped(SlurmSite):
+    """One node with GPUs, and one without, in a partition and a pool of its own."""
+
+    def site_keys(self):
+        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+                "  - {name: cpu, owned: true}\n")
+
+    def agent_keys(self, federation):
+        return super().agent_keys(federation).replace("gres: h100}]", "gres: h100}, {pool: cpu, partition: cpu}]")
+
+    def configure(self, change):
+        with open(self.conf) as conf:
+            text = conf.read()
+        with open(self.conf, "w") as conf:
+            conf.write(change(text))
+        self.slurm("scontrol", "reconfigure")
+
+
+class World:
+    def __init__(self, build):
+        self.folder = tempfile.mkdtemp(prefix="helio-shapes-")
+        sites, self.lab = make_sites("slurm:2", CPU_NODES="1", EXTRA="AccountingStorageEnforce=associations,limits,qos")
+        self.eu, self.us = self.sites = [Shaped(site.name, site.price, self.lab) for site in sites]  # eu is the cheaper one
+        for words in ("add qos short set MaxWall=10", "modify account lab set qos+=short",
+                      "add user nobody,root account=lab cluster=eu,us"):
+            subprocess.run(["sacctmgr", "--immediate", *words.split()], stdout=subprocess.DEVNULL, check=False,
+                           env=dict(os.environ, SLURM_CONF=self.eu.conf))
+        self.us.configure(lambda text: text.replace("us-n1 NodeHostname", "us-n1 Feature=ib,rack1 NodeHostname") +
+                          "PartitionName=special Nodes=us-n1 MaxTime=INFINITE State=UP\n")
+        self.federation = Federation(build, self.folder, self.sites)
+
+    def down(self, purge):
+        self.federation.down()
+        subprocess.run([TOP + "/deploy/slurm-lab/down.sh", self.lab] + (["--purge"] if purge else []), check=False,
+                       stdout=subprocess.DEVNULL)
+        if purge:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- helpers of the cases
+
+    def sbatch(self, *options, script="true", check=True):
+        """The id; what `helio sbatch` printed if it failed and may."""
+        path = os.path.join(self.folder, "script.sh")
+        with open(path, "w") as out:
+            out.write("#!/bin/bash\n#SBATCH --time=10\n" + script + "\n")
+        done = self.federation.helio("sbatch", "--parsable", *options, path, check=check)
+        return done.stdout.strip() if done.returncode == 0 else done.stderr
+
+    def row(self, key):
+        rows = self.federation.sql(f"select state, coalesce(site, ''), attempts, coalesce(exit_code, -1) from helio_report.jobs "
+                                   f"where job_id = '{key}'")
+        return rows[0] if rows else ["", "", "0", "-1"]
+
+    def wait_state(self, key, *states, seconds=90):
+        try:
+            self.federation.wait_for(lambda: self.row(key)[0] in states, seconds, f"{key} is not {states}")
+        except SystemExit as end:
+            raise SystemExit(f"{end}; it is {self.row(key)}")
+        return self.row(key)
+
+    def slurm_job(self, site, key):
+        for line in site.slurm("squeue", "--noheader", "--states=running", "--format=%i %j").splitlines():
+            number, name = line.split(None, 1)
+            if key in name:
+                return number
+        return None
+
+    def pool(self, site, name, figure):
+        pools = json.loads(self.federation.helio("gpus", "-o", "json").stdout)
+        return next((pool[figure] for pool in pools if (pool["site"], pool["pool"]) == (site, name)), None)
+
+
+# ---- cases ------------------------------------------------------------------------------------------------------------
+
+def case_names(world):
+    """A partition and a feature that one cluster has: its jobs go there at once, and nobody refuses them."""
+    faults = []
+    for option in ("--partition=special", "--constraint=ib&rack1", "--constraint=ib|rack1"):
+        key = world.sbatch("--gres=gpu:1", option)
+        if world.wait_state(key, *OVER) != ["succeeded", "us", "1", "0"]:
+            faults.append(f"a job with {option} is {world.row(key)}")
+    said = world.sbatch("--gres=gpu:1", "--partition=elsewhere", check=False)
+    if "no cluster that could run it has partition 'elsewhere'" not in said or "special" not in said:
+        faults.append(f"of a partition that no cluster has it is said: {said}")
+    world.eu.configure(lambda text: text + "PartitionName=elsewhere Nodes=eu-n1 MaxTime=INFINITE State=UP\n")
+    world.federation.wait_for(lambda: " " not in world.sbatch("--gres=gpu:1", "--partition=elsewhere", check=False),
+                              30, "a partition that an administrator adds is not found")
+    return faults, "each ran at the cluster that has the name, at the first attempt"
+
+
+def case_cpu_pool(world):
+    faults = []
+    site = world.eu
+    done = subprocess.run([world.federation.tool("helio-agent"), "check", "--config", world.federation.path("eu", "site.yaml")],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if "✔ pool cpu: 1 nodes with 0 GPUs" not in done.stdout:
+        faults.append("the check says: " + done.stdout)
+    key = world.sbatch("--partition=cpu", "--cpus-per-task=2", "-M", site.name, script="hostname; echo $SLURMD_NODENAME $SLURM_CPUS_PER_TASK")
+    if world.wait_state(key, *OVER) != ["succeeded", "eu", "1", "0"] or "eu-n2 2" not in world.federation.logs(key):
+        faults.append(f"a job without GPUs is {world.row(key)}, and printed {world.federation.logs(key)}")
+    return faults, "a job without GPUs ran on a node without GPUs"
+
+
+def case_limits(world):
+    """Grace and margin are added to a job's time only as far as its QOS allows."""
+    key = world.sbatch("--gres=gpu:1", "--qos=short", "--account=lab")
+    row = world.wait_state(key, *OVER)
+    faults = [] if row[0] == "succeeded" and row[2:] == ["1", "0"] else [f"a job as long as its QOS allows is {row}"]
+    return faults, "a job as long as its QOS allows ran"
+
+
+def case_exclusive(world):
+    faults = []
+    key = world.sbatch("--exclusive", "--gres=gpu:1", "-M", "eu", script="sleep 600")
+    world.wait_state(key, "running")
+    world.federation.wait_for(lambda: world.pool("eu", "h100", "gpus_allocated") == 8, 30, "its GPUs are not allocated")
+    number = world.slurm_job(world.eu, key)
+    if "GRES=gpu:h100:8" not in world.eu.slurm("scontrol", "--details", "show", "job", number):
+        faults.append("Slurm did not give it all GPUs: " + world.eu.slurm("scontrol", "--details", "show", "job", number))
+    world.federation.helio("cancel", key)
+    world.wait_state(key, "cancelled")
+    gpu_seconds, run_seconds = map(float, world.federation.sql(
+        f"select gpu_seconds, run_seconds from helio_report.jobs where job_id = '{key}'")[0])
+    if run_seconds <= 0 or abs(gpu_seconds - 8 * run_seconds) > 0.1:
+        faults.append(f"it is charged {gpu_seconds} GPU-seconds for {run_seconds} s")
+    return faults, "it holds, and is charged, all GPUs of its node"
+
+
+def case_signal(world):
+    faults = []
+    key = world.sbatch("--gres=gpu:1", script="trap 'echo heard; exit 7' USR1; echo ready; while :; do sleep 0.1; done")
+    site = {"eu": world.eu, "us": world.us}[world.wait_state(key, "running")[1]]
+    world.federation.wait_for(lambda: "ready" in world.federation.logs(key), 30, "it does not begin")
+    site.slurm("scancel", "--batch", "--signal=USR1", world.slurm_job(site, key))
+    row = world.wait_state(key, *OVER)
+    if row[0] != "failed" or row[2:] != ["1", "7"] or "heard" not in world.federation.logs(key):
+        faults.append(f"a script that handles USR1 is {row}")
+    return faults, "a signal for the script reached it"
+
+
+CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    args.add_argument("--only", choices=sorted(CASES))
+    args.add_argument("--keep", action="store_true")
+    args = args.parse_args()
+    world, bad = World(args.build), 0
+    try:
+        world.federation.up()
+        for name, case in CASES.items():
+            if args.only in (None, name):
+                began = time.monotonic()
+                faults, what = case(world)
+                for fault in faults:
+                    print("FAULT", name, fault)
+                print(f"{name}: {what}; {time.monotonic() - began:.0f} s; {len(faults)} faults", flush=True)
+                bad += len(faults)
+        for fault in [*verdict.single_copies(world.federation, {}), *verdict.leftovers(world.federation)]:
+            print("FAULT", fault)
+            bad += 1
+    except SystemExit as end:
+        print(end)
+        bad += 1
+    finally:
+        world.down(purge=not bad and not args.keep)
+        if bad or args.keep:
+            print("all files are kept in", world.folder, world.lab)
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

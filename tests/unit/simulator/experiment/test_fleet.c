@@ -1,0 +1,118 @@
+/*  test_fleet.c -- fleet files, and what is said of wrong ones. */
+#include "tests/unit/simulator/experiment/fleet_testing.h"
+
+static void fleet__is_a_list_of_site_files(void **state)
+{
+    (void)state;
+    exp_fleet_t fleet = fleet_of(three_sites);
+    assert_int_equal(fleet.count, 3);
+    assert_int_equal(exp_fleet_gpus(&fleet), 64);
+    assert_int_equal(exp_fleet_find(&fleet, HELIO_TEXT("west")), 2);
+    assert_int_equal(exp_fleet_find(&fleet, HELIO_TEXT("east")), 3);
+    const exp_fleet_site_t *south = &fleet.items[1];
+    assert_true(south->profile.pue == 1.5 && south->profile.pools.items[0].owned);
+    assert_true(helio_text_is(south->price_region, "SO")); /* the site's own unless it names another */
+    assert_true(helio_text_is(south->forecast_region, "SO"));
+}
+
+static void fleet__a_pool_without_power_gets_that_of_its_model(void **state)
+{
+    (void)state;
+    exp_fleet_t fleet = fleet_of("sites: [{name: a, region: R, price_region: P, forecast_region: F, pools: "
+                                 "[{name: p, gpu: H100, nodes: 1, gpus_per_node: 8}]}]");
+    assert_true(fleet.items[0].profile.pools.items[0].slope_w > 0);
+    assert_true(helio_text_is(fleet.items[0].price_region, "P"));
+    assert_true(helio_text_is(fleet.items[0].forecast_region, "F"));
+}
+
+static void scale__is_by_nodes_and_leaves_none_without(void **state)
+{
+    (void)state;
+    static const struct {
+        double factor;
+        uint32_t nodes[3];
+    } rows[] = {{1, {2, 2, 4}}, {1.3, {3, 3, 5}}, {0.01, {1, 1, 1}}, {100, {200, 200, 400}}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        exp_fleet_t fleet = fleet_of(three_sites);
+        assert_int_equal(exp_fleet_scale(&fleet, rows[i].factor), HELIO_OK);
+        for (uint32_t k = 0; k < 3; k++)
+            assert_int_equal(fleet.items[k].profile.pools.items[0].nodes, rows[i].nodes[k]);
+    }
+    exp_fleet_t fleet = fleet_of(three_sites);
+    assert_int_equal(exp_fleet_scale(&fleet, 1e6), HELIO_TOO_BIG);
+}
+
+/*  Every key that a fleet file may have is read, or refused by errors__name_line_and_column below. */
+static void fleet__all_keys_that_are_simulated_are_read(void **state)
+{
+    (void)state;
+    exp_fleet_t fleet =
+        fleet_of("sites:\n- name: oregon\n  region: US-NW\n  price_region: US-P\n  forecast_region: US-F\n  lat: 45.6\n"
+                 "  lon: -121.2\n  timezone: America/Los_Angeles\n  pue: 1.15\n  pools:\n"
+                 "  - {name: h100, gpu: H100, memory: 80GB, nodes: 16, max_nodes: 16, gpus_per_node: 8, owned: true,\n"
+                 "     power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 101}}\n"
+                 "  - {name: cloud, gpu: A100, nodes: 2, gpus_per_node: 4, owned: false, price_usd_per_gpu_h: 2.74}\n"
+                 "  agent: {anything: 1}\n");
+    const exp_fleet_site_t *site = &fleet.items[0];
+    const helio_site_profile_t *profile = &site->profile;
+    const helio_pool_t *h100 = &profile->pools.items[0], *cloud = &profile->pools.items[1];
+    assert_true(helio_text_is(profile->name, "oregon") && helio_text_is(profile->region, "US-NW"));
+    assert_true(helio_text_is(site->price_region, "US-P") && helio_text_is(site->forecast_region, "US-F"));
+    assert_true(profile->latitude == 45.6 && profile->longitude == -121.2 && profile->pue == 1.15);
+    assert_true(helio_text_is(profile->timezone, "America/Los_Angeles"));
+    assert_true(helio_text_is(h100->name, "h100") && helio_text_is(h100->gpu, "H100") && h100->owned);
+    assert_true(h100->gpu_memory_bytes > UINT64_C(70000000000) && h100->nodes == 16 && h100->gpus_per_node == 8);
+    assert_true(h100->idle_w == 60 && h100->base_w == 86 && h100->slope_w == 243 && h100->host_w == 101);
+    assert_true(!cloud->owned && cloud->price_usd_per_gpu_h == 2.74 && cloud->nodes == 2 && cloud->gpus_per_node == 4);
+}
+
+static void errors__name_line_and_column(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *first;
+    } rows[] = {
+        {"{}", "fleet.yaml:1:1: error: "},
+        {"sites: []", "fleet.yaml:1:8: error: sites: the fleet has no GPU"},
+        {"sites:\n- {name: a, pools: []}\n", "fleet.yaml:2:1: error: sites: the fleet has no GPU"},
+        {"sites:\n- {name: a, nodse: 1}\n", "fleet.yaml:2:13: error: unknown key 'nodse'"},
+        {"sites:\n- {name: a, pue: 0.5}\n", "fleet.yaml:2:18: error: "},
+        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\n"
+         "- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\n",
+         "fleet.yaml:3:10: error: two sites are named 'a'"},
+        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, max_nodes: 2, gpus_per_node: 1}]}\n",
+         "fleet.yaml:2:3: error: site 'a', pool 'p': elastic pools (max_nodes) are not simulated yet"},
+        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1, provision: 5m}]}\n",
+         "fleet.yaml:2:3: error: site 'a', pool 'p': the time that new nodes take (provision) is not simulated yet"},
+        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1, owned: false, "
+         "price_usd_per_gpu_h: 2, spot_usd_per_gpu_h: 1.1}]}\n",
+         "fleet.yaml:2:3: error: site 'a', pool 'p': spot capacity (spot_usd_per_gpu_h) is not simulated yet"},
+        {"sites:\n- {name: a, windows: [{pool: p, reserve_gpus: 1}]}\n",
+         "fleet.yaml:2:22: error: sites[0].windows is not simulated yet"},
+        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\nlinks:\n- {from: a, to: b}\n",
+         "fleet.yaml:4:1: error: links is not simulated yet"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        exp_fleet_t fleet;
+        helio_diagnostics_t wrong;
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_spec_source_t source = {helio_text_of(rows[i].text), "fleet.yaml", 1};
+        assert_int_equal(exp_fleet_parse(source, arena, &fleet, &wrong), HELIO_INVALID);
+        helio_diagnostic_brief(&wrong.items[0], &text);
+        helio_buffer_append(&text, "", 1);
+        if (strncmp(text.data, rows[i].first, strlen(rows[i].first)) != 0)
+            fail_msg("row %zu: %s", i, text.data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(fleet__is_a_list_of_site_files),
+        CASE(fleet__a_pool_without_power_gets_that_of_its_model),
+        CASE(scale__is_by_nodes_and_leaves_none_without),
+        CASE(fleet__all_keys_that_are_simulated_are_read),
+        CASE(errors__name_line_and_column),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,476 @@
+/*  test_backend.c -- the backend at the double of a cluster (tests/doubles/kubernetes): what it promises the core. Whole
+ *  lives of jobs are in tests/integration/kubernetes_life.py. */
+#include "tests/unit/site-agent/backends/kubernetes/recorded.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "federation/base/clock.h"
+#include "federation/reason/codes.h"
+#include "site-agent/backends/kubernetes/api.h"
+#include "site-agent/backends/kubernetes/document.h"
+#include "site-agent/backends/kubernetes/kubernetes.h"
+#include "site-agent/backends/kubernetes/shell.h"
+#include "tests/support/folder.h"
+
+#define JOBS "/apis/batch/v1/namespaces/heliostat/jobs"
+enum { PATIENCE_MS = 30000, EVENTS_MAX = 64 };
+
+static char folder[256];
+static pid_t double_pid;
+static helio_backend_t *backend;
+static helio_kube_access_t access_;
+static helio_kube_api_t *api;
+static helio_pool_t pool;
+static helio_site_profile_t site;
+static helio_job_rules_t rules;
+static helio_kubernetes_settings_t settings;
+static helio_job_spec_t spec;
+static helio_order_t order;
+static helio_aev_backend_t events[EVENTS_MAX];
+static uint32_t event_count, capacities;
+static bool surveyed;
+static bool within; /* a call that may not call back */
+
+/* ---- the double, and what the backend says -------------------------------------------------------------- */
+
+static const char *path_of(const char *name)
+{
+    return helio_arena_printf(arena, "%s/%s", folder, name).data;
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static int begin_double(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "/tmp/helio-kubernetes-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    double_pid = fork();
+    if (double_pid == 0) {
+        (void)execlp("python3", "python3", HELIO_SOURCE_DIR "/tests/doubles/kubernetes", "--folder", folder,
+                     (char *)NULL);
+        _exit(127);
+    }
+    char port[300];
+    (void)snprintf(port, sizeof port, "%s/port", folder);
+    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    int status;
+    while (!exists(port) && helio_clock_boot_ms() < until_ms && waitpid(double_pid, &status, WNOHANG) == 0)
+        (void)poll(NULL, 0, 20);
+    return 0;
+}
+
+static int end_double(void **state)
+{
+    (void)state;
+    int status;
+    (void)kill(double_pid, SIGTERM);
+    (void)waitpid(double_pid, &status, 0);
+    folder_remove(folder);
+    return 0;
+}
+
+static void on_event(void *arg, const helio_aev_backend_t *event)
+{
+    (void)arg;
+    assert_false(within);
+    if (memcmp(&event->key, &order.key, sizeof order.key) != 0)
+        return; /* of another test */
+    assert_true(event_count < EVENTS_MAX);
+    helio_record_copy(&helio_aev_backend_type, arena, event, &events[event_count++]);
+}
+
+static void on_capacity(void *arg, const helio_aev_capacity_t *capacity)
+{
+    (void)arg;
+    (void)capacity;
+    capacities++;
+}
+
+static void on_survey(void *arg, const char *hindrance)
+{
+    (void)arg;
+    surveyed = surveyed || !hindrance;
+}
+
+static void make_backend(void)
+{
+    helio_error_t err = {0};
+    helio_kubernetes_options_t options = {
+        .site = &site,
+        .rules = &rules,
+        .settings = &settings,
+        .state_dir = path_of("state"),
+        .sink = {.on_event = on_event, .on_capacity = on_capacity, .on_survey = on_survey}};
+    event_count = capacities = 0;
+    surveyed = false;
+    if (helio_kubernetes_new(&options, &backend, &err))
+        fail_msg("%s", err.text);
+}
+
+/*  Each test begins with it: what a set-up skips counts as failed. */
+static void reach_double(const char *name)
+{
+    helio_error_t err = {0};
+    uint8_t random[10] = {0};
+    if (!exists(path_of("port"))) {
+        print_message("SKIPPED: the backend at a Kubernetes API: its double needs python3 and openssl\n");
+        skip();
+    }
+    memcpy(random, name, strlen(name) < sizeof random ? strlen(name) : sizeof random);
+    pool = (helio_pool_t){.name = HELIO_TEXT("h200"), .gpu = HELIO_TEXT("H200"), .nodes = 2, .gpus_per_node = 8};
+    site = (helio_site_profile_t){.name = HELIO_TEXT("lab"), .pools = {&pool, 1}};
+    rules = (helio_job_rules_t){.retention_ms = 86400000, .log_max_bytes = 1 << 20};
+    settings = (helio_kubernetes_settings_t){.kubeconfig = helio_text_of(path_of("agent.kubeconfig"))};
+    spec = (helio_job_spec_t){.image = HELIO_TEXT("image:1"), .run = HELIO_TEXT("exit 3")};
+    order = (helio_order_t){.key = {helio_uuid_v7(1700000000000, random), HELIO_NO_TASK},
+                            .epoch = 1,
+                            .pool = HELIO_TEXT("h200"),
+                            .nodes = 1,
+                            .gpus_per_node = 1};
+    make_backend();
+    access_ = (helio_kube_access_t){.server = HELIO_TEXT("https://127.0.0.1:"),
+                                    .token = {.text = HELIO_TEXT("admin-token")},
+                                    .authority = {.path = helio_text_of(path_of("pki/ca.crt"))}};
+    FILE *port = fopen(path_of("port"), "re");
+    unsigned number = 0;
+    assert_int_equal(port ? fscanf(port, "%u", &number) : 0, 1);
+    (void)fclose(port);
+    access_.server = helio_arena_printf(arena, "https://127.0.0.1:%u", number);
+    assert_int_equal(helio_kube_api_new(&access_, &api, &err), HELIO_OK);
+}
+
+static int end_backend(void **state)
+{
+    helio_backend_destroy(&backend);
+    helio_kube_api_destroy(&api);
+    return end_documents(state);
+}
+
+static void turn(void)
+{
+    struct pollfd wait = {.fd = backend->class->fd(backend), .events = POLLIN};
+    (void)poll(&wait, 1, backend->class->next_ms(backend) == 0 ? 0 : 10);
+    backend->class->process(backend, helio_clock_boot_ms(), helio_clock_wall_ms());
+}
+
+static const helio_aev_backend_t *last(void)
+{
+    return event_count ? &events[event_count - 1] : NULL;
+}
+
+static const helio_aev_backend_t *await(uint32_t word)
+{
+    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    while ((!last() || last()->word != word) && helio_clock_boot_ms() < until_ms)
+        turn();
+    if (!last() || last()->word != word)
+        fail_msg("no event '%s' after %u", helio_backend_report_name(word), event_count);
+    return last();
+}
+
+static uint32_t told(uint32_t word)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < event_count; i++)
+        count += events[i].word == word;
+    return count;
+}
+
+static void start(void)
+{
+    helio_backend_task_t task = {.order = &order, .spec = &spec};
+    within = true;
+    backend->class->start(backend, &task);
+    within = false;
+}
+
+static void adopt(void)
+{
+    helio_backend_task_t task = {.order = &order, .spec = &spec};
+    within = true;
+    backend->class->adopt(backend, &task);
+    within = false;
+}
+
+static void stop(uint32_t mode)
+{
+    helio_stop_t stop = {.key = order.key, .epoch = order.epoch, .mode = mode, .cause = HELIO_CAUSE_STOPPED};
+    within = true;
+    backend->class->stop(backend, &stop);
+    within = false;
+}
+
+/* ---- what the cluster has ------------------------------------------------------------------------------- */
+
+static long status;
+
+static void on_reply(void *arg, const helio_kube_reply_t *reply)
+{
+    *(bool *)arg = true;
+    status = reply->status;
+}
+
+static long ask(const char *method, const char *path, helio_text_t body)
+{
+    bool over = false;
+    helio_error_t err = {0};
+    assert_int_equal(helio_kube_api_ask(api, method, path, body, on_reply, &over, &err), HELIO_OK);
+    while (!over) {
+        struct pollfd wait = {.fd = helio_kube_api_fd(api), .events = POLLIN};
+        (void)poll(&wait, 1, 10);
+        helio_kube_api_process(api, helio_clock_boot_ms());
+    }
+    return status;
+}
+
+static const char *job_path(void)
+{
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_attempt_name(order.key, order.epoch, name);
+    return helio_arena_printf(arena, JOBS "/%s", name).data;
+}
+
+static bool has_job(void)
+{
+    return ask("GET", job_path(), (helio_text_t){0}) == 200;
+}
+
+/* ---- the promises --------------------------------------------------------------------------------------- */
+
+static void what_never_was_is_absent(void **state)
+{
+    (void)state;
+    reach_double("absent");
+    adopt();
+    (void)await(HELIO_BACKEND_REPORT_ABSENT);
+    order.epoch = 2;
+    stop(HELIO_STOP_MODE_GRACE);
+    while (event_count < 2)
+        turn();
+    assert_int_equal(last()->word, HELIO_BACKEND_REPORT_ABSENT);
+    order.epoch = 1;
+    start(); /* what was absent can be started */
+    assert_int_equal(await(HELIO_BACKEND_REPORT_ENDED)->exit_code, 3);
+}
+
+static void a_repeated_start_runs_once(void **state)
+{
+    (void)state;
+    reach_double("once");
+    spec.run = helio_text_of(helio_arena_printf(arena, "echo x >>%s; exit 3", path_of("ran")).data);
+    start();
+    start();
+    assert_int_equal(await(HELIO_BACKEND_REPORT_ENDED)->exit_code, 3);
+    assert_false(last()->stopped);
+    start();
+    while (told(HELIO_BACKEND_REPORT_ENDED) < 2)
+        turn();
+    helio_backend_destroy(&backend);
+    make_backend(); /* knows nothing, and finds the Job */
+    start();
+    assert_int_equal(await(HELIO_BACKEND_REPORT_ENDED)->exit_code, 3);
+    assert_int_equal(told(HELIO_BACKEND_REPORT_ENDED), 1);
+    struct stat ran;
+    assert_int_equal(stat(path_of("ran"), &ran), 0);
+    assert_int_equal(ran.st_size, 2);
+}
+
+static void a_stop_before_its_start_makes_no_job(void **state)
+{
+    (void)state;
+    reach_double("stopped");
+    start();
+    stop(HELIO_STOP_MODE_KILL);
+    assert_true(await(HELIO_BACKEND_REPORT_ENDED)->stopped);
+    assert_false(has_job());
+}
+
+static void a_kill_does_not_wait_for_the_grace(void **state)
+{
+    (void)state;
+    reach_double("killed");
+    spec.run = helio_text_of(
+        helio_arena_printf(arena, "trap '' TERM; echo x >%s; while :; do sleep 0.1; done", path_of("deaf")).data);
+    spec.checkpoint_grace_ms = 3600000;
+    start();
+    (void)await(HELIO_BACKEND_REPORT_STARTED);
+    while (!exists(path_of("deaf")))
+        turn();
+    stop(HELIO_STOP_MODE_GRACE);
+    for (int i = 0; i < 50; i++)
+        turn();
+    assert_int_equal(told(HELIO_BACKEND_REPORT_ENDED), 0);
+    stop(HELIO_STOP_MODE_KILL);
+    assert_true(await(HELIO_BACKEND_REPORT_ENDED)->stopped);
+    assert_false(has_job());
+}
+
+static void a_job_of_others_is_left_alone(void **state)
+{
+    (void)state;
+    reach_double("foreign");
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_attempt_name(order.key, order.epoch, name);
+    helio_text_t theirs = helio_arena_printf(
+        arena,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"template\":{\"spec\":"
+        "{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"i:1\",\"command\":[\"true\"]}]}}}}",
+        name);
+    assert_int_equal(ask("POST", JOBS, theirs), 201);
+    start();
+    assert_int_equal(await(HELIO_BACKEND_REPORT_FAILED_TO_START)->cause, HELIO_CAUSE_SUBMIT_REFUSED);
+    assert_true(has_job());
+}
+
+static void a_survey_ends_what_waits_without_an_order(void **state)
+{
+    (void)state;
+    reach_double("survey");
+    order.gpus_per_node = 60; /* no node has so many */
+    start();
+    (void)await(HELIO_BACKEND_REPORT_WAITING);
+    helio_backend_destroy(&backend);
+    make_backend();
+    backend->class->survey(backend);
+    (void)await(HELIO_BACKEND_REPORT_FAILED_TO_START);
+    while (!surveyed)
+        turn();
+    assert_false(has_job());
+}
+
+static void a_survey_finds_what_runs(void **state)
+{
+    (void)state;
+    reach_double("found");
+    spec.run = HELIO_TEXT("while :; do sleep 0.1; done");
+    order.gpus_per_node = 2;
+    start();
+    (void)await(HELIO_BACKEND_REPORT_STARTED);
+    helio_backend_destroy(&backend);
+    make_backend();
+    backend->class->survey(backend);
+    assert_int_equal(await(HELIO_BACKEND_REPORT_STARTED)->gpus, 2);
+    while (!surveyed)
+        turn();
+    stop(HELIO_STOP_MODE_KILL);
+    assert_true(await(HELIO_BACKEND_REPORT_ENDED)->stopped);
+}
+
+static void what_the_lease_does_not_name_does_not_start(void **state)
+{
+    (void)state;
+    reach_double("leased");
+    order.on_site_loss = HELIO_SITE_LOSS_LEASE;
+    start();
+    int64_t until_ms = helio_clock_boot_ms() + 2500;
+    while (helio_clock_boot_ms() < until_ms)
+        turn();
+    assert_false(has_job());
+    helio_error_t err = {0};
+    helio_attempt_ref_t named = {order.key, order.epoch};
+    helio_afx_lease_t lease = {.deadline_boot_ms = helio_clock_boot_ms() + 600000, .attempts = {&named, 1}};
+    assert_int_equal(backend->class->lease(backend, &lease, &err), HELIO_OK);
+    assert_int_equal(await(HELIO_BACKEND_REPORT_ENDED)->exit_code, 3);
+}
+
+static void a_job_without_an_image_is_refused(void **state)
+{
+    (void)state;
+    reach_double("image");
+    spec.image = (helio_text_t){0};
+    start();
+    assert_int_equal(await(HELIO_BACKEND_REPORT_FAILED_TO_START)->cause, HELIO_CAUSE_BAD_OPTION);
+    settings.image = HELIO_TEXT("base:1");
+    order.epoch = 2;
+    start();
+    (void)await(HELIO_BACKEND_REPORT_ENDED);
+    assert_true(capacities > 0);
+}
+
+static bool has_pod(const json_t *pods, const char *name)
+{
+    for (void *at = json_object_iter((json_t *)(uintptr_t)pods); at;
+         at = json_object_iter_next((json_t *)(uintptr_t)pods, at))
+        if (helio_text_is(helio_kube_text(HELIO_KUBE_AT(json_object_iter_value(at), "metadata", "name")), name))
+            return true;
+    return false;
+}
+
+/*  Whoever may make a pod in any namespace gives it the labels of an attempt, and the name of another's pod. */
+static void a_pod_of_another_namespace_is_nobodys(void **state)
+{
+    (void)state;
+    static const char pods[] = "/api/v1/namespaces/others/pods";
+    reach_double("forged");
+    assert_int_equal(
+        ask("POST", "/api/v1/namespaces",
+            HELIO_TEXT("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"others\"}}")),
+        201);
+    assert_int_equal(ask("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/helio-agent",
+                         HELIO_TEXT("{\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"nodes\",\"pods\"],"
+                                    "\"verbs\":[\"get\",\"list\",\"watch\"]}]}")),
+                     200);
+    helio_backend_destroy(&backend);
+    make_backend(); /* with the right to see all pods */
+    order.gpus_per_node = 60;
+    start();
+    (void)await(HELIO_BACKEND_REPORT_WAITING);
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_attempt_name(order.key, order.epoch, name);
+    helio_text_t forged = helio_arena_printf(
+        arena,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"forged\",\"labels\":{"
+        "\"app.kubernetes.io/managed-by\":\"heliostat\",\"heliostat/site\":\"%.*s\",\"heliostat/attempt\":\"%s\"}},"
+        "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\",\"image\":\"i:1\","
+        "\"command\":[\"sleep\",\"60\"]}]}}",
+        HELIO_TEXT_ARGS(site.name), name);
+    assert_int_equal(ask("POST", pods, forged), 201);
+    const helio_kube_t *self = (const helio_kube_t *)backend;
+    while (!has_pod(self->pods.items, "forged"))
+        turn();
+    const helio_kube_attempt_t *attempt = helio_kube_find((helio_kube_t *)backend, order.key, order.epoch);
+    assert_non_null(attempt);
+    assert_false(has_pod(attempt->pods, "forged"));
+    assert_int_equal(told(HELIO_BACKEND_REPORT_STARTED), 0);
+}
+
+/*  A load balancer answers for an API that is away, by a clock of its own. */
+static void the_clock_of_an_answer_that_is_not_the_apis_is_ignored(void **state)
+{
+    (void)state;
+    reach_double("clock");
+    helio_kube_t *self = (helio_kube_t *)backend;
+    int64_t ahead_ms = self->server_ahead_ms;
+    const helio_kube_reply_t reply = {.answer = HELIO_KUBE_UNKNOWN,
+                                      .server_wall_ms = helio_clock_wall_ms() + INT64_C(3600000)};
+    helio_kube_hear(backend, &reply);
+    assert_int_equal(self->server_ahead_ms, ahead_ms);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_documents, end_backend)
+    const struct CMUnitTest tests[] = {
+        TEST(what_never_was_is_absent),
+        TEST(a_repeated_start_runs_once),
+        TEST(a_stop_before_its_start_makes_no_job),
+        TEST(a_kill_does_not_wait_for_the_grace),
+        TEST(a_job_of_others_is_left_alone),
+        TEST(a_survey_ends_what_waits_without_an_order),
+        TEST(a_survey_finds_what_runs),
+        TEST(what_the_lease_does_not_name_does_not_start),
+        TEST(a_job_without_an_image_is_refused),
+        TEST(a_pod_of_another_namespace_is_nobodys),
+        TEST(the_clock_of_an_answer_that_is_not_the_apis_is_ignored),
+    };
+    return cmocka_run_group_tests(tests, begin_double, end_double);
+}
