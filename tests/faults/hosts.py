@@ -198,17 +198,23 @@ class Hosts(Federation):
             return children(int(f.readline()))
 
     def pause(self, name):
-        pids = self.pids(name)
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        return pids
+        """Stops it with all its children; some of those of a database end while they are being counted."""
+        return self.tell(self.pids(name), signal.SIGSTOP)
 
     def go_on(self, pids):
+        self.tell(pids, signal.SIGCONT)
+
+    @staticmethod
+    def tell(pids, number):
+        """Returns those that were there."""
+        there = []
         for pid in pids:
             try:
-                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, number)
+                there.append(pid)
             except ProcessLookupError:
                 pass
+        return there
 
     def ended(self, name):
         if name != "postgres":

@@ -151,8 +151,14 @@ class World(hosts.Hosts):
         return self.path(site, "state")
 
     def empty_state(self, site):
-        for entry in os.scandir(self.state(site)):
-            shutil.rmtree(entry.path) if entry.is_dir() and not entry.is_symlink() else os.unlink(entry.path)
+        """Again until it is empty: shims that run write files meanwhile."""
+        end = now() + 10
+        while entries := list(os.scandir(self.state(site))):
+            for entry in entries:
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry.path, ignore_errors=now() < end)
+                else:
+                    os.unlink(entry.path)
 
     def copy_state(self, site):
         """A copy as of one moment: the agent stands still meanwhile."""
