@@ -15,7 +15,9 @@ perform() { # NAME COMMAND…
 
 # Prints the failed cases first and the end of the log after them, since a reader may see only the beginning.
 failure() { # LOG
-  grep -a -E '\*\*\*(Failed|Timeout|Exception|Not Run)|^\[  (ERROR|LINE|FAILED) ' "$1" | head -n 20
+  grep -a -E '\*\*\*(Failed|Timeout|Exception|Not Run)|^\[  (ERROR|LINE|FAILED) |^VIOLATION |^[A-Za-z.]*(Error|Exception): ' "$1" | head -n 20
+  grep -a -v '^[[:space:]]*$' "$1" | tail -n 3
+  echo ...
   grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )|^\[[0-9]+/[0-9]+\] (Building|Linking) ' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
 }
 
