@@ -139,8 +139,9 @@ static void give_back(helio_waiting_requests_t *self, helio_request_context_t *c
 
 static bool has_news(const helio_request_context_t *context)
 {
+    bool is_proved = !context->judged && !context->want; /* its body comes next */
     if (!context->sent)
-        return context->status != 0;
+        return context->status != 0 || is_proved;
     return context->response.size > context->response_sent || context->ended || context->broken;
 }
 
@@ -178,10 +179,12 @@ static void shut_out(helio_waiting_requests_t *self, helio_request_context_t *co
         context->operation->context = NULL; /* its answer will free it */
         context->operation = NULL;
     }
-    if (context->want)
+    if (context->sent) {
         context->ended = true;
-    else if (!context->status)
+    } else if (!context->status) {
+        context->want = NULL;
         HELIO_PROBLEM0(context, 503, BROKER_STOPPING);
+    }
     give_back(self, context);
 }
 
@@ -194,7 +197,7 @@ static void on_arrival(helio_waiting_requests_t *self, helio_request_context_t *
         shut_out(self, context);
         return;
     }
-    if (!context->started) {
+    if (context->judged && !context->started) {
         helio_parsers_add(self->parsers, context, helio_clock_boot_ms());
         return;
     }
