@@ -202,7 +202,28 @@ static bool check_framing(helio_request_context_t *context, struct MHD_Connectio
     return false;
 }
 
-/*  After the headers. A refusal is sent at once where the client should not send a large body any more. */
+/*  After the headers, and again when the token was proved or not, which the library allows before it reads the body. A
+ *  refusal is sent at once where the client should not send a large body any more. */
+static enum MHD_Result end_head(helio_request_context_t *context)
+{
+    if (context->want && wait_for_result(context))
+        return MHD_YES;
+    if (context->want) {
+        context->want = NULL;
+        HELIO_PROBLEM0(context, 503, BROKER_STOPPING);
+    }
+    context->judged = true;
+    if (!context->status || !context->has_body)
+        return MHD_YES;
+    const char *text = context->received.content_length;
+    uint64_t length = UINT64_MAX;
+    bool known = text && helio_u64_parse(helio_text_of(text), &length) == HELIO_OK;
+    if (!header(context->connection, "Expect") && (!known || length <= DISCARD_EARLY))
+        return MHD_YES; /* the response follows the body, and the connection stays usable */
+    context->close = true;
+    return send_response(context);
+}
+
 static enum MHD_Result begin(helio_request_context_t *context, struct MHD_Connection *connection, const char *method,
                              const char *version)
 {
@@ -220,17 +241,12 @@ static enum MHD_Result begin(helio_request_context_t *context, struct MHD_Connec
                                                     header(connection, "X-Forwarded-For")};
     context->begun = true;
     helio_connections_begin(context->http->connections, connection_of(connection));
-    if (!check_framing(context, connection, version))
+    if (!check_framing(context, connection, version)) {
+        context->judged = true;
         return headers.content_length || headers.transfer_encoding ? send_response(context) : MHD_YES;
+    }
     helio_request_judge(context, method, &headers);
-    if (!context->status || !context->has_body)
-        return MHD_YES;
-    uint64_t length = UINT64_MAX;
-    bool known = headers.content_length && helio_u64_parse(helio_text_of(headers.content_length), &length) == HELIO_OK;
-    if (!header(connection, "Expect") && (!known || length <= DISCARD_EARLY))
-        return MHD_YES; /* the response follows the body, and the connection stays usable */
-    context->close = true;
-    return send_response(context);
+    return end_head(context);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url, const char *method,
@@ -241,6 +257,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     helio_request_context_t *context = *con_cls;
     if (!context->begun)
         return begin(context, connection, method, version);
+    if (!context->judged)
+        return end_head(context);
     if (*size) {
         bool go_on = helio_request_take(context, data, *size, helio_clock_boot_us());
         *size = 0;
@@ -305,6 +323,7 @@ helio_http_t *helio_http_new(const helio_http_options_t *options, helio_log_t *l
         &(helio_connections_options_t){own->connections_max, own->headers_timeout_ms, own->idle_timeout_ms});
     self->places = helio_places_new(
         &(helio_places_bounds_t){own->subscribers_max, own->subscribers_per_tenant_max, own->subscribers_per_user_max});
+    self->lots = helio_lots_new(own->bodies_max - own->bodies_max / 4);
     self->strangers = helio_strangers_new(or_default(own->refusals_burst, 20));
     self->waiting_requests = helio_waiting_requests_new(self, resume);
     atomic_init(&self->stopping, false);
@@ -324,6 +343,7 @@ void helio_http_destroy(helio_http_t **self_p)
     helio_waiting_requests_destroy(&self->waiting_requests);
     helio_connections_destroy(&self->connections);
     helio_places_destroy(&self->places);
+    helio_lots_destroy(&self->lots);
     helio_strangers_destroy(&self->strangers);
     helio_token_table_destroy(&self->tokens);
     helio_leader_watch_destroy(&self->leader_watch);

@@ -1,4 +1,5 @@
 // Server-sent events over fetch, since EventSource cannot send the token in a header.
+import { isFinal, rest } from "./patience.js";
 
 // Splits text that arrives in pieces into events {id, event, data}; comments and `retry` are passed over.
 export class EventParser {
@@ -33,9 +34,6 @@ export class EventParser {
   }
 }
 
-// How long to wait before attempt `failures` + 1; random is in [0, 1).
-export const pause = (failures, random) => Math.min(15000, 500 * 2 ** failures) * (0.5 + random / 2);
-
 // Follows the events until `signal` aborts. take gets each event, tell the state: "live" or "waiting".
 export async function follow({ request, signal, take, tell }) {
   let last = "";
@@ -53,9 +51,9 @@ export async function follow({ request, signal, take, tell }) {
           take(event);
         }
     } catch (error) {
-      if (signal.aborted || error.status === 401 || error.status === 403) return;
+      if (signal.aborted || isFinal(error)) return;
     }
     tell("waiting");
-    await new Promise((resolve) => setTimeout(resolve, pause(failures, Math.random())));
+    await rest(failures);
   }
 }

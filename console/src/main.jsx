@@ -6,6 +6,7 @@ import { JobPage } from "./job.jsx";
 import { useStream } from "./live.js";
 import { Login } from "./login.jsx";
 import { MapPage } from "./map.jsx";
+import { insist } from "./patience.js";
 import { QueuePage } from "./queue.jsx";
 import { link, usePlace } from "./router.js";
 import { SitePage } from "./site.jsx";
@@ -103,7 +104,12 @@ function Console() {
     [],
   );
   useEffect(() => {
-    if (credential && !who) get("whoami").then(setWho, () => {});
+    if (!credential || who) return undefined;
+    const end = new AbortController();
+    insist((signal) => get("whoami", { signal }), end.signal).then((found) => {
+      if (!end.signal.aborted) setWho(found);
+    });
+    return () => end.abort();
   }, [credential]);
   const enter = (found) => {
     setWho(found);

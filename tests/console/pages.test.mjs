@@ -65,6 +65,17 @@ test("login: the token is in no address, no cookie and no store that outlives th
   await close(page);
 });
 
+test("login: a page that is opened while the broker does not answer learns later whose it is", async () => {
+  const page = await open("#/sites", { token: "" });
+  let asked = 0;
+  await page.route("**/v1/whoami", (route) => (asked++ < 2 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.evaluate((text) => sessionStorage.setItem("heliostat.token", text), user);
+  await page.reload();
+  await page.getByText("demo · user").waitFor();
+  assert.ok(asked > 2);
+  await close(page);
+});
+
 test("login: a token that is revoked under an open page leads to the sign-in, with the reason", async () => {
   const page = await open("#/sites", { token: leaver });
   await rows(page, "Sites").first().waitFor();

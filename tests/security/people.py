@@ -4,6 +4,11 @@ served, at once. What the door's own unit tests decide in a harness holds here f
 import itertools, json, random, re, threading, time
 
 from door import OTHERS_S, check
+from federation import run
+
+ENDLESS_ROUNDS, ENDLESS_EACH, ENDLESS_PIECES = 6, 48, 80  # bodies of 5 MB each: more than all large ones may have
+ENDLESS_MIB = 96  # by which the broker may have grown after them
+LISTS = 8
 
 
 def heads(door, seed):
@@ -135,6 +140,93 @@ def reads(door, other):
     return count
 
 
+def resident_mib(pid):
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+
+
+def documents(count, blanks=0):
+    """A body of so many jobs that start in years, with blanks in each."""
+    return "".join(json.dumps({"name": f"list-{i}", "run": "true", "placement": {"not_before": "2030-01-01T00:00:00Z"}}).replace(" ", " " + " " * blanks, 1)
+                   + "\n" for i in range(count)).encode()
+
+
+def settled(federation, metric):
+    """Waits until a figure is the same twice, a second apart."""
+    seen = [None]
+
+    def same():
+        time.sleep(1)
+        seen.append(federation.metric(metric))
+        return seen[-1] == seen[-2]
+
+    federation.wait_for(same, 60, f"{metric} does not settle")
+
+
+def first_request(door, federation):
+    """A token that was put into the database beside the leader is good at once, however large the body of its first request is."""
+    body, lines = documents(200, 1000), "Content-Type: application/x-ndjson\r\n"
+    for i in range(3):
+        added = run(federation.tool("helio-broker"), "token", "add", "--tenant", "acme", "--user", f"new-{i}", "--role", "user",
+                    "--config", federation.path("broker.yaml"))
+        status, _, got = door.raw("POST", "/v1/jobs", re.search(r"hel_\w+", added).group(), body, lines, wait_s=10)
+        check(status == 201, f"the first request of a new token, with {len(body)} bytes, gets {status}: {got[-300:]}")
+    return 3
+
+
+def endless_bodies(door, federation, other):
+    """Large bodies that do not end: whoever sends them leaves room for others' large ones, and their memory is given back."""
+    broker, bodies = federation.procs["broker"].pid, 0
+    body, lines = documents(1000, 10000), "Content-Type: application/x-ndjson\r\n"
+    piece = b"#" * 65000
+    door.raw("POST", "/v1/jobs", other, body, lines, wait_s=20)  # all threads, and what they keep
+    before = resident_mib(broker)
+    for _ in range(ENDLESS_ROUNDS):
+        held = [door.connect(f"127.8.0.{i + 1}") for i in range(ENDLESS_EACH)]
+        for connection in held:
+            connection.settimeout(5)
+            connection.sendall(f"POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {door.token}\r\nContent-Type: application/yaml\r\n"
+                               f"Content-Length: {16 << 20}\r\n\r\n".encode())
+        for _ in range(ENDLESS_PIECES):
+            for connection in held:
+                try:
+                    connection.sendall(piece)
+                except OSError:
+                    pass  # refused: the tenant has enough
+        if not bodies:
+            settled(federation, "helio_http_body_bytes")  # all that was sent is read
+            status, _, got = door.raw("POST", "/v1/jobs", other, body, lines, wait_s=20)
+            check(status == 201, f"beside {len(held)} endless bodies of another tenant, a body of {len(body)} bytes gets {status}: {got[-300:]}")
+        for connection in held:
+            connection.close()
+        bodies += len(held)
+    federation.wait_for(lambda: federation.metric("helio_http_body_bytes") == 0, 60, "memory of bodies is not given back")
+    grown = resident_mib(broker) - before
+    print(f"{bodies} aborted bodies: {grown:.0f} MiB more than the {before:.0f} before", flush=True)
+    check(grown < ENDLESS_MIB, f"the broker keeps {grown:.0f} MiB after {bodies} bodies that did not end")
+    return bodies
+
+
+def long_lists(door, other):
+    """Between lists of ten thousand jobs, what is small gets through."""
+    body, lines, answers, times = documents(10000), "Content-Type: application/x-ndjson\r\n", [], {"/v1/jobs": [], "/metrics": []}
+    lists = [threading.Thread(target=lambda: answers.append(door.raw("POST", "/v1/jobs", other, body, lines, wait_s=60)[0])) for _ in range(LISTS)]
+    for thread in lists:
+        thread.start()
+    while any(thread.is_alive() for thread in lists):
+        for path, taken in times.items():
+            began = time.monotonic()
+            status, _, got = door.get(path) if path == "/metrics" else door.raw("POST", path, door.token, documents(1), lines, wait_s=60)
+            check(status in (200, 201), f"{path} beside long lists gets {status}: {got[-300:]}")
+            taken.append(time.monotonic() - began)
+    said = ", ".join(f"{len(taken)} {path}: mean {sum(taken) / len(taken):.2f} s, most {max(taken):.2f} s" for path, taken in times.items())
+    print(f"beside {LISTS} lists: {said}", flush=True)
+    check(answers == [201] * LISTS, f"lists of 10,000 jobs get {answers}")
+    check(len(times["/v1/jobs"]) >= LISTS, f"{len(times['/v1/jobs'])} small submissions were answered beside {LISTS} lists of 10,000 jobs")
+    return LISTS
+
+
 def disk_full(door, federation):
     """A database without room is an answer within a second, and what was sent before is neither lost nor done twice."""
     federation.sql("create function public.full_disk() returns trigger language plpgsql as "
@@ -165,9 +257,13 @@ def disk_full(door, federation):
 def attack(federation, door, seed):
     other = federation.helio("token", "add", "--tenant", "other", "--user", "ada").stdout.split()[-1]
     federation.wait_for(lambda: door.get("/v1/whoami", other)[0] == 200, 20, "the second tenant's token is not taken")
+    submitter = door.token_of("acme", "submitter")  # of a tenant that the site knows
     yield "heads", lambda: heads(door, seed)
     yield "half-open", lambda: half_open(door)
     yield "guesses", lambda: guesses(door, federation)
     yield "streams", lambda: streams(door, other)
     yield "reads", lambda: reads(door, other)
+    yield "first requests", lambda: first_request(door, federation)
+    yield "endless bodies", lambda: endless_bodies(door, federation, submitter)
+    yield "long lists", lambda: long_lists(door, submitter)
     yield "disk full", lambda: disk_full(door, federation)

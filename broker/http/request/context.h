@@ -6,6 +6,7 @@
 #include "broker/http/request/counters.h"
 #include "broker/http/request/leader_watch.h"
 #include "broker/http/request/leadership.h"
+#include "broker/http/request/lots.h"
 #include "broker/http/request/options.h"
 #include "broker/http/request/places.h"
 #include "broker/http/request/strangers.h"
@@ -30,6 +31,7 @@ struct helio_http {
     helio_metrics_t metrics;
     helio_connections_t *connections;
     helio_places_t *places;
+    helio_lots_t *lots;
     helio_strangers_t *strangers;
     helio_waiting_requests_t *waiting_requests;
     void *daemon; /* struct MHD_Daemon */

@@ -49,6 +49,11 @@ struct helio_operation {
     helio_operation_t *prev, *next;
 };
 
+/*  A submission of more jobs and tasks is a list. A step of the core for so many takes some milliseconds, as the commit of
+ *  their rows does; for the largest list both take as long as thousands of small requests. */
+enum { HELIO_LIST_JOBS = 1000 };
+bool helio_operation_is_list(const helio_operation_t *self);
+
 helio_operation_t *helio_operation_new(void);
 void helio_operation_destroy(helio_operation_t **self_p);
 

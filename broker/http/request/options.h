@@ -26,7 +26,7 @@ typedef struct helio_http_options {
     uint32_t refusals_burst;             /* of requests without a valid token from one address, at once; 20 */
     uint32_t metrics;                    /* helio_metrics_access_t */
     uint32_t body_max;                   /* bytes of one request; 16 MiB */
-    uint64_t bodies_max;                 /* bytes of all bodies, a quarter for those up to 64 KiB; 256 MiB */
+    uint64_t bodies_max;                 /* bytes of all bodies, a quarter for small ones (body.h); 256 MiB */
     uint32_t idle_timeout_ms;    /* of a connection without traffic, and of a body that arrives too slowly; 30 s */
     uint32_t headers_timeout_ms; /* from the beginning of a connection to the end of its first headers; 10 s */
     uint32_t request_timeout_ms; /* from the whole request to its response, then 504; 15 s */

@@ -312,26 +312,39 @@ static bool check_key(helio_request_context_t *self, const char *key)
     return true;
 }
 
-/*  Of a caller who may be a stranger, no more is read than of a command. */
-static void bound_unproved_body(helio_request_context_t *self)
-{
-    const char *text = self->received.content_length;
-    uint64_t length = 0;
-    self->body_max = HELIO_COMMAND_BODY_MAX;
-    if (text && (helio_u64_parse(helio_text_of(text), &length) != HELIO_OK || length > self->body_max))
-        HELIO_PROBLEM0(self, 503, TOKENS_NOT_LOADED);
-}
-
 static void judge(helio_request_context_t *self)
 {
     if (!find_route(self, self->method))
         return;
-    if (admit(self)) {
-        if (check_accept(self, self->received.accept) && check_body(self) && check_query(self))
-            (void)check_key(self, self->received.idempotency_key);
-    } else if (!self->status) {
-        bound_unproved_body(self);
-    }
+    if (admit(self) && check_accept(self, self->received.accept) && check_body(self) && check_query(self))
+        (void)check_key(self, self->received.idempotency_key);
+}
+
+/* ---- the proof of a token --------------------------------------------------------------------------------- */
+
+static void judge_again(helio_request_context_t *self)
+{
+    self->want = NULL;
+    judge(self);
+}
+
+static void on_looked_up(helio_request_context_t *self, const helio_result_t *result)
+{
+    self->look_failed = !helio_token_look_up_ended(self, result);
+    judge_again(self);
+}
+
+/*  On the thread of the waiting requests: the leader once, a follower again and again until the look has come that proves
+ *  the token or not. */
+static void prove(helio_request_context_t *self)
+{
+    int64_t now_ms = helio_clock_boot_ms();
+    if (self->looked_up)
+        helio_token_look_up(self, on_looked_up, credential_of(self->received.authorization));
+    else if (!has_looked_since(self, self->unproved_ms) && now_ms < self->unproved_ms + PROOF_MS)
+        helio_await_idle(self, now_ms + PROOF_POLL_MS, false);
+    else
+        judge_again(self);
 }
 
 void helio_request_judge(helio_request_context_t *self, const char *method, const helio_request_headers_t *received)
@@ -347,6 +360,8 @@ void helio_request_judge(helio_request_context_t *self, const char *method, cons
     self->from_broker = received->from_broker != NULL;
     self->from_itself = received->from_broker && strcmp(received->from_broker, self->http->instance) == 0;
     judge(self);
+    if (self->unproved_ms && !self->status)
+        self->want = prove;
 }
 
 /* ---- what only the leader can do ------------------------------------------------------------------------- */
@@ -365,60 +380,22 @@ static const helio_leader_view_t *leader_for(const helio_request_context_t *self
     return helio_route_needs_leader(self->route) ? helio_await_leader(self) : NULL;
 }
 
-static void start(helio_request_context_t *self)
-{
-    const helio_leader_view_t *leader = leader_for(self);
-    if (leader)
-        helio_await_forward(self, on_forwarded, leader, self->route->method, self->raw_target);
-    else
-        self->route->start(self);
-}
-
-static void judge_again(helio_request_context_t *self)
-{
-    self->want = NULL;
-    judge(self);
-    if (!self->status)
-        start(self);
-}
-
-static void on_looked_up(helio_request_context_t *self, const helio_result_t *result)
-{
-    self->look_failed = !helio_token_look_up_ended(self, result);
-    judge_again(self);
-}
-
-/*  On the thread of the waiting requests: the leader once, a follower again and again until the look has come that proves
- *  the token or not. */
-static void prove(helio_request_context_t *self)
-{
-    int64_t now_ms = helio_clock_boot_ms();
-    if (self->looked_up) {
-        helio_token_look_up(self, on_looked_up, credential_of(self->received.authorization));
-        return;
-    }
-    if (!has_looked_since(self, self->unproved_ms) && now_ms < self->unproved_ms + PROOF_MS) {
-        helio_await_idle(self, now_ms + PROOF_POLL_MS, false);
-        return;
-    }
-    judge_again(self);
-}
-
 bool helio_request_is_long(const helio_request_context_t *self)
 {
 #ifdef HELIO_MUTANT_large_body_read_at_once
     return false;
 #endif
-    return self->body.bytes.size > HELIO_COMMAND_BODY_MAX && !leader_for(self);
+    return self->body.size > HELIO_BODY_SMALL_MAX && !leader_for(self);
 }
 
 void helio_request_start(helio_request_context_t *self)
 {
     self->started = true;
-    if (self->unproved_ms)
-        self->want = prove;
+    const helio_leader_view_t *leader = leader_for(self);
+    if (leader)
+        helio_await_forward(self, on_forwarded, leader, self->route->method, self->raw_target);
     else
-        start(self);
+        self->route->start(self);
 }
 
 /* ---- bodies -------------------------------------------------------------------------------------------- */
@@ -430,28 +407,18 @@ static bool crawls(const helio_request_context_t *self, int64_t now_us)
     return now_us - self->started_us > grace_us + earned_us;
 }
 
-/*  Of the memory of all bodies a quarter is for small ones only: whoever holds large ones keeps nobody from submitting a
- *  job. */
-static uint64_t held_max(const helio_request_context_t *self, size_t size)
-{
-    uint64_t all = self->http->options.bodies_max;
-#ifndef HELIO_MUTANT_large_bodies_take_all_memory
-    if (self->body.bytes.size + size > HELIO_COMMAND_BODY_MAX)
-        return all - all / 4;
-#endif
-    return all;
-}
-
 bool helio_request_take(helio_request_context_t *self, const char *bytes, size_t size, int64_t now_us)
 {
     if (crawls(self, now_us))
         return false;
     self->received_bytes += size;
     if (!self->status) {
-        helio_rc rc = helio_body_append(&self->body, bytes, size, self->body_max, held_max(self, size));
-        if (rc == HELIO_TOO_BIG && self->unproved_ms)
-            HELIO_PROBLEM0(self, 503, TOKENS_NOT_LOADED);
-        else if (rc == HELIO_TOO_BIG)
+        const helio_body_bounds_t bounds = {.size_max = self->body_max,
+                                            .held_max = self->http->options.bodies_max,
+                                            .lots = self->http->lots,
+                                            .tenant = self->token ? self->token->tenant : ""};
+        helio_rc rc = helio_body_append(&self->body, bytes, size, &bounds);
+        if (rc == HELIO_TOO_BIG)
             HELIO_PROBLEM(self, 413, BODY_TOO_BIG, helio_value_number(self->body_max));
         else if (rc != HELIO_OK)
             helio_response_problem(self, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_BODIES_BUSY));

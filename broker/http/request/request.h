@@ -6,8 +6,8 @@
 #include "broker/http/request/request_context.h"
 
 /*  Fills in route, token, parameter and the other fields of the request; or answers with a problem, and then a body is
- *  discarded. A broker that follows knows a new token some moments late: where it finds none that is in force, it
- *  decides when it has looked again (helio_request_start). */
+ *  discarded. Of a token that this broker does not know it leaves the decision to `want`, for the thread of the waiting
+ *  requests: a follower looks again, since it knows a new one some moments late, and the leader asks the database. */
 void helio_request_judge(helio_request_context_t *context, const char *method, const helio_request_headers_t *received);
 
 /*  After judgement and the whole body: the handler of the route; or, where only the leader can do it and another broker

@@ -239,7 +239,7 @@ helio_text_t helio_await_body(helio_request_context_t *self)
 {
     helio_operation_t *operation = prepare(self);
     helio_body_move(&operation->body, &self->body);
-    return helio_buffer_view(&operation->body.bytes);
+    return helio_body_view(&operation->body);
 }
 
 void helio_await_retain(helio_request_context_t *self)
@@ -304,7 +304,7 @@ void helio_await_forward(helio_request_context_t *self, helio_request_context_st
     bool takes_key = self->route->body == HELIO_BODY_JOBS; /* on others it prevents nothing */
     operation->forward.idempotency_key =
         takes_key ? helio_arena_string(arena, helio_text_of(self->idempotency_key)) : "";
-    operation->forward.body = helio_buffer_view(&operation->body.bytes);
+    operation->forward.body = helio_body_view(&operation->body);
     self->next = next;
 }
 

@@ -4,12 +4,11 @@
  *  requests while it is suspended (waiting_requests.h). It changes hands by a suspension and a push into a ring, or by
  *  a resumption, so nothing in it is atomic.
  *
- *  A handler is a chain of steps. The first (route.start) runs once the whole body has arrived, on a thread of the
- *  library, on that of the waiting requests if the token had to be proved first (request.h), or on a parser's if the
- *  body is large (parsers.h). A step ends by
- *  answering, or by awaiting one operation. The next step gets its result on the thread of the waiting requests. A
- *  stream's handler answers with helio_response_stream; `want` then asks it for more whenever the client has read
- *  everything. */
+ *  A request whose token has to be proved first (request.h) waits with its headers alone: none of its body is read
+ *  before. A handler is a chain of steps. The first (route.start) runs once the whole body has arrived, on a thread of
+ *  the library, or on a parser's if the body is large (parsers.h). A step ends by answering, or by awaiting one
+ *  operation. The next step gets its result on the thread of the waiting requests. A stream's handler answers with
+ *  helio_response_stream; `want` then asks it for more whenever the client has read everything. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_REQUEST_CONTEXT_H
 #define HELIO_BROKER_HTTP_REQUEST_REQUEST_CONTEXT_H
 
@@ -35,7 +34,7 @@ typedef struct helio_request_headers {
     bool forwarded;          /* a proxy says that it is one */
 } helio_request_headers_t;
 
-enum { HELIO_RESPONSE_HEADERS_MAX = 6, HELIO_COMMAND_BODY_MAX = 64 << 10 };
+enum { HELIO_RESPONSE_HEADERS_MAX = 6, HELIO_COMMAND_BODY_MAX = HELIO_BODY_SMALL_MAX };
 
 struct helio_request_context {
     helio_http_t *http;
@@ -70,9 +69,10 @@ struct helio_request_context {
     uint64_t received_bytes;
     uint64_t discarded_bytes; /* of received_bytes, those after a refusal */
     bool begun;               /* the headers have been read */
+    bool judged;              /* its token is proved, or it is refused: the body can be read */
     bool has_body;            /* the headers announce a body */
     bool complete;            /* the whole body has arrived */
-    bool started;             /* the handler was called, or the request is proved or forwarded first */
+    bool started;             /* the handler was called, or the request is forwarded */
     bool sent;                /* the library has the response */
     helio_turn_t turn;        /* while it waits for a parser */
 
@@ -96,7 +96,7 @@ struct helio_request_context {
     helio_request_context_t *waiting_prev, *waiting_next;
 
     /*  Streams. */
-    void (*want)(helio_request_context_t *self); /* NULL: not a stream */
+    void (*want)(helio_request_context_t *self); /* NULL: not a stream. Before it is judged: proves its token */
     uint64_t response_sent;                      /* bytes of `response` that the client has read */
     int64_t wake_ms;                             /* idle until then */
     bool wants_notify;                           /* or until a notification */

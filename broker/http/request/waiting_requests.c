@@ -37,9 +37,11 @@ struct helio_waiting_requests {
     pthread_t thread;
     bool started;
     /*  Owned by the thread. */
-    helio_request_context_t *held; /* all waiting requests, but those at the parsers */
+    helio_request_context_t *held; /* all waiting requests, but those at the parsers and the lists */
     helio_parsers_t *parsers;
-    helio_operation_t *under_way; /* all posted operations */
+    helio_turns_t lists;           /* that wait for the one that is under way */
+    const helio_operation_t *list; /* that one; NULL = none */
+    helio_operation_t *under_way;  /* all posted operations */
     uint32_t operation_count;
     int64_t tick_ms, gone_check_ms, sweep_ms;
     int64_t report_ms; /* of refused tokens */
@@ -56,6 +58,8 @@ static void link_operation(helio_waiting_requests_t *self, helio_operation_t *op
         self->under_way->prev = operation;
     self->under_way = operation;
     self->operation_count++;
+    if (helio_operation_is_list(operation))
+        self->list = operation;
     (void)atomic_fetch_add_explicit(&self->http->metrics.operations, 1, memory_order_relaxed);
 }
 
@@ -68,6 +72,8 @@ static void unlink_operation(helio_waiting_requests_t *self, helio_operation_t *
     if (operation->next)
         operation->next->prev = operation->prev;
     self->operation_count--;
+    if (self->list == operation)
+        self->list = NULL;
     (void)atomic_fetch_sub_explicit(&self->http->metrics.operations, 1, memory_order_relaxed);
 }
 
@@ -139,9 +145,27 @@ static void give_back(helio_waiting_requests_t *self, helio_request_context_t *c
 
 static bool has_news(const helio_request_context_t *context)
 {
+    bool is_proved = !context->judged && !context->want; /* its body comes next */
     if (!context->sent)
-        return context->status != 0;
+        return context->status != 0 || is_proved;
     return context->response.size > context->response_sent || context->ended || context->broken;
+}
+
+/*  One list is at the engine until its jobs are durable. So whatever else comes waits for one step and one commit of
+ *  thousands of jobs, however many lists wait, and finds its own batch without one. */
+static bool waits_for_a_list(helio_waiting_requests_t *self, helio_request_context_t *context)
+{
+#ifdef HELIO_MUTANT_all_lists_at_once
+    return false;
+#endif
+    if (!self->list || !helio_operation_is_list(context->operation))
+        return false;
+    context->turn = (helio_turn_t){.tenant = context->token->tenant,
+                                   .bytes = context->received_bytes,
+                                   .since_ms = helio_clock_boot_ms(),
+                                   .owner = context};
+    helio_turns_enter(&self->lists, &context->turn);
+    return true;
 }
 
 /*  After a step: returns a request that has something to send, posts its operation, or keeps it waiting. */
@@ -158,6 +182,8 @@ static void settle(helio_waiting_requests_t *self, helio_request_context_t *cont
             hold(self, context);
             return;
         }
+        if (waits_for_a_list(self, context))
+            return;
         operation->context = context;
         context->deadline_ms = helio_clock_boot_ms() + self->http->options.request_timeout_ms;
         helio_rc rc = post(self, operation);
@@ -178,10 +204,12 @@ static void shut_out(helio_waiting_requests_t *self, helio_request_context_t *co
         context->operation->context = NULL; /* its answer will free it */
         context->operation = NULL;
     }
-    if (context->want)
+    if (context->sent) {
         context->ended = true;
-    else if (!context->status)
+    } else if (!context->status) {
+        context->want = NULL;
         HELIO_PROBLEM0(context, 503, BROKER_STOPPING);
+    }
     give_back(self, context);
 }
 
@@ -194,7 +222,7 @@ static void on_arrival(helio_waiting_requests_t *self, helio_request_context_t *
         shut_out(self, context);
         return;
     }
-    if (!context->started) {
+    if (context->judged && !context->started) {
         helio_parsers_add(self->parsers, context, helio_clock_boot_ms());
         return;
     }
@@ -261,14 +289,27 @@ static void drive(helio_waiting_requests_t *self, helio_request_context_t *conte
     }
 }
 
-/*  Nothing was read of such a request, so it can be sent again. */
+/*  One that waits for a parser or for a list since since_ms or longer; it has left. NULL: none. */
+static helio_request_context_t *overdue(helio_waiting_requests_t *self, int64_t since_ms)
+{
+    helio_turn_t *turn = helio_turns_overdue(&self->lists, since_ms);
+    return turn ? turn->owner : helio_parsers_overdue(self->parsers, since_ms);
+}
+
+/*  The engine has seen nothing of such a request, so it can be sent again. */
 static void refuse_overdue(helio_waiting_requests_t *self, int64_t now_ms)
 {
     int64_t since_ms = now_ms - self->http->options.request_timeout_ms;
-    for (helio_request_context_t *context; (context = helio_parsers_overdue(self->parsers, since_ms));) {
+    for (helio_request_context_t *context; (context = overdue(self, since_ms));) {
         helio_response_problem(context, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_BODIES_BUSY));
         give_back(self, context);
     }
+}
+
+static void drive_lists(helio_waiting_requests_t *self)
+{
+    for (helio_turn_t *turn; !self->list && (turn = helio_turns_next(&self->lists));)
+        settle(self, turn->owner);
 }
 
 static void drive_all(helio_waiting_requests_t *self, int64_t now_ms, bool notifier)
@@ -332,6 +373,7 @@ static void *run(void *arg)
             on_arrival(self, context);
         for (helio_operation_t *operation; (operation = helio_ring_pop(self->answers));)
             on_return(self, operation);
+        drive_lists(self);
         int64_t now_ms = helio_clock_boot_ms();
         if (notifier || now_ms >= self->tick_ms)
             drive_all(self, now_ms, notifier);
@@ -348,7 +390,7 @@ static void *run(void *arg)
             let_go(self, context);
             shut_out(self, context);
         }
-        for (helio_request_context_t *context; (context = helio_parsers_overdue(self->parsers, INT64_MAX));)
+        for (helio_request_context_t *context; (context = overdue(self, INT64_MAX));)
             shut_out(self, context);
         if (atomic_load(&self->entered) == 0)
             return NULL;

@@ -157,9 +157,8 @@ static bool read_object(helio_request_context_t *self, json_t *object, helio_are
 json_t *helio_command_object(helio_request_context_t *self)
 {
     json_error_t error;
-    json_t *object = self->body.bytes.size
-                         ? json_loadb(self->body.bytes.data, self->body.bytes.size, JSON_REJECT_DUPLICATES, &error)
-                         : json_object();
+    json_t *object =
+        self->body.size ? json_loadb(self->body.data, self->body.size, JSON_REJECT_DUPLICATES, &error) : json_object();
     if (json_is_object(object))
         return object;
     if (object)

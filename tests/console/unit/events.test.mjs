@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EventParser, follow, pause } from "../../../console/src/events.js";
+import { EventParser, follow } from "../../../console/src/events.js";
 
 const stream = "retry: 2000\n: after 3\n\nid: 4\nevent: transition\ndata: {\"seq\":4}\n\n: heartbeat\n\nid: 5\nevent: resync\ndata: {\ndata: }\n\n";
 
@@ -17,13 +17,6 @@ test("events are the same however the bytes are cut", () => {
 test("lines may end with CR LF, and an event that is not complete is not taken", () => {
   const parser = new EventParser();
   assert.deepEqual(parser.push("id: 1\r\ndata: a\r\n\r\nid: 2\ndata: b\n"), [{ id: "1", event: "message", data: "a" }]);
-});
-
-test("the pause grows to a bound and never exceeds it", () => {
-  const pauses = [0, 1, 2, 3, 4, 5, 50].map((failures) => pause(failures, 1));
-  for (let i = 1; i < pauses.length; i++) assert.ok(pauses[i] >= pauses[i - 1]);
-  assert.equal(Math.max(...pauses), 15000);
-  assert.ok(pause(0, 0) >= 250);
 });
 
 // A stream that gives those texts and then ends, or fails.

@@ -28,9 +28,29 @@ static void follower__waits_for_its_next_look_before_it_refuses_a_token(void **s
     ask(w, &r, "GET", "/v1/whoami", fresh.text, "", NULL);
     assert_int_equal(r.status, 401);
     ask(w, &r, "POST", "/v1/jobs", fresh.text, YAML "Content-Length: 70000\r\nExpect: 100-continue\r\n", NULL);
-    assert_int_equal(r.status, 503); /* of a stranger nothing large is read */
+    assert_int_equal(r.status, 401); /* of a stranger nothing is read */
     looks_stop(looks);
     assert_int_equal(w->forwarded.count, 1);
+}
+
+/*  However large its body is, which waits with it. */
+static void follower__reads_a_large_body_once_its_token_is_proved(void **state)
+{
+    (void)state;
+    helio_token_fresh_t fresh = {0};
+    static char document[100000] = "run: echo\n#";
+    memset(document + strlen(document), 'x', sizeof document - 1 - strlen(document));
+    assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+    client_t *c = client_up(w);
+    client_ask(c, "POST", "/v1/jobs", fresh.text, YAML, document);
+    (void)poll(NULL, 0, 100);
+    assert_true(client_is_silent(c));
+    world_put_user(w, &fresh, "acme", "new");
+    world_follow(w, LEADER, 0);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 200); /* the stand-in's */
+    assert_string_equal(w->forwarded.credential, fresh.text);
+    client_down(c);
 }
 
 /*  A guess costs what it cost before: some at once, and then few each second. */
@@ -89,6 +109,7 @@ int main(void)
 #define FOLLOWS(test) cmocka_unit_test_setup_teardown(test, up_following, down)
     const struct CMUnitTest tests[] = {
         FOLLOWS(follower__waits_for_its_next_look_before_it_refuses_a_token),
+        FOLLOWS(follower__reads_a_large_body_once_its_token_is_proved),
         FOLLOWS(follower__waits_for_no_more_guesses_than_it_answers),
         FOLLOWS(follower__forgets_a_token_that_the_database_has_no_more),
     };

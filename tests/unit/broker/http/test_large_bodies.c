@@ -1,5 +1,7 @@
 /*  test_large_bodies.c -- what else a broker answers while it reads thousands of documents. Nothing here measures time:
  *  what is counted is how often something was answered meanwhile. */
+#include <malloc.h>
+
 #include "tests/unit/broker/http/server_testing.h"
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -96,17 +98,26 @@ static void senders_end(uint32_t *ret_accepted, uint32_t *ret_refused)
     }
 }
 
-static void await_bodies(world_t *world, uint32_t bytes)
+/*  Waits until all bodies have between so many bytes and so many. */
+static void await_bodies_within(world_t *world, uint64_t least, uint64_t most)
 {
-    char line[64];
-    (void)snprintf(line, sizeof line, "\nhelio_http_body_bytes %u\n", bytes);
+    static const char name[] = "\nhelio_http_body_bytes ";
     for (int64_t until_ms = helio_clock_boot_ms() + CLIENT_TIMEOUT_MS; helio_clock_boot_ms() < until_ms;) {
         ask(world, &r, "GET", "/metrics", world->user.text, "", NULL);
-        if (strstr(r.body, line))
+        const char *line = strstr(r.body, name);
+        assert_non_null(line);
+        uint64_t bytes = strtoull(line + strlen(name), NULL, 10);
+        if (bytes >= least && bytes <= most)
             return;
         (void)poll(NULL, 0, 20);
     }
-    fail_msg("not %u bytes of bodies: %s", bytes, strstr(r.body, "\nhelio_http_body_bytes"));
+    fail_msg("not %llu to %llu bytes of bodies: %s", (unsigned long long)least, (unsigned long long)most,
+             strstr(r.body, name));
+}
+
+static void await_bodies(world_t *world, uint64_t bytes)
+{
+    await_bodies_within(world, bytes, bytes);
 }
 
 /*  The memory of all bodies was given back; their owners are destroyed a moment after their answers. */
@@ -189,17 +200,32 @@ static void large_bodies__of_clients_that_hang_up_are_given_back(void **state)
     world_down(world);
 }
 
+static client_t *begin_body(const world_t *world, const char *token, size_t size)
+{
+    client_t *c = client_up(world);
+    char headers[96];
+    (void)snprintf(headers, sizeof headers, YAML "Content-Length: %zu\r\n", size);
+    client_ask(c, "POST", "/v1/jobs", token, headers, NULL);
+    return c;
+}
+
+/*  One that sends that much of its body, and no more. */
+static client_t *hold_body(const world_t *world, const char *token, size_t size)
+{
+    client_t *c = begin_body(world, token, 2 * size);
+    client_send(c, documents.data, size);
+    return c;
+}
+
 /*  Those that do not end hold memory, and three quarters of all are full. What is left is for small ones. */
 static void large_bodies__leave_room_for_small_ones(void **state)
 {
     (void)state;
     client_t *holders[3];
     world_t *world = world_up_with((helio_http_options_t){.bodies_max = 800000});
-    for (size_t i = 0; i < 3; i++) {
-        holders[i] = client_up(world);
-        client_ask(holders[i], "POST", "/v1/jobs", world->user.text, YAML "Content-Length: 400000\r\n", NULL);
-        client_send(holders[i], documents.data, 200000);
-    }
+    const char *tokens[] = {world->user.text, world->other.text, world->operator_.text};
+    for (size_t i = 0; i < 3; i++)
+        holders[i] = hold_body(world, tokens[i], 200000);
     await_bodies(world, 600000);
     ask_with(world, documents.data, 70000);
     assert_int_equal(r.status, 503);
@@ -212,6 +238,70 @@ static void large_bodies__leave_room_for_small_ones(void **state)
         client_down(holders[i]);
     world_down(world);
 }
+
+/*  Whoever sends many that do not end keeps half of the memory at most, and others send theirs meanwhile. */
+static void large_bodies__of_one_tenant_leave_room_for_those_of_others(void **state)
+{
+    (void)state;
+    client_t *holders[4], *beyond;
+    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 1600000}); /* 1,200,000 for large ones */
+    for (size_t i = 0; i < 4; i++)
+        holders[i] = hold_body(world, world->user.text, 150000);
+    await_bodies(world, 600000);
+    beyond = hold_body(world, world->user.text, 150000);
+    await_bodies(world, 600000);
+    ask_with(world, documents.data, 500000);
+    assert_int_not_equal(r.status, 503);
+    await_bodies(world, 600000);
+    client_down(beyond);
+    for (size_t i = 0; i < 4; i++)
+        client_down(holders[i]);
+    world_down(world);
+}
+
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+static size_t resident_bytes(void)
+{
+    unsigned long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu %lu", &size, &resident), 2);
+    (void)fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/*  In a heap, what is small and stays keeps the holes beside it, however large they are. */
+static void large_bodies__leave_no_memory_behind(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 8, LARGE = 16, LARGE_SIZE = 3000000, SMALL_SIZE = 30000, LEFT_MAX = 24 << 20 };
+    client_t *large[LARGE], *small[ROUNDS];
+    /* as the broker sets it (broker/program/run.c) */
+    (void)mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    world_t *world = world_up_with((helio_http_options_t){.idle_timeout_ms = 10000});
+    size_t before = resident_bytes();
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < LARGE; i++)
+            large[i] = begin_body(world, world->user.text, 2 * LARGE_SIZE);
+        for (size_t at = 0; at < LARGE_SIZE; at += SMALL_SIZE) /* they grow in turn */
+            for (size_t i = 0; i < LARGE; i++)
+                client_send(large[i], documents.data + at, SMALL_SIZE);
+        small[round] = hold_body(world, world->user.text, SMALL_SIZE);
+        await_bodies_within(world, LARGE * LARGE_SIZE, UINT64_MAX);
+        for (size_t i = 0; i < LARGE; i++)
+            client_down(large[i]);
+        await_bodies_within(world, 0, ROUNDS * SMALL_SIZE);
+    }
+    size_t after = resident_bytes();
+    print_message("%zu KiB more after %d aborted bodies of %d KiB\n", after > before ? (after - before) >> 10 : 0,
+                  ROUNDS * LARGE, LARGE_SIZE >> 10);
+    assert_true(after < before + LEFT_MAX);
+    for (size_t round = 0; round < ROUNDS; round++)
+        client_down(small[round]);
+    world_down(world);
+}
+#endif
 
 /*  It ends although some wait for their turn. Who still sends is cut. */
 static void large_bodies__end_with_the_server(void **state)
@@ -238,7 +328,11 @@ int main(void)
         cmocka_unit_test(large_bodies__that_wait_too_long_can_be_sent_again),
         cmocka_unit_test(large_bodies__of_clients_that_hang_up_are_given_back),
         cmocka_unit_test(large_bodies__leave_room_for_small_ones),
+        cmocka_unit_test(large_bodies__of_one_tenant_leave_room_for_those_of_others),
         cmocka_unit_test(large_bodies__end_with_the_server),
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+        cmocka_unit_test(large_bodies__leave_no_memory_behind),
+#endif
     };
     return cmocka_run_group_tests(tests, up_with_documents, down_with_documents);
 }

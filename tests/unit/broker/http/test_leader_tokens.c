@@ -52,6 +52,48 @@ static void leader__looks_up_a_token_that_it_does_not_know(void **state)
     assert_contains(r.body, "\nhelio_http_tokens_refused_total 0\n");
 }
 
+/*  A body of more than a stranger may send: nothing of it is read before the token is proved. */
+static void leader__proves_a_token_before_it_reads_a_large_body(void **state)
+{
+    (void)state;
+    static char document[100000] = "run: echo\n#";
+    static char chunked[sizeof document + 64];
+    memset(document + strlen(document), 'x', sizeof document - 1 - strlen(document));
+    (void)snprintf(chunked, sizeof chunked, "%zx\r\n%s\r\n0\r\n\r\n", strlen(document), document);
+    const struct {
+        const char *headers, *body, *bytes;
+    } ways[] = {{YAML, document, ""},
+                {YAML "Expect: 100-continue\r\n", document, ""},
+                {YAML "Transfer-Encoding: chunked\r\n", NULL, chunked}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        memset(&fresh, 0, sizeof fresh);
+        assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+        script_row(&fresh, "acme", 0);
+        client_t *c = client_up(w);
+        client_ask(c, "POST", "/v1/jobs", fresh.text, ways[i].headers, ways[i].body);
+        client_send(c, ways[i].bytes, strlen(ways[i].bytes));
+        assert_true(client_reply(c, &r));
+        if (r.status != 201)
+            fail_msg("way %zu: %d: %s", i, r.status, r.body);
+        client_ask(c, "GET", "/v1/whoami", fresh.text, "", NULL);
+        assert_true(client_reply(c, &r)); /* the connection goes on */
+        assert_int_equal(r.status, 200);
+        client_down(c);
+    }
+    memset(&fresh, 0, sizeof fresh);
+    assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+    script_read(w, "read_token", HELIO_UNAVAILABLE, "");
+    ask(w, &r, "POST", "/v1/jobs", fresh.text, YAML, document);
+    assert_int_equal(r.status, 503);
+    assert_contains(r.body, "TokenNotLookedUp");
+    script_read(w, "read_token", HELIO_NOT_FOUND, "");
+    ask(w, &r, "POST", "/v1/jobs", fresh.text, YAML, document);
+    assert_int_equal(r.status, 401);
+    ask(w, &r, "POST", "/v1/jobs", fresh.text, YAML "Content-Length: 70000\r\nExpect: 100-continue\r\n", NULL);
+    assert_int_equal(r.status, 401); /* who is refused is not asked for the body */
+    assert_non_null(reply_header(&r, "Connection"));
+}
+
 static void leader__refuses_a_token_that_is_not_in_the_database(void **state)
 {
     (void)state;
@@ -199,6 +241,7 @@ int main(void)
 #define LEADS(test) cmocka_unit_test_setup_teardown(test, up_leading, down)
     const struct CMUnitTest tests[] = {
         LEADS(leader__looks_up_a_token_that_it_does_not_know),
+        LEADS(leader__proves_a_token_before_it_reads_a_large_body),
         LEADS(leader__refuses_a_token_that_is_not_in_the_database),
         LEADS(leader__does_not_ask_for_guesses),
         LEADS(leader__does_not_let_a_row_revive_a_revoked_token),

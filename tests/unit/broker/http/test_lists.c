@@ -1,0 +1,147 @@
+/*  test_lists.c -- submissions of thousands of jobs: one of them is at the engine at a time. */
+#include "tests/unit/broker/http/server_testing.h"
+
+enum { JOBS = HELIO_LIST_JOBS + 1 };
+
+static helio_buffer_t list; /* one body */
+
+static int up_with_list(void **state)
+{
+    (void)state;
+    for (int i = 0; i < JOBS; i++)
+        helio_buffer_text(&list, "---\nrun: echo\n");
+    return 0;
+}
+
+static int down_with_list(void **state)
+{
+    (void)state;
+    helio_buffer_clear(&list);
+    return 0;
+}
+
+static client_t *send_list(const world_t *world, const char *token, const char *documents)
+{
+    client_t *c = client_up(world);
+    client_ask(c, "POST", "/v1/jobs", token, YAML, documents);
+    return c;
+}
+
+static void end_list(client_t *c, int status, const char *word)
+{
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, status);
+    assert_contains(r.body, word);
+    client_down(c);
+}
+
+static void set_hold(world_t *world, bool hold)
+{
+    (void)pthread_mutex_lock(&world->mutex);
+    world->hold = hold;
+    (void)pthread_mutex_unlock(&world->mutex);
+}
+
+/*  One that the engine keeps; what comes after it is answered at once. */
+static client_t *keep_list(world_t *world)
+{
+    set_hold(world, true);
+    client_t *c = send_list(world, world->user.text, list.data);
+    world_await_held(world);
+    set_hold(world, false);
+    return c;
+}
+
+/*  Without the request that asks. */
+static void await_waiting(world_t *world, uint32_t count)
+{
+    char line[64];
+    (void)snprintf(line, sizeof line, "\nhelio_http_waiting_requests %u\n", count + 1);
+    for (int64_t until_ms = helio_clock_boot_ms() + CLIENT_TIMEOUT_MS; helio_clock_boot_ms() < until_ms;) {
+        ask(world, &r, "GET", "/metrics", world->user.text, "", NULL);
+        if (strstr(r.body, line))
+            return;
+        (void)poll(NULL, 0, 20);
+    }
+    fail_msg("not %u requests wait: %s", count, strstr(r.body, "\nhelio_http_waiting_requests"));
+}
+
+static void lists__wait_for_one_another_and_nothing_else_does(void **state)
+{
+    (void)state;
+    world_t *world = world_up();
+    client_t *first = keep_list(world);
+    client_t *second = send_list(world, world->user.text, list.data);
+    client_t *array = send_list(world, world->other.text, "run: echo\narray: 0-1999\n");
+    await_waiting(world, 3);
+    assert_int_equal(world->events, 1);
+    for (uint32_t i = 0; i < 20; i++) {
+        ask(world, &r, "POST", "/v1/jobs", world->user.text, YAML, "run: echo\n");
+        assert_int_equal(r.status, 201);
+        ask(world, &r, "GET", "/metrics", world->user.text, "", NULL);
+        assert_int_equal(r.status, 200);
+    }
+    assert_int_equal(world->events, 21);
+    assert_true(client_is_silent(second) && client_is_silent(array));
+    world_reply(world);
+    end_list(first, 201, "\"jobs\"");
+    end_list(second, 201, "\"jobs\"");
+    end_list(array, 201, "\"jobs\"");
+    assert_int_equal(world->events, 23);
+    world_down(world);
+}
+
+/*  What became of the first one is unknown; the second one was not carried out. */
+static void lists__that_wait_too_long_can_be_sent_again(void **state)
+{
+    (void)state;
+    world_t *world = world_up_with((helio_http_options_t){.request_timeout_ms = 300});
+    client_t *first = keep_list(world);
+    client_t *second = send_list(world, world->user.text, list.data);
+    end_list(second, 503, "BodiesBusy");
+    end_list(first, 504, "ReplyLate");
+    assert_int_equal(world->events, 1);
+    client_t *third = send_list(world, world->user.text, list.data);
+    end_list(third, 503, "BodiesBusy"); /* the engine still has the first one */
+    world_reply(world);
+    end_list(send_list(world, world->user.text, list.data), 201, "\"jobs\"");
+    assert_int_equal(world->events, 2);
+    world_down(world);
+}
+
+static void lists__that_the_engine_refuses_hold_up_no_other(void **state)
+{
+    (void)state;
+    world_t *world = world_up();
+    (void)pthread_mutex_lock(&world->mutex);
+    world->post_rc = HELIO_BUSY;
+    (void)pthread_mutex_unlock(&world->mutex);
+    for (int i = 0; i < 3; i++)
+        end_list(send_list(world, world->user.text, list.data), 429, "BrokerBusy");
+    world_down(world);
+}
+
+static void lists__that_wait_end_with_the_server(void **state)
+{
+    (void)state;
+    world_t *world = world_up();
+    client_t *first = keep_list(world);
+    client_t *second = send_list(world, world->user.text, list.data);
+    await_waiting(world, 2);
+    helio_http_stop(world->http);
+    end_list(first, 503, "BrokerStopping");
+    end_list(second, 503, "BrokerStopping");
+    assert_int_equal(world->events, 1);
+    world_down(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists__wait_for_one_another_and_nothing_else_does),
+        cmocka_unit_test(lists__that_wait_too_long_can_be_sent_again),
+        cmocka_unit_test(lists__that_the_engine_refuses_hold_up_no_other),
+        cmocka_unit_test(lists__that_wait_end_with_the_server),
+    };
+    return cmocka_run_group_tests(tests, up_with_list, down_with_list);
+}
