@@ -87,7 +87,7 @@ HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
     F(R, U32, preemptions, 0, _) /* how often it was told to stop for a preemption */                       \
     F(R, U64, saved_ms, 0, _)    /* run time over all attempts whose work is saved, as far as known */      \
     F(R, U32, migrations, 0, _)  /* how often it was told to stop for a migration */                        \
-    F(R, U32, losses, 0, _)      /* attempts that were given up because their site was lost */
+    F(R, U32, losses, 0, _)      /* attempts that their sites lost, or stopped unasked, since it made progress */
 HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
 
 /*  The outbox: an order is sent only after this row is durable. UNIQUE (job, task, epoch). */

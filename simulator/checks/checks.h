@@ -5,6 +5,7 @@
  *      a job that was accepted is stored, and is over at the end       whole_run.c            end of the run
  *      a job ends as its program and its dependencies say              whole_run.c            end of the run
  *      a job completes once; a fenced attempt never completes it       database/database_jobs.c    every commit
+ *      a job that sites lost twenty times is held, or over             database/database_jobs.c    every commit
  *      an epoch is issued once and never goes back                     database/database_jobs.c    every commit
  *      an older leader writes nothing after a newer one has written    database/writer.c      every commit
  *      a state changes along a listed edge, and not after the end      database/database_jobs.c    every commit

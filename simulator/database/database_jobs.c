@@ -3,6 +3,8 @@
 
 static const int64_t DAY_MS = 86400000;
 
+enum { LOSSES_MAX = 20 }; /* as broker/core/sites/losses.h has it */
+
 static void put_job(sim_database_t *self, const helio_row_job_t *row)
 {
     vjob_t *job = database_job(self, row->job);
@@ -36,6 +38,8 @@ static void put_state(sim_database_t *self, const helio_row_state_t *row)
         database_violate(self, "an epoch went back", row->key, row->epoch);
     if (row->saved_ms < state->row.saved_ms)
         database_violate(self, "the checkpoint of a job was forgotten", row->key, row->epoch);
+    if (row->losses >= LOSSES_MAX && row->state != HELIO_JOB_HELD && !helio_job_state_is_terminal(row->state))
+        database_violate(self, "a job that sites lost too often was not held", row->key, row->epoch);
     state->row = *row;
     vjob_t *job = database_job(self, row->key.job);
     if (!job)

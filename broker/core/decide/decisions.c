@@ -454,6 +454,8 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
     helio_detail_t held = core_preempt_detail(self, e->class, ret_expected_ms);
     if (held.code == HELIO_DETAIL_NONE && !e->reserved)
         held = site_window_detail(self, e, ret_expected_ms);
+    if (held.code == HELIO_DETAIL_NONE && !e->reserved)
+        held = core_pause_detail(self, e, ret_expected_ms);
     if (held.code != HELIO_DETAIL_NONE) {
         *ret_details = core_why(self, held);
         return HELIO_REASON_WAITING_FOR_CAPACITY;

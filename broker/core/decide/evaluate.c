@@ -227,6 +227,11 @@ evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, cons
     return core_evaluate(self, ret_class);
 }
 
+bool core_is_paused(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return class->waiting && !core_class_next(class, option->pool, self->now_ms);
+}
+
 static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     pool_t *pool = option->pool;
@@ -235,8 +240,8 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
         return !core_overflow_is_closed(class, option) && core_option_gpus(class, option) <= core_quota_left(class) &&
                core_budget_allows(self, class, option) &&
                core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node, class->judged_ms) > 0;
-    return self->now_ms >= pool->penalty_until_ms && !core_overflow_is_closed(class, option) &&
-           option->site->unanswered < self->options.offers_unanswered_max &&
+    return self->now_ms >= pool->penalty_until_ms && !core_is_paused(self, class, option) &&
+           !core_overflow_is_closed(class, option) && option->site->unanswered < self->options.offers_unanswered_max &&
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes) &&
            core_option_gpus(class, option) <= core_quota_left(class) && core_budget_allows(self, class, option) &&
            (core_preempt_holds(self, class, pool) || core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&

@@ -49,6 +49,8 @@ evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, cons
                                job_class_t *ret_class);
 /*  Whether the pool failed or refused such a job just now, or its site has not been heard of for seconds. */
 bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option);
+/*  Whether its waiting jobs are paused there, because attempts ended at once. */
+bool core_is_paused(const helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 /*  Whether the head of the class could start there now. */
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 /*  Chooses among the options of an evaluation. Changes nothing. */

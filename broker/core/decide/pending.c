@@ -1,6 +1,7 @@
 /*  pending.c -- what keeps a job from a pool now although nothing forbids it there. */
 #include "broker/core/decide/pending.h"
 
+#include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/preemptions.h"
@@ -8,11 +9,13 @@
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
+#include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
+#include "federation/base/number.h"
 
 /*  0: unknown or past. */
 static helio_value_t until_of(const helio_broker_core_t *self, int64_t wall_ms)
@@ -59,6 +62,7 @@ typedef enum pending_cause {
     PENDING_PREEMPTOR,
     PENDING_SITE_WINDOW,
     PENDING_REFUSED,
+    PENDING_PAUSED,
     PENDING_UNANSWERED
 } pending_cause_t;
 
@@ -85,6 +89,8 @@ static pending_cause_t pending_cause_of(helio_broker_core_t *self, const job_cla
         return PENDING_SITE_WINDOW;
     if (self->now_ms < pool->penalty_until_ms)
         return PENDING_REFUSED;
+    if (core_is_paused(self, class, option))
+        return PENDING_PAUSED;
     return option->site->unanswered >= self->options.offers_unanswered_max ? PENDING_UNANSWERED : PENDING_NONE;
 }
 
@@ -113,6 +119,8 @@ static helio_details_t details_of(helio_broker_core_t *self, const job_class_t *
         return core_why(self, core_site_window_reason(self, class, option, &until_ms));
     case PENDING_REFUSED:
         return CORE_WHY0(self, HELIO_DETAIL_JUST_REFUSED);
+    case PENDING_PAUSED:
+        return CORE_WHY0(self, HELIO_DETAIL_FAILED_THERE);
     case PENDING_UNANSWERED:
         return CORE_WHY(self, HELIO_DETAIL_OFFERS_UNANSWERED, helio_value_number(option->site->unanswered));
     case PENDING_NONE:
@@ -137,4 +145,16 @@ helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_cl
         return option->c.rejection;
     bool listed = cause == PENDING_OVERFLOW || cause == PENDING_QUOTA || cause == PENDING_BUDGET;
     return listed ? rejections[cause] : HELIO_REJECTION_NO_CAPACITY;
+}
+
+helio_detail_t core_pause_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_until_ms)
+{
+    bool paused = false;
+    for (uint32_t i = 0; i < e->feasible && !paused; i++)
+        paused = core_is_paused(self, e->class, &e->options[i]);
+    if (!paused)
+        return (helio_detail_t){0};
+    int64_t left_ms = core_class_paused_until_ms(e->class, self->now_ms) - self->now_ms;
+    *ret_until_ms = helio_floor(self->wall_ms + left_ms + 999, 1000) * 1000; /* as it is shown */
+    return CORE_DETAIL(self, HELIO_DETAIL_PAUSED_AFTER_LOSSES, helio_value_number(*ret_until_ms));
 }

@@ -182,6 +182,8 @@ static bool find_best(victim_search_t *search, evaluation_t *e, helio_victims_t 
         const option_t *option = &e->options[i];
         if (is_behind(search, option, best))
             break;
+        if (core_is_paused(search->core, search->class, option))
+            continue;
         search->option = option;
         helio_victims_t set = core_victims_at(search);
         looked_at += search->count > 0;

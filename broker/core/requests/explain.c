@@ -106,13 +106,16 @@ static helio_details_t reserved(helio_broker_core_t *self, const evaluation_t *e
 static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_start_estimate_t *p)
 {
     int64_t first_unkept_ms = e->reserved ? 0 : first_unkept(self, e);
-    int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
+    int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e), paused_until_ms = 0;
+    const helio_detail_t pause = core_pause_detail(self, e, &paused_until_ms);
     if (!e->feasible)
         expect(p, 0, 0, CORE_WHY0(self, HELIO_DETAIL_START_NO_SITE_OPEN));
     else if (first_unkept_ms)
         expect(p, first_unkept_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_WINDOW));
     else if (p->ahead_jobs)
         expect(p, self->wall_ms, 0, CORE_WHY0(self, HELIO_DETAIL_START_AFTER_OTHERS));
+    else if (pause.code != HELIO_DETAIL_NONE)
+        expect(p, self->wall_ms, paused_until_ms, core_why(self, pause));
     else if (at_ms && e->reserved)
         expect(p, self->wall_ms, at_ms, reserved(self, e, false));
     else if (at_ms)

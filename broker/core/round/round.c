@@ -78,6 +78,9 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     if (e->waits)
         core_preempt_class_drop(self, class);
     due(class, core_overflow_due_ms(class));
+    const int64_t paused_until_ms = core_class_paused_until_ms(class, self->now_ms);
+    if (paused_until_ms)
+        due(class, self->wall_ms + paused_until_ms - self->now_ms);
     helio_details_t details;
     int64_t expected_ms;
     helio_reason_t reason = core_decision_reason(self, e, &details, &expected_ms);
@@ -157,7 +160,7 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const
         if (!choice.now || (choice.later && class->waiting_count <= choice.room) ||
             !core_is_at_priority_level(class, choice.now))
             break;
-        core_place(self, &e, class->waiting, choice.now);
+        core_place(self, &e, core_class_next(class, choice.now->pool, self->now_ms), choice.now);
         placed++;
         if (rival && class->waiting && core_class_compare_share(class, rival) > 0) {
             class->deferred_round = self->rounds;

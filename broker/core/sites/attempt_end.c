@@ -4,6 +4,7 @@
 #include "broker/core/forecast/durations.h"
 #include "broker/core/sites/baselines.h"
 #include "broker/core/sites/ledger.h"
+#include "broker/core/sites/losses.h"
 #include "broker/core/sites/observed_run.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/state/core.h"
@@ -30,9 +31,11 @@ static void take_used(helio_broker_core_t *self, job_t *job, const helio_report_
     add(&job->used.energy_j, used->energy_j);
     add(&job->used.carbon_mg, used->carbon_mg);
     add(&job->units_done, report->units_done);
+    const uint64_t saved_ms = job->saved_ms;
     add(&job->saved_ms, report->saved_run_ms < report->run_ms ? report->saved_run_ms : report->run_ms);
     uint64_t limit_ms = job->submission->row.time_limit_ms;
     job->saved_ms = job->saved_ms < limit_ms ? job->saved_ms : limit_ms;
+    core_losses_progress(self, job, report, saved_ms);
     if (__builtin_add_overflow(job->used.cost_micro_usd, used->cost_micro_usd, &job->used.cost_micro_usd))
         job->used.cost_micro_usd = used->cost_micro_usd < 0 ? INT64_MIN : INT64_MAX;
     if (report->run_ms)

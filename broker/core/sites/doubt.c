@@ -4,15 +4,13 @@
 #include <utlist.h>
 
 #include "broker/core/sites/attempt_end.h"
+#include "broker/core/sites/losses.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
 #include "federation/reason/codes.h"
-
-/*  A job that lost this many sites is LOST. Attempts that ended otherwise, or that sites refused, do not count. */
-enum { LOSSES_MAX = 20 };
 
 /* ---- one job -------------------------------------------------------------------------------------------- */
 
@@ -58,12 +56,12 @@ void core_job_suspect(helio_broker_core_t *self, job_t *job, helio_detail_code_t
 void core_job_requeue_lost(helio_broker_core_t *self, job_t *job, helio_details_t why, const char *actor)
 {
     core_attempt_give_up(self, job);
-    if (job->losses < LOSSES_MAX)
+    if (job->losses < CORE_LOSSES_MAX)
         job->losses++;
     if (job->intent == HELIO_INTENT_CANCEL) {
         job->exit_code = 130;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
-    } else if (job->losses >= LOSSES_MAX) {
+    } else if (job->losses >= CORE_LOSSES_MAX) {
         core_job_change_state(self, job, HELIO_JOB_LOST, why, actor);
     } else {
         core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);

@@ -93,7 +93,7 @@ void core_estimate_begin(helio_broker_core_t *self, const helio_row_ledger_t *ro
 
 void core_estimate_load(helio_broker_core_t *self, const helio_row_given_up_t *row)
 {
-    const use_limits_t limits = {row->gpus, row->nodes, row->time_limit_ms, row->placed_ms};
+    const use_limits_t limits = {row->gpus, row->nodes, row->time_limit_ms, row->placed_ms, 0};
     (void)begin(self, row->key, row->epoch, row->site, &limits);
 }
 

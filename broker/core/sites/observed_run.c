@@ -151,6 +151,13 @@ static void fill_run(const helio_broker_core_t *self, const site_t *site, const 
     report->estimated = true;
 }
 
+uint64_t core_run_seen_ms(const helio_broker_core_t *self, const job_t *job)
+{
+    const observed_run_t *run = run_of(job);
+    int64_t ms = run ? self->now_ms - run->from_ms - suspended_ms(run, self->now_ms) : 0;
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
 /*  The least that it ran, if the site's two clock times and the broker's own clock agree on that. */
 static void lengthen(const helio_broker_core_t *self, const job_t *job, helio_report_t *report)
 {

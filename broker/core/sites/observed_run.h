@@ -14,6 +14,9 @@ void core_runs_leave_session(site_t *site);
 /*  A new leader: the last message that the former one noted. */
 void core_observed_run_load(const helio_broker_core_t *self, job_t *job);
 
+/*  For how long the current attempt has been seen to run, without its suspensions; 0 = it was not. */
+uint64_t core_run_seen_ms(const helio_broker_core_t *self, const job_t *job);
+
 /*  Completes the use in the report of an end from its own times, from the placement and from what was seen. current:
  *  the report is of the job's current attempt. job NULL = it is over: only the site's figures are known. Sets
  *  report->estimated if the use is not what the site measured. */

@@ -9,6 +9,7 @@
 #include "broker/core/sites/doubt.h"
 #include "broker/core/sites/estimates.h"
 #include "broker/core/sites/ledger.h"
+#include "broker/core/sites/losses.h"
 #include "broker/core/sites/observed_run.h"
 #include "broker/core/sites/restored.h"
 #include "broker/core/sites/sanitize.h"
@@ -20,17 +21,10 @@
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
-#include "federation/policy/choice.h"
 #include "federation/reason/codes.h"
 
 enum {
-    SITE_FAILURES_MAX = 2,     /* attempts that sites could not run; then the job is HELD, with the evidence */
-    QUICK_FAILURE_MS = 60000,  /* a loss after this time failed a long job, and does not count as a site failure */
-    REFUSAL_PENALTY_MS = 1000, /* a pool that refused gets no offer for this time, or until its next summary */
-    /* A pool where an attempt failed at once is the last choice for this time, doubled after each further failure in a
-     * row. A node that fails everything fast looks free, and would take the whole queue. */
-    DOUBT_MS = 10000,
-    DOUBT_MOST_MS = 300000,
+    REFUSAL_PENALTY_MS = 1000,  /* a pool that refused gets no offer for this time, or until its next summary */
     EVIDENCE_ROWS_MAX = 100000, /* of one site at once; more by the second */
     EVIDENCE_ROWS_PER_S = 1000
 };
@@ -199,53 +193,46 @@ static helio_details_t why_stopped(helio_broker_core_t *self, const helio_report
     return gives_reason(report) ? why_of_site(self, "", report) : CORE_WHY0(self, HELIO_DETAIL_STOPPED);
 }
 
+/*  HELD can be reached from ACCEPTED, STARTING and RUNNING. */
+static void leave_skipped(helio_broker_core_t *self, job_t *job, const char *actor)
+{
+    if (job->state == HELIO_JOB_OFFERED)
+        core_job_change_state(self, job, HELIO_JOB_ACCEPTED, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
+    if (job->state == HELIO_JOB_SUSPENDED)
+        core_job_change_state(self, job, HELIO_JOB_RUNNING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
+}
+
+/*  Nobody asked for it. */
+static void on_stopped_by_site(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
+                               const char *actor)
+{
+    helio_details_t held =
+        gives_reason(report) ? why_of_site(self, site->name, report) : CORE_WHY0(self, HELIO_DETAIL_STOPPED_BY_SITE);
+    if (core_loss_holds(self, job, report, &held)) {
+        leave_skipped(self, job, actor);
+        core_job_change_state(self, job, HELIO_JOB_HELD, held, actor);
+        return;
+    }
+    core_job_change_state(self, job, HELIO_JOB_STOPPING, CORE_WHY0(self, HELIO_DETAIL_STOPPED_BY_SITE), actor);
+    core_job_change_state(self, job, HELIO_JOB_QUEUED, why_stopped(self, report), actor);
+}
+
 static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                        const char *actor)
 {
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
     core_attempt_account(self, site, job, report, cancelled);
-    if (job->state != HELIO_JOB_STOPPING)
-        core_job_change_state(self, job, HELIO_JOB_STOPPING, CORE_WHY0(self, HELIO_DETAIL_STOPPED_BY_SITE), actor);
-    helio_details_t why = job->intent == HELIO_INTENT_PREEMPT ? core_why_of_stop(self, job) : why_stopped(self, report);
-    if (cancelled) {
+    if (job->state != HELIO_JOB_STOPPING) {
+        on_stopped_by_site(self, site, job, report, actor);
+    } else if (cancelled) {
         job->exit_code = 130;
         job->finished_ms = report->ended_wall_ms ? report->ended_wall_ms : self->wall_ms;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, CORE_WHY0(self, HELIO_DETAIL_CANCELLED), actor);
     } else {
+        const bool preempted = job->intent == HELIO_INTENT_PREEMPT;
+        const helio_details_t why = preempted ? core_why_of_stop(self, job) : why_stopped(self, report);
         core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
     }
-}
-
-static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *pool, uint32_t cause)
-{
-    if (!pool)
-        return;
-    core_class_doubt(class, pool, self->now_ms + DOUBT_MOST_MS);
-    if (helio_cause_blame(cause) == HELIO_BLAME_JOB)
-        return;
-    int64_t for_ms = DOUBT_MS;
-    for (uint32_t i = 0; i < pool->failures_in_row && for_ms < DOUBT_MOST_MS; i++)
-        for_ms *= 2;
-    pool->failures_in_row++;
-    pool->doubtful_until_ms = self->now_ms + (for_ms < DOUBT_MOST_MS ? for_ms : DOUBT_MOST_MS);
-}
-
-/*  How many attempts that sites could not run an operator must look at. A site that refuses the job itself tells nothing
- *  of the others: then each pool that could run it has one. */
-static uint32_t failures_most(const helio_broker_core_t *self, const job_t *job, const helio_report_t *report)
-{
-    uint32_t pools = 0;
-#ifndef HELIO_MUTANT_refusals_spend_all_tries
-    bool refused = !report->run_ms && helio_cause_blame(report->cause) == HELIO_BLAME_JOB;
-    const helio_requirement_t *want = &job->submission->class->want;
-    for (const site_t *site = self->sites; refused && site; site = site->hh.next)
-        for (uint32_t i = 0; i < site->pool_count; i++)
-            pools += helio_choice_filter(want, &site->profile, &site->pools[i].info).rejection == HELIO_REJECTION_NONE;
-#else
-    (void)self, (void)job, (void)report;
-#endif
-    pools = pools < CLASS_DOUBTS_MAX ? pools : CLASS_DOUBTS_MAX;
-    return pools > SITE_FAILURES_MAX ? pools : SITE_FAILURES_MAX;
 }
 
 /*  The site could not run the job, or lost it: not the job's fault. */
@@ -260,20 +247,9 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
         core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, why, actor);
         return;
     }
-    if (job->state == HELIO_JOB_OFFERED)
-        core_job_change_state(self, job, HELIO_JOB_ACCEPTED, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
-    if (job->state == HELIO_JOB_SUSPENDED)
-        core_job_change_state(self, job, HELIO_JOB_RUNNING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
-    if (report->run_ms < QUICK_FAILURE_MS) {
-        job->site_failures += report->cause != HELIO_CAUSE_WITHDRAWN;
-        doubt(self, job->submission->class, job->pool, report->cause);
-    }
-    if (job->site_failures < failures_most(self, job, report)) {
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
-        return;
-    }
-    core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_HELD_AFTER_FAILURES));
-    core_job_change_state(self, job, HELIO_JOB_HELD, why, actor);
+    leave_skipped(self, job, actor);
+    bool held = core_loss_holds(self, job, report, &why);
+    core_job_change_state(self, job, held ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, why, actor);
 }
 
 /*  The epoch is over at this site. The job returns to its queue, and the pool gets no offers until its next summary. */

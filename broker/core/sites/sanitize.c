@@ -10,13 +10,25 @@
 #include "federation/base/number.h"
 
 enum {
-    CLOCK_SLACK_MS = 600000,   /* between a run and its report, and for a broker's clock that was set */
-    OVERTIME_MS = 86400000,    /* beyond the limit: the job's grace, or a suspended host; as put_attempt has it */
-    WATTS_MAX = 100000,        /* of a device, or of a host's share for one; as put_attempt has it */
+    CLOCK_SLACK_MS = 600000,    /* between a run and its report, and for a broker's clock that was set */
+    OWN_CLOCK_SLACK_MS = 60000, /* nothing sets that one: what a site can add to a run is as short as a quick failure */
+    OWN_CLOCK_DRIFT = 50,   /* each of two clocks drifts by less than 1 %, so a run is longer by a fiftieth at most */
+    OVERTIME_MS = 86400000, /* beyond the limit: the job's grace, or a suspended host; as put_attempt has it */
+    WATTS_MAX = 100000,     /* of a device, or of a host's share for one; as put_attempt has it */
     ELECTRICITY_USD_MAX = 100, /* of a kWh, and below zero; as site files have it. Grids come to a few dollars */
     POINT_MAX = 2000000000,    /* of any signal; a gigawatt is the largest possible */
     POOL_NODES_MAX = 100000
 };
+
+/*  For a leader that saw the placement. */
+static uint64_t since_placement_ms(const helio_broker_core_t *self, const use_limits_t *limits)
+{
+#ifdef HELIO_MUTANT_wall_clock_alone
+    return UINT64_MAX;
+#endif
+    uint64_t ms = (uint64_t)(self->now_ms - limits->placed_ms);
+    return ms + ms / OWN_CLOCK_DRIFT + OWN_CLOCK_SLACK_MS;
+}
 
 /*  A run cannot be longer than since its limits begin nor, since the agent stops it, than its time limit. The age is
  *  by a wall clock that goes on when it is set back, so that it does not shrink. If they seem to begin later than
@@ -25,6 +37,8 @@ static uint64_t longest_run_ms(const helio_broker_core_t *self, const use_limits
 {
     int64_t age_ms = self->latest_wall_ms - limits->from_ms;
     uint64_t limit = limits->time_limit_ms + OVERTIME_MS;
+    if (limits->placed_ms)
+        limit = helio_lesser_u64(limit, since_placement_ms(self, limits));
     return age_ms < 0 ? limit : helio_lesser_u64((uint64_t)age_ms + CLOCK_SLACK_MS, limit);
 }
 
@@ -54,6 +68,7 @@ use_limits_t core_use_limits(const job_t *job, bool current)
         .nodes = job->submission->class->want.nodes,
         .time_limit_ms = row->time_limit_ms,
         .from_ms = placed_ms > row->submitted_ms ? placed_ms : row->submitted_ms,
+        .placed_ms = current ? job->last->placed_ms : 0,
     };
 }
 

@@ -6,6 +6,7 @@
 
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/core.h"
+#include "broker/core/state/jobs.h"
 #include "broker/core/state/moments.h"
 
 static bool is_of(const job_class_t *class, const helio_requirement_t *want, int32_t priority)
@@ -109,4 +110,36 @@ void core_class_doubt(job_class_t *class, const pool_t *pool, int64_t until_ms)
         }
     class->doubts[class->next_doubt] = (doubt_t){pool, until_ms};
     class->next_doubt = (class->next_doubt + 1) % CLASS_DOUBTS_MAX;
+}
+
+/*  Of more pools than CLASS_DOUBTS_MAX the class does not remember the first ones. */
+static bool may_start(const job_class_t *class, const job_t *job, const pool_t *pool, int64_t now_ms)
+{
+#ifdef HELIO_MUTANT_placed_without_pause
+    return true;
+#endif
+    return job->paused_until_ms <= now_ms ||
+           (job->quick_losses <= CLASS_DOUBTS_MAX && !core_class_doubts(class, pool, now_ms));
+}
+
+job_t *core_class_next(const job_class_t *class, const pool_t *pool, int64_t now_ms)
+{
+    job_t *job = class->waiting;
+    for (uint32_t i = 0; job && i < CLASS_PAUSED_MAX; i++, job = job->next)
+        if (may_start(class, job, pool, now_ms))
+            return job;
+    return NULL;
+}
+
+int64_t core_class_paused_until_ms(const job_class_t *class, int64_t now_ms)
+{
+    int64_t first_ms = 0;
+    const job_t *job = class->waiting;
+    for (uint32_t i = 0; job && i < CLASS_PAUSED_MAX; i++, job = job->next) {
+        if (job->paused_until_ms <= now_ms)
+            return 0;
+        if (!first_ms || job->paused_until_ms < first_ms)
+            first_ms = job->paused_until_ms;
+    }
+    return first_ms;
 }

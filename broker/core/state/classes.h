@@ -88,6 +88,14 @@ void core_class_unref(helio_broker_core_t *self, job_class_t *class);       /* n
 bool core_class_doubts(const job_class_t *class, const pool_t *pool, int64_t now_ms);
 void core_class_doubt(job_class_t *class, const pool_t *pool, int64_t until_ms);
 
+/*  The first waiting job that may start at the pool: a paused one (sites/losses.h) may not where jobs of the class failed
+ *  at once. NULL: none may, or none waits. Jobs that came back are at the front; of these, CLASS_PAUSED_MAX are asked, so
+ *  that a class of a hundred thousand paused jobs costs no more than that. */
+enum { CLASS_PAUSED_MAX = 64 };
+job_t *core_class_next(const job_class_t *class, const pool_t *pool, int64_t now_ms);
+/*  When the first of these pauses ends, by the clock that nobody sets, if all these jobs are paused; else 0. */
+int64_t core_class_paused_until_ms(const job_class_t *class, int64_t now_ms);
+
 /*  < 0: a goes first. By the priority of the jobs, if both are of one account, then by age. Both have a waiting job. */
 int core_class_by_place(const job_class_t *a, const job_class_t *b);
 

@@ -58,7 +58,8 @@ struct job {
     int32_t exit_code;
     int64_t started_ms;
     int64_t finished_ms;
-    int64_t ready_ms;   /* wall clock: when it entered its queue; after a takeover, its submission */
+    int64_t paused_until_ms; /* by the clock that nobody sets: where it may start before, core_class_next says */
+    int64_t ready_ms;        /* wall clock: when it entered its queue; after a takeover, its submission */
     int64_t suspect_ms; /* wall clock: when it became suspect, if it is; its row is dated so until it is so no more */
     helio_account_t used;
     uint64_t units_done;
@@ -78,7 +79,8 @@ struct job {
     bool migrating;           /* told to stop for a migration */
     uint8_t migrations;       /* how often it was */
     migrant_t *migrant;       /* of a job that can migrate, from its first run on; NULL = none */
-    uint8_t losses;           /* attempts that were given up because their site was lost */
+    uint8_t losses;           /* attempts that their sites lost since it made progress: sites/losses.h */
+    uint8_t quick_losses;     /* in a row: each ended within a minute */
     uint8_t preemptions;      /* how often it was preempted for work of other tenants */
     preemption_t *preemption; /* the preemption that it is a victim of; NULL = none */
     helio_details_t *why;     /* of the last change of state; NULL = none */

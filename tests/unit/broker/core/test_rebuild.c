@@ -357,6 +357,9 @@ static void wander(helio_rng_t *rng, helio_job_key_t *keys, uint32_t *count)
         if (!row || !harness_is_open(h, key))
             return;
         uint64_t peer = helio_text_is(row->site, "north") ? NORTH : SOUTH;
+        harness_advance(h, 60000); /* no end is a quick one: only the leader that saw it doubts the pool */
+        harness_renew(h, NORTH);
+        harness_renew(h, SOUTH);
         if (draw < 8 && row->site.size)
             harness_say(h, peer, key, row->epoch, (uint32_t)helio_rng_below(rng, HELIO_REPORT_KIND_COUNT));
         else if (draw == 8)
