@@ -7,6 +7,7 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/moments.h"
+#include "broker/core/state/pools.h"
 
 static bool is_of(const job_class_t *class, const helio_requirement_t *want, int32_t priority)
 {
@@ -109,4 +110,14 @@ void core_class_doubt(job_class_t *class, const pool_t *pool, int64_t until_ms)
         }
     class->doubts[class->next_doubt] = (doubt_t){pool, until_ms};
     class->next_doubt = (class->next_doubt + 1) % CLASS_DOUBTS_MAX;
+}
+
+void core_class_forget_doubts(job_class_t *class, const site_t *site)
+{
+#ifdef HELIO_MUTANT_doubts_outlive_their_pools
+    return;
+#endif
+    for (uint32_t i = 0; i < CLASS_DOUBTS_MAX; i++)
+        if (core_pool_is_of(class->doubts[i].pool, site))
+            class->doubts[i] = (doubt_t){.pool = NULL};
 }
