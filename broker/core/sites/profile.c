@@ -11,6 +11,7 @@
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/sites/energy.h"
+#include "broker/core/sites/pool_options.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
@@ -164,6 +165,7 @@ void core_site_take_profile(helio_broker_core_t *self, site_t *site, const helio
         core_pool_bound(&site->pools[i].info);
         pool_row(self, site, &site->pools[i].info);
     }
+    core_pool_options_bound(site);
     core_pool_forecasts_drop(site);
     core_pools_changed(self);
     core_facts_changed(self, site);
