@@ -44,7 +44,8 @@ static bool is_withheld(uint32_t code)
 {
     static const uint32_t codes[] = {HELIO_DETAIL_WITHHELD_SURVEY,    HELIO_DETAIL_WITHHELD_UNKNOWN_RUN,
                                      HELIO_DETAIL_WITHHELD_SCHEDULER, HELIO_DETAIL_WITHHELD_NODES,
-                                     HELIO_DETAIL_WITHHELD_RESERVED,  HELIO_DETAIL_WITHHELD_OTHERS};
+                                     HELIO_DETAIL_WITHHELD_RESERVED,  HELIO_DETAIL_WITHHELD_OTHERS,
+                                     HELIO_DETAIL_WITHHELD_STATE_GONE};
     bool found = false;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         found = found || codes[i] == code;
