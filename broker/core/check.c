@@ -10,6 +10,7 @@
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/state/core.h"
+#include "broker/core/state/pools.h"
 
 /*  Counts from the jobs; the lists must have as many members. Each member of a list is checked to belong there, so
  *  equal counts mean that none is missing. */
@@ -41,8 +42,19 @@ static void job_check(const job_t *job)
     assert(!job->kept_back || (job->state == HELIO_JOB_QUEUED && !job->fed));
 }
 
+/*  Of pools that exist: one that was freed would be taken for the next one at its address. */
+static void doubts_check(const helio_broker_core_t *self, const job_class_t *class)
+{
+    for (uint32_t i = 0; i < CLASS_DOUBTS_MAX; i++) {
+        bool exists = !class->doubts[i].pool;
+        for (const site_t *site = self->sites; site && !exists; site = site->hh.next)
+            exists = core_pool_is_of(class->doubts[i].pool, site);
+        assert(exists);
+    }
+}
+
 /*  Returns how many jobs wait in the class. */
-static uint32_t class_check(const job_class_t *class)
+static uint32_t class_check(const helio_broker_core_t *self, const job_class_t *class)
 {
     uint32_t waiting = 0;
     bool returned = !class->returned;
@@ -55,6 +67,7 @@ static uint32_t class_check(const job_class_t *class)
     assert(waiting == class->waiting_count && class->preemptions <= waiting);
     assert(waiting || (!class->window.pool && !class->reserved)); /* nothing is reserved without a waiting job */
     assert(!class->reserved || class->reserved->reservation.class == class);
+    doubts_check(self, class);
     return waiting;
 }
 
@@ -80,7 +93,7 @@ static uint32_t site_check(const helio_broker_core_t *self, const site_t *site)
     uint32_t live = 0;
     for (const job_t *job = site->live; job; job = job->next) {
         assert(job->site == site && helio_job_state_is_live(job->state));
-        assert(!job->pool || (job->pool >= site->pools && job->pool < site->pools + site->pool_count));
+        assert(!job->pool || core_pool_is_of(job->pool, site));
         live++;
     }
     assert(!site->inventory_closed || site->peer);
@@ -141,7 +154,7 @@ void core_check(const helio_broker_core_t *self)
         assert(helio_job_state_is_terminal(state) || tally.states[state] == self->figures.jobs[state]);
     assert(HASH_COUNT(self->jobs) == self->open_jobs);
     for (const job_class_t *class = self->classes; class; class = class->hh.next)
-        tally.waiting -= class_check(class);
+        tally.waiting -= class_check(self, class);
     for (const site_t *site = self->sites; site; site = site->hh.next)
         tally.live -= site_check(self, site);
     assert(!tally.waiting && !tally.live);

@@ -15,9 +15,10 @@ typedef struct helio_broker_figures {
     uint64_t sites;
     uint64_t placements_total;
     uint64_t refusals_total;
-    uint64_t stale_reports_total;   /* of an epoch that is not current */
-    uint64_t illegal_reports_total; /* they would lead to a transition that is not in the table */
-    uint64_t series_dropped_total;  /* of pools that do not exist, or more or oftener than a site may send */
+    uint64_t stale_reports_total;        /* of an epoch that is not current */
+    uint64_t illegal_reports_total;      /* they would lead to a transition that is not in the table */
+    uint64_t series_dropped_total;       /* of pools that do not exist, or more or oftener than a site may send */
+    uint64_t pool_options_dropped_total; /* pools of summaries with more, or oftener, than a site may send */
     uint64_t preemptions_total[HELIO_PREEMPT_CAUSE_COUNT];
     uint64_t migrants_judged_total;    /* running jobs that were compared with all their targets */
     uint64_t reserve_shortfall_gpu_ms; /* reserved by site reservation windows, and still used by other work */

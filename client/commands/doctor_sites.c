@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "client/commands/withheld.h"
 #include "client/output/humanise.h"
 #include "client/reasons/reply_details.h"
 #include "client/transport/response.h"
@@ -132,12 +133,14 @@ static const struct {
      "it ends with the window or reservation: see `windows` in the site file, or `scontrol show reservation` there"},
     {HELIO_DETAIL_WITHHELD_OTHERS,
      "it ends with the others' work: see `squeue` or `nvidia-smi` there; `gpus_in_use` in the agent's log names them"},
+    {HELIO_DETAIL_WITHHELD_STATE_GONE,
+     "start the agent again, with `state_dir` on a disk that nothing empties; it looks for what runs there, and "
+     "`state_gone` in its log names what was lost"},
 };
 
 static const char *remedy_of_pool(const json_t *pool)
 {
-    const json_t *first = json_array_get(json_object_get(pool, "withheld_details"), 0);
-    helio_detail_code_t code = helio_detail_code_of(helio_text_of(helio_output_string(first, "code")));
+    helio_detail_code_t code = helio_withheld_code(pool);
     for (size_t i = 0; i < sizeof withheld / sizeof withheld[0]; i++)
         if (code == withheld[i].code)
             return withheld[i].remedy;
@@ -150,8 +153,8 @@ static void say_withheld(const helio_checkup_t *checkup, const json_t *site)
     const json_t *pool;
     json_array_foreach(json_object_get(site, "pools"), i, pool)
     {
-        const char *why = helio_output_string(pool, "withheld");
-        if (!why[0] || !is_in(site, "ready"))
+        const char *why = helio_withheld_text(site, pool);
+        if (!why[0])
             continue;
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         helio_buffer_printf(&text, "pool %.64s of %.64s offers nothing: %s", helio_output_string(pool, "pool"),

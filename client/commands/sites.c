@@ -4,6 +4,7 @@
 
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
+#include "client/commands/withheld.h"
 #include "client/output/humanise.h"
 
 /*  Why a site is refused: too long for a column, and too important for the wide format only. */
@@ -66,15 +67,16 @@ static void say_unreconciled(const helio_client_t *client, const json_t *sites)
     }
 }
 
-/*  A site that is ready and offers nothing looks as if it were busy. */
+/*  A site that is ready and offers nothing looks as if it were busy; one whose agent has ended, as if the network were
+ *  down. */
 static void say_withheld(const helio_client_t *client, const json_t *sites)
 {
     size_t i, k;
     const json_t *site, *pool;
     json_array_foreach(sites, i, site) json_array_foreach(json_object_get(site, "pools"), k, pool)
     {
-        const char *why = helio_output_string(pool, "withheld");
-        if (!why[0] || strcmp(helio_output_string(site, "state"), "ready") != 0)
+        const char *why = helio_withheld_text(site, pool);
+        if (!why[0])
             continue;
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
         helio_buffer_printf(&text, "%s: pool %s offers nothing: %s", helio_output_string(site, "site"),

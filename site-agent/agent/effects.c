@@ -143,15 +143,34 @@ static void take_effects(helio_agent_t *self)
     }
 }
 
-void agent_step(helio_agent_t *self, uint32_t kind, const void *payload)
+static void step_core(helio_agent_t *self, uint32_t kind, const void *payload)
 {
-    if (self->fault.code != HELIO_OK)
-        return;
     helio_event_t event = {kind, helio_clock_boot_ms(), helio_clock_wall_ms(), payload};
     helio_effects_reset(self->effects);
     helio_agent_core_step(self->core, &event, self->effects);
     self->wake_ms = self->effects->wake_ms;
+}
+
+void agent_step(helio_agent_t *self, uint32_t kind, const void *payload)
+{
+    if (self->fault.code != HELIO_OK)
+        return;
+    step_core(self, kind, payload);
     take_effects(self);
+}
+
+void agent_last_step(helio_agent_t *self, const helio_error_t *err)
+{
+    static const helio_aev_nothing_t nothing = {0};
+    if (self->fault.code != HELIO_OK)
+        return;
+    step_core(self, HELIO_AGENT_EV_STATE_GONE, &nothing);
+    for (uint32_t i = 0; i < self->effects->count; i++)
+        if (self->effects->items[i].kind == HELIO_AGENT_FX_SEND_SUMMARY)
+            carry_out(self, &self->effects->items[i]);
+    if (self->uplink)
+        helio_uplink_flush(self->uplink);
+    agent_fault(self, err);
 }
 
 /*  Repeats until nothing waits: carrying out an effect can give the core a new event at once (a document that does not

@@ -35,7 +35,8 @@ static void on_note(void *arg, helio_uplink_note_t note, const char *endpoint, c
               helio_log_quote(helio_text_of(text), quoted, sizeof quoted));
 }
 
-/*  Every few seconds, and before each order, which would fail, or be forgotten by the next start. */
+/*  Every few seconds, and before each order, which would fail, or be forgotten by the next start. The broker is told,
+ *  since an operator sees there only that the site is silent. */
 static void look_at_state(helio_agent_t *self)
 {
     bool replaced = false;
@@ -48,7 +49,7 @@ static void look_at_state(helio_agent_t *self)
         "%s was %s while the agent ran: its memory of jobs is lost; the next start looks for what runs here", path,
         replaced ? "replaced" : "removed");
     helio_log(self->parts.log, HELIO_ERROR, "state_gone", "path=%s replaced=%d", path, replaced);
-    agent_fault(self, &err);
+    agent_last_step(self, &err);
 }
 
 /*  Before each order, so that a full disk refuses jobs, which go elsewhere, instead of failing them one after

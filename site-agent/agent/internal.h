@@ -54,6 +54,9 @@ struct helio_agent {
 /* effects.c */
 void agent_fault(helio_agent_t *self, const helio_error_t *err); /* keeps the first fault */
 void agent_step(helio_agent_t *self, uint32_t kind, const void *payload);
+/*  The journal is gone, and the agent must end. The broker is told by a summary, which needs no commit; nothing else that
+ *  would wait for one leaves any more. */
+void agent_last_step(helio_agent_t *self, const helio_error_t *err);
 void agent_seal(helio_agent_t *self); /* commits, and carries out what waited for it */
 
 /* event_sources.c: each opens a source of events */

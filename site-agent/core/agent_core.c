@@ -95,6 +95,15 @@ static void look_at_gpus(helio_agent_core_t *self, const helio_aev_gpus_t *event
         self->figures.gpus_of_others = helio_capacity_leave_to_others(self->capacity, 0, &busy);
 }
 
+/*  The last word of this process, if it is in session: a full summary, since one that waits for a commit never leaves. */
+static void lose_state(helio_agent_core_t *self)
+{
+    self->state_gone = true;
+    helio_summary_ask_all(self);
+    if (helio_session_is_open(self))
+        helio_summary_send(self);
+}
+
 /* ---- stepping ------------------------------------------------------------------------------------------ */
 
 static void sealed(helio_agent_core_t *self, const helio_aev_sealed_t *event)
@@ -130,7 +139,8 @@ typedef enum when { LOADING, LIVE, SEALING } when_t;
     X(SERIES, helio_aev_series, LIVE, helio_summary_series(self, event))             \
     X(DISK, helio_aev_disk, LIVE, self->disk_full = event->full)                     \
     X(SURVEYED, helio_aev_nothing, LIVE, helio_attempts_surveyed(self))              \
-    X(GPUS, helio_aev_gpus, LIVE, look_at_gpus(self, event))
+    X(GPUS, helio_aev_gpus, LIVE, look_at_gpus(self, event))                         \
+    X(STATE_GONE, helio_aev_nothing, LIVE, lose_state(self))
 
 #define X(NAME, record, when, call)                                      \
     static void on_##NAME(helio_agent_core_t *self, const void *payload) \

@@ -184,7 +184,8 @@ HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
     X(SERIES, helio_aev_series)                                                     \
     X(DISK, helio_aev_disk)                                                         \
     X(SURVEYED, helio_aev_nothing) /* the backend has reported all that it holds */ \
-    X(GPUS, helio_aev_gpus)
+    X(GPUS, helio_aev_gpus)                                                         \
+    X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */
 
 typedef enum helio_agent_event {
 #define X(NAME, record) HELIO_AGENT_EV_##NAME,

@@ -28,6 +28,8 @@ static helio_cause_t not_ready(const helio_agent_core_t *self, const helio_order
     *ret_explanation = NULL;
     if (self->reconcile_only)
         *ret_explanation = "the site's journal was damaged and is being reconciled";
+    else if (self->state_gone)
+        *ret_explanation = "the site's state folder is gone";
     else if (self->disk_full)
         *ret_explanation = "the disk of the site's state is full";
     else if (!helio_session_is_open(self))

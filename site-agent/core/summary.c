@@ -62,8 +62,8 @@ static void count_jobs(const helio_agent_core_t *self, helio_pool_capacity_t *po
     }
 }
 
-/*  An attempt of unknown size runs here, or what runs here is unknown: so is which GPUs, CPUs and memory are in use.
- *  No node is offered. */
+/*  An attempt of unknown size runs here, or what runs here is unknown, or will be: so is which GPUs, CPUs and memory are
+ *  in use. No node is offered. */
 static void offer_nothing(helio_pool_capacity_t *pool)
 {
     pool->gpus_allocated = pool->gpus_total;
@@ -86,6 +86,8 @@ static uint32_t withheld(const helio_agent_core_t *self, const helio_pool_capaci
 {
     helio_pool_use_t use = {0};
     uint32_t p = helio_site_pool_index(&self->profile, pool->pool);
+    if (self->state_gone)
+        return HELIO_DETAIL_WITHHELD_STATE_GONE;
     if (!self->surveyed)
         return HELIO_DETAIL_WITHHELD_SURVEY;
     if (self->capacity && self->attempts.found)
@@ -101,16 +103,17 @@ static uint32_t withheld(const helio_agent_core_t *self, const helio_pool_capaci
                                                                           : HELIO_DETAIL_NONE;
 }
 
-/*  As the backend has reported them last, whose lists they share. Until all that it holds is known, none is taken as it
- *  says: an entry without figures says why. */
+/*  As the backend has reported them last, whose lists they share. Until all that it holds is known, and when it will be
+ *  forgotten, none is taken as it says: an entry without figures says why. */
 static uint32_t reported_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
 {
     const helio_aev_capacity_t *reported = &self->summary->reported;
-    uint32_t count = self->surveyed ? reported->pools.count : self->profile.pools.count;
+    bool counts = self->surveyed && !self->state_gone;
+    uint32_t count = counts ? reported->pools.count : self->profile.pools.count;
     helio_pool_capacity_t *pools = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
     for (uint32_t i = 0; i < count; i++)
-        pools[i] = self->surveyed ? reported->pools.items[i]
-                                  : (helio_pool_capacity_t){.pool = self->profile.pools.items[i].name};
+        pools[i] =
+            counts ? reported->pools.items[i] : (helio_pool_capacity_t){.pool = self->profile.pools.items[i].name};
     *ret_pools = pools;
     return count;
 }
@@ -121,7 +124,7 @@ static uint32_t allocated_pools(const helio_agent_core_t *self, helio_pool_capac
     helio_pool_capacity_t *pools = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
     for (uint32_t p = 0; p < count; p++) {
         helio_capacity_pool(self->capacity, p, self->effects->arena, &pools[p]);
-        if (self->attempts.found || !self->surveyed)
+        if (self->attempts.found || !self->surveyed || self->state_gone)
             offer_nothing(&pools[p]);
     }
     count_jobs(self, pools);

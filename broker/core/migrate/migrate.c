@@ -121,7 +121,7 @@ static best_target_t best_of_all(helio_broker_core_t *self, migrant_t *migrant, 
     migrant->want_count = 0;
     for (uint32_t i = 0; i < targets->count; i++) {
         const target_t *target = &targets->items[i];
-        if (!core_migration_target_is_suitable(targets, migrant->job, target) ||
+        if (!core_migration_target_is_suitable(self, targets, migrant->job, target) ||
             !is_better(self, migrant, target, &best, &migration))
             continue;
         if (core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE)

@@ -197,7 +197,7 @@ static const target_t *best_of(helio_broker_core_t *self, const job_t *job, cons
 {
     const target_t *best = NULL;
     for (uint32_t i = 0; i < targets->count; i++) {
-        if (!core_migration_target_is_suitable(targets, job, &targets->items[i]))
+        if (!core_migration_target_is_suitable(self, targets, job, &targets->items[i]))
             continue;
         helio_migration_t migration = core_migration_target_weigh(self, job, &targets->items[i]);
         if (best && migration.saves_micro_usd <= ret_move->saves_micro_usd)

@@ -219,11 +219,12 @@ helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, con
     return HELIO_REJECTION_NO_CAPACITY;
 }
 
-bool core_migration_target_is_suitable(const targets_t *targets, const job_t *job, const target_t *target)
+bool core_migration_target_is_suitable(const helio_broker_core_t *self, const targets_t *targets, const job_t *job,
+                                       const target_t *target)
 {
     const target_t *here = target_at(targets, job->pool);
     bool further = here && (target->step > here->step || (!job->submission->class->want.gpus_any &&
                                                           target->step == here->step && target->ask > here->ask));
     return target->pool != job->pool && target->rejection == HELIO_REJECTION_NONE && !further &&
-           !core_class_doubts(job->submission->class, target->pool, 0);
+           !core_class_doubts(job->submission->class, target->pool, self->now_ms);
 }

@@ -31,8 +31,9 @@ struct targets {
 const targets_t *core_migration_targets(helio_broker_core_t *self, job_class_t *class);
 /*  Whether the job could ever go there: it fits, and the pool is of no later overflow step than the pool where it runs,
  *  and of no later alternative in the job's list of GPUs. What is temporary is not considered, except that a pool where
- *  a job of the class failed at once is no target. */
-bool core_migration_target_is_suitable(const targets_t *targets, const job_t *job, const target_t *target);
+ *  a job of the class failed at once is no target as long as that counts. */
+bool core_migration_target_is_suitable(const helio_broker_core_t *self, const targets_t *targets, const job_t *job,
+                                       const target_t *target);
 /*  What would become of a running job at that target. */
 helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const job_t *job, const target_t *target);
 /*  What keeps the job from the target now, whatever it saves, with details. For a job that has left its site: what

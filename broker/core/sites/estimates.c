@@ -16,6 +16,15 @@
  *  load_given_up load. */
 enum { HOURS_MAX = 100000, ATTEMPTS_MAX = 100000 };
 
+enum {
+    /* An attempt can have ended that long before its site's last message: a report of its end was on its way, or the
+     * scheduler had not told of it (a minute each), and the leaders that saw its start and its end can have clocks that are
+     * a minute off. */
+    SEEN_SLACK_MS = 300000,
+    SEEN_DRIFT =
+        50 /* the clocks of broker and site drift by less than 1 % each, so the run is shorter by a fiftieth at most */
+};
+
 typedef struct attempt_id {
     helio_job_key_t key;
     uint32_t epoch;
@@ -139,13 +148,59 @@ uint32_t core_estimate_hours(const estimate_t *estimate)
 
 estimate_t *core_estimate_find(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report)
 {
-    estimate_t *estimate = find_at(self, site, report);
-    if (!estimate || !report->run_ms)
-        return NULL;
+    return report->run_ms ? find_at(self, site, report) : NULL;
+}
+
+/*  How long the broker had proof that it ran. */
+static uint64_t seen_ms(const estimate_t *estimate)
+{
     uint64_t gpu_ms = 0;
     for (uint32_t i = 0; i < estimate->count; i++)
         gpu_ms += estimate->hours[i].gpu_ms;
-    return report->gpu_ms || !gpu_ms ? estimate : NULL;
+    if (estimate->limits.gpus)
+        return gpu_ms / estimate->limits.gpus;
+    return estimate->count > 2 ? (uint64_t)(estimate->count - 2) * HELIO_HOUR_MS : 0;
+}
+
+static uint64_t least_run_ms(const estimate_t *estimate)
+{
+    uint64_t seen = seen_ms(estimate), explained = seen / SEEN_DRIFT + SEEN_SLACK_MS;
+#ifdef HELIO_MUTANT_correction_erases
+    return 0;
+#endif
+    return seen > explained ? seen - explained : 0;
+}
+
+/*  The run is longer than its two times: it ends later, but not after now, nor does it begin before its placement. */
+static void stretch(const helio_broker_core_t *self, const estimate_t *estimate, helio_report_t *report)
+{
+    const int64_t run_ms = (int64_t)report->run_ms;
+    if (report->ended_wall_ms - report->started_wall_ms >= run_ms)
+        return;
+    if (report->started_wall_ms > self->wall_ms - run_ms)
+        report->started_wall_ms = self->wall_ms - run_ms;
+    if (report->started_wall_ms < estimate->limits.from_ms)
+        report->started_wall_ms = estimate->limits.from_ms;
+    report->ended_wall_ms = report->started_wall_ms + run_ms;
+}
+
+void core_estimate_bound(helio_broker_core_t *self, const estimate_t *estimate, helio_report_t *report)
+{
+    const helio_report_t said = *report;
+    const uint64_t least_ms = least_run_ms(estimate);
+    if (report->run_ms < least_ms) {
+        report->run_ms = least_ms;
+        report->energy_j = 0;
+        stretch(self, estimate, report);
+    }
+#ifndef HELIO_MUTANT_correction_of_few_gpus
+    report->gpu_ms = report->run_ms * estimate->limits.gpus;
+#endif
+    if (report->run_ms == said.run_ms && report->gpu_ms == said.gpu_ms)
+        return;
+    report->estimated = true;
+    if (said.gpu_ms) /* else the agent found it without its order, and does not know its size */
+        self->figures.illegal_reports_total++;
 }
 
 helio_row_ledger_t core_estimate_reverse(helio_broker_core_t *self, estimate_t *estimate)

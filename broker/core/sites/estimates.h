@@ -9,6 +9,20 @@
  *      that report again, or any other        as of every fenced attempt: the store has it   -
  *      a new leader                           loads the ESTIMATEs that were not reversed    as it was
  *
+ *  What the site reports is believed within two bounds, and counts as the nearest that is within them:
+ *
+ *      its GPUs     those of the placement, for the whole run. A placement reserves whole GPUs (of a pool of slices or of
+ *                   shared GPUs, such a part is a GPU), so an end in time is charged likewise (core_run_complete).
+ *      its length   at most what core_report_bound allows, and at least what was estimated, less what late reports and
+ *                   clocks explain (SEEN_SLACK_MS). The estimate is what the broker itself had proof of: from the time at
+ *                   which the site said that it runs to the site's last message while it had the attempt. A site that says
+ *                   now that it ended long before contradicts its own messages. What it measured then is not of
+ *                   the run that is charged, so its energy is modelled.
+ *
+ *  Both follow from the rows of the estimate and of the placement, so every leader comes to the same figure. Of an attempt
+ *  that nobody saw run, only the site can say how long it ran. Of one without GPUs, the ledger has only which hours were
+ *  charged: those between the first and the last are the proof.
+ *
  *  The store takes rows of an attempt only if they fit its basis (put_ledger in schema/queries/put.sql). So one whose
  *  estimate is no longer noted keeps it, whatever its site reports.
  *
@@ -34,8 +48,10 @@ bool core_estimate_is_noted(const helio_broker_core_t *self, const site_t *site,
 /*  What the attempt can have used, by its placement. False: it was not given up, or was not there. */
 bool core_estimate_limits(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report,
                           use_limits_t *ret_limits);
-/*  The estimate that this report of the site replaces; NULL = none. An end without a length, or without the GPUs, says less. */
+/*  The estimate that this report of the site replaces; NULL = none. An end without a length says less. */
 estimate_t *core_estimate_find(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report);
+/*  Brings the report that replaces it within the bounds above. Sets report->estimated if that changed it. */
+void core_estimate_bound(helio_broker_core_t *self, const estimate_t *estimate, helio_report_t *report);
 uint32_t core_estimate_hours(const estimate_t *estimate); /* 0 = nobody saw it run, and nothing was charged */
 /*  Writes the reversals, gives back to the budgets, and forgets it. What the rows have in common; its texts live as
  *  long as the step's effects. */

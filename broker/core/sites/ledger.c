@@ -235,6 +235,9 @@ void core_ledger_write_evidence(helio_broker_core_t *self, site_t *site, const j
     ending_t end = {site, job, report, NULL, HELIO_ATTEMPT_REPORTED, CORE_EVIDENCE_HOURS_MAX, .counts = false};
     estimate_t *estimate = core_estimate_find(self, site, report);
     if (estimate) {
+        helio_report_t believed = *report;
+        core_estimate_bound(self, estimate, &believed);
+        end.report = &believed;
         write_corrected(self, &end, estimate);
         return;
     }

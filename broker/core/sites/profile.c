@@ -11,6 +11,7 @@
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/sites/energy.h"
+#include "broker/core/sites/pool_options.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
@@ -19,14 +20,15 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
 
-/*  Frees the pools, and clears what classes hold there and what was judged of them. */
+/*  Frees the pools, and clears what classes hold there, what was judged of them, and where jobs failed. */
 void core_site_pools_free(helio_broker_core_t *self, site_t *site)
 {
     for (job_class_t *class = self->classes; class; class = class->hh.next) {
         if (class->window.site == site)
             core_window_clear(class);
-        if (class->reserved >= site->pools && class->reserved < site->pools + site->pool_count)
+        if (core_pool_is_of(class->reserved, site))
             core_reserve_drop(class);
+        core_class_forget_doubts(class, site);
     }
     core_preempt_site_drop(self, site);
     core_migrations_site_drop(self, site);
@@ -163,6 +165,7 @@ void core_site_take_profile(helio_broker_core_t *self, site_t *site, const helio
         core_pool_bound(&site->pools[i].info);
         pool_row(self, site, &site->pools[i].info);
     }
+    core_pool_options_bound(site);
     core_pool_forecasts_drop(site);
     core_pools_changed(self);
     core_facts_changed(self, site);

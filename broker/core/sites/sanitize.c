@@ -16,7 +16,8 @@ enum {
     OVERTIME_MS = 86400000, /* beyond the limit: the job's grace, or a suspended host; as put_attempt has it */
     WATTS_MAX = 100000,     /* of a device, or of a host's share for one; as put_attempt has it */
     ELECTRICITY_USD_MAX = 100, /* of a kWh, and below zero; as site files have it. Grids come to a few dollars */
-    POINT_MAX = 2000000000,    /* of any signal; a gigawatt is the largest possible */
+    RENT_USD_MAX = 10000,      /* of a GPU-hour; as site files have it. The dearest GPUs come to tens of dollars */
+    POINT_MAX = 2000000000,    /* of any other signal; a gigawatt is the largest possible */
     POOL_NODES_MAX = 100000
 };
 
@@ -101,8 +102,8 @@ void core_pool_bound(helio_pool_t *pool)
 {
     pool->gpu_memory_bytes = helio_lesser_u64(pool->gpu_memory_bytes, INT64_MAX);
     pool->memory_bytes_per_node = helio_lesser_u64(pool->memory_bytes_per_node, INT64_MAX);
-    pool->price_usd_per_gpu_h = bounded(pool->price_usd_per_gpu_h, 0, 1e6);
-    pool->spot_usd_per_gpu_h = bounded(pool->spot_usd_per_gpu_h, 0, 1e6);
+    pool->price_usd_per_gpu_h = bounded(pool->price_usd_per_gpu_h, 0, RENT_USD_MAX);
+    pool->spot_usd_per_gpu_h = bounded(pool->spot_usd_per_gpu_h, 0, RENT_USD_MAX);
     pool->idle_w = bounded(pool->idle_w, 0, WATTS_MAX);
     pool->base_w = bounded(pool->base_w, 0, WATTS_MAX);
     pool->slope_w = bounded(pool->slope_w, 0, WATTS_MAX);
@@ -116,7 +117,9 @@ uint32_t core_count_bound(uint32_t count)
 
 helio_f64s_t core_points_bound(helio_broker_core_t *self, uint32_t signal, helio_f64s_t points)
 {
-    const double most = signal == HELIO_SIGNAL_ELECTRICITY ? ELECTRICITY_USD_MAX : POINT_MAX;
+    const double most = signal == HELIO_SIGNAL_ELECTRICITY ? ELECTRICITY_USD_MAX
+                        : signal == HELIO_SIGNAL_PRICE     ? RENT_USD_MAX
+                                                           : POINT_MAX;
     const double least = signal == HELIO_SIGNAL_PRICE ? 0 : -most;
     double *items = helio_arena_alloc(self->effects->arena, points.count, sizeof *items);
     for (uint32_t i = 0; i < points.count; i++)

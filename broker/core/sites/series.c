@@ -13,10 +13,8 @@
 
 static const int64_t SERIES_AHEAD_MS = INT64_C(366) * 86400000;
 
-/*  What an agent sends is about half of this. In SERIES_EARNED_MS a site earns as many changes as it may have series,
- *  which is the interval at which feeds are read at most; it can save up for two such sets, since a new session brings
- *  everything at once. */
-enum { SERIES_OF_SITE = 16, SERIES_OF_POOL = 8, SERIES_EARNED_MS = 300000, SETS_SAVED = 2 };
+/*  What an agent sends is about half of this. A site earns as many changes as it may have series. */
+enum { SERIES_OF_SITE = 16, SERIES_OF_POOL = 8 };
 
 static uint32_t series_most(const site_t *site)
 {
@@ -32,37 +30,20 @@ static void drop(helio_broker_core_t *self, site_t *site, const char *why)
     core_site_refuse(self, site, HELIO_BUSY, helio_text_of(why));
 }
 
-static void earn(const helio_broker_core_t *self, site_t *site)
-{
-    int64_t earned = (self->now_ms - site->series_ms) * series_most(site) / SERIES_EARNED_MS;
-    if (!earned)
-        return;
-    site->series_used = site->series_used > earned ? site->series_used - earned : 0;
-    site->series_ms = self->now_ms;
-}
-
 static bool is_affordable(helio_broker_core_t *self, site_t *site)
 {
-    earn(self, site);
 #ifdef HELIO_MUTANT_series_unbounded
     return true;
 #endif
-    if (site->series_used < (int64_t)SETS_SAVED * series_most(site)) {
-        site->series_used++;
+    if (core_allowance_take(&site->series_allowance, self->now_ms, series_most(site)))
         return true;
-    }
-    site->series_shed = true;
     drop(self, site, "its series change oftener than the broker takes them; some are left out");
     return false;
 }
 
 bool core_series_are_wanted(helio_broker_core_t *self, site_t *site)
 {
-    earn(self, site);
-    bool wanted = site->series_shed && site->series_used <= series_most(site);
-    if (wanted)
-        site->series_shed = false;
-    return wanted;
+    return core_allowance_is_back(&site->series_allowance, self->now_ms, series_most(site));
 }
 
 /* ---- those that are kept ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/migrations.h"
+#include "broker/core/sites/pool_options.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/sites/series.h"
 #include "broker/core/sites/sessions.h"
@@ -43,7 +44,8 @@ static bool is_withheld(uint32_t code)
 {
     static const uint32_t codes[] = {HELIO_DETAIL_WITHHELD_SURVEY,    HELIO_DETAIL_WITHHELD_UNKNOWN_RUN,
                                      HELIO_DETAIL_WITHHELD_SCHEDULER, HELIO_DETAIL_WITHHELD_NODES,
-                                     HELIO_DETAIL_WITHHELD_RESERVED,  HELIO_DETAIL_WITHHELD_OTHERS};
+                                     HELIO_DETAIL_WITHHELD_RESERVED,  HELIO_DETAIL_WITHHELD_OTHERS,
+                                     HELIO_DETAIL_WITHHELD_STATE_GONE};
     bool found = false;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         found = found || codes[i] == code;
@@ -86,25 +88,6 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
     pool->written_ms = self->now_ms;
     if (sample)
         pool->sampled_ms = self->now_ms;
-}
-
-/*  Partitions and features come and go while a session lasts. */
-static void take_options(helio_broker_core_t *self, site_t *site, pool_t *pool, const helio_pool_capacity_t *figures)
-{
-    bool same = pool->info.options.count == figures->options.count;
-    for (uint32_t i = 0; same && i < figures->options.count; i++)
-        same = helio_record_equal(&helio_pool_option_type, &pool->info.options.items[i], &figures->options.items[i]);
-    if (same)
-        return;
-    helio_arena_t *arena = helio_arena_new();
-    uint32_t count = figures->options.count;
-    pool->info.options.items = helio_arena_alloc(arena, count + 1, sizeof *pool->info.options.items);
-    pool->info.options.count = count;
-    for (uint32_t i = 0; i < count; i++)
-        helio_record_copy(&helio_pool_option_type, arena, &figures->options.items[i], &pool->info.options.items[i]);
-    helio_arena_destroy(&pool->options_arena);
-    pool->options_arena = arena;
-    core_facts_changed(self, site);
 }
 
 static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
@@ -173,6 +156,11 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         ask_again(self, event->peer, HELIO_BUSY, HELIO_TEXT("series came too often and were left out"));
         return;
     }
+    if (summary->base_seq && core_pool_options_are_wanted(self, site)) {
+        ask_again(self, event->peer, HELIO_BUSY,
+                  HELIO_TEXT("partitions and features came too often and were left out"));
+        return;
+    }
     site->summary_seq = summary->seq;
     bool sane = summary->reports_pending < REPORTS_PENDING_MAX;
     site->reports_pending = sane ? summary->reports_pending : REPORTS_PENDING_MAX;
@@ -181,7 +169,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         pool_t *pool = core_pool_find(site, summary->pools.items[i].pool);
         if (!pool)
             continue;
-        take_options(self, site, pool, &summary->pools.items[i]);
+        core_pool_options_take(self, site, pool, &summary->pools.items[i]);
         if (take_figures(pool, &summary->pools.items[i]))
             pool->written_ms = 0;
     }

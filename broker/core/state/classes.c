@@ -8,6 +8,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/moments.h"
+#include "broker/core/state/pools.h"
 
 static bool is_of(const job_class_t *class, const helio_requirement_t *want, int32_t priority)
 {
@@ -142,4 +143,14 @@ int64_t core_class_paused_until_ms(const job_class_t *class, int64_t now_ms)
             first_ms = job->paused_until_ms;
     }
     return first_ms;
+}
+
+void core_class_forget_doubts(job_class_t *class, const site_t *site)
+{
+#ifdef HELIO_MUTANT_doubts_outlive_their_pools
+    return;
+#endif
+    for (uint32_t i = 0; i < CLASS_DOUBTS_MAX; i++)
+        if (core_pool_is_of(class->doubts[i].pool, site))
+            class->doubts[i] = (doubt_t){.pool = NULL};
 }

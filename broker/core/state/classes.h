@@ -87,6 +87,8 @@ void core_class_unref(helio_broker_core_t *self, job_class_t *class);       /* n
 /*  Whether one of its jobs failed at once at the pool, and that still counts at now_ms. */
 bool core_class_doubts(const job_class_t *class, const pool_t *pool, int64_t now_ms);
 void core_class_doubt(job_class_t *class, const pool_t *pool, int64_t until_ms);
+/*  The site's pools are about to be freed: others can come to be at their addresses. */
+void core_class_forget_doubts(job_class_t *class, const site_t *site);
 
 /*  The first waiting job that may start at the pool: a paused one (sites/losses.h) may not where jobs of the class failed
  *  at once. NULL: none may, or none waits. Jobs that came back are at the front; of these, CLASS_PAUSED_MAX are asked, so

@@ -135,3 +135,8 @@ pool_t *core_pool_find(site_t *site, helio_text_t name)
             return &site->pools[i];
     return NULL;
 }
+
+bool core_pool_is_of(const pool_t *pool, const site_t *site)
+{
+    return site->pool_count && pool >= site->pools && pool < site->pools + site->pool_count;
+}

@@ -87,5 +87,7 @@ void core_room_give(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, 
 void core_room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want);
 void core_room_return(const pool_t *pool, free_nodes_t *free_now, const room_t *room); /* to the fullest nodes */
 pool_t *core_pool_find(site_t *site, helio_text_t name);
+/*  By its address, which is not followed: it may be that of a pool that was freed, or NULL. */
+bool core_pool_is_of(const pool_t *pool, const site_t *site);
 
 #endif

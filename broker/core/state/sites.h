@@ -4,6 +4,7 @@
 
 #include <uthash.h>
 
+#include "broker/core/state/allowance.h"
 #include "broker/core/state/nouns.h"
 #include "federation/base/memory.h"
 #include "federation/model/site.h"
@@ -66,13 +67,12 @@ struct site {
     int64_t row_ms;        /* when the site's row was last written */
     int64_t evidence_rows; /* used of its allowance, at evidence_ms */
     int64_t evidence_ms;
-    int64_t series_used; /* of its allowance of changed series, at series_ms */
-    int64_t series_ms;
-    bool series_shed;       /* some were left out: a full summary is asked for when there is room again */
-    job_t *live;            /* in order of placement */
-    copy_t *copies;         /* that it has listed: copies.h */
-    UT_hash_handle hh;      /* by name */
-    UT_hash_handle hh_peer; /* by peer */
+    allowance_t series_allowance;  /* of changed series */
+    allowance_t options_allowance; /* of changed options of its pools */
+    job_t *live;                   /* in order of placement */
+    copy_t *copies;                /* that it has listed: copies.h */
+    UT_hash_handle hh;             /* by name */
+    UT_hash_handle hh_peer;        /* by peer */
 };
 
 /*  NULL: no such site. */

@@ -121,7 +121,11 @@ static void corrected__by_what_its_site_estimates_too(void **state)
 static void corrected__by_times_without_a_length(void **state)
 {
     (void)state;
-    helio_job_key_t key = given_up();
+    const helio_job_spec_t spec = spec_of_run(HELIO_SITE_LOSS_EAGER);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    give_up(key);
     harness_join(h, BACK, north);
     harness_clear(h);
     helio_report_t report = measured(key, 0);
@@ -137,8 +141,8 @@ static void corrected__downwards_as_well(void **state)
     (void)state;
     helio_job_key_t key = given_up();
     harness_join(h, BACK, north);
-    tell(BACK, key, 60000);
-    expect_in_ledger(60000);
+    tell(BACK, key, SHORTER_MS);
+    expect_in_ledger(SHORTER_MS);
 }
 
 static void corrected__after_its_job_is_over(void **state)
@@ -189,24 +193,35 @@ static void corrected__by_nothing_that_says_less(void **state)
     harness_say(h, BACK, key, 1, HELIO_REPORT_KIND_REFUSED);
     assert_null(harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT));
     harness_tick(h);
+    assert_int_equal(in_ledger(), estimated);
+}
+
+/*  The job is over, and its agent found the attempt without its order: the broker knows its GPUs by the placement. */
+static void corrected__by_an_end_without_its_gpus(void **state)
+{
+    (void)state;
+    helio_job_key_t key = given_up();
+    harness_tick(h);
     harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
-    harness_say(h, SOUTH, key, 2, HELIO_REPORT_KIND_ENDED); /* nobody knows the job's GPUs any more */
+    harness_say(h, SOUTH, key, 2, HELIO_REPORT_KIND_ENDED);
     uint64_t own_ms = harness_row(h, key)->gpu_ms;
+    harness_join(h, BACK, north);
     harness_clear(h);
-    report = measured(key, MEASURED_MS);
+    helio_report_t report = measured(key, MEASURED_MS);
     report.gpu_ms = 0;
     harness_report(h, BACK, &report);
-    assert_int_equal(basis_of_next(), HELIO_ATTEMPT_REPORTED);
-    assert_int_equal(in_ledger(), estimated + own_ms);
+    assert_int_equal(basis_of_next(), HELIO_ATTEMPT_CORRECTED);
+    assert_int_equal(in_ledger(), own_ms + 2 * MEASURED_MS);
+    assert_int_equal(harness_figures(h).illegal_reports_total, 0);
 }
 
 /* ---- budgets -------------------------------------------------------------------------------------------- */
 
-/*  A job that needs 97.25 GPU hours. */
+/*  A job that needs 97.1 GPU hours. */
 static helio_job_key_t large(void)
 {
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
-    spec.time_limit_ms = 43762500;
+    spec.time_limit_ms = 43695000;
     helio_job_key_t key = harness_job(h, &spec);
     harness_tick(h);
     return key;
@@ -232,7 +247,7 @@ static void corrected__less_gives_back_to_the_budget(void **state)
     assert_int_equal(harness_state(h, waits), HELIO_JOB_QUEUED);
     harness_join(h, BACK, north);
     assert_int_equal(harness_state(h, waits), HELIO_JOB_QUEUED);
-    tell(BACK, key, 60000);
+    tell(BACK, key, SHORTER_MS);
     harness_tick(h);
     assert_int_equal(harness_state(h, waits), HELIO_JOB_OFFERED);
 }
@@ -372,6 +387,7 @@ int main(void)
         CASE(corrected__after_its_job_is_over),
         CASE(corrected__by_the_next_leader_and_not_again_by_the_one_after_it),
         CASE(corrected__by_nothing_that_says_less),
+        CASE(corrected__by_an_end_without_its_gpus),
         CASE(corrected__less_gives_back_to_the_budget),
         CASE(corrected__more_is_charged_to_the_budget),
         CASE(unseen__run_is_charged_when_its_end_is_told),

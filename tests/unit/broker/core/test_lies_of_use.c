@@ -113,23 +113,92 @@ static void correction__has_the_gpus_of_its_placement_while_its_job_is_open(void
     expect_bounded(attempt, of_part(HELIO_LEDGER_MEASURED));
 }
 
+/*  What the broker had proof of stays charged, but for five minutes and a fiftieth. A measurement of a millisecond is not of
+ *  that run. */
+static void correction__is_no_shorter_than_what_was_seen(void **state)
+{
+    for (int i = 0; i < 4; i++) {
+        bool over = i & 1, successor = i & 2;
+        const int64_t placed_ms = harness_wall_ms(h);
+        helio_job_key_t key = over ? given_up_and_over() : given_up();
+        const uint64_t seen_ms = RAN_MS - 31000, own_ms = over ? harness_row(h, key)->gpu_ms : 0;
+        if (successor)
+            next_leader();
+        else
+            harness_join(h, BACK, north);
+        harness_clear(h);
+        helio_report_t lie = measured(key, 1);
+        lie.gpu_ms = lie.energy_j = 1;
+        harness_report(h, BACK, &lie);
+        const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+        assert_true(attempt && attempt->basis == HELIO_ATTEMPT_CORRECTED);
+        assert_in_range(attempt->run_ms, seen_ms / 50 * 49 - 300000, RAN_MS);
+        assert_int_equal(attempt->gpu_ms, 2 * attempt->run_ms);
+        assert_true(attempt->started_ms >= placed_ms && attempt->ended_ms <= harness_wall_ms(h));
+        assert_int_equal(attempt->ended_ms - attempt->started_ms, attempt->run_ms);
+        const sums_t sums = of_part(HELIO_LEDGER_MEASURED);
+        assert_int_equal(sums.gpu_ms, attempt->gpu_ms);
+        assert_true(sums.energy_j > attempt->run_ms / 1000); /* modelled: more than a watt */
+        assert_int_equal(in_ledger(), own_ms + attempt->gpu_ms);
+        assert_int_equal(harness_figures(h).illegal_reports_total, 1);
+        for (int again = 0; again < 2; again++) { /* and another story */
+            lie.run_ms += again ? MEASURED_MS : 0;
+            harness_report(h, BACK, &lie);
+        }
+        assert_int_equal(in_ledger(), own_ms + attempt->gpu_ms);
+        (void)end(state);
+        (void)begin_joined(state);
+    }
+}
+
+/*  Two of them for the whole run, whether the broker saw it run or not. */
+static void correction__has_no_fewer_gpus_than_its_placement(void **state)
+{
+    for (int seen = 0; seen < 2; seen++) {
+        const helio_job_spec_t spec = spec_of_run(HELIO_SITE_LOSS_EAGER);
+        helio_job_key_t key;
+        if (seen) {
+            key = given_up();
+        } else {
+            key = harness_job(h, &spec);
+            harness_tick(h);
+            harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_ACCEPTED);
+            pass(RAN_MS);
+            give_up(key);
+        }
+        harness_join(h, BACK, north);
+        harness_clear(h);
+        helio_report_t lie = measured(key, RAN_MS);
+        lie.gpu_ms = 1;
+        harness_report(h, BACK, &lie);
+        const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+        assert_true(attempt && attempt->basis == (seen ? HELIO_ATTEMPT_CORRECTED : HELIO_ATTEMPT_REPORTED));
+        assert_int_equal(attempt->run_ms, RAN_MS);
+        assert_int_equal(attempt->gpu_ms, 2 * RAN_MS);
+        assert_int_equal(in_ledger(), 2 * RAN_MS);
+        assert_int_equal(harness_figures(h).illegal_reports_total, 1);
+        (void)end(state);
+        (void)begin_joined(state);
+    }
+}
+
 /* ---- when it was ---------------------------------------------------------------------------------------- */
 
 static const int64_t starts_ago_ms[] = {INT64_C(40) * 86400000, INT64_C(20000) * 86400000, INT64_MAX};
 
 static helio_report_t long_ago(helio_job_key_t key, int64_t ago_ms)
 {
-    helio_report_t report = measured(key, 600000);
+    helio_report_t report = measured(key, RAN_MS);
     report.started_wall_ms = ago_ms < harness_wall_ms(h) ? harness_wall_ms(h) - ago_ms : 1;
-    report.ended_wall_ms = report.started_wall_ms + 600000;
+    report.ended_wall_ms = report.started_wall_ms + RAN_MS;
     return report;
 }
 
 static void expect_no_earlier(const helio_row_attempt_t *attempt, sums_t sums, int64_t placed_ms)
 {
     assert_non_null(attempt);
-    assert_int_equal(attempt->run_ms, 600000);
-    assert_int_equal(sums.gpu_ms, 2 * 600000);
+    assert_int_equal(attempt->run_ms, RAN_MS);
+    assert_int_equal(sums.gpu_ms, 2 * RAN_MS);
     assert_true(attempt->started_ms >= placed_ms - DAY_MS && attempt->ended_ms >= attempt->started_ms);
     assert_true(sums.first_ms >= placed_ms - DAY_MS - HOUR_MS);
     assert_true(attempt->ended_ms <= harness_wall_ms(h) + DAY_MS);
@@ -246,6 +315,8 @@ int main(void)
         CASE(correction__has_the_bounds_of_its_placement_when_its_job_is_over),
         CASE(correction__is_no_longer_than_the_time_limit_and_a_day),
         CASE(correction__has_the_gpus_of_its_placement_while_its_job_is_open),
+        CASE(correction__is_no_shorter_than_what_was_seen),
+        CASE(correction__has_no_fewer_gpus_than_its_placement),
         CASE(start__of_a_run_is_no_more_than_a_day_before_its_placement),
         CASE(start__of_a_correction_is_no_more_than_a_day_before_its_placement),
         CASE(start__of_an_older_attempt_is_no_more_than_a_day_before_its_submission),

@@ -27,6 +27,7 @@ static const struct {
     {"WithheldNodes", "`sinfo -R`"},
     {"WithheldReserved", "`windows` in the site file"},
     {"WithheldOthers", "`gpus_in_use` in the agent's log"},
+    {"WithheldStateGone", "start the agent again"},
     {"WithheldByANewerAgent", "the log of the site's agent says more"},
 };
 
@@ -59,6 +60,27 @@ static void doctor__of_a_silent_site_does_not_say_what_it_withheld(void **state)
     outcome_t outcome = play(RULES(FIT, WHO("user"), SITES(sites)), WORDS("doctor"));
     expect(&outcome, 1, NULL, NULL);
     assert_null(strstr(outcome.out, "long ago"));
+    end(&outcome);
+}
+
+/*  But for the last word of its agent, which says why it is silent. */
+static void doctor_and_sites__say_of_a_silent_site_that_its_agent_ended_without_its_state(void **state)
+{
+    (void)state;
+    static const char sites[] = "[{\"site\":\"a\",\"state\":\"silent\",\"pools\":[" POOL(
+        "l40s", "its folder is gone", "WithheldStateGone") "]},"
+                                                           "{\"site\":\"b\",\"state\":\"draining\",\"pools\":[" POOL(
+                                                               "h100", "so is this", "WithheldStateGone") "]}]";
+    outcome_t outcome = play(RULES(FIT, WHO("user"), SITES(sites)), WORDS("doctor"));
+    expect(&outcome, 1, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "! pool      pool l40s of a offers nothing: its folder is gone\n"));
+    assert_non_null(strstr(outcome.out, "start the agent again, with `state_dir`"));
+    assert_null(strstr(outcome.out, "so is this"));
+    end(&outcome);
+    outcome = play(RULES(SITES(sites)), WORDS("sites"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "\na: pool l40s offers nothing: its folder is gone\n"));
+    assert_null(strstr(outcome.out, "so is this"));
     end(&outcome);
 }
 
@@ -159,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(doctor__says_why_a_ready_site_offers_nothing_and_what_to_do),
         cmocka_unit_test(doctor__of_a_silent_site_does_not_say_what_it_withheld),
+        cmocka_unit_test(doctor_and_sites__say_of_a_silent_site_that_its_agent_ended_without_its_state),
         cmocka_unit_test(doctor__names_a_site_without_a_key_in_force),
         cmocka_unit_test(doctor__without_sight_of_the_keys_takes_a_silent_site_for_silent),
         cmocka_unit_test(doctor__names_the_site_whose_agent_lost_its_memory),

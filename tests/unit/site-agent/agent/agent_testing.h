@@ -56,6 +56,7 @@ typedef struct world {
     uint64_t peer;
     helio_uuid_t boot_id, former_boot_id; /* of the last HELLO */
     uint32_t hellos, inventories, holdings, summaries, renews, logs, byes;
+    uint32_t withheld; /* why the first pool offers nothing, by the last summary of it */
     helio_report_t reports[64];
     uint32_t report_count;
     uint32_t fed;          /* carbon told from the feed */
@@ -232,6 +233,8 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
         break;
     case HELIO_MSG_SUMMARY:
         world.summaries++;
+        if (((helio_msg_summary_t *)record)->summary.pools.count)
+            world.withheld = ((helio_msg_summary_t *)record)->summary.pools.items[0].withheld;
         hear_series(&((helio_msg_summary_t *)record)->summary);
         break;
     case HELIO_MSG_RENEW:

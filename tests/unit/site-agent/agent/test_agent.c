@@ -1,5 +1,6 @@
 /*  test_agent.c -- the whole agent between a broker and a backend. */
 #include "federation/reason/codes.h"
+#include "federation/reason/detail.h"
 #include "tests/unit/site-agent/agent/agent_testing.h"
 
 #include <sys/stat.h>
@@ -170,14 +171,20 @@ static void agent__takes_no_order_when_a_file_of_its_memory_is_gone(void **state
     }
 }
 
+/*  The broker is told why, before the process ends. */
 static void agent__notices_within_a_tick_that_its_journal_is_gone(void **state)
 {
     (void)state;
     char path[96];
     (void)snprintf(path, sizeof path, "%s/journal.db", world.directory);
     turn_until(&world.summaries, 1);
+    assert_int_equal(world.withheld, HELIO_DETAIL_NONE);
     assert_int_equal(remove(path), 0);
     expect_lost(path, false, 12000);
+    helio_agent_destroy(&world.agent);
+    for (int turns = 0; turns < 300 && world.withheld != HELIO_DETAIL_WITHHELD_STATE_GONE; turns++)
+        assert_int_equal(helio_loop_turn(world.loop, 10, NULL), HELIO_OK);
+    assert_int_equal(world.withheld, HELIO_DETAIL_WITHHELD_STATE_GONE);
 }
 
 /*  HELLO carries what the process proves of the one before it. */

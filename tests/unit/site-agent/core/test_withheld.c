@@ -145,6 +145,32 @@ static void withheld__while_others_use_all_gpus_of_the_machine(void **state)
     assert_int_equal(withheld(), HELIO_DETAIL_NONE); /* all are in use by the federation */
 }
 
+/*  It is said at once, whoever allocates, and whatever starts now would be forgotten. */
+static void withheld__when_the_agent_loses_its_state_and_must_end(void **state)
+{
+    for (int cluster = 0; cluster < 2; cluster++) {
+        if (cluster) {
+            (void)end(state);
+            (void)begin_cluster(state);
+            report_capacity(NODES, 0, 0, GPUS);
+        } else {
+            open_session(&site);
+            assert_int_equal(withheld(), HELIO_DETAIL_NONE);
+        }
+        step(&site, HELIO_AGENT_EV_STATE_GONE, NULL);
+        const helio_site_summary_t *summary = last_of(&site, HELIO_AGENT_FX_SEND_SUMMARY);
+        assert_true(summary && summary->pools.count > 0);
+        for (uint32_t i = 0; i < summary->pools.count; i++) {
+            const helio_pool_capacity_t *pool = &summary->pools.items[i];
+            assert_int_equal(pool->withheld, HELIO_DETAIL_WITHHELD_STATE_GONE);
+            for (uint32_t k = 1; k < pool->free_nodes.count; k++)
+                assert_int_equal(pool->free_nodes.items[k], 0);
+        }
+        give_one(1, 1, 1, 1);
+        assert_refused(HELIO_CAUSE_NOT_READY, "the site's state folder is gone");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +181,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(withheld__until_all_is_known_that_runs_there, begin_cluster, end),
         cmocka_unit_test_setup_teardown(withheld__while_a_run_of_unknown_size_is_there, begin, end),
         cmocka_unit_test_setup_teardown(withheld__while_others_use_all_gpus_of_the_machine, begin_one_node, end),
+        cmocka_unit_test_setup_teardown(withheld__when_the_agent_loses_its_state_and_must_end, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
