@@ -13,7 +13,7 @@
 #                                   ~/.local/state/heliostat-quickstart
 #   --build DIR                     use the programs in this build directory instead of building
 #
-# Apart from installing packages, the script changes only its state directory. All programs listen on 127.0.0.1.
+# Apart from installing packages and building in build-release, the script changes only its state directory. All programs listen on 127.0.0.1.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
