@@ -75,10 +75,10 @@ static helio_rc check(const helio_kube_attempt_t *attempt, helio_kube_manifest_t
     if (!is_welcome(attempt))
         return helio_fail(err, HELIO_FORBIDDEN, "agent.kubernetes.tenants of the site does not name %.*s",
                           HELIO_TEXT_ARGS(attempt->order.tenant));
-    *ret_cause = HELIO_CAUSE_BAD_OPTION;
-    helio_rc rc = helio_kube_options(&attempt->spec, manifest, err);
+    helio_rc rc = helio_kube_options(&attempt->spec, manifest, ret_cause, err);
     if (rc)
         return rc;
+    *ret_cause = HELIO_CAUSE_BAD_OPTION;
     if (attempt->leased && manifest->queue.size)
         return helio_fail(
             err, HELIO_FORBIDDEN,
@@ -98,20 +98,24 @@ static helio_rc fill(helio_kube_attempt_t *attempt, helio_kube_manifest_t *manif
                      helio_error_t *err)
 {
     const helio_kube_t *self = attempt->backend;
+    const helio_kubernetes_settings_t *settings = self->settings;
     if (!attempt->spec.image.size)
-        attempt->spec.image = self->settings->image;
-    *manifest = (helio_kube_manifest_t){.order = &attempt->order,
-                                        .spec = &attempt->spec,
-                                        .pool = pool_of(attempt),
-                                        .site = self->site->name,
-                                        .queue = self->settings->queue,
-                                        .priority_class = class_of(attempt),
-                                        .service_account = self->settings->service_account,
-                                        .secret = secret_of(attempt),
-                                        .tolerated = self->tolerated,
-                                        .tolerated_count = self->tolerated_count,
-                                        .lease_ms = attempt->leased ? helio_kube_lease_left_ms(attempt) : 0,
-                                        .retention_ms = self->rules->retention_ms};
+        attempt->spec.image = settings->image;
+    *manifest = (helio_kube_manifest_t){
+        .order = &attempt->order,
+        .spec = &attempt->spec,
+        .pool = pool_of(attempt),
+        .site = self->site->name,
+        .queue = settings->queue,
+        .priority_class = class_of(attempt),
+        .queues = {settings->job_queues.items, settings->job_queues.count},
+        .priority_classes = {settings->job_priority_classes.items, settings->job_priority_classes.count},
+        .service_account = settings->service_account,
+        .secret = secret_of(attempt),
+        .tolerated = self->tolerated,
+        .tolerated_count = self->tolerated_count,
+        .lease_ms = attempt->leased ? helio_kube_lease_left_ms(attempt) : 0,
+        .retention_ms = self->rules->retention_ms};
     return check(attempt, manifest, ret_cause, err);
 }
 
