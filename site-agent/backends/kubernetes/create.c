@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/kubernetes/capacity.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
@@ -26,7 +25,7 @@ static void find_products(const helio_kube_attempt_t *attempt, helio_kube_manife
     manifest->products = products;
     json_object_foreach(attempt->backend->nodes.items, key, node)
     {
-        helio_text_t product = helio_kube_text(HELIO_KUBE_AT(node, "metadata", "labels", "nvidia.com/gpu.product"));
+        helio_text_t product = helio_kube_text(HELIO_KUBE_AT(node, "metadata", "labels", HELIO_KUBE_PRODUCT));
         bool is_new = manifest->pool->gpu.size && helio_kube_is_product(product, manifest->pool->gpu);
         for (uint32_t i = 0; i < manifest->product_count; i++)
             is_new = is_new && !helio_text_equal(products[i], product);
@@ -89,7 +88,7 @@ static helio_rc check(const helio_kube_attempt_t *attempt, helio_kube_manifest_t
     find_products(attempt, manifest);
     *ret_cause = HELIO_CAUSE_SUBMIT_FAILED;
     if (manifest->pool->gpu.size && !manifest->product_count)
-        return helio_fail(err, HELIO_NOT_FOUND, "no node has the label nvidia.com/gpu.product of a %.*s",
+        return helio_fail(err, HELIO_NOT_FOUND, "no node has the label " HELIO_KUBE_PRODUCT " of a %.*s",
                           HELIO_TEXT_ARGS(manifest->pool->gpu));
     return HELIO_OK;
 }

@@ -3,8 +3,8 @@
 
 #include "federation/base/json.h"
 #include "federation/reason/codes.h"
-#include "site-agent/backends/kubernetes/capacity.h"
 #include "site-agent/backends/kubernetes/manifest.h"
+#include "site-agent/backends/kubernetes/resource.h"
 #include "site-agent/shim/variables.h"
 
 #define INDEX_PATH "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -262,7 +262,7 @@ static void put_affinity(const helio_kube_manifest_t *self, helio_json_writer_t 
     helio_json_begin_object(json, NULL);
     helio_json_begin_array(json, "matchExpressions");
     helio_json_begin_object(json, NULL);
-    helio_json_put_string(json, "key", "nvidia.com/gpu.product");
+    helio_json_put_string(json, "key", HELIO_KUBE_PRODUCT);
     helio_json_put_string(json, "operator", "In");
     helio_json_begin_array(json, "values");
     for (uint32_t i = 0; i < self->product_count; i++)

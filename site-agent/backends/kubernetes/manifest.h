@@ -29,7 +29,7 @@ typedef struct helio_kube_manifest {
     helio_kube_choice_t queues, priority_classes; /* that the job may name in place of these */
     helio_text_t service_account;                 /* "" = the namespace's default; its token is never mounted */
     helio_text_t secret;                          /* the Secret of the tenant; "" = the site keeps none */
-    const helio_text_t *products; /* labels nvidia.com/gpu.product of the pool's nodes; none = any node */
+    const helio_text_t *products;                 /* HELIO_KUBE_PRODUCT of the pool's nodes; none = any node */
     uint32_t product_count;
     const char *const *tolerated; /* keys of taints */
     uint32_t tolerated_count;
