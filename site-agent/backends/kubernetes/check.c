@@ -70,6 +70,8 @@ static const helio_kube_right_t rights[] = {
     {"", "nodes", {"list", "watch"}, true, true, "nothing is offered"},
     {"", "pods", {"list", "watch"}, true, false, "what others use is not seen, and offered all the same"},
     {"kueue.x-k8s.io", "workloads", {"list"}, false, false, "why Kueue keeps a job waiting is not known"},
+    {"kueue.x-k8s.io", "localqueues", {"get"}, false, false, "what the site's queue would not admit is offered"},
+    {"kueue.x-k8s.io", "clusterqueues", {"get"}, true, false, "what the site's queue would not admit is offered"},
 };
 
 static bool is_allowed(helio_kube_inquiry_t *inquiry, const helio_kube_right_t *right, const char *verb)

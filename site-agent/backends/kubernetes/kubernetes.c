@@ -322,6 +322,7 @@ static void serve_cluster(helio_kube_t *self)
     helio_kube_mirror_serve(&self->nodes, self->now_ms);
     helio_kube_mirror_serve(&self->jobs, self->now_ms);
     serve_pods(self);
+    helio_kube_serve_queue(self);
     HASH_ITER(hh, self->attempts, attempt, after)(void) serve(attempt);
     helio_kube_read_logs(self);
 }
@@ -367,6 +368,7 @@ static int64_t kube_next_ms(const helio_backend_t *base)
     next = least(next, helio_kube_mirror_next_ms(&self->jobs));
     next = least(next, helio_kube_mirror_next_ms(&self->pods));
     next = least(next, self->beating ? INT64_MAX : self->beat_ms);
+    next = least(next, helio_kube_queue_next_ms(self));
     next = least(next, helio_kube_offer_due_ms(self));
     next = least(next, self->surveying && !self->hindrance_said ? self->survey_ms + SURVEY_PATIENCE_MS : INT64_MAX);
     for (const helio_kube_attempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
@@ -390,6 +392,7 @@ static void kube_destroy(helio_backend_t *base)
     helio_kube_mirror_clear(&self->jobs);
     helio_kube_mirror_clear(&self->pods);
     helio_kube_fleet_destroy(&self->fleet);
+    json_decref(self->local_queue);
     helio_kube_close_access(self);
     if (self->epoll >= 0)
         (void)close(self->epoll);

@@ -88,7 +88,7 @@ static const helio_spec_field_t fields[] = {
      .most = LABEL_MOST,
      .rule = &name_rule,
      .example = "team",
-     .doc = "Kueue's LocalQueue of jobs that name none. Such a site "
+     .doc = "Kueue's LocalQueue of jobs that name none. No more is offered than its ClusterQueue has left. Such a site "
             "offers only `on_site_loss: strict`, since a Job that "
             "is admitted later begins its deadline later."},
     {.key = "job_queues",

@@ -8,6 +8,7 @@
  *      create, end, lease what is asked of the cluster for one attempt
  *      look               what the cluster says of one
  *      output             what its pods write
+ *      queue              what Kueue still admits
  *      offer, doubt       what is free; what cannot be
  *      check              what an operator is told
  *      kubernetes         the backend
@@ -23,6 +24,7 @@
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/kubernetes/manifest.h"
 #include "site-agent/backends/kubernetes/mirror.h"
+#include "site-agent/backends/kubernetes/quota.h"
 #include "site-agent/backends/kubernetes/state.h"
 
 #define HELIO_KUBE_BEGUN "heliostat/begun"
@@ -38,7 +40,8 @@ enum {
     HELIO_KUBE_READ_MS = 10000,    /* between two reads of one: a pod that is stopped is read again within its grace */
     HELIO_KUBE_AGAIN_MS = 1000,
     HELIO_KUBE_LOOK_MS = 10000, /* a Job that waits is looked at so often: quota and events are not watched */
-    HELIO_KUBE_DENIED_MS = 60000
+    HELIO_KUBE_DENIED_MS = 60000,
+    HELIO_KUBE_QUOTA_MS = 1000 /* after one of ours was admitted or ended, Kueue's figures have it */
 };
 
 typedef struct helio_kube helio_kube_t;
@@ -83,7 +86,8 @@ typedef struct helio_kube_attempt {
     json_t *workload;
     char creation[HELIO_KUBE_WHY_SIZE];
     int64_t image_since_ms, started_ms, ended_ms;
-    uint32_t word; /* told last; HELIO_BACKEND_REPORT_COUNT = none */
+    int64_t admitted_ms; /* when its Job was first seen not to be suspended; 0 = not yet */
+    uint32_t word;       /* told last; HELIO_BACKEND_REPORT_COUNT = none */
     char said[HELIO_KUBE_WHY_SIZE];
     helio_kube_verdict_t verdict; /* of its end */
     helio_kube_output_t *outputs;
@@ -124,6 +128,11 @@ struct helio_kube {
     int64_t doubt_ms;
     bool beating;
     int64_t beat_ms;
+    helio_kube_quota_t quota; /* what the site's queue has left */
+    json_t *local_queue;      /* while its ClusterQueue is asked for */
+    int64_t quota_ms;         /* when that was asked for which `quota` is made of */
+    int64_t quota_asked_ms, quota_due_ms;
+    bool quota_out, quota_tried, quota_denied;
     bool offer; /* the capacity changed */
     int64_t offer_ms, sweep_ms, next_ms;
     bool surveying;
@@ -187,6 +196,11 @@ void helio_kube_output_sweep(helio_kube_t *self);
 /* check.c */
 void helio_kube_inquire(helio_kube_t *self, void (*line)(void *arg, const char *what, helio_rc rc, const char *detail),
                         void *arg);
+/* queue.c */
+void helio_kube_serve_queue(helio_kube_t *self);
+int64_t helio_kube_queue_next_ms(const helio_kube_t *self);
+/*  GPUs that attempts of a pool will take of the quota, and that its figures do not contain yet. */
+uint64_t helio_kube_queue_waiting(const helio_kube_t *self, helio_text_t pool);
 /* doubt.c */
 void helio_kube_serve_doubt(helio_kube_t *self);
 /* offer.c */

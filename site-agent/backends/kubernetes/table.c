@@ -83,6 +83,13 @@ static void learn(helio_kube_attempt_t *attempt)
         attempt->begun = attempt->noted = true;
 }
 
+/*  What one of ours takes of the site's queue, or has given back, is in its figures from then on. */
+static void move_quota(helio_kube_t *self)
+{
+    if (self->quota.known && self->quota_due_ms > self->now_ms + HELIO_KUBE_QUOTA_MS)
+        self->quota_due_ms = self->now_ms + HELIO_KUBE_QUOTA_MS;
+}
+
 void helio_kube_set_job(helio_kube_attempt_t *attempt, const json_t *job)
 {
     json_decref(attempt->job);
@@ -91,6 +98,10 @@ void helio_kube_set_job(helio_kube_attempt_t *attempt, const json_t *job)
     if (job) {
         attempt->known = true;
         learn(attempt);
+    }
+    if (job && !attempt->admitted_ms && !json_is_true(HELIO_KUBE_AT(job, "spec", "suspend"))) {
+        attempt->admitted_ms = attempt->backend->now_ms;
+        move_quota(attempt->backend);
     }
 }
 
@@ -164,6 +175,7 @@ void helio_kube_say(helio_kube_attempt_t *attempt, const helio_kube_verdict_t *v
     attempt->over = is_end(verdict->word);
     attempt->backend->offer = true;
     if (attempt->over) {
+        move_quota(attempt->backend);
         attempt->verdict = *verdict;
         attempt->create = false;
         if (attempt->found && !attempt->claimed && attempt->started_ms && !attempt->told)

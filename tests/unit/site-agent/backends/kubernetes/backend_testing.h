@@ -34,6 +34,7 @@ static helio_job_spec_t spec;
 static helio_order_t order;
 static helio_aev_backend_t events[EVENTS_MAX];
 static uint32_t event_count, capacities, withheld; /* why nothing was offered last */
+static uint64_t offered;                           /* GPUs, last */
 static char doubt[600];                            /* told last */
 static bool surveyed;
 static bool within; /* a call that may not call back */
@@ -96,6 +97,9 @@ static inline void on_capacity(void *arg, const helio_aev_capacity_t *capacity)
     (void)arg;
     const helio_pool_capacity_t *only = &capacity->pools.items[0];
     withheld = only->withheld;
+    offered = 0;
+    for (uint32_t k = 0; k < only->free_nodes.count; k++)
+        offered += (uint64_t)k * only->free_nodes.items[k];
     capacities++;
 }
 

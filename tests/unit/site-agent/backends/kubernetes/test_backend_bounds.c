@@ -179,6 +179,76 @@ static void a_node_that_has_more_than_any_is_told(void **state)
     assert_int_equal(show_gpus("4"), 200);
 }
 
+/* ---- what Kueue would not admit -------------------------------------------------------------------------- */
+
+#define KUEUE "/apis/kueue.x-k8s.io/v1beta1"
+#define OBJECT(kind, name) \
+    "{\"apiVersion\":\"kueue.x-k8s.io/v1beta1\",\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name "\"},\"spec\":"
+
+/*  A quota of 5 GPUs; gpu-0 has 8, gpu-1 has 4. */
+static void make_queue(void)
+{
+    assert_int_equal(ask("POST", KUEUE "/resourceflavors", HELIO_TEXT(OBJECT("ResourceFlavor", "h200") "{}}")), 201);
+    assert_int_equal(
+        ask("POST", KUEUE "/clusterqueues",
+            HELIO_TEXT(OBJECT(
+                "ClusterQueue",
+                "gpu") "{\"namespaceSelector\":{},\"resourceGroups\":[{"
+                       "\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"h200\",\"resources\":["
+                       "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":5}]}]}]}}")),
+        201);
+    assert_int_equal(ask("POST", KUEUE "/namespaces/heliostat/localqueues",
+                         HELIO_TEXT(OBJECT("LocalQueue", "team") "{\"clusterQueue\":\"gpu\"}}")),
+                     201);
+}
+
+static void until_offered(uint64_t gpus)
+{
+    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    while ((!capacities || offered != gpus) && helio_clock_boot_ms() < until_ms)
+        turn();
+    assert_int_equal(offered, gpus);
+}
+
+static void what_the_queue_would_not_admit_is_not_offered(void **state)
+{
+    (void)state;
+    reach_double("quota");
+    make_queue();
+    settings.queue = HELIO_TEXT("team");
+    helio_backend_destroy(&backend);
+    make_backend();
+    until_offered(5);
+    order.gpus_per_node = 2;
+    spec.run = HELIO_TEXT("while :; do sleep 0.1; done");
+    start();
+    capacities = 0;
+    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    while (told(HELIO_BACKEND_REPORT_STARTED) == 0 && helio_clock_boot_ms() < until_ms) {
+        turn();
+        assert_true(!capacities || offered <= 3); /* also before Kueue has seen it */
+    }
+    until_offered(3);
+    stop(HELIO_STOP_MODE_KILL);
+    (void)await(HELIO_BACKEND_REPORT_ENDED);
+    until_offered(5);
+}
+
+/*  Nothing says how much that is, so what the nodes have free is offered, as without a queue. */
+static void a_queue_that_may_not_be_read_limits_nothing(void **state)
+{
+    (void)state;
+    reach_double("unread");
+    assert_int_equal(ask("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/helio-agent",
+                         HELIO_TEXT("{\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"nodes\"],"
+                                    "\"verbs\":[\"get\",\"list\",\"watch\"]}]}")),
+                     200);
+    settings.queue = HELIO_TEXT("team");
+    helio_backend_destroy(&backend);
+    make_backend();
+    until_offered(12);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_documents, end_backend)
@@ -189,6 +259,8 @@ int main(void)
         TEST(a_job_that_names_what_the_site_does_not_list_is_not_created),
         TEST(a_node_that_has_more_than_any_is_told),
         TEST(a_list_without_end_is_told_and_nothing_is_offered),
+        TEST(what_the_queue_would_not_admit_is_not_offered),
+        TEST(a_queue_that_may_not_be_read_limits_nothing),
     };
     return cmocka_run_group_tests(tests, begin_double, end_double);
 }
