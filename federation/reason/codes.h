@@ -84,7 +84,8 @@ typedef enum helio_rejection {
     X(NODE_FAILED, "NodeFailed", POOL)                                                             \
     X(OUT_OF_MEMORY, "OutOfMemory", JOB)                                                           \
     X(VANISHED, "Vanished", POOL)                                                                  \
-    X(DOUBTED, "Doubted", JOB) /* the site's report of the run contradicts its own records */
+    X(DOUBTED, "Doubted", JOB) /* the site's report of the run contradicts its own records */      \
+    X(OPTION_NOT_ALLOWED, "OptionNotAllowed", JOB)
 #define HELIO_CAUSE_ENUMERATOR_(name, word, blame) HELIO_CAUSE_##name,
 typedef enum helio_cause { HELIO_CAUSE_TABLE(HELIO_CAUSE_ENUMERATOR_) HELIO_CAUSE_COUNT } helio_cause_t;
 

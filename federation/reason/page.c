@@ -101,7 +101,7 @@ static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
         {"The site had not reached the broker for the length of its lease, so it stopped the job.",
          "Check the site's connection; jobs with `on_site_loss: strict` are not stopped."},
     [HELIO_CAUSE_BAD_DOCUMENT] = {"The agent cannot read the job file.", "Update the agent."},
-    [HELIO_CAUSE_BAD_OPTION] = {"The site does not pass on an option of the job's `slurm` part.",
+    [HELIO_CAUSE_BAD_OPTION] = {"The site does not pass on an option of the job's `slurm` or `kubernetes` part.",
                                 "Remove the option, or have the site's operator allow it."},
     [HELIO_CAUSE_NO_USER_MAPPING] = {"The site has no usable Unix user for the job's tenant and user.",
                                      "The site's operator mends `agent.users` in the site file."},
@@ -128,6 +128,10 @@ static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
                               "The explanation gives what is known: a restarted machine, a killed helio-shim."},
     [HELIO_CAUSE_DOUBTED] = {"What the site reports of the run contradicts its own records.",
                              "Ask the site's operator."},
+    [HELIO_CAUSE_OPTION_NOT_ALLOWED] =
+        {"The job names a queue or a priority class of the cluster that the site does not "
+         "allow jobs to name. Nothing was created there.",
+         "Leave it out, or have the site's operator list it."},
 };
 
 helio_reason_doc_t helio_reason_doc(helio_reason_t reason)

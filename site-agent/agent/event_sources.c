@@ -231,6 +231,14 @@ static void on_backend_silence(void *arg, bool silent, uint64_t for_ms)
                   (unsigned long long)for_ms);
 }
 
+static void on_backend_doubt(void *arg, const char *text)
+{
+    const helio_agent_t *self = arg;
+    char quoted[700];
+    helio_log(self->parts.log, HELIO_WARN, "cluster_doubted", "text=%s",
+              helio_log_quote(helio_text_of(text), quoted, sizeof quoted));
+}
+
 static void on_backend_survey(void *arg, const char *hindrance)
 {
     static const helio_aev_nothing_t nothing = {0};
@@ -254,6 +262,7 @@ helio_rc agent_open_backend(helio_agent_t *self, helio_error_t *err)
                                  .on_capacity = on_backend_capacity,
                                  .on_series = on_backend_series,
                                  .on_silence = on_backend_silence,
+                                 .on_doubt = on_backend_doubt,
                                  .on_survey = on_backend_survey};
     return self->parts.make_backend(self->parts.settings, &sink, &self->backend, err);
 }

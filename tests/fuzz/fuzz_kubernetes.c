@@ -1,5 +1,5 @@
 /*  fuzz_kubernetes.c -- what a cluster's API, a kubeconfig or a credential plug-in could send. The first byte chooses the
- *  reader. Figures never offer more than there is; a stream gives the same events in pieces of any size; a verdict that
+ *  reader. Figures never offer more than there is, and nothing is left of what went; a stream gives the same events in pieces of any size; a verdict that
  *  reports has a word; what is refused has a reason. */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "site-agent/backends/kubernetes/kubeconfig.h"
 #include "site-agent/backends/kubernetes/state.h"
 #include "site-agent/backends/kubernetes/watch.h"
+#include "tests/unit/site-agent/backends/kubernetes/figures.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,9 +63,14 @@ static void read_figures(const json_t *nodes, const json_t *pods, helio_arena_t 
     helio_pool_t pools[] = {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H200")}, {.name = HELIO_TEXT("c")}};
     helio_site_profile_t site = {.pools = {pools, 2}};
     helio_kube_waiting_t waiting[] = {{HELIO_TEXT("p"), 2, 1, 1, 1}, {HELIO_TEXT("c"), 1, 0, 1, 1}};
-    helio_kube_view_t view = {.site = &site, .nodes = nodes, .pods = pods, .waiting = waiting, .waiting_count = 2};
+    figures_view_t view = {nodes, pods};
     helio_aev_capacity_t capacity;
-    helio_kube_capacity(&view, arena, &capacity);
+    helio_kube_fleet_t *fleet = helio_kube_fleet_new(&site, NULL, 0);
+    figures_put(fleet, &view, false);
+    helio_kube_capacity(fleet, waiting, 2, arena, &capacity);
+    figures_put(fleet, &view, true);
+    require(!fleet->nodes && !fleet->pods && !fleet->owners && !fleet->absurd && !fleet->queued[0]);
+    helio_kube_fleet_destroy(&fleet);
     for (uint32_t i = 0; i < capacity.pools.count; i++) {
         const helio_pool_capacity_t *pool = &capacity.pools.items[i];
         uint64_t offered = 0, free_nodes = 0;

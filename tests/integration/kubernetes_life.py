@@ -38,7 +38,7 @@ class KubernetesSite(LocalSite):
                 f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
 
     def agent_keys(self, federation):
-        return f"  kubernetes: {{kubeconfig: {self.folder}/agent.kubeconfig}}\n"
+        return f"  kubernetes: {{kubeconfig: {self.folder}/agent.kubeconfig, job_queues: [team, nosuch]}}\n"
 
     def ask(self, method, path, document=None, kind="application/json"):
         request = urllib.request.Request(self.url + path, method=method, data=json.dumps(document).encode() if document is not None else None,
@@ -200,7 +200,7 @@ def quota(world):
 
 
 def queues(world):
-    """Kueue: an unknown queue is refused; an eviction ends the attempt, which does not run twice."""
+    """Kueue: an unknown queue is refused, and one that the site does not list; an eviction ends the attempt, which does not run twice."""
     for document in (
             {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": "h200"}, "spec": {}},
             {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "gpu"}, "spec": {
@@ -215,6 +215,12 @@ def queues(world):
     check("LocalQueue nosuch doesn't exist" in said, f"explain does not name the queue: {said}")
     check(not world.records(lost), "a job of an unknown queue has run")
     world.federation.helio("cancel", lost, check=False)
+    barred = world.submit("true", kubernetes={"queue": "other-team"})
+    world.until(barred, "held")
+    said = world.federation.helio("explain", barred).stdout
+    check("OptionNotAllowed" in said and "other-team" in said, f"explain does not say that the queue is not listed: {said}")
+    check(not world.site.jobs(barred), "a Job was created in a queue that the site does not list")
+    world.federation.helio("cancel", barred, check=False)
     job = world.submit("sleep 5; echo done", kubernetes={"queue": "team"})
     world.until(job, "running")
     world.site.patch(f"{QUEUES}/gpu", {"spec": {"stopPolicy": "HoldAndDrain"}})

@@ -214,10 +214,10 @@ helio_rc helio_kube_api_watch(helio_kube_api_t *self, const char *path, const ch
     return begin(self, &fetch, full, request, err);
 }
 
-helio_rc helio_kube_api_stream(helio_kube_api_t *self, const char *path, helio_fetch_piece_fn *piece,
-                               helio_kube_reply_fn *reply, void *arg, helio_error_t *err)
+helio_rc helio_kube_api_stream(helio_kube_api_t *self, const char *path, uint64_t timeout_ms,
+                               helio_fetch_piece_fn *piece, helio_kube_reply_fn *reply, void *arg, helio_error_t *err)
 {
-    helio_fetch_t fetch = {.piece = on_piece};
+    helio_fetch_t fetch = {.piece = on_piece, .timeout_ms = timeout_ms};
     helio_kube_request_t *request = request_new(self, reply, arg);
     request->piece = piece;
     return begin(self, &fetch, path, request, err);

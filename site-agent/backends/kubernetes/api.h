@@ -46,9 +46,11 @@ HELIO_MUST_CHECK helio_rc helio_kube_api_watch(helio_kube_api_t *self, const cha
                                                helio_kube_event_fn *each, helio_kube_reply_fn *reply, void *arg,
                                                helio_error_t *err);
 
-/*  A body as it comes, such as a pod's log. Pieces, and then one reply: UNKNOWN if it was cut off. */
-HELIO_MUST_CHECK helio_rc helio_kube_api_stream(helio_kube_api_t *self, const char *path, helio_fetch_piece_fn *piece,
-                                                helio_kube_reply_fn *reply, void *arg, helio_error_t *err);
+/*  A body as it comes, such as a pod's log, for at most that long (0 = until it ends). Pieces, and then one reply:
+ *  UNKNOWN if it was cut off. */
+HELIO_MUST_CHECK helio_rc helio_kube_api_stream(helio_kube_api_t *self, const char *path, uint64_t timeout_ms,
+                                                helio_fetch_piece_fn *piece, helio_kube_reply_fn *reply, void *arg,
+                                                helio_error_t *err);
 
 int helio_kube_api_fd(const helio_kube_api_t *self);
 int64_t helio_kube_api_next_ms(const helio_kube_api_t *self);

@@ -70,6 +70,8 @@ static const helio_kube_right_t rights[] = {
     {"", "nodes", {"list", "watch"}, true, true, "nothing is offered"},
     {"", "pods", {"list", "watch"}, true, false, "what others use is not seen, and offered all the same"},
     {"kueue.x-k8s.io", "workloads", {"list"}, false, false, "why Kueue keeps a job waiting is not known"},
+    {"kueue.x-k8s.io", "localqueues", {"get"}, false, false, "what the site's queue would not admit is offered"},
+    {"kueue.x-k8s.io", "clusterqueues", {"get"}, true, false, "what the site's queue would not admit is offered"},
 };
 
 static bool is_allowed(helio_kube_inquiry_t *inquiry, const helio_kube_right_t *right, const char *verb)
@@ -130,19 +132,41 @@ static void check_pool(helio_kube_inquiry_t *inquiry, const helio_pool_t *pool, 
     inquiry->line(inquiry->arg, what, found->nodes_up ? HELIO_OK : HELIO_NOT_FOUND, text);
 }
 
+/*  All nodes, page by page, within the bounds of mirror.h; false: `message` says why not. */
+static bool take_nodes(helio_kube_inquiry_t *inquiry)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
+    helio_text_t more = {0};
+    for (uint32_t page = 0; page < HELIO_KUBE_PAGES_MAX && more.size <= HELIO_KUBE_TOKEN_MAX; page++) {
+        helio_buffer_reset(&path);
+        helio_buffer_printf(&path, "/api/v1/nodes?limit=%d", HELIO_KUBE_PAGE);
+        if (more.size)
+            helio_buffer_printf(&path, "&continue=%.*s", HELIO_TEXT_ARGS(more));
+        if (!ask(inquiry, "GET", path.data, (helio_text_t){0}))
+            return false;
+        const json_t *items = json_object_get(inquiry->document, "items");
+        for (size_t i = 0; i < json_array_size(items); i++)
+            (void)helio_kube_fleet_node(inquiry->self->fleet, json_array_get(items, i), false);
+        more = helio_kube_text(HELIO_KUBE_AT(inquiry->document, "metadata", "continue"));
+        if (!more.size)
+            return true;
+    }
+    (void)snprintf(inquiry->message, sizeof inquiry->message, "the API's list of nodes has no end after %d pages",
+                   HELIO_KUBE_PAGES_MAX);
+    return false;
+}
+
 static void check_pools(helio_kube_inquiry_t *inquiry)
 {
     helio_kube_t *self = inquiry->self;
-    if (!ask(inquiry, "GET", "/api/v1/nodes", (helio_text_t){0})) {
+    helio_aev_capacity_t capacity;
+    if (!take_nodes(inquiry)) {
         inquiry->line(inquiry->arg, "nodes", HELIO_UNAVAILABLE, inquiry->message);
         return;
     }
-    helio_aev_capacity_t capacity;
-    helio_kube_view_t view = {.site = self->site,
-                              .nodes = json_object_get(inquiry->document, "items"),
-                              .tolerated = self->tolerated,
-                              .tolerated_count = self->tolerated_count};
-    helio_kube_capacity(&view, self->arena, &capacity);
+    if (self->fleet->absurd)
+        inquiry->line(inquiry->arg, "nodes", HELIO_INVALID, self->fleet->remark);
+    helio_kube_capacity(self->fleet, NULL, 0, self->arena, &capacity);
     for (uint32_t i = 0; i < capacity.pools.count; i++)
         check_pool(inquiry, &self->site->pools.items[i], &capacity.pools.items[i]);
 }

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "site-agent/backends/kubernetes/capacity.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
@@ -26,7 +25,7 @@ static void find_products(const helio_kube_attempt_t *attempt, helio_kube_manife
     manifest->products = products;
     json_object_foreach(attempt->backend->nodes.items, key, node)
     {
-        helio_text_t product = helio_kube_text(HELIO_KUBE_AT(node, "metadata", "labels", "nvidia.com/gpu.product"));
+        helio_text_t product = helio_kube_text(HELIO_KUBE_AT(node, "metadata", "labels", HELIO_KUBE_PRODUCT));
         bool is_new = manifest->pool->gpu.size && helio_kube_is_product(product, manifest->pool->gpu);
         for (uint32_t i = 0; i < manifest->product_count; i++)
             is_new = is_new && !helio_text_equal(products[i], product);
@@ -75,10 +74,10 @@ static helio_rc check(const helio_kube_attempt_t *attempt, helio_kube_manifest_t
     if (!is_welcome(attempt))
         return helio_fail(err, HELIO_FORBIDDEN, "agent.kubernetes.tenants of the site does not name %.*s",
                           HELIO_TEXT_ARGS(attempt->order.tenant));
-    *ret_cause = HELIO_CAUSE_BAD_OPTION;
-    helio_rc rc = helio_kube_options(&attempt->spec, manifest, err);
+    helio_rc rc = helio_kube_options(&attempt->spec, manifest, ret_cause, err);
     if (rc)
         return rc;
+    *ret_cause = HELIO_CAUSE_BAD_OPTION;
     if (attempt->leased && manifest->queue.size)
         return helio_fail(
             err, HELIO_FORBIDDEN,
@@ -89,7 +88,7 @@ static helio_rc check(const helio_kube_attempt_t *attempt, helio_kube_manifest_t
     find_products(attempt, manifest);
     *ret_cause = HELIO_CAUSE_SUBMIT_FAILED;
     if (manifest->pool->gpu.size && !manifest->product_count)
-        return helio_fail(err, HELIO_NOT_FOUND, "no node has the label nvidia.com/gpu.product of a %.*s",
+        return helio_fail(err, HELIO_NOT_FOUND, "no node has the label " HELIO_KUBE_PRODUCT " of a %.*s",
                           HELIO_TEXT_ARGS(manifest->pool->gpu));
     return HELIO_OK;
 }
@@ -98,20 +97,24 @@ static helio_rc fill(helio_kube_attempt_t *attempt, helio_kube_manifest_t *manif
                      helio_error_t *err)
 {
     const helio_kube_t *self = attempt->backend;
+    const helio_kubernetes_settings_t *settings = self->settings;
     if (!attempt->spec.image.size)
-        attempt->spec.image = self->settings->image;
-    *manifest = (helio_kube_manifest_t){.order = &attempt->order,
-                                        .spec = &attempt->spec,
-                                        .pool = pool_of(attempt),
-                                        .site = self->site->name,
-                                        .queue = self->settings->queue,
-                                        .priority_class = class_of(attempt),
-                                        .service_account = self->settings->service_account,
-                                        .secret = secret_of(attempt),
-                                        .tolerated = self->tolerated,
-                                        .tolerated_count = self->tolerated_count,
-                                        .lease_ms = attempt->leased ? helio_kube_lease_left_ms(attempt) : 0,
-                                        .retention_ms = self->rules->retention_ms};
+        attempt->spec.image = settings->image;
+    *manifest = (helio_kube_manifest_t){
+        .order = &attempt->order,
+        .spec = &attempt->spec,
+        .pool = pool_of(attempt),
+        .site = self->site->name,
+        .queue = settings->queue,
+        .priority_class = class_of(attempt),
+        .queues = {settings->job_queues.items, settings->job_queues.count},
+        .priority_classes = {settings->job_priority_classes.items, settings->job_priority_classes.count},
+        .service_account = settings->service_account,
+        .secret = secret_of(attempt),
+        .tolerated = self->tolerated,
+        .tolerated_count = self->tolerated_count,
+        .lease_ms = attempt->leased ? helio_kube_lease_left_ms(attempt) : 0,
+        .retention_ms = self->rules->retention_ms};
     return check(attempt, manifest, ret_cause, err);
 }
 

@@ -1,4 +1,5 @@
 /*  document.c -- members of a document, and resource quantities. */
+#include <stdio.h>
 #include <string.h>
 
 #include "federation/base/clock.h"
@@ -34,6 +35,13 @@ bool helio_kube_condition(const json_t *object, const char *type)
     return helio_text_is(helio_kube_text(json_object_get(found, "status")), "True");
 }
 
+void helio_kube_key(const json_t *object, char ret_key[HELIO_KUBE_KEY_SIZE])
+{
+    helio_text_t space = helio_kube_text(HELIO_KUBE_AT(object, "metadata", "namespace"));
+    helio_text_t name = helio_kube_text(HELIO_KUBE_AT(object, "metadata", "name"));
+    (void)snprintf(ret_key, HELIO_KUBE_KEY_SIZE, "%.*s/%.*s", HELIO_TEXT_ARGS(space), HELIO_TEXT_ARGS(name));
+}
+
 int64_t helio_kube_time(const json_t *value)
 {
     int64_t wall_ms = 0;
@@ -52,22 +60,27 @@ static const helio_kube_suffix_t suffixes[] = {{"n", 10, 0},  {"u", 10, 0},  {"m
                                                {"k", 10, 6},  {"M", 10, 9},  {"G", 10, 12}, {"T", 10, 15},
                                                {"P", 10, 18}, {"E", 10, 21}, {"Ki", 2, 10}, {"Mi", 2, 20},
                                                {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60}};
-enum { SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0], EXPONENT_MAX = 30 };
+enum {
+    SUFFIX_COUNT = sizeof suffixes / sizeof suffixes[0],
+    EXPONENT_MAX = 30,
+    DECIMALS_MAX = 12 /* the API itself has nine; what follows only rounds up */
+};
 
 __extension__ typedef unsigned __int128 wide_t;
+#define LIMIT ((wide_t)1 << 120) /* the room above it is for one more digit */
 
-/*  Multiplies; beyond 64 bits it stays at the greatest value, which a quantity never is. */
+/*  Multiplies; beyond the limit it stays there. */
 static wide_t times(wide_t value, uint32_t base, uint32_t power)
 {
     for (uint32_t i = 0; i < power; i++)
-        value = value > UINT64_MAX ? (wide_t)UINT64_MAX + 1 : value * base;
+        value = value >= LIMIT ? LIMIT : value * base;
     return value;
 }
 
-/*  Divides and rounds up. */
+/*  Divides and rounds up; what was beyond the limit stays there. */
 static wide_t over(wide_t value, uint32_t power)
 {
-    for (uint32_t i = 0; i < power; i++)
+    for (uint32_t i = 0; i < power && value < LIMIT; i++)
         value = (value + 9) / 10;
     return value;
 }
@@ -92,19 +105,22 @@ static bool exponent_of(helio_text_t suffix, int32_t *ret_exponent)
 static uint32_t digits_of(helio_text_t text, wide_t *ret_value, uint32_t *ret_decimals)
 {
     uint32_t at = text.size && text.data[0] == '+' ? 1 : 0, digits = 0;
-    bool point = false;
+    bool point = false, more = false;
     for (; at < text.size; at++) {
         char c = text.data[at];
         if (c == '.' && !point) {
             point = true;
         } else if (c >= '0' && c <= '9') {
-            *ret_value = times(*ret_value, 10, 1) + (uint32_t)(c - '0');
-            *ret_decimals += point;
+            bool counts = *ret_decimals < DECIMALS_MAX;
+            *ret_value = counts ? times(*ret_value, 10, 1) + (uint32_t)(c - '0') : *ret_value;
+            more = more || (!counts && c != '0');
+            *ret_decimals += point && counts;
             digits++;
         } else {
             break;
         }
     }
+    *ret_value += more;
     return digits ? at : 0;
 }
 
@@ -141,8 +157,10 @@ helio_rc helio_kube_quantity(helio_text_t text, uint64_t *ret_milli)
 uint64_t helio_kube_milli(const json_t *value)
 {
     uint64_t milli = 0;
-    if (json_is_integer(value))
-        return json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) * 1000 : 0;
+    if (json_is_integer(value)) {
+        uint64_t units = json_integer_value(value) > 0 ? (uint64_t)json_integer_value(value) : 0;
+        return units > UINT64_MAX / 1000 ? UINT64_MAX : units * 1000;
+    }
     return helio_kube_quantity(helio_kube_text(value), &milli) == HELIO_OK ? milli : 0;
 }
 

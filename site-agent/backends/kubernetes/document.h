@@ -20,6 +20,9 @@ helio_text_t helio_kube_text(const json_t *value);
 json_t *helio_kube_named(const json_t *list, const char *key, const char *word);
 /*  The status of a condition is "True". */
 bool helio_kube_condition(const json_t *object, const char *type);
+/*  "namespace/name", which tells the objects of one kind apart; "/name" for a cluster's own. */
+enum { HELIO_KUBE_KEY_SIZE = 400 }; /* names have at most 253 characters, namespaces 63 */
+void helio_kube_key(const json_t *object, char ret_key[HELIO_KUBE_KEY_SIZE]);
 /*  RFC 3339 to Unix ms; 0 for none. */
 int64_t helio_kube_time(const json_t *value);
 

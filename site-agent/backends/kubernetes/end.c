@@ -30,12 +30,14 @@ void helio_kube_delete(helio_kube_attempt_t *attempt)
 static void on_killed(void *arg, const helio_kube_reply_t *reply)
 {
     helio_kube_attempt_t *attempt = arg;
-    if (!helio_kube_heard(attempt, reply))
+    if (!helio_kube_heard(attempt, reply)) { /* which one is not known: all that are left are asked again */
         attempt->killed = false;
+        (void)json_object_clear(attempt->asked_to_end);
+    }
     attempt->confirm = true;
 }
 
-/*  Its pods, at once, or with their own grace where only they are left. */
+/*  Its pods, at once, or with their own grace where only they are left; as many as can be asked for now. */
 void helio_kube_kill(helio_kube_attempt_t *attempt)
 {
     char path[HELIO_KUBE_PATH_SIZE];
@@ -43,12 +45,22 @@ void helio_kube_kill(helio_kube_attempt_t *attempt)
     json_t *pod;
     helio_text_t body = attempt->kill ? HELIO_TEXT("{\"gracePeriodSeconds\":0}") : HELIO_TEXT("{}");
     attempt->killed = true;
+    if (!attempt->asked_to_end)
+        attempt->asked_to_end = json_object();
     json_object_foreach(attempt->pods, uid, pod)
     {
         helio_text_t name = helio_kube_text(HELIO_KUBE_AT(pod, "metadata", "name"));
+        if (json_object_get(attempt->asked_to_end, uid))
+            continue;
+        if (attempt->out >= HELIO_KUBE_KILLS_MAX || attempt->backend->asked >= HELIO_KUBE_ASKED_MAX) {
+            attempt->killed = false;
+            return;
+        }
         (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%.*s", attempt->backend->space,
                        HELIO_TEXT_ARGS(name));
-        if (!helio_kube_ask(attempt, "DELETE", path, body, on_killed))
+        if (helio_kube_ask(attempt, "DELETE", path, body, on_killed))
+            (void)json_object_set_new(attempt->asked_to_end, uid, json_true());
+        else
             attempt->killed = false;
     }
 }

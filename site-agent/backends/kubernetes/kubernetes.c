@@ -86,7 +86,11 @@ static void kube_stop(helio_backend_t *base, const helio_stop_t *stop)
 {
     helio_kube_attempt_t *attempt = claim(kube_of(base), stop->key, stop->epoch);
     attempt->stop = true;
-    attempt->kill = attempt->kill || stop->mode == HELIO_STOP_MODE_KILL;
+    if (stop->mode == HELIO_STOP_MODE_KILL && !attempt->kill) { /* pods that were given their grace have none now */
+        attempt->kill = true;
+        attempt->killed = false;
+        (void)json_object_clear(attempt->asked_to_end);
+    }
     attempt->repeat = attempt->over;
 }
 
@@ -273,16 +277,18 @@ static void serve_beat(helio_kube_t *self)
     }
 }
 
-/*  Said once when it begins, and once when it is over. */
+/*  An API that does not answer, or whose lists have no end. Said once when it begins, and once when it is over. */
 static void serve_silence(helio_kube_t *self)
 {
-    bool silent = self->failing_ms && self->now_ms - self->failing_ms >= SILENT_MS;
+    bool fails = self->failing_ms && self->now_ms - self->failing_ms >= SILENT_MS;
+    int64_t from_ms = fails ? self->failing_ms : self->excess_ms;
+    bool silent = from_ms != 0;
     if (silent == self->silent)
         return;
     self->silent = silent;
     self->offer = true;
-    int64_t since_ms = silent ? self->failing_ms : self->silent_ms;
-    self->silent_ms = silent ? self->failing_ms : 0;
+    int64_t since_ms = silent ? from_ms : self->silent_ms;
+    self->silent_ms = from_ms;
     if (self->sink.on_silence)
         self->sink.on_silence(self->sink.arg, silent, (uint64_t)(self->now_ms - since_ms));
 }
@@ -316,7 +322,9 @@ static void serve_cluster(helio_kube_t *self)
     helio_kube_mirror_serve(&self->nodes, self->now_ms);
     helio_kube_mirror_serve(&self->jobs, self->now_ms);
     serve_pods(self);
+    helio_kube_serve_queue(self);
     HASH_ITER(hh, self->attempts, attempt, after)(void) serve(attempt);
+    helio_kube_read_logs(self);
 }
 
 static void kube_process(helio_backend_t *base, int64_t now_boot_ms, int64_t now_wall_ms)
@@ -329,6 +337,7 @@ static void kube_process(helio_backend_t *base, int64_t now_boot_ms, int64_t now
     helio_kube_api_process(self->api, now_boot_ms);
     if (self->access_ready)
         serve_cluster(self);
+    helio_kube_serve_doubt(self);
     serve_silence(self);
     serve_survey(self);
     helio_kube_offer(self);
@@ -359,6 +368,7 @@ static int64_t kube_next_ms(const helio_backend_t *base)
     next = least(next, helio_kube_mirror_next_ms(&self->jobs));
     next = least(next, helio_kube_mirror_next_ms(&self->pods));
     next = least(next, self->beating ? INT64_MAX : self->beat_ms);
+    next = least(next, helio_kube_queue_next_ms(self));
     next = least(next, helio_kube_offer_due_ms(self));
     next = least(next, self->surveying && !self->hindrance_said ? self->survey_ms + SURVEY_PATIENCE_MS : INT64_MAX);
     for (const helio_kube_attempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
@@ -381,6 +391,8 @@ static void kube_destroy(helio_backend_t *base)
     helio_kube_mirror_clear(&self->nodes);
     helio_kube_mirror_clear(&self->jobs);
     helio_kube_mirror_clear(&self->pods);
+    helio_kube_fleet_destroy(&self->fleet);
+    json_decref(self->local_queue);
     helio_kube_close_access(self);
     if (self->epoll >= 0)
         (void)close(self->epoll);
@@ -451,8 +463,9 @@ helio_rc helio_kubernetes_new(const helio_kubernetes_options_t *options, helio_b
         rc = helio_kube_api_new(&self->access, &self->api, err);
     if (!rc)
         rc = listen_to_both(self, err);
-    helio_kube_watch_all(self);
     set_tolerations(self);
+    self->fleet = helio_kube_fleet_new(self->site, self->tolerated, self->tolerated_count);
+    helio_kube_watch_all(self);
     helio_backend_t *backend = &self->base;
     if (rc)
         helio_backend_destroy(&backend);

@@ -28,6 +28,10 @@ typedef struct helio_kubernetes_settings {
         uint32_t count;
     } tolerations, tenants;
     struct {
+        helio_string_t *items;
+        uint32_t count;
+    } job_queues, job_priority_classes; /* that a job may name itself */
+    struct {
         helio_kube_tenant_secret_t *items;
         uint32_t count;
     } secrets;

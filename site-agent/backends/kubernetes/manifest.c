@@ -3,8 +3,8 @@
 
 #include "federation/base/json.h"
 #include "federation/reason/codes.h"
-#include "site-agent/backends/kubernetes/capacity.h"
 #include "site-agent/backends/kubernetes/manifest.h"
+#include "site-agent/backends/kubernetes/resource.h"
 #include "site-agent/shim/variables.h"
 
 #define INDEX_PATH "metadata.annotations['batch.kubernetes.io/job-completion-index']"
@@ -14,19 +14,39 @@
     "sh -c \"$1\" & job=$!; trap 'kill -%.*s $job' TERM; " \
     "while :; do wait $job; code=$?; kill -0 $job 2>/dev/null || exit $code; done"
 
-helio_rc helio_kube_options(const helio_job_spec_t *spec, helio_kube_manifest_t *manifest, helio_error_t *err)
+/*  A name that the site does not list is one that the job's owner has no business with: another team's quota, or a
+ *  priority above the cluster's own pods. An empty one is such a name: it would leave the site's queue out. */
+static helio_rc choose(const helio_pair_t *pair, const helio_kube_choice_t *choice, const char *key, helio_text_t *name,
+                       helio_error_t *err)
 {
-    for (uint32_t i = 0; i < spec->kubernetes.count; i++) {
-        const helio_pair_t *pair = &spec->kubernetes.items[i];
-        if (helio_text_is(pair->name, "queue"))
-            manifest->queue = pair->value;
-        else if (helio_text_is(pair->name, "priority-class"))
-            manifest->priority_class = pair->value;
-        else
-            return helio_fail(err, HELIO_FORBIDDEN, "`kubernetes` takes queue and priority-class, not '%.*s'",
-                              HELIO_TEXT_ARGS(pair->name));
-    }
+    bool listed = pair->value.size && helio_text_equal(pair->value, *name);
+    for (uint32_t i = 0; i < choice->count && pair->value.size && !listed; i++)
+        listed = helio_text_equal(pair->value, choice->items[i].text);
+    if (!listed)
+        return helio_fail(err, HELIO_FORBIDDEN, "agent.kubernetes.%s of the site does not list the %.*s '%.*s'", key,
+                          HELIO_TEXT_ARGS(pair->name), HELIO_TEXT_ARGS(pair->value));
+    *name = pair->value;
     return HELIO_OK;
+}
+
+helio_rc helio_kube_options(const helio_job_spec_t *spec, helio_kube_manifest_t *manifest, uint32_t *ret_cause,
+                            helio_error_t *err)
+{
+    helio_rc rc = HELIO_OK;
+    *ret_cause = HELIO_CAUSE_OPTION_NOT_ALLOWED;
+    for (uint32_t i = 0; i < spec->kubernetes.count && !rc; i++) {
+        const helio_pair_t *pair = &spec->kubernetes.items[i];
+        if (helio_text_is(pair->name, "queue")) {
+            rc = choose(pair, &manifest->queues, "job_queues", &manifest->queue, err);
+        } else if (helio_text_is(pair->name, "priority-class")) {
+            rc = choose(pair, &manifest->priority_classes, "job_priority_classes", &manifest->priority_class, err);
+        } else {
+            *ret_cause = HELIO_CAUSE_BAD_OPTION;
+            rc = helio_fail(err, HELIO_FORBIDDEN, "`kubernetes` takes queue and priority-class, not '%.*s'",
+                            HELIO_TEXT_ARGS(pair->name));
+        }
+    }
+    return rc;
 }
 
 helio_rc helio_kube_manifest_check(const helio_kube_manifest_t *self, uint32_t *ret_cause, helio_error_t *err)
@@ -242,7 +262,7 @@ static void put_affinity(const helio_kube_manifest_t *self, helio_json_writer_t 
     helio_json_begin_object(json, NULL);
     helio_json_begin_array(json, "matchExpressions");
     helio_json_begin_object(json, NULL);
-    helio_json_put_string(json, "key", "nvidia.com/gpu.product");
+    helio_json_put_string(json, "key", HELIO_KUBE_PRODUCT);
     helio_json_put_string(json, "operator", "In");
     helio_json_begin_array(json, "values");
     for (uint32_t i = 0; i < self->product_count; i++)

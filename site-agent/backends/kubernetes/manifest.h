@@ -13,16 +13,23 @@ enum {
     HELIO_KUBE_GRACE_LEAST_MS = 30000
 };
 
+/*  Names of objects of the cluster that a job may choose among. */
+typedef struct helio_kube_choice {
+    const helio_string_t *items;
+    uint32_t count;
+} helio_kube_choice_t;
+
 typedef struct helio_kube_manifest {
     const helio_order_t *order;
     const helio_job_spec_t *spec;
     const helio_pool_t *pool;
     helio_text_t site;
-    helio_text_t queue;           /* Kueue's LocalQueue; "" = none */
-    helio_text_t priority_class;  /* "" = the namespace's default */
-    helio_text_t service_account; /* "" = the namespace's default; its token is never mounted */
-    helio_text_t secret;          /* the Secret of the tenant; "" = the site keeps none */
-    const helio_text_t *products; /* labels nvidia.com/gpu.product of the pool's nodes; none = any node */
+    helio_text_t queue;                           /* Kueue's LocalQueue; "" = none */
+    helio_text_t priority_class;                  /* "" = the namespace's default */
+    helio_kube_choice_t queues, priority_classes; /* that the job may name in place of these */
+    helio_text_t service_account;                 /* "" = the namespace's default; its token is never mounted */
+    helio_text_t secret;                          /* the Secret of the tenant; "" = the site keeps none */
+    const helio_text_t *products;                 /* HELIO_KUBE_PRODUCT of the pool's nodes; none = any node */
     uint32_t product_count;
     const char *const *tolerated; /* keys of taints */
     uint32_t tolerated_count;
@@ -30,9 +37,10 @@ typedef struct helio_kube_manifest {
     uint64_t retention_ms; /* how long an ended Job stays */
 } helio_kube_manifest_t;
 
-/*  Takes what a job says under `kubernetes`: `queue` and `priority-class`. HELIO_FORBIDDEN for anything else. */
+/*  Takes what a job says under `kubernetes`: `queue` and `priority-class`, each of them what it is already or one of
+ *  those that may be named. HELIO_FORBIDDEN and *ret_cause for anything else. */
 HELIO_MUST_CHECK helio_rc helio_kube_options(const helio_job_spec_t *spec, helio_kube_manifest_t *manifest,
-                                             helio_error_t *err);
+                                             uint32_t *ret_cause, helio_error_t *err);
 
 /*  Why no pod can run it: *ret_cause of federation/reason/codes.h. */
 HELIO_MUST_CHECK helio_rc helio_kube_manifest_check(const helio_kube_manifest_t *self, uint32_t *ret_cause,

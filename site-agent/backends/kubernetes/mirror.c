@@ -5,7 +5,7 @@
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/mirror.h"
 
-enum { PAGE = 500, AGAIN_MS = 1000, AGAIN_MOST_MS = 15000, KEY_SIZE = 400, SHORT_MS = 5000 };
+enum { AGAIN_MS = 1000, AGAIN_MOST_MS = 15000, SHORT_MS = 5000 };
 
 void helio_kube_mirror_init(helio_kube_mirror_t *self)
 {
@@ -20,29 +20,34 @@ void helio_kube_mirror_clear(helio_kube_mirror_t *self)
     self->items = self->coming = NULL;
 }
 
-void helio_kube_mirror_again(helio_kube_mirror_t *self)
+static void begin_again(helio_kube_mirror_t *self)
 {
     json_decref(self->coming);
     self->coming = NULL;
     self->watches = false;
-    self->denials = 0;
-    self->due_ms = 0;
+    self->pages = 0;
     helio_buffer_reset(&self->page);
 }
 
-static void key_of(const json_t *object, char ret_key[KEY_SIZE])
+void helio_kube_mirror_again(helio_kube_mirror_t *self)
 {
-    helio_text_t space = helio_kube_text(HELIO_KUBE_AT(object, "metadata", "namespace"));
-    helio_text_t name = helio_kube_text(HELIO_KUBE_AT(object, "metadata", "name"));
-    (void)snprintf(ret_key, KEY_SIZE, "%.*s/%.*s", HELIO_TEXT_ARGS(space), HELIO_TEXT_ARGS(name));
+    begin_again(self);
+    self->denials = 0;
+    self->due_ms = 0;
 }
 
-static void put(const helio_kube_mirror_t *self, json_t *items, const json_t *object)
+/*  False: there are too many. */
+static bool put(helio_kube_mirror_t *self, json_t *items, const json_t *object)
 {
-    char key[KEY_SIZE];
-    key_of(object, key);
+    char key[HELIO_KUBE_KEY_SIZE];
+    helio_kube_key(object, key);
+    if (json_object_size(items) >= HELIO_KUBE_OBJECTS_MAX && !json_object_get(items, key)) {
+        self->excess = "objects";
+        return false;
+    }
     json_t *kept = self->prune ? self->prune(object) : json_incref((json_t *)(uintptr_t)object);
     (void)json_object_set_new(items, key, kept);
+    return true;
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------ */
@@ -53,14 +58,6 @@ static void pause(helio_kube_mirror_t *self, uint64_t least_ms)
     self->failures++;
     ms = ms > AGAIN_MOST_MS ? AGAIN_MOST_MS : ms;
     self->due_ms = self->now_ms + (int64_t)(least_ms > ms ? least_ms : ms);
-}
-
-static void begin_again(helio_kube_mirror_t *self)
-{
-    json_decref(self->coming);
-    self->coming = NULL;
-    self->watches = false;
-    helio_buffer_reset(&self->page);
 }
 
 /*  What was held and is not in the list has gone. */
@@ -81,6 +78,7 @@ static void end_list(helio_kube_mirror_t *self, const json_t *document)
     self->coming = NULL;
     (void)helio_text_copy(version, self->version, sizeof self->version);
     self->synced = self->watches = true;
+    self->excess = NULL;
     self->due_ms = 0;
     json_object_foreach(self->items, key, object) self->changed(self->arg, object, false);
     tell_gone(self, before);
@@ -89,14 +87,29 @@ static void end_list(helio_kube_mirror_t *self, const json_t *document)
         self->listed(self->arg);
 }
 
-static void take_page(helio_kube_mirror_t *self, const json_t *document)
+/*  False: there is more than a cluster can have. */
+static bool take_items(helio_kube_mirror_t *self, const json_t *document, helio_text_t more)
 {
     const json_t *items = json_object_get(document, "items");
-    helio_text_t more = helio_kube_text(HELIO_KUBE_AT(document, "metadata", "continue"));
     if (!self->coming)
         self->coming = json_object();
     for (size_t i = 0; i < json_array_size(items); i++)
-        put(self, self->coming, json_array_get(items, i));
+        if (!put(self, self->coming, json_array_get(items, i)))
+            return false;
+    bool endless = more.size && ++self->pages >= HELIO_KUBE_PAGES_MAX;
+    if (endless || more.size > HELIO_KUBE_TOKEN_MAX)
+        self->excess = endless ? "pages" : "bytes of a `continue`";
+    return !endless && more.size <= HELIO_KUBE_TOKEN_MAX;
+}
+
+static void take_page(helio_kube_mirror_t *self, const json_t *document)
+{
+    helio_text_t more = helio_kube_text(HELIO_KUBE_AT(document, "metadata", "continue"));
+    if (!take_items(self, document, more)) {
+        begin_again(self);
+        pause(self, HELIO_KUBE_EXCESS_MS);
+        return;
+    }
     helio_buffer_reset(&self->page);
     helio_buffer_append(&self->page, more.data, more.size);
     self->failures = self->denials = 0;
@@ -123,7 +136,7 @@ static void list(helio_kube_mirror_t *self)
 {
     helio_error_t err = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
-    helio_buffer_printf(&path, "%s%climit=%d", self->path, strchr(self->path, '?') ? '&' : '?', PAGE);
+    helio_buffer_printf(&path, "%s%climit=%d", self->path, strchr(self->path, '?') ? '&' : '?', HELIO_KUBE_PAGE);
     if (self->page.size)
         helio_buffer_printf(&path, "&continue=%.*s", (int)self->page.size, self->page.data);
     self->out = !helio_kube_api_ask(self->api, "GET", path.data, (helio_text_t){0}, on_list, self, &err);
@@ -136,17 +149,17 @@ static void list(helio_kube_mirror_t *self)
 static void on_event(void *arg, const helio_kube_event_t *event)
 {
     helio_kube_mirror_t *self = arg;
-    char key[KEY_SIZE];
+    char key[HELIO_KUBE_KEY_SIZE];
     self->moved = true;
     (void)helio_text_copy(event->version, self->version, sizeof self->version);
     if (event->change == HELIO_KUBE_BOOKMARK)
         return;
     bool gone = event->change == HELIO_KUBE_DELETED;
-    key_of(event->object, key);
+    helio_kube_key(event->object, key);
     if (gone)
         (void)json_object_del(self->items, key);
-    else
-        put(self, self->items, event->object);
+    else if (!put(self, self->items, event->object))
+        return;
     self->changed(self->arg, event->object, gone);
 }
 
@@ -159,7 +172,7 @@ static void on_watch_end(void *arg, const helio_kube_reply_t *reply)
     self->heard(self->arg, reply);
     if (lasted)
         self->failures = 0;
-    if (reply->answer == HELIO_KUBE_DONE && lasted) {
+    if (reply->answer == HELIO_KUBE_DONE && lasted && !self->excess) {
         self->due_ms = 0;
         return;
     }

@@ -1,47 +1,23 @@
 /*  offer.c -- what is free, for the broker. */
-#include <string.h>
-
 #include "federation/reason/detail.h"
 #include "site-agent/backends/kubernetes/capacity.h"
-#include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
 enum { OFFER_MS = 500 };
 
-static json_t *values(const json_t *items)
-{
-    json_t *list = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)items, key, value)(void) json_array_append(list, value);
-    return list;
-}
-
-/*  By the list that the figures are made of: what another answer has shown since is not in them. */
-static void count_bound(helio_kube_t *self)
-{
-    const char *key;
-    json_t *pod;
-    for (helio_kube_attempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
-        attempt->bound = 0;
-    json_object_foreach(self->pods.items, key, pod)
-    {
-        helio_text_t name = helio_kube_text(HELIO_KUBE_AT(pod, "metadata", "labels", "heliostat/attempt"));
-        helio_kube_attempt_t *attempt = name.size ? helio_kube_named_attempt(self, name) : NULL;
-        if (attempt && helio_kube_text(HELIO_KUBE_AT(pod, "spec", "nodeName")).size)
-            attempt->bound++;
-    }
-}
-
+/*  What has no nodes yet, by the list that the figures are made of: what another answer has shown since is not in them. */
 static const helio_kube_waiting_t *waiting_of(helio_kube_t *self, helio_arena_t *arena, uint32_t *ret_count)
 {
     helio_kube_waiting_t *all = helio_arena_alloc(arena, HASH_COUNT(self->attempts) + 1, sizeof *all);
-    for (const helio_kube_attempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
-        if (!attempt->over && !attempt->deleted && attempt->pool[0] && attempt->bound < attempt->nodes)
+    for (const helio_kube_attempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next) {
+        uint32_t bound = helio_kube_fleet_bound(self->fleet, helio_text_of(attempt->name));
+        if (!attempt->over && !attempt->deleted && attempt->pool[0] && bound < attempt->nodes)
             all[(*ret_count)++] = (helio_kube_waiting_t){.pool = helio_text_of(attempt->pool),
-                                                         .nodes = attempt->nodes - attempt->bound,
+                                                         .nodes = attempt->nodes - bound,
                                                          .gpus_per_node = attempt->gpus_per_node,
                                                          .cpus_per_node = attempt->cpus_per_node,
                                                          .memory_bytes_per_node = attempt->memory_bytes_per_node};
+    }
     return all;
 }
 
@@ -61,25 +37,19 @@ static void nothing(const helio_kube_t *self, helio_arena_t *arena, helio_aev_ca
 static void compute(helio_kube_t *self, helio_arena_t *arena, helio_aev_capacity_t *capacity)
 {
     uint32_t count = 0;
-    json_t *nodes = values(self->nodes.items), *pods = values(self->pods.items);
-    count_bound(self);
     const helio_kube_waiting_t *waiting = waiting_of(self, arena, &count);
-    helio_kube_view_t view = {.site = self->site,
-                              .nodes = nodes,
-                              .pods = pods,
-                              .waiting = waiting,
-                              .waiting_count = count,
-                              .tolerated = self->tolerated,
-                              .tolerated_count = self->tolerated_count};
-    helio_kube_capacity(&view, arena, capacity);
-    json_decref(nodes);
-    json_decref(pods);
+    helio_kube_capacity(self->fleet, waiting, count, arena, capacity);
+    for (uint32_t p = 0; p < capacity->pools.count && self->quota.known; p++)
+        helio_kube_quota_limit(&self->quota.pools[p], helio_kube_queue_waiting(self, capacity->pools.items[p].pool),
+                               &capacity->pools.items[p]);
 }
 
-/*  Nothing before all lists are there, since others' use is not known; and nothing while the API is silent. */
+/*  Nothing before all lists are there, since others' use is not known, nor before the queue was asked for; and nothing
+ *  while the API is silent. */
 int64_t helio_kube_offer_due_ms(const helio_kube_t *self)
 {
-    bool ready = self->silent || (self->nodes.synced && self->pods.synced && self->jobs.synced);
+    bool listed = self->nodes.synced && self->pods.synced && self->jobs.synced;
+    bool ready = self->silent || (listed && (self->quota_tried || !self->settings->queue.size));
     return self->offer && ready && self->sink.on_capacity ? self->offer_ms : INT64_MAX;
 }
 

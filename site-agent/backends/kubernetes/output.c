@@ -2,6 +2,9 @@
  *
  *  A pod's log is read from its beginning, and again after a cut: what the file has of it is skipped. A new agent begins
  *  the file anew, since the API keeps the logs as long as the Job.
+ *
+ *  So many logs are followed, a connection each, for as long as their pods run. The logs of further pods are read up to
+ *  their present end, again and again, in the order in which they became due: none waits for another pod's end.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,17 +15,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utlist.h>
+
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
-enum { STREAMS_MAX = 256, SWEEP_MS = 3600 * 1000, PATH_BYTES = 4096 };
+enum { SWEEP_MS = 3600 * 1000, PATH_BYTES = 4096 };
 
 struct helio_kube_output {
     helio_kube_output_t *next;
+    helio_kube_output_t *line_prev, *line_next; /* among the logs that are due */
     helio_kube_attempt_t *attempt;
     char uid[64], pod[300];
     uint64_t taken, skip; /* bytes of this pod in the file; of those, what comes again */
-    bool out, done;
+    bool out, done, in_line;
+    bool follows;  /* what is out ends with the pod, not with what it has written so far */
+    bool complete; /* what is out began when its pod had ended, or ends with it */
+    bool ended;    /* its pod has ended */
     int64_t due_ms;
 };
 
@@ -68,11 +77,12 @@ static void on_stream_end(void *arg, const helio_kube_reply_t *reply)
 {
     helio_kube_output_t *output = arg;
     helio_kube_t *self = output->attempt->backend;
+    bool whole = reply->answer == HELIO_KUBE_DONE && reply->status == 200;
     output->out = false;
-    self->streams--;
-    output->due_ms = self->now_ms + HELIO_KUBE_AGAIN_MS;
-    output->done = output->done || (reply->answer == HELIO_KUBE_DONE && reply->status == 200) ||
-                   reply->answer == HELIO_KUBE_ABSENT;
+    self->followed -= output->follows;
+    self->reads -= !output->follows;
+    output->due_ms = self->now_ms + (whole ? HELIO_KUBE_READ_MS : HELIO_KUBE_AGAIN_MS);
+    output->done = output->done || (whole && output->complete) || reply->answer == HELIO_KUBE_ABSENT;
     self->next_ms = 0;
 }
 
@@ -81,23 +91,40 @@ static void read_log(helio_kube_output_t *output)
     helio_kube_t *self = output->attempt->backend;
     helio_error_t err = {0};
     char path[HELIO_KUBE_PATH_SIZE];
-    if (output->out || output->done || self->now_ms < output->due_ms || self->streams >= STREAMS_MAX)
-        return;
     output->skip = output->taken;
     output->due_ms = self->now_ms + HELIO_KUBE_AGAIN_MS;
-    (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/log?container=main&follow=true", self->space,
-                   output->pod);
-    output->out = !helio_kube_api_stream(self->api, path, on_piece, on_stream_end, output, &err);
-    self->streams += output->out;
+    output->follows = self->followed < HELIO_KUBE_FOLLOWED_MAX;
+    output->complete = output->follows || output->ended;
+    (void)snprintf(path, sizeof path, "/api/v1/namespaces/%s/pods/%s/log?container=main%s", self->space, output->pod,
+                   output->follows ? "&follow=true" : "");
+    output->out = !helio_kube_api_stream(self->api, path, output->follows ? 0 : HELIO_KUBE_REQUEST_MS, on_piece,
+                                         on_stream_end, output, &err);
+    self->followed += output->out && output->follows;
+    self->reads += output->out && !output->follows;
+}
+
+static void leave_line(helio_kube_output_t *output)
+{
+    if (output->in_line)
+        DL_DELETE2(output->attempt->backend->unread, output, line_prev, line_next);
+    output->in_line = false;
+}
+
+void helio_kube_read_logs(helio_kube_t *self)
+{
+    while (self->unread && (self->followed < HELIO_KUBE_FOLLOWED_MAX || self->reads < HELIO_KUBE_READS_MAX)) {
+        helio_kube_output_t *output = self->unread;
+        leave_line(output);
+        if (!output->done)
+            read_log(output);
+    }
 }
 
 /* ---- an attempt ---------------------------------------------------------------------------------------- */
 
-static bool has_begun(const json_t *pod)
+static const json_t *state_of(const json_t *pod)
 {
-    const json_t *state =
-        json_object_get(json_array_get(HELIO_KUBE_AT(pod, "status", "containerStatuses"), 0), "state");
-    return json_object_get(state, "running") || json_object_get(state, "terminated");
+    return json_object_get(json_array_get(HELIO_KUBE_AT(pod, "status", "containerStatuses"), 0), "state");
 }
 
 static helio_kube_output_t *output_of(helio_kube_attempt_t *attempt, const char *uid, const json_t *pod)
@@ -105,7 +132,7 @@ static helio_kube_output_t *output_of(helio_kube_attempt_t *attempt, const char 
     for (helio_kube_output_t *output = attempt->outputs; output; output = output->next)
         if (strcmp(output->uid, uid) == 0)
             return output;
-    if (!has_begun(pod))
+    if (!json_object_get(state_of(pod), "running") && !json_object_get(state_of(pod), "terminated"))
         return NULL;
     char path[PATH_BYTES];
     path_of(attempt->backend, attempt->name, path);
@@ -120,6 +147,17 @@ static helio_kube_output_t *output_of(helio_kube_attempt_t *attempt, const char 
     return output;
 }
 
+static void join_line(helio_kube_output_t *output, const json_t *pod)
+{
+    helio_kube_t *self = output->attempt->backend;
+    bool ends = !output->ended && json_object_get(state_of(pod), "terminated");
+    output->ended = output->ended || ends;
+    if (output->in_line || output->out || output->done || (self->now_ms < output->due_ms && !ends))
+        return;
+    DL_APPEND2(self->unread, output, line_prev, line_next);
+    output->in_line = true;
+}
+
 void helio_kube_follow(helio_kube_attempt_t *attempt)
 {
     const char *uid;
@@ -128,7 +166,7 @@ void helio_kube_follow(helio_kube_attempt_t *attempt)
     {
         helio_kube_output_t *output = output_of(attempt, uid, pod);
         if (output)
-            read_log(output);
+            join_line(output, pod);
     }
     for (helio_kube_output_t *output = attempt->outputs; output; output = output->next)
         if (!output->out && !json_object_get(attempt->pods, output->uid))
@@ -148,6 +186,7 @@ void helio_kube_output_drop(helio_kube_attempt_t *attempt)
     while (attempt->outputs) {
         helio_kube_output_t *output = attempt->outputs;
         attempt->outputs = output->next;
+        leave_line(output);
         free(output);
     }
 }

@@ -88,9 +88,17 @@ static const helio_spec_field_t fields[] = {
      .most = LABEL_MOST,
      .rule = &name_rule,
      .example = "team",
+     .doc = "Kueue's LocalQueue of jobs that name none. No more is offered than its ClusterQueue has left. Such a site "
+            "offers only `on_site_loss: strict`, since a Job that "
+            "is admitted later begins its deadline later."},
+    {.key = "job_queues",
+     .kind = HELIO_SPEC_STRINGS,
+     AT(job_queues),
+     .most = MAPPED_MOST,
+     .example = "[team, team-low]",
      .doc =
-         "Kueue's LocalQueue of jobs that name none. Such a site offers only `on_site_loss: strict`, since a Job that "
-         "is admitted later begins its deadline later."},
+         "The LocalQueues that a job may name as `queue` under `kubernetes`. Default: that of `queue` alone. Jobs that "
+         "name another are refused with `OptionNotAllowed`."},
     {.key = "image",
      .kind = HELIO_SPEC_TEXT,
      AT(image),
@@ -133,6 +141,13 @@ static const helio_spec_field_t fields[] = {
      .example = "[{queue: express, class: federation-express}]",
      .doc = "The PriorityClass of the pods by the job's queue; the first line that fits counts. Default: the "
             "cluster's."},
+    {.key = "job_priority_classes",
+     .kind = HELIO_SPEC_STRINGS,
+     AT(job_priority_classes),
+     .most = MAPPED_MOST,
+     .example = "[federation-low]",
+     .doc = "The PriorityClasses that a job may name as `priority-class` under `kubernetes`. Default: none. Jobs that "
+            "name another are refused with `OptionNotAllowed`."},
     {.key = "clock_tolerance",
      .kind = HELIO_SPEC_DURATION,
      AT(clock_tolerance_ms),

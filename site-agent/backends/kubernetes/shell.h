@@ -8,7 +8,9 @@
  *      create, end, lease what is asked of the cluster for one attempt
  *      look               what the cluster says of one
  *      output             what its pods write
- *      offer, check       what is free; what an operator is told
+ *      queue              what Kueue still admits
+ *      offer, doubt       what is free; what cannot be
+ *      check              what an operator is told
  *      kubernetes         the backend
  */
 #ifndef HELIO_BACKENDS_KUBERNETES_SHELL_H
@@ -18,9 +20,11 @@
 
 #include "site-agent/backends/command.h"
 #include "site-agent/backends/kubernetes/api.h"
+#include "site-agent/backends/kubernetes/fleet.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/kubernetes/manifest.h"
 #include "site-agent/backends/kubernetes/mirror.h"
+#include "site-agent/backends/kubernetes/quota.h"
 #include "site-agent/backends/kubernetes/state.h"
 
 #define HELIO_KUBE_BEGUN "heliostat/begun"
@@ -29,9 +33,15 @@
 enum {
     HELIO_KUBE_PATH_SIZE = 1024,
     HELIO_KUBE_ASKED_MAX = 32, /* requests for attempts that are out at once */
+    HELIO_KUBE_KILLS_MAX =
+        16, /* of these, deletions of one attempt's pods: others' requests go on beside a large gang */
+    HELIO_KUBE_FOLLOWED_MAX = 256, /* logs that are followed, a connection to the API each */
+    HELIO_KUBE_READS_MAX = 32,     /* further logs that are read at once */
+    HELIO_KUBE_READ_MS = 10000,    /* between two reads of one: a pod that is stopped is read again within its grace */
     HELIO_KUBE_AGAIN_MS = 1000,
     HELIO_KUBE_LOOK_MS = 10000, /* a Job that waits is looked at so often: quota and events are not watched */
-    HELIO_KUBE_DENIED_MS = 60000
+    HELIO_KUBE_DENIED_MS = 60000,
+    HELIO_KUBE_QUOTA_MS = 1000 /* after one of ours was admitted or ended, Kueue's figures have it */
 };
 
 typedef struct helio_kube helio_kube_t;
@@ -60,6 +70,7 @@ typedef struct helio_kube_attempt {
     bool service;                    /* a gang's Service exists */
     bool stop, kill;                 /* asked for */
     bool deleted, killed;            /* that was carried out */
+    json_t *asked_to_end;            /* its pods whose deletion was asked for, by uid; NULL = none */
     bool given_up;                   /* `verdict` is told when nothing of it runs any more */
     bool over, forgotten;            /* its end was told; the broker knows of it */
     bool repeat;                     /* all that was told is to be told again */
@@ -69,14 +80,14 @@ typedef struct helio_kube_attempt {
     bool judged;
     bool limit_reached; /* the limit was enforced by its Job's deadline */
     uint32_t out;       /* requests */
-    uint32_t bound;     /* pods on nodes, as the mirror has them */
     int64_t grace_ms;
     int64_t due_ms, look_ms, denied_ms;
     json_t *job, *pods; /* as seen last; pods by uid */
     json_t *workload;
     char creation[HELIO_KUBE_WHY_SIZE];
     int64_t image_since_ms, started_ms, ended_ms;
-    uint32_t word; /* told last; HELIO_BACKEND_REPORT_COUNT = none */
+    int64_t admitted_ms; /* when its Job was first seen not to be suspended; 0 = not yet */
+    uint32_t word;       /* told last; HELIO_BACKEND_REPORT_COUNT = none */
     char said[HELIO_KUBE_WHY_SIZE];
     helio_kube_verdict_t verdict; /* of its end */
     helio_kube_output_t *outputs;
@@ -101,24 +112,35 @@ struct helio_kube {
     uint32_t tolerated_count;
     char jobs_path[HELIO_KUBE_PATH_SIZE], pods_path[HELIO_KUBE_PATH_SIZE], own_pods_path[HELIO_KUBE_PATH_SIZE];
     helio_kube_mirror_t nodes, jobs, pods;
-    bool own_pods; /* others' pods may not be listed */
+    helio_kube_fleet_t *fleet; /* what the mirrors of nodes and pods add up to */
+    bool own_pods;             /* others' pods may not be listed */
     int64_t own_pods_until_ms;
     helio_kube_attempt_t *attempts;
     uint32_t asked;          /* requests for attempts */
     int64_t now_ms, wall_ms; /* CLOCK_BOOTTIME, CLOCK_REALTIME */
     int64_t server_ahead_ms; /* the API's time less CLOCK_BOOTTIME, at least; 0 = not known yet */
     int64_t failing_ms;      /* since when the API answers nothing; 0 = it answers */
-    bool silent, silence_said;
+    bool silent;
     int64_t silent_ms;
+    int64_t excess_ms;          /* since when a list is beyond its bounds; 0 = none is */
+    const char *excess_said[3]; /* of nodes, Jobs and pods */
+    uint32_t absurd_said;       /* nodes */
+    int64_t doubt_ms;
     bool beating;
     int64_t beat_ms;
+    helio_kube_quota_t quota; /* what the site's queue has left */
+    json_t *local_queue;      /* while its ClusterQueue is asked for */
+    int64_t quota_ms;         /* when that was asked for which `quota` is made of */
+    int64_t quota_asked_ms, quota_due_ms;
+    bool quota_out, quota_tried, quota_denied;
     bool offer; /* the capacity changed */
     int64_t offer_ms, sweep_ms, next_ms;
     bool surveying;
     int64_t survey_ms;
     bool hindrance_said;
     char trouble[HELIO_KUBE_WHY_SIZE]; /* the last answer that was no good */
-    uint32_t streams;
+    uint32_t followed, reads;          /* logs */
+    helio_kube_output_t *unread;       /* logs that are due, in the order in which they became so */
 };
 
 /* access.c */
@@ -164,7 +186,8 @@ uint64_t helio_kube_lease_left_ms(const helio_kube_attempt_t *attempt); /* for a
 /* look.c */
 void helio_kube_consider(helio_kube_attempt_t *attempt);
 /* output.c */
-void helio_kube_follow(helio_kube_attempt_t *attempt);
+void helio_kube_follow(helio_kube_attempt_t *attempt); /* its logs that are due are read in their turn */
+void helio_kube_read_logs(helio_kube_t *self);
 bool helio_kube_output_over(const helio_kube_attempt_t *attempt);
 void helio_kube_output_drop(helio_kube_attempt_t *attempt);
 helio_rc helio_kube_output_read(const helio_kube_t *self, const char *name, bool over, uint64_t offset, size_t max,
@@ -173,6 +196,13 @@ void helio_kube_output_sweep(helio_kube_t *self);
 /* check.c */
 void helio_kube_inquire(helio_kube_t *self, void (*line)(void *arg, const char *what, helio_rc rc, const char *detail),
                         void *arg);
+/* queue.c */
+void helio_kube_serve_queue(helio_kube_t *self);
+int64_t helio_kube_queue_next_ms(const helio_kube_t *self);
+/*  GPUs that attempts of a pool will take of the quota, and that its figures do not contain yet. */
+uint64_t helio_kube_queue_waiting(const helio_kube_t *self, helio_text_t pool);
+/* doubt.c */
+void helio_kube_serve_doubt(helio_kube_t *self);
 /* offer.c */
 int64_t helio_kube_offer_due_ms(const helio_kube_t *self);
 void helio_kube_offer(helio_kube_t *self);

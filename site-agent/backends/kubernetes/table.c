@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "federation/base/clock.h"
+#include "federation/base/number.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
+
+enum { SECONDS_MAX = INT32_MAX }; /* of a pod's deadline, by the API's own rules */
 
 helio_kube_attempt_t *helio_kube_find(helio_kube_t *self, helio_job_key_t key, uint32_t epoch)
 {
@@ -43,33 +46,48 @@ void helio_kube_remove(helio_kube_attempt_t *attempt)
     json_decref(attempt->job);
     json_decref(attempt->pods);
     json_decref(attempt->workload);
+    json_decref(attempt->asked_to_end);
     helio_arena_destroy(&attempt->arena);
     free(attempt);
 }
 
 /* ---- what was seen ------------------------------------------------------------------------------------- */
 
+/*  A number of a Job: nothing that a Job of the federation has is outside of these bounds, and nothing overflows within. */
+static int64_t number_of(const json_t *from, const char *key, int64_t most)
+{
+    json_int_t value = json_integer_value(json_object_get(from, key));
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
 /*  What an agent that did not create it needs to know: its size and its limit. */
 static void learn(helio_kube_attempt_t *attempt)
 {
     const json_t *spec = json_object_get(attempt->job, "spec");
     const json_t *pod = HELIO_KUBE_AT(spec, "template", "spec");
-    json_int_t nodes = json_integer_value(json_object_get(spec, "completions"));
-    json_int_t deadline_s = json_integer_value(json_object_get(spec, "activeDeadlineSeconds"));
-    json_int_t limit_s = json_integer_value(json_object_get(pod, "activeDeadlineSeconds"));
-    json_int_t grace_s = json_integer_value(json_object_get(pod, "terminationGracePeriodSeconds"));
+    int64_t nodes = number_of(spec, "completions", HELIO_JOB_NODES_MAX);
+    int64_t deadline_s = number_of(spec, "activeDeadlineSeconds", SECONDS_MAX);
+    int64_t limit_s = number_of(pod, "activeDeadlineSeconds", SECONDS_MAX);
+    int64_t grace_s = number_of(pod, "terminationGracePeriodSeconds", SECONDS_MAX);
     json_t *limits = HELIO_KUBE_AT(json_array_get(json_object_get(pod, "containers"), 0), "resources", "limits");
     const char *name;
     json_t *value;
-    attempt->nodes = nodes > 0 ? (uint32_t)nodes : 1;
-    attempt->deadline_s = deadline_s > 0 ? (uint64_t)deadline_s : 0;
+    attempt->nodes = nodes ? (uint32_t)nodes : 1;
+    attempt->deadline_s = (uint64_t)deadline_s;
     json_object_foreach(limits, name, value) if (strncmp(name, "nvidia.com/", 11) == 0) attempt->gpus_per_node =
-        (uint32_t)helio_kube_units(value);
+        (uint32_t)helio_lesser_u64(helio_kube_units(value), HELIO_JOB_GPUS_PER_NODE_MAX);
     attempt->grace_ms = grace_s * 1000;
     if (!attempt->time_limit_ms && limit_s > grace_s + HELIO_KUBE_MARGIN_MS / 1000)
         attempt->time_limit_ms = (uint64_t)(limit_s - grace_s) * 1000 - HELIO_KUBE_MARGIN_MS;
     if (helio_kube_text(HELIO_KUBE_AT(attempt->job, "metadata", "annotations", HELIO_KUBE_BEGUN)).size)
         attempt->begun = attempt->noted = true;
+}
+
+/*  What one of ours takes of the site's queue, or has given back, is in its figures from then on. */
+static void move_quota(helio_kube_t *self)
+{
+    if (self->quota.known && self->quota_due_ms > self->now_ms + HELIO_KUBE_QUOTA_MS)
+        self->quota_due_ms = self->now_ms + HELIO_KUBE_QUOTA_MS;
 }
 
 void helio_kube_set_job(helio_kube_attempt_t *attempt, const json_t *job)
@@ -80,6 +98,10 @@ void helio_kube_set_job(helio_kube_attempt_t *attempt, const json_t *job)
     if (job) {
         attempt->known = true;
         learn(attempt);
+    }
+    if (job && !attempt->admitted_ms && !json_is_true(HELIO_KUBE_AT(job, "spec", "suspend"))) {
+        attempt->admitted_ms = attempt->backend->now_ms;
+        move_quota(attempt->backend);
     }
 }
 
@@ -153,6 +175,7 @@ void helio_kube_say(helio_kube_attempt_t *attempt, const helio_kube_verdict_t *v
     attempt->over = is_end(verdict->word);
     attempt->backend->offer = true;
     if (attempt->over) {
+        move_quota(attempt->backend);
         attempt->verdict = *verdict;
         attempt->create = false;
         if (attempt->found && !attempt->claimed && attempt->started_ms && !attempt->told)

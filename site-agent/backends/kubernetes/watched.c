@@ -53,7 +53,8 @@ static void on_pod_changed(void *arg, const json_t *pod, bool gone)
     helio_text_t phase = helio_kube_text(HELIO_KUBE_AT(pod, "status", "phase"));
     bool ended = helio_text_is(phase, "Succeeded") || helio_text_is(phase, "Failed");
     helio_kube_attempt_t *attempt = holder(self, pod, !gone && !ended);
-    self->offer = true;
+    helio_text_t owner = helio_kube_text(HELIO_KUBE_AT(pod, "metadata", "labels", "heliostat/attempt"));
+    self->offer |= helio_kube_fleet_pod(self->fleet, pod, is_ours(self, pod) ? owner : (helio_text_t){0}, gone);
     self->next_ms = 0;
     if (!attempt)
         return;
@@ -66,9 +67,7 @@ static void on_pod_changed(void *arg, const json_t *pod, bool gone)
 static void on_node_changed(void *arg, const json_t *node, bool gone)
 {
     helio_kube_t *self = arg;
-    (void)node;
-    (void)gone;
-    self->offer = true;
+    self->offer |= helio_kube_fleet_node(self->fleet, node, gone);
     self->next_ms = 0;
 }
 
@@ -115,6 +114,26 @@ static json_t *prune_pod(const json_t *pod)
     return kept;
 }
 
+/*  Most of a node's document are the images that it has, and its heartbeats. */
+static json_t *prune_node(const json_t *node)
+{
+    static const char *const of_metadata[] = {"name", NULL};
+    static const char *const of_labels[] = {HELIO_KUBE_PRODUCT, NULL};
+    static const char *const of_spec[] = {"unschedulable", "taints", NULL};
+    static const char *const of_status[] = {"allocatable", NULL};
+    json_t *kept = json_object(), *metadata = only(json_object_get(node, "metadata"), of_metadata);
+    json_t *status = only(json_object_get(node, "status"), of_status), *conditions = json_array();
+    json_t *ready = helio_kube_named(HELIO_KUBE_AT(node, "status", "conditions"), "type", "Ready");
+    if (ready)
+        (void)json_array_append(conditions, ready);
+    (void)json_object_set_new(status, "conditions", conditions);
+    (void)json_object_set_new(metadata, "labels", only(HELIO_KUBE_AT(node, "metadata", "labels"), of_labels));
+    (void)json_object_set_new(kept, "metadata", metadata);
+    (void)json_object_set_new(kept, "spec", only(json_object_get(node, "spec"), of_spec));
+    (void)json_object_set_new(kept, "status", status);
+    return kept;
+}
+
 /* ---- the mirrors --------------------------------------------------------------------------------------- */
 
 static void set_paths(helio_kube_t *self)
@@ -145,4 +164,5 @@ void helio_kube_watch_all(helio_kube_t *self)
     set_paths(self);
     self->jobs.listed = on_jobs_listed;
     self->pods.prune = prune_pod;
+    self->nodes.prune = prune_node;
 }

@@ -15,11 +15,13 @@ class Faults:
         self.cold = 0  # so many are forbidden, as by a server whose roles are not loaded yet
         self.webhook_down = False  # Kueue does not answer
         self.create = None  # "lost" or "done": the next create times out before or after it happened
+        self.endless = None  # {"plural": …, "items": N, "token": bytes}: lists of that kind have so many objects a page, and always a next page
+        self.pages = 0
         self.late_seconds = 1.0  # how long a request without `timeout` takes to time out
 
     def apply(self, wishes):
         for name, value in wishes.items():
-            if name in ("frozen", "too_many", "cold", "webhook_down", "create", "late_seconds"):
+            if name in ("frozen", "too_many", "cold", "webhook_down", "create", "late_seconds", "endless"):
                 setattr(self, name, value)
             elif name == "compact":
                 self.cluster.store.compact()
@@ -43,6 +45,14 @@ class Faults:
         if self.cold and target:
             self.cold -= 1
             raise self.cluster.access.forbidden(request.caller, request.verb, target.group, target.resource, target.namespace, target.name)
+
+    def page(self, request, target):
+        """What a proxy that makes pages up answers; None: it passes the request on."""
+        if not self.endless or request.verb != "list" or target.plural != self.endless["plural"]:
+            return None
+        self.pages += 1
+        return {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1", "continue": "x" * self.endless.get("token", 1)},
+                "items": [{"metadata": {"name": f"made-up-{self.pages}-{i}"}} for i in range(self.endless["items"])]}
 
     def stall(self, request, target):
         """A frozen store: everything but an answer from the cache is late."""

@@ -10,6 +10,7 @@
 #include "federation/base/clock.h"
 #include "site-agent/backends/kubernetes/api.h"
 #include "site-agent/backends/kubernetes/document.h"
+#include "site-agent/backends/kubernetes/mirror.h"
 #include "tests/support/folder.h"
 
 #define JOBS "/apis/batch/v1/namespaces/heliostat/jobs"
@@ -375,6 +376,71 @@ static void a_watch_without_rights_or_sense_is_refused(void **state)
     assert_int_equal(elsewhere.answer, HELIO_KUBE_DENIED);
 }
 
+/* ---- listing --------------------------------------------------------------------------------------------- */
+
+static void on_changed(void *arg, const json_t *object, bool gone)
+{
+    (void)object;
+    *(uint32_t *)arg += !gone;
+}
+
+static void on_heard(void *arg, const helio_kube_reply_t *reply)
+{
+    (void)arg;
+    (void)reply;
+}
+
+static json_t *nothing_of(const json_t *object)
+{
+    (void)object;
+    return json_true();
+}
+
+static void list(helio_kube_mirror_t *mirror, int64_t ahead_ms)
+{
+    int64_t until_ms = helio_clock_boot_ms() + 3 * PATIENCE_MS;
+    bool synced = mirror->synced;
+    while (mirror->synced == synced && (ahead_ms || !mirror->excess) && helio_clock_boot_ms() < until_ms) {
+        helio_kube_mirror_serve(mirror, helio_clock_boot_ms() + ahead_ms);
+        turn();
+    }
+}
+
+/*  A proxy that loses the token of a page, or makes pages up. */
+static void a_list_without_end_is_left_and_begun_again_later(void **state)
+{
+    reach_double(state);
+    static const struct {
+        const char *wish, *excess;
+    } cases[] = {{"{\"endless\": {\"plural\": \"nodes\", \"items\": 1}}", "pages"},
+                 {"{\"endless\": {\"plural\": \"nodes\", \"items\": 500}}", "objects"},
+                 {"{\"endless\": {\"plural\": \"nodes\", \"items\": 1, \"token\": 10000}}", "bytes of a `continue`"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t seen = 0;
+        helio_kube_mirror_t mirror = {.api = api,
+                                      .path = "/api/v1/nodes",
+                                      .changed = on_changed,
+                                      .heard = on_heard,
+                                      .prune = nothing_of,
+                                      .arg = &seen};
+        helio_kube_mirror_init(&mirror);
+        wish(cases[i].wish);
+        list(&mirror, 0);
+        assert_non_null(mirror.excess);
+        assert_string_equal(mirror.excess, cases[i].excess);
+        assert_false(mirror.synced);
+        assert_null(mirror.coming);
+        assert_true(helio_kube_mirror_next_ms(&mirror) > helio_clock_boot_ms() + HELIO_KUBE_EXCESS_MS / 2);
+        assert_int_equal(seen, 0);
+        wish("{\"endless\": null}");
+        list(&mirror, HELIO_KUBE_EXCESS_MS);
+        assert_true(mirror.synced);
+        assert_null(mirror.excess);
+        assert_int_equal(seen, 3);
+        helio_kube_mirror_clear(&mirror);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_documents, end_api)
@@ -390,6 +456,7 @@ int main(void)
         TEST(a_watch_that_is_cut_off_is_no_end),
         TEST(a_version_that_is_too_old_expires_in_the_stream),
         TEST(a_watch_without_rights_or_sense_is_refused),
+        TEST(a_list_without_end_is_left_and_begun_again_later),
         TEST(a_server_that_is_gone_leaves_it_open),
     };
     return cmocka_run_group_tests(tests, begin_double, end_double);

@@ -2,11 +2,15 @@
 #include "tests/unit/site-agent/backends/kubernetes/recorded.h"
 
 #include "site-agent/backends/kubernetes/capacity.h"
+#include "tests/unit/site-agent/backends/kubernetes/figures.h"
 
 static helio_pool_t pools[4];
 static helio_site_profile_t site;
 static helio_kube_waiting_t waiting[8];
-static helio_kube_view_t view;
+static figures_view_t view;
+static uint32_t waiting_count;
+static const char *const *tolerated;
+static uint32_t tolerated_count;
 static helio_aev_capacity_t capacity;
 
 static int begin_view(void **state)
@@ -14,7 +18,8 @@ static int begin_view(void **state)
     memset(pools, 0, sizeof pools);
     memset(waiting, 0, sizeof waiting);
     site = (helio_site_profile_t){.pools = {pools, 0}};
-    view = (helio_kube_view_t){.site = &site, .waiting = waiting};
+    view = (figures_view_t){0};
+    waiting_count = tolerated_count = 0;
     return begin_documents(state);
 }
 
@@ -26,12 +31,15 @@ static void add_pool(const char *name, const char *gpu, uint32_t sharing)
 
 static void hand_in(const char *pool, uint32_t nodes, uint32_t gpus)
 {
-    waiting[view.waiting_count++] = (helio_kube_waiting_t){helio_text_of(pool), nodes, gpus, 1, 0};
+    waiting[waiting_count++] = (helio_kube_waiting_t){helio_text_of(pool), nodes, gpus, 1, 0};
 }
 
 static const helio_pool_capacity_t *look(uint32_t pool)
 {
-    helio_kube_capacity(&view, arena, &capacity);
+    helio_kube_fleet_t *fleet = helio_kube_fleet_new(&site, tolerated, tolerated_count);
+    figures_put(fleet, &view, false);
+    helio_kube_capacity(fleet, waiting, waiting_count, arena, &capacity);
+    helio_kube_fleet_destroy(&fleet);
     assert_int_equal(capacity.pools.count, site.pools.count);
     return &capacity.pools.items[pool];
 }
@@ -98,7 +106,7 @@ static void a_gang_takes_different_nodes(void **state)
     two_nodes();
     hand_in("p", 2, 4);
     assert_int_equal(look(0)->free_nodes.items[4], 2);
-    view.waiting_count = 0;
+    waiting_count = 0;
     hand_in("p", 1, 8);
     assert_int_equal(look(0)->free_nodes.items[8], 1);
     assert_int_equal(free_gpus(look(0)), 8);
@@ -116,15 +124,15 @@ static void closed_and_lost_nodes_offer_nothing(void **state)
                                            "{'metadata': {'name': 'lost', " H100
                                            "}, 'status': {'conditions': [{'type': 'Ready', 'status': 'Unknown'}], "
                                            "'allocatable': {'nvidia.com/gpu': '8'}}}]");
-    static const char *const tolerated[] = {"nvidia.com/gpu"};
-    view.tolerated = tolerated;
-    view.tolerated_count = 1;
+    static const char *const gpus[] = {"nvidia.com/gpu"};
+    tolerated = gpus;
+    tolerated_count = 1;
     const helio_pool_capacity_t *pool = look(0);
     assert_int_equal(pool->nodes_up, 4);
     assert_int_equal(pool->gpus_total, 15);
     assert_int_equal(pool->gpus_reserved, 12);
     assert_int_equal(free_gpus(pool), 3);
-    view.tolerated_count = 0;
+    tolerated_count = 0;
     assert_int_equal(free_gpus(look(0)), 1);
 }
 
@@ -157,6 +165,41 @@ static void more_requested_than_there_is_leaves_nothing(void **state)
     assert_int_equal(look(0)->gpus_allocated, 8);
     assert_int_equal(free_gpus(look(0)), 8);
     assert_int_equal(look(0)->cpus_free, 63);
+}
+
+/*  Beyond 64 bits, as a quantity, when it is rounded up, and as a sum of two. */
+static void requests_of_any_size_leave_nothing(void **state)
+{
+    (void)state;
+    two_nodes();
+    view.pods = written("[" POD("'a'", "Running", "18446744073709551615m", "1E") "]");
+    assert_int_equal(look(0)->gpus_allocated, 8);
+    assert_int_equal(look(0)->cpus_free, 63);
+    view.pods = written("[" POD("'a'", "Running", "9223372036854775808m", "9223372036854775808m") ", " POD(
+        "'a'", "Running", "9223372036854775808m", "9223372036854775808m") "]");
+    assert_int_equal(look(0)->gpus_allocated, 8);
+    assert_int_equal(look(0)->cpus_free, 63);
+    view.pods = written("[{'spec': {'nodeName': 'a', 'containers': [{'resources': {'requests': {'nvidia.com/gpu': "
+                        "2305843009213693952}}}]}}]"); /* a thousand times that is 0 in 64 bits */
+    assert_int_equal(look(0)->gpus_allocated, 8);
+}
+
+/*  Whoever may write the status of nodes; the figures of others stay as they are. */
+static void a_node_cannot_have_more_than_any_has(void **state)
+{
+    (void)state;
+    add_pool("p", "H100", HELIO_SHARING_NONE);
+    view.nodes = written("[" NODE("a", "", "8") ", " NODE("b", "", "18446744073709551615") ", " NODE(
+        "c", "", "4294967304") ", " NODE("d", "", "4097") "]");
+    assert_int_equal(look(0)->nodes_up, 1);
+    assert_int_equal(look(0)->gpus_total, 8);
+    assert_int_equal(free_gpus(look(0)), 8);
+    view.nodes = written("[{'metadata': {'name': 'a', " H100 "}, " READY
+                         "'allocatable': {'cpu': '1E', 'memory': '1Ei', 'nvidia.com/gpu': '8'}}}]");
+    assert_int_equal(look(0)->gpus_total, 8);
+    assert_int_equal(look(0)->cpus_free, 0);
+    assert_true(look(0)->memory_free_bytes == 0);
+    assert_int_equal(free_gpus(look(0)), 0);
 }
 
 static void nothing_known_is_nothing_offered(void **state)
@@ -270,6 +313,8 @@ int main(void)
         TEST(a_node_without_cpu_or_memory_offers_nothing),
         TEST(init_containers_count_by_the_greatest),
         TEST(more_requested_than_there_is_leaves_nothing),
+        TEST(requests_of_any_size_leave_nothing),
+        TEST(a_node_cannot_have_more_than_any_has),
         TEST(nothing_known_is_nothing_offered),
         TEST(resources_follow_from_gpu_and_sharing),
         TEST(products_are_told_apart),

@@ -251,14 +251,59 @@ static void a_job_says_its_queue_and_priority_and_nothing_else(void **state)
     helio_pair_t pairs[] = {{HELIO_TEXT("queue"), HELIO_TEXT("team-b")},
                             {HELIO_TEXT("priority-class"), HELIO_TEXT("low")},
                             {HELIO_TEXT("service-account"), HELIO_TEXT("admin")}};
+    const helio_string_t queues[] = {{HELIO_TEXT("team-a")}, {HELIO_TEXT("team-b")}};
+    const helio_string_t classes[] = {{HELIO_TEXT("low")}};
     helio_error_t err = {0};
+    uint32_t cause;
     spec.kubernetes.items = pairs;
     spec.kubernetes.count = 2;
-    assert_int_equal(helio_kube_options(&spec, &manifest, &err), HELIO_OK);
+    manifest.queues = (helio_kube_choice_t){queues, 2};
+    manifest.priority_classes = (helio_kube_choice_t){classes, 1};
+    assert_int_equal(helio_kube_options(&spec, &manifest, &cause, &err), HELIO_OK);
     assert_true(helio_text_is(manifest.queue, "team-b") && helio_text_is(manifest.priority_class, "low"));
     spec.kubernetes.count = 3;
-    assert_int_equal(helio_kube_options(&spec, &manifest, &err), HELIO_FORBIDDEN);
+    assert_int_equal(helio_kube_options(&spec, &manifest, &cause, &err), HELIO_FORBIDDEN);
+    assert_int_equal(cause, HELIO_CAUSE_BAD_OPTION);
     assert_non_null(strstr(err.text, "service-account"));
+}
+
+static void a_job_names_only_what_the_site_lists(void **state)
+{
+    (void)state;
+    const helio_string_t listed[] = {{HELIO_TEXT("team-b")}, {HELIO_TEXT("")}};
+    static const struct {
+        const char *key, *value;
+        uint32_t listed;
+        bool good;
+    } cases[] = {
+        {"queue", "team-a", 0, true},
+        {"queue", "team-b", 0, false},
+        {"queue", "team-b", 2, true},
+        {"queue", "team", 2, false},
+        {"queue", "", 2, false},
+        {"priority-class", "own", 0, true},
+        {"priority-class", "", 2, false},
+        {"priority-class", "team-b", 2, true},
+        {"priority-class", "system-node-critical", 2, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        helio_pair_t pair = {helio_text_of(cases[i].key), helio_text_of(cases[i].value)};
+        helio_error_t err = {0};
+        uint32_t cause = HELIO_CAUSE_NONE;
+        spec.kubernetes.items = &pair;
+        spec.kubernetes.count = 1;
+        manifest.queue = HELIO_TEXT("team-a");
+        manifest.priority_class = HELIO_TEXT("own");
+        manifest.queues = manifest.priority_classes = (helio_kube_choice_t){listed, cases[i].listed};
+        helio_rc rc = helio_kube_options(&spec, &manifest, &cause, &err);
+        if (cases[i].good != (rc == HELIO_OK))
+            fail_msg("%s '%s': %s", cases[i].key, cases[i].value, err.text);
+        if (cases[i].good)
+            continue;
+        assert_int_equal(rc, HELIO_FORBIDDEN);
+        assert_int_equal(cause, HELIO_CAUSE_OPTION_NOT_ALLOWED);
+        assert_non_null(strstr(err.text, cases[i].key[0] == 'q' ? "job_queues" : "job_priority_classes"));
+    }
 }
 
 int main(void)
@@ -277,6 +322,7 @@ int main(void)
         TEST(a_checkpoint_signal_is_passed_on_unless_it_is_term),
         TEST(what_no_pod_can_run_is_refused),
         TEST(a_job_says_its_queue_and_priority_and_nothing_else),
+        TEST(a_job_names_only_what_the_site_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
