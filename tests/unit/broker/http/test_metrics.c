@@ -41,13 +41,13 @@ static void everything(helio_buffer_t *out)
     helio_metrics_sources_t sources = {
         .routes = helio_routes(),
         .engine = &figures,
-        .sites_json =
-            HELIO_TEXT("[{\"site\":\"a\",\"state\":\"ready\",\"draining\":true,\"refused\":null,\"seen_s\":1,\"gpus_"
-                       "total\":1,\"gpus_free\":1,"
-                       "\"gpus_reserved\":0,\"jobs_running\":0,\"jobs_queued\":0,\"power_watts\":1,"
-                       "\"carbon_g_per_kwh\":1,"
-                       "\"electricity_usd_per_kwh\":1,\"price_usd_per_gpu_h\":1,\"pue\":1,\"pools\":["
-                       "{\"pool\":\"p\",\"withheld\":null},{\"pool\":\"q\",\"withheld\":\"why\"}]}]"),
+        .sites_json = HELIO_TEXT(
+            "[{\"site\":\"a\",\"state\":\"ready\",\"draining\":true,\"refused\":null,\"seen_s\":1,\"gpus_"
+            "total\":1,\"gpus_free\":1,"
+            "\"gpus_reserved\":0,\"jobs_running\":0,\"jobs_queued\":0,\"power_watts\":1,"
+            "\"carbon_g_per_kwh\":1,"
+            "\"electricity_usd_per_kwh\":1,\"price_usd_per_gpu_h\":1,\"pue\":1,\"pools\":["
+            "{\"pool\":\"p\",\"withheld\":null},{\"pool\":\"q\",\"withheld\":\"why\"},{\"pool\":\"r\",\"withheld\":null}]}]"),
         .series_json = HELIO_TEXT(
             "[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"source\":\"grid, no data since 2026-11-20T06Z\","
             "\"issued_ms\":1795935600000,\"age_s\":6},"
@@ -186,7 +186,7 @@ static void metrics__sites_whose_clock_or_pools_need_attention_are_named(void **
     everything(&text);
     assert_non_null(strstr(text.data, "\nhelio_site_clock_ahead_seconds{site=\"a\"} -90.5\n"));
     assert_non_null(strstr(text.data, "\nhelio_site_draining{site=\"a\"} 1\n"));
-    assert_non_null(strstr(text.data, "\nhelio_site_pools{site=\"a\"} 2\n"));
+    assert_non_null(strstr(text.data, "\nhelio_site_pools{site=\"a\"} 3\n"));
     assert_non_null(strstr(text.data, "\nhelio_site_pools_withheld{site=\"a\"} 1\n"));
     assert_non_null(strstr(text.data, "\nhelio_audit_broken 1\n"));
     assert_non_null(strstr(text.data, "\nhelio_audit_verified_timestamp_seconds 1795935600\n"));
