@@ -11,7 +11,7 @@ import argparse, csv, glob, io, json, os, re, shutil, subprocess, sys, tempfile,
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BOARDS = os.path.join(TOP, "deploy/grafana/dashboards")
-JOBS, DAYS = 16000, 2 # jobs over a year, and days of samples of sites: every board has something to show
+JOBS, DAYS = 20000, 2  # jobs over a year, and days of samples of sites: every board has something to show
 LOOK_BACK_S = {"m": 60, "h": 3600, "d": 86400}
 POINTS = 500          # of a graph: what Grafana divides its time range by
 
