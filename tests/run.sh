@@ -96,6 +96,10 @@ on_ha_lab() { # its packages are installed for this stage alone
   deploy/packages/install.sh ha && { "$@"; return; }
   echo "SKIPPED: promotion of a standby: the packages of deploy/packages/ha.txt cannot be installed here"; return 77
 }
+on_prometheus() { # likewise
+  deploy/packages/install.sh prometheus && { "$@"; return; }
+  echo "SKIPPED: alerts: the packages of deploy/packages/prometheus.txt cannot be installed here"; return 77
+}
 # Clients that others wrote, for the double of Kubernetes; without them their part is skipped.
 kubernetes_clients() {
   { command -v kubectl >/dev/null && /usr/bin/python3 -P -c 'import kubernetes.client' 2>/dev/null; } || deploy/packages/install.sh kubernetes
@@ -110,6 +114,8 @@ beside one slurm-shapes on_slurm tests/integration/slurm_shapes.py --build build
 beside one slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
 beside one slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
 beside one keys tests/integration/keys.py --build build-release
+beside one prometheus on_prometheus tests/integration/prometheus.py --build build-release
+beside one grafana tests/integration/grafana.py --build build-release
 beside one rolling tests/faults/rolling.py --build build-release
 beside one kubernetes-replay tests/doubles/kubernetes_replay.py
 beside one kubernetes-spoilt tests/doubles/kubernetes_test.py

@@ -26,6 +26,7 @@
 #include "broker/core/requests/submit.h"
 #include "broker/core/requests/tenants.h"
 #include "broker/core/round/round.h"
+#include "broker/core/sites/clocks.h"
 #include "broker/core/sites/commands.h"
 #include "broker/core/sites/database_loss.h"
 #include "broker/core/sites/estimates.h"
@@ -214,6 +215,7 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
     ret_figures->sites = HASH_COUNT(self->sites);
     ret_figures->open_batch = self->open_batch;
     core_budgets_figures(self, ret_figures);
+    core_clocks_figures(self, ret_figures);
     ret_figures->sites_ready = 0;
     ret_figures->reports_pending = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next) {

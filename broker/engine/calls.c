@@ -135,6 +135,8 @@ static void take_log_read(helio_engine_t *self, helio_call_t *call)
 static void take_figures(helio_engine_t *self, helio_call_t *call)
 {
     helio_engine_figures_t figures = {.leader = self->phase != HELIO_ENGINE_WAITING,
+                                      .database_full = helio_store_lacks_room(self->store),
+                                      .lease_ms = self->options.core.lease_ms,
                                       .broker_epoch = self->broker_epoch,
                                       .held_effects = helio_release_queue_count(self->held),
                                       .step_us_max = self->step_us_max,

@@ -35,6 +35,8 @@ enum { HELIO_ENGINE_BAD_FRAMES_MAX = 16 };
 typedef struct helio_engine_figures {
     bool ready; /* leader, loaded, and the database is connected */
     bool leader;
+    bool database_full; /* it refuses the batch in flight, because its disk is full */
+    uint64_t lease_ms;  /* granted to sites */
     uint64_t broker_epoch;
     helio_broker_figures_t core;
     helio_store_figures_t store;

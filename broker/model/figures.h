@@ -4,9 +4,18 @@
 
 #include "federation/base/histogram.h"
 #include "federation/model/attempt.h"
+#include "federation/model/site.h"
 #include "federation/policy/budget.h"
 #include "federation/policy/quota.h"
 #include "federation/policy/victim_set.h"
+
+/*  Sites whose clocks are shown: those that differ most. A few tell the operator enough, whatever the number of sites. */
+enum { HELIO_FIGURES_CLOCKS_MAX = 16 };
+
+typedef struct helio_site_clock {
+    char site[HELIO_SITE_NAME_MAX + 1];
+    int64_t ahead_ms; /* of the leader's clock; below 0 = behind */
+} helio_site_clock_t;
 
 typedef struct helio_broker_figures {
     uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: jobs in this state now; terminal: since the broker started */
@@ -25,6 +34,8 @@ typedef struct helio_broker_figures {
     helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start, by tier of the queue */
     uint64_t reports_pending;                    /* not yet sent by the agents, by their last summaries */
     uint64_t budgets[HELIO_BUDGET_KINDS][HELIO_BUDGET_LEVELS];
+    helio_site_clock_t clocks[HELIO_FIGURES_CLOCKS_MAX];
+    uint32_t clock_count;
     uint64_t open_batch;
 } helio_broker_figures_t;
 extern const helio_bounds_t helio_broker_wait_bounds; /* ms */

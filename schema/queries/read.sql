@@ -554,20 +554,22 @@ from (
 where b.ratio is not null
 
 -- name: read_forecasts_now
--- How old each series is (of a site's pools the oldest), and how far off those issued one to two days ago were a day
--- ahead: [{"site", "signal", "age_s", "error_ratio"}]; error_ratio null: not measured.
-with errors as (
+-- How far off the series issued one to two days ago were a day ahead: [{"site", "signal", "error_ratio"}].
+select coalesce(json_agg(json_build_object('site', e.site, 'signal', e.signal, 'error_ratio', e.error_ratio)
+    order by e.site, e.signal), '[]')::text
+from (
     select e.site, e.signal, avg(e.ape_ratio) as error_ratio
     from helio_report.forecast_error e
     where e.issued_at between now() - interval '2 days' and now() - interval '1 day' and e.horizon_h = 24
     group by e.site, e.signal
-)
-select coalesce(json_agg(json_build_object('site', n.site, 'signal', n.signal, 'age_s', n.age_s, 'error_ratio', e.error_ratio)
-    order by n.site, n.signal), '[]')::text
-from (
-    select s.site, helio.signal_word(s.signal) as signal, max(helio.seconds_between(s.issued_at, now())) as age_s
-    from helio.series_now s group by s.site, s.signal
-) n left join errors e using (site, signal)
+) e
+
+-- name: read_series_now
+-- The last issue of each series, by site and signal: [{"site", "signal", "source", "issued_ms", "age_s"}].
+select coalesce(json_agg(json_build_object('site', s.site, 'signal', helio.signal_word(s.signal), 'source', s.source,
+    'issued_ms', helio.time_ms(s.issued_at), 'age_s', helio.seconds_between(s.issued_at, now()))
+    order by s.site, s.signal), '[]')::text
+from helio.series_now s
 
 -- name: read_totals
 -- $1 tenant. Over all time: {"jobs": {state: tasks}, "jobs_total", "gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"}

@@ -8,15 +8,25 @@
 
 enum { POWER_FRESH_H = 2 };
 
+static helio_series_t *newest(const composer_t *self)
+{
+    return &self->out->series.items[self->out->series.count - 1];
+}
+
 static void add_carbon(composer_t *self)
 {
     const double static_g = self->from->profile->carbon_g_per_kwh;
     bool told = false; /* an hourly average: a yearly one adds nothing */
+    const helio_feed_t *failed = NULL;
     for (uint32_t i = 0; self->from->settings && i < self->from->settings->feeds.count; i++) {
         const helio_feed_t *feed = &self->from->settings->feeds.items[i];
-        if (feed->signal != HELIO_FEED_CARBON || !composer_add_feed(self, HELIO_SIGNAL_CARBON, feed, 0))
+        if (feed->signal != HELIO_FEED_CARBON)
             continue;
-        helio_series_t *series = &self->out->series.items[self->out->series.count - 1];
+        if (!composer_add_feed(self, HELIO_SIGNAL_CARBON, feed, 0)) {
+            failed = helio_text_is(feed->kind, "average") ? feed : failed;
+            continue;
+        }
+        helio_series_t *series = newest(self);
         series->kind = feed->kind;
         series->factor = feed->factor;
         told |= helio_text_is(feed->kind, "average");
@@ -27,6 +37,7 @@ static void add_carbon(composer_t *self)
     series->kind = HELIO_TEXT("average");
     series->factor = HELIO_TEXT("lifecycle");
     series->estimated = true; /* a yearly figure holds for every hour */
+    composer_mark_failed(self, failed, series);
 }
 
 /*  Each line of the tariff takes what the lines before it left of each hour. Where two lines share a part of an hour,
@@ -60,6 +71,7 @@ static void add_electricity(composer_t *self)
     else
         (void)composer_add_constant(self, HELIO_SIGNAL_ELECTRICITY, HELIO_TEXT("static"),
                                     self->from->profile->electricity_usd_per_kwh);
+    composer_mark_failed(self, feed, newest(self));
 }
 
 static void add_prices(composer_t *self)
@@ -70,7 +82,9 @@ static void add_prices(composer_t *self)
         uint32_t before = self->out->series.count;
         if (!feed || !composer_add_feed(self, HELIO_SIGNAL_PRICE, feed, -INFINITY))
             if (pool->price_usd_per_gpu_h > 0)
-                (void)composer_add_constant(self, HELIO_SIGNAL_PRICE, HELIO_TEXT("static"), pool->price_usd_per_gpu_h);
+                composer_mark_failed(
+                    self, feed,
+                    composer_add_constant(self, HELIO_SIGNAL_PRICE, HELIO_TEXT("static"), pool->price_usd_per_gpu_h));
         if (self->out->series.count > before)
             self->out->series.items[before].pool = pool->name;
     }
@@ -80,8 +94,9 @@ static void add_pue(composer_t *self)
 {
     const helio_feed_t *feed = composer_feed_of(self, HELIO_FEED_PUE, (helio_text_t){0});
     if (!feed || !composer_add_feed(self, HELIO_SIGNAL_PUE, feed, 1))
-        (void)composer_add_constant(self, HELIO_SIGNAL_PUE, HELIO_TEXT("static"), self->from->profile->pue);
-    helio_series_t *series = &self->out->series.items[self->out->series.count - 1];
+        composer_mark_failed(
+            self, feed, composer_add_constant(self, HELIO_SIGNAL_PUE, HELIO_TEXT("static"), self->from->profile->pue));
+    helio_series_t *series = newest(self);
     const helio_f64s_t all[] = {series->values, series->p10, series->p90};
     for (size_t n = 0; n < sizeof all / sizeof all[0]; n++)
         for (uint32_t i = 0; i < all[n].count; i++)

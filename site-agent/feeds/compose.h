@@ -12,7 +12,8 @@
  *
  *  A working feed gives its last value for the current hour, then the source's own forecast as far as that goes, then
  *  the built-in forecast. A failed feed repeats its last good day ("NAME, last good 2026-11-20T06Z", estimated); after
- *  two weeks the figure of the site file replaces it ("static").
+ *  two weeks the figure of the site file replaces it ("NAME, no data since 2026-11-20T06Z", estimated). That figure also
+ *  replaces a feed that never gave a value.
  *
  *  The issue time of a series is that of its newest part: the source's reply, the backend's series, or else the start
  *  of the hour (not before the agent's start). So a series without new data is the same series.

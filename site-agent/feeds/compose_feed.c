@@ -1,7 +1,7 @@
 /*  compose_feed.c -- the series of one feed for the hours ahead, and what replaces missing values. */
 #include <math.h>
 
-#include "federation/base/clock.h"
+#include "federation/energy/stale_source.h"
 #include "site-agent/feeds/composer.h"
 
 helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t source)
@@ -23,14 +23,6 @@ helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_t
     for (uint32_t i = 0; i < HOURS; i++)
         series->values.items[i] = value;
     return series;
-}
-
-/*  "NAME, last good 2026-11-20T06Z" */
-static helio_text_t last_good_source(composer_t *self, const helio_feed_t *feed, int64_t last_hour)
-{
-    char time[HELIO_RFC3339_SIZE];
-    helio_rfc3339(last_hour * HOUR_MS, time);
-    return helio_arena_printf(self->arena, "%.*s, last good %.13sZ", HELIO_TEXT_ARGS(feed->name), time);
 }
 
 /*  The current hour's actual value, then the source's forecast, then the built-in one. Returns how many hours after the
@@ -101,14 +93,14 @@ static void add_last_good(composer_t *self, uint32_t signal, const helio_feed_t 
     series->estimated = true;
     if (last == INT64_MIN) { /* it has only ever sent forecasts */
         (void)fill(track, self->hour, &(helio_forecast_t){0}, series->values.items);
-        series->source = last_good_source(self, feed, track->ahead_wall_ms / HOUR_MS);
+        series->source = helio_source_last_good(self->arena, feed->name, track->ahead_wall_ms);
     } else {
         (void)helio_forecast_last_day(&hours, self->hour + 1, HOURS - 1, series->values.items + 1);
         double running = helio_hours_at(&hours, self->hour);
         if (isnan(running))
             (void)helio_forecast_last_day(&hours, self->hour, 1, &running);
         series->values.items[0] = running;
-        series->source = last_good_source(self, feed, last);
+        series->source = helio_source_last_good(self->arena, feed->name, last * HOUR_MS);
     }
 }
 
@@ -134,6 +126,22 @@ bool composer_add_feed(composer_t *self, uint32_t signal, const helio_feed_t *fe
         break;
     }
     return false;
+}
+
+/*  A feed that was not asked yet has not failed. */
+void composer_mark_failed(const composer_t *self, const helio_feed_t *feed, helio_series_t *series)
+{
+    if (!feed || feed->source == HELIO_SOURCE_STATIC)
+        return;
+    const helio_track_t *track = &self->from->tracks[feed - self->from->settings->feeds.items];
+    bool worked = track->success_wall_ms != INT64_MIN;
+    if (!worked && !track->failures)
+        return;
+    int64_t since_ms = track->newest_ms != INT64_MIN ? track->newest_ms
+                       : worked                      ? track->success_wall_ms
+                                                     : self->from->opened_wall_ms;
+    series->source = helio_source_no_data(self->arena, feed->name, since_ms);
+    series->estimated = true;
 }
 
 const helio_feed_t *composer_feed_of(const composer_t *self, uint32_t signal, helio_text_t pool)

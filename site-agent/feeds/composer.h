@@ -21,6 +21,8 @@ helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t sou
 helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_text_t source, double value);
 /*  False: the feed has no data, and something else has to replace it. least: lower bound of its band. */
 bool composer_add_feed(composer_t *self, uint32_t signal, const helio_feed_t *feed, double least);
+/*  Says in a series that it replaces this feed, if the feed has failed. NULL = none is configured. */
+void composer_mark_failed(const composer_t *self, const helio_feed_t *feed, helio_series_t *series);
 const helio_feed_t *composer_feed_of(const composer_t *self, uint32_t signal, helio_text_t pool); /* NULL = none */
 
 /* compose_windows.c */

@@ -79,6 +79,7 @@ static void on_round(void *arg, const helio_points_t *points, const char *compla
     if (!well && line->failures == 0) {
         (void)snprintf(text, sizeof text, "%s", complaint);
         note(self, line->feed, false, text);
+        self->news = true; /* the series of a feed that never gave a value says so */
     }
     line->failures = well ? 0 : line->failures + (line->failures < 1000);
     line->due_ms = self->now_ms + pause_ms(line);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The console blocks of README.md, docs/*.md and docs/sites/sbatch.md, run against a quickstart (tests/support/console_blocks.py).
+# The console blocks of README.md, docs/*.md, docs/runbooks/*.md and docs/sites/sbatch.md, run against a quickstart (tests/support/console_blocks.py).
 #   tests/integration/docs.sh BUILD_DIR
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -12,4 +12,4 @@ mkdir "$(dirname "$state")/at" # the documents' own files are written here, not 
 ln -s "$top"/* "$(dirname "$state")/at"
 cd "$top"
 STATE=$state HELIO_BROKER=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
-  tests/support/console_blocks.py --in "$(dirname "$state")/at" README.md docs/*.md docs/sites/sbatch.md
+  tests/support/console_blocks.py --in "$(dirname "$state")/at" README.md docs/*.md docs/runbooks/*.md docs/sites/sbatch.md

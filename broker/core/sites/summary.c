@@ -6,6 +6,7 @@
 
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/migrations.h"
+#include "broker/core/sites/clocks.h"
 #include "broker/core/sites/pool_options.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/sites/series.h"
@@ -164,6 +165,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
     site->summary_seq = summary->seq;
     bool sane = summary->reports_pending < REPORTS_PENDING_MAX;
     site->reports_pending = sane ? summary->reports_pending : REPORTS_PENDING_MAX;
+    site->clock_ahead_ms = core_clock_ahead_ms(self, summary->wall_ms);
     bool first = !site->capacity_known;
     for (uint32_t i = 0; i < summary->pools.count; i++) {
         pool_t *pool = core_pool_find(site, summary->pools.items[i].pool);

@@ -57,6 +57,7 @@ struct site {
     uint64_t summary_seq;
     uint64_t dispatch_seq;    /* the last one of this session */
     uint64_t reports_pending; /* at the agent, by its last summary; 0 without a session */
+    int64_t clock_ahead_ms;   /* of the leader's clock, by the same; below 0 = behind */
     uint64_t resend_seq;      /* with the next one: sites/resend.c */
     int64_t resend_ms;
     uint32_t unanswered;   /* offers neither accepted nor refused */

@@ -62,6 +62,20 @@ static void durations_text(const helio_metrics_t *self, const helio_route_table_
     }
 }
 
+/*  Verification reads the whole audit, so a scrape shows what the last one found (helio audit verify). */
+static void audit_text(const helio_metrics_t *self, helio_buffer_t *out)
+{
+    int64_t verified_ms = atomic_load_explicit(&self->audit_verified_ms, memory_order_acquire);
+    if (!verified_ms)
+        return;
+    helio_metric_single(out, "audit_broken", "gauge",
+                        "1 if the last verification of the audit through this broker found a damaged entry.",
+                        atomic_load_explicit(&self->audit_broken, memory_order_relaxed));
+    helio_metric_single(out, "audit_verified_timestamp_seconds", "gauge",
+                        "When the audit was last verified through this broker (helio audit verify).",
+                        (double)verified_ms / 1e3);
+}
+
 void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources, helio_buffer_t *out)
 {
     helio_metric_head(out, "build_info", "gauge", "Always 1. The label has the version of the broker.");
@@ -75,6 +89,7 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
                               load(&self->transitions[state]));
     helio_metrics_sites(sources->sites_json, out);
     helio_metrics_balance(sources->balance_json, out);
+    helio_metrics_series(sources->series_json, out);
     helio_metrics_forecasts(sources->forecasts_json, out);
     helio_metrics_retention(sources->retention_json, out);
     const struct {
@@ -107,6 +122,7 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         helio_metric_single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+    audit_text(self, out);
     requests_text(self, sources->routes, out);
     durations_text(self, sources->routes, out);
 }

@@ -14,17 +14,17 @@ typedef struct helio_metrics_sources {
     const helio_engine_figures_t *engine; /* NULL: the engine did not answer */
     helio_connections_figures_t connections;
     helio_strangers_figures_t strangers;
-    /* results of the queries below; {NULL, 0}: unknown */
-    helio_text_t sites_json, balance_json, forecasts_json,
-        retention_json; /* read_sites, read_balance_now, read_forecasts_now, read_retention */
+    /* results of read_sites, read_series_now, read_balance_now, read_forecasts_now, read_retention; {NULL, 0}: unknown */
+    helio_text_t sites_json, series_json, balance_json, forecasts_json, retention_json;
 } helio_metrics_sources_t;
 /*  Appends the whole text of /metrics. */
 void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources, helio_buffer_t *out);
 
-/*  The parts: metrics_engine.c, metrics_sites.c. */
+/*  The parts: metrics_engine.c, metrics_sites.c, metrics_series.c. */
 void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *out);
 void helio_metrics_sites(helio_text_t json, helio_buffer_t *out);
 void helio_metrics_balance(helio_text_t json, helio_buffer_t *out);
+void helio_metrics_series(helio_text_t json, helio_buffer_t *out);
 void helio_metrics_forecasts(helio_text_t json, helio_buffer_t *out);
 void helio_metrics_retention(helio_text_t json, helio_buffer_t *out);
 

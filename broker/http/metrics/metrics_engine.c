@@ -27,6 +27,8 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
         {"broker_leader", "gauge", "1 if this broker is the leader.", engine->leader},
         {"broker_ready", "gauge", "1 if this broker leads, has loaded its state and is connected to its database.",
          engine->ready},
+        {"broker_lease_seconds", "gauge", "The lease that this broker grants to sites, as it is set.",
+         (double)engine->lease_ms / 1e3},
         {"broker_epoch", "gauge", "The number of this broker's leadership.", (double)engine->broker_epoch},
         {"sites", "gauge", "Known sites.", (double)engine->core.sites},
         {"sites_ready", "gauge", "Sites that accept new jobs.", (double)engine->core.sites_ready},
@@ -52,6 +54,8 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
          (double)engine->store.reconnects_total},
         {"db_commit_last_seconds", "gauge", "Time of the last batch from seal to commit.",
          (double)engine->store.commit_us_last / 1e6},
+        {"db_full", "gauge", "1 if the database refuses rows because its disk is full, or for a similar lack.",
+         engine->database_full},
         {"engine_held_effects", "gauge", "Replies and instructions to sites that wait for the commit of their batch.",
          (double)engine->held_effects},
         {"engine_step_max_seconds", "gauge", "Longest step of the core since the last scrape.",
@@ -131,6 +135,20 @@ static void accounts(const helio_engine_figures_t *engine, helio_buffer_t *out)
                           (double)tally->earliest_start.micro_usd_saved / 1e6);
 }
 
+/*  Labels are names of sites, but never more than the figures hold. */
+static void clocks(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    if (!engine->core.clock_count)
+        return;
+    helio_metric_head(
+        out, "site_clock_ahead_seconds", "gauge",
+        "How far the site's clock is ahead of the leader's, by its last summary; negative if it is behind. "
+        "Of many sites, the 16 that differ most.");
+    for (uint32_t i = 0; i < engine->core.clock_count; i++)
+        helio_metric_labelled(out, "site_clock_ahead_seconds", "site", engine->core.clocks[i].site,
+                              (double)engine->core.clocks[i].ahead_ms / 1e3);
+}
+
 static void frames(const helio_engine_figures_t *engine, helio_buffer_t *out)
 {
     helio_metric_head(out, "agent_frames_bad_total", "counter", "Frames from sites that were refused, by reason.");
@@ -161,6 +179,7 @@ void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *
     decisions(engine, out);
     budgets(engine, out);
     accounts(engine, out);
+    clocks(engine, out);
     frames(engine, out);
     summary(out, "db_commit_seconds", "Time of batches from seal to commit.", engine->store.commit_us_sum,
             engine->store.batches_total);

@@ -1,4 +1,4 @@
-/*  metrics_sites.c -- the metrics that come from the database. An unknown figure has no sample, because 0 would be a
+/*  metrics_sites.c -- the metrics by site that come from the database, and those of its tables. An unknown figure has no sample, because 0 would be a
  *  claim. */
 #include <jansson.h>
 #include <string.h>
@@ -11,6 +11,13 @@ static bool up_of(const json_t *site, double *ret_value)
     const char *state = json_string_value(json_object_get(site, "state"));
     *ret_value = state && (strcmp(state, "ready") == 0 || strcmp(state, "draining") == 0);
     return state;
+}
+
+static bool draining_of(const json_t *site, double *ret_value)
+{
+    const json_t *draining = json_object_get(site, "draining");
+    *ret_value = json_is_true(draining);
+    return json_is_boolean(draining);
 }
 
 static bool refused_of(const json_t *site, double *ret_value)
@@ -31,6 +38,22 @@ static bool unreconciled_of(const json_t *site, double *ret_value)
     return true;
 }
 
+static bool pools_of(const json_t *site, double *ret_value)
+{
+    const json_t *pools = json_object_get(site, "pools");
+    *ret_value = (double)json_array_size(pools);
+    return json_is_array(pools);
+}
+
+static bool withheld_of(const json_t *site, double *ret_value)
+{
+    const json_t *pools = json_object_get(site, "pools"), *pool;
+    size_t index;
+    *ret_value = 0;
+    json_array_foreach(pools, index, pool) *ret_value += json_is_string(json_object_get(pool, "withheld"));
+    return json_is_array(pools);
+}
+
 void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
 {
     static const struct {
@@ -38,6 +61,7 @@ void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
         bool (*of)(const json_t *site, double *ret_value);
     } rows[] = {
         {"site_up", NULL, "1 if the site's agent is connected and reconciled.", up_of},
+        {"site_draining", NULL, "1 if an operator drains the site: it gets no new work.", draining_of},
         {"site_refused", NULL,
          "1 if the site's agent was refused lately because of its version, its name, a frame that it sent, or another "
          "agent with its key.",
@@ -46,7 +70,13 @@ void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
          "1 if the site's agent came back without its journal, and jobs are suspect for that.", memory_lost_of},
         {"site_unreconciled", NULL,
          "1 if the site may run what the restored database does not know, and jobs wait for that.", unreconciled_of},
-        {"site_summary_age_seconds", "seen_s", "Time since the last message of the site.", NULL},
+        {"site_message_age_seconds", "seen_s", "Time since the last message of the site.", NULL},
+        {"site_summary_age_seconds", "seen_s",
+         "Deprecated, removed in the next release: read helio_site_message_age_seconds.", NULL},
+        {"site_pools", NULL, "Pools of the site.", pools_of},
+        {"site_pools_withheld", NULL,
+         "Pools that offer nothing although the federation does not use all of them; helio sites says why.",
+         withheld_of},
         {"site_gpus", "gpus_total", "GPUs of nodes that are up.", NULL},
         {"site_gpus_free", "gpus_free", "Free GPUs.", NULL},
         {"site_gpus_reserved", "gpus_reserved", "GPUs that a site reservation window reserves for other work.", NULL},
@@ -100,44 +130,6 @@ void helio_metrics_balance(helio_text_t json, helio_buffer_t *out)
             helio_metric_labelled(out, "energy_balance_ratio", "site", name, json_number_value(ratio));
     }
     json_decref(sites);
-}
-
-/*  One figure of each series, with the labels site and signal. */
-static void series_figure(const json_t *series, const char *name, const char *key, const char *help,
-                          helio_buffer_t *out)
-{
-    size_t index;
-    const json_t *row;
-    helio_metric_head(out, name, "gauge", help);
-    json_array_foreach(series, index, row)
-    {
-        const char *site = json_string_value(json_object_get(row, "site"));
-        const char *signal = json_string_value(json_object_get(row, "signal"));
-        const json_t *figure = json_object_get(row, key);
-        if (!site || !signal || !json_is_number(figure))
-            continue;
-        helio_buffer_printf(out, "helio_%s{site=\"", name);
-        helio_metrics_label(helio_text_of(site), out);
-        helio_buffer_text(out, "\",signal=\"");
-        helio_metrics_label(helio_text_of(signal), out);
-        helio_buffer_text(out, "\"} ");
-        helio_metric_number(out, json_number_value(figure));
-    }
-}
-
-void helio_metrics_forecasts(helio_text_t json, helio_buffer_t *out)
-{
-    json_t *series = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
-    if (json_array_size(series)) {
-        series_figure(series, "forecast_age_seconds", "age_s",
-                      "Time since the series was issued; of several series, the oldest.", out);
-        series_figure(
-            series, "forecast_error_ratio", "error_ratio",
-            "Mean absolute error, 24 hours ahead, of forecasts issued one to two days ago, as a share of the actual "
-            "value.",
-            out);
-    }
-    json_decref(series);
 }
 
 static void table_figure(const json_t *tables, const char *name, const char *type, const char *key, const char *help,

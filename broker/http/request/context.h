@@ -41,7 +41,7 @@ struct helio_http {
     int idle_fd;          /* while stopping: readable once no request is open */
     /*  Owned by the thread of the waiting requests: the sites' figures for /metrics, so that not every scrape is a
      *  query. */
-    helio_buffer_t sites_json;
+    helio_buffer_t sites_json, series_json;
     int64_t sites_at_ms;
     helio_buffer_t balance_json, forecasts_json, retention_json; /* these change by the hour */
     int64_t hourly_at_ms;

@@ -28,6 +28,8 @@ typedef struct helio_metrics {
     _Atomic int64_t operations;     /* calls and reads that are not answered yet */
     _Atomic uint64_t bodies_bytes;  /* held now */
     _Atomic uint64_t timeouts;
+    _Atomic int64_t audit_verified_ms; /* wall clock: when the audit was last verified through this broker; 0 = never */
+    atomic_bool audit_broken;          /* as it was found then */
 } helio_metrics_t;
 
 /*  Counts a request. route: index in the table; duration_us UINT64_MAX = a stream, which has no latency. */

@@ -1,4 +1,5 @@
 /*  admin.c -- /v1/tokens, /v1/audit, /v1/whoami. */
+#include <jansson.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,9 +31,23 @@ void helio_audit_list(helio_request_context_t *self)
     helio_await_read(self, helio_response_read, "read_audit", 2, (const char *[]){cursor, limit_text});
 }
 
+/*  What was found is a metric too. */
+static void on_verified(helio_request_context_t *self, const helio_result_t *result)
+{
+    json_t *found = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
+    if (json_is_object(found)) {
+        helio_metrics_t *metrics = &self->http->metrics;
+        bool broken = !json_is_null(json_object_get(found, "broken_at"));
+        atomic_store_explicit(&metrics->audit_broken, broken, memory_order_relaxed);
+        atomic_store_explicit(&metrics->audit_verified_ms, helio_clock_wall_ms(), memory_order_release);
+    }
+    json_decref(found);
+    helio_response_read(self, result);
+}
+
 void helio_audit_verify(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_response_read, "read_audit_verify", 0, NULL);
+    helio_await_read(self, on_verified, "read_audit_verify", 0, NULL);
 }
 
 void helio_whoami(helio_request_context_t *self)

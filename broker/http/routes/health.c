@@ -96,6 +96,7 @@ static void render(helio_request_context_t *self)
         .connections = helio_connections_figures(self->http->connections),
         .strangers = helio_strangers_figures(self->http->strangers),
         .sites_json = helio_buffer_view(&self->http->sites_json),
+        .series_json = helio_buffer_view(&self->http->series_json),
         .balance_json = helio_buffer_view(&self->http->balance_json),
         .forecasts_json = helio_buffer_view(&self->http->forecasts_json),
         .retention_json = helio_buffer_view(&self->http->retention_json),
@@ -138,15 +139,21 @@ static void on_balance(helio_request_context_t *self, const helio_result_t *resu
     read_own(self, on_forecasts, "read_forecasts_now");
 }
 
-static void on_sites(helio_request_context_t *self, const helio_result_t *result)
+static void on_series(helio_request_context_t *self, const helio_result_t *result)
 {
     helio_http_t *http = self->http;
-    keep(&http->sites_json, result);
+    keep(&http->series_json, result);
     http->sites_at_ms = helio_clock_boot_ms();
     if (http->hourly_at_ms && http->sites_at_ms - http->hourly_at_ms < HOURLY_FRESH_MS)
         render(self);
     else
         read_own(self, on_balance, "read_balance_now");
+}
+
+static void on_sites(helio_request_context_t *self, const helio_result_t *result)
+{
+    keep(&self->http->sites_json, result);
+    read_own(self, on_series, "read_series_now");
 }
 
 static void on_figures(helio_request_context_t *self, const helio_result_t *result)

@@ -1,5 +1,6 @@
 /*  test_clock.c -- the wall clock of the broker or of a site is set: nothing waits for a time that no longer comes, and
  *  no run gets shorter. */
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -130,6 +131,40 @@ static void clock__no_run_ends_before_it_began_when_its_sites_clock_is_set_back(
     assert_int_equal(attempt->run_ms, HOUR);
 }
 
+static void tell_clock(uint64_t peer, int64_t wall_ms)
+{
+    helio_ev_site_summary_t event = {.peer = peer, .summary = {.seq = 1, .wall_ms = wall_ms, .power_w = -1}};
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+}
+
+static void clock__sites_whose_clocks_differ_most_are_in_the_figures(void **state)
+{
+    (void)state;
+    enum { OTHERS = HELIO_FIGURES_CLOCKS_MAX + 4 };
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "site-%u", i);
+        harness_join(h, 10 + i, harness_site(h, name));
+        tell_clock(10 + i, harness_wall_ms(h) + (int64_t)(i % 2 ? i : -(int64_t)i) * 1000);
+    }
+    helio_broker_figures_t figures = harness_figures(h);
+    assert_int_equal(figures.clock_count, HELIO_FIGURES_CLOCKS_MAX);
+    for (uint32_t n = 0; n < HELIO_FIGURES_CLOCKS_MAX; n++) {
+        char name[16];
+        uint32_t i = OTHERS - 1 - n;
+        (void)snprintf(name, sizeof name, "site-%u", i);
+        assert_string_equal(figures.clocks[n].site, name);
+        assert_int_equal(figures.clocks[n].ahead_ms, (i % 2 ? 1 : -1) * (int64_t)i * 1000);
+    }
+    tell_clock(NORTH, INT64_MIN); /* whatever a site sends, the figure is bounded */
+    figures = harness_figures(h);
+    assert_string_equal(figures.clocks[0].site, "north");
+    assert_true(figures.clocks[0].ahead_ms == -INT64_C(366) * DAY);
+    harness_gone(h, NORTH); /* without a session, nothing is known of its clock now */
+    figures = harness_figures(h);
+    assert_string_equal(figures.clocks[0].site, "site-19");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -139,6 +174,7 @@ int main(void)
         TEST(clock__a_site_hours_ahead_preempts_nothing_for_a_window_in_its_own_time),
         TEST(clock__a_run_keeps_its_length_when_the_clock_is_set_back),
         TEST(clock__no_run_ends_before_it_began_when_its_sites_clock_is_set_back),
+        TEST(clock__sites_whose_clocks_differ_most_are_in_the_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,18 +33,32 @@ static void everything(helio_buffer_t *out)
     static helio_engine_figures_t figures;
     figures.frames_bad_total[0].why = "malformed";
     figures.core.preemptions_total[HELIO_PREEMPT_CAUSE_MIGRATION] = 7;
+    figures.core.clocks[0] = (helio_site_clock_t){"a", -90500};
+    figures.core.clock_count = 1;
+    metrics.audit_verified_ms = INT64_C(1795935600000);
+    metrics.audit_broken = true;
     helio_metrics_request(&metrics, 0, 200, 900);
     helio_metrics_sources_t sources = {
         .routes = helio_routes(),
         .engine = &figures,
-        .sites_json = HELIO_TEXT("[{\"site\":\"a\",\"state\":\"ready\",\"refused\":null,\"seen_s\":1,\"gpus_"
-                                 "total\":1,\"gpus_free\":1,"
-                                 "\"gpus_reserved\":0,\"jobs_running\":0,\"jobs_queued\":0,\"power_watts\":1,"
-                                 "\"carbon_g_per_kwh\":1,"
-                                 "\"electricity_usd_per_kwh\":1,\"price_usd_per_gpu_h\":1,\"pue\":1}]"),
+        .sites_json = HELIO_TEXT(
+            "[{\"site\":\"a\",\"state\":\"ready\",\"draining\":true,\"refused\":null,\"seen_s\":1,\"gpus_"
+            "total\":1,\"gpus_free\":1,"
+            "\"gpus_reserved\":0,\"jobs_running\":0,\"jobs_queued\":0,\"power_watts\":1,"
+            "\"carbon_g_per_kwh\":1,"
+            "\"electricity_usd_per_kwh\":1,\"price_usd_per_gpu_h\":1,\"pue\":1,\"pools\":["
+            "{\"pool\":\"p\",\"withheld\":null},{\"pool\":\"q\",\"withheld\":\"why\"},{\"pool\":\"r\",\"withheld\":null}]}]"),
+        .series_json = HELIO_TEXT(
+            "[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"source\":\"grid, no data since 2026-11-20T06Z\","
+            "\"issued_ms\":1795935600000,\"age_s\":6},"
+            "{\"site\":\"a\",\"signal\":\"price_usd_per_gpu_h\",\"source\":null,\"issued_ms\":1795935600000,"
+            "\"age_s\":50},"
+            "{\"site\":\"a\",\"signal\":\"price_usd_per_gpu_h\",\"source\":\"spot, last good 2026-11-29T06Z\","
+            "\"issued_ms\":1795935600000,\"age_s\":6},"
+            "{\"site\":\"b\",\"signal\":\"price_usd_per_gpu_h\",\"source\":\"static\","
+            "\"issued_ms\":1795935600000,\"age_s\":7}]"),
         .balance_json = HELIO_TEXT("[{\"site\":\"a\",\"ratio\":1}]"),
-        .forecasts_json =
-            HELIO_TEXT("[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":1,\"error_ratio\":0.1}]"),
+        .forecasts_json = HELIO_TEXT("[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"error_ratio\":0.1}]"),
         .retention_json =
             HELIO_TEXT("{\"tables\":[{\"table\":\"samples\",\"deleted\":2,\"oldest_s\":1}],\"open_backlog\":3}"),
     };
@@ -140,8 +154,42 @@ static void metrics__former_names_have_the_figures_of_the_present_ones(void **st
     everything(&text);
     assert_non_null(strstr(text.data, "\nhelio_jobs_open_backlog 3\n"));
     assert_non_null(strstr(text.data, "\nhelio_jobs_unsettled 3\n"));
+    assert_non_null(strstr(text.data, "\nhelio_site_message_age_seconds{site=\"a\"} 1\n"));
+    assert_non_null(strstr(text.data, "\nhelio_site_summary_age_seconds{site=\"a\"} 1\n"));
     assert_non_null(strstr(text.data, "\nhelio_preemptions_total{reason=\"migration\"} 7\n"));
     assert_null(strstr(text.data, "reason=\"move\"")); /* it would be counted twice in a sum over the label */
+}
+
+/*  1795935600 is 2026-11-29T07:00:00Z, and the page was made six seconds later. */
+static void metrics__a_failed_feed_is_as_old_as_its_last_value(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "\nhelio_forecast_age_seconds{site=\"a\",signal=\"carbon_g_per_kwh\"} 781206\n", /* nine days and an hour */
+        "\nhelio_feed_failed{site=\"a\",signal=\"carbon_g_per_kwh\"} 1\n",
+        "\nhelio_forecast_age_seconds{site=\"a\",signal=\"price_usd_per_gpu_h\"} 3606\n", /* of two, the worse */
+        "\nhelio_feed_failed{site=\"a\",signal=\"price_usd_per_gpu_h\"} 1\n",
+        "\nhelio_forecast_age_seconds{site=\"b\",signal=\"price_usd_per_gpu_h\"} 7\n",
+        "\nhelio_feed_failed{site=\"b\",signal=\"price_usd_per_gpu_h\"} 0\n",
+    };
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    everything(&text);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        if (!strstr(text.data, lines[i]))
+            fail_msg("missing: %s\n%s", lines[i], text.data);
+}
+
+static void metrics__sites_whose_clock_or_pools_need_attention_are_named(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    everything(&text);
+    assert_non_null(strstr(text.data, "\nhelio_site_clock_ahead_seconds{site=\"a\"} -90.5\n"));
+    assert_non_null(strstr(text.data, "\nhelio_site_draining{site=\"a\"} 1\n"));
+    assert_non_null(strstr(text.data, "\nhelio_site_pools{site=\"a\"} 3\n"));
+    assert_non_null(strstr(text.data, "\nhelio_site_pools_withheld{site=\"a\"} 1\n"));
+    assert_non_null(strstr(text.data, "\nhelio_audit_broken 1\n"));
+    assert_non_null(strstr(text.data, "\nhelio_audit_verified_timestamp_seconds 1795935600\n"));
 }
 
 static void metrics__the_reference_page_shows_every_metric(void **state)
@@ -160,6 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics__have_type_help_and_samples_under_the_prefix_helio),
         cmocka_unit_test(metrics__former_names_have_the_figures_of_the_present_ones),
+        cmocka_unit_test(metrics__a_failed_feed_is_as_old_as_its_last_value),
+        cmocka_unit_test(metrics__sites_whose_clock_or_pools_need_attention_are_named),
         cmocka_unit_test(metrics__the_reference_page_shows_every_metric),
     };
     return cmocka_run_group_tests(tests, read_all, NULL);

@@ -540,9 +540,12 @@ static void http__metrics_show_engine_sites_and_requests(void **state)
     script_read(w, "read_sites", HELIO_OK,
                 "[{\"site\":\"lu\\\"lea\",\"state\":\"ready\",\"gpus_total\":96,\"pue\":null,\"refused\":null},"
                 "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version in common\"}]");
+    script_read(w, "read_series_now", HELIO_OK,
+                "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"source\":\"grid\",\"issued_ms\":1,"
+                "\"age_s\":310.5}]");
     script_read(w, "read_forecasts_now", HELIO_OK,
-                "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":310.5,\"error_ratio\":null},"
-                "{\"site\":\"lu\\\"lea\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":12,\"error_ratio\":0.0625}]");
+                "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"error_ratio\":null},"
+                "{\"site\":\"lu\\\"lea\",\"signal\":\"carbon_g_per_kwh\",\"error_ratio\":0.0625}]");
     helio_histogram_add(&w->figures.core.wait_ms[HELIO_TIER_STANDARD], &helio_broker_wait_bounds, 59000);
     helio_histogram_add(&w->figures.core.wait_ms[HELIO_TIER_STANDARD], &helio_broker_wait_bounds, 61000);
     helio_histogram_add(&w->figures.tally.placing_us, &helio_tally_placing_bounds, 3000000);
@@ -590,6 +593,28 @@ static void http__metrics_show_engine_sites_and_requests(void **state)
     uint32_t reads = w->read_calls;
     ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
     assert_int_equal(w->read_calls, reads); /* a scrape is not a query each time */
+}
+
+static void http__metrics_show_what_the_last_verification_of_the_audit_found(void **state)
+{
+    (void)state;
+    ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
+    assert_null(strstr(r.body, "helio_audit_broken")); /* not known is not whole */
+    script_read(w, "read_audit_verify", HELIO_OK, "{\"broken_at\":3,\"entries\":9}");
+    ask(w, &r, "GET", "/v1/audit/verify", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_contains(r.body, "\"broken_at\":3");
+    ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
+    assert_contains(r.body, "\nhelio_audit_broken 1\n");
+    script_read(w, "read_audit_verify", HELIO_UNAVAILABLE, "");
+    ask(w, &r, "GET", "/v1/audit/verify", w->admin.text, "", NULL);
+    ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
+    assert_contains(r.body, "\nhelio_audit_broken 1\n"); /* what was not read proves nothing */
+    script_read(w, "read_audit_verify", HELIO_OK, "{\"broken_at\":null,\"entries\":9}");
+    ask(w, &r, "GET", "/v1/audit/verify", w->admin.text, "", NULL);
+    ask(w, &r, "GET", "/metrics", w->operator_.text, "", NULL);
+    assert_contains(r.body, "\nhelio_audit_broken 0\n");
+    assert_contains(r.body, "\nhelio_audit_verified_timestamp_seconds 1");
 }
 
 static void http__a_bad_or_used_listen_address_is_an_error_with_a_remedy(void **state)
@@ -654,6 +679,7 @@ int main(void)
         TEST(http__disabling_a_user_stops_its_tokens_on_live_connections),
         TEST(http__an_unknown_user_or_the_caller_itself_is_not_disabled),
         TEST(http__metrics_show_engine_sites_and_requests),
+        TEST(http__metrics_show_what_the_last_verification_of_the_audit_found),
         TEST(http__a_bad_or_used_listen_address_is_an_error_with_a_remedy),
         TEST(http__stopping_answers_waiting_requests),
     };

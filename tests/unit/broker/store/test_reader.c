@@ -290,9 +290,13 @@ static void read_forecasts(void)
         "issued_at) select site, pool, signal, date_trunc('hour', now(), 'UTC') - interval '2 hours', 8, kind, "
         "factor, source, false, now() from helio.series_now where site = 'lulea'");
     assert_json(ask_of(reader, "read_forecasts_now", NULL, 0),
-                "concat_ws(' ', jsonb_array_length(j), j->0->>'site', j->0->>'signal', (j->0->>'age_s')::float8 >= 0, "
-                "j->0->>'error_ratio')",
-                "1 lulea carbon_g_per_kwh t 0.25");
+                "concat_ws(' ', jsonb_array_length(j), j->0->>'site', j->0->>'signal', j->0->>'error_ratio')",
+                "1 lulea carbon_g_per_kwh 0.25");
+    assert_json(ask_of(reader, "read_series_now", NULL, 0),
+                "concat_ws(' ', jsonb_array_length(j), j->0->>'site', j->0->>'signal', j->0->>'source', "
+                "(j->0->>'age_s')::float8 >= 0, "
+                "abs((j->0->>'issued_ms')::int8 / 1000.0 + (j->0->>'age_s')::float8 - extract(epoch from now())) < 60)",
+                "1 lulea carbon_g_per_kwh test t t");
 }
 
 static void read_books(void)

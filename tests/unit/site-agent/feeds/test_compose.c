@@ -79,7 +79,45 @@ static void compose__a_dead_feed_repeats_its_last_good_day_and_then_is_replaced(
     assert_true(near(find(&all, HELIO_SIGNAL_CARBON, "")->values.items[0], 170));
     all = compose(file, track, NULL, now + 15 * 24 * H);
     carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(helio_text_is(carbon->source, "static") && carbon->estimated && carbon->values.items[0] == 300);
+    assert_true(helio_text_is(carbon->source, "electricitymaps, no data since 2026-11-21T07Z") && carbon->estimated &&
+                carbon->values.items[0] == 300);
+}
+
+static void compose__a_feed_that_never_gave_a_value_says_since_when(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps},\n"
+                                       " {signal: electricity, source: csv, name: spot, path: x},\n"
+                                       " {signal: pue, source: csv, name: hall, path: x},\n"
+                                       " {signal: price, pool: q, source: csv, name: rent, path: x}]}\n",
+                                  arena);
+    helio_track_t *tracks = helio_arena_alloc(arena, 4, sizeof *tracks);
+    for (int i = 0; i < 4; i++)
+        helio_track_begin(&tracks[i], now);
+    helio_aev_series_t all = compose(file, tracks, NULL, now);
+    assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->source, "static")); /* it was not asked yet */
+    assert_false(find(&all, HELIO_SIGNAL_PUE, "")->estimated);
+    for (int i = 0; i < 4; i++)
+        helio_track_fail(&tracks[i]);
+    helio_compose_t from = {
+        .profile = &file->site, .settings = &file->feeds, .tracks = tracks, .opened_wall_ms = now - 2 * H};
+    helio_compose(&from, now, arena, &all);
+    static const struct {
+        uint32_t signal;
+        const char *pool, *source;
+        double value;
+    } cases[] = {
+        {HELIO_SIGNAL_CARBON, "", "electricitymaps, no data since 2026-11-21T05Z", 300},
+        {HELIO_SIGNAL_ELECTRICITY, "", "spot, no data since 2026-11-21T05Z", 0.1},
+        {HELIO_SIGNAL_PUE, "", "hall, no data since 2026-11-21T05Z", 1.2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const helio_series_t *series = find(&all, cases[i].signal, cases[i].pool);
+        assert_true(helio_text_is(series->source, cases[i].source) && series->estimated);
+        assert_true(near(series->values.items[40], cases[i].value));
+    }
+    assert_true(helio_text_is(find(&all, HELIO_SIGNAL_PRICE, "p")->source, "static")); /* it has no feed */
+    assert_null(find(&all, HELIO_SIGNAL_PRICE, "q"));                                  /* nothing replaces its feed */
 }
 
 static void compose__kinds_never_mix(void **state)
@@ -140,7 +178,8 @@ static void compose__a_source_with_forecasts_only_is_used_to_their_end(void **st
     assert_true(carbon->estimated && near(carbon->values.items[0], 510) && near(carbon->values.items[40], 529));
     assert_true(helio_text_is(carbon->source, "electricitymaps, last good 2026-11-21T07Z"));
     all = compose(file, track, NULL, now + 31 * H);
-    assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->source, "static"));
+    assert_true(
+        helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->source, "electricitymaps, no data since 2026-11-21T07Z"));
 }
 
 static void compose__negative_prices_are_kept_and_a_pue_below_one_is_raised(void **state)
@@ -305,6 +344,7 @@ int main(void)
         TEST(compose__a_source_without_forecast_gets_the_built_in_one_with_its_band),
         TEST(compose__the_sources_forecast_comes_first_and_the_current_hour_is_actual),
         TEST(compose__a_dead_feed_repeats_its_last_good_day_and_then_is_replaced),
+        TEST(compose__a_feed_that_never_gave_a_value_says_since_when),
         TEST(compose__kinds_never_mix),
         TEST(compose__a_series_without_new_data_is_the_same_series),
         TEST(compose__a_source_with_forecasts_only_is_used_to_their_end),

@@ -1,4 +1,5 @@
 /*  test_feeds_faults.c -- feeds that fail, and what survives. */
+#include "federation/energy/stale_source.h"
 #include "tests/unit/site-agent/feeds/feeds_testing.h"
 
 /* ---- a site with feeds --------------------------------------------------------------------------------- */
@@ -69,7 +70,11 @@ static void feeds__bad_responses_are_logged_and_change_nothing(void **state)
         assert_true(turn_until(has_note));
         if (!strstr(notes, cases[i].note))
             fail_msg("case %zu: %s", i, notes);
-        assert_true(helio_text_is(carbon()->source, "static"));
+        assert_true(has_news()); /* that it fails is published at once */
+        int64_t since_ms;
+        const helio_series_t *series = carbon();
+        assert_true(helio_source_is_stale(series->source, &since_ms) && series->estimated);
+        assert_true(series->values.items[0] == 300);
         helio_feeds_destroy(&feeds);
         notes[0] = '\0';
         note_count = 0;
