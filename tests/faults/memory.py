@@ -164,6 +164,8 @@ def case_emptied(world):
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
     f.wait_for(lambda: f.procs["north"].poll() is not None, 12, "the agent does not notice that its memory is gone")
     world.logged("state_gone", seconds=1)
+    f.wait_for(lambda: "h100 offers nothing: its agent ended because its state folder" in f.helio("sites").stdout, 10,
+               "helio sites does not say why the agent ended")
     f.start("north")
     later = world.submit(1)
     world.until(ids + later, "succeeded", seconds=90)
