@@ -114,8 +114,8 @@ beside one slurm-shapes on_slurm tests/integration/slurm_shapes.py --build build
 beside one slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
 beside one slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
 beside one keys tests/integration/keys.py --build build-release
-beside one prometheus on_prometheus tests/integration/prometheus.py --build build-release
-beside one grafana tests/integration/grafana.py --build build-release
+beside two prometheus on_prometheus tests/integration/prometheus.py --build build-release
+beside two grafana tests/integration/grafana.py --build build-release
 beside one rolling tests/faults/rolling.py --build build-release
 beside one kubernetes-replay tests/doubles/kubernetes_replay.py
 beside one kubernetes-spoilt tests/doubles/kubernetes_test.py
