@@ -224,8 +224,9 @@ static void put_utilization(const report_t *self, const exp_result_t *result)
                              self->tick_count};
     helio_buffer_text(self->out, "<h3>Utilisation over time, by site</h3><figure>");
     exp_plot_heat(&heat, self->out);
-    helio_buffer_text(self->out, "<figcaption>The darker, the fuller; the largest users of GPU-hours first. UTC."
-                                 "</figcaption></figure>\n");
+    helio_buffer_text(self->out,
+                      "<figcaption>The stronger the colour, the fuller; the largest users of GPU-hours first. UTC."
+                      "</figcaption></figure>\n");
 }
 
 static void put_sums(const report_t *self, const exp_result_t *result, const char *title, const char *unit,
@@ -273,7 +274,7 @@ static void put_starts(const report_t *self, const exp_result_t *result)
                              EXP_DAY_HOURS / 3};
     helio_buffer_text(self->out, "<h3>Where jobs went, by the hour of the day</h3><figure>");
     exp_plot_heat(&heat, self->out);
-    helio_buffer_printf(self->out, "<figcaption>Starts; the darkest field has %.0f. UTC.</figcaption></figure>\n",
+    helio_buffer_printf(self->out, "<figcaption>Starts; the strongest field has %.0f. UTC.</figcaption></figure>\n",
                         most);
 }
 

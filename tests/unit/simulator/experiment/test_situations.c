@@ -339,6 +339,18 @@ static void local__queue_is_served_before_the_federation(void **state)
     assert_near(result.wait_sum_s, 7200 - 600);
 }
 
+/*  A user of the site waits for the whole of it, half of which is idle: a job of the federation must not take that. */
+static void local__what_is_idle_is_for_those_who_wait_there(void **state)
+{
+    (void)state;
+    use_local("north,1696176600,3600,16\n");
+    load(HEAD "1696176000,7200,8,north,standard,,,1\n1696177200,600,8,north,standard,,,1\n");
+    run("least-wait");
+    assert_int_equal(result.finished, 2);
+    assert_near(result.local_wait_sum_s, 7200 - 600);
+    assert_near(result.wait_sum_s, 10800 - 1200);
+}
+
 /*  What began before the first job of the federation has only the rest of its time left, or none. */
 static void local__jobs_of_before_have_begun(void **state)
 {
@@ -452,6 +464,7 @@ int main(void)
         IN_WORLD(outage__every_policy_finishes_all),
         WITH_LOCAL(local__jobs_take_what_the_federation_then_lacks),
         WITH_LOCAL(local__queue_is_served_before_the_federation),
+        WITH_LOCAL(local__what_is_idle_is_for_those_who_wait_there),
         WITH_LOCAL(local__jobs_of_before_have_begun),
         WITH_LOCAL(local__jobs_begin_anew_after_an_outage),
         IN_WORLD(data__is_brought_before_the_work_and_paid_for),
