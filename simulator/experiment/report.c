@@ -26,14 +26,14 @@ static const char style[] =
     "@media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--dim:#9aa3ad;--page:#14171b;--line:#343a42;--none:#1f242a;"
     "--heat:#6cabf5;--good:#3cc491;--bad:#f0766c;--s0:#4c95ec;--s3:#9a83ea;--s6:#35a835;--s8:#6b747e}}\n"
     "@media print{:root{--ink:#000;--dim:#444;--page:#fff;--line:#bbb;--none:#f2f2f2;--heat:#1f63b8}"
-    "section,figure,table{break-inside:avoid}section.policy{break-before:page;break-inside:auto}nav{display:none}"
+    "section,figure,table{break-inside:avoid}table{font-size:.68rem}div.wide{overflow:visible}section.policy{break-before:page;break-inside:auto}nav{display:none}"
     "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:1000px;margin:2rem auto;"
     "padding:0 1rem}h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem;border-top:1px solid var(--line);"
     "padding-top:1rem}h3{font-size:1rem;margin:1.4rem 0 .3rem}p,figcaption{color:var(--dim);margin:.3rem 0}"
     "figure{margin:0 0 1rem}code{font-size:.85em;overflow-wrap:anywhere}a{color:var(--s0)}nav a{margin-right:1em}"
-    "div.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.87rem}"
-    "th,td{text-align:right;padding:.2rem .6rem;border-bottom:1px solid var(--line);white-space:nowrap}"
+    "div.wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.82rem}"
+    "th,td{text-align:right;padding:.2rem .45rem;border-bottom:1px solid var(--line);white-space:nowrap}"
     "th:first-child,td:first-child{text-align:left}th{color:var(--dim);font-weight:600}"
     "svg{width:100%;height:auto;display:block;font:11px system-ui,sans-serif}svg text{fill:var(--dim)}"
     "svg text.end{text-anchor:end}.tick,.grid{stroke:var(--line)}.grid{stroke-dasharray:2 3}.heat{fill:var(--heat)}"
@@ -373,7 +373,7 @@ static void put_rows(const report_t *self)
         const exp_result_t *row = &self->results[i];
         double jobs = row->finished ? row->finished : 1;
         helio_buffer_printf(self->out,
-                            "<tr><td><a href=\"#p%u\">%s</a></td><td>%u of %u</td><td>%.1f %%</td><td>%s</td>"
+                            "<tr><td><a href=\"#p%u\">%s</a></td><td>%u/%u</td><td>%.1f %%</td><td>%s</td>"
                             "<td>%s</td><td>%.3f</td><td>%u</td><td>%llu</td><td>%.1f</td>",
                             i, row->policy, row->finished, row->jobs, 100 * exp_result_utilization(row, self->world),
                             duration(self, row->wait_sum_s / jobs), duration(self, exp_result_wait_s(row, .95)),
