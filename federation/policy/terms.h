@@ -36,11 +36,12 @@ const char *helio_term_name(helio_term_t term);
  *  where no term counts, every start costs the same, and ties go to the home site, then to the largest free share. */
 #define HELIO_TERM_BIT(term) (UINT32_C(1) << HELIO_TERM_##term)
 /* clang-format off */
-#define HELIO_OBJECTIVE_TABLE(X)         \
-    X(ALL, UINT32_MAX)                   \
-    X(EARLIEST, 0)                       \
-    X(CHEAPEST, HELIO_TERM_BIT(MONEY))   \
-    X(GREENEST, HELIO_TERM_BIT(CARBON) | HELIO_TERM_BIT(RISK))
+#define HELIO_OBJECTIVE_TABLE(X)                               \
+    X(ALL, UINT32_MAX)                                         \
+    X(EARLIEST, 0)                                             \
+    X(CHEAPEST, HELIO_TERM_BIT(MONEY))                         \
+    X(GREENEST, HELIO_TERM_BIT(CARBON) | HELIO_TERM_BIT(RISK)) \
+    X(NEAREST, HELIO_TERM_BIT(TRANSFER))
 /* clang-format on */
 #define HELIO_OBJECTIVE_ENUMERATOR_(name, terms) HELIO_OBJECTIVE_##name,
 typedef enum helio_objective {

@@ -20,7 +20,8 @@ struct exp_csv {
     gzFile file;
     uint32_t line;
     uint64_t bytes; /* read so far */
-    char *text;     /* the line, cut into cells */
+    int64_t shift_ms;
+    char *text; /* the line, cut into cells */
     helio_text_t cells[CELLS_MAX];
     uint32_t cell_count, header_count;
     const exp_csv_column_t *columns;
@@ -210,6 +211,20 @@ helio_rc exp_csv_region(const exp_csv_t *self, uint32_t column, helio_text_t *re
     return HELIO_OK;
 }
 
+void exp_csv_shift(exp_csv_t *self, int64_t shift_ms)
+{
+    self->shift_ms = shift_ms;
+}
+
+helio_rc exp_csv_time(const exp_csv_t *self, uint32_t column, int64_t *ret_ms, helio_error_t *err)
+{
+    helio_text_t cell = exp_csv_text(self, column);
+    if (helio_rfc3339_parse(cell, ret_ms) != HELIO_OK || *ret_ms < 0)
+        return exp_csv_fail(self, column, err, "'%.*s' is no time like 2023-10-01T16:00:00Z", HELIO_TEXT_ARGS(cell));
+    *ret_ms += self->shift_ms;
+    return HELIO_OK;
+}
+
 helio_rc exp_csv_hour(const exp_csv_t *self, uint32_t column, int64_t *ret_hour, helio_error_t *err)
 {
     const int64_t hour_ms = 3600000;
@@ -218,6 +233,6 @@ helio_rc exp_csv_hour(const exp_csv_t *self, uint32_t column, int64_t *ret_hour,
     if (helio_rfc3339_parse(cell, &at_ms) != HELIO_OK || at_ms % hour_ms != 0)
         return exp_csv_fail(self, column, err, "'%.*s' is no full hour like 2023-10-01T16:00:00Z",
                             HELIO_TEXT_ARGS(cell));
-    *ret_hour = at_ms / hour_ms;
+    *ret_hour = (at_ms + self->shift_ms) / hour_ms;
     return HELIO_OK;
 }

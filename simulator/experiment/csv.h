@@ -32,6 +32,10 @@ HELIO_MUST_CHECK helio_rc exp_csv_seconds(const exp_csv_t *self, uint32_t column
 /*  The name of a region: 1 to 63 bytes. */
 HELIO_MUST_CHECK helio_rc exp_csv_region(const exp_csv_t *self, uint32_t column, helio_text_t *ret_region,
                                          helio_error_t *err);
+/*  Times of this file count so much later than they are written: series whose dates are not those of a trace. */
+void exp_csv_shift(exp_csv_t *self, int64_t shift_ms);
+/*  A time like 2023-10-01T16:00:00Z, Unix time. */
+HELIO_MUST_CHECK helio_rc exp_csv_time(const exp_csv_t *self, uint32_t column, int64_t *ret_ms, helio_error_t *err);
 /*  A full hour like 2023-10-01T16:00:00Z, counted from 1970. */
 HELIO_MUST_CHECK helio_rc exp_csv_hour(const exp_csv_t *self, uint32_t column, int64_t *ret_hour, helio_error_t *err);
 /*  "jobs.csv:17: column 'gpus': …". */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "federation/base/clock.h"
-
 enum { HOUR_MS = 3600000, AHEAD_MAX_H = 24 * 31, VALUES_MAX = 50000000 /* of a region: 400 MB */ };
 enum { COLUMN_REGION, COLUMN_ISSUE, COLUMN_HOUR, COLUMN_VALUE, COLUMN_COUNT };
 
@@ -98,13 +96,11 @@ static helio_rc take_row(exp_forecast_set_t *set, const exp_csv_t *csv, helio_er
     rc = rc == HELIO_OK ? exp_csv_number(csv, COLUMN_VALUE, 0, 1e6, &value, err) : rc;
     if (rc != HELIO_OK)
         return rc;
-    if (helio_rfc3339_parse(exp_csv_text(csv, COLUMN_ISSUE), &issued_ms) != HELIO_OK || issued_ms < 0)
-        return exp_csv_fail(csv, COLUMN_ISSUE, err, "'%.*s' is no time like 2023-10-01T16:00:00Z",
-                            HELIO_TEXT_ARGS(exp_csv_text(csv, COLUMN_ISSUE)));
-    return put(get(set, region), csv, issued_ms, hour, value, err);
+    rc = exp_csv_time(csv, COLUMN_ISSUE, &issued_ms, err);
+    return rc == HELIO_OK ? put(get(set, region), csv, issued_ms, hour, value, err) : rc;
 }
 
-helio_rc exp_forecast_load(const char *path, exp_forecast_set_t *ret_set, helio_error_t *err)
+helio_rc exp_forecast_load(const char *path, int64_t shift_ms, exp_forecast_set_t *ret_set, helio_error_t *err)
 {
     static const exp_csv_column_t columns[COLUMN_COUNT] = {
         {"region", true}, {"issue_utc", true}, {"utc_hour_iso8601", true}, {"carbon_g_per_kwh_forecast", true}};
@@ -112,6 +108,7 @@ helio_rc exp_forecast_load(const char *path, exp_forecast_set_t *ret_set, helio_
     HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, COLUMN_COUNT, err);
     if (!csv)
         return err->code;
+    exp_csv_shift(csv, shift_ms);
     helio_rc rc;
     while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_row(ret_set, csv, err)) == HELIO_OK) {
     }

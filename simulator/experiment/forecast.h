@@ -26,8 +26,9 @@ typedef struct exp_forecast {
 
 typedef exp_forecast_t *exp_forecast_set_t; /* by region; NULL = empty */
 
-/*  Reads region, issue_utc, utc_hour_iso8601 and carbon_g_per_kwh_forecast. */
-HELIO_MUST_CHECK helio_rc exp_forecast_load(const char *path, exp_forecast_set_t *ret_set, helio_error_t *err);
+/*  Reads region, issue_utc, utc_hour_iso8601 and carbon_g_per_kwh_forecast. shift_ms as in series.h. */
+HELIO_MUST_CHECK helio_rc exp_forecast_load(const char *path, int64_t shift_ms, exp_forecast_set_t *ret_set,
+                                            helio_error_t *err);
 void exp_forecast_free(exp_forecast_set_t *set);
 const exp_forecast_t *exp_forecast_find(exp_forecast_set_t set, helio_text_t region); /* NULL: not there */
 

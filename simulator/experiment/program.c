@@ -2,6 +2,7 @@
 #include "simulator/experiment/program.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,16 +10,21 @@
 #include "federation/arguments/command_line.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
-#include "simulator/experiment/run.h"
+#include "simulator/experiment/capacity.h"
+#include "simulator/experiment/inputs.h"
+#include "simulator/experiment/report.h"
 
 enum { EXIT_FAILURE_ = 1, EXIT_USAGE = 2, POLICIES_MOST = 32 };
+static const double REPORT_FIELDS_MOST = 2e7;       /* half a gigabyte: a year of 100 sites with 20 policies */
+static const double SHIFT_MOST_H = 50 * 366.0 * 24; /* no series is that far from a trace */
 #define POLICIES_DEFAULT "isolated,least-wait,cheapest,static-rank,greenest,balanced"
 #define USD_PER_EUR "1.08"
 
 /* clang-format off */
 enum {
     OPTION_FLEET, OPTION_JOBS, OPTION_CARBON, OPTION_PRICE, OPTION_FORECAST, OPTION_POLICY, OPTION_FROM, OPTION_TO, OPTION_LOAD, OPTION_FLEXIBLE,
-    OPTION_CHECKPOINT, OPTION_TIME_LIMIT, OPTION_USD_PER_EUR, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
+    OPTION_CHECKPOINT, OPTION_TIME_LIMIT, OPTION_USD_PER_EUR, OPTION_CARBON_PRICE, OPTION_WAIT_PRICE, OPTION_LOCAL_JOBS, OPTION_ON_SITE_LOSS,
+    OPTION_SERIES_SHIFT, OPTION_CAPACITY, OPTION_REPORT, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
 };
 static const helio_option_t options[] = {
     [OPTION_FLEET] = {"fleet", 0, "FILE", NULL, "The sites: fleet.yaml"},
@@ -34,6 +40,13 @@ static const helio_option_t options[] = {
     [OPTION_CHECKPOINT] = {"checkpoint", 0, "DURATION", NULL, "Between two checkpoints, if the trace does not say (none are made)"},
     [OPTION_TIME_LIMIT] = {"time-limit", 0, "DURATION", NULL, "Limit where the trace has none (the duration itself)"},
     [OPTION_USD_PER_EUR] = {"usd-per-eur", 0, "RATE", NULL, "For prices in EUR (" USD_PER_EUR ")"},
+    [OPTION_CARBON_PRICE] = {"carbon-price", 0, "PRICE", NULL, "What balanced and clairvoyant weigh a tonne with (200 USD/t)"},
+    [OPTION_WAIT_PRICE] = {"wait-price", 0, "PRICE", NULL, "And an hour in which a GPU's work waits (0.5 USD/gpu-h)"},
+    [OPTION_LOCAL_JOBS] = {"local-jobs", 0, "FILE", NULL, "Jobs of the sites' own users, in the sites' own queues: local.csv[.gz]"},
+    [OPTION_ON_SITE_LOSS] = {"on-site-loss", 0, "POLICY", "strict lease eager", "What jobs ask for when their site is gone (strict)"},
+    [OPTION_SERIES_SHIFT] = {"series-shift", 0, "SPAN", NULL, "Moves all series by 3y, -52w, 7d or 12h: where their dates are not the trace's"},
+    [OPTION_CAPACITY] = {"capacity", 0, NULL, NULL, "Look for the smallest fleet on which each policy does as well as isolated: about ten runs each"},
+    [OPTION_REPORT] = {"report", 0, "FILE", NULL, "Also writes a page with plots: report.html"},
     [OPTION_SEED] = {"seed", 0, "N", NULL, "Seed of the broker's ids (1)"},
     [OPTION_OUTPUT] = {"output", 'o', "FORMAT", "table json", "How rows are printed (table)"},
     [OPTION_QUIET] = {"quiet", 'q', NULL, NULL, "No progress"},
@@ -47,11 +60,10 @@ typedef struct program {
     helio_command_line_t line;
     helio_arena_t *arena;
     FILE *out, *err;
-    exp_fleet_t fleet;
-    exp_trace_t trace;
-    exp_world_t world;
-    exp_trace_defaults_t defaults;
-    double usd_per_eur, load; /* load: 0 = the fleet as it is */
+    int argc;
+    char **argv;
+    exp_inputs_t inputs;
+    exp_request_t request;
     const exp_policy_t *policies[POLICIES_MOST];
     uint32_t policy_count;
 } program_t;
@@ -87,18 +99,75 @@ static helio_rc take_duration(const program_t *self, uint32_t option, int64_t *r
     return HELIO_OK;
 }
 
+/*  "3y", "-52w", "7d", "12h". Years count 365.25 days, rounded to whole days, so that every series moves alike. */
+static helio_rc take_shift(program_t *self, helio_error_t *err)
+{
+    static const struct {
+        char unit;
+        double hours;
+    } units[] = {{'y', 365.25 * 24}, {'w', 7 * 24}, {'d', 24}, {'h', 1}};
+    const char *text = value(self, OPTION_SERIES_SHIFT);
+    uint32_t size = text ? (uint32_t)strlen(text) : 0;
+    int64_t number;
+    if (!text)
+        return HELIO_OK;
+    for (size_t i = 0; size > 1 && i < sizeof units / sizeof units[0]; i++) {
+        if (text[size - 1] != units[i].unit || helio_i64_parse((helio_text_t){text, size - 1}, &number) != HELIO_OK)
+            continue;
+        double hours = (double)number * units[i].hours;
+        hours = units[i].unit == 'y' ? round(hours / 24) * 24 : hours;
+        if (fabs(hours) > SHIFT_MOST_H)
+            break;
+        self->request.shift_ms = (int64_t)hours * 3600000;
+        return HELIO_OK;
+    }
+    return bad(self, OPTION_SERIES_SHIFT, "a span like 3y, -52w, 7d or 12h, at most 50 years", err);
+}
+
+static helio_rc take_price(const program_t *self, uint32_t option, const char *unit, const char *expected,
+                           bool *ret_given, int64_t *ret_micro_usd, helio_error_t *err)
+{
+    const char *text = value(self, option);
+    *ret_given = text != NULL;
+    if (text && (helio_rate_parse(helio_text_of(text), unit, ret_micro_usd) != HELIO_OK ||
+                 *ret_micro_usd > HELIO_PRICE_MAX_MICRO_USD))
+        return bad(self, option, expected, err);
+    return HELIO_OK;
+}
+
+static helio_rc take_prices(program_t *self, helio_error_t *err)
+{
+    exp_world_t *world = &self->inputs.world;
+    helio_rc rc = take_price(self, OPTION_CARBON_PRICE, "t", "a price like '200 USD/t', at most a million",
+                             &world->carbon_price_given, &world->carbon_price_micro_usd_per_t, err);
+    if (rc == HELIO_OK)
+        rc = take_price(self, OPTION_WAIT_PRICE, "gpu-h", "a price like '0.5 USD/gpu-h', at most a million",
+                        &world->wait_price_given, &world->wait_price_micro_usd_per_gpu_h, err);
+    return rc;
+}
+
+static helio_rc take_site_loss(program_t *self, helio_error_t *err)
+{
+    const char *text = value(self, OPTION_ON_SITE_LOSS);
+    uint32_t loss = HELIO_SITE_LOSS_STRICT;
+    if (text && helio_site_loss_of(helio_text_of(text), &loss) != HELIO_OK)
+        return bad(self, OPTION_ON_SITE_LOSS, "strict, lease or eager", err);
+    self->inputs.world.site_loss = (helio_site_loss_t)loss;
+    return HELIO_OK;
+}
+
 static helio_rc take_numbers(program_t *self, helio_error_t *err)
 {
     const char *rate = value(self, OPTION_USD_PER_EUR), *seed = value(self, OPTION_SEED),
                *share = value(self, OPTION_LOAD);
-    self->world.seed = 1;
-    if (helio_f64_parse(helio_text_of(rate ? rate : USD_PER_EUR), &self->usd_per_eur) != HELIO_OK ||
-        self->usd_per_eur <= 0)
+    self->inputs.world.seed = 1;
+    if (helio_f64_parse(helio_text_of(rate ? rate : USD_PER_EUR), &self->request.usd_per_eur) != HELIO_OK ||
+        self->request.usd_per_eur <= 0)
         return bad(self, OPTION_USD_PER_EUR, "a rate above 0", err);
-    if (share &&
-        (helio_f64_parse(helio_text_of(share), &self->load) != HELIO_OK || self->load < 0.01 || self->load > 10))
+    if (share && (helio_f64_parse(helio_text_of(share), &self->request.load) != HELIO_OK || self->request.load < 0.01 ||
+                  self->request.load > 10))
         return bad(self, OPTION_LOAD, "a share like 0.7, within 0.01..10", err);
-    if (seed && helio_u64_parse(helio_text_of(seed), &self->world.seed) != HELIO_OK)
+    if (seed && helio_u64_parse(helio_text_of(seed), &self->inputs.world.seed) != HELIO_OK)
         return bad(self, OPTION_SEED, "a whole number", err);
     return HELIO_OK;
 }
@@ -112,111 +181,30 @@ static helio_rc take_options(program_t *self, helio_error_t *err)
     const char *list = value(self, OPTION_POLICY), *format = value(self, OPTION_OUTPUT);
     if (format && strcmp(format, "table") != 0 && strcmp(format, "json") != 0)
         return bad(self, OPTION_OUTPUT, "table or json", err);
-    self->defaults = (exp_trace_defaults_t){.from_ms = INT64_MIN, .to_ms = INT64_MAX};
+    self->request.defaults = (exp_trace_defaults_t){.from_ms = INT64_MIN, .to_ms = INT64_MAX};
     helio_rc rc = exp_policies_parse(list ? list : POLICIES_DEFAULT, self->policies, &self->policy_count, err);
-    rc = rc == HELIO_OK ? take_time(self, OPTION_FROM, &self->defaults.from_ms, err) : rc;
-    rc = rc == HELIO_OK ? take_time(self, OPTION_TO, &self->defaults.to_ms, err) : rc;
-    rc = rc == HELIO_OK ? take_duration(self, OPTION_FLEXIBLE, &self->defaults.flexible_ms, err) : rc;
-    rc = rc == HELIO_OK ? take_duration(self, OPTION_CHECKPOINT, &self->defaults.checkpoint_ms, err) : rc;
-    rc = rc == HELIO_OK ? take_duration(self, OPTION_TIME_LIMIT, &self->defaults.limit_ms, err) : rc;
+    rc = rc == HELIO_OK ? take_time(self, OPTION_FROM, &self->request.defaults.from_ms, err) : rc;
+    rc = rc == HELIO_OK ? take_time(self, OPTION_TO, &self->request.defaults.to_ms, err) : rc;
+    rc = rc == HELIO_OK ? take_duration(self, OPTION_FLEXIBLE, &self->request.defaults.flexible_ms, err) : rc;
+    rc = rc == HELIO_OK ? take_duration(self, OPTION_CHECKPOINT, &self->request.defaults.checkpoint_ms, err) : rc;
+    rc = rc == HELIO_OK ? take_duration(self, OPTION_TIME_LIMIT, &self->request.defaults.limit_ms, err) : rc;
+    rc = rc == HELIO_OK ? take_shift(self, err) : rc;
+    rc = rc == HELIO_OK ? take_prices(self, err) : rc;
+    rc = rc == HELIO_OK ? take_site_loss(self, err) : rc;
     return rc == HELIO_OK ? take_numbers(self, err) : rc;
 }
 
-/*  ---- files ---- */
-
-static helio_rc read_text(const char *path, helio_buffer_t *text, helio_error_t *err)
+static void take_files(program_t *self)
 {
-    char block[65536];
-    size_t size;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return helio_fail(err, HELIO_IO, "%s: %s", path, strerror(errno));
-    text->max = HELIO_SPEC_SOURCE_MAX + 1; /* one more than a fleet file may have: the reader says so */
-    while ((size = fread(block, 1, sizeof block, file)) > 0 && !text->overflow)
-        helio_buffer_append(text, block, size);
-    bool failed = ferror(file) != 0;
-    (void)fclose(file);
-    if (failed || text->overflow)
-        return helio_fail(err, failed ? HELIO_IO : HELIO_TOO_BIG, "%s: %s", path,
-                          failed ? strerror(errno) : "larger than a fleet file may be");
-    return HELIO_OK;
-}
-
-/*  Prints the errors of the file itself, several at once; then err has no text. */
-static helio_rc load_fleet(program_t *self, helio_error_t *err)
-{
-    const char *path = value(self, OPTION_FLEET);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, complaint = {0};
-    helio_rc rc = read_text(path, &text, err);
-    if (rc != HELIO_OK)
-        return rc;
-    helio_diagnostics_t wrong;
-    helio_spec_source_t source = {helio_arena_text(self->arena, helio_buffer_view(&text)), path, 1};
-    rc = exp_fleet_parse(source, self->arena, &self->fleet, &wrong);
-    if (rc == HELIO_OK)
-        return rc;
-    helio_diagnostics_text(&wrong, isatty(fileno(self->err)) == 1 && !getenv("NO_COLOR"), &complaint);
-    (void)fprintf(self->err, "%.*s", HELIO_TEXT_ARGS(helio_buffer_view(&complaint)));
-    *err = (helio_error_t){.code = rc};
-    return rc;
-}
-
-/*  Every site needs a carbon series; and a price and a forecast, if there are any. */
-static helio_rc check_regions(const program_t *self, helio_error_t *err)
-{
-    for (uint32_t i = 0; i < self->fleet.count; i++) {
-        const exp_fleet_site_t *site = &self->fleet.items[i];
-        if (!exp_series_find(self->world.carbon, site->profile.region))
-            return helio_fail(err, HELIO_INVALID, "%s: no series of '%.*s', the region of site '%.*s'",
-                              value(self, OPTION_CARBON), HELIO_TEXT_ARGS(site->profile.region),
-                              HELIO_TEXT_ARGS(site->profile.name));
-        if (self->world.price && !exp_series_find(self->world.price, site->price_region))
-            return helio_fail(err, HELIO_INVALID, "%s: no series of '%.*s', the price region of site '%.*s'",
-                              value(self, OPTION_PRICE), HELIO_TEXT_ARGS(site->price_region),
-                              HELIO_TEXT_ARGS(site->profile.name));
-    }
-    for (uint32_t i = 0; self->world.forecast && i < self->fleet.count; i++)
-        if (!exp_forecast_find(self->world.forecast, self->fleet.items[i].forecast_region))
-            return helio_fail(err, HELIO_INVALID, "%s: no forecasts of '%.*s', the forecast region of site '%.*s'",
-                              value(self, OPTION_FORECAST), HELIO_TEXT_ARGS(self->fleet.items[i].forecast_region),
-                              HELIO_TEXT_ARGS(self->fleet.items[i].profile.name));
-    return HELIO_OK;
-}
-
-/*  The shape of the trace's jobs stays: it follows from GPUs per node alone. */
-static helio_rc scale(program_t *self, helio_error_t *err)
-{
-    double demand = exp_trace_demand(&self->trace);
-    if (self->load <= 0)
-        return HELIO_OK;
-    if (demand <= 0)
-        return helio_fail(err, HELIO_INVALID, "%s: --load needs jobs that are submitted at different times",
-                          value(self, OPTION_JOBS));
-    double factor = demand / (self->load * (double)exp_fleet_gpus(&self->fleet));
-    if (exp_fleet_scale(&self->fleet, factor) != HELIO_OK)
-        return helio_fail(err, HELIO_TOO_BIG,
-                          "%s: --load %s makes the fleet %.3g times as large: a pool has %d nodes at most",
-                          value(self, OPTION_FLEET), value(self, OPTION_LOAD), factor, HELIO_JOB_NODES_MAX);
-    return HELIO_OK;
-}
-
-static helio_rc load(program_t *self, helio_error_t *err)
-{
-    const exp_series_unit_t grams = {"carbon_g_per_kwh", 1};
-    const exp_series_unit_t money[] = {{"price_usd_mwh", 1e-3}, {"price_eur_mwh", self->usd_per_eur * 1e-3}};
-    const char *price = value(self, OPTION_PRICE), *forecast = value(self, OPTION_FORECAST);
-    helio_rc rc = load_fleet(self, err);
-    rc = rc == HELIO_OK ? exp_series_load(value(self, OPTION_CARBON), &grams, 1, &self->world.carbon, err) : rc;
-    rc = rc == HELIO_OK && price ? exp_series_load(price, money, 2, &self->world.price, err) : rc;
-    rc = rc == HELIO_OK && forecast ? exp_forecast_load(forecast, &self->world.forecast, err) : rc;
-    rc = rc == HELIO_OK ? check_regions(self, err) : rc;
-    rc = rc == HELIO_OK
-             ? exp_trace_load(value(self, OPTION_JOBS), &self->fleet, &self->defaults, self->arena, &self->trace, err)
-             : rc;
-    rc = rc == HELIO_OK ? scale(self, err) : rc;
-    self->world.fleet = &self->fleet;
-    self->world.trace = &self->trace;
-    return rc;
+    exp_request_t *request = &self->request;
+    request->fleet = value(self, OPTION_FLEET);
+    request->jobs = value(self, OPTION_JOBS);
+    request->carbon = value(self, OPTION_CARBON);
+    request->price = value(self, OPTION_PRICE);
+    request->forecast = value(self, OPTION_FORECAST);
+    request->local_jobs = value(self, OPTION_LOCAL_JOBS);
+    for (uint32_t i = 0; i < self->policy_count; i++)
+        request->by_distance = request->by_distance || self->policies[i]->objective == HELIO_OBJECTIVE_NEAREST;
 }
 
 /*  ---- the run ---- */
@@ -225,7 +213,7 @@ static void show_progress(void *arg, const char *policy, uint32_t over, uint32_t
 {
     enum { WIDTH = 40 };
     uint32_t done = (uint32_t)((uint64_t)over * WIDTH / jobs);
-    (void)fprintf(arg, "\r%-12s [%.*s%*s] %3u %%", policy, (int)done, "########################################",
+    (void)fprintf(arg, "\r%-21s [%.*s%*s] %3u %%", policy, (int)done, "########################################",
                   (int)(WIDTH - done), "", (uint32_t)((uint64_t)over * 100 / jobs));
 }
 
@@ -241,25 +229,84 @@ static void warn(const program_t *self, const exp_result_t *result)
                       result->policy, stuck, result->jobs);
 }
 
-static void run_all(program_t *self)
+static void run_one(program_t *self, const exp_policy_t *policy, bool shown, exp_result_t *ret_result)
+{
+    int64_t began_us = helio_clock_boot_us();
+    exp_run(&self->inputs.world, policy, shown ? show_progress : NULL, self->err, ret_result);
+    ret_result->wall_s = (double)(helio_clock_boot_us() - began_us) / 1e6;
+}
+
+/*  What isolated does on the whole fleet is what the others are compared with, whether it is among them or not. */
+static void find_capacities(program_t *self, exp_result_t *results)
+{
+    exp_result_t isolated;
+    const exp_policy_t *policy = exp_policy_find(helio_text_of("isolated"));
+    run_one(self, policy, false, &isolated);
+    for (uint32_t i = 0; i < self->policy_count; i++)
+        results[i].capacity_ratio =
+            self->policies[i] == policy
+                ? 1
+                : exp_capacity_ratio(&self->inputs.world, self->policies[i], &results[i], &isolated);
+    exp_result_clear(&isolated);
+}
+
+/*  The words as they were given: names of files and numbers need no quotes. */
+static const char *command_of(const program_t *self)
+{
+    helio_text_t words = HELIO_TEXT("helio simulate");
+    for (int i = 1; i < self->argc; i++)
+        words = helio_arena_printf(self->arena, "%.*s %s", HELIO_TEXT_ARGS(words), self->argv[i]);
+    return helio_arena_string(self->arena, words);
+}
+
+/*  A report keeps every hour of every site for each policy. */
+static helio_rc check_report(const program_t *self, helio_error_t *err)
+{
+    const exp_trace_t *trace = &self->inputs.trace;
+    double hours = (double)(trace->to_ms - trace->from_ms) / 3600000;
+    if (!value(self, OPTION_REPORT) || hours * self->inputs.fleet.count * self->policy_count <= REPORT_FIELDS_MOST)
+        return HELIO_OK;
+    return helio_fail(
+        err, HELIO_TOO_BIG,
+        "--report: %.0f hours of %u sites with %u policies are more than a page can show: --from and --to "
+        "select a part",
+        hours, self->inputs.fleet.count, self->policy_count);
+}
+
+static helio_rc write_report(const program_t *self, const exp_result_t *results, helio_error_t *err)
+{
+    const char *path = value(self, OPTION_REPORT);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    exp_report(results, self->policy_count, &self->inputs.world, command_of(self), &text);
+    if (text.overflow)
+        return helio_fail(err, HELIO_TOO_BIG, "%s: the page is larger than 64 MiB: compare fewer policies", path);
+    FILE *file = fopen(path, "we");
+    bool written = file && fwrite(text.data, 1, text.size, file) == text.size;
+    written = file && fclose(file) == 0 && written;
+    return written ? HELIO_OK : helio_fail(err, HELIO_IO, "%s: %s", path, strerror(errno));
+}
+
+static helio_rc run_all(program_t *self, helio_error_t *err)
 {
     const char *format = value(self, OPTION_OUTPUT);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     exp_result_t results[POLICIES_MOST];
     bool shown = isatty(fileno(self->err)) == 1 && !helio_command_line_has(&self->line, OPTION_QUIET);
     for (uint32_t i = 0; i < self->policy_count; i++) {
-        int64_t began_us = helio_clock_boot_us();
-        exp_run(&self->world, self->policies[i], shown ? show_progress : NULL, self->err, &results[i]);
+        run_one(self, self->policies[i], shown, &results[i]);
         warn(self, &results[i]);
-        results[i].wall_s = (double)(helio_clock_boot_us() - began_us) / 1e6;
     }
+    if (helio_command_line_has(&self->line, OPTION_CAPACITY))
+        find_capacities(self, results);
     if (shown)
-        (void)fprintf(self->err, "\r%60s\r", "");
+        (void)fprintf(self->err, "\r%70s\r", "");
     (format && strcmp(format, "json") == 0 ? exp_results_json : exp_results_table)(results, self->policy_count,
-                                                                                   &self->world, &text);
+                                                                                   &self->inputs.world, &text);
     (void)fwrite(text.data, 1, text.size, self->out);
+    helio_rc rc = value(self, OPTION_REPORT) ? write_report(self, results, err) : HELIO_OK;
     for (uint32_t i = 0; i < self->policy_count; i++)
         exp_result_clear(&results[i]);
+    return rc;
 }
 
 static void usage(FILE *out)
@@ -273,7 +320,7 @@ static void usage(FILE *out)
         "options:\n%.*s\npolicies:\n",
         HELIO_TEXT_ARGS(helio_buffer_view(&lines)));
     for (uint32_t i = 0; i < exp_policy_count; i++)
-        (void)fprintf(out, "  %-14s %s\n", exp_policies[i].name, exp_policies[i].doc);
+        (void)fprintf(out, "  %-21s %s\n", exp_policies[i].name, exp_policies[i].doc);
 }
 
 static int complain(const program_t *self, const helio_error_t *err, int code)
@@ -299,20 +346,22 @@ static int run(program_t *self, int argc, char **argv)
     }
     if (take_options(self, &err) != HELIO_OK)
         return complain(self, &err, EXIT_USAGE);
-    if (load(self, &err) != HELIO_OK)
+    take_files(self);
+    if (exp_inputs_load(&self->request, self->arena, self->err, &self->inputs, &err) != HELIO_OK)
         return complain(self, &err, EXIT_FAILURE_);
-    run_all(self);
+    if (check_report(self, &err) != HELIO_OK)
+        return complain(self, &err, EXIT_FAILURE_);
+    self->inputs.world.detailed = value(self, OPTION_REPORT) != NULL;
+    if (run_all(self, &err) != HELIO_OK)
+        return complain(self, &err, EXIT_FAILURE_);
     return fflush(self->out) == 0 ? 0 : EXIT_FAILURE_;
 }
 
 int exp_program(int argc, char **argv, FILE *out, FILE *err)
 {
-    program_t self = {.arena = helio_arena_new(), .out = out, .err = err};
+    program_t self = {.arena = helio_arena_new(), .out = out, .err = err, .argc = argc, .argv = argv};
     int code = run(&self, argc, argv);
-    exp_trace_free(&self.trace);
-    exp_series_free(&self.world.carbon);
-    exp_series_free(&self.world.price);
-    exp_forecast_free(&self.world.forecast);
+    exp_inputs_clear(&self.inputs);
     helio_arena_destroy(&self.arena);
     return code;
 }

@@ -4,22 +4,30 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "federation/base/json.h"
+#include "federation/base/number.h"
 #include "federation/energy/power.h"
+#include "federation/policy/pool_forecast.h"
 
-enum { SLOWDOWN_LEAST_S = 10 };
+enum { SLOWDOWN_LEAST_S = 10, NAME_WIDTH_LEAST = 12 /* of the first column */ };
 static const double MS_PER_HOUR = 3600000;
 
 void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *policy)
 {
-    *self = (exp_result_t){.policy = policy, .jobs = world->trace->count};
+    *self = (exp_result_t){.policy = policy, .jobs = world->trace->count, .capacity_ratio = NAN};
     self->waits_ms = helio_new(self->jobs, sizeof *self->waits_ms);
+    exp_detail_init(&self->detail, world->detailed, world->fleet->count, world->trace->team_count,
+                    world->trace->jobs[0].submit_ms);
+    for (uint32_t i = 0; i < world->trace->count; i++)
+        self->detail.teams[world->trace->jobs[i].team_number].jobs++;
 }
 
 void exp_result_clear(exp_result_t *self)
 {
     free(self->waits_ms);
+    exp_detail_clear(&self->detail);
     *self = (exp_result_t){0};
 }
 
@@ -30,36 +38,83 @@ static double hours_in_span(const exp_world_t *world, int64_t from_ms, int64_t t
     return to_ms > from_ms ? (double)(to_ms - from_ms) / MS_PER_HOUR : 0;
 }
 
-void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_use_t *use)
+/*  What a run of kw costs and emits from one time to another. */
+static exp_cell_t account(const exp_world_t *world, const exp_use_t *use, double kw, int64_t from_ms, int64_t to_ms)
 {
     const exp_fleet_site_t *site = &world->fleet->items[use->site];
     const helio_pool_t *pool = &site->profile.pools.items[use->pool];
     const exp_series_t *carbon = exp_series_find(world->carbon, site->profile.region),
                        *price = exp_series_find(world->price, site->price_region);
-    double kw = helio_pool_watts(pool, use->util) * site->profile.pue * use->gpus / 1000;
-    double hours = (double)(use->to_ms - use->from_ms) / MS_PER_HOUR,
-           busy = hours_in_span(world, use->from_ms, use->to_ms);
-    self->kwh += kw * hours;
-    self->grams += kw * exp_series_integral(carbon, use->from_ms, use->to_ms);
+    double hours = (double)(to_ms - from_ms) / MS_PER_HOUR;
+    exp_cell_t sum = {.gpu_hours = use->gpus * hours, .grams = kw * exp_series_integral(carbon, from_ms, to_ms)};
     if (pool->owned && price)
-        self->usd += kw * exp_series_integral(price, use->from_ms, use->to_ms);
+        sum.usd = kw * exp_series_integral(price, from_ms, to_ms);
     else if (pool->owned)
-        self->usd += kw * hours * site->profile.electricity_usd_per_kwh;
+        sum.usd = kw * hours * site->profile.electricity_usd_per_kwh;
     else
-        self->usd += pool->price_usd_per_gpu_h * use->gpus * hours;
+        sum.usd = pool->price_usd_per_gpu_h * use->gpus * hours;
+    return sum;
+}
+
+static void add_hours(exp_result_t *self, const exp_world_t *world, const exp_use_t *use, double kw)
+{
+    for (int64_t at_ms = use->from_ms, next_ms; at_ms < use->to_ms; at_ms = next_ms) {
+        int64_t hour_ms = helio_hour_of(at_ms);
+        next_ms = helio_lesser_i64(hour_ms + HELIO_HOUR_MS, use->to_ms);
+        exp_cell_t *cell = exp_detail_cell(&self->detail, hour_ms / HELIO_HOUR_MS, use->site);
+        if (!cell)
+            continue;
+        exp_cell_t part = account(world, use, kw, at_ms, next_ms);
+        cell->gpu_hours += part.gpu_hours;
+        cell->grams += part.grams;
+        cell->usd += part.usd;
+    }
+}
+
+void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_use_t *use)
+{
+    const exp_fleet_site_t *site = &world->fleet->items[use->site];
+    const helio_pool_t *pool = &site->profile.pools.items[use->pool];
+    double kw = helio_pool_watts(pool, use->util) * site->profile.pue * use->gpus / 1000;
+    double busy = hours_in_span(world, use->from_ms, use->to_ms);
+    exp_cell_t sum = account(world, use, kw, use->from_ms, use->to_ms);
+    self->kwh += kw * (double)(use->to_ms - use->from_ms) / MS_PER_HOUR;
+    self->grams += sum.grams;
+    self->usd += sum.usd;
     self->gpu_hours_in_span += use->gpus * busy;
     self->idle_kwh -= pool->idle_w * site->profile.pue * use->gpus * busy / 1000;
+    self->detail.teams[use->team].gpu_hours += sum.gpu_hours;
+    self->detail.teams[use->team].grams += sum.grams;
+    if (self->detail.wanted)
+        add_hours(self, world, use, kw);
+}
+
+void exp_result_add_egress(exp_result_t *self, int64_t micro_usd)
+{
+    self->usd += (double)micro_usd / 1e6;
+}
+
+void exp_result_add_local(exp_result_t *self, const exp_world_t *world, const exp_use_t *use)
+{
+    const helio_site_profile_t *site = &world->fleet->items[use->site].profile;
+    double busy = hours_in_span(world, use->from_ms, use->to_ms);
+    self->idle_kwh -= site->pools.items[use->pool].idle_w * site->pue * use->gpus * busy / 1000;
 }
 
 void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms)
 {
     double wait_s = (double)(started_ms - job->submit_ms) / 1000, run_s = (double)job->duration_ms / 1000;
     double jct_s = (double)(ended_ms - job->submit_ms) / 1000;
+    double slowdown = fmax(1, jct_s / fmax(run_s, SLOWDOWN_LEAST_S));
+    exp_team_sum_t *team = &self->detail.teams[job->team_number];
     self->waits_ms[self->finished++] = started_ms - job->submit_ms;
     self->wait_sum_s += wait_s;
     self->jct_sum_s += jct_s;
-    self->slowdown_sum += fmax(1, jct_s / fmax(run_s, SLOWDOWN_LEAST_S));
+    self->slowdown_sum += slowdown;
     self->deadline_misses += job->deadline_ms && ended_ms > job->deadline_ms;
+    team->finished++;
+    team->wait_s += wait_s;
+    team->slowdown += slowdown;
 }
 
 static int by_value(const void *a_, const void *b_)
@@ -82,7 +137,7 @@ void exp_result_close(exp_result_t *self, const exp_world_t *world)
 }
 
 /*  Nearest rank; 0 without jobs. */
-static double wait_s(const exp_result_t *self, double share)
+double exp_result_wait_s(const exp_result_t *self, double share)
 {
     uint32_t at = (uint32_t)(share * self->finished);
     if (!self->finished)
@@ -95,7 +150,7 @@ static double mean(const exp_result_t *self, double sum)
     return self->finished ? sum / self->finished : 0;
 }
 
-static double utilization(const exp_result_t *self, const exp_world_t *world)
+double exp_result_utilization(const exp_result_t *self, const exp_world_t *world)
 {
     double capacity = (double)exp_fleet_gpus(world->fleet) * hours_in_span(world, INT64_MIN, INT64_MAX);
     return capacity > 0 ? fmin(1, self->gpu_hours_in_span / capacity) : 0;
@@ -106,7 +161,7 @@ static double rounded(double value, double to)
     return round(value * to) / to;
 }
 
-static bool has_cost(const exp_world_t *world)
+bool exp_world_has_cost(const exp_world_t *world)
 {
     bool known = world->price != NULL;
     for (uint32_t i = 0; i < world->fleet->count; i++)
@@ -123,18 +178,18 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_u64(json, "jobs", row->jobs);
     helio_json_put_u64(json, "finished", row->finished);
     helio_json_put_u64(json, "unfinished", row->jobs - row->finished);
-    helio_json_put_real(json, "utilization", rounded(utilization(row, world), 1e5));
+    helio_json_put_real(json, "utilization", rounded(exp_result_utilization(row, world), 1e5));
     helio_json_put_real(json, "wait_mean_s", rounded(mean(row, row->wait_sum_s), 10));
-    helio_json_put_real(json, "wait_p50_s", wait_s(row, .5));
-    helio_json_put_real(json, "wait_p95_s", wait_s(row, .95));
-    helio_json_put_real(json, "wait_max_s", wait_s(row, 1));
+    helio_json_put_real(json, "wait_p50_s", exp_result_wait_s(row, .5));
+    helio_json_put_real(json, "wait_p95_s", exp_result_wait_s(row, .95));
+    helio_json_put_real(json, "wait_max_s", exp_result_wait_s(row, 1));
     helio_json_put_real(json, "jct_mean_s", rounded(mean(row, row->jct_sum_s), 10));
     if (row->finished)
         helio_json_put_real(json, "slowdown_mean", rounded(mean(row, row->slowdown_sum), 1e4));
     else
         helio_json_put_null(json, "slowdown_mean");
     helio_json_put_u64(json, "deadline_misses", row->deadline_misses);
-    if (has_cost(world))
+    if (exp_world_has_cost(world))
         helio_json_put_real(json, "cost_usd", rounded(row->usd, 100));
     else
         helio_json_put_null(json, "cost_usd");
@@ -143,8 +198,10 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_real(json, "carbon_kg", rounded(row->grams / 1000, 10));
     helio_json_put_u64(json, "moves", row->moves);
     helio_json_put_real(json, "reserve_shortfall_gpu_h", 0);
-    helio_json_put_null(json, "effective_capacity_ratio");
+    helio_json_put_real(json, "effective_capacity_ratio", rounded(row->capacity_ratio, 1e3));
     helio_json_put_null(json, "carbon_lower_bound_kg");
+    helio_json_put_real(json, "local_wait_mean_s",
+                        row->local_started ? rounded(row->local_wait_sum_s / row->local_started, 10) : NAN);
     helio_json_put_real(json, "decisions_per_s",
                         row->wall_s > 0 ? rounded((double)row->placements / row->wall_s, 10) : NAN);
     helio_json_put_real(json, "wall_s", rounded(row->wall_s, 1000));
@@ -163,16 +220,28 @@ void exp_results_json(const exp_result_t *results, uint32_t count, const exp_wor
 
 void exp_results_table(const exp_result_t *results, uint32_t count, const exp_world_t *world, helio_buffer_t *out)
 {
-    helio_buffer_printf(out, "%-12s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s\n", "POLICY", "DONE", "UTIL", "WAIT",
-                        "WAIT P50", "WAIT P95", "SLOWDOWN", "MISSED", "COST USD", "KWH", "CO2E KG", "MOVES");
+    int width = NAME_WIDTH_LEAST;
+    bool with_capacity = false;
+    for (uint32_t i = 0; i < count; i++)
+        with_capacity = with_capacity || !isnan(results[i].capacity_ratio);
+    for (uint32_t i = 0; i < count; i++)
+        width = (int)strlen(results[i].policy) > width ? (int)strlen(results[i].policy) : width;
+    helio_buffer_printf(out, "%-*s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s%s\n", width, "POLICY", "DONE", "UTIL",
+                        "WAIT", "WAIT P50", "WAIT P95", "SLOWDOWN", "MISSED", "COST USD", "KWH", "CO2E KG", "MOVES",
+                        with_capacity ? "  CAPACITY" : "");
     for (uint32_t i = 0; i < count; i++) {
         const exp_result_t *row = &results[i];
         char cost[32] = "-";
-        if (has_cost(world))
+        if (exp_world_has_cost(world))
             (void)snprintf(cost, sizeof cost, "%.0f", row->usd);
-        helio_buffer_printf(out, "%-12s %8u %6.3f %8.0fs %8.0fs %8.0fs %9.3f %7u %11s %11.0f %11.1f %6llu\n",
-                            row->policy, row->finished, utilization(row, world), mean(row, row->wait_sum_s),
-                            wait_s(row, .5), wait_s(row, .95), mean(row, row->slowdown_sum), row->deadline_misses, cost,
-                            row->kwh, row->grams / 1000, (unsigned long long)row->moves);
+        helio_buffer_printf(out, "%-*s %8u %6.3f %8.0fs %8.0fs %8.0fs %9.3f %7u %11s %11.0f %11.1f %6llu", width,
+                            row->policy, row->finished, exp_result_utilization(row, world), mean(row, row->wait_sum_s),
+                            exp_result_wait_s(row, .5), exp_result_wait_s(row, .95), mean(row, row->slowdown_sum),
+                            row->deadline_misses, cost, row->kwh, row->grams / 1000, (unsigned long long)row->moves);
+        if (with_capacity && isnan(row->capacity_ratio))
+            helio_buffer_text(out, "         -");
+        else if (with_capacity)
+            helio_buffer_printf(out, " %9.3f", row->capacity_ratio);
+        helio_buffer_text(out, "\n");
     }
 }

@@ -2,7 +2,9 @@
 #ifndef HELIO_SIMULATOR_EXPERIMENT_RESULT_H
 #define HELIO_SIMULATOR_EXPERIMENT_RESULT_H
 
+#include "simulator/experiment/detail.h"
 #include "simulator/experiment/forecast.h"
+#include "simulator/experiment/local.h"
 #include "simulator/experiment/series.h"
 #include "simulator/experiment/trace.h"
 
@@ -14,12 +16,18 @@ typedef struct exp_world {
     exp_series_set_t price;      /* USD/kWh; NULL = none given */
     exp_forecast_set_t forecast; /* of the carbon intensity, as issued; NULL = none given */
     uint64_t seed;
+    const exp_local_trace_t *local;            /* of the sites' own users; NULL = they have none */
+    helio_site_loss_t site_loss;               /* of all jobs */
+    bool carbon_price_given, wait_price_given; /* of `balanced`; otherwise the goal's own */
+    int64_t carbon_price_micro_usd_per_t, wait_price_micro_usd_per_gpu_h;
+    bool detailed; /* the hours of each site are wanted */
 } exp_world_t;
 
 /*  One run of a job, from its start to its end, on GPUs of one pool. */
 typedef struct exp_use {
     uint32_t site, pool;
     uint32_t gpus; /* on all nodes */
+    uint32_t team;
     double util;
     int64_t from_ms, to_ms;
 } exp_use_t;
@@ -36,13 +44,26 @@ typedef struct exp_result {
     double idle_kwh;
     int64_t *waits_ms; /* of the finished jobs; sorted by exp_result_print */
     double wait_sum_s, jct_sum_s, slowdown_sum;
+    uint32_t local_started; /* jobs of the sites' own users */
+    double local_wait_sum_s;
+    double capacity_ratio; /* NAN = not looked for */
+    exp_detail_t detail;
     double wall_s;
 } exp_result_t;
 
 void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *policy);
 void exp_result_clear(exp_result_t *self);
 void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_use_t *use);
+/*  Data that was brought to a site. */
+void exp_result_add_egress(exp_result_t *self, int64_t micro_usd);
+/*  A job of a site's own users: its energy is not the federation's, but its GPUs are not idle. */
+void exp_result_add_local(exp_result_t *self, const exp_world_t *world, const exp_use_t *use);
 void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms);
+/*  The wait that `share` of the finished jobs do not exceed; 0 without jobs. After exp_result_close. */
+double exp_result_wait_s(const exp_result_t *self, double share);
+double exp_result_utilization(const exp_result_t *self, const exp_world_t *world);
+/*  Money means nothing where nobody says what electricity or a GPU costs. */
+bool exp_world_has_cost(const exp_world_t *world);
 /*  After the last end: what depends on all of them. */
 void exp_result_close(exp_result_t *self, const exp_world_t *world);
 

@@ -101,7 +101,7 @@ static helio_rc check(exp_series_set_t set, const char *path, helio_error_t *err
     return set ? HELIO_OK : helio_fail(err, HELIO_INVALID, "%s: no rows", path);
 }
 
-helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count,
+helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count, int64_t shift_ms,
                          exp_series_set_t *ret_set, helio_error_t *err)
 {
     exp_csv_column_t columns[COLUMN_VALUES + UNITS_MAX] = {{"region", true}, {"utc_hour_iso8601", true}};
@@ -111,6 +111,7 @@ helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint3
     HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, COLUMN_VALUES + unit_count, err);
     if (!csv)
         return err->code;
+    exp_csv_shift(csv, shift_ms);
     uint32_t unit = 0;
     while (unit < unit_count && !exp_csv_has(csv, COLUMN_VALUES + unit))
         unit++;
@@ -142,6 +143,11 @@ static double until(const exp_series_t *self, int64_t ms)
 double exp_series_integral(const exp_series_t *self, int64_t from_ms, int64_t to_ms)
 {
     return until(self, to_ms) - until(self, from_ms);
+}
+
+double exp_series_at(const exp_series_t *self, int64_t hour)
+{
+    return exp_series_integral(self, hour * HOUR_MS, (hour + 1) * HOUR_MS);
 }
 
 helio_hours_t exp_series_known(const exp_series_t *self, int64_t hour)

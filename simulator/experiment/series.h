@@ -26,14 +26,18 @@ typedef struct exp_series_unit {
     double factor;
 } exp_series_unit_t;
 
-/*  Reads region, utc_hour_iso8601 and the first of these columns that the file has. */
+/*  Reads region, utc_hour_iso8601 and the first of these columns that the file has. shift_ms: whole hours that are added
+ *  to all times. */
 HELIO_MUST_CHECK helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count,
-                                          exp_series_set_t *ret_set, helio_error_t *err);
+                                          int64_t shift_ms, exp_series_set_t *ret_set, helio_error_t *err);
 void exp_series_free(exp_series_set_t *set);
 const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region); /* NULL: not there */
 
 /*  The integral over [from_ms, to_ms), in value × hours. */
 double exp_series_integral(const exp_series_t *self, int64_t from_ms, int64_t to_ms);
+
+/*  The true value of an hour, whatever is known of it: for those who may know the future. */
+double exp_series_at(const exp_series_t *self, int64_t hour);
 
 /*  What is known while `hour` runs: it and the hours before it, no later one. */
 helio_hours_t exp_series_known(const exp_series_t *self, int64_t hour);

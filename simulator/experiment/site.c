@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <utlist.h>
+
 #include "federation/policy/pool_forecast.h"
 
-enum { PUBLISHED_HOURS = 48, YEAR_H = 8766 };
+enum { PUBLISHED_HOURS = 48, TRUE_HOURS = HELIO_POOL_FORECAST_HOURS /* all that the broker looks at */, YEAR_H = 8766 };
 
 /*  Over the year before, as far as the series goes back; without any past its first value. */
 static double mean_before(const exp_series_t *series, int64_t at_ms)
@@ -18,17 +20,20 @@ static double mean_before(const exp_series_t *series, int64_t at_ms)
     return exp_series_integral(series, from_ms, at_ms) * HELIO_HOUR_MS / (double)(at_ms - from_ms);
 }
 
-void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, bool publishes_static, int64_t at_ms)
+void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, exp_knows_t knows, int64_t at_ms)
 {
     const exp_fleet_site_t *info = &world->fleet->items[index];
     *self = (exp_site_t){.profile = info->profile,
                          .carbon = exp_series_find(world->carbon, info->profile.region),
                          .price = exp_series_find(world->price, info->price_region),
-                         .forecast = exp_forecast_find(world->forecast, info->forecast_region)};
+                         .forecast = exp_forecast_find(world->forecast, info->forecast_region),
+                         .knows = knows};
+    self->profile.leases = self->profile.leases || world->site_loss != HELIO_SITE_LOSS_STRICT;
     self->pools = helio_new(info->profile.pools.count, sizeof *self->pools);
+    self->queues = helio_new(info->profile.pools.count, sizeof *self->queues);
     for (uint32_t i = 0; i < info->profile.pools.count; i++)
         exp_nodes_init(&self->pools[i], info->profile.pools.items[i].nodes, info->profile.pools.items[i].gpus_per_node);
-    if (!publishes_static)
+    if (knows != EXP_KNOWS_MEAN)
         return;
     self->profile.carbon_g_per_kwh = mean_before(self->carbon, at_ms);
     if (self->price)
@@ -38,9 +43,12 @@ void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, b
 
 void exp_site_clear(exp_site_t *self)
 {
-    for (uint32_t i = 0; i < self->profile.pools.count; i++)
+    for (uint32_t i = 0; i < self->profile.pools.count; i++) {
         exp_nodes_clear(&self->pools[i]);
+        exp_local_queue_clear(&self->queues[i]);
+    }
     free(self->pools);
+    free(self->queues);
     free(self->reports);
 }
 
@@ -63,6 +71,12 @@ static uint32_t pool_of(const exp_site_t *self, helio_text_t name)
     return i;
 }
 
+static void add(exp_site_t *self, exp_attempt_t *attempt)
+{
+    DL_APPEND(self->attempts, attempt);
+    self->running++;
+}
+
 exp_attempt_t *exp_site_start(exp_site_t *self, const helio_order_t *order, int64_t wall_ms)
 {
     uint32_t pool = pool_of(self, order->pool);
@@ -78,26 +92,89 @@ exp_attempt_t *exp_site_start(exp_site_t *self, const helio_order_t *order, int6
     attempt->pool = pool;
     attempt->key = order->key;
     attempt->epoch = order->epoch;
-    attempt->started_ms = wall_ms;
+    attempt->started_ms = attempt->works_ms = wall_ms;
+    attempt->limit_ms = wall_ms + (int64_t)order->time_limit_ms;
     attempt->gpus_per_node = order->gpus_per_node;
     attempt->node_count = order->nodes;
-    self->running++;
+    add(self, attempt);
     (void)report(self, order->key, order->epoch, HELIO_REPORT_KIND_ACCEPTED, wall_ms);
     (void)report(self, order->key, order->epoch, HELIO_REPORT_KIND_STARTING, wall_ms);
     report(self, order->key, order->epoch, HELIO_REPORT_KIND_RUNNING, wall_ms)->started_wall_ms = wall_ms;
     return attempt;
 }
 
-void exp_site_end(exp_site_t *self, const exp_attempt_t *attempt, uint32_t kind, int64_t wall_ms)
+void exp_site_drop(exp_site_t *self, exp_attempt_t *attempt)
 {
     exp_nodes_give(&self->pools[attempt->pool], attempt->nodes, attempt->node_count, attempt->gpus_per_node);
-    helio_report_t *end = report(self, attempt->key, attempt->epoch, kind, wall_ms);
-    end->started_wall_ms = attempt->started_ms;
-    end->ended_wall_ms = wall_ms;
-    end->run_ms = (uint64_t)(wall_ms - attempt->started_ms);
-    end->gpu_ms = end->run_ms * attempt->node_count * attempt->gpus_per_node;
+    DL_DELETE(self->attempts, attempt);
     self->running--;
     self->changed = true;
+}
+
+static void report_end(exp_site_t *self, const exp_attempt_t *attempt, uint32_t kind, int64_t ended_ms)
+{
+    helio_report_t *end = report(self, attempt->key, attempt->epoch, kind, ended_ms);
+    end->started_wall_ms = attempt->started_ms;
+    end->ended_wall_ms = ended_ms;
+    end->run_ms = (uint64_t)(ended_ms - attempt->started_ms);
+    end->gpu_ms = end->run_ms * attempt->node_count * attempt->gpus_per_node;
+}
+
+void exp_site_end(exp_site_t *self, exp_attempt_t *attempt, uint32_t kind, int64_t wall_ms)
+{
+    exp_site_drop(self, attempt);
+    if (!attempt->local)
+        report_end(self, attempt, kind, wall_ms);
+}
+
+void exp_site_report_stopped(exp_site_t *self, const exp_dead_t *dead)
+{
+    const exp_attempt_t attempt = {.key = dead->key,
+                                   .epoch = dead->epoch,
+                                   .started_ms = dead->started_ms,
+                                   .node_count = 1,
+                                   .gpus_per_node = dead->gpus};
+    report_end(self, &attempt, HELIO_REPORT_KIND_STOPPED, dead->ended_ms);
+}
+
+/* ---- its own users ------------------------------------------------------------------------------------- */
+
+void exp_site_queue_local(exp_site_t *self, const exp_local_job_t *job, uint32_t number)
+{
+    exp_local_put(&self->queues[job->pool], number);
+    self->changed = true;
+}
+
+/*  A pool that was scaled down has fewer nodes than the trace was written for: then a job gets all of them. */
+static exp_attempt_t *start_first(exp_site_t *self, uint32_t pool, const exp_local_trace_t *trace, int64_t wall_ms)
+{
+    uint32_t number = exp_local_first(&self->queues[pool]);
+    const exp_local_job_t *job = &trace->jobs[number];
+    uint32_t nodes = job->nodes < self->pools[pool].count ? job->nodes : self->pools[pool].count;
+    exp_attempt_t *attempt = helio_new(1, sizeof *attempt + nodes * sizeof attempt->nodes[0]);
+    if (!exp_nodes_take(&self->pools[pool], nodes, job->gpus_per_node, attempt->nodes)) {
+        free(attempt);
+        return NULL;
+    }
+    exp_local_drop_first(&self->queues[pool]);
+    attempt->local = true;
+    attempt->job = number;
+    attempt->pool = pool;
+    attempt->started_ms = attempt->works_ms = wall_ms;
+    attempt->limit_ms = wall_ms + job->duration_ms;
+    attempt->gpus_per_node = job->gpus_per_node;
+    attempt->node_count = nodes;
+    add(self, attempt);
+    self->changed = true;
+    return attempt;
+}
+
+exp_attempt_t *exp_site_start_local(exp_site_t *self, const exp_local_trace_t *trace, int64_t wall_ms)
+{
+    exp_attempt_t *attempt = NULL;
+    for (uint32_t i = 0; !attempt && i < self->profile.pools.count; i++)
+        attempt = self->queues[i].count ? start_first(self, i, trace, wall_ms) : NULL;
+    return attempt;
 }
 
 /* ---- summaries ----------------------------------------------------------------------------------------- */
@@ -119,29 +196,18 @@ static void fill_pool(const exp_site_t *self, uint32_t index, helio_arena_t *are
     ret_pool->free_nodes.items = helio_arena_alloc(arena, ret_pool->free_nodes.count, sizeof(uint32_t));
     for (uint32_t k = 0; k <= nodes->gpus_per_node; k++)
         ret_pool->free_nodes.items[k] = nodes->by_gpus[k];
+    ret_pool->jobs_queued = self->queues[index].count;
+    if (!self->queues[index].count)
+        return;
+    /* what is idle is for those who wait here already */
+    ret_pool->gpus_allocated = ret_pool->gpus_total;
+    for (uint32_t k = 0; k <= nodes->gpus_per_node; k++)
+        ret_pool->free_nodes.items[k] = k ? 0 : nodes->count;
 }
 
-/*  The running hour as measured, and the others as issued, or else by the built-in forecast. */
-static void add_series(const exp_series_t *series, const exp_forecast_t *forecast, uint32_t signal, int64_t wall_ms,
-                       helio_arena_t *arena, helio_site_summary_t *summary)
+static helio_series_t series_of(uint32_t signal, int64_t hour_ms, double *values, uint32_t count)
 {
-    if (!series)
-        return;
-    double least = signal == HELIO_SIGNAL_CARBON ? 0 : -INFINITY;
-    int64_t hour_ms = helio_hour_of(wall_ms), hour = hour_ms / HELIO_HOUR_MS;
-    helio_hours_t known = exp_series_known(series, hour);
-    helio_forecast_t ahead = {0};
-    helio_forecast_points(&known, hour + 1, PUBLISHED_HOURS - 1, least, arena, &ahead);
-    if (ahead.method == HELIO_FORECAST_NONE)
-        return;
-    helio_hours_t issued = forecast ? exp_forecast_known(forecast, hour) : (helio_hours_t){.first_hour = hour};
-    double *values = helio_arena_alloc(arena, PUBLISHED_HOURS, sizeof *values);
-    for (uint32_t i = 0; i < PUBLISHED_HOURS; i++) {
-        values[i] = helio_hours_at(i ? &issued : &known, hour + i);
-        if (isnan(values[i]))
-            values[i] = ahead.values[i ? i - 1 : 0];
-    }
-    summary->series.items[summary->series.count++] = (helio_series_t){
+    return (helio_series_t){
         .signal = signal,
         .kind = signal == HELIO_SIGNAL_CARBON ? HELIO_TEXT("average") : (helio_text_t){0},
         .factor = signal == HELIO_SIGNAL_CARBON ? HELIO_TEXT("lifecycle") : (helio_text_t){0},
@@ -149,8 +215,58 @@ static void add_series(const exp_series_t *series, const exp_forecast_t *forecas
         .issued_wall_ms = hour_ms,
         .start_wall_ms = hour_ms,
         .step_s = HELIO_HOUR_MS / 1000,
-        .values = {values, PUBLISHED_HOURS},
+        .values = {values, count},
     };
+}
+
+/*  The running hour as measured, and the others as issued, or else by the built-in forecast. False: nothing is known. */
+static bool foresee(const exp_series_t *series, const exp_forecast_t *forecast, uint32_t signal, int64_t hour,
+                    helio_arena_t *arena, double *ret_values)
+{
+    double least = signal == HELIO_SIGNAL_CARBON ? 0 : -INFINITY;
+    helio_hours_t known = exp_series_known(series, hour);
+    helio_forecast_t ahead = {0};
+    helio_forecast_points(&known, hour + 1, PUBLISHED_HOURS - 1, least, arena, &ahead);
+    if (ahead.method == HELIO_FORECAST_NONE)
+        return false;
+    helio_hours_t issued = forecast ? exp_forecast_known(forecast, hour) : (helio_hours_t){.first_hour = hour};
+    for (uint32_t i = 0; i < PUBLISHED_HOURS; i++) {
+        ret_values[i] = helio_hours_at(i ? &issued : &known, hour + i);
+        if (isnan(ret_values[i]))
+            ret_values[i] = ahead.values[i ? i - 1 : 0];
+    }
+    return true;
+}
+
+static void add_series(const exp_site_t *self, const exp_series_t *series, const exp_forecast_t *forecast,
+                       uint32_t signal, int64_t wall_ms, helio_arena_t *arena, helio_site_summary_t *summary)
+{
+    if (!series)
+        return;
+    int64_t hour_ms = helio_hour_of(wall_ms), hour = hour_ms / HELIO_HOUR_MS;
+    uint32_t count = self->knows == EXP_KNOWS_TRUTH ? TRUE_HOURS : PUBLISHED_HOURS;
+    double *values = helio_arena_alloc(arena, count, sizeof *values);
+    for (uint32_t i = 0; self->knows == EXP_KNOWS_TRUTH && i < count; i++)
+        values[i] = exp_series_at(series, hour + i);
+    if (self->knows == EXP_KNOWS_TRUTH || foresee(series, forecast, signal, hour, arena, values))
+        summary->series.items[summary->series.count++] = series_of(signal, hour_ms, values, count);
+}
+
+/*  As a batch system tells it: what runs keeps its GPUs until its limit, and nothing else comes. */
+static void add_free(const exp_site_t *self, uint32_t pool, int64_t wall_ms, helio_arena_t *arena,
+                     helio_site_summary_t *summary)
+{
+    int64_t hour_ms = helio_hour_of(wall_ms);
+    double *values = helio_arena_alloc(arena, PUBLISHED_HOURS, sizeof *values);
+    for (uint32_t i = 0; i < PUBLISHED_HOURS; i++)
+        values[i] = (double)self->pools[pool].count * self->pools[pool].gpus_per_node;
+    for (const exp_attempt_t *attempt = self->attempts; attempt; attempt = attempt->next)
+        for (uint32_t i = 0; attempt->pool == pool && i < PUBLISHED_HOURS; i++)
+            if (!i || attempt->limit_ms > hour_ms + (int64_t)i * HELIO_HOUR_MS)
+                values[i] -= attempt->node_count * attempt->gpus_per_node;
+    helio_series_t series = series_of(HELIO_SIGNAL_FREE_GPUS, hour_ms, values, PUBLISHED_HOURS);
+    series.pool = self->profile.pools.items[pool].name;
+    summary->series.items[summary->series.count++] = series;
 }
 
 helio_site_summary_t exp_site_summary(exp_site_t *self, int64_t wall_ms, bool with_series, helio_arena_t *arena)
@@ -162,11 +278,13 @@ helio_site_summary_t exp_site_summary(exp_site_t *self, int64_t wall_ms, bool wi
     summary.pools.count = pools;
     for (uint32_t i = 0; i < pools; i++)
         fill_pool(self, i, arena, &summary.pools.items[i]);
-    summary.series.items = helio_arena_alloc(arena, 2, sizeof *summary.series.items);
+    summary.series.items = helio_arena_alloc(arena, 2 + pools, sizeof *summary.series.items);
     if (with_series) {
-        add_series(self->carbon, self->forecast, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
-        add_series(self->price, NULL, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
+        add_series(self, self->carbon, self->forecast, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
+        add_series(self, self->price, NULL, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
     }
+    for (uint32_t i = 0; with_series && self->knows == EXP_KNOWS_FREE && i < pools; i++)
+        add_free(self, i, wall_ms, arena, &summary);
     self->changed = false;
     return summary;
 }

@@ -8,6 +8,7 @@
 
 #include "federation/base/number.h"
 #include "simulator/experiment/csv.h"
+#include "simulator/experiment/links.h"
 
 /* clang-format off */
 #define COLUMNS(X)                                                                                                     \
@@ -15,7 +16,8 @@
     X(MODEL, "gpu_type", false) X(USER, "user", false) X(TEAM, "team", false) X(KIND, "kind", false)                   \
     X(HOME, "home_site", false) X(PIN, "pin", false) X(SITES, "sites", false) X(QUEUE, "queue", false)                 \
     X(FLEXIBLE, "flexible_s", false) X(DEADLINE, "deadline_unix", false) X(LIMIT, "time_limit_s", false)               \
-    X(CHECKPOINT, "checkpoint_s", false) X(DATA, "data_gb", false) X(UTIL, "util", false)
+    X(CHECKPOINT, "checkpoint_s", false) X(DATA, "data_gb", false)                                             \
+    X(DATA_SITE, "data_site", false) X(UTIL, "util", false)
 /* clang-format on */
 #define ENUMERATOR(name, word, required) COLUMN_##name,
 enum { COLUMNS(ENUMERATOR) COLUMN_COUNT };
@@ -26,20 +28,15 @@ static const exp_csv_column_t columns[COLUMN_COUNT] = {
 #undef X
 };
 
-const exp_queue_t exp_queues[] = {{"express", 1000, HELIO_TIER_CRITICAL, 3600000},
-                                  {"reserved", 800, HELIO_TIER_CRITICAL, 86400000},
-                                  {"standard", 500, HELIO_TIER_STANDARD, 86400000},
-                                  {"batch", 100, HELIO_TIER_STANDARD, 86400000},
-                                  {"preemptible", 10, HELIO_TIER_BEST_EFFORT, 86400000}};
-const uint32_t exp_queue_count = sizeof exp_queues / sizeof exp_queues[0];
-
 static const double GPUS_MAX = (double)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
 enum { JOBS_MAX = 20000000 };
 static const int64_t SPAN_MAX_MS = INT64_C(10) * 366 * 86400000;            /* every hour of it is simulated */
+static const double DATA_GB_MAX = 1e6;                                      /* a petabyte */
 static const double SECONDS_MAX = 366.0 * 86400, UNIX_MAX = 253402300799.0; /* the end of the year 9999 */
 
 typedef struct team {
     helio_text_t name;
+    uint32_t number;
     UT_hash_handle hh;
 } team_t;
 
@@ -52,6 +49,7 @@ typedef struct reader {
     uint32_t capacity, team_capacity;
     int64_t first_ms, last_ms; /* submissions so far */
     team_t *teams;             /* those of the trace, by name */
+    bool *linked;              /* each site (row) to each other one; NULL = there are no links */
     helio_error_t *err;
 } reader_t;
 
@@ -118,14 +116,6 @@ static helio_rc take_times(const reader_t *self, exp_job_t *job)
     return HELIO_OK;
 }
 
-static bool is_queue(helio_text_t name)
-{
-    for (uint32_t i = 0; i < exp_queue_count; i++)
-        if (helio_text_is(name, exp_queues[i].name))
-            return true;
-    return false;
-}
-
 /*  "oregon;eu-*": patterns as in a job file. */
 static void take_sites(const reader_t *self, exp_job_t *job)
 {
@@ -143,6 +133,28 @@ static void take_sites(const reader_t *self, exp_job_t *job)
     }
 }
 
+/*  At its home site, unless the trace says where. Every site must be within reach, so that no policy is barred. */
+static helio_rc take_data(const reader_t *self, exp_job_t *job)
+{
+    const exp_csv_t *csv = self->csv;
+    const exp_fleet_t *fleet = self->fleet;
+    helio_text_t name = exp_csv_text(csv, COLUMN_DATA_SITE);
+    double gb = 0;
+    helio_rc rc = exp_csv_number(csv, COLUMN_DATA, 0, DATA_GB_MAX, &gb, self->err);
+    job->data_bytes = (uint64_t)(gb * 1e9);
+    job->data_site = name.size ? exp_fleet_find(fleet, name) : job->home;
+    if (rc == HELIO_OK && job->data_site == fleet->count)
+        return exp_csv_fail(csv, COLUMN_DATA_SITE, self->err, "the fleet has no site '%.*s'", HELIO_TEXT_ARGS(name));
+    for (uint32_t to = 0; rc == HELIO_OK && job->data_bytes && fleet->links.count && to < fleet->count; to++)
+        if (to != job->data_site && !self->linked[(size_t)job->data_site * fleet->count + to])
+            rc = exp_csv_fail(csv, COLUMN_DATA, self->err,
+                              "the fleet has no link from site '%.*s', which has the data, to site '%.*s': a link from "
+                              "\"*\" to \"*\" holds for all others",
+                              HELIO_TEXT_ARGS(fleet->items[job->data_site].profile.name),
+                              HELIO_TEXT_ARGS(fleet->items[to].profile.name));
+    return rc;
+}
+
 static helio_rc take_words(const reader_t *self, exp_job_t *job, const exp_job_t *latest)
 {
     const exp_csv_t *csv = self->csv;
@@ -157,7 +169,7 @@ static helio_rc take_words(const reader_t *self, exp_job_t *job, const exp_job_t
     job->user = keep(self, COLUMN_USER, latest->user);
     job->team = keep(self, COLUMN_TEAM, latest->team);
     job->queue = keep(self, COLUMN_QUEUE, latest->queue);
-    if (job->queue.size && !is_queue(job->queue))
+    if (job->queue.size && !exp_queue_find(job->queue))
         return exp_csv_fail(csv, COLUMN_QUEUE, self->err,
                             "there is no queue '%.*s': express, reserved, standard, batch and preemptible exist",
                             HELIO_TEXT_ARGS(job->queue));
@@ -165,21 +177,19 @@ static helio_rc take_words(const reader_t *self, exp_job_t *job, const exp_job_t
         job->queue = HELIO_TEXT("standard");
     if (!job->team.size)
         job->team = HELIO_TEXT("default");
-    if (exp_csv_text(csv, COLUMN_DATA).size && !helio_text_is(exp_csv_text(csv, COLUMN_DATA), "0"))
-        return exp_csv_fail(csv, COLUMN_DATA, self->err, "the transfer of data is not simulated yet");
     take_sites(self, job);
     helio_rc rc = exp_csv_number(csv, COLUMN_PIN, 0, 1, &pin, self->err);
     job->pinned = pin > 0;
     return rc;
 }
 
-static void add_team(reader_t *self, helio_text_t name)
+static uint32_t team_number(reader_t *self, helio_text_t name)
 {
     exp_trace_t *trace = self->trace;
     team_t *team;
     HASH_FIND(hh, self->teams, name.data, name.size, team);
     if (team)
-        return;
+        return team->number;
     team = helio_arena_alloc(self->arena, 1, sizeof *team);
     team->name = name;
     HASH_ADD_KEYPTR(hh, self->teams, team->name.data, team->name.size, team);
@@ -187,7 +197,9 @@ static void add_team(reader_t *self, helio_text_t name)
         self->team_capacity = self->team_capacity ? 2 * self->team_capacity : 64;
         trace->teams = helio_grow(trace->teams, self->team_capacity, sizeof *trace->teams);
     }
+    team->number = trace->team_count;
     trace->teams[trace->team_count++] = name;
+    return team->number;
 }
 
 /*  A trace may be in any order, but not longer than can be simulated. */
@@ -212,6 +224,7 @@ static helio_rc take_row(reader_t *self)
     exp_job_t job = {.util = 1};
     helio_rc rc = take_times(self, &job);
     rc = rc == HELIO_OK ? take_words(self, &job, trace->count ? &trace->jobs[trace->count - 1] : &none) : rc;
+    rc = rc == HELIO_OK ? take_data(self, &job) : rc;
     rc = rc == HELIO_OK ? take_shape(self, &job) : rc;
     rc = rc == HELIO_OK ? exp_csv_number(self->csv, COLUMN_UTIL, 0, 1, &job.util, self->err) : rc;
     if (rc != HELIO_OK || job.submit_ms < self->defaults->from_ms || job.submit_ms >= self->defaults->to_ms)
@@ -223,8 +236,8 @@ static helio_rc take_row(reader_t *self)
         self->capacity = self->capacity ? 2 * self->capacity : 1024;
         trace->jobs = helio_grow(trace->jobs, self->capacity, sizeof *trace->jobs);
     }
+    job.team_number = team_number(self, job.team);
     trace->jobs[trace->count++] = job;
-    add_team(self, job.team);
     return HELIO_OK;
 }
 
@@ -242,6 +255,18 @@ static void sort(exp_job_t *jobs, exp_job_t *scratch, uint32_t count)
         jobs[i] = scratch[i];
 }
 
+/*  Looked up once: jobs are many. */
+static bool *linked_sites(const exp_fleet_t *fleet)
+{
+    if (!fleet->links.count)
+        return NULL;
+    bool *linked = helio_new((size_t)fleet->count * fleet->count, sizeof *linked);
+    for (uint32_t from = 0; from < fleet->count; from++)
+        for (uint32_t to = 0; to < fleet->count; to++)
+            linked[(size_t)from * fleet->count + to] = exp_link_of(fleet, from, to) != NULL;
+    return linked;
+}
+
 helio_rc exp_trace_load(const char *path, const exp_fleet_t *fleet, const exp_trace_defaults_t *defaults,
                         helio_arena_t *arena, exp_trace_t *ret_trace, helio_error_t *err)
 {
@@ -251,10 +276,12 @@ helio_rc exp_trace_load(const char *path, const exp_fleet_t *fleet, const exp_tr
         return err->code;
     reader_t reader = {
         .csv = csv, .fleet = fleet, .defaults = defaults, .arena = arena, .trace = ret_trace, .err = err};
+    reader.linked = linked_sites(fleet);
     helio_rc rc;
     while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_row(&reader)) == HELIO_OK) {
     }
     HASH_CLEAR(hh, reader.teams);
+    free(reader.linked);
     if (rc == HELIO_NOT_FOUND && !ret_trace->count)
         rc = helio_fail(err, HELIO_INVALID, "%s: no job is submitted in this time", path);
     if (rc != HELIO_NOT_FOUND) {
@@ -274,6 +301,14 @@ void exp_trace_free(exp_trace_t *self)
     free(self->jobs);
     free(self->teams);
     *self = (exp_trace_t){0};
+}
+
+bool exp_trace_has_data(const exp_trace_t *self)
+{
+    uint32_t i = 0;
+    while (i < self->count && !self->jobs[i].data_bytes)
+        i++;
+    return i < self->count;
 }
 
 double exp_trace_demand(const exp_trace_t *self)

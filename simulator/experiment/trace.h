@@ -13,7 +13,10 @@ typedef struct exp_job {
     uint32_t nodes, gpus_per_node;
     uint32_t home; /* a site of the fleet */
     uint32_t kind;
-    bool pinned; /* to its home site */
+    uint32_t team_number; /* index into the teams of the trace */
+    bool pinned;          /* to its home site */
+    uint32_t data_site;   /* where its data is; a site of the fleet */
+    uint64_t data_bytes;  /* 0 = none */
     double util;
     helio_text_t model, user, team, queue;
     helio_string_t *sites; /* patterns; NULL = any */
@@ -41,17 +44,8 @@ HELIO_MUST_CHECK helio_rc exp_trace_load(const char *path, const exp_fleet_t *fl
                                          const exp_trace_defaults_t *defaults, helio_arena_t *arena,
                                          exp_trace_t *ret_trace, helio_error_t *err);
 void exp_trace_free(exp_trace_t *self);
+bool exp_trace_has_data(const exp_trace_t *self);
 /*  GPUs in use on average between from_ms and to_ms, if every job began when it was submitted. */
 double exp_trace_demand(const exp_trace_t *self);
-
-/*  The five queues that every federation begins with. */
-typedef struct exp_queue {
-    const char *name;
-    uint32_t priority;
-    helio_tier_t tier;
-    uint64_t time_limit_ms;
-} exp_queue_t;
-extern const exp_queue_t exp_queues[];
-extern const uint32_t exp_queue_count;
 
 #endif

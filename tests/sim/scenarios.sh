@@ -16,8 +16,34 @@ export PYTHONDONTWRITEBYTECODE=1
 cd "$at/small"
 files=(--fleet fleet.yaml --jobs jobs.csv.gz --carbon carbon.csv.gz)
 [ ! -f price.csv.gz ] || files+=(--price price.csv.gz)
-policies=isolated,least-wait,cheapest,static-rank,greenest,balanced,fast,cheap,green
-for run in 1 2; do "$simulate" "${files[@]}" --policy "$policies" --seed 1 -o json >"$run.json"; done
+policies=isolated,nearest,least-wait,arrival,cheapest,static-rank,greenest,balanced,fast,cheap,green,follow-the-sun
+policies+=,clairvoyant,clairvoyant-cheapest,clairvoyant-greenest
+for run in 1 2; do "$simulate" "${files[@]}" --policy "$policies" --seed 1 -o json --report "$run.html" >"$run.json"; done
 measured='"(wall_s|decisions_per_s)":' # seconds of this machine
 diff <(grep -vE "$measured" 1.json) <(grep -vE "$measured" 2.json) || { echo "two runs differ"; exit 1; }
+cmp <(sed 's/[12]\.html//' 1.html) <(sed 's/[12]\.html//' 2.html) || { echo "two reports differ"; exit 1; }
 "$tools/score.py" . 1.json --check
+# With an outage of a whole site and with users of its own, every job still ends, and only later.
+site=$(sed -n 's/^  - name: //p' fleet.yaml | head -n 1)
+awk -v at="    outages: [{from: 2023-10-02T06:00:00Z, to: 2023-10-02T12:00:00Z}]" '{print} /^  - name: / && !n++ {print at}' fleet.yaml >outage.yaml
+{ echo site,submit_unix,duration_s,gpus; for hour in 0 6 12 18 24 30; do echo "$site,$((1696204800 + hour * 3600)),7200,8"; done; } >local.csv
+"$simulate" "${files[@]}" --fleet outage.yaml --local-jobs local.csv --policy "$policies" --checkpoint 30m --on-site-loss lease -o json >3.json
+"$simulate" "${files[@]}" --policy isolated,least-wait --capacity -o json >4.json
+python3 - <<'END'
+import json
+plain, worse, sized = (({row["policy"]: row for row in json.load(open(name))}) for name in ("1.json", "3.json", "4.json"))
+def check(holds, what, *rows):
+    assert holds, (what, *rows)
+for name, row in plain.items():
+    check(row["finished"] == row["jobs"] and row["unfinished"] == 0, "every job ends", row)
+    check(worse[name]["finished"] == row["jobs"], "every job ends, also with an outage", worse[name])
+    check(worse[name]["jct_mean_s"] > row["jct_mean_s"], "an outage makes nothing faster", row, worse[name])
+    check(worse[name]["local_wait_mean_s"] is not None, "users of the site ran", worse[name])
+    check(name == "isolated" or row["wait_mean_s"] <= plain["isolated"]["wait_mean_s"], "a federation waits less", row)
+for name in ("greenest", "clairvoyant-greenest"):
+    check(plain[name]["carbon_kg"] < plain["least-wait"]["carbon_kg"], "carbon is saved", plain[name])
+for name in ("cheapest", "clairvoyant-cheapest"):
+    check(plain[name]["cost_usd"] < plain["least-wait"]["cost_usd"], "money is saved", plain[name])
+check(sized["isolated"]["effective_capacity_ratio"] == 1, "isolated is the measure", sized["isolated"])
+check(sized["least-wait"]["effective_capacity_ratio"] > 1, "pooling needs fewer GPUs", sized["least-wait"])
+END

@@ -77,6 +77,7 @@ static void place__goes_by_the_objective(void **state)
         [HELIO_OBJECTIVE_EARLIEST] = "home, then west",
         [HELIO_OBJECTIVE_CHEAPEST] = "south",
         [HELIO_OBJECTIVE_GREENEST] = "north",
+        [HELIO_OBJECTIVE_NEAREST] = "home, then west", /* these jobs have no data: nothing counts */
     };
     for (uint32_t objective = 0; objective < HELIO_OBJECTIVE_COUNT; objective++) {
         helio_broker_options_t options = helio_broker_options_default();
@@ -95,7 +96,7 @@ static void place__goes_by_the_objective(void **state)
         helio_job_spec_t spec = harness_spec(h, "H100", 1);
         helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec);
         harness_tick(h);
-        bool earliest = objective == HELIO_OBJECTIVE_EARLIEST;
+        bool earliest = objective == HELIO_OBJECTIVE_EARLIEST || objective == HELIO_OBJECTIVE_NEAREST;
         assert_placed(first, earliest ? "north" : wins[objective], "a");
         if (earliest)
             assert_placed(second, "west", "a");
@@ -109,7 +110,8 @@ static void place__an_unknown_price_matters_only_where_money_counts(void **state
     static const char *const wins[HELIO_OBJECTIVE_COUNT] = {[HELIO_OBJECTIVE_ALL] = "south",
                                                             [HELIO_OBJECTIVE_EARLIEST] = "north",
                                                             [HELIO_OBJECTIVE_CHEAPEST] = "south",
-                                                            [HELIO_OBJECTIVE_GREENEST] = "north"};
+                                                            [HELIO_OBJECTIVE_GREENEST] = "north",
+                                                            [HELIO_OBJECTIVE_NEAREST] = "north"};
     for (uint32_t objective = 0; objective < HELIO_OBJECTIVE_COUNT; objective++) {
         helio_broker_options_t options = helio_broker_options_default();
         options.objective = objective;

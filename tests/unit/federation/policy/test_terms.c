@@ -190,6 +190,7 @@ static void objective__only_its_terms_count(void **state)
         {HELIO_OBJECTIVE_EARLIEST, 0},
         {HELIO_OBJECTIVE_CHEAPEST, HELIO_TERM_BIT(MONEY)},
         {HELIO_OBJECTIVE_GREENEST, HELIO_TERM_BIT(CARBON) | HELIO_TERM_BIT(RISK)},
+        {HELIO_OBJECTIVE_NEAREST, HELIO_TERM_BIT(TRANSFER)},
     };
     assert_int_equal(sizeof rows / sizeof rows[0], HELIO_OBJECTIVE_COUNT);
     helio_extras_t extras = {true, HOUR, 1000, 77, {(uint64_t)HOUR / 2, 11, 0, 1000000000}, false};

@@ -66,6 +66,46 @@ static void fleet__all_keys_that_are_simulated_are_read(void **state)
     assert_true(!cloud->owned && cloud->price_usd_per_gpu_h == 2.74 && cloud->nodes == 2 && cloud->gpus_per_node == 4);
 }
 
+#define ONE_SITE "sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\n"
+
+static void fleet__links_tenants_and_outages_are_read(void **state)
+{
+    (void)state;
+    exp_fleet_t fleet = fleet_of(
+        "sites:\n- name: a\n  outages: [{from: 2023-10-03T10:00:00Z, to: 2023-10-03T14:00:00Z}]\n"
+        "  pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]\n"
+        "links: [{from: a, to: '*', gbps: 5, egress_usd_per_gb: 0.02, rtt_ms: 90}, {from: '*', to: a, gbps: 1}]\n"
+        "tenants:\n- {name: vision, weight: 2.5, guaranteed_gpus: 16, burst_gpus: 64,\n"
+        "   queues: [{queue: express, guaranteed_gpus: 1, burst_gpus: 2}, {queue: batch}]}\n- {name: speech}\n");
+    assert_int_equal(fleet.items[0].outages.count, 1);
+    assert_true(fleet.items[0].outages.items[0].from_ms == 1696327200000 &&
+                fleet.items[0].outages.items[0].to_ms == 1696341600000);
+    assert_true(exp_fleet_has_outages(&fleet));
+    assert_int_equal(fleet.links.count, 2);
+    const exp_link_t *link = &fleet.links.items[0], *back = &fleet.links.items[1];
+    assert_true(helio_text_is(link->from, "a") && helio_text_is(link->to, "*") && link->gbps == 5);
+    assert_true(link->egress_usd_per_gb == 0.02 && link->rtt_known && link->rtt_ms == 90);
+    assert_true(!back->rtt_known && back->egress_usd_per_gb == 0);
+    assert_int_equal(fleet.tenants.count, 2);
+    const exp_tenant_t *vision = &fleet.tenants.items[0], *speech = &fleet.tenants.items[1];
+    assert_true(helio_text_is(vision->name, "vision") && vision->weight == 2.5 && vision->limited);
+    assert_true(vision->guaranteed_gpus == 16 && vision->burst_gpus == 64 && vision->queues.count == 2);
+    assert_true(vision->queues.items[0].guaranteed_gpus == 1 && vision->queues.items[0].burst_gpus == 2 &&
+                vision->queues.items[0].limited && !vision->queues.items[1].limited);
+    assert_true(speech->weight == 1 && !speech->limited && !speech->guaranteed_gpus && !speech->queues.count);
+    exp_fleet_t plain = fleet_of(three_sites);
+    assert_true(!exp_fleet_has_outages(&plain) && !plain.links.count && !plain.tenants.count);
+}
+
+/*  A copy can be scaled, and the fleet stays as it is. */
+static void copy__has_its_own_nodes(void **state)
+{
+    (void)state;
+    exp_fleet_t fleet = fleet_of(three_sites), copy = exp_fleet_copy(&fleet, arena);
+    assert_int_equal(exp_fleet_scale(&copy, 2), HELIO_OK);
+    assert_true(exp_fleet_gpus(&fleet) == 64 && exp_fleet_gpus(&copy) == 128);
+}
+
 static void errors__name_line_and_column(void **state)
 {
     (void)state;
@@ -89,8 +129,27 @@ static void errors__name_line_and_column(void **state)
          "fleet.yaml:2:3: error: site 'a', pool 'p': spot capacity (spot_usd_per_gpu_h) is not simulated yet"},
         {"sites:\n- {name: a, windows: [{pool: p, reserve_gpus: 1}]}\n",
          "fleet.yaml:2:22: error: sites[0].windows is not simulated yet"},
-        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\nlinks:\n- {from: a, to: b}\n",
-         "fleet.yaml:4:1: error: links is not simulated yet"},
+        {ONE_SITE "links:\n- {from: a, to: b, gbps: 1}\n", "fleet.yaml:4:17: error: the fleet has no site 'b'"},
+        {ONE_SITE "links:\n- {from: b, to: a, gbps: 1}\n", "fleet.yaml:4:10: error: the fleet has no site 'b'"},
+        {ONE_SITE "links:\n- {from: a, to: a}\n", "fleet.yaml:4:3: error: "},
+        {ONE_SITE "links:\n- {from: a, to: a, gbps: 0}\n", "fleet.yaml:4:26: error: "},
+        {ONE_SITE "links:\n- {from: a, to: '*', gbps: 1}\n- {from: a, to: '*', gbps: 2}\n",
+         "fleet.yaml:5:3: error: a second link from 'a' to '*'"},
+        {ONE_SITE "tenants: [{name: x}, {name: x}]\n", "fleet.yaml:3:29: error: two tenants are named 'x'"},
+        {ONE_SITE "tenants: [{name: x, guaranteed_gpus: 9, burst_gpus: 8}]\n",
+         "fleet.yaml:3:38: error: more than burst_gpus"},
+        {ONE_SITE "tenants: [{name: x, queues: [{queue: epxress}]}]\n",
+         "fleet.yaml:3:38: error: there is no queue 'epxress': express, reserved, "},
+        {ONE_SITE "tenants: [{name: x, queues: [{queue: batch, guaranteed_gpus: 2, burst_gpus: 1}]}]\n",
+         "fleet.yaml:3:62: error: more than burst_gpus"},
+        {ONE_SITE "tenants: [{name: x, weight: 0}]\n", "fleet.yaml:3:29: error: "},
+        {ONE_SITE "tenants: [{name: '*', weight: 2}]\n", "fleet.yaml:3:18: error: '*' is each team in single queues"},
+        {"sites:\n- {name: a, outages: [{from: 2023-10-03T10:00:00Z, to: 2023-10-03T10:00:00Z}]}\n",
+         "fleet.yaml:2:56: error: an outage ends after it has begun"},
+        {"sites:\n- {name: a, outages: [{from: 2023-10-03T10:00:00Z}]}\n", "fleet.yaml:2:23: error: "},
+        {"sites:\n- name: a\n  outages:\n  - {from: 2023-10-03T10:00:00Z, to: 2023-10-03T12:00:00Z}\n"
+         "  - {from: 2023-10-03T11:00:00Z, to: 2023-10-03T13:00:00Z}\n",
+         "fleet.yaml:5:12: error: the outage begins before the one above it has ended"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         exp_fleet_t fleet;
@@ -112,6 +171,8 @@ int main(void)
         CASE(fleet__a_pool_without_power_gets_that_of_its_model),
         CASE(scale__is_by_nodes_and_leaves_none_without),
         CASE(fleet__all_keys_that_are_simulated_are_read),
+        CASE(fleet__links_tenants_and_outages_are_read),
+        CASE(copy__has_its_own_nodes),
         CASE(errors__name_line_and_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static const char *const two_issues =
 static exp_forecast_set_t load(const char *text)
 {
     exp_forecast_set_t set;
-    if (exp_forecast_load(put("f.csv", text), &set, &err) != HELIO_OK)
+    if (exp_forecast_load(put("f.csv", text), 0, &set, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     return set;
 }
@@ -75,7 +75,7 @@ static void errors__name_the_line(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         exp_forecast_set_t set;
-        assert_int_equal(exp_forecast_load(put("f.csv", rows[i].text), &set, &err), HELIO_INVALID);
+        assert_int_equal(exp_forecast_load(put("f.csv", rows[i].text), 0, &set, &err), HELIO_INVALID);
         assert_error("f.csv", rows[i].error);
         assert_null(set);
     }

@@ -47,12 +47,15 @@ static void table__has_no_two_equal_rows(void **state)
         for (uint32_t k = 0; k < i; k++) {
             const exp_policy_t *b = &exp_policies[k];
             bool same_goal = a->objective != HELIO_OBJECTIVE_ALL || a->goal == b->goal;
+            bool same_jobs = a->rank == b->rank && a->admit == b->admit && same_goal;
             assert_string_not_equal(a->name, b->name);
-            assert_false(a->objective == b->objective && same_goal && a->at_home == b->at_home &&
-                         a->publishes_static == b->publishes_static);
+            assert_false(same_jobs && a->objective == b->objective && a->knows == b->knows);
         }
         bool service = a->objective == HELIO_OBJECTIVE_ALL;
-        assert_false(service && (a->at_home || a->publishes_static));
+        assert_false(service &&
+                     (a->rank != EXP_RANK_SHARES || a->admit != EXP_ADMIT_ANY || a->knows == EXP_KNOWS_MEAN));
+        assert_int_equal(exp_policy_is_priced(a), service && a->goal == HELIO_GOAL_BALANCED);
+        assert_ptr_equal(exp_policy_find(helio_text_of(a->name)), a);
     }
 }
 

@@ -149,6 +149,13 @@ static void usage__errors_say_what_is_expected(void **state)
         {{"--time-limit", "1"}, "--time-limit: '1' is not a duration like 24h, at most 366d"},
         {{"--usd-per-eur", "0"}, "--usd-per-eur: '0' is not a rate above 0"},
         {{"--seed", "x"}, "--seed: 'x' is not a whole number"},
+        {{"--carbon-price", "200"}, "--carbon-price: '200' is not a price like '200 USD/t', at most a million"},
+        {{"--wait-price", "1 USD/h"}, "--wait-price: '1 USD/h' is not a price like '0.5 USD/gpu-h', at most a million"},
+        {{"--on-site-loss", "never"}, "never"},
+        {{"--series-shift", "3"}, "--series-shift: '3' is not a span like 3y, -52w, 7d or 12h, at most 50 years"},
+        {{"--series-shift", "y"}, "--series-shift: 'y' is not a span like 3y, -52w, 7d or 12h, at most 50 years"},
+        {{"--series-shift", "1.5y"}, "--series-shift: '1.5y' is not a span like 3y, -52w, 7d or 12h, at most 50 years"},
+        {{"--series-shift", "51y"}, "--series-shift: '51y' is not a span like 3y, -52w, 7d or 12h, at most 50 years"},
         {{"-o", "xml"}, "xml"},
         {{"--forcast", "f.csv"}, "--forcast"},
         {{"word", NULL}, "word"},
@@ -248,6 +255,79 @@ static void stuck__jobs_are_counted(void **state)
     assert_non_null(strstr(out_text, "\"unfinished\": 1,"));
 }
 
+/*  Series of three years ago, whose second hour is another one: shifted, they give what those of the trace's dates do. */
+static void shift__moves_series_to_the_dates_of_the_trace(void **state)
+{
+    (void)state;
+#define TWO_HOURS(first, second)                                                                                \
+    "region,utc_hour_iso8601,carbon_g_per_kwh\nNO," first ",50\nNO," second ",70\nSO," first ",500\nSO," second \
+    ",510\nWE," first ",250\nWE," second ",100\n"
+    static const struct {
+        const char *shift, *carbon;
+    } rows[] = {{"0h", TWO_HOURS("2023-10-01T16:00:00Z", "2023-10-01T17:00:00Z")},
+                {"3y", TWO_HOURS("2020-09-30T16:00:00Z", "2020-09-30T17:00:00Z")}, /* 1,096 days */
+                {"-1y", TWO_HOURS("2024-09-30T16:00:00Z", "2024-09-30T17:00:00Z")},
+                {"52w", TWO_HOURS("2022-10-02T16:00:00Z", "2022-10-02T17:00:00Z")},
+                {"7d", TWO_HOURS("2023-09-24T16:00:00Z", "2023-09-24T17:00:00Z")},
+                {"-12h", TWO_HOURS("2023-10-02T04:00:00Z", "2023-10-02T05:00:00Z")}};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t first = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char shift[32];
+        (void)snprintf(shift, sizeof shift, "--series-shift=%s", rows[i].shift);
+        (void)put("carbon.csv", rows[i].carbon);
+        assert_int_equal(PLAY("--policy", "isolated,greenest", shift), 0);
+        if (!i)
+            helio_buffer_text(&first, out_text);
+        else
+            assert_string_equal(out_text, first.data);
+    }
+}
+
+static void nearest__needs_to_know_where_sites_are(void **state)
+{
+    (void)state;
+    assert_int_equal(PLAY("--policy", "nearest"), 1);
+    assert_non_null(strstr(err_text, "--policy nearest: site 'north' has no position: give its lat and lon, or links"));
+}
+
+static void local_jobs__are_read_and_their_waits_are_shown(void **state)
+{
+    (void)state;
+    const char *path = put("local.csv", "site,submit_unix,duration_s,gpus\nwest,1696176000,60,8\nwset,1,1,1\n");
+    assert_int_equal(PLAY("--local-jobs", path), 1);
+    assert_non_null(strstr(err_text, "local.csv:3: column 'site': the fleet has no site 'wset'"));
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated"), 0);
+    assert_non_null(strstr(out_text, "\"local_wait_mean_s\": null"));
+    (void)put("local.csv", "site,submit_unix,duration_s,gpus\nnorth,1696176000,7200,16\nnorth,1696179600,1800,1\n");
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated", "--local-jobs", path), 0);
+    assert_non_null(strstr(out_text, "\"local_wait_mean_s\": 1800"));
+}
+
+static void capacity__is_looked_for_on_demand(void **state)
+{
+    (void)state;
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated"), 0);
+    assert_non_null(strstr(out_text, "\"effective_capacity_ratio\": null"));
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated", "--capacity"), 0);
+    assert_non_null(strstr(out_text, "\"effective_capacity_ratio\": 1"));
+    assert_int_equal(PLAY("--policy", "isolated", "--capacity"), 0);
+    assert_non_null(strstr(out_text, "CAPACITY\n"));
+}
+
+static void report__is_a_page(void **state)
+{
+    (void)state;
+    char page[64] = {0};
+    assert_int_equal(PLAY("--policy", "isolated,least-wait", "--report", path_of("out.html")), 0);
+    FILE *file = fopen(path_of("out.html"), "re");
+    assert_non_null(file);
+    assert_true(fread(page, 1, sizeof page - 1, file) > 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(strncmp(page, "<!doctype html>", 15), 0);
+    assert_int_equal(PLAY("--policy", "isolated", "--report", path_of("none/out.html")), 1);
+    assert_non_null(strstr(err_text, "none/out.html: No such file or directory"));
+}
+
 static void help__lists_options_and_policies(void **state)
 {
     (void)state;
@@ -263,11 +343,21 @@ static void help__lists_options_and_policies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FILES(table__has_a_row_for_each_policy),          WITH_FILES(json__has_every_key_for_every_policy),
-        WITH_FILES(json__has_no_cost_without_prices),          WITH_FILES(from_and_to__select_submissions),
-        WITH_FILES(usage__errors_say_what_is_expected),        WITH_FILES(files__errors_have_file_and_line),
-        WITH_FILES(forecast__is_needed_of_every_region),       WITH_FILES(load__scales_the_fleet_to_the_demand),
-        WITH_FILES(refused__jobs_are_named_with_their_reason), WITH_FILES(stuck__jobs_are_counted),
+        WITH_FILES(table__has_a_row_for_each_policy),
+        WITH_FILES(json__has_every_key_for_every_policy),
+        WITH_FILES(json__has_no_cost_without_prices),
+        WITH_FILES(from_and_to__select_submissions),
+        WITH_FILES(usage__errors_say_what_is_expected),
+        WITH_FILES(files__errors_have_file_and_line),
+        WITH_FILES(forecast__is_needed_of_every_region),
+        WITH_FILES(load__scales_the_fleet_to_the_demand),
+        WITH_FILES(refused__jobs_are_named_with_their_reason),
+        WITH_FILES(stuck__jobs_are_counted),
+        WITH_FILES(shift__moves_series_to_the_dates_of_the_trace),
+        WITH_FILES(nearest__needs_to_know_where_sites_are),
+        WITH_FILES(local_jobs__are_read_and_their_waits_are_shown),
+        WITH_FILES(capacity__is_looked_for_on_demand),
+        WITH_FILES(report__is_a_page),
         WITH_FILES(help__lists_options_and_policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

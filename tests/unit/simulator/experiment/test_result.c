@@ -12,7 +12,7 @@
 
 static exp_fleet_t fleet;
 static exp_job_t jobs[100];
-static exp_trace_t trace = {.jobs = jobs};
+static exp_trace_t trace = {.jobs = jobs, .team_count = 1};
 static exp_world_t world = {.fleet = &fleet, .trace = &trace};
 static exp_result_t result;
 
@@ -28,7 +28,7 @@ static void open_result(uint32_t count)
         jobs[i] = (exp_job_t){.submit_ms = T0 + (count > 1 ? 10 * HOUR * i / (count - 1) : 0), .duration_ms = 100 * S};
     const char *path = put("c.csv", "region,utc_hour_iso8601,carbon_g_per_kwh\nNO,2023-10-01T00:00:00Z,50\n"
                                     "SO,2023-10-01T00:00:00Z,500\nWE,2023-10-01T00:00:00Z,250\n");
-    assert_int_equal(exp_series_load(path, &grams, 1, &world.carbon, &err), HELIO_OK);
+    assert_int_equal(exp_series_load(path, &grams, 1, 0, &world.carbon, &err), HELIO_OK);
     exp_result_init(&result, &world, "mine");
 }
 
@@ -96,7 +96,7 @@ static void use__is_accounted_to_its_end_and_counts_within_the_span(void **state
 {
     (void)state;
     open_result(2);
-    const exp_use_t use = {1, 0, 8, 0.5, T0 - HOUR, T0 + 9 * HOUR};
+    const exp_use_t use = {1, 0, 8, 0, 0.5, T0 - HOUR, T0 + 9 * HOUR};
     exp_result_add_use(&result, &world, &use);
     exp_result_close(&result, &world);
     double kwh = (100 + 86 + 0.5 * 243) / 1000 * 1.5 * 8 * 10;

@@ -14,7 +14,7 @@ static const exp_series_unit_t money[] = {{"price_usd_mwh", 1e-3}, {"price_eur_m
 static exp_series_set_t load(const char *text)
 {
     exp_series_set_t set;
-    if (exp_series_load(put("s.csv", text), &grams, 1, &set, &err) != HELIO_OK)
+    if (exp_series_load(put("s.csv", text), &grams, 1, 0, &set, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     return set;
 }
@@ -81,12 +81,13 @@ static void units__are_those_of_the_column_that_is_there(void **state)
                                         "region,utc_hour_iso8601,price_eur_mwh\nDE,2023-10-01T12:00:00Z,-40\n"};
     for (size_t i = 0; i < 2; i++) {
         exp_series_set_t set;
-        assert_int_equal(exp_series_load(put("p.csv", files[i]), money, 2, &set, &err), HELIO_OK);
+        assert_int_equal(exp_series_load(put("p.csv", files[i]), money, 2, 0, &set, &err), HELIO_OK);
         assert_true(fabs(exp_series_find(set, HELIO_TEXT("DE"))->values[0] + 0.08) < 1e-12);
         exp_series_free(&set);
     }
     exp_series_set_t set;
-    assert_int_equal(exp_series_load(put("p.csv", "region,utc_hour_iso8601\n"), money, 2, &set, &err), HELIO_INVALID);
+    assert_int_equal(exp_series_load(put("p.csv", "region,utc_hour_iso8601\n"), money, 2, 0, &set, &err),
+                     HELIO_INVALID);
     assert_error("p.csv", ":1: neither the column 'price_usd_mwh' nor 'price_eur_mwh' is there");
 }
 
@@ -115,7 +116,7 @@ static void errors__name_the_line(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         exp_series_set_t set;
-        assert_int_equal(exp_series_load(put("s.csv", rows[i].text), &grams, 1, &set, &err), HELIO_INVALID);
+        assert_int_equal(exp_series_load(put("s.csv", rows[i].text), &grams, 1, 0, &set, &err), HELIO_INVALID);
         assert_error("s.csv", rows[i].error);
         assert_null(set);
     }

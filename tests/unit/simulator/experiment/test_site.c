@@ -29,8 +29,8 @@ static void write_series(void)
     helio_buffer_append(&carbon, "", 1);
     helio_buffer_append(&price, "", 1);
     const exp_series_unit_t grams = {"carbon_g_per_kwh", 1}, money = {"price_usd_mwh", 1e-3};
-    assert_int_equal(exp_series_load(put("c.csv", carbon.data), &grams, 1, &world.carbon, &err), HELIO_OK);
-    assert_int_equal(exp_series_load(put("p.csv", price.data), &money, 1, &world.price, &err), HELIO_OK);
+    assert_int_equal(exp_series_load(put("c.csv", carbon.data), &grams, 1, 0, &world.carbon, &err), HELIO_OK);
+    assert_int_equal(exp_series_load(put("p.csv", price.data), &money, 1, 0, &world.price, &err), HELIO_OK);
 }
 
 static int begin_site(void **state)
@@ -39,7 +39,7 @@ static int begin_site(void **state)
         return -1;
     fleet = fleet_of(three_sites);
     write_series();
-    exp_site_init(&site, &world, 0, false, NOON);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_FORECAST, NOON);
     return 0;
 }
 
@@ -143,9 +143,9 @@ static void series__are_as_issued_where_a_forecast_is_known(void **state)
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T13:00:00Z,900\n"
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T14:00:00Z,901\n"
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T16:00:00Z,903\n");
-    assert_int_equal(exp_forecast_load(path, &world.forecast, &err), HELIO_OK);
+    assert_int_equal(exp_forecast_load(path, 0, &world.forecast, &err), HELIO_OK);
     exp_site_clear(&site);
-    exp_site_init(&site, &world, 0, false, NOON);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_FORECAST, NOON);
     static const int from[] = {0, 1}; /* the hour; issued within the first one */
     for (size_t turn = 0; turn < 2; turn++) {
         helio_site_summary_t summary = exp_site_summary(&site, NOON + from[turn] * HOUR, true, arena);
@@ -162,6 +162,43 @@ static void series__are_as_issued_where_a_forecast_is_known(void **state)
     exp_forecast_free(&world.forecast);
 }
 
+/*  The hours as they will be, as far as the broker looks. */
+static void series__of_those_who_may_know_are_the_truth(void **state)
+{
+    (void)state;
+    exp_site_clear(&site);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_TRUTH, NOON);
+    ((exp_series_t *)(uintptr_t)site.carbon)->sums[site.carbon->count] += 7; /* the last hour, which is never over */
+    int64_t last = site.carbon->first_hour + site.carbon->count - 1;
+    helio_site_summary_t summary = exp_site_summary(&site, (last - 5) * HOUR + HOUR / 2, true, arena);
+    const helio_series_t *carbon = &summary.series.items[0];
+    assert_true(summary.series.count == 2 && carbon->values.count == HELIO_POOL_FORECAST_HOURS);
+    assert_true(fabs(carbon->values.items[4] - exp_series_at(site.carbon, last - 1)) < 1e-6);
+    assert_true(fabs(carbon->values.items[5] - site.carbon->values[site.carbon->count - 1] - 7) < 1e-6);
+}
+
+/*  What runs keeps its GPUs until its limit. */
+static void series__of_free_gpus_follow_from_limits(void **state)
+{
+    (void)state;
+    exp_site_clear(&site);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_FREE, NOON);
+    helio_order_t order = order_of(1, 1, 3), longer = order_of(2, 1, 8);
+    order.time_limit_ms = 2 * HOUR + HOUR / 2;
+    longer.time_limit_ms = 100 * HOUR;
+    exp_attempt_t *attempt = exp_site_start(&site, &order, NOON), *other = exp_site_start(&site, &longer, NOON);
+    helio_site_summary_t summary = exp_site_summary(&site, NOON + 1, true, arena);
+    assert_int_equal(summary.series.count, 3);
+    const helio_series_t *gpus = &summary.series.items[2];
+    assert_true(gpus->signal == HELIO_SIGNAL_FREE_GPUS && helio_text_is(gpus->pool, "a100"));
+    for (uint32_t i = 0; i < gpus->values.count; i++)
+        assert_true(gpus->values.items[i] == (i <= 2 ? 5 : 8));
+    exp_site_end(&site, attempt, HELIO_REPORT_KIND_ENDED, NOON);
+    exp_site_end(&site, other, HELIO_REPORT_KIND_ENDED, NOON);
+    free(attempt);
+    free(other);
+}
+
 static void series__before_all_history_are_not_published(void **state)
 {
     (void)state;
@@ -173,12 +210,12 @@ static void static_figures__are_the_mean_of_the_past(void **state)
 {
     (void)state;
     exp_site_clear(&site);
-    exp_site_init(&site, &world, 0, true, NOON);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_MEAN, NOON);
     assert_true(fabs(site.profile.carbon_g_per_kwh - 111.5) < 1e-9); /* of whole days */
     assert_true(fabs(site.profile.electricity_usd_per_kwh + 0.02) < 1e-12);
     assert_int_equal(exp_site_summary(&site, NOON, true, arena).series.count, 0);
     exp_site_clear(&site);
-    exp_site_init(&site, &world, 0, true, NOON - 14 * 24 * HOUR); /* no past: the first value */
+    exp_site_init(&site, &world, 0, EXP_KNOWS_MEAN, NOON - 14 * 24 * HOUR); /* no past: the first value */
     assert_true(site.profile.carbon_g_per_kwh == 112);
 }
 
@@ -191,6 +228,8 @@ int main(void)
         AT_SITE(summary__counts_nodes_by_their_free_gpus),
         AT_SITE(series__are_the_running_hour_and_the_forecast_of_two_days),
         AT_SITE(series__are_as_issued_where_a_forecast_is_known),
+        AT_SITE(series__of_those_who_may_know_are_the_truth),
+        AT_SITE(series__of_free_gpus_follow_from_limits),
         AT_SITE(series__before_all_history_are_not_published),
         AT_SITE(static_figures__are_the_mean_of_the_past),
     };

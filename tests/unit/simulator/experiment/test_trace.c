@@ -151,8 +151,9 @@ static void errors__name_line_and_column(void **state)
         {"gpus,submit_unix,duration_s,kind", "1,1,1,mine", ":2: column 'kind': 'mine' is no kind of job"},
         {"gpus,submit_unix,duration_s,queue", "1,1,1,slow",
          ":2: column 'queue': there is no queue 'slow': express, reserved, standard, batch and preemptible exist"},
-        {"gpus,submit_unix,duration_s,data_gb", "1,1,1,7",
-         ":2: column 'data_gb': the transfer of data is not simulated yet"},
+        {"gpus,submit_unix,duration_s,data_gb", "1,1,1,-7", ":2: column 'data_gb': -7 is not within 0..1e+06"},
+        {"gpus,submit_unix,duration_s,data_gb,data_site", "1,1,1,7,east",
+         ":2: column 'data_site': the fleet has no site 'east'"},
         {"gpus,submit_unix,duration_s,util", "1,1,1,2", ":2: column 'util': 2 is not within 0..1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
