@@ -58,7 +58,10 @@ typedef enum helio_found {
     F(R, U32, expected_failed, 0, _)  /* of the last 32 jobs like it */                                  \
     F(R, U32, expected_basis, HELIO_DURATION_BASIS_COUNT - 1, _)                                         \
     F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* of an array; 0 = no limit */                     \
-    F(R, U32, on_site_loss, HELIO_SITE_LOSS_COUNT - 1, _)
+    F(R, U32, on_site_loss, HELIO_SITE_LOSS_COUNT - 1, _)                                                \
+    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                             \
+    F(R, U64, flexible_ms, 0, _)                                                                         \
+    F(R, I64, deadline_wall_ms, 0, _) /* 0 = none */
 HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
 
 /*  Narrow and hot; no row = queued at epoch 0. Upserted at most once per job and batch: the last row of a batch

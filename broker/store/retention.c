@@ -1,5 +1,5 @@
 /*  retention.c -- deletes rows in small steps, one kind after the other, with pauses, so that the writer is not
- *  delayed. */
+ *  delayed; and samples what waits. */
 #include "broker/store/retention.h"
 
 #include <inttypes.h>
@@ -20,6 +20,7 @@ enum {
     BUSY_PAUSE_MS = 1000,
     IDLE_PAUSE_MS = 60000,
     AWAY_PAUSE_MS = 5000,
+    SAMPLE_MS = 300000, /* between samples of what waits: a board of a month then has some 9,000 points a line */
     GAP_MS = 86400000,
     DOUBT_MS = 3600000
 };
@@ -39,6 +40,7 @@ struct helio_retention_worker {
     pthread_t thread;
     PGconn *connection;
     int64_t doubt_since_ms; /* boot clock; 0 = the time is plausible */
+    int64_t sampled_ms;     /* boot clock; 0 = never */
     helio_error_t trouble;  /* as reported last; "" = none */
     char holder[HELIO_SESSION_HOLDER_SIZE];
 };
@@ -48,6 +50,7 @@ static const struct kind {
     size_t offset;
 } kinds[] = {
     {"samples", "retention_samples", "retention_preview_samples", offsetof(helio_retention_t, samples_ms)},
+    {"waiting", "retention_waiting", "retention_preview_waiting", offsetof(helio_retention_t, samples_ms)},
     {"forecasts", "retention_forecasts", "retention_preview_forecasts", offsetof(helio_retention_t, forecasts_ms)},
     {"actuals", "retention_actuals", "retention_preview_actuals", offsetof(helio_retention_t, actuals_ms)},
     {"decisions", "retention_decisions", "retention_preview_decisions", offsetof(helio_retention_t, decisions_ms)},
@@ -182,6 +185,17 @@ static bool doubts(helio_retention_worker_t *self, const view_t *view)
     return doubted;
 }
 
+/*  A sample that fails is not repeated before the next one is due, so that it does not keep retention from its work. */
+static helio_rc sample(helio_retention_worker_t *self, const session_t *session, helio_error_t *err)
+{
+    int64_t now_ms = helio_clock_boot_ms();
+    if (self->sampled_ms && now_ms - self->sampled_ms < SAMPLE_MS)
+        return HELIO_OK;
+    self->sampled_ms = now_ms;
+    work_done_t done = {0};
+    return ask(session, "retention_sample_waiting", 0, NULL, &done, err);
+}
+
 static helio_rc turn(helio_retention_worker_t *self, int *ret_pause_ms, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
@@ -194,6 +208,8 @@ static helio_rc turn(helio_retention_worker_t *self, int *ret_pause_ms, helio_er
         rc = look(&session, self->holder, &view, err);
     if (rc == HELIO_OK && view.leads)
         rc = round_of(&session, &self->retention, view.now_ms, doubts(self, &view), &done, err);
+    if (rc == HELIO_OK && view.leads)
+        rc = sample(self, &session, err);
     *ret_pause_ms = rc != HELIO_OK || !view.leads ? AWAY_PAUSE_MS : done ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
     return rc;
 }

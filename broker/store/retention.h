@@ -1,4 +1,5 @@
-/*  retention.h -- retention: compacts jobs that are over, and deletes rows that are kept for a limited time only.
+/*  retention.h -- retention: compacts jobs that are over, deletes rows that are kept for a limited time only, and counts
+ *  every five minutes what waits.
  *
  *  It runs on a thread with a connection of its own, apart from the writer. It deletes a limited number of rows of each
  *  kind a second, and none while another broker leads. Every step is one small transaction that is safe to repeat, so
@@ -14,7 +15,7 @@
 
 /*  How long rows are kept, in ms; 0 = for ever. */
 typedef struct helio_retention {
-    uint64_t samples_ms;   /* of capacity, one a minute; the hourly sums stay */
+    uint64_t samples_ms;   /* of capacity, one a minute, whose hourly sums stay; and of what waits */
     uint64_t forecasts_ms; /* every issue of a series; the values that apply stay */
     uint64_t actuals_ms;   /* values of past hours; the ledger has its own copy */
     uint64_t decisions_ms; /* decisions and their candidates */

@@ -83,7 +83,7 @@ select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key
     j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at),
     coalesce(j.expected_ms, 0), coalesce(j.expected_high_ms, 0), coalesce(j.expected_runs, 0), coalesce(j.expected_failed, 0),
     coalesce(j.expected_basis, 0)::int4, coalesce(j.tasks_at_once, 0),
-    coalesce(j.on_site_loss, 0)::int4
+    coalesce(j.on_site_loss, 0)::int4, coalesce(j.goal, 0)::int4, coalesce(j.flexible_ms, 0), helio.time_ms(j.deadline_at)
 from helio.open_jobs o join helio.jobs j using (job_id)
 order by o.job_id
 

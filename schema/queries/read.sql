@@ -470,27 +470,17 @@ with by_state as (
     from helio.totals_now t where $1::text is null or t.tenant = $1::text
     group by t.state
 ), used as (
-    select u.time, u.tenant, count(*) as jobs, sum(u.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds,
+    select u.day as time, u.tenant, sum(u.jobs_first)::int8 as jobs, sum(u.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds,
         sum(u.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd, sum(u.energy_j)::int8 / 3600000.0::float8 as energy_kwh,
         sum(u.carbon_mg)::int8 / 1000.0::float8 as carbon_g, sum(u.fenced_gpu_ms)::int8 / 1000.0::float8 as fenced_gpu_seconds,
         sum(u.estimated_gpu_ms)::int8 / 1000.0::float8 as estimated_gpu_seconds,
-        sum(u.estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
+        sum(u.carbon_estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
         sum(u.transfer_micro_usd)::int8 / 1000000.0::float8 as transfer_cost_usd,
         sum(u.transfer_mg)::int8 / 1000.0::float8 as transfer_carbon_g
-    from (
-        select helio.utc_day(l.hour) as time, l.tenant, sum(l.gpu_ms) as gpu_ms, sum(l.cost_micro_usd) as cost_micro_usd,
-            sum(l.energy_j) as energy_j, sum(l.carbon_mg) as carbon_mg,
-            coalesce(sum(l.gpu_ms) filter (where l.fenced), 0) as fenced_gpu_ms,
-            coalesce(sum(l.gpu_ms) filter (where l.estimated), 0) as estimated_gpu_ms,
-            coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0) as estimated_j,
-            coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0) as transfer_micro_usd,
-            coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0) as transfer_mg
-        from helio.ledger l left join helio.rates r on r.rates_id = l.rates_id
-        where l.hour >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
-          and ($1::text is null or l.tenant = $1::text)
-        group by helio.utc_day(l.hour), l.tenant, l.job_id, l.task
-    ) u
-    group by u.time, u.tenant
+    from helio.usage_days u
+    where u.day >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
+      and ($1::text is null or u.tenant = $1::text)
+    group by u.day, u.tenant
 ), held as (
     select s.* from helio_report.savings_daily s
     where s.time >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
@@ -516,9 +506,9 @@ select json_build_object(
             'saved_cost_usd', h.cost_usd_saved, 'saved_energy_kwh', h.energy_kwh_saved,
             'saved_carbon_g', h.carbon_g_saved, 'saved_wait_seconds', h.wait_seconds_saved)
         order by h.time desc, h.tenant, h.baseline, h.carbon_kind), '[]') from held h),
-    'jobs_not_at_home', (select count(*) from helio.baselines b
-        where b.ended_at >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
-          and b.home_site is null and ($1::text is null or b.tenant = $1::text)))::text
+    'jobs_not_at_home', (select coalesce(sum(b.jobs), 0)::int8 from helio.savings_days b
+        where b.day >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
+          and b.baseline = 2 and ($1::text is null or b.tenant = $1::text)))::text
 from by_state
 
 -- name: read_balance

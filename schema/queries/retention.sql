@@ -1,5 +1,5 @@
 -- Retention (broker/store/retention.c): each statement deletes some rows of one kind and returns how many. $1 the time (Unix, ms)
--- before which rows are deleted, $2 rows at most. What an open job, the ledger, the audit or a report by days needs stays.
+-- before which rows are deleted, $2 rows at most; and one that samples what waits. What an open job, the ledger, the audit or a report by days needs stays.
 
 -- name: retention_leads
 -- $1 the name that a broker leads by. 1: it does; what time it is here; when retention ran last, 0 = never.
@@ -37,6 +37,33 @@ with oldest as materialized (
     on conflict (what) do update set deleted = r.deleted + excluded.deleted, oldest_at = excluded.oldest_at, ran_at = excluded.ran_at
 )
 select count(*) from gone
+
+-- name: retention_waiting
+with gone as (
+    delete from helio.waiting_samples w
+    using (select o.at, o.tenant, o.queue, o.reason from helio.waiting_samples o
+           where o.at < helio.ms_at($1::int8) order by o.at limit $2::int4) o
+    where (w.at, w.tenant, w.queue, w.reason) = (o.at, o.tenant, o.queue, o.reason)
+    returning 1
+), noted as (
+    insert into helio.retention as r (what, deleted, oldest_at, ran_at)
+    select 'waiting', (select count(*) from gone), (select w.at from helio.waiting_samples w order by w.at limit 1), now()
+    on conflict (what) do update set deleted = r.deleted + excluded.deleted, oldest_at = excluded.oldest_at, ran_at = excluded.ran_at
+)
+select count(*) from gone
+
+-- name: retention_sample_waiting
+-- Counts the tasks that wait, unless that was done less than four minutes ago: the leader before this one may have. At most a thousand
+-- groups a sample, the largest ones, so that a year has a bound; a federation has some dozens.
+insert into helio.waiting_samples (at, tenant, queue, reason, tasks, gpus)
+select now(), t.tenant, t.queue, t.reason, count(*), sum(t.gpus)
+from helio.maybe_open o join helio.tasks_now t using (job_id)
+where not exists (select from helio.waiting_samples w where w.at > now() - interval '4 minutes')
+  and t.state = 0 and t.task between -1 and 2147483647 -- every task; with it the planner expects one task per job instead of ten
+group by 2, 3, 4
+order by 5 desc, 2, 3, 4
+limit 1000
+on conflict do nothing
 
 -- name: retention_forecasts
 -- What holds is in series_now, and stays.
@@ -140,6 +167,9 @@ select (select count(*) from next), (select count(*) from gone)
 
 -- name: retention_preview_samples
 select count(*) from helio.capacity_samples c where c.at < helio.utc_hour(helio.ms_at($1::int8)) and $2::int4 > 0
+
+-- name: retention_preview_waiting
+select count(*) from helio.waiting_samples w where w.at < helio.ms_at($1::int8) and $2::int4 > 0
 
 -- name: retention_preview_forecasts
 select count(*) from helio.series s where s.issued_at < helio.ms_at($1::int8) and $2::int4 > 0

@@ -27,7 +27,7 @@ create or replace view helio.visible_tasks with (security_barrier) as
 select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_name || '' as user_name, t.queue, t.tier, t.kind, t.state,
     t.home_site || '' as home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at, t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh,
-    t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details, t.id
+    t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details, t.id, t.goal, t.flexible_ms, t.deadline_at, t.time_limit_ms
 from (
     select n.*, helio.job_text(n.job_id, -1) as id from helio.tasks_now n where not n.of_array
     union all

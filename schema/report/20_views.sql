@@ -130,7 +130,8 @@ select t.id as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t
          from helio.attempts a
          where a.job_id = t.job_id and a.task = t.task) end as run_seconds,
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
-    t.submitted_at as time, t.details
+    t.submitted_at as time, t.details, helio.goal_word(t.goal) as goal, t.deadline_at as deadline,
+    t.flexible_ms / 1000.0::float8 as flexible_seconds, t.time_limit_ms / 1000.0::float8 as time_limit_seconds
 from helio.visible_tasks t;
 comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at or job_id. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -138,16 +139,22 @@ comment on view helio_report.jobs is 'One row per job; for arrays, one row per t
 create or replace view helio_report.job_transitions with (security_barrier) as
 select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor, u.details
 from (
-    select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
+    select t.at as time, t.id as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
         helio.state_word(t.to_state) as to_state, t.reason || '' as reason, t.actor || '' as actor,
         t.details || '[]' as details
-    from helio.transitions t left join helio.visible_jobs o using (job_id)
+    from helio.transitions_by_text t left join helio.visible_jobs o using (job_id)
     where t.from_state <> t.to_state
       and ((select s.every_tenant from helio.row_visibility s) or o.job_id is not null)
     union all
-    select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, helio.user_principal(t.tenant, coalesce(t.user_name, '')), null
-    from helio.tasks_now t
-    where (select s.every_tenant from helio.row_visibility s) or t.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
+    select j.submitted_at, helio.job_text(j.job_id, -1), 0, null, 'queued', null, helio.user_principal(j.tenant, coalesce(j.user_name, '')), null
+    from helio.jobs j
+    where j.tasks is null
+      and ((select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
+    union all
+    select j.submitted_at, helio.job_text(j.job_id, t.task), 0, null, 'queued', null, helio.user_principal(j.tenant, coalesce(j.user_name, '')), null
+    from helio.jobs j cross join lateral unnest(j.tasks) as t (task)
+    where j.tasks is not null
+      and ((select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
 ) u;
 comment on view helio_report.job_transitions is 'State changes of jobs. The submission is the change from null. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -160,19 +167,19 @@ comment on view helio_report.edits is
     'Edits of pending jobs: one row for each changed field. A row about an array applies to all of its tasks. Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.placements with (security_barrier) as
-select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site, p.pool, p.start_at,
+select p.at as time, p.id as job_id, p.epoch, p.site, p.pool, p.start_at,
     p.score_micro_usd / 1000000.0::float8 as score_usd, d.policy_version,
     d.forecast_at as forecast_issued_at,
     p.planned_cost_micro_usd / 1000000.0::float8 as planned_cost_usd,
     p.planned_energy_j / 3600000.0::float8 as planned_energy_kwh, p.planned_carbon_mg / 1000.0::float8 as planned_carbon_g,
     p.gpus, p.nodes, p.gpu_model, p.expected_ms / 1000.0::float8 as expected_seconds,
     p.expected_high_ms / 1000.0::float8 as expected_p90_seconds
-from helio.placements p left join helio.decisions d using (decision_id) left join helio.visible_jobs o using (job_id)
+from helio.placements_by_text p left join helio.decisions d using (decision_id) left join helio.visible_jobs o using (job_id)
 where (select s.every_tenant from helio.row_visibility s) or o.job_id is not null;
 comment on view helio_report.placements is 'Placements of jobs at sites, with the plan that each placement is based on. Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.placement_candidates with (security_barrier) as
-select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site, c.pool, c.start_at,
+select p.at as time, p.id as job_id, p.epoch, c.site, c.pool, c.start_at,
     c.score_micro_usd / 1000000.0::float8 as score_usd,
     (c.cost_micro_usd + c.egress_micro_usd) / 1000000.0::float8 as cost_usd,
     (c.carbon_mg + c.transfer_carbon_mg) / 1000.0::float8 as carbon_g,
@@ -185,7 +192,7 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.egress_micro_usd / 1000000.0::float8 as egress_usd,
     c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds, c.details,
     c.move_micro_usd / 1000000.0::float8 as disruption_term_usd
-from helio.placements p join helio.candidates c using (decision_id) left join helio.visible_jobs o using (job_id)
+from helio.placements_by_text p join helio.candidates c using (decision_id) left join helio.visible_jobs o using (job_id)
 where (select s.every_tenant from helio.row_visibility s) or o.job_id is not null;
 comment on view helio_report.placement_candidates is 'Candidates of each placement, with their scores. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -207,11 +214,11 @@ comment on view helio_report.duration_error is
 
 -- A migration's decision has the same text as the transition. So the next placement's decision tells whether the job reached its target.
 create or replace view helio_report.migrations with (security_barrier) as
-select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
+select t.at as time, t.id as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
     n.site as to_site, n.pool as to_pool, d.decision_id is not null as reached_target,
     (here.score_micro_usd - there.score_micro_usd) / 1000000.0::float8 as saves_usd,
     there.move_micro_usd / 1000000.0::float8 as disruption_term_usd, t.reason, t.details || '[]' as details
-from helio.transitions t
+from helio.transitions_by_text t
 join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
 left join helio.placements n on n.job_id = t.job_id and n.task = t.task and n.epoch = t.epoch + 1
 left join helio.decisions d on d.decision_id = n.decision_id and d.detail = t.reason
@@ -253,8 +260,16 @@ where (select s.every_tenant from helio.row_visibility s) or j.tenant = any ((se
 group by 1, 2, 3;
 comment on view helio_report.queue_wait is 'Waiting times of the jobs that started within each hour (UTC). Rows of tenants: a tenant''s reader sees only its own.';
 
+-- Samples, since nothing says later what a job waited for.
+create or replace view helio_report.queue_waiting with (security_barrier) as
+select w.at as time, w.tenant || '' as tenant, w.queue || '' as queue, w.reason || '' as reason, w.tasks as jobs, w.gpus
+from helio.waiting_samples w
+where (select s.every_tenant from helio.row_visibility s) or w.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
+comment on view helio_report.queue_waiting is
+    'Jobs that wait, by tenant, queue and reason: one sample every five minutes. Rows of tenants: a tenant''s reader sees only its own.';
+
 create or replace view helio_report.ledger with (security_barrier) as
-select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
+select l.hour as time, l.id as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
     l.gpu_ms / 1000.0::float8 as gpu_seconds, l.energy_j / 3600000.0::float8 as energy_kwh,
     l.carbon_mg / 1000.0::float8 as carbon_g, l.cost_micro_usd / 1000000.0::float8 as cost_usd, l.fenced,
     l.provenance as energy_provenance, r.watts_per_gpu, r.pue, r.pue_source, r.pue_issued_at, r.pue_estimated,
@@ -262,33 +277,23 @@ select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.te
     r.electricity_usd_per_kwh, r.electricity_source, r.electricity_issued_at, r.electricity_estimated,
     r.carbon_g_per_kwh, r.carbon_kind, r.carbon_factor, coalesce(r.carbon_source, 'static') as carbon_source,
     r.carbon_issued_at, coalesce(r.carbon_estimated, true) as carbon_estimated, l.estimated as time_estimated
-from helio.ledger l left join helio.rates r using (rates_id)
+from helio.ledger_by_text l left join helio.rates r using (rates_id)
 where (select s.every_tenant from helio.row_visibility s) or l.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.ledger is
     'Use by hour and attempt, with the prices applied. Filter on time. Source static without an issue time is the value of the site file. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- The units of an attempt are spread over its hours in proportion to its GPU time.
 create or replace view helio_report.usage_daily with (security_barrier) as
-select helio.utc_day(l.hour) as time, l.tenant, l.site, l.gpu_model, l.queue,
-    count(distinct (l.job_id, l.task)) as jobs, sum(l.gpu_ms)::bigint / 1000.0::float8 as gpu_seconds,
-    sum(l.energy_j)::bigint / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::bigint / 1000.0::float8 as carbon_g,
-    sum(l.cost_micro_usd)::bigint / 1000000.0::float8 as cost_usd,
-    sum(a.units_done * l.gpu_ms::float8 / nullif(a.gpu_ms, 0)) as units_done,
-    coalesce(sum(l.gpu_ms) filter (where l.fenced), 0)::bigint / 1000.0::float8 as fenced_gpu_seconds,
-    case when count(distinct helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) > 1 then 'mixed'
-        else min(helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) end as carbon_kind,
-    coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0)::float8 / nullif(sum(l.energy_j), 0)
-        as carbon_estimated_ratio,
-    coalesce(sum(l.energy_j) filter (where l.provenance = 'measured'), 0)::float8 / nullif(sum(l.energy_j), 0) as measured_ratio,
-    coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0)::bigint / 1000000.0::float8 as transfer_cost_usd,
-    coalesce(sum(l.energy_j) filter (where l.part = 1), 0)::bigint / 3600000.0::float8 as transfer_energy_kwh,
-    coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::bigint / 1000.0::float8 as transfer_carbon_g,
-    coalesce(sum(l.gpu_ms) filter (where l.estimated), 0)::bigint / 1000.0::float8 as estimated_gpu_seconds
-from helio.ledger l
-left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoch = l.epoch
-left join helio.rates r on r.rates_id = l.rates_id
-where (select s.every_tenant from helio.row_visibility s) or l.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
-group by 1, 2, 3, 4, 5;
+select u.day as time, u.tenant, u.site, nullif(u.gpu_model, '') as gpu_model, nullif(u.queue, '') as queue,
+    u.jobs, u.gpu_ms / 1000.0::float8 as gpu_seconds, u.energy_j / 3600000.0::float8 as energy_kwh, u.carbon_mg / 1000.0::float8 as carbon_g,
+    u.cost_micro_usd / 1000000.0::float8 as cost_usd, u.units_done, u.fenced_gpu_ms / 1000.0::float8 as fenced_gpu_seconds,
+    case when u.carbon_kind_first <> u.carbon_kind_last then 'mixed' else u.carbon_kind_first end as carbon_kind,
+    u.carbon_estimated_j::float8 / nullif(u.energy_j, 0) as carbon_estimated_ratio,
+    u.measured_j::float8 / nullif(u.energy_j, 0) as measured_ratio,
+    u.transfer_micro_usd / 1000000.0::float8 as transfer_cost_usd, u.transfer_j / 3600000.0::float8 as transfer_energy_kwh,
+    u.transfer_mg / 1000.0::float8 as transfer_carbon_g, u.estimated_gpu_ms / 1000.0::float8 as estimated_gpu_seconds
+from helio.usage_days u
+where (select s.every_tenant from helio.row_visibility s) or u.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.usage_daily is 'The ledger by day (UTC), including fenced attempts. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- An hour balances once every attempt that ran in it is in the ledger: attempts are entered when they end.
@@ -304,7 +309,7 @@ with running as (
         sum(p.energy_j) filter (where p.part = 2) as overhead_j, sum(p.energy_j) filter (where p.part = 3) as meter_j,
         bool_or(p.estimated) as estimated
     from (
-        select l.site, l.hour, -1 as part, l.energy_j, false as estimated from helio.ledger l where l.part <> 1
+        select u.site, u.hour, -1 as part, u.energy_j, false as estimated from helio.usage_hours u
         union all
         select b.site, b.hour, b.part, b.energy_j, b.estimated from helio.site_ledger b
     ) p
@@ -320,57 +325,42 @@ from hours h left join running r on r.site = h.site;
 comment on view helio_report.energy_balance is
     'Accounted energy of each site by hour (UTC), compared with the site''s own meter. Filter on time. Jobs are the ledger''s energy, including PUE, over all tenants. Rows of sites: every reader sees all.';
 
--- The federation causes the use of fenced attempts, so it is not part of any baseline.
 create or replace view helio_report.savings_daily with (security_barrier) as
-select helio.utc_day(b.at) as time, b.tenant, b.baseline,
-    case when b.carbon_kind is not null then sum(b.would_mg - b.carbon_mg)::bigint / 1000.0::float8 end as carbon_g_saved,
-    sum(b.would_usd - b.cost_usd)::bigint / 1000000.0::float8 as cost_usd_saved,
-    sum(b.would_j - b.energy_j)::bigint / 3600000.0::float8 as energy_kwh_saved,
-    sum(b.would_wait_ms - b.wait_ms)::bigint / 1000.0::float8 as wait_seconds_saved, sum(b.jobs)::bigint as placements,
-    sum(b.jobs)::bigint as jobs, sum(b.estimated)::bigint as jobs_estimated, b.carbon_kind,
-    case when b.carbon_kind is not null then sum(b.carbon_mg)::bigint / 1000.0::float8 end as used_carbon_g,
-    sum(b.cost_usd)::bigint / 1000000.0::float8 as used_cost_usd, sum(b.energy_j)::bigint / 3600000.0::float8 as used_energy_kwh,
-    sum(b.wait_ms)::bigint / 1000.0::float8 as used_wait_seconds,
-    case when b.carbon_kind is not null then sum(b.would_mg)::bigint / 1000.0::float8 end as baseline_carbon_g,
-    sum(b.would_usd)::bigint / 1000000.0::float8 as baseline_cost_usd,
-    sum(b.would_j)::bigint / 3600000.0::float8 as baseline_energy_kwh,
-    sum(b.would_wait_ms)::bigint / 1000.0::float8 as baseline_wait_seconds
-from (
-    select ended_at as at, tenant, 'home'::text as baseline, home_carbon_kind as carbon_kind, 1 as jobs,
-        estimated::integer as estimated, energy_j, carbon_mg, cost_micro_usd as cost_usd, wait_ms, home_energy_j as would_j,
-        home_carbon_mg as would_mg, home_cost_micro_usd as would_usd, 0::bigint as would_wait_ms
-    from helio.baselines where home_site is not null
-    union all
-    select ended_at, tenant, 'least-wait', least_carbon_kind, 1, estimated::integer, energy_j, carbon_mg, cost_micro_usd,
-        wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd, least_wait_ms
-    from helio.baselines where least_site is not null
-    union all
-    select l.hour, l.tenant, n.baseline, helio.carbon_kind_word(r.carbon_kind, r.carbon_factor), 0, 0, l.energy_j,
-        l.carbon_mg, l.cost_micro_usd, 0, 0, 0, 0, 0
-    from helio.ledger l
-    left join helio.rates r on r.rates_id = l.rates_id
-    cross join (values ('home'), ('least-wait')) as n (baseline)
-    where l.fenced
-) b
-where (select s.every_tenant from helio.row_visibility s) or b.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
-group by 1, 2, 3, b.carbon_kind;
+select b.day as time, b.tenant, case b.baseline when 0 then 'home' else 'least-wait' end as baseline,
+    case when b.carbon_kind <> '' then (b.would_mg - b.carbon_mg) / 1000.0::float8 end as carbon_g_saved,
+    (b.would_usd - b.cost_micro_usd) / 1000000.0::float8 as cost_usd_saved, (b.would_j - b.energy_j) / 3600000.0::float8 as energy_kwh_saved,
+    (b.would_wait_ms - b.wait_ms) / 1000.0::float8 as wait_seconds_saved, b.jobs as placements,
+    b.jobs, b.estimated as jobs_estimated, nullif(b.carbon_kind, '') as carbon_kind,
+    case when b.carbon_kind <> '' then b.carbon_mg / 1000.0::float8 end as used_carbon_g,
+    b.cost_micro_usd / 1000000.0::float8 as used_cost_usd, b.energy_j / 3600000.0::float8 as used_energy_kwh,
+    b.wait_ms / 1000.0::float8 as used_wait_seconds,
+    case when b.carbon_kind <> '' then b.would_mg / 1000.0::float8 end as baseline_carbon_g,
+    b.would_usd / 1000000.0::float8 as baseline_cost_usd, b.would_j / 3600000.0::float8 as baseline_energy_kwh,
+    b.would_wait_ms / 1000.0::float8 as baseline_wait_seconds
+from helio.savings_days b
+where b.baseline < 2
+  and ((select s.every_tenant from helio.row_visibility s) or b.tenant = any ((select s.tenants from helio.row_visibility s)::text[]));
 comment on view helio_report.savings_daily is
     'Use of the jobs that ended on the day (UTC), compared with two baselines. home: an immediate start at the job''s home site. least-wait: a start at the site where the job could have started first when it was decided. Both assume the run time of the last attempt and the prices of the hours in which the job would have run. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Samples that retention deleted are kept as sums by hour.
+-- Samples that retention deleted are kept as sums by hour. The ledger is a part of the union, and not joined, so that a condition on the time
+-- reaches it, too; hours without a sample are left out.
 create or replace view helio_report.utilization_hourly as
-select c.hour as time, c.site, p.gpu as gpu_model,
-    sum(c.gpus_allocated)::float8 / nullif(sum(c.gpus_total), 0) as allocated_ratio,
+select c.hour as time, c.site, c.gpu_model, sum(c.gpus_allocated)::float8 / nullif(sum(c.gpus_total), 0) as allocated_ratio,
     null::double precision as sm_active_ratio, null::double precision as memory_used_ratio,
-    null::double precision as units_per_gpu_hour
+    coalesce(sum(c.units_done), 0) * 3600000.0::float8 / nullif(sum(c.gpu_ms), 0)::float8 as units_per_gpu_hour
 from (
-    select helio.utc_hour(s.at) as hour, s.site, s.pool, s.gpus_allocated::bigint as gpus_allocated,
-        s.gpus_total::bigint as gpus_total
-    from helio.capacity_samples s
+    select helio.utc_hour(s.at) as hour, s.site, p.gpu as gpu_model, s.gpus_allocated::bigint as gpus_allocated,
+        s.gpus_total::bigint as gpus_total, null::float8 as units_done, null::bigint as gpu_ms
+    from helio.capacity_samples s left join helio.pools p using (site, pool)
     union all
-    select u.hour, u.site, u.pool, u.gpus_allocated, u.gpus_total from helio.utilization u
-) c left join helio.pools p using (site, pool)
-group by 1, 2, 3;
+    select u.hour, u.site, p.gpu, u.gpus_allocated, u.gpus_total, null, null
+    from helio.utilization u left join helio.pools p using (site, pool)
+    union all
+    select h.hour, h.site, nullif(h.gpu_model, ''), null, null, h.units_done, h.gpu_ms from helio.usage_hours h
+) c
+group by 1, 2, 3
+having count(c.gpus_total) > 0;
 comment on view helio_report.utilization_hourly is 'Share of allocated GPUs, by hour (UTC). Rows of sites: every reader sees all.';
 
 create or replace view helio_report.budgets with (security_barrier) as

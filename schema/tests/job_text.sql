@@ -11,7 +11,8 @@ $$;
 select is_empty($$select u from (select md5(n::text)::uuid as u, n from generate_series(1, 3000) n) r
     where helio.job_text(u, n % 50 - 1) is distinct from pg_temp.slowly(u, n % 50 - 1)$$, 'the same digits as one by one');
 select is(helio.job_text(null, 1), null, 'no id, no text');
-select is(helio.job_text('00000000-0000-0000-0000-000000000020', null), repeat('0', 24) || '10', 'no task is no array');
+select is(helio.job_text('00000000-0000-0000-0000-000000000020', null), null, 'no task, no text');
+select is(helio.job_text('00000000-0000-0000-0000-000000000020', -1), repeat('0', 24) || '10', 'no index is no array');
 
 insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source, tasks)
 select ('0199aabb-0000-7000-8000-0000000' || lpad(i::text, 5, '0'))::uuid, now(), 1, 1, 8, 1, 1, 1, case i % 2 when 0 then 'jt-a' else 'jt-b' end,

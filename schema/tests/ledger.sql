@@ -97,6 +97,8 @@ select results_eq($$select jobs, gpu_seconds, cost_usd, energy_kwh, carbon_g, tr
     'the sum contains the transfer, which is shown apart, too');
 select throws_ok($$insert into helio.ledger select * from helio.ledger where tenant = 'moved' and part = 1$$, '23505', null,
     'an attempt is charged its transfer once');
+insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source)
+select '0199dddd-0000-7000-8000-000000000009', d, 1, 1, 1, 1, 1, 1, 'moved', 'standard', 'h', 's' from day;
 insert into helio.decisions (decision_id, at, class_id, policy_version) select 990001, d, 1, 'x' from day;
 insert into helio.candidates (decision_id, rank, site, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, transfer_ms,
     egress_micro_usd, transfer_j, transfer_carbon_mg) values (990001, 0, 'lulea', 9, 1000000, 3600000, 5000, 1500, 2000000, 3600000, 1000);

@@ -16,7 +16,7 @@ insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nod
 select job_id, d, 1, 1, 1, 1, 1, 1, tenant, tenant || '-user', 'standard', 'h', 's', case when j = 2 then array [0, 1] end, 1 from fill, day;
 insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, gpu_ms, cost_micro_usd,
     energy_j, carbon_mg, units_done, at, started_at, finished_at, site, pool)
-select job_id, -1, 8, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, d, d, d, 'rs', 'p' from fill, day where j = 1;
+select job_id, case j when 2 then 0 else -1 end, 8, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 0, d, d, d, 'rs', 'p' from fill, day;
 insert into helio.attempts (job_id, task, epoch, kind, completes, fenced, exit_code, started_at, ended_at, at, run_ms, gpu_ms, energy_j,
     units_done, site)
 select job_id, -1, 1, 5, true, false, 0, d, d, d, 1, 1, 1, 0, 'rs' from fill, day where j = 1;
@@ -33,10 +33,11 @@ select 990000 + number * 10, job_id, -1, 1, 4, 6, d, 'moved from rs to rt: saves
 insert into helio.edited (seq, place, job_id, at, actor, field, before, after)
 select 990000 + number, 0, job_id, d, 'user:' || tenant, 'goal', 'green', 'fast' from fill, day where j = 1;
 insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue)
-select job_id, -1, 1, d, number, number, number, number, j = 2, tenant, 'rs', 'standard' from fill, day;
+select job_id, case j when 2 then 0 else -1 end, 1, d, number, number, number, number, j = 2, tenant, 'rs', 'standard' from fill, day;
 insert into helio.baselines (job_id, task, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_energy_j, home_carbon_mg,
     home_cost_micro_usd, least_wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd, estimated, tenant, home_site)
 select job_id, -1, d, 1, 1, 1, 1, 1, number, 1, 1, 1, 1, 1, 1, false, tenant, 'rs' from fill, day where j = 1;
+insert into helio.waiting_samples (at, tenant, queue, reason, tasks, gpus) select d, tenant, 'standard', 'NoCapacity', number, 1 from fill, day where j = 1;
 insert into helio.budgets (tenant, queue, kind, period, amount, set_at) select tenant, '', 0, 1, number, d from fill, day where j = 1;
 insert into helio.budgets (tenant, queue, kind, period, amount, set_at) select '*', 'batch', 1, 1, 7, d from day on conflict do nothing;
 
@@ -75,7 +76,7 @@ select ok(exists (select from pg_class c where 'security_barrier=true' = any (c.
 from views v where of_tenants;
 select is((select string_agg(distinct m.name, ', ') from made_of m join pg_attribute a on a.attrelid = m.relation
            where m.view = v.name and a.attname in ('tenant', 'job_id')),
-    case v.name when 'energy_balance' then 'job_state, jobs, ledger, maybe_open, unsettled' end, name || ' is made of nothing of one tenant') -- a sum over all
+    case v.name when 'energy_balance' then 'job_state, jobs, maybe_open, unsettled' end, name || ' is made of nothing of one tenant') -- a sum over all
 from views v where of_sites;
 
 -- ---- what each sees ---------------------------------------------------------------------------------------

@@ -10,13 +10,14 @@ insert into promised values
     ('site_price', 'time, site, pool, price_usd_per_gpu_h, electricity_usd_per_kwh'),
     ('forecast_latest', 'time, site, signal, issued_at, value, p10, p90'),
     ('forecast_error', 'time, site, signal, horizon_h, absolute_error, ape_ratio'),
-    ('jobs', 'job_id, name, tenant, user_name, queue, tier, kind, state, home_site, site, gpu_model, gpus, submitted_at, started_at, finished_at, wait_seconds, run_seconds, exit_code, attempts, gpu_seconds, units_done, cost_usd, energy_kwh, carbon_g, reason'),
+    ('jobs', 'job_id, name, tenant, user_name, queue, tier, kind, state, home_site, site, gpu_model, gpus, submitted_at, started_at, finished_at, wait_seconds, run_seconds, exit_code, attempts, gpu_seconds, units_done, cost_usd, energy_kwh, carbon_g, reason, goal, deadline, flexible_seconds, time_limit_seconds'),
     ('job_transitions', 'time, job_id, epoch, from_state, to_state, reason, actor'),
     ('placements', 'time, job_id, epoch, site, pool, start_at, score_usd, policy_version, forecast_issued_at, planned_cost_usd, planned_energy_kwh, planned_carbon_g'),
     ('placement_candidates', 'time, job_id, epoch, site, pool, start_at, score_usd, cost_usd, carbon_g, wait_s, transfer_s, rejected_reason, disruption_term_usd'),
     ('edits', 'time, job_id, tenant, actor, field, from_value, to_value'),
     ('moves', 'time, job_id, epoch, from_site, from_pool, to_site, to_pool, moved, saves_usd, move_term_usd, reason'),
     ('migrations', 'time, job_id, epoch, from_site, from_pool, to_site, to_pool, reached_target, saves_usd, disruption_term_usd, reason, details'),
+    ('queue_waiting', 'time, tenant, queue, reason, jobs, gpus'),
     ('queue_wait', 'time, queue, tenant, jobs, wait_p50_seconds, wait_p95_seconds'),
     ('usage_daily', 'time, tenant, site, gpu_model, queue, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, units_done'),
     ('savings_daily', 'time, tenant, baseline, carbon_g_saved, cost_usd_saved, energy_kwh_saved, wait_seconds_saved, jobs, jobs_estimated, carbon_kind, used_carbon_g, used_cost_usd, used_energy_kwh, used_wait_seconds, baseline_carbon_g, baseline_cost_usd, baseline_energy_kwh, baseline_wait_seconds'),
@@ -36,6 +37,11 @@ select is((select string_agg(c.relname || '.' || a.attname, ', ' order by c.reln
            from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
            where c.relnamespace = 'helio_report'::regnamespace and coalesce(col_description(c.oid, a.attnum), '') = ''),
           null, 'every column says what it holds');
+select matches(col_description(format('helio_report.%I', v.viewname)::regclass, a.attnum), '^Deprecated, removed in the next release: always null',
+    format('%s.%s, which is always null, is documented as deprecated', v.viewname, a.attname))
+from pg_views v cross join lateral regexp_matches(v.definition, '\mNULL::[a-z ]+ AS (\w+)', 'g') n
+join pg_attribute a on a.attrelid = format('helio_report.%I', v.viewname)::regclass and a.attname = n[1]
+where v.schemaname = 'helio_report';
 select is((select count(*) from pg_class where relnamespace = 'helio_report'::regnamespace and relkind <> 'v'), 0::bigint,
     'nothing but views in helio_report');
 

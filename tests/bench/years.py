@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Measures a broker after years of use: a database with millions of ended jobs, and typical queries.
 
-    tests/bench/years.py --build BUILD_DIR [--jobs 5000000] [--open 20000] [--dir DIR [--keep]] [--only start,reads,views,submit]
+    tests/bench/years.py --build BUILD_DIR [--jobs 5000000] [--open 20000] [--dir DIR [--keep]] [--only start,reads,views,boards,submit]
 
 Fills a PostgreSQL of its own with a year of twelve sites (years.sql, years_sites.sql) and with pending jobs that were submitted
 through the API. One of the pending jobs is as old as the ended ones (--old-open 0: none). Then prints the startup time and
 memory of a broker; the times of API reads; the time of every helio_report view with a dashboard's time
-range, and the large tables that its plan scans completely; and the rate of submissions. The next call can reuse DIR with
+range, and the large tables that its plan scans completely; p50 and p95 of the queries of dashboards (boards.py); and the rate of submissions. The next call can reuse DIR with
 --keep. Asserts nothing, except that replies are successful.
 """
 import argparse, concurrent.futures, json, os, re, shutil, statistics, subprocess, sys, tempfile, time, urllib.error, urllib.request
@@ -15,6 +15,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, TOP + "/tests/faults")
 from federation import free_port  # noqa: E402
+sys.path.insert(0, HERE)
+import boards  # noqa: E402
 
 FILLING = "shared_buffers = 2GB\nwork_mem = 64MB\nmaintenance_work_mem = 512MB\nmax_wal_size = 32GB\nmin_wal_size = 2GB\n" \
           "checkpoint_timeout = 1h\nautovacuum = off\nfsync = off\nfull_page_writes = off\nmax_parallel_workers_per_gather = 0"
@@ -76,6 +78,8 @@ class Years:
         self.stop()
         self.fill(end_ms)
         self.old_open()
+        # as the leading broker does in its first minutes
+        self.sql("do $$ begin while helio.settle(20000) > 0 loop null; end loop; end $$")
         self.restart(SERVING)
 
     def fill(self, end_ms):
@@ -88,9 +92,7 @@ class Years:
                          for a, b in slices]:
                 done.result()
             rest.result()
-        self.sql("insert into helio.ledger_days (day, gpu_ms, carbon_mg, cost_micro_usd, tenant, queue) "
-                 "select date_trunc('day', hour, 'UTC'), sum(gpu_ms), sum(carbon_mg), sum(cost_micro_usd), tenant, queue "
-                 "from helio.ledger group by 1, 5, 6 on conflict do nothing")
+        self.sql("set work_mem = '512MB'; select helio.sum_up()")
         self.sql("vacuum analyze")
         print(f"filled: {jobs:,} jobs that ended, {time.monotonic() - began:.0f} s, "
               + self.sql("select pg_size_pretty(pg_database_size(current_database()))"), flush=True)
@@ -242,6 +244,9 @@ class Years:
                 print(f"  {view:32} {days:3} days {plan['Execution Time']:10.1f} ms {plan['Plan']['Actual Rows']:8} rows"
                       + ("  reads all of " + ", ".join(read) if read else ""), flush=True)
 
+    def measure_boards(self):
+        boards.measure(self.sql, self.conninfo, self.args.runs, self.args.match)
+
     def measure_submit(self):
         self.submit(2, 1000, 1)
         rates = [self.submit(2, 1000, 1) for _ in range(7)]
@@ -271,7 +276,8 @@ def main():
     args.add_argument("--dir")
     args.add_argument("--keep", action="store_true")
     args.add_argument("--match", help="reads and views whose name fits")
-    args.add_argument("--only", default="start,reads,views,submit")
+    args.add_argument("--runs", type=int, default=9, help="of each dashboard query")
+    args.add_argument("--only", default="start,reads,views,boards,submit")
     args = args.parse_args()
     args.build = os.path.abspath(args.build)
     years = Years(args)
@@ -286,7 +292,7 @@ def main():
             years.measure_start()
         elif "reads" in wanted or "submit" in wanted:
             years.start()
-        for what in ("reads", "views", "submit"):
+        for what in ("reads", "views", "boards", "submit"):
             if what in wanted:
                 getattr(years, "measure_" + what)()
     finally:

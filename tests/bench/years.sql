@@ -1,6 +1,6 @@
 -- A slice of a long life: jobs :from to :to of :total that ended, spread over the year that ends with :end_ms (Unix, ms). The
 -- tables' own columns and nothing else; each row as the broker writes it. Called by tests/bench/years.py, slices in parallel.
-set session_replication_role = replica; -- no triggers: ledger_days is summed up once, at the end
+set session_replication_role = replica; -- no triggers: helio.sum_up is called once, at the end
 set synchronous_commit = off;
 
 create temp table fill as

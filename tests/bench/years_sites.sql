@@ -50,6 +50,12 @@ select 'site' || i, case when part = 3 then '' else 'a' end, helio.ms_at(t), par
 from generate_series((:end_ms::bigint - :days::bigint * 86400000) / 3600000 * 3600000, :end_ms::bigint, 3600000) t,
     generate_series(0, 11) i, generate_series(0, 3) part;
 
+-- What waits: twenty groups of tenant, queue and reason every five minutes.
+insert into helio.waiting_samples (at, tasks, gpus, tenant, queue, reason)
+select helio.ms_at(t), 1 + t / 60000 % 90, 8 * (1 + t / 60000 % 90), 'tenant' || (g + t / 3600000) % 50, 'standard', r
+from generate_series((:end_ms::bigint - :days::bigint * 86400000) / 300000 * 300000, :end_ms::bigint, 300000) t,
+    generate_series(0, 9) g, unnest(array ['NoCapacity', 'WaitingForWindow']) r on conflict do nothing;
+
 insert into helio.classes (class_id, tenant, queue, summary, reason, detail, decision_id, at)
 select i, 'tenant' || i % 50, 'standard', 'H100:1', 'NoCapacity', 'no site has 1 H100 free', 0, now()
 from generate_series(0, 1999) i on conflict do nothing;

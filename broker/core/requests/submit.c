@@ -352,6 +352,9 @@ static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, 
         .tasks = job->spec.tasks,
         .tasks_at_once = job->spec.tasks_at_once,
         .on_site_loss = job->spec.on_site_loss,
+        .goal = job->spec.goal,
+        .flexible_ms = job->spec.flexible_ms,
+        .deadline_wall_ms = job->spec.deadline_wall_ms,
         .submitted_ms = self->wall_ms,
     };
     core_run_expect(self, ret_row);

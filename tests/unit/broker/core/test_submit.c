@@ -58,6 +58,9 @@ static void submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unles
     harness_job(h, &spec);
     spec.time_limit_ms = 5000;
     spec.home = HELIO_TEXT("south");
+    spec.goal = HELIO_GOAL_GREEN;
+    spec.flexible_ms = 1000;
+    spec.deadline_wall_ms = harness_wall_ms(h) + 86400000;
     harness_job(h, &spec);
     const helio_row_job_t *first = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
     const helio_row_job_t *second = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
@@ -65,6 +68,9 @@ static void submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unles
     assert_true(helio_text_is(first->home_site, "north"));
     assert_int_equal(second->time_limit_ms, 5000);
     assert_true(helio_text_is(second->home_site, "south"));
+    assert_true(second->goal == HELIO_GOAL_GREEN && second->flexible_ms == 1000 &&
+                second->deadline_wall_ms == spec.deadline_wall_ms);
+    assert_int_equal(first->deadline_wall_ms, 0);
     assert_true(first->class_id != second->class_id);
 }
 

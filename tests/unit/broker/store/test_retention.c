@@ -46,7 +46,9 @@ static const char world[] =
     "insert into helio.candidates (decision_id, rank, site, score_micro_usd, cost_micro_usd, energy_j, "
     "carbon_mg)"
     "  select n, r, 'lulea', 1, 1, 1, 1 from generate_series(1, 4) n, generate_series(0, 2) r;"
-    "insert into helio.classes values (3, 'acme', 'standard', '', '', '', 3, now());";
+    "insert into helio.classes values (3, 'acme', 'standard', '', '', '', 3, now());"
+    "insert into helio.waiting_samples select now() - interval '1 day' * i, 1, 1, 'acme', 'standard', 'NoCapacity' from "
+    "generate_series(1, 5) i;";
 
 static const char *fresh(void **state)
 {
@@ -79,6 +81,7 @@ static void prune__deletes_what_is_old_and_keeps_what_is_needed(void **state)
     assert_value(conninfo, "select min(issued_at) >= now() - interval '2 days' and count(*) >= 47 from helio.series",
                  "t");
     assert_value(conninfo, "select min(hour) >= now() - interval '2 days' and count(*) >= 47 from helio.actuals", "t");
+    assert_value(conninfo, "select count(*) from helio_report.queue_waiting", "1");
     assert_value(conninfo, "select count(*) from helio.series_now", "1"); /* what holds, however old */
     assert_value(conninfo, "select string_agg(decision_id::text, ' ' order by decision_id) from helio.decisions",
                  "2 3 4");
@@ -95,8 +98,10 @@ static void prune__deletes_what_is_old_and_keeps_what_is_needed(void **state)
     assert_value(conninfo, "select bool_and(oldest_at > now() - interval '11 days') from helio.retention", "t");
     helio_buffer_reset(&said);
     assert_int_equal(helio_retention_prune(conninfo, &two_days, collect_line, &said, &err), HELIO_OK);
-    assert_string_equal(said.data, "samples    deleted 0 rows\nforecasts  deleted 0 rows\nactuals    deleted 0 rows\n"
-                                   "decisions  deleted 0 rows\nkeys       deleted 0 rows\n");
+    assert_string_equal(
+        said.data,
+        "samples    deleted 0 rows\nwaiting    deleted 0 rows\nforecasts  deleted 0 rows\nactuals    deleted 0 rows\n"
+        "decisions  deleted 0 rows\nkeys       deleted 0 rows\n");
 }
 
 static void prune__keeps_kinds_without_a_period_for_ever(void **state)
@@ -174,6 +179,43 @@ static void retention__works_only_while_this_process_leads(void **state)
     }
     helio_retention_destroy(&retention_worker);
     assert_null(retention_worker);
+}
+
+/*  Job 4 waits, and four tasks of an array. A second leader does not count at once what the first has counted. */
+static void retention__samples_what_waits_once_in_a_while(void **state)
+{
+    const char *conninfo = fresh(state);
+    char name[HELIO_SESSION_HOLDER_SIZE], sql[HELIO_SESSION_HOLDER_SIZE + 64];
+    helio_session_holder(name);
+    (void)snprintf(sql, sizeof sql, "update helio.federation set holder = '%s'", name);
+    helio_pg_exec(conninfo, sql);
+    helio_pg_exec(
+        conninfo,
+        "delete from helio.waiting_samples;"
+        "update helio.classes set reason = 'NoCapacity', class_id = 4;"
+        "insert into helio.jobs select (left(job_id::text, 35) || '9')::uuid, submitted_at, time_limit_ms, 9, 2, "
+        "nodes, tier, kind, 'other', user_name, 'batch', name, home_site, gpu_model, null, spec_hash, source, "
+        "'{0,1,2,3}' from helio.jobs where class_id = 4");
+    const int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    for (int leader = 0; leader < 2; leader++) {
+        helio_pg_exec(conninfo, "update helio.retention set ran_at = now() - interval '1 hour'");
+        helio_retention_worker_t *retention_worker = helio_retention_new(conninfo, &two_days, NULL, NULL);
+        for (bool done = false; !done;) { /* its statement is the last of a turn */
+            char *seen = helio_pg_value(
+                conninfo,
+                "select count(*) from pg_stat_activity where application_name = 'helio-broker retention'"
+                "  and datname = current_database() and state = 'idle' and query like '%waiting_samples (at%'");
+            done = strcmp(seen, "1") == 0;
+            free(seen);
+            if (!done && helio_clock_boot_ms() > give_up_ms)
+                fail_msg("nothing was sampled");
+        }
+        helio_retention_destroy(&retention_worker);
+        assert_value(conninfo,
+                     "select string_agg(concat_ws(' ', tenant, queue, reason, jobs, gpus), ', ' order by tenant) from "
+                     "helio_report.queue_waiting where time > now() - interval '1 minute'",
+                     "acme standard NoCapacity 1 1, other batch Queued 4 8");
+    }
 }
 
 static void say_and_count(void *arg, const char *line)
@@ -264,6 +306,7 @@ int main(void)
         cmocka_unit_test(retention_preview__counts_and_deletes_nothing),
         cmocka_unit_test(compacted_keys__can_be_used_again_and_are_not_loaded),
         cmocka_unit_test(retention__works_only_while_this_process_leads),
+        cmocka_unit_test(retention__samples_what_waits_once_in_a_while),
         cmocka_unit_test(retention__deletes_nothing_after_a_gap_until_the_doubt_is_over),
         cmocka_unit_test(retention__doubts_a_gap_of_more_than_a_day_for_an_hour),
         cmocka_unit_test(retention__can_be_stopped_without_a_database),

@@ -46,6 +46,7 @@ static void schema__names_of_stored_numbers_equal_those_of_the_program(void **st
     assert_words("helio.state_word", HELIO_JOB_STATE_COUNT, helio_job_state_name);
     assert_words("helio.tier_word", HELIO_TIER_COUNT, helio_tier_name);
     assert_words("helio.kind_word", HELIO_JOB_KIND_COUNT, helio_job_kind_name);
+    assert_words("helio.goal_word", HELIO_GOAL_COUNT, helio_goal_name);
     assert_words("helio.report_word", HELIO_REPORT_KIND_COUNT, helio_report_kind_name);
     assert_words("helio.site_state_word", HELIO_SITE_STATE_COUNT, helio_site_state_name);
     assert_words("helio.signal_word", HELIO_SIGNAL_COUNT, helio_signal_name);

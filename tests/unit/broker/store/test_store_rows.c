@@ -52,6 +52,9 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     uint32_t tasks[] = {0, 1, 7};
     helio_row_job_t job = job_row(1), array = job_row(2);
     job.idempotency_key = HELIO_TEXT("key-1");
+    job.goal = HELIO_GOAL_GREEN;
+    job.flexible_ms = 21600000;
+    job.deadline_wall_ms = INT64_C(1795000000000);
     array.tasks = (helio_u32s_t){tasks, 3};
     array.tasks_at_once = 2;
     helio_row_state_t running = state_row(1, HELIO_NO_TASK, HELIO_JOB_RUNNING);
@@ -66,6 +69,11 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     append(store, HELIO_BROKER_FX_ROW_POOL, &pool);
     assert_int_equal(helio_store_open_rows(store), 6);
     commit(store);
+    assert_value(
+        conninfo,
+        "select string_agg(concat_ws(' ', goal, flexible_seconds, helio.time_ms(deadline), time_limit_seconds), ', ' "
+        "order by job_id) from helio_report.jobs where job_id !~ '[.][01]$'",
+        "green 21600 1795000000000 86400, fast 0 0 86400");
 
     loaded_t all = load(store);
     const helio_ev_load_job_t *back = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
