@@ -5,6 +5,7 @@
 
 #include "broker/core/sites/attempt_end.h"
 #include "broker/core/sites/losses.h"
+#include "broker/core/sites/observed_run.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -49,8 +50,14 @@ void core_job_suspect(helio_broker_core_t *self, job_t *job, helio_detail_code_t
 {
     if (job->state == HELIO_JOB_SUSPECT)
         return;
+#ifdef HELIO_MUTANT_silence_is_run_time
+    const int64_t proof_ms = self->wall_ms;
+#else
+    const int64_t proof_ms = core_run_proof_wall_ms(self, job);
+#endif
     job->before = job->state;
     core_job_change_state(self, job, HELIO_JOB_SUSPECT, core_why_of_site(self, job, code), "broker");
+    job->suspect_ms = proof_ms;
 }
 
 void core_job_requeue_lost(helio_broker_core_t *self, job_t *job, helio_details_t why, const char *actor)

@@ -109,6 +109,12 @@ static int64_t last_proof_ms(const helio_broker_core_t *self, const site_t *site
     return here && (settled || !run->outlived) ? self->now_ms : run->alive_ms;
 }
 
+int64_t core_run_proof_wall_ms(const helio_broker_core_t *self, const job_t *job)
+{
+    const observed_run_t *run = job->site ? run_of(job) : NULL;
+    return run ? self->wall_ms - (self->now_ms - last_proof_ms(self, job->site, run)) : self->wall_ms;
+}
+
 /*  How long it had run when the broker learned of it. It started when the site said, unless that is after the report of
  *  it, or before the placement: then a clock is wrong. */
 static int64_t unseen_ms(const job_t *job, const observed_run_t *run)

@@ -14,6 +14,9 @@ void core_runs_leave_session(site_t *site);
 /*  A new leader: the last message that the former one noted. */
 void core_observed_run_load(const helio_broker_core_t *self, job_t *job);
 
+/*  Wall clock: when the current attempt was last known to run; now, if it was not seen to. */
+int64_t core_run_proof_wall_ms(const helio_broker_core_t *self, const job_t *job);
+
 /*  For how long the current attempt has been seen to run, without its suspensions; 0 = it was not. */
 uint64_t core_run_seen_ms(const helio_broker_core_t *self, const job_t *job);
 

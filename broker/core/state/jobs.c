@@ -317,8 +317,6 @@ void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, h
         job->intent = HELIO_INTENT_NONE;
     if (to == HELIO_JOB_QUEUED && from >= HELIO_JOB_RUNNING)
         job->ready_ms = self->wall_ms;
-    if (to == HELIO_JOB_SUSPECT && from != HELIO_JOB_SUSPECT)
-        job->suspect_ms = self->wall_ms;
     if (to == HELIO_JOB_QUEUED)
         core_job_enqueue(self, job, true);
     if (to == HELIO_JOB_HELD)

@@ -60,7 +60,8 @@ struct job {
     int64_t finished_ms;
     int64_t paused_until_ms; /* by the clock that nobody sets: where it may start before, core_class_next says */
     int64_t ready_ms;        /* wall clock: when it entered its queue; after a takeover, its submission */
-    int64_t suspect_ms; /* wall clock: when it became suspect, if it is; its row is dated so until it is so no more */
+    int64_t
+        suspect_ms; /* wall clock: up to when it is known to have run, if it is suspect; its row is dated so until it is so no more */
     helio_account_t used;
     uint64_t units_done;
     uint64_t saved_ms; /* run time whose work is saved; at most its time limit */

@@ -273,6 +273,10 @@ static void corrected__more_is_charged_to_the_budget(void **state)
             harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
             harness_say(h, SOUTH, key, 2, HELIO_REPORT_KIND_ENDED);
         }
+        for (int64_t ms = 0; over && ms < 3 * HOUR_MS; ms += 30000) { /* no run is longer than since its placement */
+            harness_renew(h, SOUTH);
+            harness_wait(h, 30000);
+        }
         harness_join(h, BACK, north);
         tell(BACK, key, MEASURED_MS + (over ? 3 * HOUR_MS : 0));
         harness_tick(h);
