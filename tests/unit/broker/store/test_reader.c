@@ -127,7 +127,7 @@ static void read_explain__of_an_array_prefers_a_waiting_then_a_running_then_a_fa
     (void)state;
     static const char array[] = "'0199aaaa-0000-7000-8000-000000000004'";
     static const struct {
-        int first, second, third; /* states */
+        int first, second, third;  /* states */
         const char *shown, *whole; /* the task, and the state of the array */
     } cases[] = {{9, 4, 0, "2", "running"},
                  {9, 4, 8, "1", "running"},
