@@ -107,12 +107,16 @@ int helio_command_tenant(const helio_arguments_t *arguments)
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
+    helio_put_t put;
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
-        helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &err) != HELIO_OK)
+        helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &put, &err) != HELIO_OK)
         return helio_print_error(&err);
-    (void)printf("tenant %s added; a running broker learns of it when it starts next, by `helio tenants set` "
-                 "at once\n",
-                 arguments->words[2]);
+    if (put == HELIO_PUT_SAME)
+        (void)printf("tenant %s exists; nothing changed\n", arguments->words[2]);
+    else
+        (void)printf("tenant %s %s; a running broker learns of it when it starts next, by `helio tenants set` "
+                     "at once\n",
+                     arguments->words[2], put == HELIO_PUT_NEW ? "added" : "changed");
     say_without_home(settings.database.data, arguments->words[2]);
     return 0;
 }

@@ -55,25 +55,29 @@ static helio_rc end(PGconn *connection, const char *action, helio_text_t object,
     return rc == HELIO_OK ? helio_session_run(connection, "commit", "commit", err) : rc;
 }
 
-/*  Whether the row exists as it would be put. Putting it again is not audited. */
-static helio_rc ask_stands(PGconn *connection, const char *query, const char *first, const char *second,
-                           bool *ret_stands, helio_error_t *err)
+/*  A query whose answer is one digit. */
+static helio_rc ask(PGconn *connection, const char *query, const char *first, const char *second, char *ret_digit,
+                    helio_error_t *err)
 {
     HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
     helio_rc rc = helio_session_query(connection, query, 2, (const char *const[]){first, second}, &result, err);
     if (rc == HELIO_OK)
-        *ret_stands = PQgetvalue(result, 0, 0)[0] == '1';
+        *ret_digit = PQgetvalue(result, 0, 0)[0];
     return rc;
 }
 
-helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site, helio_error_t *err)
+/*  Putting what stands again is not audited. */
+helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site, helio_put_t *ret_put,
+                                helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
-    bool stands = false;
+    char stands = '0';
     if (rc == HELIO_OK)
-        rc = ask_stands(connection, "tenant_stands", tenant, home_site ? home_site : "", &stands, err);
-    if (rc != HELIO_OK || stands)
+        rc = ask(connection, "tenant_stands", tenant, home_site ? home_site : "", &stands, err);
+    if (ret_put)
+        *ret_put = stands == '0' ? HELIO_PUT_NEW : stands == '1' ? HELIO_PUT_SAME : HELIO_PUT_CHANGED;
+    if (rc != HELIO_OK || stands == '1')
         return rc;
     const helio_row_tenant_t row = {helio_text_of(tenant), helio_text_of(home_site)};
     rc = put_rows(connection, HELIO_BROKER_FX_ROW_TENANT, &row, err);
@@ -112,12 +116,12 @@ helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *to
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
     char tenant[64], user[128];
-    bool disabled = false;
+    char disabled = '0';
     (void)helio_text_copy(token->tenant, tenant, sizeof tenant);
     (void)helio_text_copy(token->user, user, sizeof user);
     if (rc == HELIO_OK)
-        rc = ask_stands(connection, "user_disabled", tenant, user, &disabled, err);
-    if (rc == HELIO_OK && disabled)
+        rc = ask(connection, "user_disabled", tenant, user, &disabled, err);
+    if (rc == HELIO_OK && disabled == '1')
         return helio_fail(err, HELIO_CONFLICT,
                           "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`", user, tenant,
                           user, tenant);

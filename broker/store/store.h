@@ -108,9 +108,12 @@ HELIO_MUST_CHECK helio_rc helio_schema_verify(const char *conninfo, helio_error_
 HELIO_MUST_CHECK helio_rc helio_store_open_privileges(const char *conninfo, helio_say_fn *say, void *arg,
                                                       helio_error_t *err);
 
-/*  Bootstrap: writes straight into the database, one transaction each. A tenant: home_site "" or NULL = none. */
+typedef enum helio_put { HELIO_PUT_NEW, HELIO_PUT_SAME, HELIO_PUT_CHANGED } helio_put_t;
+
+/*  Bootstrap: writes straight into the database, one transaction each. A tenant: home_site "" or NULL = none; ret_put,
+ *  what that did, may be NULL. */
 HELIO_MUST_CHECK helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site,
-                                                 helio_error_t *err);
+                                                 helio_put_t *ret_put, helio_error_t *err);
 /*  The next leader begins a new incarnation, as it also does when it detects by itself that the database was restored.
  *  HELIO_BUSY while a broker leads. */
 HELIO_MUST_CHECK helio_rc helio_store_declare_restored(const char *conninfo, helio_error_t *err);

@@ -254,13 +254,14 @@ static void say_where(const helio_client_t *client, const helio_draft_t *drafts,
         draft->file, draft->line, draft->name[0] ? " (" : "", draft->name, draft->name[0] ? ")" : "", count);
 }
 
-/*  As helio_ask, but a refusal is also told by file and line. */
+/*  As helio_ask, but a refusal is also told by file and line. *ret_sent: some of the request was sent. */
 static int ask_for_jobs(helio_client_t *client, const helio_request_t *request, const helio_draft_t *drafts,
-                        uint32_t count, json_t **ret_reply)
+                        uint32_t count, json_t **ret_reply, bool *ret_sent)
 {
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
     helio_error_t err;
     helio_rc rc = helio_remote_call(client->remote, request, &response, &err);
+    *ret_sent = response.sent;
     if (rc != HELIO_OK)
         return helio_response_print_rc(client, rc, &err);
     helio_text_t body = helio_buffer_view(&response.body);
@@ -273,7 +274,7 @@ static int ask_for_jobs(helio_client_t *client, const helio_request_t *request, 
     return code;
 }
 
-static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t count, const char *key)
+static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t count, const char *key, bool *ret_sent)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
@@ -284,7 +285,7 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
                                .body = helio_buffer_view(&body),
                                .idempotency_key = key,
                                .patient = strcmp(client->command->name, "run") == 0 ? client : NULL};
-    int code = ask_for_jobs(client, &request, drafts, count, &reply);
+    int code = ask_for_jobs(client, &request, drafts, count, &reply, ret_sent);
     if (code == HELIO_EXIT_OK && !take_ids(reply, drafts, count))
         return helio_client_fail(
             client, HELIO_EXIT_OWN,
@@ -306,10 +307,15 @@ static bool key_is_good(const char *key)
     return size > 0 && size <= HELIO_SUBMIT_KEY_MAX;
 }
 
-/*  The outcome of the submission is unknown: without the key, a second try could create a second job. */
-static void say_key(const helio_client_t *client, int code, const char *key)
+/*  Once anything was sent, the outcome of the submission is unknown: without the key, a second try could create a second
+ *  job. */
+static void say_key(const helio_client_t *client, int code, const char *key, bool sent)
 {
-    if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_TIMEOUT || code == HELIO_EXIT_INTERRUPTED)
+    if (code != HELIO_EXIT_UNREACHABLE && code != HELIO_EXIT_TIMEOUT && code != HELIO_EXIT_INTERRUPTED)
+        return;
+    if (!sent)
+        fprintf(client->io->err, "help: nothing was sent; repeat the command when the broker can be reached\n");
+    else
         fprintf(client->io->err,
                 "help: the broker may have accepted the jobs; repeat the command with `--idempotency-key %s`, which "
                 "never creates a second job\n",
@@ -375,9 +381,10 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         char batch_key[HELIO_SUBMIT_KEY_MAX + 16];
         (void)snprintf(batch_key, sizeof batch_key, batch > 1 ? "%s.%u" : "%s", key, batch);
         uint32_t count = batch_size(drafts, drafts->accepted);
-        int code = send_batch(client, drafts->items + drafts->accepted, count, batch_key);
+        bool sent = false;
+        int code = send_batch(client, drafts->items + drafts->accepted, count, batch_key, &sent);
         if (code != HELIO_EXIT_OK) {
-            say_key(client, code, key);
+            say_key(client, code, key, sent || drafts->accepted);
             if (drafts->accepted)
                 helio_client_say(client, "before that, %u of %u jobs were submitted", drafts->accepted, drafts->count);
             return code;

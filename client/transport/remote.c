@@ -438,6 +438,7 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request, 
         *ret_response = self->response;
         self->response = (helio_response_t){0};
     }
+    ret_response->sent = ret_response->sent || was_sent(self);
     helio_stream_destroy(&self);
     return rc;
 }

@@ -1,5 +1,5 @@
 // A forecast as a line within the range that it is expected in (p10 to p90).
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { columnsOf, hasSpread } from "./series.js";
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -54,7 +54,8 @@ function optionsOf(uPlot, { title, unit, digits }, width, spread) {
 export function Fan({ signal, points, label }) {
   const box = useRef(null);
   const data = columnsOf(points);
-  useEffect(() => {
+  // A layout effect ends with its element; any other ends after the next frame, in which the observer would still measure.
+  useLayoutEffect(() => {
     let plot = null;
     let uPlot = null;
     let gone = false;

@@ -36,7 +36,7 @@ export function Login({ why, enter }) {
           aria-invalid={problem ? "true" : undefined}
         />
         <p id="token-help">
-          An operator issues tokens with <code>helio token add</code>. This tab keeps the token until it closes.
+          An administrator issues tokens with <code>helio token add</code>. This tab keeps the token until it closes.
         </p>
         <p class="notice" role="alert" hidden={!problem}>
           {problem}

@@ -41,34 +41,38 @@ uint32_t helio_edit_distance(helio_text_t a, helio_text_t b)
     return above[b.size];
 }
 
-/*  A third of the longer word may differ: enough for typing errors, too little to turn one word into another. */
-static bool is_similar(helio_text_t written, helio_text_t known, uint32_t *ret_distance)
+/*  A third of the longer word may differ: enough for typing errors, too little to turn one word into another. Of two
+ *  words at the same distance, the one that begins as the written one does is nearer: few slip at the first letter. */
+static bool is_similar(helio_text_t written, helio_text_t known, uint32_t *ret_rank)
 {
     uint32_t longer = known.size > written.size ? known.size : written.size;
-    *ret_distance = helio_edit_distance(written, known);
-    return *ret_distance <= (longer < 3 ? 0 : longer / 3);
+    uint32_t distance = helio_edit_distance(written, known);
+    if (distance > (longer < 3 ? 0 : longer / 3))
+        return false;
+    *ret_rank = 2 * distance + (longer && lower(written.data[0]) != lower(known.data[0]));
+    return true;
 }
 
 void helio_suggestion_offer(helio_suggestion_t *self, const char *word)
 {
-    uint32_t distance;
-    if (!is_similar(self->written, helio_text_of(word), &distance) || (self->best && distance >= self->distance))
+    uint32_t rank;
+    if (!is_similar(self->written, helio_text_of(word), &rank) || (self->best && rank >= self->rank))
         return;
     self->best = word;
-    self->distance = distance;
+    self->rank = rank;
 }
 
 helio_text_t helio_suggestion_among(helio_text_t written, helio_text_t words, char separator)
 {
     helio_text_t best = {0};
-    uint32_t distance, least = UINT32_MAX;
+    uint32_t rank, least = UINT32_MAX;
     for (uint32_t begin = 0, end = 0; end <= words.size; end++) {
         if (end < words.size && words.data[end] != separator)
             continue;
         helio_text_t word = {words.data + begin, end - begin};
-        if (is_similar(written, word, &distance) && distance < least) {
+        if (is_similar(written, word, &rank) && rank < least) {
             best = word;
-            least = distance;
+            least = rank;
         }
         begin = end + 1;
     }

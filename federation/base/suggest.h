@@ -8,7 +8,7 @@
 typedef struct helio_suggestion {
     helio_text_t written;
     const char *best;
-    uint32_t distance;
+    uint32_t rank; /* of the best; the least is the nearest */
 } helio_suggestion_t;
 
 void helio_suggestion_offer(helio_suggestion_t *self, const char *word);

@@ -145,13 +145,16 @@ from found
 
 -- name: read_job_where
 -- $1 id as for read_job; $2 tenant. Whose it is and where its newest attempt is or was: {id, task, tenant, user, array,
--- site, silent_s (of a silent site), epoch, state}, or {"ambiguous": [ids]}.
+-- site, silent_s (of a silent site), epoch, state}, or {"ambiguous": [ids]}. An array without a task has the state that read_job
+-- adds up.
 with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
     else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'task', t.task, 'tenant', j.tenant,
               'user', j.user_name, 'array', j.tasks is not null, 'first', j.tasks[1], 'site', p.site, 'epoch', coalesce(p.epoch, 0),
-              'silent_s', ceil(helio.silent_seconds(p.site)), 'state', helio.state_word(coalesce(s.state, 0::int2)))::text
+              'silent_s', ceil(helio.silent_seconds(p.site)), 'state', case when t.task < 0 and j.tasks is not null
+                  then helio.array_json(j.job_id)::json ->> 'state'
+                  else helio.state_word(coalesce(s.state, 0::int2)) end)::text
           from found join helio.jobs j using (job_id)
           cross join lateral (select helio.job_task($1::text) as task) t
           left join helio.job_state s on s.job_id = j.job_id and s.task = t.task

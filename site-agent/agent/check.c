@@ -59,7 +59,12 @@ static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings
     helio_rc rc = helio_keypair_load(settings->key_file.data, ret_pair, &err);
     if (rc == HELIO_OK)
         (void)snprintf(text, sizeof text, "%.500s, public key %s", settings->key_file.data, ret_pair->public_key);
-    line(tally, "key_file", rc, rc == HELIO_OK ? text : err.text);
+    else if (rc == HELIO_NOT_FOUND)
+        (void)snprintf(text, sizeof text, "%.250s; `helio-agent keygen %.250s` makes it", err.text,
+                       settings->key_file.data);
+    else
+        (void)snprintf(text, sizeof text, "%.600s", err.text);
+    line(tally, "key_file", rc, text);
     return rc;
 }
 
@@ -311,7 +316,20 @@ static helio_rc check_secret(tally_t *tally, uint32_t feed, const char *path)
     return rc;
 }
 
-/*  Asks no source. A source may be down for a while, and the agent works without it. */
+/*  A file that is not there is a slip of a pen more often than a source that is down. */
+static void check_file(tally_t *tally, uint32_t feed, const char *path)
+{
+    char what[32], text[TEXT_SIZE];
+    (void)snprintf(what, sizeof what, "feeds[%u]", feed);
+    if (access(path, R_OK) == 0)
+        return;
+    int fault = errno;
+    (void)snprintf(text, sizeof text, "%.500s: %s; set path to the file that the source writes, or write it", path,
+                   strerror(fault));
+    line(tally, what, fault == ENOENT ? HELIO_NOT_FOUND : HELIO_FORBIDDEN, text);
+}
+
+/*  Asks no source over the network. One may be down for a while, and the agent works without it. */
 static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
 {
     helio_error_t err = {0};
@@ -320,6 +338,8 @@ static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
     helio_feeds_options_t options = {.settings = &settings->feeds, .profile = &settings->site};
     for (uint32_t i = 0; i < settings->feeds.feeds.count; i++) {
         const helio_feed_t *feed = &settings->feeds.feeds.items[i];
+        if (feed->source == HELIO_SOURCE_CSV)
+            check_file(tally, i, feed->path.data);
         for (uint32_t n = 0; n < feed->secrets.count; n++)
             (void)check_secret(tally, i, feed->secrets.items[n].value.data);
         if (feed->login.password_file.size)

@@ -230,6 +230,16 @@ test("site: its figures, its pools and the forecast that it sent", async () => {
   await close(page);
 });
 
+test("site: its forecast is left behind without a complaint", async () => {
+  const page = await open("#/sites/frankfurt");
+  await page.locator(".plot canvas").first().waitFor();
+  await page.evaluate(() => (location.hash = "#/queue"));
+  await page.getByRole("heading", { level: 1, name: "Queue" }).waitFor();
+  // An observer that outlived the plot would have spoken by the end of the second frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await close(page);
+});
+
 test("site: an operator drains it with a reason, and sees it; a user cannot", async () => {
   const page = await open("#/sites/amsterdam");
   await page.getByRole("button", { name: "Drain" }).click();

@@ -16,8 +16,10 @@ static helio_detail_t not_silent(helio_broker_core_t *self, const site_t *site)
         return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_TOO_EARLY, helio_value_string(site->name),
                            helio_value_number(silent_ms), helio_value_number(after_ms),
                            helio_value_number(after_ms - silent_ms));
+    /* A drain is no state of the core's, and makes no site silent; people see it as one. */
+    bool drains = site->state == HELIO_SITE_STATE_READY && site->draining;
     return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_NOT_SILENT, helio_value_string(site->name),
-                       helio_value_string(helio_site_state_name(site->state)));
+                       helio_value_string(helio_site_state_name(drains ? HELIO_SITE_STATE_DRAINING : site->state)));
 }
 
 static helio_detail_t done(uint32_t kind)

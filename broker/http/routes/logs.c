@@ -216,7 +216,13 @@ static void on_where(helio_request_context_t *self, const helio_result_t *result
     json_decref(where);
     if (!learned)
         return;
-    if (!stream->site[0]) { /* never placed, so nothing was printed */
+    if (!stream->site[0] && first && !stream->follow) {
+        if (stream->fixed_epoch)
+            HELIO_PROBLEM(self, 404, LOG_NO_ATTEMPT, helio_value_string(stream->job),
+                          helio_value_number(stream->epoch));
+        else
+            HELIO_PROBLEM(self, 404, LOG_NEVER_PLACED, helio_value_string(stream->job));
+    } else if (!stream->site[0]) { /* never placed, so nothing was printed */
         begin_stream(self);
         if (!stream->follow || stream->over)
             self->ended = true;

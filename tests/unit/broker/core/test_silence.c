@@ -286,6 +286,10 @@ static void attest__of_a_site_that_is_not_silent_is_a_conflict(void **state)
     assert_int_equal(reply->rc, HELIO_CONFLICT);
     assert_true(
         harness_says(h, &reply->details, "\"AttestNotSilent\",\"params\":{\"site\":\"north\",\"state\":\"ready\"}"));
+    (void)harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_OPERATOR, "north");
+    reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
+    assert_true(harness_says(h, &reply->details, "\"params\":{\"site\":\"north\",\"state\":\"draining\"}"));
+    (void)harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north");
     harness_gone(h, NORTH);
     let_pass(20000); /* people see it as silent by then */
     reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");

@@ -438,7 +438,7 @@ static const char hello_job[] = "name: hello\nrun: echo hello\n";
 static const char *fresh(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
-    assert_int_equal(helio_store_put_tenant(conninfo, "demo", "lulea", NULL), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "demo", "lulea", NULL, NULL), HELIO_OK);
     return conninfo;
 }
 

@@ -88,8 +88,8 @@ static inline void tell_carbon(uint64_t peer, const double *hours, uint32_t coun
 static inline void commit(const char *conninfo)
 {
     helio_error_t err = {.text = ""};
-    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "north", &err), HELIO_OK);
-    assert_int_equal(helio_store_put_tenant(conninfo, "other", "", &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "north", NULL, &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "other", "", NULL, &err), HELIO_OK);
     helio_store_t *store = helio_store_new((helio_store_options_t){.conninfo = conninfo});
     if (helio_store_open(store, &err) != HELIO_OK)
         fail_msg("open: %s", err.text);

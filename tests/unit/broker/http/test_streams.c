@@ -257,13 +257,17 @@ static void logs__follow_a_job_to_its_next_attempt_and_its_end(void **state)
     client_down(c);
 }
 
-static void logs__of_a_job_that_never_ran_are_empty(void **state)
+static void logs__of_a_job_that_never_ran_are_not_found_and_followed_are_empty(void **state)
 {
     (void)state;
     script_read(w, "read_job_where", HELIO_OK, WHERE("null", 0, "queued"));
     ask(w, &r, "GET", LOGS, w->user.text, "", NULL);
-    assert_int_equal(r.status, 200);
-    assert_int_equal(r.body_size, 0);
+    assert_int_equal(r.status, 404);
+    assert_contains(r.body, "\"LogNeverPlaced\"");
+    script_read(w, "read_attempt_where", HELIO_OK, WHERE("null", 99, "succeeded"));
+    ask(w, &r, "GET", LOGS "?epoch=99", w->user.text, "", NULL);
+    assert_int_equal(r.status, 404);
+    assert_contains(r.body, "has no attempt 99");
     script_read(w, "read_job_where", HELIO_OK, WHERE("null", 0, "cancelled"));
     ask(w, &r, "GET", LOGS "?follow=1", w->user.text, "", NULL);
     assert_int_equal(r.status, 200);
@@ -354,7 +358,7 @@ int main(void)
         TEST(events__stopping_ends_streams),
         TEST(logs__come_from_the_site_that_has_them),
         TEST(logs__follow_a_job_to_its_next_attempt_and_its_end),
-        TEST(logs__of_a_job_that_never_ran_are_empty),
+        TEST(logs__of_a_job_that_never_ran_are_not_found_and_followed_are_empty),
         TEST(logs__that_cannot_be_read_are_a_problem_not_an_empty_text),
         TEST(logs__that_are_followed_survive_a_silent_site),
         TEST(logs__of_a_past_attempt_come_from_its_own_site_and_end),

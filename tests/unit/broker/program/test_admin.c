@@ -247,11 +247,14 @@ static void tenant__is_added_once_and_its_home_can_change(void **state)
 {
     desk_t *self = *state;
     assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme"), 0);
+    assert_non_null(strstr(self->out, "tenant acme added;"));
     assert_true(self->err[0]); /* without a home, and what follows from that */
     assert_in_database(self, "select tenant || coalesce (home_site, '-') from helio.tenants", "acme-");
     assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme", "--home", "lulea"), 0);
     assert_string_equal(self->err, "");
+    assert_non_null(strstr(self->out, "tenant acme changed;"));
     assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme", "--home", "lulea"), 0);
+    assert_string_equal(self->out, "tenant acme exists; nothing changed\n");
     assert_in_database(self, "select string_agg (tenant || home_site, ' ') from helio.tenants", "acmelulea");
     assert_in_database(self, "select count(*) from helio.audit where action = 'tenant-set'",
                        "2"); /* again is no event */

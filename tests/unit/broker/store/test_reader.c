@@ -127,9 +127,13 @@ static void read_explain__of_an_array_prefers_a_waiting_then_a_running_then_a_fa
     (void)state;
     static const char array[] = "'0199aaaa-0000-7000-8000-000000000004'";
     static const struct {
-        int first, second, third; /* states */
-        const char *shown;
-    } cases[] = {{9, 4, 0, "2"}, {9, 4, 8, "1"}, {8, 11, 9, "2"}, {8, 11, 8, "1"}, {8, 8, 8, "0"}};
+        int first, second, third;  /* states */
+        const char *shown, *whole; /* the task, and the state of the array */
+    } cases[] = {{9, 4, 0, "2", "running"},
+                 {9, 4, 8, "1", "running"},
+                 {8, 11, 9, "2", "failed"},
+                 {8, 11, 8, "1", "cancelled"},
+                 {8, 8, 8, "0", "succeeded"}};
     char sql[512];
     (void)snprintf(sql, sizeof sql, "create table kept as select * from helio.job_state where job_id = %s", array);
     helio_pg_exec(conninfo, sql);
@@ -141,6 +145,7 @@ static void read_explain__of_an_array_prefers_a_waiting_then_a_running_then_a_fa
                        array, cases[i].first, cases[i].second, cases[i].third);
         helio_pg_exec(conninfo, sql);
         assert_json(ASK("read_explain", id_of(4), NULL), "split_part(j->>'id', '.', 2)", cases[i].shown);
+        assert_json(ASK("read_job_where", id_of(4), NULL), "j->>'state'", cases[i].whole);
     }
     (void)snprintf(sql, sizeof sql,
                    "delete from helio.job_state where job_id = %s; insert into helio.job_state select * from kept; "

@@ -269,7 +269,7 @@ static void schema__the_broker_role_suffices_to_lead_and_write(void **state)
     if (helio_store_open(store, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     helio_store_destroy(&store);
-    assert_int_equal(helio_store_put_tenant(as_broker, "acme", "lulea", &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(as_broker, "acme", "lulea", NULL, &err), HELIO_OK);
 }
 
 static void list(void *arg, const char *reader, const char *tenants, bool ready)
@@ -289,8 +289,8 @@ static void reader__is_created_with_createrole_and_is_a_script_without(void **st
     const char *const tenants[] = {"acme", "demo"};
     assert_int_equal(helio_store_put_reader(conninfo, "wall", tenants, 2, &script, &err), HELIO_INVALID);
     assert_string_equal(err.text, "there is no tenant acme, demo: `helio-broker tenant add` makes one");
-    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, &err), HELIO_OK);
-    assert_int_equal(helio_store_put_tenant(conninfo, "demo", NULL, &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "demo", NULL, NULL, &err), HELIO_OK);
 
     assert_int_equal(helio_store_put_reader(as_broker, "wall", tenants, 2, &script, &err), HELIO_OK);
     assert_int_equal(helio_store_each_reader(as_broker, list, &said, &err), HELIO_OK);

@@ -386,7 +386,7 @@ static void store__the_first_token_of_a_tenant_makes_the_tenant(void **state)
                                .user = HELIO_TEXT("ada"),
                                .role = HELIO_TEXT("user"),
                                .created_ms = 5000};
-    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "lulea", NULL), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "lulea", NULL, NULL), HELIO_OK);
     helio_store_t *store = opened(conninfo);
     append(store, HELIO_BROKER_FX_ROW_TOKEN, &token);
     token.token_id = HELIO_TEXT("t2");

@@ -215,16 +215,16 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
     bool has = true;
     assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
     assert_false(has); /* there is no such tenant */
-    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "lulea", NULL), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "lulea", NULL, NULL), HELIO_OK);
     assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
     assert_true(has);
-    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, NULL), HELIO_OK);
     assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
     assert_false(has);
     assert_int_equal(helio_store_put_token(conninfo, &token, NULL), HELIO_OK);
     for (int i = 0; i < 2; i++) { /* what is said again as it stands is not audited again */
         assert_int_equal(helio_store_put_site_key(conninfo, &key, NULL), HELIO_OK);
-        assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL), HELIO_OK);
+        assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, NULL), HELIO_OK);
     }
     helio_row_token_t second = token;
     helio_error_t err = {.text = ""};

@@ -138,6 +138,22 @@ static void broker__that_cannot_be_reached_is_named_with_a_remedy(void **state)
     }
 }
 
+/*  A key is of use only where a job may be there already. */
+static void submit__that_reached_nobody_says_that_nothing_was_sent(void **state)
+{
+    (void)state;
+    char *out, *err;
+    assert_int_equal(run_at("http://127.0.0.1:1", WORDS("submit", "-", "-q"), "run: echo\n", NULL, &out, &err), 7);
+    assert_non_null(strstr(err, "help: nothing was sent; repeat the command"));
+    assert_null(strstr(err, "--idempotency-key"));
+    free(out);
+    free(err);
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, DROP, 0}),
+                                  WORDS("submit", "-", "-q"), "run: echo\n");
+    expect(&outcome, 7, "", "the broker may have accepted the jobs");
+    end(&outcome);
+}
+
 static void replies__that_break_off_do_not_count(void **state)
 {
     (void)state;
@@ -578,6 +594,7 @@ int main(void)
         cmocka_unit_test(requests__that_change_something_are_sent_once),
         cmocka_unit_test(broker__that_cannot_be_reached_is_named_with_a_remedy),
         cmocka_unit_test(replies__that_break_off_do_not_count),
+        cmocka_unit_test(submit__that_reached_nobody_says_that_nothing_was_sent),
         cmocka_unit_test(sites__that_are_refused_are_named_below_the_table),
         cmocka_unit_test(submit__prints_one_id_per_line),
         cmocka_unit_test(submit__json_lines_are_sent_byte_for_byte),

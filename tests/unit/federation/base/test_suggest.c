@@ -82,14 +82,16 @@ static void a_suggestion__is_the_first_of_the_nearest_words_within_a_third(void 
         char bytes[WORD_MAX];
         helio_suggestion_t suggestion = {.written = random_word(&rng, bytes)};
         const char *best = NULL;
-        uint32_t distance = UINT32_MAX;
+        uint32_t least = UINT32_MAX;
         for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
             helio_text_t word = helio_text_of(words[w]);
             uint32_t longer = word.size > suggestion.written.size ? word.size : suggestion.written.size;
             uint32_t edits = helio_edit_distance(word, suggestion.written);
-            if (edits <= (longer < 3 ? 0 : longer / 3) && edits < distance) {
+            /* Of the equally near, one that begins alike. */
+            uint32_t rank = 2 * edits + (suggestion.written.size && !same(word.data[0], suggestion.written.data[0]));
+            if (edits <= (longer < 3 ? 0 : longer / 3) && rank < least) {
                 best = words[w];
-                distance = edits;
+                least = rank;
             }
             helio_suggestion_offer(&suggestion, words[w]);
         }
@@ -119,6 +121,7 @@ static void a_word_of_a_list__is_the_one_that_would_be_suggested(void **state)
         {"queued held", "queued held", ',', "queued held"},
         {"standard", "standard", ' ', "standard"},
         {"abx", "abc abd", ' ', "abc"},
+        {"cpu", "gpu cpus", ' ', "cpus"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_text_t best =

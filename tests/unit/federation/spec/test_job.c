@@ -227,6 +227,7 @@ typedef struct bad_case {
 
 static const bad_case_t bad_cases[] = {
     {"nmae: x", BAD(UNKNOWN_KEY), 1, "unknown key 'nmae' in job", "did you mean 'name'?"},
+    {"cpu: 4", BAD(UNKNOWN_KEY), 1, "unknown key 'cpu' in job", "did you mean 'cpus'?"},
     {"zzz: x", BAD(UNKNOWN_KEY), 1, "unknown key 'zzz'", "known keys: name, queue"},
     {"goal: green", BAD(UNKNOWN_KEY), 1, "unknown key 'goal'", "belongs under 'placement'"},
     {"GPU: H100", BAD(UNKNOWN_KEY), 1, "unknown key 'GPU'", "'gpu'"},

@@ -124,6 +124,7 @@ static int begin(void **state)
     write_file("helio-shim", "#!/bin/sh\n", 0755);
     write_file("no-shim", "", 0644);
     write_file("secret", "token\n", 0600);
+    write_file("hours.csv", "time,grams\n", 0644);
     write_file("known-secret", "token\n", 0644);
     make_folder("state", 0711);
     make_folder("open-state", 0777);
@@ -262,6 +263,8 @@ static void check__advises_on_disks_and_control_groups(void **state)
 #define FEED(secret) \
     "  feeds: [{signal: carbon, source: http-json, map: electricitymaps, secrets: {auth-token: " secret "}}]\n"
 
+#define FILE_FEED(file) "  feeds: [{signal: carbon, source: csv, path: " file ", value_column: grams}]\n"
+
 #define POOL(gpu, more) "[{name: gpu, gpu: " gpu ", memory: 80GB, nodes: 2, gpus_per_node: 4" more "}]"
 #define POWER "{idle_w: 140, base_w: 300, slope_w: 800, host_w: 300}"
 
@@ -274,6 +277,8 @@ static const struct {
     {{.more = FEED("secret")}, ""},
     {{.more = FEED("known-secret")}, "feeds[0]"},
     {{.more = FEED("no-secret")}, "feeds[0]"},
+    {{.more = FILE_FEED("hours.csv")}, ""},
+    {{.more = FILE_FEED("no-hours.csv")}, "feeds[0]"},
     {{.key_file = "none.key"}, "key_file"}, /* and nobody knocks at the broker without one */
     {{.key_file = "open.key"}, "key_file"},
     {{.key_file = "stranger.key"}, "broker 1"},
@@ -300,6 +305,8 @@ static void check__fails_only_the_line_of_what_is_missing(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sites / sizeof sites[0]; i++)
         assert_fails(&sites[i].site, sites[i].failed);
+    assert_fails(&(site_t){.key_file = "none.key"}, "key_file");
+    assert_non_null(strstr(world.out, "none.key: key file not found; `helio-agent keygen "));
 }
 
 /*  What is good for a trial only is said, and fails nothing. */
