@@ -71,6 +71,7 @@ class Database:
         self.script(bench + "years_sites.sql", end_ms=end_ms, days=DAYS)
         self.script(bench + "years.sql", total=JOBS, keyed=JOBS // 25, end_ms=end_ms, **{"from": 0, "to": JOBS - 1})
         self.script(os.path.join(TOP, "tests/integration/grafana.sql"))
+        run("psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", "select helio.sum_up()", self.conninfo)  # the history was written without triggers
 
     def script(self, path, **values):
         flags = [word for key, value in values.items() for word in ("-v", f"{key}={value}")]

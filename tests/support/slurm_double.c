@@ -76,7 +76,12 @@ static void create(lab_t *lab)
                                      .settings = &lab->settings,
                                      .shim = lab->shim,
                                      .lease_margin_ms = 60000,
-                                     .sink = {lab, on_event, on_capacity, on_series, on_silence, on_survey}};
+                                     .sink = {.arg = lab,
+                                              .on_event = on_event,
+                                              .on_capacity = on_capacity,
+                                              .on_series = on_series,
+                                              .on_silence = on_silence,
+                                              .on_survey = on_survey}};
     helio_error_t err = {0};
     if (helio_slurm_new(&options, &lab->backend, &err))
         fail_msg("%s", err.text);
