@@ -31,7 +31,7 @@ BODIES = {
     "POST /v1/principals": {"tenant": "acme", "user": "spare", "disabled": False},
 }
 QUERIES = {"DELETE /v1/sites/{site}/keys": "?public_key={key}", "DELETE /v1/data": "?prefix=s3://acme-private-{n}/",
-           "DELETE /v1/links": "?from=north&to=*"}
+           "DELETE /v1/links": "?from=north&to=*", "GET /v1/jobs/{id}/logs": "?follow=true"}  # that job never ran, and has no log yet
 # Carried out, or refused for what there is (a site that is not silent, a job that is not held), but not for who asks.
 OTHERWISE = {"POST /v1/sites/{site}/attest": 409, "POST /v1/jobs/{id}/release": 409,
              "DELETE /v1/overflows/{name}": 404, "DELETE /v1/links": 404,  # the second time
