@@ -10,8 +10,8 @@
  *
  *  Only the terms of the objective count (terms.h): where money counts for nothing, nobody migrates for it.
  *
- *  The rest is the predicted run time (p50, duration.h) less the run time of all attempts so far. A new attempt has the
- *  whole time limit, so deadline and caps are checked against more: p90 less the run time of this attempt.
+ *  The rest is the predicted duration (p50, duration.h) less what all attempts have run so far. A new attempt has the
+ *  whole time limit, so deadline and caps are checked against more: p90 less what this attempt has run.
  */
 #ifndef HELIO_POLICY_MIGRATION_H
 #define HELIO_POLICY_MIGRATION_H

@@ -352,7 +352,7 @@ static const helio_spec_field_t job_fields[] = {
      AT(kubernetes),
      .most = 64,
      .rule = &helio_spec_rule_option,
-     .example = "{queue: team-a, namespace: nlp}",
+     .example = "{queue: team-a}",
      .doc = "Options that are passed to Kubernetes sites."},
 };
 

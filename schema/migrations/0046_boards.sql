@@ -132,8 +132,8 @@ from helio.ledger l
 left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoch = l.epoch
 left join helio.rates r on r.rates_id = l.rates_id;
 
--- What is written is read once, each row of the ledger by its key, and each task's by the same key, whatever the planner has heard of a table that grew since: its plans
--- last for the session of the writer.
+-- Every row that was written is read once, by its key. Scans are off because the plans last as long as the writer's session: they are made
+-- while the table is still small, and would stay when it has grown.
 create function helio.add_usage() returns trigger language plpgsql
     set enable_seqscan = off set enable_bitmapscan = off
     as $$

@@ -60,7 +60,7 @@ static const char whole_job[] = "name: finetune-70b\n"
                                 "depends: {after_ok: [01k9x2m4q8r7], after_any: [01k9x2m4q8r8, 01k9x2m4q8r9],\n"
                                 "  after_not_ok: 01k9x2m4q8ra}\n"
                                 "slurm: {partition: gpu, account: nlp}\n"
-                                "kubernetes: {queue: team-a, namespace: nlp}\n";
+                                "kubernetes: {queue: team-a}\n";
 
 static void assert_whole_job(const helio_job_spec_t *job)
 {
