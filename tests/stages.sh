@@ -8,9 +8,9 @@ failures=() skips=()
 began=$SECONDS
 
 perform() { # NAME COMMAND…
-  local status=0 start=$SECONDS
-  "${@:2}" >"$logs/$1.log" 2>&1 </dev/null || status=$?
-  echo "$status $((SECONDS - start))" >"$logs/$1.end"
+  local status=0 start=$SECONDS TIMEFORMAT='%U %S'
+  { time "${@:2}" >"$logs/$1.log" 2>&1 </dev/null; } 2>"$logs/$1.times" || status=$?
+  echo "$status $((SECONDS - start)) $(awk 'END { print int($1 + $2) }' "$logs/$1.times")" >"$logs/$1.end"
 }
 
 # Prints the failed cases first and the end of the log after them, since a reader may see only the beginning.
@@ -21,20 +21,22 @@ failure() { # LOG
   grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )|^\[[0-9]+/[0-9]+\] (Building|Linking) ' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
 }
 
-verdict() { # NAME: counts and prints the result of a stage that was performed
-  local status seconds log=$logs/$1.log line
-  read -r status seconds <"$logs/$1.end"
+# Counts and prints the result of a stage that was performed: its seconds, and those of the processors (daemons that outlive their
+# parents are not in them).
+verdict() { # NAME
+  local status seconds processor log=$logs/$1.log line
+  read -r status seconds processor <"$logs/$1.end"
   case $status in
     0)
       passed=$((passed + 1))
       line=$(grep -a -v -E '^[[:space:]]*$|^SKIPPED: ' "$log" | tail -n 1 | cut -c1-110)
-      printf 'ok      %-28s %4d s  %s\n' "$1" "$seconds" "$line" ;;
+      printf 'ok      %-28s %4d s %4d cpu  %s\n' "$1" "$seconds" "$processor" "$line" ;;
     77)
       line=$(grep -a '^SKIPPED: ' "$log" | tail -n 1)
-      printf 'SKIPPED %-28s %4d s  %s\n' "$1" "$seconds" "${line#SKIPPED: }" ;;
+      printf 'SKIPPED %-28s %4d s %4d cpu  %s\n' "$1" "$seconds" "$processor" "${line#SKIPPED: }" ;;
     *)
       failed=$((failed + 1)); failures+=("$1")
-      printf 'FAILED  %-28s %4d s\n' "$1" "$seconds"; failure "$log" | sed 's/^/    | /' ;;
+      printf 'FAILED  %-28s %4d s %4d cpu\n' "$1" "$seconds" "$processor"; failure "$log" | sed 's/^/    | /' ;;
   esac
   while IFS= read -r line; do
     skipped=$((skipped + 1)); skips+=("$1: ${line#SKIPPED: }")
