@@ -101,7 +101,7 @@ static void names__that_change_all_the_time_are_taken_now_and_then_and_asked_for
 /*  As large as a message allows, with the partitions last. */
 static helio_pool_option_t *largest(void)
 {
-    static char values[VALUES_MAX + 1], names[HELIO_POOL_OPTIONS_MAX][16];
+    static char values[VALUES_MAX + 1], names[HELIO_POOL_OPTIONS_MAX][24];
     static helio_pool_option_t options[HELIO_POOL_OPTIONS_MAX];
     memset(values, 'v', VALUES_MAX);
     for (int i = 0; i < HELIO_POOL_OPTIONS_MAX; i++) {
@@ -115,7 +115,7 @@ static helio_pool_option_t *largest(void)
 /*  What is left out counts as not reported, so a job is not kept from a pool by it. */
 static void names__of_a_site_are_bounded_over_all_its_pools(void **state)
 {
-    static char pools[POOLS][8];
+    static char pools[POOLS][16];
     (void)state;
     for (int in_profile = 0; in_profile < 2; in_profile++) {
         if (in_profile) {
