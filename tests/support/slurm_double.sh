@@ -9,13 +9,14 @@
 #   out.<program>, err.<program>, rc.<program>  output and exit code in place of its own (out can be missing)
 #   accept          sbatch submits the job all the same
 #   twice           and submits it twice
-# Every call is a line in `calls`.
+# Every call is a line in `calls`. Tests call these programs thousands of times: what the shell can do itself starts no program.
 base=${0%/bin/*}
 program=${0##*/}
 line=$program
 for word in "$@"; do line="$line $word"; done
 printf '%s\n' "$line" >>"$base/calls"
-env >"$base/env.$program"
+export -p >"$base/env.$program"
+read -r caller <"$base/uid"
 
 complain() { printf '%s: error: %s\n' "$program" "$1" >&2; exit 1; }
 value() { # --key of the arguments
@@ -47,7 +48,8 @@ fi
 if [ -e "$base/rc.$program" ]; then
   [ -e "$base/out.$program" ] && cat "$base/out.$program"
   [ -e "$base/err.$program" ] && cat "$base/err.$program" >&2
-  exit "$(cat "$base/rc.$program")"
+  read -r rc <"$base/rc.$program"
+  exit "$rc"
 fi
 if [ -e "$base/down" ] && [ "$program" != sacct ]; then
   case "$program $1" in
@@ -60,37 +62,42 @@ fi
 case $program in
   sbatch) echo "$id" ;;
   squeue)
-    width=$(printf '%s' "$all" | sed -n 's/.*Command:\([0-9]*\).*/\1/p')
+    case $all in
+      *Command:[0-9]*) width=${all##*Command:}; width=${width%%[!0-9]*} ;;
+      *) width= ;;
+    esac
     for file in "$base"/jobs/*; do
       [ -e "$file" ] || continue
       uid= script=
       . "$file"
       [ "$listed" = yes ] || continue
       if [ -n "$width" ]; then
-        printf "%-56s|%-$width.${width}s|%s|\n" "$name" "${script:-$base/shared/bin/helio-batch-1.sh}" "${uid:-$(id -u)}"
+        printf "%-56s|%-$width.${width}s|%s|\n" "$name" "${script:-$base/shared/bin/helio-batch-1.sh}" "${uid:-$caller}"
         continue
       fi
+      nodes=
+      [ "$state" != RUNNING ] || nodes=n1
       printf '%-56s|%-40s|%-40s|%-40s|%-40s|%s|%s|1|1|%s|%s|main|cpu=1|%s|(null)|%s|\n' "$name" gres:gpu:h100:2 N/A N/A "$reason" \
-        "${file##*/}" "$state" "$start" "$end" "$([ "$state" = RUNNING ] && echo n1)" "${uid:-$(id -u)}"
+        "${file##*/}" "$state" "$start" "$end" "$nodes" "${uid:-$caller}"
     done ;;
   sacct)
     [ -e "$base/accounting" ] || { echo "Slurm accounting storage is disabled" >&2; exit 1; }
-    cat "$base/accounting" ;;
+    exec cat "$base/accounting" ;;
   scontrol)
     case $all in
       ping) echo "Slurmctld(primary) at here is UP" ;;
-      *"show node") cat "$base/nodes" ;;
-      *"show partition") cat "$base/partitions" ;;
-      *"show reservation") cat "$base/reservations" ;;
-      *"show assoc_mgr flags=qos") [ ! -e "$base/qos" ] || cat "$base/qos" ;;
-      *"show config") [ ! -e "$base/config" ] || cat "$base/config" ;;
+      *"show node") exec cat "$base/nodes" ;;
+      *"show partition") exec cat "$base/partitions" ;;
+      *"show reservation") exec cat "$base/reservations" ;;
+      *"show assoc_mgr flags=qos") [ ! -e "$base/qos" ] || exec cat "$base/qos" ;;
+      *"show config") [ ! -e "$base/config" ] || exec cat "$base/config" ;;
       *"show job "*)
         file=$base/jobs/${all##* }
         known=no
         uid=
         [ -e "$file" ] && . "$file"
         [ "$known" = yes ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
-        echo "JobId=${file##*/} JobName=$name UserId=somebody(${uid:-$(id -u)}) GroupId=root(0) MCS_label=N/A Priority=1 JobState=$state" \
+        echo "JobId=${file##*/} JobName=$name UserId=somebody(${uid:-$caller}) GroupId=root(0) MCS_label=N/A Priority=1 JobState=$state" \
           "Reason=$reason Dependency=(null) Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$exit StartTime=$start EndTime=$end Partition=main" ;;
     esac ;;
   scancel)

@@ -247,10 +247,10 @@ static void slurm__no_variable_of_the_agents_environment_reaches_slurm(void **st
         lab_read(&lab, files[i], &env);
         assert_null(strstr(env.data, "SBATCH_"));
         assert_null(strstr(env.data, "SQUEUE_"));
-        assert_non_null(strstr(env.data, "TZ=UTC\n"));
-        assert_non_null(strstr(env.data, "LC_ALL=C\n"));
-        assert_non_null(strstr(env.data, "SLURM_CONF=/etc/somewhere/slurm.conf\n"));
-        assert_int_equal(strstr(env.data, "SLURM_TIME_FORMAT=%s\n") != NULL, i == 1); /* jobs would inherit it */
+        assert_non_null(strstr(env.data, "TZ='UTC'\n"));
+        assert_non_null(strstr(env.data, "LC_ALL='C'\n"));
+        assert_non_null(strstr(env.data, "SLURM_CONF='/etc/somewhere/slurm.conf'\n"));
+        assert_int_equal(strstr(env.data, "SLURM_TIME_FORMAT='%s'\n") != NULL, i == 1); /* jobs would inherit it */
     }
     lab_close(&lab);
     (void)unsetenv("SBATCH_PARTITION");
