@@ -9,6 +9,15 @@ static bool is_row_of(const helio_row_ledger_t *a, const helio_row_ledger_t *b)
            a->part == b->part;
 }
 
+/*  Where the rows of a job are, and those of some other jobs. */
+static uint32_t bucket_of(helio_job_key_t key)
+{
+    uint32_t low, high;
+    memcpy(&low, key.job.bytes, sizeof low);
+    memcpy(&high, key.job.bytes + sizeof key.job.bytes - sizeof high, sizeof high);
+    return (low ^ high) % CHARGED_BUCKETS;
+}
+
 /*  An estimate that was reversed: both are out of every sum. */
 bool harness_was_reversed(const harness_t *self, const helio_row_ledger_t *row)
 {
@@ -16,7 +25,7 @@ bool harness_was_reversed(const harness_t *self, const helio_row_ledger_t *row)
     reversal.part = HELIO_LEDGER_REVERSAL;
     if (row->part != HELIO_LEDGER_ESTIMATE && row->part != HELIO_LEDGER_REVERSAL)
         return false;
-    for (const charged_row_t *entry = self->charged; entry; entry = entry->next)
+    for (const charged_row_t *entry = self->charged_by_job[bucket_of(row->key)]; entry; entry = entry->next_of_job)
         if (is_row_of(&entry->row, &reversal))
             return true;
     return false;
@@ -28,7 +37,7 @@ bool harness_refuses(const harness_t *self, const helio_row_ledger_t *row)
     helio_row_ledger_t other = *row;
     if (row->part != HELIO_LEDGER_USE || !row->fenced)
         return false;
-    for (const charged_row_t *entry = self->charged; entry; entry = entry->next) {
+    for (const charged_row_t *entry = self->charged_by_job[bucket_of(row->key)]; entry; entry = entry->next_of_job) {
         other.hour_ms = entry->row.hour_ms;
         other.part = HELIO_LEDGER_ESTIMATE;
         if (is_row_of(&entry->row, &other))
@@ -39,7 +48,7 @@ bool harness_refuses(const harness_t *self, const helio_row_ledger_t *row)
 
 static bool is_given_up(const harness_t *self, const helio_row_given_up_t *row)
 {
-    for (const charged_row_t *entry = self->charged; entry; entry = entry->next)
+    for (const charged_row_t *entry = self->charged_by_job[bucket_of(row->key)]; entry; entry = entry->next_of_job)
         if (entry->row.part == HELIO_LEDGER_ESTIMATE && helio_job_key_equal(entry->row.key, row->key) &&
             entry->row.epoch == row->epoch && !harness_was_reversed(self, &entry->row))
             return true;
@@ -59,13 +68,15 @@ void harness_load_estimates(harness_t *self, const harness_t *from)
 /*  Written once; later values are ignored. */
 void harness_keep_charged(harness_t *self, const helio_row_ledger_t *row)
 {
-    for (const charged_row_t *entry = self->charged; entry; entry = entry->next)
+    charged_row_t **bucket = &self->charged_by_job[bucket_of(row->key)];
+    for (const charged_row_t *entry = *bucket; entry; entry = entry->next_of_job)
         if (is_row_of(&entry->row, row))
             return;
     charged_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
     helio_record_copy(&helio_row_ledger_type, self->arena, row, &entry->row);
     entry->next = self->charged;
-    self->charged = entry;
+    entry->next_of_job = *bucket;
+    self->charged = *bucket = entry;
 }
 
 void harness_keep_expected_use(harness_t *self, const helio_row_placement_t *row)
@@ -133,7 +144,8 @@ void harness_load_expected_use(harness_t *self, const harness_t *from)
         copy->next = self->expected_use;
         self->expected_use = copy;
         helio_row_expected_use_t row = entry->row;
-        for (const charged_row_t *charged = from->charged; charged; charged = charged->next)
+        const charged_row_t *charged = from->charged_by_job[bucket_of(row.key)];
+        for (; charged; charged = charged->next_of_job)
             row.ended =
                 row.ended || (helio_job_key_equal(charged->row.key, row.key) && charged->row.epoch == row.epoch);
         const task_t *task = harness_task_find(self, row.key);

@@ -128,8 +128,10 @@ typedef struct run {
 /*  Rows of the ledger, the expected use of placements, budgets. */
 typedef struct charged_row {
     helio_row_ledger_t row;
-    struct charged_row *next;
+    struct charged_row *next, *next_of_job; /* the second chain: of one bucket */
 } charged_row_t;
+
+enum { CHARGED_BUCKETS = 4096 }; /* a power of two */
 
 typedef struct expected_use_row {
     helio_row_expected_use_t row;
@@ -183,7 +185,7 @@ struct harness {
     dataset_t *datasets; /* the newest row of each first */
     link_t *links;
     usage_t *usage;
-    charged_row_t *charged;
+    charged_row_t *charged, *charged_by_job[CHARGED_BUCKETS];
     expected_use_row_t *expected_use;
     budget_row_t *budgets;
     actual_t *actuals;
