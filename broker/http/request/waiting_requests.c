@@ -161,7 +161,11 @@ static bool waits_for_a_list(helio_waiting_requests_t *self, helio_request_conte
     if (!self->list || !helio_operation_is_list(context->operation))
         return false;
     context->turn = (helio_turn_t){.tenant = context->token->tenant,
-                                   .bytes = context->received_bytes,
+#ifdef HELIO_MUTANT_lists_share_by_bytes
+                                   .size = context->received_bytes,
+#else
+                                   .size = helio_operation_jobs(context->operation),
+#endif
                                    .since_ms = helio_clock_boot_ms(),
                                    .owner = context};
     helio_turns_enter(&self->lists, &context->turn);

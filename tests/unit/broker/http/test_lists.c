@@ -91,6 +91,31 @@ static void lists__wait_for_one_another_and_nothing_else_does(void **state)
     world_down(world);
 }
 
+/*  However few bytes they take: a list of more jobs is behind one of fewer, and tenants share the time by jobs. */
+static void lists__take_turns_by_their_jobs(void **state)
+{
+    (void)state;
+    world_t *world = world_up();
+    client_t *first = keep_list(world), *arrays[3];
+    for (uint32_t i = 0; i < 3; i++)
+        arrays[i] = send_list(world, world->other.text, "run: echo\narray: 0-9999\n");
+    await_waiting(world, 4);
+    client_t *mine = send_list(world, world->user.text, list.data);
+    await_waiting(world, 5);
+    set_hold(world, true);
+    world_reply(world);
+    end_list(first, 201, "\"jobs\"");
+    world_await_held(world);
+    world_reply(world);
+    end_list(mine, 201, "\"jobs\"");
+    world_await_held(world);
+    set_hold(world, false);
+    world_reply(world);
+    for (uint32_t i = 0; i < 3; i++)
+        end_list(arrays[i], 201, "\"jobs\"");
+    world_down(world);
+}
+
 /*  What became of the first one is unknown; the second one was not carried out. */
 static void lists__that_wait_too_long_can_be_sent_again(void **state)
 {
@@ -139,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists__wait_for_one_another_and_nothing_else_does),
+        cmocka_unit_test(lists__take_turns_by_their_jobs),
         cmocka_unit_test(lists__that_wait_too_long_can_be_sent_again),
         cmocka_unit_test(lists__that_the_engine_refuses_hold_up_no_other),
         cmocka_unit_test(lists__that_wait_end_with_the_server),
