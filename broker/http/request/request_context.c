@@ -14,6 +14,10 @@
 #include "federation/base/json.h"
 #include "federation/spec/value.h"
 
+/*  What is made of a body and counts as small: that of a thousand short documents. As many of these as there are connections
+ *  fit into memory. */
+enum { MADE_SMALL_MAX = 1 << 20 };
+
 helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_text_t raw_target)
 {
     helio_request_context_t *self = helio_new(1, sizeof *self);
@@ -240,6 +244,20 @@ helio_text_t helio_await_body(helio_request_context_t *self)
     helio_operation_t *operation = prepare(self);
     helio_body_move(&operation->body, &self->body);
     return helio_body_view(&operation->body);
+}
+
+bool helio_await_read_body(helio_request_context_t *self)
+{
+    helio_operation_t *operation = prepare(self);
+    uint64_t made = helio_arena_bytes(operation->arena);
+#ifdef HELIO_MUTANT_read_bodies_are_free
+    return true;
+#endif
+    if (made <= MADE_SMALL_MAX ||
+        helio_lots_take(self->http->lots, &operation->body.lot, self->token->tenant, operation->body.size + made))
+        return true;
+    helio_response_problem(self, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_BODIES_BUSY));
+    return false;
 }
 
 void helio_await_retain(helio_request_context_t *self)

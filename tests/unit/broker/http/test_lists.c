@@ -116,6 +116,29 @@ static void lists__take_turns_by_their_jobs(void **state)
     world_down(world);
 }
 
+/*  Sixty thousand bytes become eight million. What waits may take no more than large bodies may, and a tenant its part. */
+static void lists__that_wait_count_with_what_was_made_of_them(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t tiny = {0};
+    for (int i = 0; i < 5000; i++)
+        helio_buffer_text(&tiny, "---\nrun: a\n");
+    assert_true(tiny.size < HELIO_BODY_SMALL_MAX);
+    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 24 << 20}); /* 18 MiB for large ones */
+    client_t *first = keep_list(world);
+    client_t *second = send_list(world, world->user.text, tiny.data);
+    await_waiting(world, 2);
+    end_list(send_list(world, world->user.text, tiny.data), 503, "BodiesBusy"); /* it would have more than it leaves */
+    client_t *other = send_list(world, world->other.text, tiny.data);
+    await_waiting(world, 3);
+    world_reply(world);
+    end_list(first, 201, "\"jobs\"");
+    end_list(second, 201, "\"jobs\"");
+    end_list(other, 201, "\"jobs\"");
+    end_list(send_list(world, world->user.text, tiny.data), 201, "\"jobs\""); /* everything was given back */
+    world_down(world);
+}
+
 /*  What became of the first one is unknown; the second one was not carried out. */
 static void lists__that_wait_too_long_can_be_sent_again(void **state)
 {
@@ -165,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists__wait_for_one_another_and_nothing_else_does),
         cmocka_unit_test(lists__take_turns_by_their_jobs),
+        cmocka_unit_test(lists__that_wait_count_with_what_was_made_of_them),
         cmocka_unit_test(lists__that_wait_too_long_can_be_sent_again),
         cmocka_unit_test(lists__that_the_engine_refuses_hold_up_no_other),
         cmocka_unit_test(lists__that_wait_end_with_the_server),
