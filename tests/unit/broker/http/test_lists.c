@@ -139,6 +139,16 @@ static void lists__that_wait_count_with_what_was_made_of_them(void **state)
     world_down(world);
 }
 
+/*  Even if that is more than all large bodies may have. */
+static void lists__of_any_size_are_taken_when_there_are_no_others(void **state)
+{
+    (void)state;
+    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 1 << 20});
+    for (int i = 0; i < 2; i++)
+        end_list(send_list(world, world->user.text, list.data), 201, "\"jobs\"");
+    world_down(world);
+}
+
 /*  What became of the first one is unknown; the second one was not carried out. */
 static void lists__that_wait_too_long_can_be_sent_again(void **state)
 {
@@ -189,6 +199,7 @@ int main(void)
         cmocka_unit_test(lists__wait_for_one_another_and_nothing_else_does),
         cmocka_unit_test(lists__take_turns_by_their_jobs),
         cmocka_unit_test(lists__that_wait_count_with_what_was_made_of_them),
+        cmocka_unit_test(lists__of_any_size_are_taken_when_there_are_no_others),
         cmocka_unit_test(lists__that_wait_too_long_can_be_sent_again),
         cmocka_unit_test(lists__that_the_engine_refuses_hold_up_no_other),
         cmocka_unit_test(lists__that_wait_end_with_the_server),
