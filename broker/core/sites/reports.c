@@ -25,7 +25,7 @@
 
 enum {
     REFUSAL_PENALTY_MS = 1000,  /* a pool that refused gets no offer for this time, or until its next summary */
-    EVIDENCE_ROWS_MAX = 100000, /* of one site at once, with its suspensions; more by the second */
+    EVIDENCE_ROWS_MAX = 100000, /* of one site at once, with its suspensions and waits; more by the second */
     EVIDENCE_ROWS_PER_S = 1000,
     SUSPENSION_ROWS = 4 /* of one that ends: two transitions, and the job's own row after each */
 };
@@ -293,12 +293,31 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     }
 }
 
+/*  A site can report old attempts, suspensions, and what its jobs wait for without limit. What is beyond that which a
+ *  correct site can have is ignored, so that the rows of a flooding site do not delay the commits of all others. */
+static bool rows_are_affordable(helio_broker_core_t *self, site_t *site, int64_t rows)
+{
+    int64_t earned = (self->now_ms - site->evidence_ms) / 1000 * EVIDENCE_ROWS_PER_S;
+    site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
+    site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
+    if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
+        self->figures.illegal_reports_total++;
+        return false;
+    }
+    site->evidence_rows += rows;
+    return true;
+}
+
 /*  What it waits for in its site's queue. No transition, because sites report it whenever it changes. */
 static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t *report)
 {
     const helio_details_t why = why_of_site(self, "", report);
     if (!gives_reason(report) || core_why_equal(job->why, &why))
         return;
+#ifndef HELIO_MUTANT_waits_without_end
+    if (!rows_are_affordable(self, job->site, 1))
+        return;
+#endif
     core_job_set_why(job, &why);
     core_job_mark_dirty(self, job);
 }
@@ -317,21 +336,6 @@ static helio_detail_t progress_detail(uint32_t from, uint32_t to)
     if (from == HELIO_JOB_STARTING)
         return HELIO_DETAIL0(HELIO_DETAIL_PROCESSES_RUN);
     return HELIO_DETAIL0(HELIO_DETAIL_SITE_AHEAD);
-}
-
-/*  A site can report old attempts without limit, and suspend and resume a job without limit. What is beyond that which a
- *  correct site can have is ignored, so that the rows of a flooding site do not delay the commits of all others. */
-static bool rows_are_affordable(helio_broker_core_t *self, site_t *site, int64_t rows)
-{
-    int64_t earned = (self->now_ms - site->evidence_ms) / 1000 * EVIDENCE_ROWS_PER_S;
-    site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
-    site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
-    if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
-        self->figures.illegal_reports_total++;
-        return false;
-    }
-    site->evidence_rows += rows;
-    return true;
 }
 
 /*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; a report behind the known state is a repetition. */

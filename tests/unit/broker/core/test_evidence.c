@@ -271,6 +271,29 @@ static void progress__a_site_that_suspends_a_job_without_end_writes_rows_within_
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 2 * 10 * BY_THE_SECOND);
 }
 
+/*  Likewise if it says all the time that a job waits for something else. */
+static void progress__a_site_that_gives_other_reasons_without_end_writes_rows_within_its_bound(void **state)
+{
+    (void)state;
+    enum { TIMES = 120000, BOUND = 100000 };
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    harness_clear(h);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STARTING);
+    helio_ev_site_reports_t event = {.peer = NORTH, .reports = {&report, 1}};
+    for (uint32_t i = 0; i < TIMES; i++) {
+        report.reason = i % 2 ? HELIO_TEXT("Priority") : HELIO_TEXT("Resources");
+        harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_STATE), BOUND);
+    harness_clear(h);
+    harness_advance(h, 10000);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        report.reason = i % 2 ? HELIO_TEXT("Priority") : HELIO_TEXT("Resources");
+        harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_STATE), 10 * 1000);
+}
+
 static void wait__is_counted_once_for_each_job(void **state)
 {
     (void)state;
@@ -302,6 +325,7 @@ int main(void)
         CASE(progress__only_goes_forward_and_repetition_is_no_transition),
         CASE(wait__is_counted_once_for_each_job),
         CASE(progress__a_refusal_of_a_run_that_is_being_stopped_is_its_end),
+        CASE(progress__a_site_that_gives_other_reasons_without_end_writes_rows_within_its_bound),
         CASE(progress__a_site_that_suspends_a_job_without_end_writes_rows_within_its_bound),
         CASE(progress__a_refusal_after_an_acceptance_is_a_contradiction_that_is_counted),
     };
