@@ -191,6 +191,20 @@ static helio_rc sort_tasks(helio_spec_reader_t *reader, const helio_spec_node_t 
     return HELIO_OK;
 }
 
+static helio_rc read_ranges(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t list,
+                            helio_u32s_t *tasks)
+{
+    for (;;) {
+        uint32_t comma = find_char(list, ',');
+        helio_rc rc = read_range(reader, node, head(list, comma), tasks);
+        if (rc != HELIO_OK)
+            return rc;
+        if (comma == list.size)
+            return sort_tasks(reader, node, tasks);
+        list = tail(list, comma + 1);
+    }
+}
+
 helio_rc helio_spec_read_array(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job)
 {
     helio_job_spec_t *job = ret_job;
@@ -202,22 +216,16 @@ helio_rc helio_spec_read_array(helio_spec_reader_t *reader, const helio_spec_nod
     if (percent < node->text.size && (helio_u64_parse(tail(node->text, percent + 1), &at_once) != HELIO_OK ||
                                       at_once == 0 || at_once > HELIO_JOB_ARRAY_MAX))
         return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected 1 to 10000 tasks at once after '%'");
-    helio_u32s_t tasks = {helio_arena_alloc(reader->arena, HELIO_JOB_ARRAY_MAX, sizeof(uint32_t)), 0};
-    for (;;) {
-        uint32_t comma = find_char(list, ',');
-        helio_rc rc = read_range(reader, node, head(list, comma), &tasks);
-        if (rc != HELIO_OK)
-            return rc;
-        if (comma == list.size)
-            break;
-        list = tail(list, comma + 1);
+    /* The arena keeps no more than there are: a stream of ten thousand small arrays is a small one. */
+    helio_u32s_t tasks = {helio_new(HELIO_JOB_ARRAY_MAX, sizeof(uint32_t)), 0};
+    helio_rc rc = read_ranges(reader, node, list, &tasks);
+    if (rc == HELIO_OK) {
+        job->tasks = (helio_u32s_t){helio_arena_alloc(reader->arena, tasks.count, sizeof(uint32_t)), tasks.count};
+        memcpy(job->tasks.items, tasks.items, tasks.count * sizeof(uint32_t));
+        job->tasks_at_once = (uint32_t)at_once;
     }
-    helio_rc rc = sort_tasks(reader, node, &tasks);
-    if (rc != HELIO_OK)
-        return rc;
-    job->tasks = tasks;
-    job->tasks_at_once = (uint32_t)at_once;
-    return HELIO_OK;
+    free(tasks.items);
+    return rc;
 }
 
 helio_rc helio_spec_check_placement(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job)

@@ -6,7 +6,7 @@
 
 #include "tests/support/core_harness.h"
 
-enum { POOLS_MAX = 24 };
+enum { POOLS_MAX = 160 };
 
 typedef struct said {
     uint32_t kind;

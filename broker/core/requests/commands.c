@@ -97,7 +97,7 @@ static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor
     if (job->state != HELIO_JOB_HELD)
         return false;
     job->site_failures = 0;
-    job->losses = job->quick_losses = 0;
+    job->losses = job->quick_losses = job->refusals = 0;
     job->paused_until_ms = 0;
     core_job_change_state(self, job, HELIO_JOB_QUEUED, CORE_WHY0(self, HELIO_DETAIL_RELEASED), actor);
     return true;

@@ -22,7 +22,10 @@ enum {
      * a minute off. */
     SEEN_SLACK_MS = 300000,
     SEEN_DRIFT =
-        50 /* the clocks of broker and site drift by less than 1 % each, so the run is shorter by a fiftieth at most */
+        50, /* the clocks of broker and site drift by less than 1 % each, so the run is shorter by a fiftieth at most */
+    /* Of the energy of the estimate for such a run, the least that is believed: GPUs that idle take a tenth of what
+     * they take at work, and the estimate has the site's PUE in it, which a meter of GPUs has not. */
+    ENERGY_PART = 30
 };
 
 typedef struct attempt_id {
@@ -171,6 +174,20 @@ static uint64_t least_run_ms(const estimate_t *estimate)
     return seen > explained ? seen - explained : 0;
 }
 
+/*  What its GPUs took at least in that time; 0 = it had none. */
+static uint64_t least_energy_j(const estimate_t *estimate, uint64_t gpu_ms)
+{
+    double energy_j = 0, estimated_ms = 0;
+    for (uint32_t i = 0; i < estimate->count; i++) {
+        energy_j += (double)estimate->hours[i].energy_j;
+        estimated_ms += (double)estimate->hours[i].gpu_ms;
+    }
+#ifdef HELIO_MUTANT_correction_of_no_energy
+    return 0;
+#endif
+    return estimated_ms > 0 ? (uint64_t)(energy_j / ENERGY_PART * ((double)gpu_ms / estimated_ms)) : 0;
+}
+
 /*  The run is longer than its two times: it ends later, but not after now, nor does it begin before its placement. */
 static void stretch(const helio_broker_core_t *self, const estimate_t *estimate, helio_report_t *report)
 {
@@ -196,7 +213,10 @@ void core_estimate_bound(helio_broker_core_t *self, const estimate_t *estimate, 
 #ifndef HELIO_MUTANT_correction_of_few_gpus
     report->gpu_ms = report->run_ms * estimate->limits.gpus;
 #endif
-    if (report->run_ms == said.run_ms && report->gpu_ms == said.gpu_ms)
+    const uint64_t least_j = least_energy_j(estimate, report->gpu_ms);
+    if (report->energy_j && report->energy_j < least_j)
+        report->energy_j = least_j;
+    if (report->run_ms == said.run_ms && report->gpu_ms == said.gpu_ms && report->energy_j == said.energy_j)
         return;
     report->estimated = true;
     if (said.gpu_ms) /* else the agent found it without its order, and does not know its size */

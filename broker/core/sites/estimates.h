@@ -9,7 +9,7 @@
  *      that report again, or any other        as of every fenced attempt: the store has it   -
  *      a new leader                           loads the ESTIMATEs that were not reversed    as it was
  *
- *  What the site reports is believed within two bounds, and counts as the nearest that is within them:
+ *  What the site reports is believed within three bounds, and counts as the nearest that is within them:
  *
  *      its GPUs     those of the placement, for the whole run. A placement reserves whole GPUs (of a pool of slices or of
  *                   shared GPUs, such a part is a GPU), so an end in time is charged likewise (core_run_complete).
@@ -18,8 +18,10 @@
  *                   which the site said that it runs to the site's last message while it had the attempt. A site that says
  *                   now that it ended long before contradicts its own messages. What it measured then is not of
  *                   the run that is charged, so its energy is modelled.
+ *      its energy   at least a thirtieth (ENERGY_PART) of what the estimate has for such a run, which is less than idle
+ *                   GPUs take. Without a measurement it is modelled.
  *
- *  Both follow from the rows of the estimate and of the placement, so every leader comes to the same figure. Of an attempt
+ *  All follow from the rows of the estimate and of the placement, so every leader comes to the same figure. Of an attempt
  *  that nobody saw run, only the site can say how long it ran. Of one without GPUs, the ledger has only which hours were
  *  charged: those between the first and the last are the proof.
  *

@@ -23,7 +23,10 @@ enum {
      * again where jobs of its class did. The first one can be an accident. With the longest pause, the rows of a job are
      * those of three hundred placements a day. */
     PAUSE_MS = 1000,
-    PAUSE_MOST_MS = DOUBT_MOST_MS,   /* then the class no longer doubts the pool */
+    PAUSE_MOST_MS = DOUBT_MOST_MS, /* then the class no longer doubts the pool */
+    /* Refusals that make no job pause. Sites refuse what a summary promised a moment ago and, after a restore, each
+     * attempt that the database has forgotten: of a job that makes no progress, as many as it can have lost. */
+    REFUSALS_FREE = CORE_LOSSES_MAX,
     PROGRESS_MS = 60000,             /* less saves nothing that counts */
     UNREPORTED_PROGRESS_MS = 1800000 /* of the work that a victim loses, policy counts no more either */
 };
@@ -50,7 +53,7 @@ void core_losses_progress(const helio_broker_core_t *self, job_t *job, const hel
 {
     if (lasted_ms(self, job, report) < QUICK_FAILURE_MS)
         return;
-    job->quick_losses = 0;
+    job->refusals = job->quick_losses = 0;
     job->paused_until_ms = 0;
     if (!has_saved(self, job, saved_ms))
         return;
@@ -125,4 +128,17 @@ bool core_loss_holds(helio_broker_core_t *self, job_t *job, const helio_report_t
         return false;
     core_why_add(self, why, CORE_DETAIL(self, HELIO_DETAIL_HELD_AFTER_LOSSES, helio_value_number(job->losses)));
     return true;
+}
+
+void core_losses_refused(const helio_broker_core_t *self, job_t *job)
+{
+#ifdef HELIO_MUTANT_refused_without_end
+    return;
+#endif
+    if (job->refusals < REFUSALS_FREE) {
+        job->refusals++;
+        return;
+    }
+    doubt(self, job->submission->class, job->pool, HELIO_BLAME_JOB);
+    pause_job(self, job);
 }

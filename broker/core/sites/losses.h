@@ -1,5 +1,5 @@
-/*  losses.h -- attempts that their site lost, or stopped although nobody asked it to: how often a job is placed again after
- *  them, and how soon.
+/*  losses.h -- attempts that their site lost, refused, or stopped although nobody asked it to: how often a job is placed
+ *  again after them, and how soon.
  *
  *      what ended                                   what it counts as                   until
  *      lost within a minute                         a failure of the site; with the     it makes progress, or is released
@@ -7,9 +7,11 @@
  *      lost, or stopped unasked, after any time     a loss; with the twentieth, the     the same
  *                                                   job is held
  *      either, within a minute, again and again     a pause, which doubles              an attempt runs for a minute
+ *      refused, more than twenty times              the same pause                      the same
  *
  *  An attempt that was withdrawn before it began lost nothing and cost nothing: the job pauses, and is never held for it.
- *  A stop that the broker asked for counts as none of these.
+ *  A stop that the broker asked for counts as none of these, unless it asked because the site no longer listed what it
+ *  had accepted: then the site has lost it.
  *
  *  A site's word is not enough for any of it: a run lasted no longer than since its placement by the broker's own clock,
  *  and progress takes at least a minute by that clock. Progress is run time that the site reports as saved, which is at
@@ -35,5 +37,7 @@ enum { CORE_LOSSES_MAX = 20 };
 void core_losses_progress(const helio_broker_core_t *self, job_t *job, const helio_report_t *report, uint64_t saved_ms);
 /*  The site lost the current attempt, or stopped it unasked. Returns whether the job must be held: then *why says so. */
 bool core_loss_holds(helio_broker_core_t *self, job_t *job, const helio_report_t *report, helio_details_t *why);
+/*  The site refused the current attempt. */
+void core_losses_refused(const helio_broker_core_t *self, job_t *job);
 
 #endif

@@ -25,8 +25,9 @@
 
 enum {
     REFUSAL_PENALTY_MS = 1000,  /* a pool that refused gets no offer for this time, or until its next summary */
-    EVIDENCE_ROWS_MAX = 100000, /* of one site at once; more by the second */
-    EVIDENCE_ROWS_PER_S = 1000
+    EVIDENCE_ROWS_MAX = 100000, /* of one site at once, with its suspensions and waits; more by the second */
+    EVIDENCE_ROWS_PER_S = 1000,
+    SUSPENSION_ROWS = 4 /* of one that ends: two transitions, and the job's own row after each */
 };
 
 static const uint64_t RUN_MS_MAX = UINT64_C(366) * 86400000;
@@ -217,6 +218,22 @@ static void on_stopped_by_site(helio_broker_core_t *self, site_t *site, job_t *j
     core_job_change_state(self, job, HELIO_JOB_QUEUED, why_stopped(self, report), actor);
 }
 
+/*  It was told to stop. The broker itself wants it back, or the site had ceased to list what it had accepted: that is a
+ *  loss, however it ends. */
+static void return_stopped(helio_broker_core_t *self, job_t *job, const helio_report_t *report, helio_details_t why,
+                           const char *actor)
+{
+    helio_details_t held = why;
+#ifdef HELIO_MUTANT_forgotten_is_asked_for
+    bool holds = false;
+#else
+    bool holds = job->intent == HELIO_INTENT_REQUEUE && core_loss_holds(self, job, report, &held);
+#endif
+    core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
+    if (holds)
+        core_job_change_state(self, job, HELIO_JOB_HELD, held, actor);
+}
+
 static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                        const char *actor)
 {
@@ -231,7 +248,7 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
     } else {
         const bool preempted = job->intent == HELIO_INTENT_PREEMPT;
         const helio_details_t why = preempted ? core_why_of_stop(self, job) : why_stopped(self, report);
-        core_job_change_state(self, job, HELIO_JOB_QUEUED, why, actor);
+        return_stopped(self, job, report, why, actor);
     }
 }
 
@@ -242,9 +259,13 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
     core_attempt_account(self, site, job, report, cancelled);
     helio_details_t why = why_of_site(self, site->name, report);
+    if (job->state == HELIO_JOB_STOPPING && !cancelled) {
+        return_stopped(self, job, report, why, actor);
+        return;
+    }
     if (job->state == HELIO_JOB_STOPPING) {
-        job->exit_code = cancelled ? 130 : job->exit_code;
-        core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, why, actor);
+        job->exit_code = 130;
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
         return;
     }
     leave_skipped(self, job, actor);
@@ -260,6 +281,8 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     if (job->pool)
         job->pool->penalty_until_ms = self->now_ms + REFUSAL_PENALTY_MS;
     helio_details_t why = why_refused(self, report);
+    if (job->state == HELIO_JOB_OFFERED)
+        core_losses_refused(self, job);
     if (job->state == HELIO_JOB_STOPPING && cancelled) {
         job->exit_code = 130;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
@@ -270,12 +293,31 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     }
 }
 
+/*  A site can report old attempts, suspensions, and what its jobs wait for without limit. What is beyond that which a
+ *  correct site can have is ignored, so that the rows of a flooding site do not delay the commits of all others. */
+static bool rows_are_affordable(helio_broker_core_t *self, site_t *site, int64_t rows)
+{
+    int64_t earned = (self->now_ms - site->evidence_ms) / 1000 * EVIDENCE_ROWS_PER_S;
+    site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
+    site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
+    if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
+        self->figures.illegal_reports_total++;
+        return false;
+    }
+    site->evidence_rows += rows;
+    return true;
+}
+
 /*  What it waits for in its site's queue. No transition, because sites report it whenever it changes. */
 static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t *report)
 {
     const helio_details_t why = why_of_site(self, "", report);
     if (!gives_reason(report) || core_why_equal(job->why, &why))
         return;
+#ifndef HELIO_MUTANT_waits_without_end
+    if (!rows_are_affordable(self, job->site, 1))
+        return;
+#endif
     core_job_set_why(job, &why);
     core_job_mark_dirty(self, job);
 }
@@ -315,6 +357,10 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
         self->figures.illegal_reports_total++;
         return;
     }
+#ifndef HELIO_MUTANT_suspended_without_end
+    if (to == HELIO_JOB_SUSPENDED && !rows_are_affordable(self, job->site, SUSPENSION_ROWS))
+        return;
+#endif
     if (to == HELIO_JOB_RUNNING && report->started_wall_ms) {
         job->started_ms = report->started_wall_ms;
         core_attempt_has_run(self, job, report->started_wall_ms);
@@ -330,21 +376,23 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
         core_budget_started(self, job);
 }
 
-/*  A site can report old attempts without limit. Evidence beyond what a correct site can have is ignored, so that the
- *  rows of a flooding site do not delay the commits of all others. */
 static bool evidence_is_affordable(helio_broker_core_t *self, site_t *site, const helio_report_t *report)
 {
-    int64_t earned = (self->now_ms - site->evidence_ms) / 1000 * EVIDENCE_ROWS_PER_S;
-    site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
-    site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
     uint64_t hours = report->run_ms / 3600000 + 2;
-    int64_t rows = 2 + (int64_t)(hours < CORE_EVIDENCE_HOURS_MAX ? hours : CORE_EVIDENCE_HOURS_MAX + 1);
-    if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
-        self->figures.illegal_reports_total++;
-        return false;
-    }
-    site->evidence_rows += rows;
-    return true;
+    return rows_are_affordable(self, site,
+                               2 + (int64_t)(hours < CORE_EVIDENCE_HOURS_MAX ? hours : CORE_EVIDENCE_HOURS_MAX + 1));
+}
+
+/*  It had accepted the attempt, which is being stopped: to refuse it now is to say that it is not here, and no more. What
+ *  was seen to run is charged. */
+static bool denies_what_it_had(const helio_broker_core_t *self, const job_t *job, const helio_report_t *report)
+{
+#ifdef HELIO_MUTANT_refused_run_is_free
+    return false;
+#endif
+    bool stops = (job->state == HELIO_JOB_SUSPECT ? job->before : job->state) == HELIO_JOB_STOPPING;
+    return report->kind == HELIO_REPORT_KIND_REFUSED && stops &&
+           (job->intent == HELIO_INTENT_REQUEUE || core_run_seen_ms(self, job));
 }
 
 static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *said, const char *actor)
@@ -355,6 +403,11 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
     bool limited = limits_of(self, site, job, current, said, &limits);
     helio_report_t kept = bounded(self, limited ? &limits : NULL, said);
     const helio_report_t *report = &kept;
+    if (current && denies_what_it_had(self, job, report)) {
+        self->figures.illegal_reports_total++;
+        kept.kind = HELIO_REPORT_KIND_STOPPED;
+        kept.cause = HELIO_CAUSE_NOT_HERE;
+    }
     core_run_complete(self, site, job, current, &kept);
     if (is_end(report->kind))
         core_restored_end(self, site, report);

@@ -19,6 +19,7 @@
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
@@ -26,7 +27,12 @@
 enum {
     /* An agent that was heard within this time lives: another process with its key is a second agent. The transport
      * closes a connection that is silent for as long. */
-    LIVES_MS = 15000
+    LIVES_MS = 15000,
+    /* Sessions of a site in five minutes, with twice that saved up: two a second, which no broken connection comes to.
+     * Each has every class judged again, and writes a row for each pool. */
+    SESSIONS_MOST = 600,
+    /* Likewise, pools that it had not in its last session: as many as it can have. Their rows stay. */
+    NEW_POOLS_MOST = HELIO_SITE_POOLS_MAX
 };
 
 void core_on_refused(helio_broker_core_t *self, const helio_ev_site_refused_t *event)
@@ -108,6 +114,23 @@ static void refuse_hello(helio_broker_core_t *self, site_t *site, uint64_t peer,
     core_site_refuse(self, site, refusal.rc, refusal.text);
 }
 
+/*  Why the site has to wait before it begins another session; NULL = it need not. */
+static const char *too_often(const helio_broker_core_t *self, site_t *site, const helio_site_profile_t *profile)
+{
+#ifdef HELIO_MUTANT_sessions_unbounded
+    return NULL;
+#endif
+    if (!core_allowance_take(&site->sessions_allowance, self->now_ms, SESSIONS_MOST))
+        return "this site begins sessions oftener than the broker takes them: try again";
+    uint32_t new_pools = 0;
+    for (uint32_t i = 0; i < profile->pools.count; i++)
+        new_pools += !core_pool_find(site, profile->pools.items[i].name);
+    if (!core_allowance_take_all(&site->new_pools_allowance, self->now_ms, NEW_POOLS_MOST, new_pools))
+        return "the pools of this site's file have new names oftener than the broker takes them: leave them as they are, "
+               "and the site is admitted within minutes";
+    return NULL;
+}
+
 void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event)
 {
     site_t *site = core_site_get(self, event->site);
@@ -133,6 +156,11 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
             self, site, event->peer, HELIO_CONFLICT,
             "this site's agent was in session when the former leader ended, and may be alive: another process with "
             "its key is admitted once that agent is silent");
+        return;
+    }
+    const char *wait = too_often(self, site, &event->profile);
+    if (wait) {
+        refuse_hello(self, site, event->peer, HELIO_BUSY, wait);
         return;
     }
     if (site->peer) { /* the same agent on a new connection, or one whose former process is silent */

@@ -12,14 +12,18 @@ static void earn(allowance_t *self, int64_t now_ms, uint32_t set)
     self->at_ms = now_ms;
 }
 
-bool core_allowance_take(allowance_t *self, int64_t now_ms, uint32_t set)
+bool core_allowance_take_all(allowance_t *self, int64_t now_ms, uint32_t set, uint32_t count)
 {
     earn(self, now_ms, set);
-    self->shed = self->shed || self->used >= (int64_t)SETS_SAVED * set;
-    if (self->used >= (int64_t)SETS_SAVED * set)
-        return false;
-    self->used++;
-    return true;
+    bool fits = self->used + count <= (int64_t)SETS_SAVED * set;
+    self->shed = self->shed || !fits;
+    self->used += fits ? count : 0;
+    return fits;
+}
+
+bool core_allowance_take(allowance_t *self, int64_t now_ms, uint32_t set)
+{
+    return core_allowance_take_all(self, now_ms, set, 1);
 }
 
 bool core_allowance_is_back(allowance_t *self, int64_t now_ms, uint32_t set)

@@ -14,6 +14,8 @@ typedef struct allowance {
 /*  set: the changes that are earned in five minutes, the interval at which feeds are read at most. False: the change is to
  *  be left out. */
 bool core_allowance_take(allowance_t *self, int64_t now_ms, uint32_t set);
+/*  So many changes, or none of them. */
+bool core_allowance_take_all(allowance_t *self, int64_t now_ms, uint32_t set, uint32_t count);
 /*  True once after something was left out, when there is room again for a whole set. */
 bool core_allowance_is_back(allowance_t *self, int64_t now_ms, uint32_t set);
 

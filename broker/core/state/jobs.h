@@ -81,7 +81,8 @@ struct job {
     uint8_t migrations;       /* how often it was */
     migrant_t *migrant;       /* of a job that can migrate, from its first run on; NULL = none */
     uint8_t losses;           /* attempts that their sites lost since it made progress: sites/losses.h */
-    uint8_t quick_losses;     /* in a row: each ended within a minute */
+    uint8_t quick_losses;     /* in a row: each ended within a minute, or was refused once too often */
+    uint8_t refusals;         /* of its offers, since an attempt ran for a minute */
     uint8_t preemptions;      /* how often it was preempted for work of other tenants */
     preemption_t *preemption; /* the preemption that it is a victim of; NULL = none */
     helio_details_t *why;     /* of the last change of state; NULL = none */

@@ -113,16 +113,21 @@ static void on_forwarded(helio_forward_t *forward, helio_rc rc, const helio_forw
     back(operation);
 }
 
-bool helio_operation_is_list(const helio_operation_t *self)
+uint64_t helio_operation_jobs(const helio_operation_t *self)
 {
     if (self->kind != HELIO_OPERATION_CALL || self->call.kind != HELIO_CALL_EVENT ||
         self->call.event != HELIO_BROKER_EV_SUBMIT)
-        return false;
+        return 0;
     const helio_ev_submit_t *event = self->call.payload;
     uint64_t jobs = event->jobs.count;
     for (uint32_t i = 0; i < event->jobs.count; i++)
         jobs += event->jobs.items[i].spec.tasks.count;
-    return jobs > HELIO_LIST_JOBS;
+    return jobs;
+}
+
+bool helio_operation_is_list(const helio_operation_t *self)
+{
+    return helio_operation_jobs(self) > HELIO_LIST_JOBS;
 }
 
 helio_operation_t *helio_operation_new(void)

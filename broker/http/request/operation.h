@@ -52,6 +52,7 @@ struct helio_operation {
 /*  A submission of more jobs and tasks is a list. A step of the core for so many takes some milliseconds, as the commit of
  *  their rows does; for the largest list both take as long as thousands of small requests. */
 enum { HELIO_LIST_JOBS = 1000 };
+uint64_t helio_operation_jobs(const helio_operation_t *self); /* with tasks; 0 = it is no submission */
 bool helio_operation_is_list(const helio_operation_t *self);
 
 helio_operation_t *helio_operation_new(void);

@@ -96,7 +96,7 @@ static void drive(helio_parsers_t *self)
 void helio_parsers_add(helio_parsers_t *self, helio_request_context_t *context, int64_t now_ms)
 {
     context->turn = (helio_turn_t){.tenant = context->token ? context->token->tenant : "",
-                                   .bytes = context->body.size,
+                                   .size = context->body.size,
                                    .since_ms = now_ms,
                                    .owner = context};
     helio_turns_enter(&self->turns, &context->turn);

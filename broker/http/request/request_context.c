@@ -12,7 +12,13 @@
 #include "broker/http/request/route.h"
 #include "federation/base/clock.h"
 #include "federation/base/json.h"
+#include "federation/base/number.h"
 #include "federation/spec/value.h"
+
+/*  What is made of a body and counts as small: that of a thousand short documents. As many of these as there are connections
+ *  fit into memory. The largest counts as a quarter of what all may have (a third of what large ones may), so that it is
+ *  taken once others have ended. */
+enum { MADE_SMALL_MAX = 1 << 20, MADE_LARGE_PART = 4 };
 
 helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_text_t raw_target)
 {
@@ -240,6 +246,21 @@ helio_text_t helio_await_body(helio_request_context_t *self)
     helio_operation_t *operation = prepare(self);
     helio_body_move(&operation->body, &self->body);
     return helio_body_view(&operation->body);
+}
+
+bool helio_await_read_body(helio_request_context_t *self)
+{
+    helio_operation_t *operation = prepare(self);
+    uint64_t made = helio_arena_bytes(operation->arena);
+#ifdef HELIO_MUTANT_read_bodies_are_free
+    return true;
+#endif
+    uint64_t bytes = helio_lesser_u64(operation->body.size + made, self->http->options.bodies_max / MADE_LARGE_PART);
+    if (made <= MADE_SMALL_MAX || bytes <= operation->body.lot.bytes ||
+        helio_lots_take(self->http->lots, &operation->body.lot, self->token->tenant, bytes))
+        return true;
+    helio_response_problem(self, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_BODIES_BUSY));
+    return false;
 }
 
 void helio_await_retain(helio_request_context_t *self)

@@ -157,6 +157,9 @@ void helio_await_event(helio_request_context_t *self, helio_request_context_step
                        void *payload);
 helio_arena_t *helio_await_arena(helio_request_context_t *self); /* of the operation that is awaited next */
 helio_text_t helio_await_body(helio_request_context_t *self); /* the body, which now lives as long as that operation */
+/*  What was made of the body counts as a large body until the operation ends: a list can wait for others that long, and
+ *  takes a hundred times the memory of its bytes. False: its tenant has to wait, and the request is answered. */
+bool helio_await_read_body(helio_request_context_t *self);
 /*  Keeps the arena and the body of the operation that is awaited next for as long as the request, because another
  *  operation is awaited first. At most once. */
 void helio_await_retain(helio_request_context_t *self);

@@ -11,7 +11,7 @@ void helio_turns_enter(helio_turns_t *self, helio_turn_t *turn)
     for (; *at; at = &(*at)->next)
         if (strcmp((*at)->tenant, turn->tenant) == 0 && (*at)->place > after)
             after = (*at)->place;
-    turn->place = after + turn->bytes;
+    turn->place = after + turn->size;
 #ifdef HELIO_MUTANT_bodies_in_order_of_arrival
     turn->place = self->place;
 #endif

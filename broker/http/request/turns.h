@@ -1,19 +1,19 @@
-/*  turns.h -- whose large body is read next. Small bodies come before large ones, and tenants share the time: what a
- *  tenant had read counts against what it sends next, as long as others wait. Nobody waits for ever, because each body
- *  that is read brings all others closer. Pure; one thread. */
+/*  turns.h -- whose large body is read next, and whose list of jobs is carried out next. Small ones come before large ones,
+ *  and tenants share the time: what a tenant had done counts against what it sends next, as long as others wait. Nobody
+ *  waits for ever, because each one that is done brings all others closer. Pure; one thread. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_TURNS_H
 #define HELIO_BROKER_HTTP_REQUEST_TURNS_H
 
 #include <stdint.h>
 
-/*  One body that waits. Owned by whoever waits. */
+/*  One that waits. Owned by whoever waits. */
 typedef struct helio_turn {
     const char *tenant;
-    uint64_t bytes;
+    uint64_t size; /* by what it costs: bytes of a body, jobs of a list. A few bytes can be thousands of jobs */
     int64_t since_ms;
     void *owner;
     /*  Private. */
-    uint64_t place; /* in units of bytes read */
+    uint64_t place; /* in units of size */
     struct helio_turn *next;
 } helio_turn_t;
 

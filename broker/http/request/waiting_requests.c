@@ -161,9 +161,12 @@ static bool waits_for_a_list(helio_waiting_requests_t *self, helio_request_conte
     if (!self->list || !helio_operation_is_list(context->operation))
         return false;
     context->turn = (helio_turn_t){.tenant = context->token->tenant,
-                                   .bytes = context->received_bytes,
+                                   .size = helio_operation_jobs(context->operation),
                                    .since_ms = helio_clock_boot_ms(),
                                    .owner = context};
+#ifdef HELIO_MUTANT_lists_share_by_bytes
+    context->turn.size = context->received_bytes;
+#endif
     helio_turns_enter(&self->lists, &context->turn);
     return true;
 }

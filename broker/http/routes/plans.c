@@ -153,5 +153,6 @@ void helio_plans_make(helio_request_context_t *self)
         helio_response_diagnostics(self, &wrong, document);
         return;
     }
-    helio_submit_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);
+    if (helio_await_read_body(self))
+        helio_submit_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);
 }

@@ -1,6 +1,7 @@
 /*  submission.c -- splits, parses and hashes the documents of a submission. */
 #include "broker/http/routes/submission.h"
 
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +48,12 @@ static helio_text_t key_of(const char *key, uint32_t index, uint32_t count, heli
     return count == 1 ? helio_arena_text(arena, helio_text_of(key)) : helio_arena_printf(arena, "%s#%u", key, index);
 }
 
-static helio_rc too_many(uint32_t count, helio_diagnostics_t *ret_wrong)
+static helio_rc too_many(uint64_t count, const char *what, int most, helio_diagnostics_t *ret_wrong)
 {
     helio_diagnostic_t diagnostic = {.problem = HELIO_SPEC_TOO_BIG_PROBLEM, .span = 1};
     (void)helio_text_copy(HELIO_TEXT("request"), diagnostic.source_name, sizeof diagnostic.source_name);
-    (void)snprintf(diagnostic.message, sizeof diagnostic.message, "%u jobs in one request; at most %d", count,
-                   HELIO_SUBMISSION_JOBS_MAX);
+    (void)snprintf(diagnostic.message, sizeof diagnostic.message, "%" PRIu64 " %s in one request; at most %d", count,
+                   what, most);
     (void)helio_text_copy(HELIO_TEXT("send them in several requests"), diagnostic.hint, sizeof diagnostic.hint);
     ret_wrong->items[0] = diagnostic;
     return HELIO_TOO_BIG;
@@ -70,10 +71,11 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
     if (rc != HELIO_OK)
         return rc;
     if (parts.count > HELIO_SUBMISSION_JOBS_MAX)
-        return too_many(parts.count, ret_wrong);
+        return too_many(parts.count, "jobs", HELIO_SUBMISSION_JOBS_MAX, ret_wrong);
     helio_submission_t *jobs = helio_arena_alloc(arena, parts.count, sizeof *jobs);
     helio_job_spec_t defaults;
     helio_spec_defaults(&helio_spec_job_table, arena, &defaults);
+    uint64_t tasks = 0;
     HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
     for (uint32_t i = 0; i < parts.count; i++) {
         rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
@@ -85,6 +87,11 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
             *ret_document = parts.count == 1 ? -1 : (int)i;
             return rc;
         }
+        tasks += jobs[i].spec.tasks.count ? jobs[i].spec.tasks.count : 1;
+#ifndef HELIO_MUTANT_tasks_of_any_number
+        if (tasks > HELIO_SUBMISSION_TASKS_MAX)
+            return too_many(tasks, "jobs or tasks", HELIO_SUBMISSION_TASKS_MAX, ret_wrong);
+#endif
         jobs[i].source = parts.items[i].text;
         jobs[i].idempotency_key = key_of(idempotency_key, i, parts.count, arena);
         if (jobs[i].idempotency_key.size)

@@ -6,7 +6,12 @@
 #include "broker/model/events.h"
 #include "federation/spec/spec.h"
 
-enum { HELIO_SUBMISSION_JOBS_MAX = 10000 };
+enum {
+    HELIO_SUBMISSION_JOBS_MAX = 10000,
+    /* Jobs and tasks: as many as a tenant may have open at once by default. A few bytes name ten thousand tasks, so without this
+     * bound a small body could be a hundred million. */
+    HELIO_SUBMISSION_TASKS_MAX = 1000000
+};
 
 /*  Fills in ret_event->jobs; views point into body and arena. idempotency_key "" = none; several documents get "key#0",
  *  "key#1", … On failure *ret_wrong has the errors of the first wrong document, and *ret_document its index (-1: the

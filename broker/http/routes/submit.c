@@ -134,5 +134,6 @@ void helio_jobs_submit(helio_request_context_t *self)
         helio_response_diagnostics(self, &wrong, document);
         return;
     }
-    helio_submit_ask(self, event, HELIO_BROKER_EV_SUBMIT, on_submitted);
+    if (helio_await_read_body(self))
+        helio_submit_ask(self, event, HELIO_BROKER_EV_SUBMIT, on_submitted);
 }

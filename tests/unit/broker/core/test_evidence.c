@@ -228,6 +228,72 @@ static void progress__a_refusal_after_an_acceptance_is_a_contradiction_that_is_c
     assert_int_equal(harness_figures(h).illegal_reports_total, 1);
 }
 
+/*  What was seen to run is charged, and that the site denies it afterwards is no proof for a job in doubt. */
+static void progress__a_refusal_of_a_run_that_is_being_stopped_is_its_end(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    for (uint32_t i = 0; i < 10; i++) {
+        harness_advance(h, 30000);
+        harness_renew(h, NORTH);
+    }
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
+    harness_clear(h);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_REFUSED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_figures(h).illegal_reports_total, 1);
+    const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+    assert_non_null(attempt);
+    assert_in_range(attempt->run_ms, 300000, 301000);
+    assert_true(attempt->gpu_ms >= attempt->run_ms);
+    assert_non_null(harness_take(h, HELIO_BROKER_FX_ROW_LEDGER));
+}
+
+/*  A hundred thousand rows at once are more than any site can have, and a thousand in a second. */
+static void progress__a_site_that_suspends_a_job_without_end_writes_rows_within_its_bound(void **state)
+{
+    (void)state;
+    enum { TIMES = 30000, BOUND = 100000 / 4, BY_THE_SECOND = 1000 / 4 };
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    harness_clear(h);
+    helio_report_t reports[2] = {harness_report_of(h, key, 1, HELIO_REPORT_KIND_SUSPENDED),
+                                 harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING)};
+    helio_ev_site_reports_t event = {.peer = NORTH, .reports = {reports, 2}};
+    for (uint32_t i = 0; i < TIMES; i++)
+        harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 2 * BOUND);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_int_equal(harness_figures(h).illegal_reports_total, TIMES - BOUND);
+    harness_clear(h);
+    harness_advance(h, 10000);
+    for (uint32_t i = 0; i < TIMES; i++)
+        harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 2 * 10 * BY_THE_SECOND);
+}
+
+/*  Likewise if it says all the time that a job waits for something else. */
+static void progress__a_site_that_gives_other_reasons_without_end_writes_rows_within_its_bound(void **state)
+{
+    (void)state;
+    enum { TIMES = 120000, BOUND = 100000 };
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    harness_clear(h);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STARTING);
+    helio_ev_site_reports_t event = {.peer = NORTH, .reports = {&report, 1}};
+    for (uint32_t i = 0; i < TIMES; i++) {
+        report.reason = i % 2 ? HELIO_TEXT("Priority") : HELIO_TEXT("Resources");
+        harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_STATE), BOUND);
+    harness_clear(h);
+    harness_advance(h, 10000);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        report.reason = i % 2 ? HELIO_TEXT("Priority") : HELIO_TEXT("Resources");
+        harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_STATE), 10 * 1000);
+}
+
 static void wait__is_counted_once_for_each_job(void **state)
 {
     (void)state;
@@ -258,6 +324,9 @@ int main(void)
         CASE(product__every_report_in_every_state_has_its_listed_result),
         CASE(progress__only_goes_forward_and_repetition_is_no_transition),
         CASE(wait__is_counted_once_for_each_job),
+        CASE(progress__a_refusal_of_a_run_that_is_being_stopped_is_its_end),
+        CASE(progress__a_site_that_gives_other_reasons_without_end_writes_rows_within_its_bound),
+        CASE(progress__a_site_that_suspends_a_job_without_end_writes_rows_within_its_bound),
         CASE(progress__a_refusal_after_an_acceptance_is_a_contradiction_that_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

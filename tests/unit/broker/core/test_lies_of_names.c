@@ -144,12 +144,78 @@ static void names__of_a_site_are_bounded_over_all_its_pools(void **state)
     }
 }
 
+/* ---- sessions ------------------------------------------------------------------------------------------- */
+
+/*  Each pool of it has another name in each session. */
+static void rename_pools(uint32_t session)
+{
+    for (uint32_t i = 0; i < north->pools.count; i++) {
+        char name[33];
+        (void)snprintf(name, sizeof name, "p%u-%u", session, i);
+        north->pools.items[i].name = helio_arena_text(harness_arena(h), helio_text_of(name));
+    }
+}
+
+/*  Rows of pools are never removed. */
+static void sessions__with_other_pools_each_time_write_rows_within_a_bound(void **state)
+{
+    enum { SESSIONS = 40, TAKEN = 2 * HELIO_SITE_POOLS_MAX / POOLS };
+    (void)state;
+    for (int i = 0; i < POOLS; i++)
+        harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_clear(h);
+    for (uint32_t i = 0; i < SESSIONS; i++) {
+        rename_pools(i);
+        harness_hello(h, NORTH + i, north);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_WELCOME), TAKEN);
+    assert_in_range(harness_count(h, HELIO_BROKER_FX_ROW_POOL), 1, 2 * TAKEN * POOLS); /* made, and closed */
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL), *next;
+    while ((next = harness_take(h, HELIO_BROKER_FX_REFUSAL)))
+        refusal = next;
+    assert_true(refusal && refusal->peer == NORTH + SESSIONS - 1 && refusal->rc == HELIO_BUSY);
+    harness_clear(h);
+    uint32_t tries = 0;
+    for (; !harness_count(h, HELIO_BROKER_FX_WELCOME) && tries < 100; tries++) { /* and it goes on trying */
+        harness_advance(h, 5000);
+        harness_hello(h, NORTH + SESSIONS + tries, north);
+    }
+    assert_in_range(tries, 10, 300 / 5);
+}
+
+/*  A connection that breaks again and again is no reason to lose a site, nor is a site that begins sessions for sport one
+ *  to judge every class each time. */
+static void sessions__are_begun_twice_in_a_second_at_most(void **state)
+{
+    enum { A_SECOND = 100, SECONDS = 600, SAVED = 1200 };
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_clear(h);
+    uint64_t peer = NORTH;
+    for (uint32_t s = 0; s < SECONDS; s++) {
+        for (uint32_t i = 0; i < A_SECOND; i++)
+            harness_hello(h, ++peer, north);
+        harness_advance(h, 1000);
+    }
+    assert_in_range(harness_count(h, HELIO_BROKER_FX_WELCOME), SAVED + 2 * (SECONDS - 1) - 1, SAVED + 2 * SECONDS + 1);
+    harness_advance(h, HALF_AN_HOUR_MS);
+    harness_clear(h);
+    for (uint32_t s = 0; s < SECONDS; s++) { /* an honest one */
+        harness_hello(h, ++peer, north);
+        harness_hello(h, ++peer, north);
+        harness_advance(h, 1000);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_WELCOME), 2 * SECONDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names__that_change_all_the_time_are_taken_now_and_then_and_asked_for_again,
                                         begin, end),
         cmocka_unit_test_setup_teardown(names__of_a_site_are_bounded_over_all_its_pools, begin, end),
+        cmocka_unit_test_setup_teardown(sessions__with_other_pools_each_time_write_rows_within_a_bound, begin, end),
+        cmocka_unit_test_setup_teardown(sessions__are_begun_twice_in_a_second_at_most, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

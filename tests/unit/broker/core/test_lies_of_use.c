@@ -151,6 +151,36 @@ static void correction__is_no_shorter_than_what_was_seen(void **state)
     }
 }
 
+/*  A meter that shows less than idle GPUs take was not at that run. */
+static void correction__has_the_energy_of_idle_gpus_at_least(void **state)
+{
+    static const struct {
+        uint64_t said_part; /* of what was estimated */
+        bool believed;
+    } cases[] = {{1, true}, {10, true}, {29, true}, {40, false}, {1000000, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        helio_job_key_t key = begin_run(HELIO_SITE_LOSS_EAGER);
+        harness_clear(h);
+        give_up(key);
+        const uint64_t estimated_j = of_part(HELIO_LEDGER_ESTIMATE).energy_j;
+        assert_true(estimated_j > 1000000);
+        harness_join(h, BACK, north);
+        harness_clear(h);
+        helio_report_t report = measured(key, RAN_MS);
+        report.energy_j = estimated_j / cases[i].said_part;
+        harness_report(h, BACK, &report);
+        const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+        assert_true(attempt && attempt->basis == HELIO_ATTEMPT_CORRECTED);
+        if (cases[i].believed)
+            assert_int_equal(attempt->energy_j, report.energy_j);
+        else
+            assert_in_range(attempt->energy_j, estimated_j / 32, estimated_j / 30 + 1);
+        assert_int_equal(harness_figures(h).illegal_reports_total, !cases[i].believed);
+        (void)end(state);
+        (void)begin_joined(state);
+    }
+}
+
 /*  Two of them for the whole run, whether the broker saw it run or not. */
 static void correction__has_no_fewer_gpus_than_its_placement(void **state)
 {
@@ -316,6 +346,7 @@ int main(void)
         CASE(correction__is_no_longer_than_the_time_limit_and_a_day),
         CASE(correction__has_the_gpus_of_its_placement_while_its_job_is_open),
         CASE(correction__is_no_shorter_than_what_was_seen),
+        CASE(correction__has_the_energy_of_idle_gpus_at_least),
         CASE(correction__has_no_fewer_gpus_than_its_placement),
         CASE(start__of_a_run_is_no_more_than_a_day_before_its_placement),
         CASE(start__of_a_correction_is_no_more_than_a_day_before_its_placement),

@@ -2,7 +2,7 @@
 #include "federation/reason/codes.h"
 #include "tests/unit/broker/core/observed_run_testing.h"
 
-enum { LOSSES_MAX = 20, MINUTE_MS = 60000, LONGEST_PAUSE_MS = 300000 };
+enum { EAST = 3, LOSSES_MAX = 20, MINUTE_MS = 60000, LONGEST_PAUSE_MS = 300000 };
 
 /* ---- what happens --------------------------------------------------------------------------------------- */
 
@@ -129,25 +129,72 @@ static void losses__count_across_leaders(void **state)
     harness_end(&former);
 }
 
+/*  Once by its stop, and once lost before that. */
 static void losses__of_stops_that_were_asked_for_are_none(void **state)
 {
     (void)state;
+    static const uint32_t kinds[] = {HELIO_REPORT_KIND_STOPPED, HELIO_REPORT_KIND_LOST};
+    helio_site_profile_t *east = harness_site(h, "east");
+    harness_pool(h, east, "a", "B200", 1, 8, 2.0);
+    harness_join(h, EAST, east);
+    helio_job_spec_t all = harness_spec(h, "B200", 8), urgent = all;
+    all.queue = HELIO_TEXT("batch");
+    urgent.queue = HELIO_TEXT("express");
+    helio_job_key_t key = harness_job(h, &all);
+    for (uint32_t i = 0; i < 2; i++) {
+        harness_tick(h);
+        harness_run_up_to(h, EAST, key, i + 1, HELIO_JOB_RUNNING);
+        for (int64_t ms = 0; ms < 2 * MINUTE_MS; ms += 10000) {
+            harness_renew(h, EAST);
+            harness_wait(h, 10000);
+        }
+        helio_job_key_t first = {harness_submit(h, "other", &urgent)->jobs.items[0].job, HELIO_NO_TASK};
+        harness_tick(h);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+        harness_say(h, EAST, key, i + 1, kinds[i]);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+        assert_int_equal(harness_row(h, key)->losses, 0);
+        harness_tick(h);
+        harness_say(h, EAST, first, 1, HELIO_REPORT_KIND_ENDED);
+        harness_clear(h);
+    }
+}
+
+/*  It begins another session, in which it does not list the job. */
+static uint64_t forget(uint64_t peer, helio_job_key_t key)
+{
+    peer += 10;
+    harness_hello(h, peer, north);
+    harness_inventory(h, peer, NULL, 0);
+    harness_summary(h, peer, north, 0, 0);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+    return peer;
+}
+
+/*  The broker asks for that stop only because the site does not know the job any more, whatever its answer. */
+static void losses__of_jobs_that_their_site_forgot_count(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = {HELIO_REPORT_KIND_STOPPED, HELIO_REPORT_KIND_LOST, HELIO_REPORT_KIND_REFUSED};
     const helio_job_spec_t spec = spec_of_north();
     helio_job_key_t key = harness_job(h, &spec);
     uint64_t peer = NORTH;
-    for (uint32_t epoch = 1; epoch <= LOSSES_MAX + 5; epoch++) {
+    for (uint32_t epoch = 1; epoch <= LOSSES_MAX; epoch++) {
         harness_tick(h);
         harness_run_up_to(h, peer, key, epoch, HELIO_JOB_RUNNING);
-        peer += 10;
-        harness_hello(h, peer, north); /* its journal does not know the job: it is asked to stop */
-        harness_inventory(h, peer, NULL, 0);
-        harness_summary(h, peer, north, 0, 0);
-        assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
-        harness_say(h, peer, key, epoch, epoch % 2 ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_LOST);
-        assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
-        assert_int_equal(harness_row(h, key)->losses, 0);
+        for (int64_t ms = 0; ms < 2 * MINUTE_MS; ms += 10000) {
+            harness_advance(h, 10000);
+            harness_renew(h, peer);
+        }
+        peer = forget(peer, key);
+        helio_report_t report = harness_report_of(h, key, epoch, kinds[epoch % 3]);
+        report.run_ms = 2 * MINUTE_MS;
+        harness_report(h, peer, &report);
+        assert_int_equal(harness_row(h, key)->losses, epoch);
+        assert_int_equal(harness_state(h, key), epoch < LOSSES_MAX ? HELIO_JOB_QUEUED : HELIO_JOB_HELD);
         harness_clear(h);
     }
+    expect_held(key);
 }
 
 static void losses__of_sites_that_were_lost_count_too(void **state)
@@ -362,6 +409,67 @@ static void pause__of_a_job_keeps_no_equal_job_waiting(void **state)
 }
 
 /*  More pools than a class remembers, as if one owner had all of them. */
+/*  The pool takes offers again at once, since a summary follows. */
+static void refuse_for(helio_job_key_t key, uint32_t cause)
+{
+    helio_report_t report = harness_report_of(h, key, harness_row(h, key)->epoch, HELIO_REPORT_KIND_REFUSED);
+    report.cause = cause;
+    const uint64_t peer = peer_of(key);
+    harness_report(h, peer, &report);
+    harness_summary(h, peer, peer == NORTH ? north : south, UINT64_MAX, 0);
+    harness_clear(h);
+}
+
+static void refuse(helio_job_key_t key)
+{
+    refuse_for(key, HELIO_CAUSE_NO_CAPACITY);
+}
+
+/*  Each offer, however often: after those that an honest site can refuse, it gets one in five minutes. */
+static void pause__of_a_job_that_is_refused_begins_after_twenty_refusals(void **state)
+{
+    (void)state;
+    static const uint32_t causes[] = {HELIO_CAUSE_NO_CAPACITY, HELIO_CAUSE_STALE_EPOCH, HELIO_CAUSE_NONE};
+    const helio_job_spec_t spec = spec_of_north();
+    for (uint32_t c = 0; c < sizeof causes / sizeof causes[0]; c++) {
+        helio_job_key_t key = harness_job(h, &spec);
+        int64_t expected_ms = 1000;
+        for (uint32_t i = 0; i < 2 * LOSSES_MAX; i++) {
+            const int64_t waits_ms = placed_after_ms(key);
+            if (i <= LOSSES_MAX + 1) {
+                assert_int_equal(waits_ms, 0);
+            } else {
+                assert_int_equal(waits_ms, expected_ms);
+                expected_ms = 2 * expected_ms < LONGEST_PAUSE_MS ? 2 * expected_ms : LONGEST_PAUSE_MS;
+            }
+            refuse_for(key, causes[c]);
+        }
+        assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+        assert_int_equal(harness_row(h, key)->losses, 0);
+        assert_int_equal(harness_row(h, key)->site_failures, 0);
+        harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
+    }
+}
+
+static void pause__of_a_job_that_is_refused_ends_with_a_run_and_keeps_no_other_pool_from_it(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of_long_job();
+    helio_job_key_t key = harness_job(h, &spec);
+    for (uint32_t i = 0; i < LOSSES_MAX + 4; i++) {
+        (void)placed_after_ms(key);
+        if (i == LOSSES_MAX + 1) /* the one that refused it last is the last choice */
+            assert_int_equal(peer_of(key), SOUTH);
+        refuse(key);
+    }
+    (void)placed_after_ms(key);
+    run_and_end(key, HELIO_REPORT_KIND_LOST, 2 * MINUTE_MS);
+    for (uint32_t i = 0; i < LOSSES_MAX; i++) {
+        assert_int_equal(placed_after_ms(key), 0);
+        refuse(key);
+    }
+}
+
 static void pause__is_for_all_pools_after_more_than_a_class_remembers(void **state)
 {
     (void)state;
@@ -424,6 +532,7 @@ int main(void)
         CASE(losses__hold_a_job_from_every_state_in_which_sites_can_end_it),
         CASE(losses__count_across_leaders),
         CASE(losses__of_stops_that_were_asked_for_are_none),
+        CASE(losses__of_jobs_that_their_site_forgot_count),
         CASE(losses__of_sites_that_were_lost_count_too),
         CASE(progress__that_the_site_reports_takes_losses_back),
         CASE(progress__takes_quick_failures_back),
@@ -434,6 +543,8 @@ int main(void)
         CASE(pause__of_a_job_whose_attempts_are_withdrawn_doubles_and_never_holds_it),
         CASE(pause__keeps_no_job_from_other_pools),
         CASE(pause__of_a_job_keeps_no_equal_job_waiting),
+        CASE(pause__of_a_job_that_is_refused_begins_after_twenty_refusals),
+        CASE(pause__of_a_job_that_is_refused_ends_with_a_run_and_keeps_no_other_pool_from_it),
         CASE(pause__is_for_all_pools_after_more_than_a_class_remembers),
         CASE(pause__is_why_the_job_waits),
     };

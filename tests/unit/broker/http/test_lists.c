@@ -91,6 +91,64 @@ static void lists__wait_for_one_another_and_nothing_else_does(void **state)
     world_down(world);
 }
 
+/*  However few bytes they take: a list of more jobs is behind one of fewer, and tenants share the time by jobs. */
+static void lists__take_turns_by_their_jobs(void **state)
+{
+    (void)state;
+    world_t *world = world_up();
+    client_t *first = keep_list(world), *arrays[3];
+    for (uint32_t i = 0; i < 3; i++)
+        arrays[i] = send_list(world, world->other.text, "run: echo\narray: 0-9999\n");
+    await_waiting(world, 4);
+    client_t *mine = send_list(world, world->user.text, list.data);
+    await_waiting(world, 5);
+    set_hold(world, true);
+    world_reply(world);
+    end_list(first, 201, "\"jobs\"");
+    world_await_held(world);
+    world_reply(world);
+    end_list(mine, 201, "\"jobs\"");
+    world_await_held(world);
+    set_hold(world, false);
+    world_reply(world);
+    for (uint32_t i = 0; i < 3; i++)
+        end_list(arrays[i], 201, "\"jobs\"");
+    world_down(world);
+}
+
+/*  Sixty thousand bytes become eight million. What waits may take no more than large bodies may, and a tenant its part. */
+static void lists__that_wait_count_with_what_was_made_of_them(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t tiny = {0};
+    for (int i = 0; i < 5000; i++)
+        helio_buffer_text(&tiny, "---\nrun: a\n");
+    assert_true(tiny.size < HELIO_BODY_SMALL_MAX);
+    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 24 << 20}); /* 18 MiB for large ones */
+    client_t *first = keep_list(world);
+    client_t *second = send_list(world, world->user.text, tiny.data);
+    await_waiting(world, 2);
+    end_list(send_list(world, world->user.text, tiny.data), 503, "BodiesBusy"); /* it would have more than it leaves */
+    client_t *other = send_list(world, world->other.text, tiny.data);
+    await_waiting(world, 3);
+    world_reply(world);
+    end_list(first, 201, "\"jobs\"");
+    end_list(second, 201, "\"jobs\"");
+    end_list(other, 201, "\"jobs\"");
+    end_list(send_list(world, world->user.text, tiny.data), 201, "\"jobs\""); /* everything was given back */
+    world_down(world);
+}
+
+/*  Even if that is more than all large bodies may have. */
+static void lists__of_any_size_are_taken_when_there_are_no_others(void **state)
+{
+    (void)state;
+    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 1 << 20});
+    for (int i = 0; i < 2; i++)
+        end_list(send_list(world, world->user.text, list.data), 201, "\"jobs\"");
+    world_down(world);
+}
+
 /*  What became of the first one is unknown; the second one was not carried out. */
 static void lists__that_wait_too_long_can_be_sent_again(void **state)
 {
@@ -139,6 +197,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists__wait_for_one_another_and_nothing_else_does),
+        cmocka_unit_test(lists__take_turns_by_their_jobs),
+        cmocka_unit_test(lists__that_wait_count_with_what_was_made_of_them),
+        cmocka_unit_test(lists__of_any_size_are_taken_when_there_are_no_others),
         cmocka_unit_test(lists__that_wait_too_long_can_be_sent_again),
         cmocka_unit_test(lists__that_the_engine_refuses_hold_up_no_other),
         cmocka_unit_test(lists__that_wait_end_with_the_server),

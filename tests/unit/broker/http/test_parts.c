@@ -370,6 +370,46 @@ static void submission__more_jobs_than_the_bound_are_too_big(void **state)
     helio_buffer_clear(&body);
 }
 
+/*  Ten thousand tasks take thirteen bytes. */
+static void submission__more_tasks_than_the_bound_are_too_big(void **state)
+{
+    (void)state;
+    enum { ARRAYS = HELIO_SUBMISSION_TASKS_MAX / HELIO_JOB_ARRAY_MAX };
+    for (int more = 0; more < 2; more++) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
+        for (int i = 0; i < ARRAYS; i++)
+            helio_buffer_text(&body, "array: 0-9999\nrun: a\n---\n");
+        helio_buffer_text(&body, more ? "array: 0\nrun: a\n" : "");
+        helio_arena_t *arena = helio_arena_new();
+        helio_ev_submit_t event = {0};
+        helio_diagnostics_t wrong;
+        int document;
+        helio_rc rc = helio_submission_read(helio_buffer_view(&body), "", arena, &event, &wrong, &document);
+        assert_int_equal(rc, more ? HELIO_TOO_BIG : HELIO_OK);
+        if (more) {
+            assert_int_equal(wrong.items[0].problem, HELIO_SPEC_TOO_BIG_PROBLEM);
+            assert_string_equal(wrong.items[0].message, "1000001 jobs or tasks in one request; at most 1000000");
+        }
+        helio_arena_destroy(&arena);
+    }
+}
+
+/*  An array of one task takes no more memory than it needs. */
+static void submission__of_small_arrays_is_small(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
+    for (int i = 0; i < 1000; i++)
+        helio_buffer_text(&body, "array: 0\nrun: a\n---\n");
+    helio_arena_t *arena = helio_arena_new();
+    helio_ev_submit_t event = {0};
+    helio_diagnostics_t wrong;
+    int document;
+    assert_int_equal(helio_submission_read(helio_buffer_view(&body), "", arena, &event, &wrong, &document), HELIO_OK);
+    assert_in_range(helio_arena_bytes(arena), 1000 * sizeof(helio_submission_t), 4 << 20);
+    helio_arena_destroy(&arena);
+}
+
 /* ---- a body that crawls -------------------------------------------------------------------------------- */
 
 static void body__that_arrives_too_slowly_is_cut(void **state)
@@ -485,6 +525,8 @@ int main(void)
         cmocka_unit_test(submission__hostile_bodies_end_in_a_diagnostic),
         cmocka_unit_test(submission__the_problem_lists_every_error),
         cmocka_unit_test(submission__more_jobs_than_the_bound_are_too_big),
+        cmocka_unit_test(submission__more_tasks_than_the_bound_are_too_big),
+        cmocka_unit_test(submission__of_small_arrays_is_small),
         cmocka_unit_test(body__that_arrives_too_slowly_is_cut),
         cmocka_unit_test(route__table_and_published_description_agree),
         cmocka_unit_test(route__every_route_is_found_by_its_own_pattern_alone),

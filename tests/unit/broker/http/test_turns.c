@@ -25,7 +25,7 @@ static int up(void **state)
 /*  Number `at` of the turns, which comes at time `at`. */
 static void enter(uint32_t at, const char *tenant, uint64_t bytes)
 {
-    all[at] = (helio_turn_t){.tenant = tenant, .bytes = bytes, .since_ms = at, .owner = &all[at]};
+    all[at] = (helio_turn_t){.tenant = tenant, .size = bytes, .since_ms = at, .owner = &all[at]};
     helio_turns_enter(&turns, &all[at]);
 }
 
