@@ -68,10 +68,15 @@ void helio_batch_reset(helio_batch_t *self)
     self->finished = false;
 }
 
-/*  A burst of submissions is rows of jobs, and in these every empty text means null. */
-static helio_columns_empty_t empty_of(uint32_t kind)
+/*  A burst of submissions is rows of jobs: in these every empty text means null, and the text of the id comes with them. */
+static helio_columns_t *columns_of(uint32_t kind)
 {
-    return kind == HELIO_BROKER_FX_ROW_JOB ? HELIO_COLUMNS_EMPTY_IS_NULL : HELIO_COLUMNS_EMPTY_IS_TEXT;
+    bool of_jobs = kind == HELIO_BROKER_FX_ROW_JOB;
+    helio_columns_t *columns = helio_columns_new(helio_broker_effects[kind].type,
+                                                 of_jobs ? HELIO_COLUMNS_EMPTY_IS_NULL : HELIO_COLUMNS_EMPTY_IS_TEXT);
+    if (of_jobs)
+        helio_columns_add_id_text(columns);
+    return columns;
 }
 
 static void shelve(helio_batch_t *self, uint32_t kind, const void *record)
@@ -80,7 +85,7 @@ static void shelve(helio_batch_t *self, uint32_t kind, const void *record)
     if (!shelf->used || helio_columns_full(shelf->items[shelf->used - 1])) {
         if (shelf->used == shelf->count) {
             shelf->items = helio_grow(shelf->items, shelf->count + 1, sizeof(helio_columns_t *));
-            shelf->items[shelf->count++] = helio_columns_new(helio_broker_effects[kind].type, empty_of(kind));
+            shelf->items[shelf->count++] = columns_of(kind);
         }
         shelf->used++;
     }

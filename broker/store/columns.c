@@ -32,6 +32,7 @@ typedef struct column {
 struct helio_columns {
     const helio_record_type_t *type;
     helio_columns_empty_t empty;
+    bool has_id_text;
     uint32_t rows;
     uint32_t count;
     column_t items[HELIO_COLUMNS_MAX];
@@ -95,6 +96,15 @@ helio_columns_t *helio_columns_new(const helio_record_type_t *type, helio_column
         add_field(self, &type->fields[i]);
     helio_columns_reset(self);
     return self;
+}
+
+void helio_columns_add_id_text(helio_columns_t *self)
+{
+    assert(!self->rows && !self->has_id_text);
+    assert(self->type->fields[0].kind == HELIO_KIND_UUID);
+    add_column(self, OID_TEXT);
+    self->has_id_text = true;
+    helio_columns_reset(self);
 }
 
 void helio_columns_destroy(helio_columns_t **self_p)
@@ -303,6 +313,13 @@ static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t 
     return 0;
 }
 
+static void put_id_text(column_t *column, const helio_uuid_t *id)
+{
+    char text[HELIO_ID_SIZE];
+    helio_uuid_text(*id, text);
+    put_item(column, text, HELIO_ID_CHARS);
+}
+
 void helio_columns_append(helio_columns_t *self, const void *record)
 {
     column_t *column = self->items;
@@ -310,6 +327,8 @@ void helio_columns_append(helio_columns_t *self, const void *record)
         const helio_field_t *field = &self->type->fields[i];
         column += put_field(self, column, field->kind, (const char *)record + field->offset);
     }
+    if (self->has_id_text)
+        put_id_text(column, (const void *)((const char *)record + self->type->fields[0].offset));
     self->rows++;
 }
 

@@ -26,6 +26,8 @@ typedef struct helio_columns helio_columns_t;
 
 /*  type: static. See helio_columns_empty_t for `empty`. */
 helio_columns_t *helio_columns_new(const helio_record_type_t *type, helio_columns_empty_t empty);
+/*  One more column, the last one: the text of the record's first field, which is a UUID. Before the first row. */
+void helio_columns_add_id_text(helio_columns_t *self);
 void helio_columns_destroy(helio_columns_t **self_p);
 void helio_columns_reset(helio_columns_t *self); /* removes the rows, keeps the memory */
 

@@ -5,15 +5,15 @@
 -- into a store of tuples, which costs up to a quarter of the statement. The arrays are of one length.
 
 -- name: put_job
--- Empty texts and lists come as nulls here (broker/store/batch.c).
+-- Empty texts and lists come as nulls here, and the text of the id after everything else (broker/store/batch.c).
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at, expected_ms, expected_high_ms, expected_runs,
-    expected_failed, expected_basis, tasks_at_once, on_site_loss, goal, flexible_ms, deadline_at)
+    expected_failed, expected_basis, tasks_at_once, on_site_loss, goal, flexible_ms, deadline_at, id_text)
 select n.job, n.tenant, n.user_name, n.idempotency_key, n.spec_hash, n.source, n.name, n.queue, n.tier, n.kind, n.home_site,
     n.gpu_model, n.gpus, n.nodes, n.time_limit_ms, n.class_id, n.tasks::int4[], helio.ms_at(n.submitted_ms),
     nullif(n.expected_ms, 0), nullif(n.expected_high_ms, 0), nullif(n.expected_runs, 0),
     case when n.expected_basis > 0 then n.expected_failed end, nullif(n.expected_basis, 0),
-    nullif(n.tasks_at_once, 0), n.on_site_loss, n.goal, n.flexible_ms, helio.ms_time(n.deadline_ms)
+    nullif(n.tasks_at_once, 0), n.on_site_loss, n.goal, n.flexible_ms, helio.ms_time(n.deadline_ms), n.id_text
 from (
     select unnest($1::uuid[]) as job, unnest($2::text[]) as tenant, unnest($3::text[]) as user_name,
         unnest($4::text[]) as idempotency_key, unnest($5::bytea[]) as spec_hash, unnest($6::bytea[]) as source,
@@ -24,7 +24,8 @@ from (
         unnest($20::int8[]) as expected_high_ms, unnest($21::int4[]) as expected_runs,
         unnest($22::int4[]) as expected_failed, unnest($23::int4[]) as expected_basis,
         unnest($24::int4[]) as tasks_at_once, unnest($25::int4[]) as on_site_loss,
-        unnest($26::int4[]) as goal, unnest($27::int8[]) as flexible_ms, unnest($28::int8[]) as deadline_ms
+        unnest($26::int4[]) as goal, unnest($27::int8[]) as flexible_ms, unnest($28::int8[]) as deadline_ms,
+        unnest($29::text[]) as id_text
 ) as n
 
 -- name: put_state

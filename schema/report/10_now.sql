@@ -83,7 +83,7 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
          when c.reason is not null then c.details
          else s.details end as details,
     coalesce(e.goal, j.goal) as goal, coalesce(e.flexible_ms, j.flexible_ms) as flexible_ms,
-    case when e.job_id is not null then e.deadline_at else j.deadline_at end as deadline_at
+    case when e.job_id is not null then e.deadline_at else j.deadline_at end as deadline_at, j.id_text
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) with ordinality as t (task, place)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -106,24 +106,24 @@ left join helio.awaited_now w on j.job_id <= w.restored_job and coalesce(j.on_si
     and coalesce(s.state, 0) = 0;
 
 -- Rows about jobs, with the text of the job's id. A condition on the text leads to the job, or to the state of an array's task
--- (0046_boards.sql), and from there to the rows by their key. Without one, and where the text is not shown, the
+-- (0048_jobs_text.sql, 0046_boards.sql), and from there to the rows by their key. Without one, and where the text is not shown, the
 -- planner drops the join: it adds no row and removes none.
 create or replace view helio.transitions_by_text as
-select helio.job_text(j.job_id, -1) as id, t.*
+select helio.text_of_job(j.id_text, j.job_id) as id, t.*
 from helio.transitions t left join helio.jobs j on j.job_id = t.job_id and j.tasks is null where t.task = -1
 union all
 select helio.job_text(s.job_id, s.task), t.*
 from helio.transitions t left join helio.job_state s on s.job_id = t.job_id and s.task = t.task and s.task >= 0 where t.task >= 0;
 
 create or replace view helio.placements_by_text as
-select helio.job_text(j.job_id, -1) as id, p.*
+select helio.text_of_job(j.id_text, j.job_id) as id, p.*
 from helio.placements p left join helio.jobs j on j.job_id = p.job_id and j.tasks is null where p.task = -1
 union all
 select helio.job_text(s.job_id, s.task), p.*
 from helio.placements p left join helio.job_state s on s.job_id = p.job_id and s.task = p.task and s.task >= 0 where p.task >= 0;
 
 create or replace view helio.ledger_by_text as
-select helio.job_text(j.job_id, -1) as id, l.*
+select helio.text_of_job(j.id_text, j.job_id) as id, l.*
 from helio.ledger l left join helio.jobs j on j.job_id = l.job_id and j.tasks is null where l.task = -1
 union all
 select helio.job_text(s.job_id, s.task), l.*

@@ -29,9 +29,9 @@ select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_
     t.submitted_at, t.started_at, t.finished_at, t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh,
     t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details, t.id, t.goal, t.flexible_ms, t.deadline_at, t.time_limit_ms
 from (
-    select n.*, helio.job_text(n.job_id, -1) as id from helio.tasks_now n where not n.of_array
+    select n.*, helio.text_of_job(n.id_text, n.job_id) as id from helio.tasks_now n where not n.of_array
     union all
-    select n.*, helio.job_text(n.job_id, n.task) from helio.tasks_now n where n.of_array
+    select n.*, helio.text_of_job(n.id_text, n.job_id) || '.' || n.task from helio.tasks_now n where n.of_array
 ) t
 where ((select s.every_tenant from helio.row_visibility s) or t.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
   and t.task between -1 and 2147483647; -- every task; with it the planner expects one task per job instead of ten

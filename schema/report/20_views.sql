@@ -146,12 +146,12 @@ from (
     where t.from_state <> t.to_state
       and ((select s.every_tenant from helio.row_visibility s) or o.job_id is not null)
     union all
-    select j.submitted_at, helio.job_text(j.job_id, -1), 0, null, 'queued', null, helio.user_principal(j.tenant, coalesce(j.user_name, '')), null
+    select j.submitted_at, helio.text_of_job(j.id_text, j.job_id), 0, null, 'queued', null, helio.user_principal(j.tenant, coalesce(j.user_name, '')), null
     from helio.jobs j
     where j.tasks is null
       and ((select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
     union all
-    select j.submitted_at, helio.job_text(j.job_id, t.task), 0, null, 'queued', null, helio.user_principal(j.tenant, coalesce(j.user_name, '')), null
+    select j.submitted_at, helio.text_of_job(j.id_text, j.job_id) || '.' || t.task, 0, null, 'queued', null, helio.user_principal(j.tenant, coalesce(j.user_name, '')), null
     from helio.jobs j cross join lateral unnest(j.tasks) as t (task)
     where j.tasks is not null
       and ((select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))

@@ -74,6 +74,8 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
         "select string_agg(concat_ws(' ', goal, flexible_seconds, helio.time_ms(deadline), time_limit_seconds), ', ' "
         "order by job_id) from helio_report.jobs where job_id !~ '[.][01]$'",
         "green 21600 1795000000000 86400, fast 0 0 86400");
+    assert_value(conninfo, "select string_agg((id_text = helio.job_text(job_id, -1))::text, ' ') from helio.jobs",
+                 "true true"); /* of an array, too */
 
     loaded_t all = load(store);
     const helio_ev_load_job_t *back = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
