@@ -4,6 +4,7 @@
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
+#include "client/reasons/held.h"
 #include "client/reasons/reply_details.h"
 #include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
@@ -21,7 +22,7 @@ static void print_buffer(const helio_client_t *client, const char *title, const 
 static void print_choice(const helio_client_t *client, const json_t *explained)
 {
     const json_t *chosen = helio_why_chosen(explained), *other = helio_why_next_best(explained);
-    if (!chosen)
+    if (!chosen || helio_is_held(explained)) /* that choice is over */
         return;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t difference = {0}, behind = {0}, text = {0};
     helio_why_difference(chosen, other, &difference);
@@ -86,7 +87,7 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     const char *reason = helio_output_string(explained, "reason"), *title = helio_hint_title(explained);
     const char *state = helio_output_string(explained, "state");
     bool queued = strcmp(state, "queued") == 0;
-    if (strcmp(state, "held") == 0)
+    if (helio_is_held(explained))
         print_way_out_of_hold(client, helio_output_string(explained, "id"));
     if (strcmp(state, "suspect") == 0)
         print_way_out_of_doubt(client, explained);
