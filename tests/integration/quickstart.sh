@@ -44,6 +44,9 @@ checked=$("$state/bin/helio-broker" check --config "$state/broker.yaml") || { ec
 metrics=$(curl -fs -H "Authorization: Bearer $(cat "$state/client/token")" "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
 grep -q '^helio_build_info' <<<"$metrics" || { echo "no metrics at $url"; exit 1; }
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$url" "$state/bin/helio" "$@"; }
+if client token add --tenant other --user ada >/dev/null 2>"$(dirname "$state")/said"; then echo "a token is made for a tenant that nobody added"; exit 1; fi
+grep -q "unknown tenant 'other'.*helio tenants set" "$(dirname "$state")/said" || { echo "who mistypes a tenant is not told how one is added:"; cat "$(dirname "$state")/said"; exit 1; }
+client tenants set other 2>/dev/null
 token=$(client token add --tenant other --user ada 2>"$(dirname "$state")/said") # accepted at once
 grep -q "^tenant other has no home site" "$(dirname "$state")/said" || { echo "who makes a token is not told that the tenant has no home"; exit 1; }
 planned=$(printf 'cpus: 1\nrun: "true"\n' | HELIO_TOKEN=$token HELIO_BROKER="$url" "$state/bin/helio" plan - -o json |
