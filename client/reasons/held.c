@@ -44,6 +44,11 @@ static void put_end(const json_t *entry, helio_buffer_t *out)
         helio_buffer_text(out, helio_output_string(entry, "reason"));
 }
 
+void helio_held_cause(const json_t *job, helio_buffer_t *out)
+{
+    put_end(job, out);
+}
+
 void helio_held_attempts(const json_t *reply, const char *site, helio_buffer_t *out)
 {
     const char *placed = ""; /* only the entry of a placement names the site in every case */

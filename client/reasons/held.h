@@ -12,5 +12,7 @@ bool helio_is_held(const json_t *reply);
 /*  Appends how the attempts ended that the job had at that site since it was last released: "its attempt here ended:
  *  NodeFailure: it did not start". Nothing if it had none. */
 void helio_held_attempts(const json_t *reply, const char *site, helio_buffer_t *out);
+/*  Appends why a job of a list is held, without the name of the site: the same cause has the same text everywhere. */
+void helio_held_cause(const json_t *job, helio_buffer_t *out);
 
 #endif
