@@ -60,6 +60,25 @@ client submit "$top/examples/green.yaml" >/dev/null
 for _ in $(seq 100); do job_pid=$(client logs "$long" 2>/dev/null | head -n 1) && [ -n "$job_pid" ] && break; sleep 0.1; done
 [ -d "/proc/$job_pid" ] || { echo "the long job does not run"; exit 1; }
 pids="$pids $job_pid"
+# Beside another quickstart none starts on its ports, nor one on its state folder while a broker runs there that was started by hand.
+refused() { # NAME PID OPTION…
+  local name=$1 pid=$2
+  shift 2
+  if timeout 60 "$top/deploy/quickstart.sh" --build "$build" "$@" >"$(dirname "$state")/output" 2>&1 </dev/null; then echo "$name: it starts"; exit 1; fi
+  grep -q "quickstart: .*process $pid (.*helio-broker run.*kill $pid\|quickstart: port .* is in use by process $pid (.*--port N" "$(dirname "$state")/output" ||
+    { echo "$name: it does not say who is in its way (process $pid), and what to do:"; tail -n 3 "$(dirname "$state")/output"; exit 1; }
+}
+read -r broker_pid _ <"$state/run/broker.pid"
+refused "a second quickstart on the ports of the first" "$broker_pid" --state "$(dirname "$state")/second-state" --port "${url##*:}"
+[ ! -e "$(dirname "$state")/second-state" ] || { echo "a quickstart that is refused leaves a state folder"; exit 1; }
+kill "$broker_pid"
+while [ -d "/proc/$broker_pid" ]; do sleep 0.1; done
+(cd "$state" && exec setsid bin/helio-broker run --config broker.yaml </dev/null >"$(dirname "$state")/by-hand.log" 2>&1) & # by a relative name
+for _ in $(seq 300); do [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] && break; sleep 0.1; done
+by_hand=$(pgrep -f "^bin/helio-broker run --config broker.yaml$" | while read -r pid; do [ "$(readlink "/proc/$pid/cwd")" != "$state" ] || echo "$pid"; done)
+[ -n "$by_hand" ] || { echo "no broker was started by hand:"; cat "$(dirname "$state")/by-hand.log"; exit 1; }
+refused "a quickstart beside a broker that was started by hand" "$by_hand" --state "$state"
+pids="$pids $by_hand"
 run --down | tee "$(dirname "$state")/output"
 grep -q '^cancelling [12] jobs' "$(dirname "$state")/output" || { echo "--down cancels nothing"; exit 1; }
 for pid in $pids; do
