@@ -7,12 +7,16 @@
 #                                   runs the examples again
 #   deploy/quickstart.sh --check    the same without a terminal, then stops everything; exits with 0 only if every job ended as
 #                                   expected
-#   deploy/quickstart.sh --down     cancels all open jobs and stops everything that it started
+#   deploy/quickstart.sh --down     cancels all open jobs and stops everything that it started, and whatever was started by hand with the
+#                                   settings in its state directory
 #   deploy/quickstart.sh --purge    the same, and removes the state directory
 #   --state DIR                     state directory; default for root /var/lib/heliostat-quickstart, for other users
 #                                   ~/.local/state/heliostat-quickstart
 #   --build DIR                     use the programs in this build directory instead of building
+#   --port N                        ports N (HTTP) and N+1 (sites) of the broker; default: those that it had before, or two free ones
+#                                   from 7480 on
 #
+# It does not start where its ports or its state directory are in use by other programs, and names them.
 # Apart from installing packages and building in build-release, the script changes only its state directory. All programs listen on 127.0.0.1.
 set -euo pipefail
 
@@ -20,6 +24,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 mode=up
 state=
 build=
+port=
 if [ "$(id -u)" = 0 ]; then default_state=/var/lib/heliostat-quickstart; else default_state=${XDG_STATE_HOME:-$HOME/.local/state}/heliostat-quickstart; fi
 while [ $# -gt 0 ]; do
   case $1 in
@@ -28,12 +33,16 @@ while [ $# -gt 0 ]; do
     --purge) mode=purge ;;
     --state) state=${2:?--state needs a folder}; shift ;;
     --build) build=${2:?--build needs a folder}; shift ;;
+    --port) port=${2:?--port needs a number}; shift ;;
     -h|--help) sed -n '2,/^set /{/^#/p}' "$0" | cut -c3-; exit 0 ;;
     *) echo "quickstart: unknown option '$1'; see --help" >&2; exit 2 ;;
   esac
   shift
 done
 state=${state:-$default_state}
+case $state in /*) ;; *) state=$PWD/$state ;; esac # settings name files in it
+elsewhere= # a state directory other than the default must be named again
+[ "$state" = "$default_state" ] || elsewhere=" --state $state"
 
 say() { printf '\n\033[1m── %s\033[0m\n' "$*" | { [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && cat || sed 's/\x1b\[[0-9;]*m//g'; }; }
 fail() { echo "quickstart: $*" >&2; exit 1; }
@@ -64,13 +73,66 @@ stop() { # NAME [SIGNAL]
   rm -f "$state/run/$1.pid"
 }
 
+# ---- what else uses the state directory, or its ports --------------------------------------------------------------
+
+command_of() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | cut -c -160; }
+is_ours() { # PID: this script started it
+  local pid_file
+  for pid_file in "$state"/run/*.pid; do
+    if [ -f "$pid_file" ] && [ "$(cut -d' ' -f1 "$pid_file")" = "$1" ] && alive "$(basename "$pid_file" .pid)"; then return 0; fi
+  done
+  return 1
+}
+uses_state() { # PID: it is a broker or an agent with settings in the state directory
+  local words=() word
+  { mapfile -d '' -t words <"/proc/$1/cmdline"; } 2>/dev/null || return 1
+  case ${words[0]-} in */helio-broker | helio-broker | */helio-agent | helio-agent) ;; *) return 1 ;; esac
+  for word in "${words[@]:1}"; do
+    case $word in *.yaml) ;; *) continue ;; esac
+    case $(cd "/proc/$1/cwd" 2>/dev/null && realpath -m -- "${word#--config=}" 2>/dev/null) in "$(realpath -m -- "$state")"/*) return 0 ;; esac
+  done
+  return 1
+}
+strangers() { # the pids of those that somebody started by hand
+  local folder pid
+  for folder in /proc/[0-9]*; do
+    pid=${folder#/proc/}
+    if uses_state "$pid" && ! is_ours "$pid"; then echo "$pid"; fi
+  done
+}
+holder() { # PORT: who listens there, as far as this user can see
+  local hex inode pid=
+  hex=$(printf ':%04X' "$1")
+  inode=$(awk -v port="$hex" '$4 == "0A" && substr($2, length($2) - 4) == port { print $10; exit }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+  [ -z "$inode" ] || pid=$(find /proc/[0-9]*/fd -lname "socket:\[$inode\]" -print -quit 2>/dev/null | cut -d/ -f3)
+  if [ -n "$pid" ]; then echo "process $pid ($(command_of "$pid"))"; else echo "a process of another user"; fi
+}
+is_open() { (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+port_of() { sed -n "s|^$1: .*127\.0\.0\.1:\([0-9]*\)\$|\1|p" "$state/broker.yaml" 2>/dev/null || true; } # SETTING
+# A second broker on the same database would stand by, and the agents would follow the first: so nothing starts beside it.
+refuse_company() {
+  local pid at
+  for pid in $(strangers); do
+    fail "process $pid ($(command_of "$pid")) was started by hand with the settings in $state: end it (kill $pid), or stop all with deploy/quickstart.sh --down$elsewhere"
+  done
+  http_port=${port:-$(port_of listen_http)}
+  site_port=${port:+$((port + 1))}
+  site_port=${site_port:-$(port_of listen_sites)}
+  for at in $http_port $site_port; do
+    if alive broker && { [ "$at" = "$(port_of listen_http)" ] || [ "$at" = "$(port_of listen_sites)" ]; }; then continue; fi
+    ! is_open "$at" || fail "port $at is in use by $(holder "$at"): end it, or choose other ports with --port N"
+  done
+}
+
 # PostgreSQL refuses to run as root; as root, use the account that its package created.
 as_pg() { if [ "$(id -u)" = 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
 pg_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 
 down() { # [keep]: leaves jobs running
   [ -d "$state/run" ] || return 0
-  if [ "${1:-}" != keep ] && [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: cancel them first
+  local by_hand pid
+  by_hand=$(strangers)
+  if [ "${1:-}" != keep ] && [ -x "$state/bin/helio" ] && { alive broker || [ -n "$by_hand" ]; }; then # jobs outlive their agent by design: cancel them first
     local open state_of
     open=$(for state_of in queued held offered accepted starting running suspended suspect; do client ls --all --state $state_of -o name 2>/dev/null; done || true)
     [ -z "$open" ] || { echo "cancelling $(wc -l <<<"$open") jobs that are still open"; client cancel $open >/dev/null 2>&1 || true; client wait $open --timeout 10s >/dev/null 2>&1 || true; }
@@ -78,6 +140,11 @@ down() { # [keep]: leaves jobs running
   local pid_file
   for pid_file in "$state"/run/site-*.pid; do [ ! -f "$pid_file" ] || stop "$(basename "$pid_file" .pid)"; done
   stop broker
+  for pid in $by_hand; do
+    echo "$pid $(start_time "$pid")" >"$state/run/by-hand.pid"
+    echo "stopping process $pid, which was started by hand: $(command_of "$pid")"
+    stop by-hand
+  done
   if [ -f "$state/pg/data/postmaster.pid" ]; then as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -m fast -w stop >/dev/null 2>&1 || true; fi
 }
 manage() { # COMMAND…: of helio-broker, quiet unless it fails
@@ -95,6 +162,9 @@ if [ "$mode" = purge ]; then
   echo "stopped and removed $state"
   exit 0
 fi
+
+[ -z "$port" ] || { [ "$port" -ge 1 ] && [ "$port" -le 65534 ]; } 2>/dev/null || fail "--port: a number from 1 to 65534, not '$port'"
+refuse_company
 
 # ---- packages and programs -----------------------------------------------------------------------------------
 
@@ -119,7 +189,7 @@ for program in helio-broker helio-agent helio-shim helio helio-simulate; do inst
 
 free_port() { # FIRST: the first free port from FIRST on
   local port=$1
-  while (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+  while is_open "$port"; do port=$((port + 1)); done
   echo "$port"
 }
 
@@ -177,8 +247,8 @@ echo "127.0.0.1:$pg_port, fsync on"
 # ---- broker --------------------------------------------------------------------------------------------------
 
 say "Broker"
-http_port=$(free_port 7480)
-site_port=$(free_port $((http_port + 1)))
+http_port=${http_port:-$(free_port 7480)}
+site_port=${site_port:-$(free_port $((http_port + 1)))}
 [ -f "$state/broker.key" ] || "$state/bin/helio-broker" keygen "$state/broker.key" >"$state/broker.pub"
 cat >"$state/broker.yaml" <<CONF
 database: "$database"
@@ -356,8 +426,6 @@ if [ "$mode" = check ]; then
   echo "check passed"
   exit 0
 fi
-elsewhere= # a state directory other than the default must be named again
-[ "$state" = "$default_state" ] || elsewhere=" --state $state"
 cat <<END
 
 The federation is running:

@@ -99,17 +99,18 @@ static void say_without_home(const char *conninfo, const char *tenant)
 int helio_command_tenant(const helio_arguments_t *arguments)
 {
     if (arguments->word_count != 3 || strcmp(arguments->words[1], "add") != 0)
-        return helio_usage("tenant add NAME [--home SITE]");
+        return helio_usage("tenant add NAME [--home SITE|none]");
     if (!helio_is_name(arguments->words[2]))
         return helio_bad_name("tenant", arguments->words[2]);
-    if (arguments->home && !helio_is_name(arguments->home))
+    const char *home = arguments->home && strcmp(arguments->home, "none") == 0 ? "" : arguments->home;
+    if (home && home[0] && !helio_is_name(home))
         return helio_bad_name("site", arguments->home);
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
     helio_put_t put;
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
-        helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &put, &err) != HELIO_OK)
+        helio_store_put_tenant(settings.database.data, arguments->words[2], home, &put, &err) != HELIO_OK)
         return helio_print_error(&err);
     if (put == HELIO_PUT_SAME)
         (void)printf("tenant %s exists; nothing changed\n", arguments->words[2]);
@@ -160,7 +161,7 @@ int helio_command_token(const helio_arguments_t *arguments)
     if (helio_store_put_token(settings.database.data, &row, &err) != HELIO_OK)
         return helio_print_error(&err);
     (void)puts(fresh.text); /* shown only this once */
-    (void)fputs("a running broker accepts it at once; a tenant that it does not know submits jobs after "
+    (void)fputs("a running broker accepts it at once; a tenant that was added while it runs submits jobs after "
                 "`helio tenants set`\n",
                 stderr);
     say_without_home(settings.database.data, arguments->tenant);

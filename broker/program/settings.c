@@ -276,7 +276,8 @@ const helio_spec_table_t helio_settings_table = HELIO_SPEC_TABLE("settings", hel
     X(USER, "user", 0, "NAME", user, "token add: the token's user")                                              \
     X(ROLE, "role", 0, "ROLE", role, "token add: user, operator or admin")                                       \
     X(TTL, "ttl", 0, "DURATION", ttl, "token add: how long the token is valid")                                  \
-    X(HOME, "home", 0, "SITE", home, "tenant add: the tenant's home site")
+    X(HOME, "home", 0, "SITE", home,                                                                             \
+      "tenant add: the tenant's home site; `none` removes it, and without --home it stays")
 
 enum {
 #define OPTION_ENUMERATOR(id, ...) OPTION_##id,

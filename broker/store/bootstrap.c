@@ -74,7 +74,7 @@ helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const 
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
     char stands = '0';
     if (rc == HELIO_OK)
-        rc = ask(connection, "tenant_stands", tenant, home_site ? home_site : "", &stands, err);
+        rc = ask(connection, "tenant_stands", tenant, home_site, &stands, err);
     if (ret_put)
         *ret_put = stands == '0' ? HELIO_PUT_NEW : stands == '1' ? HELIO_PUT_SAME : HELIO_PUT_CHANGED;
     if (rc != HELIO_OK || stands == '1')
@@ -116,9 +116,17 @@ helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *to
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
     char tenant[64], user[128];
-    char disabled = '0';
+    char stands = '0', disabled = '0';
     (void)helio_text_copy(token->tenant, tenant, sizeof tenant);
     (void)helio_text_copy(token->user, user, sizeof user);
+    if (rc == HELIO_OK)
+        rc = ask(connection, "tenant_stands", tenant, NULL, &stands, err);
+    if (rc == HELIO_OK && stands == '0')
+        return helio_fail(
+            err, HELIO_NOT_FOUND,
+            "there is no tenant '%s': if the name is right, `helio-broker tenant add %s --home SITE` adds "
+            "it (while a broker runs: `helio tenants set %s --home SITE`)",
+            tenant, tenant, tenant);
     if (rc == HELIO_OK)
         rc = ask(connection, "user_disabled", tenant, user, &disabled, err);
     if (rc == HELIO_OK && disabled == '1')

@@ -110,8 +110,8 @@ HELIO_MUST_CHECK helio_rc helio_store_open_privileges(const char *conninfo, heli
 
 typedef enum helio_put { HELIO_PUT_NEW, HELIO_PUT_SAME, HELIO_PUT_CHANGED } helio_put_t;
 
-/*  Bootstrap: writes straight into the database, one transaction each. A tenant: home_site "" or NULL = none; ret_put,
- *  what that did, may be NULL. */
+/*  Bootstrap: writes straight into the database, one transaction each. A tenant: home_site "" = none, NULL = as it
+ *  stands; ret_put, what that did, may be NULL. */
 HELIO_MUST_CHECK helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site,
                                                  helio_put_t *ret_put, helio_error_t *err);
 /*  The next leader begins a new incarnation, as it also does when it detects by itself that the database was restored.
@@ -122,6 +122,7 @@ HELIO_MUST_CHECK helio_rc helio_store_is_synchronous(const char *conninfo, bool 
 /*  Whether a tenant has a home site. *ret_has is false also for an unknown tenant. */
 HELIO_MUST_CHECK helio_rc helio_store_has_home(const char *conninfo, const char *tenant, bool *ret_has,
                                                helio_error_t *err);
+/*  HELIO_NOT_FOUND for an unknown tenant: a token for a name with a slip in it would make a tenant of the slip. */
 HELIO_MUST_CHECK helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token,
                                                 helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key_t *key,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/doctor_jobs.h"
 #include "client/commands/doctor_sites.h"
 #include "client/invocation/brokers.h"
 #include "client/invocation/settings.h"
@@ -243,8 +244,10 @@ int helio_cmd_doctor(helio_client_t *client)
     check_token(&checkup);
     if (client->settings->broker[0] && check_broker(&checkup)) {
         check_several(&checkup);
-        if (client->settings->token[0]) /* else the check of the token has said all */
+        if (client->settings->token[0]) { /* else the check of the token has said all */
             helio_doctor_sites(&checkup, check_identity(&checkup));
+            helio_doctor_jobs(&checkup);
+        }
     }
     if (client->output.format > HELIO_FORMAT_WIDE &&
         helio_output_rows(&client->output, found, helio_columns_of_checks) != HELIO_OK)

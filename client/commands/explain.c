@@ -4,6 +4,7 @@
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
+#include "client/reasons/held.h"
 #include "client/reasons/reply_details.h"
 #include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
@@ -21,7 +22,7 @@ static void print_buffer(const helio_client_t *client, const char *title, const 
 static void print_choice(const helio_client_t *client, const json_t *explained)
 {
     const json_t *chosen = helio_why_chosen(explained), *other = helio_why_next_best(explained);
-    if (!chosen)
+    if (!chosen || helio_is_held(explained)) /* that choice is over */
         return;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t difference = {0}, behind = {0}, text = {0};
     helio_why_difference(chosen, other, &difference);
@@ -36,16 +37,76 @@ static void print_choice(const helio_client_t *client, const json_t *explained)
     print_buffer(client, "Next best", &behind);
 }
 
-/*  What the submitter can do about each reason. */
+/*  What the submitter can try about each reason, where the broker has tried nothing itself. */
 static const struct {
     const char *reason, *advice;
 } advices[] = {
     {"WaitingForWindow", "submit it without `flexible`; it then starts as soon as a site has capacity"},
     {"WaitingForCapacity",
      "allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start before jobs ahead of it"},
-    {"PolicyCap", "raise `max_cost` or `max_carbon`, or give a shorter `time`"},
     {"NeverFits", "ask for GPUs that a site has: `helio gpus` lists them"},
 };
+
+/*  The limits of a job's own document, by what they reject. */
+static const struct {
+    helio_rejection_t rejection;
+    const char *advice;
+} limits[] = {
+    {HELIO_REJECTION_COST_CAP, "raise `max_cost`"},
+    {HELIO_REJECTION_CARBON_CAP, "raise `max_carbon`"},
+    {HELIO_REJECTION_DEADLINE, "give a later `deadline`"},
+};
+
+static bool rejects(const json_t *candidate, helio_rejection_t rejection)
+{
+    return strcmp(helio_output_string(candidate, "reason"), helio_rejection_name(rejection)) == 0;
+}
+
+static bool rejects_one(const json_t *explained, helio_rejection_t rejection)
+{
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(json_object_get(explained, "candidates"), i, candidate)
+    {
+        if (rejects(candidate, rejection))
+            return true;
+    }
+    return false;
+}
+
+static void print_limits(const helio_client_t *client, const json_t *explained, const char *title)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        if (rejects_one(explained, limits[i].rejection))
+            helio_buffer_printf(&text, "%s%s", text.size ? ", " : "", limits[i].advice);
+    print_buffer(client, title, &text);
+}
+
+/*  True where the job waits for nothing but sites that take no jobs at present: then no change of the job helps. */
+static bool print_closed_sites(const helio_client_t *client, const json_t *explained)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    bool waits =
+        strcmp(helio_output_string(explained, "reason"), helio_reason_name(HELIO_REASON_WAITING_FOR_CAPACITY)) == 0;
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(json_object_get(explained, "candidates"), i, candidate)
+    {
+        bool closed = rejects(candidate, HELIO_REJECTION_SITE_SILENT) || rejects(candidate, HELIO_REJECTION_DRAINING);
+        waits =
+            waits && helio_output_string(candidate, "reason")[0] && !rejects(candidate, HELIO_REJECTION_NO_CAPACITY);
+        if (closed)
+            helio_buffer_printf(&text, "%s%.64s", text.size ? ", " : "", helio_output_string(candidate, "site"));
+    }
+    if (!waits || !text.size)
+        return false;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t line = {0};
+    helio_buffer_printf(
+        &line, "no change of the job: it waits for sites that are silent or drained (`helio sites`): %s", text.data);
+    print_buffer(client, helio_hint_title(explained), &line);
+    return true;
+}
 
 /*  A held job lasts until a person acts. */
 static void print_way_out_of_hold(const helio_client_t *client, const char *id)
@@ -86,7 +147,7 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     const char *reason = helio_output_string(explained, "reason"), *title = helio_hint_title(explained);
     const char *state = helio_output_string(explained, "state");
     bool queued = strcmp(state, "queued") == 0;
-    if (strcmp(state, "held") == 0)
+    if (helio_is_held(explained))
         print_way_out_of_hold(client, helio_output_string(explained, "id"));
     if (strcmp(state, "suspect") == 0)
         print_way_out_of_doubt(client, explained);
@@ -100,7 +161,12 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
             "`helio quota set`");
         return;
     }
-    for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
+    bool tried = json_is_array(json_object_get(explained, "hints")); /* and found nothing that helps */
+    if (!queued || hinted || print_closed_sites(client, explained) || tried)
+        return;
+    if (strcmp(reason, helio_reason_name(HELIO_REASON_POLICY_CAP)) == 0)
+        print_limits(client, explained, title);
+    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
         if (strcmp(reason, advices[i].reason) == 0)
             helio_print_line(client, title, advices[i].advice);
 }

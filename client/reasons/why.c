@@ -8,6 +8,7 @@
 
 #include "client/output/humanise.h"
 #include "client/output/output.h"
+#include "client/reasons/held.h"
 #include "client/reasons/reply_details.h"
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
@@ -351,10 +352,23 @@ static const char *blocked_by(const json_t *reply)
     return full && waits_at_ms(reply) != INT64_MIN ? "had room; other jobs have taken it" : "could run it";
 }
 
+/*  Nothing is chosen for a held job: what counts is how its attempts ended, and where it had none. */
+static bool why_held(const json_t *reply, const json_t *candidate, helio_buffer_t *out)
+{
+    if (!helio_is_held(reply))
+        return false;
+    helio_held_attempts(reply, helio_output_string(candidate, "site"), out);
+    if (!out->size && !is_rejected(candidate))
+        helio_buffer_text(out, "not tried: the job was held first");
+    return out->size > 0;
+}
+
 static void why(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(reply);
     const char *reason = helio_output_string(candidate, "reason");
+    if (why_held(reply, candidate, out))
+        return;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     bool is_in_headline = reason[0] && helio_reply_details_equal(reply, candidate);
     if (!is_in_headline)
@@ -404,8 +418,9 @@ json_t *helio_why_rows(const json_t *reply, double flexible_s)
             continue;
         why(reply, candidate, flexible_s, &text);
         json_t *row = json_copy(candidate);
+        bool marked = is_chosen(reply, candidate) && !helio_is_held(reply);
         if (!row || json_object_set_new(row, "why", json_string(text.data ? text.data : "")) != 0 ||
-            json_object_set_new(row, "chosen", json_string(is_chosen(reply, candidate) ? "✔" : " ")) != 0 ||
+            json_object_set_new(row, "chosen", json_string(marked ? "✔" : " ")) != 0 ||
             json_array_append_new(rows, row) != 0)
             abort();
         without_past_start(reply, row);

@@ -7,8 +7,11 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "federation/policy/fair_share.h"
+
 static const uint64_t RUN_MAX_MS = UINT64_C(366) * 86400000;
 static const uint32_t WEIGHT_MAX = 1000000;
+enum { AS_MEASURED = 1000 }; /* the weight of an A100 */
 
 static const char *const words[] = {
 #define X(name, word) word,
@@ -274,6 +277,11 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
 }
 
 /* ---- on a GPU model ----------------------------------------------------------------------------------------- */
+
+uint32_t helio_duration_weight_milli(bool has_gpus, helio_text_t model)
+{
+    return has_gpus ? helio_gpu_weight_milli(model) : AS_MEASURED;
+}
 
 uint64_t helio_duration_at(uint64_t normal_ms, uint32_t weight_milli, uint64_t limit_ms)
 {

@@ -13,7 +13,7 @@
  *  Runs are stored as if on an A100, scaled by the weights of fair share (fair_share.h), so that a run on one model
  *  predicts a run on another. The weights are ratios of dense 16-bit throughput from data sheets. That is right for
  *  training that keeps its GPUs busy, and exaggerates the difference for work that waits for input, network or host.
- *  The number of GPUs is not used.
+ *  The number of GPUs is not used, but for jobs without any: their runs are stored as they are.
  *
  *  One owner. Memory is bounded: HELIO_DURATION_NAMES + HELIO_DURATION_OTHERS keys with HELIO_DURATION_RUNS runs each;
  *  the key whose last run is oldest is dropped first. Queries change nothing, so that the same runs in the same order
@@ -84,6 +84,8 @@ uint32_t helio_durations_keys(const helio_durations_t *self);
  *  hexadecimal digits that contain a decimal digit. "" if nothing else is left. Returns the size; not terminated. */
 uint32_t helio_duration_stem(helio_text_t name, char ret_stem[HELIO_DURATION_STEM_MAX]);
 
+/*  The weight of a run on GPUs of that model. A job without GPUs takes as long beside one model as beside another. */
+uint32_t helio_duration_weight_milli(bool has_gpus, helio_text_t model);
 /*  The run time on a model of this weight, from the figure on an A100: at most the limit, and the limit itself if
  *  the figure is unknown (0). A faster model never gets a longer time. */
 uint64_t helio_duration_at(uint64_t normal_ms, uint32_t weight_milli, uint64_t limit_ms);

@@ -2,7 +2,6 @@
 #include "federation/policy/requirement.h"
 
 #include "federation/policy/duration.h"
-#include "federation/policy/fair_share.h"
 #include "federation/policy/prices.h"
 
 static const uint64_t FLEXIBLE_MAX_MS = UINT64_C(366) * 86400000;
@@ -82,14 +81,19 @@ void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64
     self->expected_high_ms = p50_ms ? helio_duration_step(p90_ms > p50_ms ? p90_ms : p50_ms) : 0;
 }
 
+static uint32_t weight_at(const helio_requirement_t *self, helio_text_t gpu_model)
+{
+    return helio_duration_weight_milli(self->gpus.count > 0, gpu_model);
+}
+
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model)
 {
-    return helio_duration_at(self->expected_ms, helio_gpu_weight_milli(gpu_model), self->time_limit_ms);
+    return helio_duration_at(self->expected_ms, weight_at(self, gpu_model), self->time_limit_ms);
 }
 
 uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model)
 {
-    return helio_duration_at(self->expected_high_ms, helio_gpu_weight_milli(gpu_model), self->time_limit_ms);
+    return helio_duration_at(self->expected_high_ms, weight_at(self, gpu_model), self->time_limit_ms);
 }
 
 uint32_t helio_requirement_gpus(const helio_requirement_t *self)

@@ -49,8 +49,8 @@ select pg_advisory_lock(7524442231838172528)
 insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::text, 'hex'))
 
 -- name: tenant_stands
--- $1 tenant; $2 home site. 0: there is no such tenant; 1: that is what is stored; 2: it is stored with another home site.
-select coalesce((select case when coalesce(t.home_site, '') = $2::text then 1 else 2 end
+-- $1 tenant; $2 home site, null = any. 0: there is no such tenant; 1: that is what is stored; 2: it is stored with another home site.
+select coalesce((select case when $2::text is null or coalesce(t.home_site, '') = $2::text then 1 else 2 end
                  from helio.tenants t where t.tenant = $1::text), 0)
 
 -- name: site_key_holder

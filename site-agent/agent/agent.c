@@ -4,6 +4,7 @@
 
 #include "federation/base/clock.h"
 #include "site-agent/agent/internal.h"
+#include "site-agent/agent/users.h"
 
 static void arm(helio_timer_t *timer, int64_t at_ms)
 {
@@ -100,6 +101,7 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
                                      .attempts_max = settings->attempts_max,
                                      .kill_margin_ms = settings->kill_margin_ms};
     self->core = helio_agent_core_new(options, &settings->site);
+    helio_users_log(settings, self->parts.log);
     agent_survey(self);
     helio_journal_state_t state = HELIO_JOURNAL_INTACT;
     rc = load(self, &state, err);

@@ -2,7 +2,6 @@
 #include "site-agent/agent/check.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include "federation/net/dialer.h"
 #include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
+#include "site-agent/agent/users.h"
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/feeds/secret.h"
 #include "site-agent/journal/inspect.h"
@@ -173,29 +173,6 @@ static void check_brokers(tally_t *tally, const helio_agent_settings_t *settings
 
 /* ---- users and backend --------------------------------------------------------------------------------- */
 
-static helio_rc check_user(const helio_job_rules_t *rules, const helio_user_rule_t *user, char text[TEXT_SIZE])
-{
-    char name[64];
-    (void)helio_text_copy(user->unix_user, name, sizeof name);
-    errno = 0;
-    const struct passwd *account = getpwnam(name);
-    int head =
-        snprintf(text, TEXT_SIZE, "%.*s/%.*s as %s", HELIO_TEXT_ARGS(user->tenant), HELIO_TEXT_ARGS(user->user), name);
-    const char *fault = NULL;
-    if (!account)
-        fault = ": there is no such account; useradd it, or name another";
-    else if (account->pw_uid == 0 && !user->allow_root)
-        fault = ": root is refused unless the entry says allow_root: true";
-    else if (geteuid() != 0 && account->pw_uid != geteuid())
-        fault = ": an agent that is not root can start jobs as its own account only";
-    else if (!user->shared && helio_job_rules_meet(rules, user))
-        fault = ": jobs of another tenant run as that account, too, and these are refused; name an account of their "
-                "own, or say shared: true";
-    if (fault)
-        (void)snprintf(text + head, (size_t)(TEXT_SIZE - head), "%s", fault);
-    return fault ? HELIO_INVALID : HELIO_OK;
-}
-
 /*  What is good for a trial, and not for tenants who need not trust one another, or the machine's other programs. */
 static void advise_on_account(const helio_job_rules_t *rules, const helio_user_rule_t *user)
 {
@@ -218,12 +195,12 @@ static void advise_on_account(const helio_job_rules_t *rules, const helio_user_r
 
 static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
 {
-    char text[TEXT_SIZE];
+    char text[HELIO_USER_CHECK_SIZE];
     if (settings->rules.users.count == 0)
         line(tally, "users", HELIO_INVALID,
              "no user can run jobs here; add for example users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
     for (uint32_t i = 0; i < settings->rules.users.count; i++) {
-        helio_rc rc = check_user(&settings->rules, &settings->rules.users.items[i], text);
+        helio_rc rc = helio_user_check(&settings->rules, &settings->rules.users.items[i], text);
         line(tally, "user", rc, text);
         advise_on_account(&settings->rules, &settings->rules.users.items[i]);
     }

@@ -1,7 +1,7 @@
 """A federation for campaigns: PostgreSQL, a broker and any number of sites in one folder, each of which can be killed
 with SIGKILL, paused and restarted. Each kind of site is a class with the same few methods; all of them run
 the same table of jobs (workload.py)."""
-import collections, fcntl, json, os, pwd, random, signal, socket, subprocess, tempfile, time
+import collections, fcntl, glob, json, os, pwd, random, signal, socket, subprocess, tempfile, time
 import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -280,9 +280,28 @@ backend: {site.kind}
             except subprocess.TimeoutExpired:
                 proc.kill()
                 proc.wait()
+        for pid in self.shims():  # they outlive their agents; their guardians end the jobs
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.stop_database()
         for site in self.sites:
             site.down()
+
+    def shims(self):
+        """pid -> (job, epoch) of the shims of running attempts, without their guardians."""
+        found = {}
+        for folder in glob.glob("/proc/[0-9]*"):
+            try:
+                command = open(folder + "/cmdline").read().split("\0")
+                name = open(folder + "/comm").read().strip()
+            except OSError:
+                continue
+            where = command[-2] if len(command) > 1 else ""
+            if name == "helio-shim" and where.startswith(self.dir + os.sep):
+                found[int(folder[6:])] = os.path.basename(where)
+        return found
 
     # ---- its state
 

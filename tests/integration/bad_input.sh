@@ -37,6 +37,10 @@ sed 's/listen_http/listen_htp/' "$lab/broker.yaml" >"$lab/typo.yaml"
 expect "an unknown setting" 1 "typo.yaml:2" "listen_http" -- "$broker" run --config "$lab/typo.yaml"
 expect "no such settings file" 1 "nowhere.yaml" -- "$broker" run --config "$lab/nowhere.yaml"
 expect "a tenant without a home" 0 "demo has no home site" "tenant add demo --home SITE" -- "$broker" tenant add demo --config "$lab/broker.yaml"
+expect "a token for a tenant that nobody added" 1 "no tenant 'other'" "helio-broker tenant add other --home SITE" -- "$broker" token add --tenant other --user tester --role user --config "$lab/broker.yaml"
+expect "a home that is given" 0 "added" -- "$broker" tenant add other --home near --config "$lab/broker.yaml"
+expect "a tenant with a home, without it" 0 "nothing changed" -- "$broker" tenant add other --config "$lab/broker.yaml"
+expect "a home that is taken" 0 "other has no home site" -- "$broker" tenant add other --home none --config "$lab/broker.yaml"
 expect "a token for a tenant without a home" 0 "other has no home site" "tenant add other --home SITE" -- "$broker" token add --tenant other --user tester --role user --config "$lab/broker.yaml"
 token=$(admin_token)
 site_key near

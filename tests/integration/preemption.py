@@ -32,6 +32,7 @@ class Test:
     def up(self):
         self.tokens = {"demo": self.f.env["HELIO_TOKEN"]}
         for tenant in ("red", "blue"):
+            self.f.helio("tenants", "set", tenant)
             self.tokens[tenant] = self.f.helio("token", "add", "--tenant", tenant, "--user", tenant).stdout.split()[-1]
 
     def submit(self, tenant, **doc):

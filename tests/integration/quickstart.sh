@@ -44,6 +44,9 @@ checked=$("$state/bin/helio-broker" check --config "$state/broker.yaml") || { ec
 metrics=$(curl -fs -H "Authorization: Bearer $(cat "$state/client/token")" "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
 grep -q '^helio_build_info' <<<"$metrics" || { echo "no metrics at $url"; exit 1; }
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$url" "$state/bin/helio" "$@"; }
+if client token add --tenant other --user ada >/dev/null 2>"$(dirname "$state")/said"; then echo "a token is made for a tenant that nobody added"; exit 1; fi
+grep -q "unknown tenant 'other'.*helio tenants set" "$(dirname "$state")/said" || { echo "who mistypes a tenant is not told how one is added:"; cat "$(dirname "$state")/said"; exit 1; }
+client tenants set other 2>/dev/null
 token=$(client token add --tenant other --user ada 2>"$(dirname "$state")/said") # accepted at once
 grep -q "^tenant other has no home site" "$(dirname "$state")/said" || { echo "who makes a token is not told that the tenant has no home"; exit 1; }
 planned=$(printf 'cpus: 1\nrun: "true"\n' | HELIO_TOKEN=$token HELIO_BROKER="$url" "$state/bin/helio" plan - -o json |
@@ -57,6 +60,25 @@ client submit "$top/examples/green.yaml" >/dev/null
 for _ in $(seq 100); do job_pid=$(client logs "$long" 2>/dev/null | head -n 1) && [ -n "$job_pid" ] && break; sleep 0.1; done
 [ -d "/proc/$job_pid" ] || { echo "the long job does not run"; exit 1; }
 pids="$pids $job_pid"
+# Beside another quickstart none starts on its ports, nor one on its state folder while a broker runs there that was started by hand.
+refused() { # NAME PID OPTION…
+  local name=$1 pid=$2
+  shift 2
+  if timeout 60 "$top/deploy/quickstart.sh" --build "$build" "$@" >"$(dirname "$state")/output" 2>&1 </dev/null; then echo "$name: it starts"; exit 1; fi
+  grep -q "quickstart: .*process $pid (.*helio-broker run.*kill $pid\|quickstart: port .* is in use by process $pid (.*--port N" "$(dirname "$state")/output" ||
+    { echo "$name: it does not say who is in its way (process $pid), and what to do:"; tail -n 3 "$(dirname "$state")/output"; exit 1; }
+}
+read -r broker_pid _ <"$state/run/broker.pid"
+refused "a second quickstart on the ports of the first" "$broker_pid" --state "$(dirname "$state")/second-state" --port "${url##*:}"
+[ ! -e "$(dirname "$state")/second-state" ] || { echo "a quickstart that is refused leaves a state folder"; exit 1; }
+kill "$broker_pid"
+while [ -d "/proc/$broker_pid" ]; do sleep 0.1; done
+(cd "$state" && exec setsid bin/helio-broker run --config broker.yaml </dev/null >"$(dirname "$state")/by-hand.log" 2>&1) & # by a relative name
+for _ in $(seq 300); do [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] && break; sleep 0.1; done
+by_hand=$(pgrep -f "^bin/helio-broker run --config broker.yaml$" | while read -r pid; do [ "$(readlink "/proc/$pid/cwd")" != "$state" ] || echo "$pid"; done)
+[ -n "$by_hand" ] || { echo "no broker was started by hand:"; cat "$(dirname "$state")/by-hand.log"; exit 1; }
+refused "a quickstart beside a broker that was started by hand" "$by_hand" --state "$state"
+pids="$pids $by_hand"
 run --down | tee "$(dirname "$state")/output"
 grep -q '^cancelling [12] jobs' "$(dirname "$state")/output" || { echo "--down cancels nothing"; exit 1; }
 for pid in $pids; do

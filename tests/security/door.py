@@ -74,6 +74,8 @@ class Door:
         return said
 
     def token_of(self, tenant, user, role="user"):
+        """Of a tenant that is made, where there is none yet."""
+        self.must("POST", "/v1/tenants", {"tenant": tenant})
         return self.must("POST", "/v1/tokens", {"tenant": tenant, "user": user, "role": role})["token"]
 
     def submit(self, token, doc):

@@ -257,6 +257,7 @@ def disk_full(door, federation):
 
 
 def attack(federation, door, seed):
+    federation.helio("tenants", "set", "other")
     other = federation.helio("token", "add", "--tenant", "other", "--user", "ada").stdout.split()[-1]
     federation.wait_for(lambda: door.get("/v1/whoami", other)[0] == 200, 20, "the second tenant's token is not taken")
     submitter = door.token_of("acme", "submitter")  # of a tenant that the site knows

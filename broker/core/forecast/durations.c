@@ -29,13 +29,15 @@ void core_run_record(helio_broker_core_t *self, const job_t *job, const helio_re
                              row->time_limit_ms};
     bool whole = report->kind == HELIO_REPORT_KIND_ENDED && (report->limit_reached || report->exit_code == 0);
     helio_text_t model = job->pool ? job->pool->info.gpu : (helio_text_t){0};
-    helio_durations_note(self->durations, &runner, report->run_ms, helio_gpu_weight_milli(model), whole);
+    helio_durations_note(self->durations, &runner, report->run_ms, helio_duration_weight_milli(runner.gpus > 0, model),
+                         whole);
 }
 
 void core_run_load(helio_broker_core_t *self, const helio_row_run_t *row)
 {
     helio_runner_t runner = {row->tenant, row->user, row->name, row->kind, row->gpus, row->time_limit_ms};
-    helio_durations_note(self->durations, &runner, row->run_ms, helio_gpu_weight_milli(row->gpu_model), row->whole);
+    helio_durations_note(self->durations, &runner, row->run_ms,
+                         helio_duration_weight_milli(runner.gpus > 0, row->gpu_model), row->whole);
 }
 
 helio_text_t core_run_basis_text(helio_arena_t *arena, const helio_row_job_t *row)

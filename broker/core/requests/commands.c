@@ -2,6 +2,7 @@
 #include "broker/core/requests/commands.h"
 
 #include "broker/core/holds/migrations.h"
+#include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"
@@ -117,10 +118,16 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
 }
 
-/*  A token for an unknown tenant creates the tenant: put_token writes both rows. */
+/*  A token for an unknown tenant would make a tenant of a slip. What is in force can always be revoked. */
 void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
 {
-    const tenant_t *tenant = core_tenant_get(self, event->token.tenant);
+    const tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, event->token.tenant.data, event->token.tenant.size, tenant);
+    if (!tenant && !event->token.revoked_ms) {
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                   core_unknown_tenant(self, event->token.tenant));
+        return;
+    }
     core_emit(self, HELIO_BROKER_FX_ROW_TOKEN, &event->token);
     core_audit(self, event->actor, event->token.revoked_ms ? "token-revoke" : "token-add", event->token.token_id,
                event->token.role);

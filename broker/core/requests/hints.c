@@ -351,7 +351,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     shorter_time(&own);
     other_gpus(&own);
     more_sites(&own);
-    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY) {
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && e->feasible) { /* no place in the order opens a closed site */
         higher_priority(&own);
         higher_queue(&own);
     }

@@ -30,8 +30,14 @@ static helio_rc look_up_account(helio_text_t unix_user, helio_unix_account_t *re
     free(text);
     if (found)
         return HELIO_OK;
-    return helio_fail(err, HELIO_NOT_FOUND, "the Unix user '%.63s' cannot be looked up here%s%s", name, rc ? ": " : "",
-                      rc ? strerror(rc) : "");
+    if (rc)
+        return helio_fail(err, HELIO_NOT_FOUND, "the Unix user '%.63s' cannot be looked up here: %s", name,
+                          strerror(rc));
+    return helio_fail(
+        err, HELIO_NOT_FOUND,
+        "there is no Unix account '%.63s' here; the site's operator adds it (`useradd`), or names another "
+        "under `agent.users`",
+        name);
 }
 
 helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t *order,

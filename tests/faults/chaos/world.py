@@ -80,7 +80,7 @@ class World(hosts.Hosts):
 
     def down(self):
         super().down()
-        for pid in [*self.shims(), *self.strays()]:  # what a campaign that failed has left behind
+        for pid in list(self.strays()):  # what a campaign that failed has left behind
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -120,20 +120,6 @@ class World(hosts.Hosts):
         rows = self.sql("select host(a.client_addr) from pg_locks l join pg_stat_activity a using (pid) "
                         "where l.locktype = 'advisory' and l.granted", 1) or []
         return next((name for name in BROKERS for row in rows if row[0] == self.address(name)), None)
-
-    def shims(self):
-        """pid -> (job, epoch) of the shims of running attempts, without their guardians."""
-        found = {}
-        for folder in glob.glob("/proc/[0-9]*"):
-            try:
-                command = open(folder + "/cmdline").read().split("\0")
-                name = open(folder + "/comm").read().strip()
-            except OSError:
-                continue
-            where = command[-2] if len(command) > 1 else ""
-            if name == "helio-shim" and where.startswith(self.dir):
-                found[int(folder[6:])] = os.path.basename(where)
-        return found
 
     def strays(self):
         """Processes of jobs that still run."""

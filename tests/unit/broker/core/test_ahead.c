@@ -148,6 +148,24 @@ static void ahead__shows_the_first_and_counts_the_rest(void **state)
     assert_true(helio_text_is(reply->start_estimate.ahead.items[1].queue, "express"));
 }
 
+static uint32_t hints_of(helio_job_key_t key)
+{
+    return harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key)->start_estimate.hints.count;
+}
+
+/*  A place further ahead helps where other jobs take the capacity, and not where the site takes none. */
+static void ahead__is_no_advice_while_the_sites_of_a_job_are_silent(void **state)
+{
+    (void)state;
+    (void)submit("acme", "standard", "H100", 4);
+    helio_job_key_t key = submit("acme", "standard", "H100", 8);
+    assert_true(hints_of(key) > 0);
+    harness_gone(h, NORTH);
+    harness_gone(h, SOUTH);
+    harness_wait(h, 120000);
+    assert_int_equal(hints_of(key), 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -158,6 +176,7 @@ int main(void)
         CASE(ahead__names_no_other_tenant_but_to_operators),
         CASE(ahead__are_jobs_that_compete_for_capacity),
         CASE(ahead__shows_the_first_and_counts_the_rest),
+        CASE(ahead__is_no_advice_while_the_sites_of_a_job_are_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

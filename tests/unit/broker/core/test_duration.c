@@ -141,6 +141,24 @@ static void duration__every_alternative_has_the_run_time_of_its_gpu_model(void *
     assert_int_equal(candidate(plan(&spec), "b")->run_ms, 12 * MINUTE); /* never more than the limit */
 }
 
+/*  Learnt beside an H100, and the same beside an A100. */
+static void duration__a_job_without_gpus_takes_as_long_beside_any_model(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = named("prepare", "H100", 1);
+    spec.gpus.count = 0;
+    spec.cpus = 1;
+    for (int i = 0; i < 4; i++)
+        play(&spec, 6 * MINUTE, HELIO_REPORT_KIND_ENDED, 0, false);
+    const helio_planned_t *p = plan(&spec);
+    assert_int_equal(p->expected_runs, 4);
+    assert_about(candidate(p, "a")->run_ms, 6 * MINUTE);
+    assert_int_equal(candidate(p, "a")->run_ms, candidate(p, "b")->run_ms);
+    (void)harness_job(h, &spec);
+    const helio_row_job_t *job = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    assert_int_equal(job->expected_ms, 6 * MINUTE);
+}
+
 static void duration__a_deadline_must_be_met_by_nine_runs_in_ten(void **state)
 {
     (void)state;
@@ -325,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(duration__a_start_is_costed_by_the_run_times_of_similar_jobs),
         CASE(duration__every_alternative_has_the_run_time_of_its_gpu_model),
+        CASE(duration__a_job_without_gpus_takes_as_long_beside_any_model),
         CASE(duration__a_deadline_must_be_met_by_nine_runs_in_ten),
         CASE(duration__caps_must_hold_for_nine_runs_in_ten),
         CASE(duration__a_job_that_might_delay_the_gang_at_the_head_does_not_start),

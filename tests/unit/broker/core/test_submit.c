@@ -294,6 +294,7 @@ static void token__of_a_tenant_without_a_home_gets_a_note(void **state)
         .call = 5,
         .actor = HELIO_TEXT("user:ada"),
         .token = {.token_id = HELIO_TEXT("t"), .tenant = HELIO_TEXT("fresh"), .role = HELIO_TEXT("user")}};
+    (void)harness_tenant(h, HELIO_ROLE_ADMIN, (helio_ev_tenant_t){.tenant = HELIO_TEXT("fresh")});
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
     const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
     assert_int_equal(reply->rc, HELIO_OK);
@@ -303,6 +304,29 @@ static void token__of_a_tenant_without_a_home_gets_a_note(void **state)
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
     reply = harness_take(h, HELIO_BROKER_FX_REPLY);
     assert_int_equal(reply->details.items.count, 0);
+}
+
+/*  The slip gets no tenant, and no token: the next one with the same slip would find the tenant there. */
+static void token__of_an_unknown_tenant_is_refused_and_what_was_meant_is_named(void **state)
+{
+    (void)state;
+    helio_ev_token_t event = {
+        .call = 5,
+        .actor = HELIO_TEXT("user:ada"),
+        .token = {.token_id = HELIO_TEXT("t"), .tenant = HELIO_TEXT("acm"), .role = HELIO_TEXT("user")}};
+    for (int i = 0; i < 2; i++) {
+        harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
+        const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+        assert_int_equal(reply->rc, HELIO_NOT_FOUND);
+        assert_string_equal(harness_details(h, &reply->details), "[{\"code\":\"UnknownTenant\",\"params\":{"
+                                                                 "\"tenant\":\"acm\",\"suggestion\":\"acme\"}}]");
+        assert_null(harness_take(h, HELIO_BROKER_FX_ROW_TOKEN));
+        assert_null(harness_take(h, HELIO_BROKER_FX_ROW_AUDIT));
+    }
+    event.token.revoked_ms = 1; /* of a token in force, whatever became of its tenant */
+    harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
+    assert_int_equal(((const helio_fx_reply_t *)harness_take(h, HELIO_BROKER_FX_REPLY))->rc, HELIO_OK);
+    assert_non_null(harness_take(h, HELIO_BROKER_FX_ROW_TOKEN));
 }
 
 static void principal__is_written_audited_by_its_name_and_answered(void **state)
@@ -433,6 +457,7 @@ int main(void)
         CASE(batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_conflict_otherwise),
         CASE(infeasible__a_job_that_no_known_site_can_run_is_refused),
         CASE(token__of_a_tenant_without_a_home_gets_a_note),
+        CASE(token__of_an_unknown_tenant_is_refused_and_what_was_meant_is_named),
         CASE(principal__is_written_audited_by_its_name_and_answered),
         CASE(fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent),
         CASE(bounds__of_all_tenants_answer_busy_until_a_job_ends),

@@ -187,6 +187,7 @@ static void engine__listeners_get_durable_tokens_and_users_and_all_of_them_at_st
     broker_t broker;
     heard_t heard;
     prepare(&broker, fresh(state), next_port(state));
+    assert_int_equal(helio_store_put_tenant(broker.conninfo, "acme", NULL, NULL, NULL), HELIO_OK);
     start_with(&broker, &heard);
     assert_int_equal(heard.leading, 1);
     helio_ev_token_t token = {.actor = HELIO_TEXT("user:root"),

@@ -85,6 +85,7 @@ static void put_token(const char *conninfo)
                                .user = HELIO_TEXT("ada"),
                                .role = HELIO_TEXT("user"),
                                .created_ms = 5000};
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, &err), HELIO_OK);
     assert_int_equal(helio_store_put_token(conninfo, &token, &err), HELIO_OK);
 }
 

@@ -255,14 +255,38 @@ static void tenant__is_added_once_and_its_home_can_change(void **state)
     assert_non_null(strstr(self->out, "tenant acme changed;"));
     assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme", "--home", "lulea"), 0);
     assert_string_equal(self->out, "tenant acme exists; nothing changed\n");
+    /* A home that is not given again stays. */
+    assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme"), 0);
+    assert_string_equal(self->out, "tenant acme exists; nothing changed\n");
+    assert_string_equal(self->err, "");
     assert_in_database(self, "select string_agg (tenant || home_site, ' ') from helio.tenants", "acmelulea");
     assert_in_database(self, "select count(*) from helio.audit where action = 'tenant-set'",
                        "2"); /* again is no event */
+    assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme", "--home", "none"), 0);
+    assert_in_database(self, "select tenant || coalesce (home_site, '-') from helio.tenants", "acme-");
+}
+
+static void token__of_an_unknown_tenant_is_refused_and_makes_no_tenant(void **state)
+{
+    desk_t *self = *state;
+    assert_int_equal(
+        RUN(self, helio_command_token, "token", "add", "--tenant", "amce", "--user", "ada", "--role", "user"), FAILED);
+    assert_string_equal(self->out, "");
+    assert_non_null(strstr(self->err, "there is no tenant 'amce'"));
+    assert_non_null(strstr(self->err, "`helio-broker tenant add amce --home SITE`"));
+    assert_in_database(self, "select (select count(*) from helio.tokens) + (select count(*) from helio.tenants)", "0");
+}
+
+/*  Whose tokens these tests make. */
+static void add_tenant(desk_t *self, const char *name)
+{
+    assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", name, "--home", "lulea"), 0);
 }
 
 static void token__is_accepted_for_its_user_until_it_expires(void **state)
 {
     desk_t *self = *state;
+    add_tenant(self, "acme");
     int64_t before_ms = helio_clock_wall_ms();
     assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role",
                          "operator", "--ttl", "2d"),
@@ -306,6 +330,7 @@ static void token__is_accepted_for_its_user_until_it_expires(void **state)
 static void token__lasts_ninety_days_by_default_and_ten_years_at_most(void **state)
 {
     desk_t *self = *state;
+    add_tenant(self, "acme");
     assert_int_equal(
         RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"), 0);
     assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "bob", "--role",
@@ -324,6 +349,8 @@ static void token__lasts_ninety_days_by_default_and_ten_years_at_most(void **sta
 static void token__is_refused_to_a_disabled_user(void **state)
 {
     desk_t *self = *state;
+    add_tenant(self, "acme");
+    add_tenant(self, "demo");
     helio_pg_exec(self->database,
                   "insert into helio.principals values ('user:acme/ada', 'user', 'acme', 'ada', now(), now())");
     assert_int_equal(
@@ -388,6 +415,7 @@ int main(void)
         CASE(migrate__brings_an_empty_database_to_this_version_once),
         CASE(commands__of_a_login_without_rights_say_which_one_is_needed),
         CASE(tenant__is_added_once_and_its_home_can_change),
+        CASE(token__of_an_unknown_tenant_is_refused_and_makes_no_tenant),
         CASE(token__is_accepted_for_its_user_until_it_expires),
         CASE(token__lasts_ninety_days_by_default_and_ten_years_at_most),
         CASE(token__is_refused_to_a_disabled_user),

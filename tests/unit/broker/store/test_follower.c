@@ -105,6 +105,7 @@ static void follower__reads_tokens_and_users_when_any_of_them_changed(void **sta
                                .role = HELIO_TEXT("admin"),
                                .created_ms = 5000};
     sight_t sight = {.follower = helio_follower_new(conninfo)};
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, NULL), HELIO_OK);
     assert_int_equal(helio_store_put_token(conninfo, &token, NULL), HELIO_OK);
     assert_int_equal(look(&sight), HELIO_OK);
     assert_memory_equal(&sight.seen, &((seen_t){1, 0, 1, 0}), sizeof sight.seen);

@@ -220,6 +220,9 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
     assert_true(has);
     assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, NULL), HELIO_OK);
     assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
+    assert_true(has); /* what is not given stays */
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "", NULL, NULL), HELIO_OK);
+    assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
     assert_false(has);
     assert_int_equal(helio_store_put_token(conninfo, &token, NULL), HELIO_OK);
     for (int i = 0; i < 2; i++) { /* what is said again as it stands is not audited again */
@@ -276,6 +279,7 @@ static void store__users_are_loaded_disabled_and_enabled(void **state)
                                .role = HELIO_TEXT("admin"),
                                .created_ms = 5000};
     helio_row_principal_t ada = {token.tenant, token.user, 6000}, bo = {token.tenant, HELIO_TEXT("bo"), 6000};
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL, NULL), HELIO_OK);
     assert_int_equal(helio_store_put_token(conninfo, &token, NULL), HELIO_OK);
     helio_store_t *store = opened(conninfo);
     int count = 0;

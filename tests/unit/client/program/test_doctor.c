@@ -136,6 +136,43 @@ static void doctor__names_the_site_whose_agent_lost_its_memory(void **state)
     end(&outcome);
 }
 
+#define JOBS(json)                                                          \
+    {                                                                       \
+        "GET /v1/jobs?state=held&limit=1000 ", 0, 200, NULL, json, WHOLE, 0 \
+    }
+#define HELD_JOB(site, cause)                                                                                        \
+    "{\"state\":\"held\",\"reason\":\"as it came\",\"details\":[{\"code\":\"SiteSays\",\"params\":{\"site\":\"" site \
+    "\",\"cause\":\"" cause "\"}},{\"code\":\"HeldAfterFailures\",\"params\":{}}]}"
+
+/*  All sites are well, and jobs wait for an operator: the cause of most comes first, whichever sites they were at. */
+static void doctor__says_how_many_jobs_are_held_and_why(void **state)
+{
+    (void)state;
+    static const char good_site[] = "[{\"site\":\"a\",\"state\":\"ready\"}]";
+    static const struct {
+        const char *jobs, *line;
+    } cases[] = {
+        {"{\"jobs\":[],\"next\":null}", "✔ jobs      none is held\n"},
+        {"{\"jobs\":[" HELD_JOB("a", "NodeFailure") "," HELD_JOB("a", "NoUserMapping") "," HELD_JOB(
+             "b", "NoUserMapping") "]}",
+         "! jobs      3 are held, of them 2: NoUserMapping; 1: NodeFailure\n"},
+        {"{\"jobs\":[" HELD_JOB("a", "A") "," HELD_JOB("a", "B") "," HELD_JOB("a", "C") "," HELD_JOB(
+             "a", "D") "," HELD_JOB("a", "E") "],\"next\":\"more\"}",
+         "; and 2 other reasons\n"},
+        {"{\"jobs\":[{\"state\":\"held\",\"reason\":\"of an\\u001b[2J older broker\"}],\"next\":\"more\"}",
+         "! jobs      1 or more are held: of an?[2J older broker\n"},
+        {"{\"jobs\":[{}]}", "! jobs      1 is held: no reason is known\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES(FIT, WHO("user"), SITES(good_site), JOBS(cases[i].jobs)), WORDS("doctor"));
+        expect(&outcome, 0, NULL, NULL); /* the federation itself is well */
+        if (!strstr(outcome.out, cases[i].line))
+            fail_msg("case %zu:\n%s", i, outcome.out);
+        assert_int_equal(strstr(outcome.out, "`helio ls --state held` lists them") != NULL, i > 0);
+        end(&outcome);
+    }
+}
+
 static int with_token_file(const char *const *words, const char *path, const rule_t *rules, char **ret_out,
                            char **ret_err)
 {
@@ -185,6 +222,7 @@ int main(void)
         cmocka_unit_test(doctor__names_a_site_without_a_key_in_force),
         cmocka_unit_test(doctor__without_sight_of_the_keys_takes_a_silent_site_for_silent),
         cmocka_unit_test(doctor__names_the_site_whose_agent_lost_its_memory),
+        cmocka_unit_test(doctor__says_how_many_jobs_are_held_and_why),
         cmocka_unit_test(doctor__says_in_one_line_that_the_token_file_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

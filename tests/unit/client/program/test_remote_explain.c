@@ -144,6 +144,42 @@ static void explain__prints_sentences(void **state)
     end(&outcome);
 }
 
+/*  Only what would change the result is advised: by the limits that reject it, never a shorter `time` for silent sites,
+ *  and nothing where the broker has tried and found nothing. */
+static void explain__advises_only_what_would_help(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason, *candidates, *hints, *advice; /* NULL: none */
+    } cases[] = {
+        {"WaitingForCapacity", "SiteSilent", "[]",
+         "To start sooner   no change of the job: it waits for sites that are silent or drained (`helio sites`): a, b\n"},
+        {"WaitingForCapacity", "SiteSilent", "null",
+         "To start sooner   no change of the job: it waits for sites that are silent or drained (`helio sites`): a, b\n"},
+        {"WaitingForCapacity", "NoCapacity", "[]", NULL},
+        {"WaitingForCapacity", "NoCapacity", "null", "To start sooner   allow more sites"},
+        {"PolicyCap", "CostCap", "[]", NULL},
+        {"PolicyCap", "CostCap", "null", "To start sooner   raise `max_cost`\n"},
+        {"PolicyCap", "CarbonCap", "null", "To start sooner   raise `max_carbon`\n"},
+        {"PolicyCap", "Deadline", "null", "To start sooner   give a later `deadline`\n"},
+        {"PolicyCap", "Budget", "null", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"reason\":\"%s\",\"detail\":\"x\",\"hints\":%s,"
+                       "\"candidates\":[{\"site\":\"a\",\"reason\":\"%s\"},{\"site\":\"b\",\"reason\":\"%s\"}]}",
+                       cases[i].reason, cases[i].hints, cases[i].candidates, cases[i].candidates);
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL, body, WHOLE, 0}), WORDS("explain", "bbccccdd"));
+        assert_int_equal(outcome.code, 0);
+        bool advised = strstr(outcome.out, "To start sooner") != NULL;
+        if (advised != (cases[i].advice != NULL) || (advised && !strstr(outcome.out, cases[i].advice)))
+            fail_msg("case %zu:\n%s", i, outcome.out);
+        end(&outcome);
+    }
+}
+
 #define PLAN_HEAD                                                                                \
     "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600,\"goal\":" \
     "\"balanced\","                                                                              \
@@ -438,6 +474,7 @@ int main(void)
         cmocka_unit_test(report__shows_the_use_of_fenced_attempts_beside_its_sums),
         cmocka_unit_test(plan__names_the_term_that_decided_for_a_site_neither_cheapest_nor_cleanest),
         cmocka_unit_test(explain__prints_sentences),
+        cmocka_unit_test(explain__advises_only_what_would_help),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
         cmocka_unit_test(plan__of_a_pool_without_a_price_says_so_and_calls_nothing_cheapest),
         cmocka_unit_test(plan__and_explain_show_the_expected_run_time),

@@ -222,10 +222,13 @@ static void property__a_faster_model_is_never_slower_and_no_run_is_longer_than_i
     static const char *const models[] = {"P100", "T4", "L4", "A10", "A100", "L40S", "H100", "MI300X", "B200", "", "X1"};
     enum { MODELS = sizeof models / sizeof models[0] };
     helio_rng_t rng = {23};
+    helio_gpu_ask_t ask = {.count = 1};
     for (int round = 0; round < 100000; round++) {
         helio_requirement_t want = {.time_limit_ms =
                                         1 + helio_rng_below(&rng, UINT64_C(1) << helio_rng_below(&rng, 36))};
         uint64_t p50 = helio_rng_below(&rng, UINT64_C(1) << helio_rng_below(&rng, 45));
+        want.gpus.items = &ask;
+        want.gpus.count = 1;
         helio_requirement_expect(&want, p50, p50 + helio_rng_below(&rng, UINT64_C(1) << 40));
         const char *a = models[helio_rng_below(&rng, MODELS)], *b = models[helio_rng_below(&rng, MODELS)];
         helio_text_t x = helio_text_of(a), y = helio_text_of(b);

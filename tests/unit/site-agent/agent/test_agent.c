@@ -323,6 +323,29 @@ static void agent__publishes_the_series_of_feeds_and_backend(void **state)
     assert_true(world.told_free_gpus == 10 - 3);
 }
 
+/*  It starts all the same, and the log has what `check` says: nothing else is seen before a job needs the account. */
+static void agent__logs_at_its_start_which_accounts_of_its_site_file_are_missing(void **state)
+{
+    (void)state;
+    helio_user_rule_t rules[] = {
+        {.tenant = HELIO_TEXT("demo"), .user = HELIO_TEXT("*"), .unix_user = HELIO_TEXT("root")},
+        {.tenant = HELIO_TEXT("nlp"), .user = HELIO_TEXT("*")}};
+    rules[0].allow_root = true;
+    rules[1].unix_user = HELIO_TEXT("no-such-account-here");
+    uint32_t ours = geteuid() == 0 ? 0 : 1; /* another account's jobs need an agent that is root */
+    assert_int_equal(logged("user_unusable"), 0);
+    end_agent();
+    world.settings.rules.users.items = rules;
+    world.settings.rules.users.count = 2;
+    start_agent();
+    assert_int_equal(logged("user_unusable"), 1 + ours);
+    assert_int_equal(logged("`useradd --system no-such-account-here` adds it"), 1);
+    world.settings.site.backend = HELIO_TEXT("kubernetes"); /* jobs run there as their images say */
+    end_agent();
+    start_agent();
+    assert_int_equal(logged("user_unusable"), 1 + ours);
+}
+
 static void agent__without_its_key_file_fails_and_names_it(void **state)
 {
     (void)state;
@@ -352,6 +375,7 @@ int main(void)
         TEST(agent__logs_once_why_it_offers_nothing_while_an_attempt_of_unknown_size_runs),
         TEST(agent__says_bye_and_ends_no_attempt),
         TEST(agent__publishes_the_series_of_feeds_and_backend),
+        TEST(agent__logs_at_its_start_which_accounts_of_its_site_file_are_missing),
         TEST(agent__without_its_key_file_fails_and_names_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

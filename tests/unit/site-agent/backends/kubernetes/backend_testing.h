@@ -2,27 +2,17 @@
 #ifndef HELIO_TESTS_BACKEND_TESTING_H
 #define HELIO_TESTS_BACKEND_TESTING_H
 
-#include "tests/unit/site-agent/backends/kubernetes/recorded.h"
+#include "tests/unit/site-agent/backends/kubernetes/double_testing.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "federation/base/clock.h"
 #include "federation/reason/codes.h"
 #include "site-agent/backends/kubernetes/api.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/kubernetes/shell.h"
-#include "tests/support/folder.h"
 
 #define JOBS "/apis/batch/v1/namespaces/heliostat/jobs"
-enum { PATIENCE_MS = 30000, EVENTS_MAX = 64 };
+enum { EVENTS_MAX = 64 };
 
-static char folder[256];
-static pid_t double_pid;
 static helio_backend_t *backend;
 static helio_kube_access_t access_;
 static helio_kube_api_t *api;
@@ -39,47 +29,11 @@ static char doubt[600];                            /* told last */
 static bool surveyed;
 static bool within; /* a call that may not call back */
 
-/* ---- the double, and what the backend says -------------------------------------------------------------- */
+/* ---- what the backend says -------------------------------------------------------------- */
 
 static inline const char *path_of(const char *name)
 {
     return helio_arena_printf(arena, "%s/%s", folder, name).data;
-}
-
-static inline bool exists(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
-}
-
-static inline int begin_double(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/helio-kubernetes-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    double_pid = fork();
-    if (double_pid == 0) {
-        (void)execlp("python3", "python3", HELIO_SOURCE_DIR "/tests/doubles/kubernetes", "--folder", folder,
-                     (char *)NULL);
-        _exit(127);
-    }
-    char port[300];
-    (void)snprintf(port, sizeof port, "%s/port", folder);
-    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
-    int status;
-    while (!exists(port) && helio_clock_boot_ms() < until_ms && waitpid(double_pid, &status, WNOHANG) == 0)
-        (void)poll(NULL, 0, 20);
-    return 0;
-}
-
-static inline int end_double(void **state)
-{
-    (void)state;
-    int status;
-    (void)kill(double_pid, SIGTERM);
-    (void)waitpid(double_pid, &status, 0);
-    folder_remove(folder);
-    return 0;
 }
 
 static inline void on_event(void *arg, const helio_aev_backend_t *event)
@@ -136,7 +90,7 @@ static inline void reach_double(const char *name)
 {
     helio_error_t err = {0};
     uint8_t random[10] = {0};
-    if (!exists(path_of("port"))) {
+    if (!double_has("port")) {
         print_message("SKIPPED: the backend at a Kubernetes API: its double needs python3 and openssl\n");
         skip();
     }

@@ -1,63 +1,13 @@
 /*  test_api.c -- requests and watches over TLS, at the double of a cluster (tests/doubles/kubernetes), with its faults. */
-#include "tests/unit/site-agent/backends/kubernetes/recorded.h"
+#include "tests/unit/site-agent/backends/kubernetes/double_testing.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "federation/base/clock.h"
 #include "site-agent/backends/kubernetes/api.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/mirror.h"
-#include "tests/support/folder.h"
 
 #define JOBS "/apis/batch/v1/namespaces/heliostat/jobs"
-enum { PATIENCE_MS = 20000 };
-
-static char folder[256];
-static pid_t double_pid;
 static helio_kube_access_t access_;
 static helio_kube_api_t *api;
-
-/* ---- the double ------------------------------------------------------------------------------------------ */
-
-static bool exists(const char *name)
-{
-    char path[512];
-    struct stat status;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return stat(path, &status) == 0;
-}
-
-static int begin_double(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/helio-kubernetes-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    double_pid = fork();
-    if (double_pid == 0) {
-        (void)execlp("python3", "python3", HELIO_SOURCE_DIR "/tests/doubles/kubernetes", "--folder", folder,
-                     (char *)NULL);
-        _exit(127);
-    }
-    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
-    int status;
-    while (!exists("port") && helio_clock_boot_ms() < until_ms && waitpid(double_pid, &status, WNOHANG) == 0)
-        (void)poll(NULL, 0, 20);
-    return 0;
-}
-
-static int end_double(void **state)
-{
-    (void)state;
-    int status;
-    (void)kill(double_pid, SIGTERM);
-    (void)waitpid(double_pid, &status, 0);
-    folder_remove(folder);
-    return 0;
-}
 
 static helio_text_t file_text(const char *name)
 {
@@ -83,7 +33,7 @@ static void reach_double(void **state)
 {
     (void)state;
     helio_error_t err = {0};
-    if (!exists("port")) {
+    if (!double_has("port")) {
         print_message("SKIPPED: requests to a Kubernetes API: its double needs python3 and openssl\n");
         skip();
     }

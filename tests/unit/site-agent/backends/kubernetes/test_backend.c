@@ -61,7 +61,7 @@ static void a_kill_does_not_wait_for_the_grace(void **state)
     spec.checkpoint_grace_ms = 3600000;
     start();
     (void)await(HELIO_BACKEND_REPORT_STARTED);
-    while (!exists(path_of("deaf")))
+    while (!double_has("deaf"))
         turn();
     stop(HELIO_STOP_MODE_GRACE);
     for (int i = 0; i < 50; i++)

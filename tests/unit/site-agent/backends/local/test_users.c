@@ -17,7 +17,7 @@ static void users__no_job_runs_as_the_agent_by_accident(void **state)
         {"other", "*", "nobody", false, false, "names no Unix user for 'ada' of tenant 'acme'"},
         {"acme", "bob", "nobody", false, false, "names no Unix user"},
         {"", "*", "nobody", false, false, "names no Unix user"},
-        {"acme", "*", "no-such-user-here", false, false, "cannot be looked up"},
+        {"acme", "*", "no-such-user-here", false, false, "(`useradd`), or names another under `agent.users`"},
         {"acme", "*", "root", false, true, "needs allow_root"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
