@@ -16,6 +16,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "broker/core/state/lines.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
@@ -126,19 +127,28 @@ helio_migration_t core_migration_target_weigh(const weighing_t *weighing, const 
     return helio_migration_weigh(&weighing->job, &weighing->stay, &target->of);
 }
 
-/*  Whether a waiting class could use the pool's GPUs and waits for nothing else. */
+typedef struct place {
+    const site_t *site;
+    const pool_t *pool;
+} place_t;
+
+/*  The class could use the pool's GPUs and waits for nothing else. */
+static bool waits_for(const job_class_t *class, void *arg)
+{
+    const place_t *place = arg;
+    return (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY || class->reason == HELIO_REASON_NONE ||
+            class->reason == HELIO_REASON_QUEUED) &&
+           helio_choice_filter(&class->want, &place->site->profile, &place->pool->info).rejection ==
+               HELIO_REJECTION_NONE;
+}
+
 static bool is_waited_for(helio_broker_core_t *self, const site_t *site, pool_t *pool)
 {
     if (pool->waited_round == self->rounds)
         return pool->waited_for;
+    place_t place = {site, pool};
     pool->waited_round = self->rounds;
-    pool->waited_for = false;
-    for (const job_class_t *class = self->classes; class && !pool->waited_for; class = class->hh.next)
-        pool->waited_for =
-            class->waiting &&
-            (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY || class->reason == HELIO_REASON_NONE ||
-             class->reason == HELIO_REASON_QUEUED) &&
-            helio_choice_filter(&class->want, &site->profile, &pool->info).rejection == HELIO_REJECTION_NONE;
+    pool->waited_for = core_any_waiting_class(self, waits_for, &place);
     return pool->waited_for;
 }
 
