@@ -168,16 +168,6 @@ static double rounded(double value, double to)
     return round(value * to) / to;
 }
 
-bool exp_world_has_cost(const exp_world_t *world)
-{
-    bool known = world->price != NULL;
-    for (uint32_t i = 0; i < world->fleet->count; i++)
-        for (uint32_t p = 0; p < world->fleet->items[i].profile.pools.count; p++)
-            known = known || !world->fleet->items[i].profile.pools.items[p].owned ||
-                    world->fleet->items[i].profile.electricity_usd_per_kwh != 0;
-    return known;
-}
-
 /*  A number that was looked for, or null. */
 static void put_found(helio_json_writer_t *json, const char *key, bool found, double value, double to)
 {
