@@ -9,9 +9,9 @@
 
 static const struct {
     const char *model;
-    uint32_t weight_milli;
+    uint32_t size, weight_milli;
 } weights[] = {
-#define X(model, weight) {model, weight},
+#define X(model, weight) {model, sizeof model - 1, weight},
     HELIO_GPU_WEIGHT_TABLE(X)
 #undef X
 };
@@ -23,7 +23,7 @@ static const uint64_t GPU_MICRO_MAX = UINT64_C(1) << 50; /* 100 million GPUs: ke
 uint32_t helio_gpu_weight_milli(helio_text_t model)
 {
     for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
-        size_t size = strlen(weights[i].model);
+        uint32_t size = weights[i].size;
         if (model.size >= size && memcmp(model.data, weights[i].model, size) == 0 &&
             (model.size == size || !helio_is_digit(model.data[size])))
             return weights[i].weight_milli * helio_gpu_sevenths(model) / 7;

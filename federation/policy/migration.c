@@ -125,25 +125,37 @@ static helio_rejection_t bounds(const helio_migration_job_t *job, const helio_mi
     return HELIO_REJECTION_NONE;
 }
 
-helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_target_t *here,
+helio_migration_stay_t helio_migration_stay(const helio_migration_job_t *job, const helio_migration_target_t *here)
+{
+    uint64_t rest_ms = rest_of(job, here);
+    return (helio_migration_stay_t){
+        .here = *here,
+        .rest_ms = rest_ms,
+        .high_ms = high_rest_of(job, here, rest_ms),
+        .rest = plan_of(job, here, job->now_ms, rest_ms),
+        .leaving = plan_of(job, here, job->now_ms, job->leave_ms),
+    };
+}
+
+helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
                                         const helio_migration_target_t *there)
 {
-    uint64_t rest_ms = rest_of(job, here), high_ms = high_rest_of(job, here, rest_ms);
+    const helio_migration_target_t *here = &stay->here;
+    const helio_plan_t *leaving = &stay->leaving;
     uint64_t twice_ms = HELIO_MIGRATION_RESTART_MS +
                         scaled(helio_migration_lost_ms(job->ran_ms, job->every_ms, job->signalled), here, there);
-    uint64_t rest_there_ms = at_most(scaled(rest_ms, here, there), job->limit_ms);
+    uint64_t rest_there_ms = at_most(scaled(stay->rest_ms, here, there), job->limit_ms);
     uint64_t away_ms = job->leave_ms + there->transfer.ms;
     helio_migration_t migration = {
-        .rest_ms = rest_ms,
+        .rest_ms = stay->rest_ms,
         .run_ms = at_most(rest_there_ms + twice_ms, job->limit_ms),
-        .run_high_ms = at_most(scaled(high_ms, here, there) + twice_ms, job->limit_ms),
+        .run_high_ms = at_most(scaled(stay->high_ms, here, there) + twice_ms, job->limit_ms),
         .begin_ms = job->now_ms + (int64_t)away_ms,
-        .here = plan_of(job, here, job->now_ms, rest_ms),
+        .here = stay->rest,
     };
-    helio_plan_t leaving = plan_of(job, here, job->now_ms, job->leave_ms);
     helio_plan_t whole = plan_of(job, there, migration.begin_ms, rest_there_ms + twice_ms);
     migration.there = plan_of(job, there, migration.begin_ms + (int64_t)twice_ms, rest_there_ms);
-    migration.there.terms[HELIO_TERM_DISRUPTION] = weighed(&whole) - weighed(&migration.there) + weighed(&leaving) +
+    migration.there.terms[HELIO_TERM_DISRUPTION] = weighed(&whole) - weighed(&migration.there) + weighed(leaving) +
                                                    way_cost(job, there, away_ms + HELIO_MIGRATION_RESTART_MS);
     int64_t unknown_micro_usd = unknown_price(job, here, there, &migration);
     migration.there.terms[HELIO_TERM_RISK] += unknown_micro_usd;
@@ -152,9 +164,9 @@ helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const 
     migration.run = whole;
     migration.run.score_micro_usd = migration.there.score_micro_usd;
     migration.saves_micro_usd = migration.here.score_micro_usd - migration.there.score_micro_usd;
-    migration.saves_money_micro_usd = migration.here.cost_micro_usd - whole.cost_micro_usd - leaving.cost_micro_usd -
+    migration.saves_money_micro_usd = migration.here.cost_micro_usd - whole.cost_micro_usd - leaving->cost_micro_usd -
                                       there->transfer.egress_micro_usd - unknown_micro_usd;
-    migration.saves_mg = (int64_t)migration.here.carbon_mg - (int64_t)whole.carbon_mg - (int64_t)leaving.carbon_mg -
+    migration.saves_mg = (int64_t)migration.here.carbon_mg - (int64_t)whole.carbon_mg - (int64_t)leaving->carbon_mg -
                          (int64_t)there->transfer.carbon_mg;
     migration.needs_micro_usd = needs(&migration.here, job->times);
     migration.rejection = bounds(job, there, &migration);

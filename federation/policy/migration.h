@@ -80,7 +80,15 @@ typedef struct helio_migration {
     int64_t needs_micro_usd; /* required saving */
 } helio_migration_t;
 
-helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_target_t *here,
+/*  What a job's targets are compared with, the same for all of them. */
+typedef struct helio_migration_stay {
+    helio_migration_target_t here;
+    uint64_t rest_ms, high_ms; /* of the run, p50 and p90 */
+    helio_plan_t rest;
+    helio_plan_t leaving; /* the GPUs here while it leaves */
+} helio_migration_stay_t;
+helio_migration_stay_t helio_migration_stay(const helio_migration_job_t *job, const helio_migration_target_t *here);
+helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
                                         const helio_migration_target_t *there);
 /*  The saving is sufficient, and no cap of the job forbids the migration. */
 bool helio_migration_is_worthwhile(const helio_migration_t *migration);

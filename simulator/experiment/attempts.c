@@ -14,6 +14,7 @@ static void charge(exp_run_t *self, const exp_attempt_t *attempt)
     exp_use_t use = {.site = attempt->site,
                      .pool = attempt->pool,
                      .gpus = attempt->node_count * attempt->gpus_per_node,
+                     .job = attempt->job,
                      .from_ms = attempt->started_ms,
                      .to_ms = self->wall_ms};
     if (attempt->local) {

@@ -25,6 +25,7 @@ static bool suffices_at(const exp_world_t *world, const exp_policy_t *policy, do
     bool enough = false;
     scaled.fleet = &fleet;
     scaled.detailed = false;
+    scaled.classes = NULL;
     if (exp_fleet_scale(&fleet, factor) == HELIO_OK) {
         exp_run(&scaled, policy, NULL, NULL, &result);
         enough = suffices(&result, own, isolated);

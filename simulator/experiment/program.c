@@ -10,6 +10,7 @@
 #include "federation/arguments/command_line.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
+#include "simulator/experiment/bound.h"
 #include "simulator/experiment/capacity.h"
 #include "simulator/experiment/inputs.h"
 #include "simulator/experiment/report.h"
@@ -24,7 +25,7 @@ static const double SHIFT_MOST_H = 50 * 366.0 * 24; /* no series is that far fro
 enum {
     OPTION_FLEET, OPTION_JOBS, OPTION_CARBON, OPTION_PRICE, OPTION_FORECAST, OPTION_POLICY, OPTION_FROM, OPTION_TO, OPTION_LOAD, OPTION_FLEXIBLE,
     OPTION_CHECKPOINT, OPTION_TIME_LIMIT, OPTION_USD_PER_EUR, OPTION_CARBON_PRICE, OPTION_WAIT_PRICE, OPTION_LOCAL_JOBS, OPTION_ON_SITE_LOSS,
-    OPTION_SERIES_SHIFT, OPTION_CAPACITY, OPTION_REPORT, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
+    OPTION_SERIES_SHIFT, OPTION_CAPACITY, OPTION_BOUND, OPTION_REPORT, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
 };
 static const helio_option_t options[] = {
     [OPTION_FLEET] = {"fleet", 0, "FILE", NULL, "The sites: fleet.yaml"},
@@ -46,6 +47,7 @@ static const helio_option_t options[] = {
     [OPTION_ON_SITE_LOSS] = {"on-site-loss", 0, "POLICY", "strict lease eager", "What jobs ask for when their site is gone (strict)"},
     [OPTION_SERIES_SHIFT] = {"series-shift", 0, "SPAN", NULL, "Moves all series by 3y, -52w, 7d or 12h: where their dates are not the trace's"},
     [OPTION_CAPACITY] = {"capacity", 0, NULL, NULL, "Look for the smallest fleet on which each policy does as well as isolated: about ten runs each"},
+    [OPTION_BOUND] = {"bound", 0, NULL, NULL, "Also the least that any schedule could emit and cost, and how much of what is possible each policy saves"},
     [OPTION_REPORT] = {"report", 0, "FILE", NULL, "Also writes a page with plots: report.html"},
     [OPTION_SEED] = {"seed", 0, "N", NULL, "Seed of the broker's ids (1)"},
     [OPTION_OUTPUT] = {"output", 'o', "FORMAT", "table json", "How rows are printed (table)"},
@@ -63,6 +65,7 @@ typedef struct program {
     int argc;
     char **argv;
     exp_inputs_t inputs;
+    exp_classes_t classes; /* for bounds */
     exp_request_t request;
     const exp_policy_t *policies[POLICIES_MOST];
     uint32_t policy_count;
@@ -300,6 +303,8 @@ static helio_rc run_all(program_t *self, helio_error_t *err)
         find_capacities(self, results);
     if (shown)
         (void)fprintf(self->err, "\r%70s\r", "");
+    if (helio_command_line_has(&self->line, OPTION_BOUND))
+        exp_bounds_find(&self->inputs.world, results, self->policy_count);
     (format && strcmp(format, "json") == 0 ? exp_results_json : exp_results_table)(results, self->policy_count,
                                                                                    &self->inputs.world, &text);
     (void)fwrite(text.data, 1, text.size, self->out);
@@ -352,6 +357,10 @@ static int run(program_t *self, int argc, char **argv)
     if (check_report(self, &err) != HELIO_OK)
         return complain(self, &err, EXIT_FAILURE_);
     self->inputs.world.detailed = value(self, OPTION_REPORT) != NULL;
+    if (helio_command_line_has(&self->line, OPTION_BOUND)) {
+        exp_classes_init(&self->classes, &self->inputs.fleet, &self->inputs.trace);
+        self->inputs.world.classes = &self->classes;
+    }
     if (run_all(self, &err) != HELIO_OK)
         return complain(self, &err, EXIT_FAILURE_);
     return fflush(self->out) == 0 ? 0 : EXIT_FAILURE_;
@@ -361,6 +370,7 @@ int exp_program(int argc, char **argv, FILE *out, FILE *err)
 {
     program_t self = {.arena = helio_arena_new(), .out = out, .err = err, .argc = argc, .argv = argv};
     int code = run(&self, argc, argv);
+    exp_classes_clear(&self.classes);
     exp_inputs_clear(&self.inputs);
     helio_arena_destroy(&self.arena);
     return code;

@@ -9,6 +9,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/policy/pool_forecast.h"
+#include "simulator/experiment/bound.h"
 #include "simulator/experiment/plot.h"
 
 enum {
@@ -352,14 +353,23 @@ static void put_teams(const report_t *self, const exp_result_t *result)
 
 /*  ---- the page ---- */
 
-static void put_saving(const report_t *self, double base, double value)
+/*  reached: of what was possible; NAN = not looked for. */
+static void put_saving(const report_t *self, double base, double value, double reached)
 {
     if (base == 0 || !isfinite(base) || !isfinite(value)) {
         helio_buffer_text(self->out, "<td>-</td>");
         return;
     }
     double saved = 100 * (1 - value / base);
-    helio_buffer_printf(self->out, "<td class=\"%s\">%+.1f %%</td>", saved < -0.05 ? "bad" : "good", saved);
+    helio_buffer_printf(self->out, "<td class=\"%s\">%+.1f %%", saved < -0.05 ? "bad" : "good", saved);
+    if (isfinite(reached))
+        helio_buffer_printf(self->out, " (%.0f %%)", 100 * reached);
+    helio_buffer_text(self->out, "</td>");
+}
+
+static double reached(const report_t *self, const exp_result_t *row, bool money)
+{
+    return row->bound_until_ms ? exp_bound_reached(row, self->base, money) : NAN;
 }
 
 static void put_rows(const report_t *self)
@@ -379,15 +389,21 @@ static void put_rows(const report_t *self)
                             duration(self, row->wait_sum_s / jobs), duration(self, exp_result_wait_s(row, .95)),
                             row->slowdown_sum / jobs, row->deadline_misses, (unsigned long long)row->moves,
                             row->grams / 1000);
-        put_saving(self, self->base->grams, row->grams);
+        put_saving(self, self->base->grams, row->grams, reached(self, row, false));
         if (money)
             helio_buffer_printf(self->out, "<td>%.2f</td>", row->usd);
         else
             helio_buffer_text(self->out, "<td>-</td>");
-        put_saving(self, money ? self->base->usd : 0, row->usd);
+        put_saving(self, money ? self->base->usd : 0, row->usd, reached(self, row, true));
         helio_buffer_text(self->out, "</tr>\n");
     }
-    helio_buffer_printf(self->out, "</table></div><p>Saved: against %s.</p>\n", self->base->policy);
+    helio_buffer_printf(self->out, "</table></div><p>Saved: against %s%s.</p>\n", self->base->policy,
+                        self->base->bound_until_ms ? " (and of what is possible)" : "");
+    if (!self->base->bound_until_ms)
+        return;
+    helio_buffer_text(self->out, "<p>");
+    exp_bounds_text(self->results, self->count, self->world, self->out);
+    helio_buffer_text(self->out, "</p>\n");
 }
 
 /*  The share of jobs that waited no longer than a time, which grows by the same factor from point to point. */
@@ -451,11 +467,9 @@ static void put_head(const report_t *self, const char *command)
 void exp_report(const exp_result_t *results, uint32_t count, const exp_world_t *world, const char *command,
                 helio_buffer_t *out)
 {
-    report_t self = {.results = results, .base = results, .count = count, .world = world, .out = out};
+    report_t self = {.results = results, .count = count, .world = world, .out = out};
     self.arena = helio_arena_new();
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(results[i].policy, "least-wait") == 0)
-            self.base = &results[i];
+    self.base = exp_result_base(results, count);
     find_columns(&self);
     order_sites(&self);
     put_head(&self, command);

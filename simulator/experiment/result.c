@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/clock.h"
 #include "federation/base/json.h"
 #include "federation/base/number.h"
 #include "federation/energy/power.h"
 #include "federation/policy/pool_forecast.h"
+#include "simulator/experiment/bound.h"
 
 enum { SLOWDOWN_LEAST_S = 10, NAME_WIDTH_LEAST = 12 /* of the first column */ };
 static const double MS_PER_HOUR = 3600000;
@@ -20,6 +22,8 @@ void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *p
     self->waits_ms = helio_new(self->jobs, sizeof *self->waits_ms);
     exp_detail_init(&self->detail, world->detailed, world->fleet->count, world->trace->team_count,
                     world->trace->jobs[0].submit_ms);
+    if (world->classes)
+        exp_demand_init(&self->demand, world->classes->count, world->trace->jobs[0].submit_ms);
     for (uint32_t i = 0; i < world->trace->count; i++)
         self->detail.teams[world->trace->jobs[i].team_number].jobs++;
 }
@@ -28,6 +32,7 @@ void exp_result_clear(exp_result_t *self)
 {
     free(self->waits_ms);
     exp_detail_clear(&self->detail);
+    exp_demand_clear(&self->demand);
     *self = (exp_result_t){0};
 }
 
@@ -87,6 +92,8 @@ void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_
     self->detail.teams[use->team].grams += sum.grams;
     if (self->detail.wanted)
         add_hours(self, world, use, kw);
+    if (world->classes)
+        exp_demand_add(&self->demand, world->classes->of_job[use->job], use->gpus, use->from_ms, use->to_ms);
 }
 
 void exp_result_add_egress(exp_result_t *self, int64_t micro_usd)
@@ -161,17 +168,32 @@ static double rounded(double value, double to)
     return round(value * to) / to;
 }
 
-bool exp_world_has_cost(const exp_world_t *world)
+/*  A number that was looked for, or null. */
+static void put_found(helio_json_writer_t *json, const char *key, bool found, double value, double to)
 {
-    bool known = world->price != NULL;
-    for (uint32_t i = 0; i < world->fleet->count; i++)
-        for (uint32_t p = 0; p < world->fleet->items[i].profile.pools.count; p++)
-            known = known || !world->fleet->items[i].profile.pools.items[p].owned ||
-                    world->fleet->items[i].profile.electricity_usd_per_kwh != 0;
-    return known;
+    helio_json_put_real(json, key, found ? rounded(value, to) : NAN);
 }
 
-static void put_row(helio_json_writer_t *json, const exp_result_t *row, const exp_world_t *world)
+static void put_bounds(helio_json_writer_t *json, const exp_result_t *row, const exp_result_t *base)
+{
+    char until[HELIO_RFC3339_SIZE];
+    bool found = row->bound_until_ms != 0;
+    put_found(json, "carbon_lower_bound_kg", found, row->least.grams / 1000, 10);
+    put_found(json, "cost_lower_bound_usd", found, row->least.usd, 100);
+    put_found(json, "carbon_same_hours_kg", found, row->same_hours.grams / 1000, 10);
+    put_found(json, "cost_same_hours_usd", found, row->same_hours.usd, 100);
+    put_found(json, "carbon_reached_ratio", found, exp_bound_reached(row, base, false), 1e4);
+    put_found(json, "cost_reached_ratio", found, exp_bound_reached(row, base, true), 1e4);
+    if (found) {
+        helio_rfc3339(row->bound_until_ms, until);
+        helio_json_put_string(json, "bound_until", until);
+    } else {
+        helio_json_put_null(json, "bound_until");
+    }
+}
+
+static void put_row(helio_json_writer_t *json, const exp_result_t *row, const exp_result_t *base,
+                    const exp_world_t *world)
 {
     helio_json_begin_object(json, NULL);
     helio_json_put_string(json, "policy", row->policy);
@@ -199,7 +221,7 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_u64(json, "moves", row->moves);
     helio_json_put_real(json, "reserve_shortfall_gpu_h", 0);
     helio_json_put_real(json, "effective_capacity_ratio", rounded(row->capacity_ratio, 1e3));
-    helio_json_put_null(json, "carbon_lower_bound_kg");
+    put_bounds(json, row, base);
     helio_json_put_real(json, "local_wait_mean_s",
                         row->local_started ? rounded(row->local_wait_sum_s / row->local_started, 10) : NAN);
     helio_json_put_real(json, "decisions_per_s",
@@ -213,9 +235,35 @@ void exp_results_json(const exp_result_t *results, uint32_t count, const exp_wor
     helio_json_writer_t json = helio_json_indented_into(out);
     helio_json_begin_array(&json, NULL);
     for (uint32_t i = 0; i < count; i++)
-        put_row(&json, &results[i], world);
+        put_row(&json, &results[i], exp_result_base(results, count), world);
     helio_json_end(&json);
     helio_buffer_text(out, "\n");
+}
+
+static void put_reached(helio_buffer_t *out, double best, double reached)
+{
+    if (isnan(best))
+        helio_buffer_printf(out, " %11s", "-");
+    else
+        helio_buffer_printf(out, " %11.1f", best);
+    if (isnan(reached))
+        helio_buffer_printf(out, " %8s", "-");
+    else
+        helio_buffer_printf(out, " %7.1f%%", 100 * reached);
+}
+
+/*  The columns of those figures that were looked for. */
+static void put_found_columns(const exp_result_t *row, const exp_result_t *base, bool with_capacity,
+                              helio_buffer_t *out)
+{
+    if (with_capacity && isnan(row->capacity_ratio))
+        helio_buffer_text(out, "         -");
+    else if (with_capacity)
+        helio_buffer_printf(out, " %9.3f", row->capacity_ratio);
+    if (!row->bound_until_ms)
+        return;
+    put_reached(out, row->same_hours.grams / 1000, exp_bound_reached(row, base, false));
+    put_reached(out, row->same_hours.usd, exp_bound_reached(row, base, true));
 }
 
 void exp_results_table(const exp_result_t *results, uint32_t count, const exp_world_t *world, helio_buffer_t *out)
@@ -226,9 +274,10 @@ void exp_results_table(const exp_result_t *results, uint32_t count, const exp_wo
         with_capacity = with_capacity || !isnan(results[i].capacity_ratio);
     for (uint32_t i = 0; i < count; i++)
         width = (int)strlen(results[i].policy) > width ? (int)strlen(results[i].policy) : width;
-    helio_buffer_printf(out, "%-*s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s%s\n", width, "POLICY", "DONE", "UTIL",
-                        "WAIT", "WAIT P50", "WAIT P95", "SLOWDOWN", "MISSED", "COST USD", "KWH", "CO2E KG", "MOVES",
-                        with_capacity ? "  CAPACITY" : "");
+    helio_buffer_printf(out, "%-*s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s%s%s\n", width, "POLICY", "DONE",
+                        "UTIL", "WAIT", "WAIT P50", "WAIT P95", "SLOWDOWN", "MISSED", "COST USD", "KWH", "CO2E KG",
+                        "MOVES", with_capacity ? "  CAPACITY" : "",
+                        results->bound_until_ms ? "   CO2E BEST  REACHED   COST BEST  REACHED" : "");
     for (uint32_t i = 0; i < count; i++) {
         const exp_result_t *row = &results[i];
         char cost[32] = "-";
@@ -238,10 +287,9 @@ void exp_results_table(const exp_result_t *results, uint32_t count, const exp_wo
                             row->policy, row->finished, exp_result_utilization(row, world), mean(row, row->wait_sum_s),
                             exp_result_wait_s(row, .5), exp_result_wait_s(row, .95), mean(row, row->slowdown_sum),
                             row->deadline_misses, cost, row->kwh, row->grams / 1000, (unsigned long long)row->moves);
-        if (with_capacity && isnan(row->capacity_ratio))
-            helio_buffer_text(out, "         -");
-        else if (with_capacity)
-            helio_buffer_printf(out, " %9.3f", row->capacity_ratio);
+        put_found_columns(row, exp_result_base(results, count), with_capacity, out);
         helio_buffer_text(out, "\n");
     }
+    if (results->bound_until_ms)
+        exp_bounds_text(results, count, world, out);
 }

@@ -2,6 +2,7 @@
 #ifndef HELIO_SIMULATOR_EXPERIMENT_RESULT_H
 #define HELIO_SIMULATOR_EXPERIMENT_RESULT_H
 
+#include "simulator/experiment/classes.h"
 #include "simulator/experiment/detail.h"
 #include "simulator/experiment/forecast.h"
 #include "simulator/experiment/local.h"
@@ -20,7 +21,8 @@ typedef struct exp_world {
     helio_site_loss_t site_loss;               /* of all jobs */
     bool carbon_price_given, wait_price_given; /* of `balanced`; otherwise the goal's own */
     int64_t carbon_price_micro_usd_per_t, wait_price_micro_usd_per_gpu_h;
-    bool detailed; /* the hours of each site are wanted */
+    bool detailed;                /* the hours of each site are wanted */
+    const exp_classes_t *classes; /* NULL = bounds are not wanted */
 } exp_world_t;
 
 /*  One run of a job, from its start to its end, on GPUs of one pool. */
@@ -28,9 +30,15 @@ typedef struct exp_use {
     uint32_t site, pool;
     uint32_t gpus; /* on all nodes */
     uint32_t team;
+    uint32_t job; /* of the trace, or of the sites' own users */
     double util;
     int64_t from_ms, to_ms;
 } exp_use_t;
+
+/*  bound.h says of what. usd is NAN where money means nothing. */
+typedef struct exp_bound {
+    double grams, usd;
+} exp_bound_t;
 
 typedef struct exp_result {
     const char *policy;
@@ -47,6 +55,9 @@ typedef struct exp_result {
     uint32_t local_started; /* jobs of the sites' own users */
     double local_wait_sum_s;
     double capacity_ratio; /* NAN = not looked for */
+    exp_demand_t demand;   /* what ran when, if bounds are wanted */
+    exp_bound_t least, same_hours;
+    int64_t bound_until_ms; /* 0 = they were not looked for */
     exp_detail_t detail;
     double wall_s;
 } exp_result_t;

@@ -29,6 +29,27 @@ awk -v at="    outages: [{from: 2023-10-02T06:00:00Z, to: 2023-10-02T12:00:00Z}]
 { echo site,submit_unix,duration_s,gpus; for hour in 0 6 12 18 24 30; do echo "$site,$((1696204800 + hour * 3600)),7200,8"; done; } >local.csv
 "$simulate" "${files[@]}" --fleet outage.yaml --local-jobs local.csv --policy "$policies" --checkpoint 30m --on-site-loss lease -o json >3.json
 "$simulate" "${files[@]}" --policy isolated,least-wait --capacity -o json >4.json
+# The bounds are those of programs that compute them in another way.
+"$simulate" "${files[@]}" --policy least-wait,greenest --bound -o json >5.json
+PYTHONPATH=$tools python3 - <<'END'
+import datetime, json
+from bounds import World
+from common import load_scenario
+from fluid import demand_by_hour, fill_deferred
+rows, world = json.load(open("5.json")), World(load_scenario("."))
+until = datetime.datetime.fromisoformat(rows[0]["bound_until"].replace("Z", "+00:00")).timestamp()
+world.hours = int(until - world.t0) // 3600
+demand = demand_by_hour(world.jobs, [job.submit for job in world.jobs], world.t0)
+for name, least, same, series in (("carbon_kg", "carbon_lower_bound_kg", "carbon_same_hours_kg", world.carbon),
+                                  ("cost_usd", "cost_lower_bound_usd", "cost_same_hours_usd", world.price)):
+    floor = fill_deferred(demand, world.offers(series), world.hours)[0]
+    for row in rows:
+        assert abs(row[least] - floor) < 0.001 * abs(floor) + 0.1, ("the floor of any schedule", floor, row)
+        assert row[least] <= row[same] <= row[name], ("no row is below its bounds", row)
+carbon = json.load(open("bounds.json"))["carbon_kg"]["spatial"]
+for row in rows:  # its hours are not those of the other program's one pool, but close to them
+    assert abs(row["carbon_same_hours_kg"] / carbon - 1) < 0.01, ("the best sites of the same hours", carbon, row)
+END
 python3 - <<'END'
 import json
 plain, worse, sized = (({row["policy"]: row for row in json.load(open(name))}) for name in ("1.json", "3.json", "4.json"))

@@ -104,10 +104,10 @@ static void want(migrant_t *migrant, const targets_t *targets, const target_t *t
 }
 
 /*  Whether the target is worth it, and more than the best so far. */
-static bool is_better(helio_broker_core_t *self, const migrant_t *migrant, const target_t *target,
-                      const best_target_t *best, helio_migration_t *ret_migration)
+static bool is_better(const weighing_t *weighing, const target_t *target, const best_target_t *best,
+                      helio_migration_t *ret_migration)
 {
-    *ret_migration = core_migration_target_weigh(self, migrant->job, target);
+    *ret_migration = core_migration_target_weigh(weighing, target);
     return helio_migration_is_worthwhile(ret_migration) &&
            (!best->target || ret_migration->saves_micro_usd > best->migration.saves_micro_usd);
 }
@@ -115,14 +115,16 @@ static bool is_better(helio_broker_core_t *self, const migrant_t *migrant, const
 static best_target_t best_of_all(helio_broker_core_t *self, migrant_t *migrant, const targets_t *targets)
 {
     best_target_t best = {.target = NULL};
+    const weighing_t weighing = core_migration_weighing(self, migrant->job);
+    const target_t *here = core_migration_target_at(targets, migrant->job->pool);
     helio_migration_t migration;
     helio_details_t details;
     self->figures.migrants_judged_total++;
     migrant->want_count = 0;
     for (uint32_t i = 0; i < targets->count; i++) {
         const target_t *target = &targets->items[i];
-        if (!core_migration_target_is_suitable(self, targets, migrant->job, target) ||
-            !is_better(self, migrant, target, &best, &migration))
+        if (!core_migration_target_is_suitable(self, migrant->job, here, target) ||
+            !is_better(&weighing, target, &best, &migration))
             continue;
         if (core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE)
             best = (best_target_t){target, migration};
@@ -143,11 +145,13 @@ static best_target_t best_of_wanted(helio_broker_core_t *self, const migrant_t *
     for (uint32_t i = 0; i < migrant->want_count; i++) {
         const wanted_target_t *wanted = &migrant->wants[i];
         const target_t *target = wanted->index < targets->count ? &targets->items[wanted->index] : NULL;
-        if (target && target->pool == wanted->pool &&
-            core_room_fits(wanted->pool, &wanted->pool->free, wants->nodes, target->gpus_per_node, wants->cpus,
-                           wants->memory_bytes) &&
-            core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE &&
-            is_better(self, migrant, target, &best, &migration))
+        if (!target || target->pool != wanted->pool ||
+            !core_room_fits(wanted->pool, &wanted->pool->free, wants->nodes, target->gpus_per_node, wants->cpus,
+                            wants->memory_bytes) ||
+            core_migration_target_rejection(self, migrant->job, target, &details) != HELIO_REJECTION_NONE)
+            continue;
+        const weighing_t weighing = core_migration_weighing(self, migrant->job); /* few come this far */
+        if (is_better(&weighing, target, &best, &migration))
             best = (best_target_t){target, migration};
     }
     return best;

@@ -56,8 +56,8 @@ typedef struct weighed_target {
     helio_details_t details;
 } weighed_target_t;
 
-static weighed_target_t weighed_of(helio_broker_core_t *self, const job_t *job, const target_t *target,
-                                   const target_t *to)
+static weighed_target_t weighed_of(helio_broker_core_t *self, const job_t *job, const weighing_t *weighing,
+                                   const target_t *target, const target_t *to)
 {
     weighed_target_t weighed = {.target = target, .rejection = target->rejection, .start_ms = self->wall_ms};
     if (helio_rejection_group(target->rejection) == HELIO_REASON_NEVER_FITS) {
@@ -66,7 +66,7 @@ static weighed_target_t weighed_of(helio_broker_core_t *self, const job_t *job, 
             core_why(self, core_infeasible_detail(self, want, target->site, &target->pool->info, target->rejection));
         return weighed;
     }
-    helio_migration_t migration = core_migration_target_weigh(self, job, target);
+    helio_migration_t migration = core_migration_target_weigh(weighing, target);
     bool stays = target->pool == job->pool;
     weighed.plan = stays ? migration.here : migration.there;
     weighed.run_ms = stays ? migration.rest_ms : migration.run_ms;
@@ -124,8 +124,9 @@ uint64_t core_migration_write(helio_broker_core_t *self, const job_t *job, const
 {
     weighed_target_t *weighed_targets =
         helio_arena_alloc(self->effects->arena, targets->count, sizeof *weighed_targets);
+    const weighing_t weighing = core_migration_weighing(self, job);
     for (uint32_t i = 0; i < targets->count; i++)
-        weighed_targets[i] = weighed_of(self, job, &targets->items[i], to);
+        weighed_targets[i] = weighed_of(self, job, &weighing, &targets->items[i], to);
     qsort(weighed_targets, targets->count, sizeof *weighed_targets, by_score);
     helio_row_decision_t row = {
         .decision_id = ++self->decision_id,
@@ -195,11 +196,12 @@ static helio_details_t why_not(helio_broker_core_t *self, const job_t *job, cons
 static const target_t *best_of(helio_broker_core_t *self, const job_t *job, const targets_t *targets,
                                helio_migration_t *ret_move)
 {
-    const target_t *best = NULL;
+    const weighing_t weighing = core_migration_weighing(self, job);
+    const target_t *best = NULL, *here = core_migration_target_at(targets, job->pool);
     for (uint32_t i = 0; i < targets->count; i++) {
-        if (!core_migration_target_is_suitable(self, targets, job, &targets->items[i]))
+        if (!core_migration_target_is_suitable(self, job, here, &targets->items[i]))
             continue;
-        helio_migration_t migration = core_migration_target_weigh(self, job, &targets->items[i]);
+        helio_migration_t migration = core_migration_target_weigh(&weighing, &targets->items[i]);
         if (best && migration.saves_micro_usd <= ret_move->saves_micro_usd)
             continue;
         best = &targets->items[i];

@@ -16,6 +16,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "broker/core/state/lines.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
@@ -82,7 +83,7 @@ const targets_t *core_migration_targets(helio_broker_core_t *self, job_class_t *
     return targets;
 }
 
-static const target_t *target_at(const targets_t *targets, const pool_t *pool)
+const target_t *core_migration_target_at(const targets_t *targets, const pool_t *pool)
 {
     for (uint32_t i = 0; i < targets->count; i++)
         if (targets->items[i].pool == pool)
@@ -90,13 +91,14 @@ static const target_t *target_at(const targets_t *targets, const pool_t *pool)
     return NULL;
 }
 
-helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const job_t *job, const target_t *target)
+weighing_t core_migration_weighing(helio_broker_core_t *self, const job_t *job)
 {
     const submission_t *submission = job->submission;
     const helio_requirement_t *want = &submission->class->want;
     bool killed = core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !submission->signalled;
     uint64_t gpus = core_migration_target_gpus(job, job->gpus_per_node);
-    helio_migration_job_t migrant = {
+    weighing_t weighing;
+    weighing.job = (helio_migration_job_t){
         .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h, 0},
         .objective = self->options.objective,
         .now_ms = self->wall_ms,
@@ -116,22 +118,37 @@ helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const j
                                      .run_ms = helio_requirement_run_ms(want, job->pool->info.gpu),
                                      .run_high_ms = helio_requirement_run_high_ms(want, job->pool->info.gpu)};
     here.price_unknown = gpus && !helio_pool_forecast_has_price(here.pool_forecast, &job->pool->info);
-    return helio_migration_weigh(&migrant, &here, &target->of);
+    weighing.stay = helio_migration_stay(&weighing.job, &here);
+    return weighing;
 }
 
-/*  Whether a waiting class could use the pool's GPUs and waits for nothing else. */
+helio_migration_t core_migration_target_weigh(const weighing_t *weighing, const target_t *target)
+{
+    return helio_migration_weigh(&weighing->job, &weighing->stay, &target->of);
+}
+
+typedef struct place {
+    const site_t *site;
+    const pool_t *pool;
+} place_t;
+
+/*  The class could use the pool's GPUs and waits for nothing else. */
+static bool waits_for(const job_class_t *class, void *arg)
+{
+    const place_t *place = arg;
+    return (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY || class->reason == HELIO_REASON_NONE ||
+            class->reason == HELIO_REASON_QUEUED) &&
+           helio_choice_filter(&class->want, &place->site->profile, &place->pool->info).rejection ==
+               HELIO_REJECTION_NONE;
+}
+
 static bool is_waited_for(helio_broker_core_t *self, const site_t *site, pool_t *pool)
 {
     if (pool->waited_round == self->rounds)
         return pool->waited_for;
+    place_t place = {site, pool};
     pool->waited_round = self->rounds;
-    pool->waited_for = false;
-    for (const job_class_t *class = self->classes; class && !pool->waited_for; class = class->hh.next)
-        pool->waited_for =
-            class->waiting &&
-            (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY || class->reason == HELIO_REASON_NONE ||
-             class->reason == HELIO_REASON_QUEUED) &&
-            helio_choice_filter(&class->want, &site->profile, &pool->info).rejection == HELIO_REJECTION_NONE;
+    pool->waited_for = core_any_waiting_class(self, waits_for, &place);
     return pool->waited_for;
 }
 
@@ -165,7 +182,8 @@ static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const targ
     shortage_t shortage = {0};
     if (!class->account->spends.any && !class->account->tenant->spends.any)
         return true;
-    helio_migration_t migration = core_migration_target_weigh(self, job, target);
+    const weighing_t weighing = core_migration_weighing(self, job);
+    helio_migration_t migration = core_migration_target_weigh(&weighing, target);
     if (core_budget_allows_migration(self, job, &migration, &target->of.transfer, gpus, &shortage))
         return true;
     *ret_details = core_budget_details(self, class, &shortage);
@@ -219,10 +237,9 @@ helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, con
     return HELIO_REJECTION_NO_CAPACITY;
 }
 
-bool core_migration_target_is_suitable(const helio_broker_core_t *self, const targets_t *targets, const job_t *job,
+bool core_migration_target_is_suitable(const helio_broker_core_t *self, const job_t *job, const target_t *here,
                                        const target_t *target)
 {
-    const target_t *here = target_at(targets, job->pool);
     bool further = here && (target->step > here->step || (!job->submission->class->want.gpus_any &&
                                                           target->step == here->step && target->ask > here->ask));
     return target->pool != job->pool && target->rejection == HELIO_REJECTION_NONE && !further &&

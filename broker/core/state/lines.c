@@ -104,6 +104,26 @@ void core_class_queue_changed(helio_broker_core_t *self, job_class_t *class)
         core_line_leave(self, class);
 }
 
+static bool any_in_line(const line_t *line, core_class_test_fn *holds, void *arg)
+{
+    for (size_t i = 0; i < line->classes.count; i++)
+        if (holds(class_of(line->classes.items[i]), arg))
+            return true;
+    return false;
+}
+
+bool core_any_waiting_class(const helio_broker_core_t *self, core_class_test_fn *holds, void *arg)
+{
+    for (const job_class_t *class = self->judged; class; class = class->next)
+        if (holds(class, arg))
+            return true;
+    for (const need_t *need = self->needs; need; need = need->hh.next)
+        for (const line_t *line = need->lines; line; line = line->hh.next)
+            if (any_in_line(line, holds, arg))
+                return true;
+    return false;
+}
+
 /*  Whether room was passed over: a round looks at every line that has room, and what makes room makes a round due. */
 static bool is_passed_over(const helio_broker_core_t *self, const need_t *need)
 {
@@ -120,14 +140,24 @@ static bool is_passed_over(const helio_broker_core_t *self, const need_t *need)
     return false;
 }
 
+static bool count(const job_class_t *class, void *arg)
+{
+    uint64_t *waiting = arg;
+    assert(class->waiting);
+    ++*waiting;
+    return false;
+}
+
 void core_lines_check(const helio_broker_core_t *self)
 {
-    uint64_t lined = 0;
+    uint64_t lined = 0, waiting = 0;
+    (void)core_any_waiting_class(self, count, &waiting);
     for (const job_class_t *class = self->classes; class; class = class->hh.next) {
         assert(is_judged(class) == (class->waiting && !class->line));
         assert(!class->line ||
                (class->waiting && class->blocked_at && class->in_line.slot && class->line->account == class->account));
         lined += class->line != NULL;
+        waiting -= class->waiting != NULL;
     }
     for (const need_t *need = self->needs; need; need = need->hh.next) {
         assert(need->lines && !is_passed_over(self, need));
@@ -136,5 +166,5 @@ void core_lines_check(const helio_broker_core_t *self)
             lined -= line->classes.count;
         }
     }
-    assert(!lined);
+    assert(!lined && !waiting);
 }

@@ -31,6 +31,9 @@ void core_lines_dissolve(helio_broker_core_t *self); /* all */
 job_class_t *core_line_first(const line_t *line);    /* NULL = it is empty */
 /*  Its waiting jobs are others than before: it finds its place again. */
 void core_class_queue_changed(helio_broker_core_t *self, job_class_t *class);
+/*  Whether `holds` is true of any class with waiting jobs, in no particular order; most classes have none. */
+typedef bool core_class_test_fn(const job_class_t *class, void *arg);
+bool core_any_waiting_class(const helio_broker_core_t *self, core_class_test_fn *holds, void *arg);
 /*  Asserts that every class is where it belongs. */
 void core_lines_check(const helio_broker_core_t *self);
 

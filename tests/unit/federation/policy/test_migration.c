@@ -70,10 +70,16 @@ static helio_migration_target_t target(const place_t *place)
         .pool_forecast = &place->pool_forecast, .gpus = 8, .run_ms = 10 * H, .run_high_ms = 10 * H};
 }
 
+static helio_migration_t compared(const helio_migration_target_t *here, const helio_migration_target_t *there)
+{
+    const helio_migration_stay_t stay = helio_migration_stay(&job, here);
+    return helio_migration_weigh(&job, &stay, there);
+}
+
 static helio_migration_t weigh(void)
 {
     helio_migration_target_t here = target(&north), there = target(&south);
-    return helio_migration_weigh(&job, &here, &there);
+    return compared(&here, &there);
 }
 
 /*  Micro-USD of 8 GPUs for so many minutes. */
@@ -147,26 +153,26 @@ static void migration__the_rest_follows_the_predicted_run_time(void **state)
     job.limit_ms = 20 * H;
     here.run_ms = there.run_ms = 10 * H;
     here.run_high_ms = there.run_high_ms = 14 * H;
-    helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, 6 * H);
     assert_int_equal(migration.run_high_ms, 10 * H + M);
     job.before_ms = 3 * H; /* attempts before it count, but not for what it may take */
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, 3 * H);
     assert_int_equal(migration.run_high_ms, 10 * H + M);
     job.ran_ms = 12 * H; /* longer than foreseen: a tenth of it is left */
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, H);
     assert_int_equal(migration.run_high_ms, 2 * H + M);
     job.ran_ms = 15 * H; /* beyond p90 nothing is known but the limit */
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, H);
     assert_int_equal(migration.run_high_ms, 5 * H + M);
     job.ran_ms = 20 * H - M; /* never beyond the limit of this attempt */
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, M);
     job.ran_ms = 30 * H;
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, 0);
     assert_false(helio_migration_is_worthwhile(&migration));
 }
@@ -177,14 +183,14 @@ static void migration__the_rest_is_shorter_on_a_faster_gpu(void **state)
     helio_migration_target_t here = target(&north), there = target(&south);
     there.run_ms = there.run_high_ms = 5 * H;
     there.gpus = 4;
-    helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t migration = compared(&here, &there);
     assert_int_equal(migration.rest_ms, 6 * H);
     assert_int_equal(migration.run_ms, 3 * H + M);
     assert_int_equal(migration.there.terms[HELIO_TERM_MONEY], rent_of(1, 180) / 2);
     /* work of an hour runs twice, and takes half of it there */
     job.signalled = false;
     job.every_ms = H;
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.run_ms, 3 * H + M + H / 2);
 }
 
@@ -210,9 +216,9 @@ static void migration__data_takes_time_money_and_carbon(void **state)
     (void)state;
     helio_migration_target_t here = target(&north), there = target(&south);
     job.prices = (helio_prices_t){.carbon_micro_usd_per_t = 200000000, .wait_micro_usd_per_gpu_h = 500000};
-    helio_migration_t without = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t without = compared(&here, &there);
     there.transfer = (helio_transfer_t){.ms = H, .egress_micro_usd = 7000000, .energy_j = 1, .carbon_mg = 5000000};
-    helio_migration_t with = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t with = compared(&here, &there);
     assert_int_equal(with.begin_ms, without.begin_ms + HOUR);
     int64_t more = 7000000 + 1000000 + 8 * 500000; /* egress; 5 kg at 200 USD/t; 8 GPUs wait for an hour */
     assert_int_equal(with.there.terms[HELIO_TERM_DISRUPTION] - without.there.terms[HELIO_TERM_DISRUPTION], more);
@@ -226,21 +232,21 @@ static void migration__caps_of_the_job_are_checked_at_p90(void **state)
     helio_migration_target_t here = target(&north), there = target(&south);
     here.run_ms = there.run_ms = 8 * H;
     job.deadline_wall_ms = NOON + 6 * HOUR + 2 * 60000; /* p90: six hours, and two minutes of the way */
-    assert_int_equal(helio_migration_weigh(&job, &here, &there).rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(compared(&here, &there).rejection, HELIO_REJECTION_NONE);
     job.deadline_wall_ms--;
-    helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t migration = compared(&here, &there);
     assert_int_equal(migration.rejection, HELIO_REJECTION_DEADLINE);
     assert_false(helio_migration_is_worthwhile(&migration));
     job.deadline_wall_ms = 0;
     job.max_cost_micro_usd = (uint64_t)rent_of(1, 361);
-    assert_int_equal(helio_migration_weigh(&job, &here, &there).rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(compared(&here, &there).rejection, HELIO_REJECTION_NONE);
     job.max_cost_micro_usd -= 1000;
-    assert_int_equal(helio_migration_weigh(&job, &here, &there).rejection, HELIO_REJECTION_COST_CAP);
+    assert_int_equal(compared(&here, &there).rejection, HELIO_REJECTION_COST_CAP);
     job.max_cost_micro_usd = 0;
     job.max_carbon_mg_per_kwh = 500000;
-    assert_int_equal(helio_migration_weigh(&job, &here, &there).rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(compared(&here, &there).rejection, HELIO_REJECTION_NONE);
     job.max_carbon_mg_per_kwh = 499999;
-    assert_int_equal(helio_migration_weigh(&job, &here, &there).rejection, HELIO_REJECTION_CARBON_CAP);
+    assert_int_equal(compared(&here, &there).rejection, HELIO_REJECTION_CARBON_CAP);
 }
 
 static void migration__the_first_must_save_a_tenth_and_a_later_one_a_fifth(void **state)
@@ -285,11 +291,11 @@ static void migration__extreme_figures_stay_within_64_bits(void **state)
     here.gpus = there.gpus = 640000;
     there.transfer = (helio_transfer_t){
         .ms = UINT64_C(1) << 38, .egress_micro_usd = INT64_C(1) << 53, .carbon_mg = UINT64_C(1) << 53};
-    helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t migration = compared(&here, &there);
     assert_true(migration.there.score_micro_usd > 0 && migration.saves_micro_usd < 0);
     assert_false(helio_migration_is_worthwhile(&migration));
     here.run_ms = 0;
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_false(helio_migration_is_worthwhile(&migration));
 }
 
@@ -318,7 +324,7 @@ static helio_migration_t weigh_life(const life_t *life, const place_t *seen_here
     job.before_ms = life->done_ms - life->ran_ms;
     job.limit_ms = whole;
     job.times = life->times;
-    return helio_migration_weigh(&job, &here, &there);
+    return compared(&here, &there);
 }
 
 /*  Looked at every ten minutes, by what is seen of the truth; `see` may be the truth itself. */
@@ -464,7 +470,7 @@ static void objective__only_its_terms_move_a_job(void **state)
         helio_migration_target_t here = target(&north), there = target(&south);
         there.transfer = (helio_transfer_t){.egress_micro_usd = 50000000, .carbon_mg = 50000000};
         there.price_unknown = rows[i].objective == HELIO_OBJECTIVE_GREENEST;
-        helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+        helio_migration_t migration = compared(&here, &there);
         assert_int_equal(helio_migration_is_worthwhile(&migration), rows[i].goes);
         for (uint32_t term = 0; term < HELIO_TERM_COUNT; term++)
             if (!helio_objective_counts(rows[i].objective, term) && term != HELIO_TERM_DISRUPTION)
@@ -479,17 +485,17 @@ static void unknown_price__is_no_reason_to_migrate(void **state)
     (void)state;
     make(&south, 0, 500);
     helio_migration_target_t here = target(&north), there = target(&south);
-    helio_migration_t migration = helio_migration_weigh(&job, &here, &there);
+    helio_migration_t migration = compared(&here, &there);
     assert_true(helio_migration_is_worthwhile(&migration)); /* a rent of 0 that is known */
     there.price_unknown = true;
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_false(helio_migration_is_worthwhile(&migration));
     assert_true(migration.saves_money_micro_usd <= 0 && migration.saves_micro_usd <= 0);
     assert_true(migration.there.terms[HELIO_TERM_RISK] >= migration.here.cost_micro_usd);
     make(&north, 0, 500);
     here = target(&north);
     here.price_unknown = true; /* neither is known: the carbon decides */
-    migration = helio_migration_weigh(&job, &here, &there);
+    migration = compared(&here, &there);
     assert_int_equal(migration.there.terms[HELIO_TERM_RISK], migration.here.terms[HELIO_TERM_RISK]);
 }
 

@@ -98,6 +98,12 @@ static void json__has_every_key_for_every_policy(void **state)
                                        "reserve_shortfall_gpu_h",
                                        "effective_capacity_ratio",
                                        "carbon_lower_bound_kg",
+                                       "cost_lower_bound_usd",
+                                       "carbon_same_hours_kg",
+                                       "cost_same_hours_usd",
+                                       "carbon_reached_ratio",
+                                       "cost_reached_ratio",
+                                       "bound_until",
                                        "decisions_per_s",
                                        "wall_s"};
     assert_int_equal(PLAY("--price", path_of("price.csv"), "-o", "json", "-q"), 0);
@@ -314,6 +320,31 @@ static void capacity__is_looked_for_on_demand(void **state)
     assert_non_null(strstr(out_text, "CAPACITY\n"));
 }
 
+/*  In each hour north has room for all but a minute of one GPU, which west has. */
+static void bound__is_looked_for_on_demand(void **state)
+{
+    (void)state;
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated"), 0);
+    assert_non_null(strstr(out_text, "\"carbon_lower_bound_kg\": null"));
+    assert_non_null(strstr(out_text, "\"bound_until\": null"));
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated,greenest,least-wait", "--bound"), 0);
+    assert_non_null(strstr(out_text, "\"carbon_lower_bound_kg\": 0.9,"));
+    assert_non_null(strstr(out_text, "\"carbon_same_hours_kg\": 0.9,"));
+    assert_non_null(strstr(out_text, "\"carbon_reached_ratio\": 1.0,")); /* greenest */
+    assert_non_null(strstr(out_text, "\"carbon_reached_ratio\": 0.0,")); /* least-wait */
+    assert_non_null(strstr(out_text, "\"cost_lower_bound_usd\": null")); /* there is no price */
+    assert_non_null(strstr(out_text, "\"bound_until\": \"2023-10-01T19:00:00"));
+    assert_int_equal(PLAY("--policy", "isolated,greenest,least-wait", "--bound"), 0);
+    assert_non_null(strstr(out_text, "   CO2E BEST  REACHED   COST BEST  REACHED\n"));
+    assert_non_null(strstr(out_text, "         0.9   100.0%           -        -\n"));
+    assert_non_null(strstr(out_text,
+                           "\nNo schedule that does this work by 2023-10-01T19:00Z emits less than 0.9 kg. In "
+                           "the hours in which least-wait did it, the best sites make 0.9 kg: "));
+    assert_int_equal(
+        PLAY("--policy", "isolated", "--price", path_of("price.csv"), "--bound", "--report", path_of("out.html")), 0);
+    assert_non_null(strstr(out_text, " kg or costs less than "));
+}
+
 static void report__is_a_page(void **state)
 {
     (void)state;
@@ -357,6 +388,7 @@ int main(void)
         WITH_FILES(nearest__needs_to_know_where_sites_are),
         WITH_FILES(local_jobs__are_read_and_their_waits_are_shown),
         WITH_FILES(capacity__is_looked_for_on_demand),
+        WITH_FILES(bound__is_looked_for_on_demand),
         WITH_FILES(report__is_a_page),
         WITH_FILES(help__lists_options_and_policies),
     };

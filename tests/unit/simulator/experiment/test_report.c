@@ -1,6 +1,7 @@
 /*  test_report.c -- the page: complete, of itself alone, and with names of files as text. */
 #include "tests/unit/simulator/experiment/world_testing.h"
 
+#include "simulator/experiment/bound.h"
 #include "simulator/experiment/report.h"
 
 static uint32_t count_of(const char *text, const char *part)
@@ -12,11 +13,12 @@ static uint32_t count_of(const char *text, const char *part)
 }
 
 /*  Of two policies, over jobs of two teams. */
-static const char *page_of(const char *teams[2])
+static const char *page_with(const char *teams[2], bool with_bounds)
 {
     static const char *const policies[] = {"isolated", "least-wait"};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t rows = {0}, page = {0};
     exp_result_t results[2];
+    exp_classes_t classes;
     helio_buffer_text(&rows, "submit_unix,duration_s,gpus,home_site,team\n");
     for (int i = 0; i < 40; i++)
         helio_buffer_printf(&rows, "%lld,%d,8,%s,\"%s\"\n", (long long)T0 + 400 * i, 1800 + 600 * (i % 7),
@@ -24,13 +26,23 @@ static const char *page_of(const char *teams[2])
     helio_buffer_append(&rows, "", 1);
     load(rows.data);
     world.detailed = true;
+    exp_classes_init(&classes, &fleet, &trace);
+    world.classes = with_bounds ? &classes : NULL;
     for (int i = 0; i < 2; i++)
         exp_run(&world, exp_policy_find(helio_text_of(policies[i])), NULL, NULL, &results[i]);
+    if (with_bounds)
+        exp_bounds_find(&world, results, 2);
     exp_report(results, 2, &world, "helio simulate --jobs '<jobs>.csv'", &page);
     for (int i = 0; i < 2; i++)
         exp_result_clear(&results[i]);
+    exp_classes_clear(&classes);
     assert_false(page.overflow);
     return helio_arena_string(arena, helio_buffer_view(&page));
+}
+
+static const char *page_of(const char *teams[2])
+{
+    return page_with(teams, false);
 }
 
 static void page__asks_for_nothing_from_anywhere(void **state)
@@ -77,6 +89,17 @@ static void page__shows_names_as_they_are_written(void **state)
     assert_non_null(strstr(page, "&lt;jobs&gt;.csv"));
 }
 
+static void page__says_what_was_possible_if_bounds_are_wanted(void **state)
+{
+    (void)state;
+    const char *teams[] = {"red", "blue"}, *sentence = "<p>No schedule that does this work by 2023-10-0";
+    assert_int_equal(count_of(page_with(teams, true), sentence), 1);
+    assert_int_equal(count_of(page_with(teams, true), "<td class=\"good\">+0.0 % (0 %)</td>"), 2); /* least-wait */
+    assert_int_equal(count_of(page_with(teams, true), "(and of what is possible)"), 1);
+    assert_int_equal(count_of(page_of(teams), sentence), 0);
+    assert_int_equal(count_of(page_of(teams), "(0 %)"), 0);
+}
+
 /*  What the hours sum up to is what the rows say. */
 static void hours__sum_up_to_the_row(void **state)
 {
@@ -105,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_WORLD(page__asks_for_nothing_from_anywhere),
+        IN_WORLD(page__says_what_was_possible_if_bounds_are_wanted),
         IN_WORLD(page__has_the_plots_of_each_policy),
         IN_WORLD(page__shows_names_as_they_are_written),
         IN_WORLD(hours__sum_up_to_the_row),
