@@ -158,7 +158,8 @@ static void check_token(const helio_token_table_t *table, const known_t *token, 
     for (uint32_t secret = 0; secret < 2; secret++) {
         char text[HELIO_TOKEN_SIZE];
         const char *of = strrchr(token->fresh[secret].text, '_');
-        (void)snprintf(text, sizeof text, "hel_%s%.*s", token->fresh[0].id, 1 + HELIO_TOKEN_SECRET_CHARS, of);
+        (void)snprintf(text, sizeof text, "hel_%.*s%.*s", HELIO_TOKEN_ID_CHARS, token->fresh[0].id,
+                       1 + HELIO_TOKEN_SECRET_CHARS, of);
         bool opens = token->there && !token->revoked_ms && !disabled[token->user] && secret == token->secret &&
                      (!token->expires_ms || now_ms < token->expires_ms);
         const helio_token_t *found = helio_token_table_check(table, helio_text_of(text), now_ms);
