@@ -142,6 +142,25 @@ static void print_way_out_of_doubt(const helio_client_t *client, const json_t *e
     print_buffer(client, "What to do", &text);
 }
 
+/*  True where what the tenant may have holds the job, and none of the limits in its own document. */
+static bool print_way_past_tenant(const helio_client_t *client, const json_t *explained)
+{
+    bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
+                    helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
+    bool of_budget = helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_USED) ||
+                     helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_TOO_SMALL);
+    if (of_quota)
+        helio_print_line(
+            client, helio_hint_title(explained),
+            "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
+            "`helio quota set`");
+    else if (of_budget)
+        helio_print_line(client, helio_hint_title(explained),
+                         "ask for fewer GPUs or a shorter `time`, or wait until the budget begins anew; an operator "
+                         "can raise it: `helio quota set`");
+    return of_quota || of_budget;
+}
+
 static void print_advice(const helio_client_t *client, const json_t *explained)
 {
     const char *reason = helio_output_string(explained, "reason"), *title = helio_hint_title(explained);
@@ -152,21 +171,13 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     if (strcmp(state, "suspect") == 0)
         print_way_out_of_doubt(client, explained);
     bool hinted = helio_start_estimate_print(client, explained, queued ? helio_output_string(explained, "id") : "");
-    bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
-                    helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
-    if (queued && !hinted && of_quota) { /* none of the limits in its own document holds it */
-        helio_print_line(
-            client, title,
-            "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
-            "`helio quota set`");
+    if (!queued || hinted || print_way_past_tenant(client, explained) || print_closed_sites(client, explained))
         return;
-    }
-    bool tried = json_is_array(json_object_get(explained, "hints")); /* and found nothing that helps */
-    if (!queued || hinted || print_closed_sites(client, explained) || tried)
-        return;
-    if (strcmp(reason, helio_reason_name(HELIO_REASON_POLICY_CAP)) == 0)
+    bool tried = json_is_array(json_object_get(explained, "hints"));              /* and found nothing that helps */
+    bool never = strcmp(reason, helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0; /* no single change has to help */
+    if (!tried && strcmp(reason, helio_reason_name(HELIO_REASON_POLICY_CAP)) == 0)
         print_limits(client, explained, title);
-    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
+    for (size_t i = 0; (!tried || never) && i < sizeof advices / sizeof advices[0]; i++)
         if (strcmp(reason, advices[i].reason) == 0)
             helio_print_line(client, title, advices[i].advice);
 }

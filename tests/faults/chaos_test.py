@@ -79,6 +79,8 @@ FORGED = [
         **honest().attempts, (JOB, 1): attempt(completes=False), (JOB, 2): attempt(1.8)})),
     ("overlap-lease", with_runs(SECOND._replace(last=110.5), **as_policy("lease", **ends_of((JOB, 2), attempt(1.5, completes=False))))),
     ("overlap-eager", with_runs(SECOND._replace(last=110.5), **as_policy("eager", **ends_of((JOB, 2), attempt(1.5, completes=False))))),
+    ("overlap-eager", with_runs(SECOND._replace(began=98.5, last=101.0),
+                                **as_policy("eager", **ends_of((JOB, 2), attempt(2.5, completes=False))))),
     ("old-leader", honest(batches=[(1, "10.99.0.2"), (2, "10.99.0.3"), (1, "10.99.0.2")])),
     ("old-leader", honest(batches=[(1, "10.99.0.2"), (1, "10.99.0.3")])),
     ("over-capacity", with_runs(run(OTHER, gpus=16))),
@@ -102,6 +104,8 @@ FORGED = [
 ALLOWED = [  # what looks like a violation, and is none
     ("an eager job at a silent site", with_runs(SECOND._replace(last=110.5), **as_policy("eager", **SUSPECT,
                                                 **ends_of((JOB, 2), attempt(1.5, completes=False))))),
+    ("an eager job whose silent site began last", with_runs(SECOND._replace(began=98.5, last=101.0), **as_policy("eager", **SUSPECT,
+                                                 **ends_of((JOB, 2), attempt(2.5, completes=False))))),
     ("a stopped shim saw the end late", honest(**ends_of((JOB, 1), attempt(12.5)), **hit("shim stopped"))),
     ("a killed shim, up to its claim", honest(**ends_of((JOB, 1), attempt(5.5, estimated=True)), **hit("shim killed"))),
     ("a run that was too short to be seen", with_runs(run(epoch=2, began=120, last=120.4, words=("start",)), **as_policy("lease"))),

@@ -141,8 +141,9 @@ def copies(e):
                         f"at {place}")
                 if doc.policy != "eager":
                     yield f"overlap-{doc.policy}", f"{said}: {e.changes[key]}"
-                elif not any(change.epoch == epoch and change.state == "suspect" for change in e.changes[key]):
-                    yield "overlap-eager", f"{said}, which was never suspect: {e.changes[key]}"
+                elif not any(change.epoch == min(epoch, second) and change.state == "suspect" for change in e.changes[key]):
+                    # the site that was silent may begin with its order after the other
+                    yield "overlap-eager", f"{said}, and the earlier epoch was never suspect: {e.changes[key]}"
 
 
 def leaders(e):
