@@ -156,8 +156,7 @@ static bool print_way_past_tenant(const helio_client_t *client, const json_t *ex
             "`helio quota set`");
     else if (of_budget)
         helio_print_line(client, helio_hint_title(explained),
-                         "ask for fewer GPUs or a shorter `time`, or wait until the budget begins anew; an operator "
-                         "can raise it: `helio quota set`");
+                         "ask for fewer GPUs or a shorter `time`; an operator can raise the budget: `helio quota set`");
     return of_quota || of_budget;
 }
 
