@@ -21,7 +21,7 @@ expect() { grep -qxE "$1" "$2" || { echo "the closing lines do not have: $1"; ca
 
 out=$(mktemp)
 (logs=$(mktemp -d); run) >"$out" || { echo "a run without failures fails"; cat "$out"; exit 1; }
-expect 'ok +partly +[0-9]+ s  the rest holds' "$out"
+expect 'ok +partly +[0-9]+ s +[0-9]+ cpu  the rest holds' "$out"
 expect 'skipped: partly: a small disk: only root can mount one' "$out"
 expect 'skipped: absent: Slurm is not installed' "$out"
 expect 'skipped: wordless: it does not say why' "$out"
