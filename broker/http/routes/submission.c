@@ -77,9 +77,13 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
     helio_spec_defaults(&helio_spec_job_table, arena, &defaults);
     uint64_t tasks = 0;
     HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *reading = helio_arena_new();
     for (uint32_t i = 0; i < parts.count; i++) {
-        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
-                                  &jobs[i].spec, &ret_wrong->items[0]);
+        /* What is kept of a document is a fraction of what its reading takes. */
+        helio_job_spec_t spec;
+        helio_arena_reset(reading);
+        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX, reading,
+                                  &spec, &ret_wrong->items[0]);
         if (rc != HELIO_OK) {
             /* A second reading finds all its errors; the path of correct documents stays short. */
             rc = helio_spec_judge(&helio_spec_job_table, parts.items[i], HELIO_JOB_SOURCE_MAX, arena, &jobs[i].spec,
@@ -87,6 +91,7 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
             *ret_document = parts.count == 1 ? -1 : (int)i;
             return rc;
         }
+        helio_record_copy(&helio_job_spec_type, arena, &spec, &jobs[i].spec);
         tasks += jobs[i].spec.tasks.count ? jobs[i].spec.tasks.count : 1;
 #ifndef HELIO_MUTANT_tasks_of_any_number
         if (tasks > HELIO_SUBMISSION_TASKS_MAX)

@@ -116,7 +116,7 @@ static void lists__take_turns_by_their_jobs(void **state)
     world_down(world);
 }
 
-/*  Sixty thousand bytes become eight million. What waits may take no more than large bodies may, and a tenant its part. */
+/*  Sixty thousand bytes become four million. What waits may take no more than large bodies may, and a tenant its part. */
 static void lists__that_wait_count_with_what_was_made_of_them(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void lists__that_wait_count_with_what_was_made_of_them(void **state)
     for (int i = 0; i < 5000; i++)
         helio_buffer_text(&tiny, "---\nrun: a\n");
     assert_true(tiny.size < HELIO_BODY_SMALL_MAX);
-    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 24 << 20}); /* 18 MiB for large ones */
+    world_t *world = world_up_with((helio_http_options_t){.bodies_max = 12 << 20}); /* 9 MiB for large ones */
     client_t *first = keep_list(world);
     client_t *second = send_list(world, world->user.text, tiny.data);
     await_waiting(world, 2);
