@@ -76,7 +76,7 @@ up() {
     mkdir -p "$dir" "$(socket_dir "$dir")"
     chmod 755 "$dir"
     if [ "$(id -u)" = 0 ]; then chown "${HELIO_PGUSER:-postgres}" "$dir" "$(socket_dir "$dir")"; fi
-    as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -k >"$dir/initdb.log" 2>&1 ||
+    as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -k -N >"$dir/initdb.log" 2>&1 ||
         { cat "$dir/initdb.log" >&2; fail "initdb failed"; }
     configure "$dir"
     start "$dir"

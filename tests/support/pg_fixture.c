@@ -70,6 +70,7 @@ helio_pg_t *helio_pg_up(void)
         fail("no temporary folder", template);
     (void)snprintf(self->folder, sizeof self->folder, "%s/pg", template);
     (void)snprintf(watch, sizeof watch, "%ld", (long)getpid());
+    (void)setenv("HELIO_PGCONF", "fsync = off", 0); /* no test takes the machine's power away */
     if (chmod(template, 0755) != 0)
         fail("chmod", template);
     script(self->conninfo, sizeof self->conninfo, (const char *const[]){"up", self->folder, "--watch", watch, NULL});
