@@ -58,8 +58,9 @@ build() { # PRESET TARGET…
 }
 suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped; some tests mostly wait, so there is one job more than cores
   local status=0
+  mkdir -p "$logs/database"
   # leaks of libraries' one-time initialisation are ignored; all other checks of the sanitizers stay on
-  ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+  HELIO_PGTEMPLATE=$logs/database ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
     ctest --test-dir "$1" --output-on-failure -j "${3:-3}" -L "$2" || status=1
   skipped_cases "$1/Testing/Temporary/LastTest.log"
   return "$status"

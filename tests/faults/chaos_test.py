@@ -61,6 +61,7 @@ def hit(kind, seconds=3):
     return dict(episodes=[Episode(kind, ("shim",), 105, 105 + seconds, (f"helio-{JOB}-1",))])
 
 
+FORGOTTEN = [Episode("agent's state deleted", ("north",), 131, 135, ())]
 SECOND = run(epoch=2, began=109, last=119, site="south")
 SUSPECT = dict(changes={**honest().changes, JOB: [Change(1, "suspect", ""), Change(2, "succeeded", "")]})
 FORGED = [
@@ -91,6 +92,8 @@ FORGED = [
     ("over-throttle", honest(runs=[*honest().runs[:3], run(f"{ARRAY}.1", began=103, last=107, gpus=1)])),
     ("dependency", honest(runs=[honest().runs[0], run(CHILD, began=109, last=113), *honest().runs[2:]])),
     ("uncharged", with_runs(run(epoch=2, began=120, last=130, words=TOLD), **as_policy("lease"))),
+    ("uncharged", with_runs(run(epoch=2, began=120, last=130, words=TOLD), **as_policy("lease", changes={
+        **honest().changes, JOB: [Change(2, "running", ""), Change(2, "suspect", "")]}), episodes=FORGOTTEN)),
     ("account", honest(**ends_of((JOB, 1), attempt(13)))),
     ("account", honest(**ends_of((JOB, 1), attempt(15)), **hit("shim stopped"))),
     ("estimate", honest(**ends_of((JOB, 1), attempt(0, estimated=True)), **hit("shim killed"))),
@@ -110,6 +113,8 @@ ALLOWED = [  # what looks like a violation, and is none
     ("a killed shim, up to its claim", honest(**ends_of((JOB, 1), attempt(5.5, estimated=True)), **hit("shim killed"))),
     ("a run that was too short to be seen", with_runs(run(epoch=2, began=120, last=120.4, words=("start",)), **as_policy("lease"))),
     ("a cancelled job that was faster", honest(docs={**honest().docs, "job": doc("job", kind="cancel", ends="cancelled")})),
+    ("a run that its site forgot before it told of it", with_runs(run(epoch=2, began=120, last=130, words=TOLD), **as_policy(
+        "lease", changes={**honest().changes, JOB: [Change(2, "starting", ""), Change(2, "suspect", "")]}), episodes=FORGOTTEN)),
     ("a leader after its restart", honest(batches=[(1, "10.99.0.2"), (2, "10.99.0.2")])),
 ]
 

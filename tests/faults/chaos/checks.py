@@ -42,6 +42,12 @@ def forgetful(e, site):
     return any(episode.kind in MEMORY and site in episode.machines for episode in e.episodes)
 
 
+def untold(e, key, epoch, site):
+    """Whether nobody can know that it ran: its site forgot it before the broker heard that its processes run."""
+    return forgetful(e, site) and not any(c.epoch == epoch and c.state not in ("offered", "accepted", "starting", "suspect", "queued")
+                                          for c in e.changes[key])
+
+
 def peak(runs):
     """The most GPUs that these runs held at once, and when."""
     steps = sorted([(run.began, run.gpus) for run in runs] + [(run.last, -run.gpus) for run in runs])
@@ -226,7 +232,7 @@ def accounts(e):
         if ranks[0].place == world.TWIN:
             continue  # its machine was switched off
         if not attempt:
-            if ran > slack:
+            if ran > slack and not untold(e, key, epoch, ranks[0].site):
                 yield "uncharged", f"{key} epoch {epoch} ({doc.name}) ran {ran:.1f} s at {ranks[0].place}: no attempt in the ledger"
         elif attempt.given_up and not forgetful(e, ranks[0].site):
             yield "uncorrected", (f"{key} epoch {epoch} ({doc.name}) was given up, and its site returned, but {attempt.run_s:.1f} s are "
