@@ -53,8 +53,8 @@ end_waiting() {
   for words in "${lane_one[@]}" "${lane_two[@]}"; do verdict "${words%% *}"; done
 }
 
-build() { # PRESET TARGET…
-  cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && cmake --build "build-$1" --target "${@:2}"
+build() { # PRESET TARGET…; it gives way to stages that wait for clocks
+  cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && nice cmake --build "build-$1" --target "${@:2}"
 }
 suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped; some tests mostly wait, so there is one job more than cores
   local status=0
@@ -66,7 +66,7 @@ suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped; some tests mo
   return "$status"
 }
 clang() { # the code that it would generate is of no use here
-  cmake --preset clang -DHELIO_WERROR=ON && tests/warnings.py --build build-clang
+  cmake --preset clang -DHELIO_WERROR=ON && nice tests/warnings.py --build build-clang
 }
 races() { # daemons with ThreadSanitizer
   build tsan helio-broker helio-agent helio-shim helio && tests/faults/races.py --build build-tsan
@@ -88,8 +88,6 @@ packages=(build run test)
 [ -n "$quick" ] || packages+=(slurm)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
-slow build-dev build dev unit_tests
-slow clang clang
 
 # Real Slurm clusters (deploy/slurm-lab); reported as skipped if Slurm, or something it needs, is missing.
 on_slurm() {
@@ -135,9 +133,11 @@ beside two versions tests/integration/versions.py --build build-release
 beside two console tests/console/run.sh build-release
 begin_waiting
 
+slow build-dev build dev unit_tests
+slow clang clang
 stage layers suite build-release layers
-stage unit-release suite build-release unit
-[ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
+stage unit-release suite build-release unit 5 # more than half of their time they wait
+[ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit 4
 stage simulation suite build-release sim
 slow model tests/model.sh --brief
 stage mutants suite build-release mutants 6 # most of them wait
