@@ -29,28 +29,36 @@ wanted() { case $1 in *"$only"*|build*) ;; *) return 1 ;; esac; }
 stage() { if wanted "$1"; then perform "$@" && verdict "$1"; fi; } # now, and its verdict
 slow() { [ -n "$quick" ] || stage "$@"; }
 
-# Stages that mostly wait for clocks run beside those that compute, in two lanes; within a lane one after another. Their results are
-# printed last.
-lane_one=() lane_two=() lane_pids=()
-beside() { # LANE NAME COMMAND…
-  local -n lane=lane_$1
-  if [ -z "$quick" ] && wanted "$2"; then lane+=("${*:2}"); fi
-}
-begin_lane() { # LANE
-  local -n lane=lane_$1
-  set -m # a process group of its own, which can be interrupted as a whole
-  for words in "${lane[@]}"; do
+# Stages that mostly wait for clocks run beside those that compute, in lanes; within a lane one after another. Their results are
+# printed last. With --quick there are no lanes: `beside` leaves a stage out, and `aside` performs it at once.
+lanes=(slurm faults clusters users)
+declare -A lane_stages
+lane_pids=()
+beside() { if [ -z "$quick" ] && wanted "$2"; then lane_stages[$1]+="${*:2}"$'\n'; fi; } # LANE NAME COMMAND…
+aside() { if [ -n "$quick" ]; then stage "${@:2}"; else beside "$@"; fi; }
+perform_lane() { # LANE
+  while IFS= read -r words; do
     # shellcheck disable=SC2086
     perform $words
-  done &
-  lane_pids+=("$!")
-  set +m
+  done < <(printf %s "${lane_stages[$1]:-}")
 }
 interrupt_lanes() { for pid in "${lane_pids[@]}"; do kill -INT -- "-$pid" 2>/dev/null; done; exit 130; }
-begin_waiting() { begin_lane one; begin_lane two; trap interrupt_lanes INT TERM; }
+begin_waiting() {
+  local lane
+  set -m # each lane is a process group of its own, which can be interrupted as a whole
+  for lane in "${lanes[@]}"; do
+    perform_lane "$lane" &
+    lane_pids+=("$!")
+  done
+  set +m
+  trap interrupt_lanes INT TERM
+}
 end_waiting() {
+  local lane words
   wait "${lane_pids[@]}"
-  for words in "${lane_one[@]}" "${lane_two[@]}"; do verdict "${words%% *}"; done
+  for lane in "${lanes[@]}"; do
+    while read -r words; do verdict "${words%% *}"; done < <(printf %s "${lane_stages[$lane]:-}")
+  done
 }
 
 build() { # PRESET TARGET…; it gives way to stages that wait for clocks
@@ -107,30 +115,37 @@ kubernetes_clients() {
   { command -v kubectl >/dev/null && /usr/bin/python3 -P -c 'import kubernetes.client' 2>/dev/null; } || deploy/packages/install.sh kubernetes
   tests/integration/kubernetes_clients.py
 }
-beside one slurm-life on_slurm tests/integration/slurm_life.py --build build-release
-beside one slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
-beside one slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
-beside one slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
-beside one windows tests/integration/windows.py --build build-release
-beside one slurm-shapes on_slurm tests/integration/slurm_shapes.py --build build-release
-beside one slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
-beside one slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
-beside one keys tests/integration/keys.py --build build-release
-beside two prometheus on_prometheus tests/integration/prometheus.py --build build-release
-beside two grafana tests/integration/grafana.py --build build-release
-beside one rolling tests/faults/rolling.py --build build-release
-beside one kubernetes-replay tests/doubles/kubernetes_replay.py
-beside one kubernetes-spoilt tests/doubles/kubernetes_test.py
-beside two kubernetes-clients kubernetes_clients
-beside two kubernetes-life tests/integration/kubernetes_life.py --build build-release
-beside two kubernetes-docs tests/integration/kubernetes_docs.sh build-release
-beside two machines tests/faults/machines.py --build build-release
-beside two restore tests/faults/restore.py --build build-release
-beside two memory tests/faults/memory.py --build build-release
-beside two promotion on_ha_lab tests/faults/promotion.py --build build-release
-beside two chaos chaos
-beside two versions tests/integration/versions.py --build build-release
-beside two console tests/console/run.sh build-release
+beside slurm slurm-life on_slurm tests/integration/slurm_life.py --build build-release
+beside slurm slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
+beside slurm slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
+beside slurm slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
+beside slurm slurm-shapes on_slurm tests/integration/slurm_shapes.py --build build-release
+beside slurm slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
+beside slurm slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
+beside faults machines tests/faults/machines.py --build build-release
+beside faults restore tests/faults/restore.py --build build-release
+beside faults memory tests/faults/memory.py --build build-release
+beside faults promotion on_ha_lab tests/faults/promotion.py --build build-release
+beside faults chaos chaos
+beside faults rolling tests/faults/rolling.py --build build-release
+beside clusters prometheus on_prometheus tests/integration/prometheus.py --build build-release
+beside clusters grafana tests/integration/grafana.py --build build-release
+beside clusters kubernetes-clients kubernetes_clients
+beside clusters kubernetes-life tests/integration/kubernetes_life.py --build build-release
+beside clusters kubernetes-docs tests/integration/kubernetes_docs.sh build-release
+beside clusters kubernetes-replay tests/doubles/kubernetes_replay.py
+beside clusters kubernetes-spoilt tests/doubles/kubernetes_test.py
+beside clusters console tests/console/run.sh build-release
+beside clusters versions tests/integration/versions.py --build build-release
+beside clusters windows tests/integration/windows.py --build build-release
+beside clusters keys tests/integration/keys.py --build build-release
+aside users bad-input tests/integration/bad_input.sh build-release
+aside users queues tests/integration/queues.sh build-release
+aside users budgets tests/integration/budgets.sh build-release
+aside users quickstart tests/integration/quickstart.sh build-release
+aside users preemption tests/integration/preemption.py --build build-release
+aside users migrations tests/integration/migrations.py --build build-release
+beside users docs tests/integration/docs.sh build-release
 begin_waiting
 
 slow build-dev build dev unit_tests
@@ -150,13 +165,6 @@ else
   stage kill9 tests/faults/kill9.py --build build-release --jobs 500 --kills 16
 fi
 stage security tests/security/attacks.py --build build-release
-stage bad-input tests/integration/bad_input.sh build-release
-stage queues tests/integration/queues.sh build-release
-stage budgets tests/integration/budgets.sh build-release
-stage quickstart tests/integration/quickstart.sh build-release
-slow docs tests/integration/docs.sh build-release
-stage preemption tests/integration/preemption.py --build build-release
-stage migrations tests/integration/migrations.py --build build-release
 stage units tests/integration/units.sh build-release
 slow slurm-lab on_slurm tests/integration/slurm_lab.sh
 end_waiting

@@ -26,7 +26,9 @@ echo "installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" >>"$log" 2>&1; }
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 9<&-; }
+exec 9<"$here" # one at a time: apt waits for its packages' lock, but not for that of its lists
+flock 9
 if ! apt install --no-install-recommends "${missing[@]}"; then
   { apt update && apt install --no-install-recommends "${missing[@]}"; } || { tail -n 20 "$log" >&2; exit 1; }
 fi
