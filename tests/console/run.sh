@@ -9,8 +9,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 skip() { echo "SKIPPED: $1"; exit 77; }
 
-{ command -v node && command -v npm && command -v chromium; } >/dev/null || "$top/deploy/packages/install.sh" console >"$work/apt" 2>&1 ||
-  skip "the console: the packages of deploy/packages/console.txt cannot be installed here: $(tail -n 1 "$work/apt")"
+needs() { # LIST COMMAND…: the commands, else the packages of that list
+  local list=$1
+  shift
+  command -v "$@" | wc -l | grep -qx $# || "$top/deploy/packages/install.sh" "$list" >"$work/apt" 2>&1 ||
+    skip "the console: the packages of deploy/packages/$list.txt cannot be installed here: $(tail -n 1 "$work/apt")"
+}
+needs node node npm
+needs console chromium
 
 # The lockfile names versions and hashes, and no host: whichever registry npm is set up for serves them.
 ! grep -nE '"resolved"|https?://[^"]*(registry|\.tgz)' "$top/console/package-lock.json" ||
