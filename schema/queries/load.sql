@@ -114,6 +114,10 @@ select w.job_id, w.after::int4, w.on_job, w.on_task, case when e.well is null th
 from waiting w join ends e using (on_job, on_task)
 order by w.job_id, w.place
 
+-- name: load_ended_hold
+-- Dependency holds that ended: a begin that has come stays come, whatever this leader's clock shows.
+select g.job_id from helio.open_jobs o join helio.gates g using (job_id) where g.opened_at is not null order by g.job_id
+
 -- name: load_earliest_start
 select p.job_id, p.task, p.least_site, coalesce(p.least_pool, ''), helio.time_ms(p.least_at)
 from helio.open_jobs o join helio.placements p using (job_id)

@@ -112,6 +112,12 @@ static void load_waiting(harness_t *self, const harness_t *from)
             if (helio_uuid_equal(d->load.row.job, row->job) && !is_over(from, &d->load.row))
                 harness_step(self, HELIO_BROKER_EV_LOAD_WAITING, &waiting);
     }
+    for (const dependency_hold_t *hold = from->dependency_holds; hold; hold = hold->hh.next) {
+        const helio_row_job_t *job = harness_document_of(from, hold->job);
+        helio_row_ended_hold_t ended = {hold->job};
+        if (hold->row.opened_ms && !is_over(from, job))
+            harness_step(self, HELIO_BROKER_EV_LOAD_ENDED_HOLD, &ended);
+    }
 }
 
 static void load_prices(harness_t *self, const harness_t *from)
