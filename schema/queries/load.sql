@@ -14,7 +14,7 @@ from helio.federation f
 
 -- name: load_tenant
 -- Tokens did not always make their tenant's row.
-select tenant, max(coalesce(home_site, ''))
+select tenant, max(coalesce(home_site, '')), false
 from (select tenant, home_site from helio.tenants union all select tenant, null from helio.tokens) as known
 group by tenant order by tenant
 

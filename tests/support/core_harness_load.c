@@ -33,7 +33,8 @@ static void load_tenants(harness_t *self, const kept_tenant_t *tenant)
 void harness_load_static(harness_t *self, const harness_t *from)
 {
     harness_step(self, HELIO_BROKER_EV_LOAD_FEDERATION, &self->federation);
-    const helio_row_tenant_t tenants[] = {{HELIO_TEXT("acme"), HELIO_TEXT("north")}, {.tenant = HELIO_TEXT("other")}};
+    const helio_row_tenant_t tenants[] = {{.tenant = HELIO_TEXT("acme"), .home_site = HELIO_TEXT("north")},
+                                          {.tenant = HELIO_TEXT("other")}};
     for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
         harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
     load_tenants(self, from ? from->tenants : NULL);
