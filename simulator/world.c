@@ -147,7 +147,7 @@ static bool takes_long_to_leave(const world_t *self)
 
 static void make_federation(world_t *self)
 {
-    static const helio_row_tenant_t tenants[] = {{{"red", 3}, {"site0", 5}}, {{"blue", 4}, {"site1", 5}}};
+    static const helio_row_tenant_t tenants[] = {{{"red", 3}, {"site0", 5}, false}, {{"blue", 4}, {"site1", 5}, false}};
     static const helio_row_queue_t queues[] = {{{"standard", 8}, 500, HELIO_TIER_STANDARD, DAY_MS, false},
                                                {{"batch", 5}, 100, HELIO_TIER_STANDARD, DAY_MS, false},
                                                {{"urgent", 6}, 1000, HELIO_TIER_CRITICAL, DAY_MS, false},

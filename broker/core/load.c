@@ -267,6 +267,7 @@ static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
     X(LOAD_EDIT, core_edit_load(self, event->payload))                             \
     X(LOAD_STATE, load_state(self, event->payload))                                \
     X(LOAD_WAITING, core_dependencies_load_waiting(self, event->payload))                  \
+    X(LOAD_ENDED_HOLD, core_dependencies_load_ended(self, event->payload))                  \
     X(LOAD_EARLIEST_START, core_baseline_load(self, event->payload))                        \
     X(LOAD_TRANSFER, core_transfer_load(self, event->payload))                     \
     X(LOAD_EXPECTED_USE, core_budget_load_expected_use(self, event->payload))              \

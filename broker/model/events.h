@@ -297,6 +297,7 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(LOAD_EDIT, helio_row_edit)   /* after its job, before the states */                                     \
     X(LOAD_STATE, helio_row_state)                                                                            \
     X(LOAD_WAITING, helio_row_waiting)               /* after the states of all tasks */                      \
+    X(LOAD_ENDED_HOLD, helio_row_ended_hold)         /* after all that jobs wait for */                       \
     X(LOAD_EARLIEST_START, helio_row_earliest_start) /* after the states of all tasks */                      \
     X(LOAD_TRANSFER, helio_row_transfer)             /* after the states of all tasks */                      \
     X(LOAD_EXPECTED_USE, helio_row_expected_use)     /* after the states of all tasks */                      \

@@ -170,7 +170,8 @@ HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
 HELIO_RECORD_DECLARE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
 
 /*  The dependency hold of a job that could not enter its queue when it was submitted. Upserted when what it waits for
- *  changes, and when the hold ends. */
+ *  changes, and when the hold ends. One that has ended also stands for a begin that was past at the submission: another
+ *  leader's clock can be behind. */
 #define HELIO_ROW_DEPENDENCY_HOLD_FIELDS(F, R)                                       \
     F(R, UUID, job, 0, _)                                                            \
     F(R, RECORD, details, 0, helio_details) /* "waits for job 01k9… to succeed" */ \
@@ -184,6 +185,10 @@ HELIO_RECORD_DECLARE(helio_row_dependency_hold, HELIO_ROW_DEPENDENCY_HOLD_FIELDS
     F(R, KEY, on, 0, _)                        \
     F(R, U32, found, HELIO_FOUND_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
+
+/*  Read at takeover only: an open job whose dependency hold has ended. */
+#define HELIO_ROW_ENDED_HOLD_FIELDS(F, R) F(R, UUID, job, 0, _)
+HELIO_RECORD_DECLARE(helio_row_ended_hold, HELIO_ROW_ENDED_HOLD_FIELDS)
 
 /*  Read at takeover only: where an open job could have started first (from the row of its first placement). */
 #define HELIO_ROW_EARLIEST_START_FIELDS(F, R) \

@@ -9,7 +9,8 @@
 
 #define HELIO_ROW_TENANT_FIELDS(F, R) \
     F(R, TEXT, tenant, 32, _)         \
-    F(R, TEXT, home_site, 32, _)
+    F(R, TEXT, home_site, 32, _)      \
+    F(R, BOOL, keeps_home, 0, _) /* a tenant that is stored already, unknown to this leader, keeps its home site */
 HELIO_RECORD_DECLARE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
 
 #define HELIO_ROW_QUEUE_FIELDS(F, R)                             \

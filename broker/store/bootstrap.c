@@ -79,7 +79,7 @@ helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const 
         *ret_put = stands == '0' ? HELIO_PUT_NEW : stands == '1' ? HELIO_PUT_SAME : HELIO_PUT_CHANGED;
     if (rc != HELIO_OK || stands == '1')
         return rc;
-    const helio_row_tenant_t row = {helio_text_of(tenant), helio_text_of(home_site)};
+    const helio_row_tenant_t row = {helio_text_of(tenant), helio_text_of(home_site), false};
     rc = put_rows(connection, HELIO_BROKER_FX_ROW_TENANT, &row, err);
     return rc == HELIO_OK ? end(connection, "tenant-set", helio_text_of(tenant), helio_text_of(home_site), err) : rc;
 }

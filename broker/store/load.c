@@ -80,6 +80,7 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_EDIT, "load_edit", &helio_row_edit_type},
         {HELIO_BROKER_EV_LOAD_STATE, "load_state", &helio_row_state_type},
         {HELIO_BROKER_EV_LOAD_WAITING, "load_waiting", &helio_row_waiting_type},
+        {HELIO_BROKER_EV_LOAD_ENDED_HOLD, "load_ended_hold", &helio_row_ended_hold_type},
         {HELIO_BROKER_EV_LOAD_EARLIEST_START, "load_earliest_start", &helio_row_earliest_start_type},
         {HELIO_BROKER_EV_LOAD_TRANSFER, "load_transfer", &helio_row_transfer_type},
         {HELIO_BROKER_EV_LOAD_EXPECTED_USE, "load_expected_use", &helio_row_expected_use_type},

@@ -30,12 +30,8 @@ static int audit_page(helio_client_t *client, uint64_t limit, json_int_t *before
 int helio_cmd_audit(helio_client_t *client)
 {
     uint64_t limit;
-    if (!helio_client_number(client, HELIO_OPTION_LIMIT, ROWS_BY_DEFAULT, &limit))
+    if (!helio_listing_limit(client, ROWS_BY_DEFAULT, &limit))
         return HELIO_EXIT_USAGE;
-    if (limit == 0)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit: must be at least 1");
-    if (helio_client_has(client, HELIO_OPTION_ALL))
-        limit = UINT64_MAX;
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     json_int_t before = 0;
     do {

@@ -127,12 +127,8 @@ static void note_queue(const helio_client_t *client)
 int helio_cmd_ls(helio_client_t *client)
 {
     uint64_t limit;
-    if (!helio_client_number(client, HELIO_OPTION_LIMIT, ROWS_BY_DEFAULT, &limit))
+    if (!helio_listing_limit(client, ROWS_BY_DEFAULT, &limit))
         return HELIO_EXIT_USAGE;
-    if (helio_client_has(client, HELIO_OPTION_ALL))
-        limit = UINT64_MAX;
-    if (limit == 0)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit: must be at least 1");
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t cursor = {0};
     do {

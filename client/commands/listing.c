@@ -1,6 +1,24 @@
 /*  listing.c -- requests a list from the broker and prints it. */
 #include "client/commands/listing.h"
 
+#include "client/invocation/option.h"
+
+bool helio_listing_limit(const helio_client_t *client, uint64_t by_default, uint64_t *ret_limit)
+{
+    if (!helio_client_number(client, HELIO_OPTION_LIMIT, by_default, ret_limit))
+        return false;
+    bool all = helio_client_has(client, HELIO_OPTION_ALL), limited = helio_client_has(client, HELIO_OPTION_LIMIT);
+    if (*ret_limit == 0 || (all && limited)) {
+        (void)helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            *ret_limit ? "--limit and --all contradict one another: use one of them" : "--limit: must be at least 1");
+        return false;
+    }
+    if (all)
+        *ret_limit = UINT64_MAX;
+    return true;
+}
+
 int helio_listing_ask(const helio_client_t *client, const char *path, const char *key, json_t **ret_reply,
                       json_t **ret_rows)
 {

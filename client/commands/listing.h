@@ -14,5 +14,8 @@ HELIO_MUST_CHECK int helio_listing_print(const helio_client_t *client, const jso
 /*  Both. */
 HELIO_MUST_CHECK int helio_listing(const helio_client_t *client, const char *path, const char *key,
                                    helio_columns_t columns);
+/*  How many rows --limit and --all ask for: UINT64_MAX = all. False: they contradict one another, or are no number; it was
+ *  said. */
+HELIO_MUST_CHECK bool helio_listing_limit(const helio_client_t *client, uint64_t by_default, uint64_t *ret_limit);
 
 #endif

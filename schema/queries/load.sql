@@ -14,7 +14,7 @@ from helio.federation f
 
 -- name: load_tenant
 -- Tokens did not always make their tenant's row.
-select tenant, max(coalesce(home_site, ''))
+select tenant, max(coalesce(home_site, '')), false
 from (select tenant, home_site from helio.tenants union all select tenant, null from helio.tokens) as known
 group by tenant order by tenant
 
@@ -113,6 +113,10 @@ with waiting as materialized (
 select w.job_id, w.after::int4, w.on_job, w.on_task, case when e.well is null then 2 when e.well then 3 else 4 end
 from waiting w join ends e using (on_job, on_task)
 order by w.job_id, w.place
+
+-- name: load_ended_hold
+-- Dependency holds that ended: a begin that has come stays come, whatever this leader's clock shows.
+select g.job_id from helio.open_jobs o join helio.gates g using (job_id) where g.opened_at is not null order by g.job_id
 
 -- name: load_earliest_start
 select p.job_id, p.task, p.least_site, coalesce(p.least_pool, ''), helio.time_ms(p.least_at)

@@ -445,10 +445,12 @@ on conflict (name) do update set queue = excluded.queue, tenant = excluded.tenan
     set_at = excluded.set_at
 
 -- name: put_tenant
+-- A leader does not know a tenant that `helio-broker tenant add` stored beside it. Of several rows the last one that states a home counts.
 insert into helio.tenants (tenant, home_site)
-select distinct on (n.tenant) n.tenant, nullif(n.home_site, '')
-from unnest($1::text[], $2::text[]) with ordinality as n (tenant, home_site, place)
-order by n.tenant, n.place desc
+select distinct on (n.tenant) n.tenant,
+    case when n.keeps_home then (select t.home_site from helio.tenants t where t.tenant = n.tenant) else nullif(n.home_site, '') end
+from unnest($1::text[], $2::text[], $3::bool[]) with ordinality as n (tenant, home_site, keeps_home, place)
+order by n.tenant, n.keeps_home, n.place desc
 on conflict (tenant) do update set home_site = excluded.home_site
 
 -- name: put_edit

@@ -421,7 +421,7 @@ create or replace function helio.array_states_json(job uuid) returns text langua
 
 -- The decision that explains a job: that of the newest placement; for a pending job, that of its class. Placements share a decision while
 -- its best pool fills up: the chosen pool is the placement's; the decision's own pool, if different, was the first choice. A pending job
--- has chosen nothing except an hour; the starts of other jobs of its class are not its own.
+-- has chosen nothing except an hour, and a held one (13) nothing any more; the starts of other jobs of its class are not its own.
 create or replace function helio.explain_json(job uuid, of_task integer) returns text language sql stable
     begin atomic
         select json_build_object(
@@ -431,12 +431,12 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             'expected_start', helio.rfc3339(t.expected_at),
             'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version,
             'forecast_issued_at', helio.rfc3339(d.forecast_at),
-            'chosen', case when t.state <> 0 then placed.site when t.reason = 'WaitingForWindow' then d.chosen_site end,
-            'chosen_pool', case when t.state <> 0 then placed.pool
+            'chosen', case when t.state not in (0, 13) then placed.site when t.reason = 'WaitingForWindow' then d.chosen_site end,
+            'chosen_pool', case when t.state not in (0, 13) then placed.pool
                 when t.reason = 'WaitingForWindow' then d.chosen_pool end,
-            'first_choice', case when t.state <> 0 and (placed.site, placed.pool) <> (d.chosen_site, d.chosen_pool)
+            'first_choice', case when t.state not in (0, 13) and (placed.site, placed.pool) <> (d.chosen_site, d.chosen_pool)
                 then d.chosen_site end,
-            'first_choice_pool', case when t.state <> 0 and (placed.site, placed.pool) <> (d.chosen_site, d.chosen_pool)
+            'first_choice_pool', case when t.state not in (0, 13) and (placed.site, placed.pool) <> (d.chosen_site, d.chosen_pool)
                 then d.chosen_pool end,
             'time_limit_s', t.time_limit_ms / 1000.0::float8,
             'run', (select json_build_object('duration_s', coalesce(placed.expected_ms, best.run_ms) / 1000.0::float8,

@@ -44,6 +44,8 @@ void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_eff
         checks_preemption_placement(self, effect->payload);
         checks_placement(self, effect->payload, wall_ms);
         checks_restart_placement(self, effect->payload, wall_ms);
+    } else if (effect->kind == HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD) {
+        checks_hold(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_CLASS) {
         checks_preemption_class(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_DECISION) {

@@ -37,6 +37,7 @@ void checks_running(sim_checks_t *self);
 
 /*  placements.c: when a placement is decided, by the clock of the leader that decides; when its order leaves. */
 void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int64_t wall_ms);
+void checks_hold(sim_checks_t *self, const helio_row_dependency_hold_t *row); /* at its end */
 void checks_order(sim_checks_t *self, const helio_order_t *order);
 /*  True: the job that it depends on has ended as the dependency demands. */
 bool checks_has_come(const sim_checks_t *self, const sim_after_t *after);

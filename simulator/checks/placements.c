@@ -36,8 +36,9 @@ static void check_expected(sim_checks_t *self, const sim_job_t *job, const helio
         self->seen.admitted++;
 }
 
-/*  Times are by the clock of the leader that decides. A hold that ended stays so when that clock is set back. Once an
- *  array has begun, its other tasks may start without waiting for not_before again. */
+/*  Times are by the clock of the leader that decides. A hold that ended stays so when that clock is set back, and under
+ *  the next leader, whose clock can be behind. Once an array has begun, its other tasks may start without waiting for
+ *  not_before again. */
 void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int64_t wall_ms)
 {
     for (uint32_t i = 0; i < sim_workload_count(self->workload); i++) {
@@ -45,10 +46,19 @@ void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int6
         if (helio_uuid_equal(job->given, row->key.job))
             check_expected(self, job, row, wall_ms);
         if (row->epoch == 1 && helio_uuid_equal(job->given, row->key.job) &&
-            self->latest_wall_ms < job->submission.spec.not_before_wall_ms && !has_begun(self, job))
+            self->latest_wall_ms < job->submission.spec.not_before_wall_ms && !has_begun(self, job) &&
+            !sim_database_hold_has_ended(self->database, job->given))
             sim_violate(self->engine, "a job was placed %lld ms before its time",
                         (long long)(job->submission.spec.not_before_wall_ms - wall_ms));
     }
+}
+
+void checks_hold(sim_checks_t *self, const helio_row_dependency_hold_t *row)
+{
+    const sim_job_t *job = row->opened_ms ? sim_workload_given(self->workload, row->job) : NULL;
+    if (job && self->latest_wall_ms < job->submission.spec.not_before_wall_ms)
+        sim_violate(self->engine, "the hold of a job ended %lld ms before its time",
+                    (long long)(job->submission.spec.not_before_wall_ms - self->latest_wall_ms));
 }
 
 void checks_order(sim_checks_t *self, const helio_order_t *order)

@@ -51,7 +51,7 @@ void checks_preemption_transition(sim_checks_t *self, const helio_row_transition
         preempted_of(self, row->key)->stays = false;
     if (row->from == HELIO_JOB_STOPPING && by)
         preempted_of(self, row->key)->left = true;
-    if (row->to != HELIO_JOB_STOPPING || !by)
+    if (row->to != HELIO_JOB_STOPPING || !by || row->from == HELIO_JOB_SUSPECT) /* its site came back while it ends */
         return;
     helio_text_t queue = helio_detail_value(by, QUEUE).text, tenant = helio_detail_value(by, TENANT).text;
     const sim_job_t *job = sim_workload_given(self->workload, row->key.job);

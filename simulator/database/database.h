@@ -46,6 +46,7 @@ bool sim_database_was_given_up(const sim_database_t *self, helio_job_key_t key, 
 bool sim_database_has_forgotten(const sim_database_t *self, helio_job_key_t key, uint32_t epoch);
 sim_database_state_t sim_database_state(const sim_database_t *self, helio_job_key_t key);
 const helio_row_edit_t *sim_database_edit(const sim_database_t *self, helio_uuid_t job); /* NULL: never edited */
+bool sim_database_hold_has_ended(const sim_database_t *self, helio_uuid_t job);          /* its dependency hold */
 /*  What a dependency on it finds: UNKNOWN, OPEN, OK or NOT_OK. */
 helio_found_t sim_database_found(const sim_database_t *self, helio_job_key_t on);
 uint64_t sim_database_ledger_gpu_ms(const sim_database_t *self, helio_job_key_t key, uint32_t epoch);

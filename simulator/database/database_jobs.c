@@ -62,6 +62,18 @@ static void put_dependency(sim_database_t *self, const helio_row_dependency_t *r
                          0);
 }
 
+static void put_dependency_hold(sim_database_t *self, const helio_row_dependency_hold_t *row)
+{
+    vjob_t *job = database_job(self, row->job);
+    if (!job)
+        database_violate(self, "a dependency hold without its job", (helio_job_key_t){row->job, HELIO_NO_TASK}, 0);
+    else if (job->hold_ended)
+        database_violate(self, "a dependency hold that had ended was written again",
+                         (helio_job_key_t){row->job, HELIO_NO_TASK}, 0);
+    else
+        job->hold_ended = row->opened_ms != 0;
+}
+
 static void put_transition(sim_database_t *self, const helio_row_transition_t *row)
 {
     bool edited = row->from == row->to && (row->from == HELIO_JOB_QUEUED || row->from == HELIO_JOB_HELD);
@@ -171,6 +183,8 @@ void database_jobs_put(sim_database_t *self, uint32_t kind, const void *row)
         put_edit(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_DEPENDENCY)
         put_dependency(self, row);
+    else if (kind == HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD)
+        put_dependency_hold(self, row);
 }
 
 bool sim_database_has_job(const sim_database_t *self, helio_uuid_t id)
@@ -194,6 +208,12 @@ const helio_row_edit_t *sim_database_edit(const sim_database_t *self, helio_uuid
 {
     const vjob_t *job = database_job(self, id);
     return job ? job->edit : NULL;
+}
+
+bool sim_database_hold_has_ended(const sim_database_t *self, helio_uuid_t id)
+{
+    const vjob_t *job = database_job(self, id);
+    return job && job->hold_ended;
 }
 
 bool sim_database_has_placement(const sim_database_t *self, helio_job_key_t key, uint32_t epoch)

@@ -37,6 +37,11 @@ static void load_jobs(sim_database_t *self, sim_database_parse_fn *parse, sim_da
         if (job && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)
             emit(arg, HELIO_BROKER_EV_LOAD_WAITING, &waiting);
     }
+    for (vjob_t *job = self->jobs; job; job = job->hh.next) {
+        helio_row_ended_hold_t ended = {job->job};
+        if (job->hold_ended && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)
+            emit(arg, HELIO_BROKER_EV_LOAD_ENDED_HOLD, &ended);
+    }
 }
 
 static void load_prices(sim_database_t *self, sim_database_emit_fn *emit, void *arg)

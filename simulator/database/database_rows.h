@@ -16,6 +16,7 @@ typedef struct vjob {
     helio_row_job_t row;
     uint32_t open_tasks;
     helio_row_edit_t *edit; /* in the arena; NULL = never edited */
+    bool hold_ended;        /* its dependency hold */
     UT_hash_handle hh;
 } vjob_t;
 

@@ -33,7 +33,8 @@ static void load_tenants(harness_t *self, const kept_tenant_t *tenant)
 void harness_load_static(harness_t *self, const harness_t *from)
 {
     harness_step(self, HELIO_BROKER_EV_LOAD_FEDERATION, &self->federation);
-    const helio_row_tenant_t tenants[] = {{HELIO_TEXT("acme"), HELIO_TEXT("north")}, {.tenant = HELIO_TEXT("other")}};
+    const helio_row_tenant_t tenants[] = {{.tenant = HELIO_TEXT("acme"), .home_site = HELIO_TEXT("north")},
+                                          {.tenant = HELIO_TEXT("other")}};
     for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
         harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
     load_tenants(self, from ? from->tenants : NULL);
@@ -111,6 +112,12 @@ static void load_waiting(harness_t *self, const harness_t *from)
         for (const document_t *d = from->documents; d; d = d->next)
             if (helio_uuid_equal(d->load.row.job, row->job) && !is_over(from, &d->load.row))
                 harness_step(self, HELIO_BROKER_EV_LOAD_WAITING, &waiting);
+    }
+    for (const dependency_hold_t *hold = from->dependency_holds; hold; hold = hold->hh.next) {
+        const helio_row_job_t *job = harness_document_of(from, hold->job);
+        helio_row_ended_hold_t ended = {hold->job};
+        if (hold->row.opened_ms && !is_over(from, job))
+            harness_step(self, HELIO_BROKER_EV_LOAD_ENDED_HOLD, &ended);
     }
 }
 

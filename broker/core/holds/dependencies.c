@@ -198,16 +198,16 @@ static bool hold_is_satisfied(const dependency_hold_t *hold)
     return !hold->waiters && !hold->not_before_ms && hold->failed_after == HELIO_AFTER_COUNT;
 }
 
-static void write_hold(helio_broker_core_t *self, const dependency_hold_t *hold, helio_details_t details,
+static void write_hold(helio_broker_core_t *self, const submission_t *submission, helio_details_t details,
                        int64_t opened_ms)
 {
-    helio_row_dependency_hold_t row = {.job = hold->submission->row.job, .details = details, .opened_ms = opened_ms};
+    helio_row_dependency_hold_t row = {.job = submission->row.job, .details = details, .opened_ms = opened_ms};
     core_emit(self, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &row);
 }
 
 static void open_hold(helio_broker_core_t *self, dependency_hold_t *hold)
 {
-    write_hold(self, hold, (helio_details_t){0}, self->wall_ms);
+    write_hold(self, hold->submission, (helio_details_t){0}, self->wall_ms);
     core_dependency_hold_destroy(self, hold->submission);
 }
 
@@ -268,7 +268,7 @@ static void write_dirty(helio_broker_core_t *self)
     while (self->dependencies->dirty_holds) {
         dependency_hold_t *hold = self->dependencies->dirty_holds;
         say_nothing(self, hold);
-        write_hold(self, hold, why_held(self, hold), 0);
+        write_hold(self, hold->submission, why_held(self, hold), 0);
     }
 }
 
@@ -438,6 +438,8 @@ void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submissio
     wait_until(self, submission, job->spec.not_before_wall_ms);
     if (submission->hold)
         set_waiting_text(self, submission->hold);
+    else if (job->spec.not_before_wall_ms) /* the next leader's clock can be behind */
+        write_hold(self, submission, (helio_details_t){0}, self->wall_ms);
 }
 
 /* ---- a new leader ------------------------------------------------------------------------------------------ */
@@ -459,8 +461,20 @@ void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_w
     wait_for(self, array ? array : job->submission, row->on, row->after, row->found);
 }
 
-/*  A hold that has ended never returns: a job that was placed does not wait again when it comes back, even if this
- *  leader's clock is behind. */
+/*  A hold that has ended never returns, even if this leader's clock is behind. */
+void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_ended_hold_t *row)
+{
+    submission_t *array = core_array_find(self, row->job);
+    job_t *job = array ? NULL : core_job_find(self, (helio_job_key_t){row->job, HELIO_NO_TASK});
+    assert(array || job);
+#ifdef HELIO_MUTANT_ended_hold_forgotten
+    return;
+#endif
+    core_dependency_hold_destroy(self, array ? array : job->submission);
+}
+
+/*  A job that was placed does not wait again when it comes back: older brokers stored no row of a begin that was past
+ *  at the submission. */
 void core_dependencies_loaded(helio_broker_core_t *self, submission_t *submission)
 {
     dependency_hold_t *hold = submission->hold;

@@ -53,6 +53,7 @@ bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t 
 void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
 void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
+void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_ended_hold_t *row);
 void core_dependencies_loaded(helio_broker_core_t *self,
                               submission_t *submission); /* ends it if nothing is left to wait for */
 void core_dependencies_refuse(helio_broker_core_t *self,

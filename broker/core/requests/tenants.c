@@ -9,10 +9,10 @@
 #include "broker/core/state/tenants.h"
 #include "broker/core/state/why.h"
 
-static void write_tenant(helio_broker_core_t *self, const tenant_t *tenant)
+static void write_tenant(helio_broker_core_t *self, const tenant_t *tenant, bool keeps_home)
 {
     helio_row_tenant_t row = {helio_text_of(tenant->name),
-                              helio_arena_text(self->effects->arena, helio_text_of(tenant->home_site))};
+                              helio_arena_text(self->effects->arena, helio_text_of(tenant->home_site)), keeps_home};
     core_emit(self, HELIO_BROKER_FX_ROW_TENANT, &row);
 }
 
@@ -44,7 +44,7 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
     if (moved)
         (void)helio_text_copy(event->home_site, tenant->home_site, sizeof tenant->home_site);
     if (is_new || moved)
-        write_tenant(self, tenant);
+        write_tenant(self, tenant, !event->home_given);
     if (weighs)
         core_quota_weigh(self, tenant, event->weight_milli);
     const char *words = words_of(self, tenant);

@@ -11,7 +11,11 @@
 /*  Why the site cannot be attested now. */
 static helio_detail_t not_silent(helio_broker_core_t *self, const site_t *site)
 {
-    int64_t silent_ms = self->now_ms - site->heard_ms, after_ms = (int64_t)self->options.silent_after_ms;
+    int64_t silent_ms = self->now_ms - site->heard_ms, after_ms = core_site_attest_after_ms(self),
+            wait_ms = core_site_attest_wait_ms(self, site);
+    if (wait_ms)
+        return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_ORDER_UNDER_WAY, helio_value_string(site->name),
+                           helio_value_number(after_ms), helio_value_number(wait_ms));
     if (site->state == HELIO_SITE_STATE_READY && site->stale)
         return CORE_DETAIL(self, HELIO_DETAIL_ATTEST_TOO_EARLY, helio_value_string(site->name),
                            helio_value_number(silent_ms), helio_value_number(after_ms),

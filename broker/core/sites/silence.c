@@ -16,7 +16,11 @@
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
 
-enum { LEASE_MARGIN_MS = 10000 };
+enum {
+    LEASE_MARGIN_MS = 10000,
+    ATTEST_LEAST_MS = 30000 /* an order that is under way to a site arrives before that, or its connection ends
+                               (federation/net): 15 s without an answer, and what the site has then yet to read */
+};
 
 /*  The broker's own bound on a lease: grant + L * 1.02 + margin (clocks drift less than 1 %). A site keeps the lease
  *  that ends last, so a shorter one that is granted later shortens nothing. */
@@ -110,6 +114,22 @@ void core_check_silence(helio_broker_core_t *self)
     core_check_at(self, CORE_CHECK_SITES, self->now_ms + 1000);
 }
 
+/*  A leader that has just begun knows a site as silent, but the leader before it may have sent an order a moment ago. */
+int64_t core_site_attest_wait_ms(const helio_broker_core_t *self, const site_t *site)
+{
+    int64_t over_ms = site->heard_ms + core_site_attest_after_ms(self);
+#ifdef HELIO_MUTANT_attested_at_once
+    return 0;
+#endif
+    return over_ms > self->now_ms && site->state != HELIO_SITE_STATE_READY ? over_ms - self->now_ms : 0;
+}
+
+int64_t core_site_attest_after_ms(const helio_broker_core_t *self)
+{
+    int64_t silent_after_ms = (int64_t)self->options.silent_after_ms;
+    return silent_after_ms > ATTEST_LEAST_MS ? silent_after_ms : ATTEST_LEAST_MS;
+}
+
 /*  The operator confirms that none of the federation's jobs runs there any more; of a site in session, that none runs
  *  that it does not show. */
 bool core_site_attest(helio_broker_core_t *self, site_t *site, helio_text_t principal, helio_text_t explanation)
@@ -117,6 +137,8 @@ bool core_site_attest(helio_broker_core_t *self, site_t *site, helio_text_t prin
     const helio_details_t why =
         CORE_WHY(self, HELIO_DETAIL_ATTESTED, helio_value_text(principal), helio_value_text(explanation));
     const char *actor = core_actor(self, principal);
+    if (core_site_attest_wait_ms(self, site))
+        return false;
     bool reconciled = core_restored_attest(self, site);
     if (site->state != HELIO_SITE_STATE_SILENT)
         return core_doubt_attest(self, site, why, actor) || reconciled;

@@ -1,7 +1,7 @@
 /*  test_memory.c -- agents that come back with another journal or an older copy of it, and second agents of a site. */
 #include "tests/unit/broker/core/silence_testing.h"
 
-enum { LEASE_MS = 15 * 60000 };
+enum { LEASE_MS = 15 * 60000, SILENT_MS = 60000 };
 
 typedef struct agent {
     uint8_t boot;
@@ -304,6 +304,7 @@ static void forgotten__run_is_charged_by_the_next_leader_up_to_the_loss(void **s
     come_back(NORTH_AGAIN + 1, (agent_t){7, 9000, 1}, NULL,
               0); /* and forgot again: the site's row tells the last loss */
     take_over();
+    harness_wait(h, SILENT_MS);
     attest();
     const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
     assert_true(attempt && attempt->epoch == 1);
@@ -325,8 +326,10 @@ static void forgotten__run_is_never_free(void **state)
         harness_wait(h, 5000);
         say_hello(NORTH_AGAIN, changed[0]);
         harness_inventory(h, NORTH_AGAIN, NULL, 0);
-        if (rebuilt)
+        if (rebuilt) {
             take_over();
+            harness_wait(h, SILENT_MS);
+        }
         attest();
         const helio_row_ledger_t *row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER);
         assert_true(row && row->estimated && row->gpu_ms >= 1000 && row->gpu_ms <= 6000);

@@ -35,7 +35,27 @@ static void not_before__a_past_time_holds_nothing(void **state)
     spec.not_before_wall_ms = harness_wall_ms(h);
     helio_job_key_t key = harness_job(h, &spec);
     assert_placed(key);
-    assert_null(harness_dependency_hold(h, key));
+    assert_true(harness_dependency_hold(h, key)->opened_ms == harness_wall_ms(h));
+}
+
+/*  It was never placed, so only its row says so. */
+static void not_before__a_time_that_has_come_stays_come_when_the_next_clock_is_behind(void **state)
+{
+    (void)state;
+    (void)harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_OPERATOR, "north");
+    spec.not_before_wall_ms = harness_wall_ms(h);
+    helio_job_key_t past = harness_job(h, &spec);
+    spec.not_before_wall_ms += 60000;
+    helio_job_key_t come = harness_job(h, &spec);
+    spec.not_before_wall_ms += 60000;
+    helio_job_key_t later = harness_job(h, &spec);
+    wait_ms(60000);
+    harness_set_wall(h, -90000);
+    rebuild();
+    (void)harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north");
+    assert_placed(past);
+    assert_placed(come);
+    assert_waits(later);
 }
 
 static void not_before__a_cancelled_job_leaves_the_times_of_others(void **state)
@@ -163,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(not_before__a_job_starts_at_its_time_to_the_millisecond),
         CASE(not_before__a_past_time_holds_nothing),
+        CASE(not_before__a_time_that_has_come_stays_come_when_the_next_clock_is_behind),
         CASE(not_before__a_cancelled_job_leaves_the_times_of_others),
         CASE(not_before__both_the_time_and_the_dependency_must_be_satisfied),
         CASE(not_before__a_new_leader_keeps_holds_and_ends_those_that_are_due),

@@ -299,6 +299,26 @@ static void attest__of_a_site_that_is_not_silent_is_a_conflict(void **state)
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
+/*  An order of the leader before it may still be under way to the site, which runs nothing yet. */
+static void attest__waits_until_no_order_of_a_former_leader_can_arrive(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_OFFERED);
+    harness_t *next = harness_rebuild(h);
+    harness_end(&h);
+    h = next;
+    harness_wait(h, 20000);
+    const helio_fx_reply_t *reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_true(
+        harness_says(h, &reply->details,
+                     "\"AttestOrderUnderWay\",\"params\":{\"site\":\"north\",\"after_s\":60.0,\"wait_s\":40.0}"));
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    harness_wait(h, 40000);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north")->rc, HELIO_OK);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+}
+
 /* ---- the inventory ------------------------------------------------------------------------------------- */
 
 typedef enum held { NOT_HELD, HELD, HELD_OLD_EPOCH } held_t;
@@ -478,6 +498,7 @@ int main(void)
         CASE(cancel__of_a_suspect_lease_or_eager_job_needs_no_return),
         CASE(attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back),
         CASE(attest__of_a_site_that_is_not_silent_is_a_conflict),
+        CASE(attest__waits_until_no_order_of_a_former_leader_can_arrive),
         CASE(inventory__every_row_of_the_table),
         CASE(inventory__attempts_that_are_unknown_over_or_elsewhere_are_fenced),
         CASE(inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue),

@@ -42,13 +42,24 @@ static void tenant__that_was_created_can_submit_at_once(void **state)
     assert_int_equal(reply->rc, HELIO_OK);
     assert_true(says(reply, "\"TenantAdded\",\"params\":{\"weight\":2.5,\"home\":\"north\"}"));
     const helio_row_tenant_t *row = harness_take(h, HELIO_BROKER_FX_ROW_TENANT);
-    assert_true(helio_text_is(row->tenant, "fresh") && helio_text_is(row->home_site, "north"));
+    assert_true(helio_text_is(row->tenant, "fresh") && helio_text_is(row->home_site, "north") && !row->keeps_home);
     const helio_row_quota_t *quota = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
     assert_true(helio_text_is(quota->tenant, "fresh") && quota->weight_milli == 2500 && quota->queue.size == 0);
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "tenant-add") && helio_text_is(audit->object, "fresh"));
     assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_OK);
     assert_true(helio_text_is(((const helio_row_job_t *)harness_take(h, HELIO_BROKER_FX_ROW_JOB))->home_site, "north"));
+}
+
+/*  `helio-broker tenant add` may have stored it beside this leader, with a home site. */
+static void tenant__that_is_new_to_the_leader_keeps_the_home_that_is_stored(void **state)
+{
+    (void)state;
+    (void)harness_tenant(
+        h, HELIO_ROLE_OPERATOR,
+        (helio_ev_tenant_t){.tenant = HELIO_TEXT("fresh"), .weight_given = true, .weight_milli = 2000});
+    const helio_row_tenant_t *row = harness_take(h, HELIO_BROKER_FX_ROW_TENANT);
+    assert_true(helio_text_is(row->tenant, "fresh") && row->keeps_home);
 }
 
 static void tenant__survives_a_new_leader(void **state)
@@ -114,8 +125,12 @@ static void tenant__with_an_unknown_home_gets_a_note(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tenant__that_was_created_can_submit_at_once),   CASE(tenant__survives_a_new_leader),
-        CASE(tenant__set_to_the_same_values_writes_nothing), CASE(tenant__needs_an_operator_and_valid_values),
+        CASE(tenant__that_was_created_can_submit_at_once),
+        CASE(tenant__that_is_new_to_the_leader_keeps_the_home_that_is_stored),
+        CASE(tenant__that_was_created_can_submit_at_once),
+        CASE(tenant__survives_a_new_leader),
+        CASE(tenant__set_to_the_same_values_writes_nothing),
+        CASE(tenant__needs_an_operator_and_valid_values),
         CASE(tenant__with_an_unknown_home_gets_a_note),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

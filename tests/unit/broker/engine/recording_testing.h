@@ -65,7 +65,7 @@ static inline void begin(life_t *life, const char *path, uint64_t seed)
     helio_error_t err = {0};
     assert_int_equal(helio_recorder_open(path, &options, &life->recorder, &err), HELIO_OK);
     helio_row_federation_t federation = {.incarnation = 1, .broker_epoch = 1, .seed = seed};
-    helio_row_tenant_t tenant = {HELIO_TEXT("demo"), HELIO_TEXT("lulea")};
+    helio_row_tenant_t tenant = {HELIO_TEXT("demo"), HELIO_TEXT("lulea"), false};
     helio_row_queue_t queue = {
         .queue = HELIO_TEXT("standard"), .priority = 500, .tier = HELIO_TIER_STANDARD, .time_limit_ms = 86400000};
     helio_ev_nothing_t nothing = {0};

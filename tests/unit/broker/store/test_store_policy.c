@@ -113,18 +113,23 @@ static void store__the_last_row_of_a_tenant_is_loaded(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
-    helio_row_tenant_t rows[] = {{HELIO_TEXT("acme"), HELIO_TEXT("lulea")},
-                                 {HELIO_TEXT("other"), HELIO_TEXT("oregon")},
-                                 {HELIO_TEXT("acme"), HELIO_TEXT("oregon")}};
+    helio_row_tenant_t rows[] = {{HELIO_TEXT("acme"), HELIO_TEXT("lulea"), false},
+                                 {HELIO_TEXT("other"), HELIO_TEXT("oregon"), false},
+                                 {HELIO_TEXT("acme"), HELIO_TEXT("oregon"), false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_TENANT, &rows[i]);
     commit(store);
-    helio_row_tenant_t homeless = {HELIO_TEXT("other"), {0}};
+    helio_row_tenant_t homeless = {.tenant = HELIO_TEXT("other")};
     append(store, HELIO_BROKER_FX_ROW_TENANT, &homeless);
     commit(store);
+    helio_row_tenant_t unknown[] = {{HELIO_TEXT("acme"), {0}, true}, {HELIO_TEXT("fresh"), {0}, true}};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) /* written by a leader that does not know them */
+        append(store, HELIO_BROKER_FX_ROW_TENANT, &unknown[i]);
+    commit(store);
+    assert_value(conninfo, "select count(*) from helio.tenants where tenant = 'fresh' and home_site is null", "1");
     loaded_t all = load(store);
     assert_true(helio_record_equal(&helio_row_tenant_type, nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 0), &rows[2]));
-    assert_true(helio_record_equal(&helio_row_tenant_type, nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 1), &homeless));
+    assert_true(helio_record_equal(&helio_row_tenant_type, nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 2), &homeless));
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&store);
 }

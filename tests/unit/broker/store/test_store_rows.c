@@ -128,6 +128,11 @@ static void store__dependencies_load_back_with_their_outcomes(void **state)
     }
     helio_row_dependency_t forgotten = {job_row(1).job, 0, HELIO_AFTER_OK, {job_row(3).job, HELIO_NO_TASK}};
     append(store, HELIO_BROKER_FX_ROW_DEPENDENCY, &forgotten); /* of a job that is over */
+    helio_row_dependency_hold_t holds[] = {{.job = job_row(1).job, .opened_ms = 1795000000000},
+                                           {.job = job_row(3).job, .opened_ms = 1795000000000},
+                                           {.job = last}};
+    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &holds[i]);
     commit(store);
     loaded_t all = load(store);
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -138,6 +143,9 @@ static void store__dependencies_load_back_with_their_outcomes(void **state)
         assert_int_equal(row->found, rows[i].found);
     }
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_WAITING, sizeof rows / sizeof rows[0]));
+    const helio_row_ended_hold_t *ended = the(&all, HELIO_BROKER_EV_LOAD_ENDED_HOLD, 0);
+    assert_true(helio_uuid_equal(ended->job, job_row(3).job)); /* of the open jobs, the only one whose hold has ended */
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_ENDED_HOLD, 1));
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&store);
 }

@@ -166,6 +166,17 @@ static void ls__with_a_limit_says_nothing_of_further_jobs(void **state)
     end(&outcome);
 }
 
+static void ls__with_a_limit_and_all_is_refused(void **state)
+{
+    (void)state;
+    static const char *const words[][3] = {{"ls", "--limit=1", "--all"}, {"audit", "-a", "-l1"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        outcome_t outcome = play(RULES({0}), WORDS(words[i][0], words[i][1], words[i][2]));
+        expect(&outcome, 2, "", "--limit and --all contradict one another: use one of them");
+        end(&outcome);
+    }
+}
+
 /*  As many jobs as a listing has without --limit, and more behind them. */
 static void ls__says_that_there_are_more_jobs_than_it_lists(void **state)
 {
@@ -243,6 +254,7 @@ int main(void)
         cmocka_unit_test(submit__errors_in_documents_are_shown_and_nothing_is_sent),
         cmocka_unit_test(submit__a_reply_for_other_jobs_is_not_a_success),
         cmocka_unit_test(ls__goes_through_pages_and_filters),
+        cmocka_unit_test(ls__with_a_limit_and_all_is_refused),
         cmocka_unit_test(ls__with_a_limit_says_nothing_of_further_jobs),
         cmocka_unit_test(ls__says_that_there_are_more_jobs_than_it_lists),
         cmocka_unit_test(ls__a_job_without_gpus_has_no_model_for_people),
