@@ -97,7 +97,7 @@ static void check_ready(helio_checkup_t *self)
     if (rc == HELIO_OK && response.status == 200)
         helio_checkup_good(self, "ready", "the broker leads and reaches its database");
     else if (helio_checkup_ask(self, self->broker, "/readyz?role=any", &any, &err) == HELIO_OK && any.status == 200)
-        helio_checkup_good(self, "ready", "the broker follows, and forwards to the one that leads");
+        helio_checkup_good(self, "ready", "the broker is a follower, and forwards to the leader");
     else
         say_not_ready(self, any.body.size ? &any : &response);
 }
