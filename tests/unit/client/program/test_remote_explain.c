@@ -132,7 +132,7 @@ static void explain__prints_sentences(void **state)
            "Why it waits      WaitingForCapacity: 2 nodes of 8\n"
            "Chosen            lulea, compared with oregon: $43.00 less, 9.9 kg CO2e less\n"
            "Next best         oregon, $50.00 behind in score: money +$43.00, carbon +$2.00\n"
-           "To start sooner   allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start "
+           "To start sooner   allow more sites, another GPU model or fewer nodes; with a shorter `time` it can start "
            "before jobs ahead of it\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"

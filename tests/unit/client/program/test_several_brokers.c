@@ -335,7 +335,7 @@ static void doctor__of_a_wrong_token_promises_nothing_of_other_brokers(void **st
                                    {0}};
     char *out;
     assert_int_equal(doctor(rules, rules, &out), HELIO_EXIT_FORBIDDEN);
-    assert_non_null(strstr(out, " answers 401\n"));
+    assert_non_null(strstr(out, " answers with status 401\n"));
     assert_null(strstr(out, "requests go to the other brokers"));
     assert_non_null(strstr(out, "help: the token is wrong"));
     free(out);
