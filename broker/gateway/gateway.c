@@ -66,7 +66,7 @@ helio_rc helio_gateway_new(helio_net_t *net, helio_loop_t *loop, const helio_gat
     HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
     helio_rc rc = helio_keypair_load(options->secret_key_path, &pair, err);
     if (rc == HELIO_NOT_FOUND)
-        return helio_fail(err, rc, "%s: there is no key file: make one with `helio-broker keygen %s`",
+        return helio_fail(err, rc, "%s: the key file does not exist: create it with `helio-broker keygen %s`",
                           options->secret_key_path, options->secret_key_path);
     if (rc != HELIO_OK)
         return rc;

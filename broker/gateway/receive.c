@@ -74,11 +74,11 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
     /* If the site has a session on another connection, the core refuses one of the two. Until that refusal leaves, no
      * third is admitted: one site must not fill the table. */
     if (helio_session_count_of_site(self, site) >= 2) {
-        helio_sessions_refuse(self, peer, HELIO_BUSY, "two connections of this site have sent HELLO: try again");
+        helio_sessions_refuse(self, peer, HELIO_BUSY, "two connections of this site have sent HELLO; try again");
         return;
     }
     if (helio_session_count(self) == HELIO_SESSIONS_MAX) {
-        helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has as many sites as it can carry");
+        helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has reached its limit of sites");
         return;
     }
     self->figures.sessions_total++;

@@ -140,14 +140,14 @@ int helio_command_token(const helio_arguments_t *arguments)
     else if (helio_role_of(helio_text_of(arguments->role), &role) != HELIO_OK)
         rc = helio_fail(&err, HELIO_INVALID, "--role is user, operator or admin, not '%s'", arguments->role);
     else if (arguments->ttl && helio_duration_parse(helio_text_of(arguments->ttl), &ttl_ms) != HELIO_OK)
-        rc = helio_fail(&err, HELIO_INVALID, "--ttl wants a duration such as 12h or 90d, not '%s'", arguments->ttl);
+        rc = helio_fail(&err, HELIO_INVALID, "--ttl needs a duration such as 12h or 90d, not '%s'", arguments->ttl);
     else if (ttl_ms < 1000 || ttl_ms > UINT64_C(3660) * 86400000)
         rc = helio_fail(&err, HELIO_INVALID, "--ttl is between 1s and ten years");
     if (rc != HELIO_OK || helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK)
         return helio_print_error(&err);
     helio_token_fresh_t fresh;
     if (helio_token_issue(&fresh) != HELIO_OK) {
-        rc = helio_fail(&err, HELIO_IO, "the system gave no random bytes");
+        rc = helio_fail(&err, HELIO_IO, "the system provided no random bytes");
         return helio_print_error(&err);
     }
     int64_t now_ms = helio_clock_wall_ms();

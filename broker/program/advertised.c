@@ -40,10 +40,9 @@ helio_rc helio_advertised_url(helio_text_t advertise, helio_text_t listen, helio
         url = helio_arena_printf(arena, "http://%.*s", HELIO_TEXT_ARGS(url));
     bool has_port = has_scheme || memchr(url.data ? url.data + 5 : "", ':', url.size ? url.size - 5 : 0);
     if (advertise.size && (!is_origin(url) || !has_port))
-        return helio_fail(
-            err, HELIO_INVALID,
-            "advertise_http must be ADDRESS:PORT or a URL such as https://broker-a.example, and is '%.*s'",
-            HELIO_TEXT_ARGS(advertise));
+        return helio_fail(err, HELIO_INVALID,
+                          "advertise_http must be ADDRESS:PORT or a URL such as https://broker-a.example, not '%.*s'",
+                          HELIO_TEXT_ARGS(advertise));
     *ret_url = helio_arena_text(arena, url);
     return HELIO_OK;
 }

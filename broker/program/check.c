@@ -31,7 +31,7 @@ static void check_key(tally_t *tally, const helio_settings_t *settings)
     HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
     helio_rc rc = helio_keypair_load(settings->key_file.data, &pair, &err);
     if (rc == HELIO_NOT_FOUND)
-        rc = helio_fail(&err, rc, "%s is not there: make it with `helio-broker keygen %s`", settings->key_file.data,
+        rc = helio_fail(&err, rc, "%s does not exist: create it with `helio-broker keygen %s`", settings->key_file.data,
                         settings->key_file.data);
     if (rc == HELIO_OK)
         (void)snprintf(text, sizeof text, "%s, public key %s", settings->key_file.data, pair.public_key);

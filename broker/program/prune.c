@@ -33,7 +33,7 @@ int helio_command_prune(const helio_arguments_t *arguments)
     if (rc == HELIO_OK && arguments->older_than &&
         (helio_duration_parse(helio_text_of(arguments->older_than), &older_than_ms) != HELIO_OK ||
          older_than_ms < LEAST_DAYS * UINT64_C(86400000)))
-        rc = helio_fail(&err, HELIO_INVALID, "--older-than wants a duration of at least %dd, not '%s'", LEAST_DAYS,
+        rc = helio_fail(&err, HELIO_INVALID, "--older-than needs a duration of at least %dd, not '%s'", LEAST_DAYS,
                         arguments->older_than);
     if (rc == HELIO_OK && older_than_ms)
         shorten(&settings.retention, older_than_ms);

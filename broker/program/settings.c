@@ -55,8 +55,8 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 4096,
      .fallback = "1024",
      .example = "1024",
-     .doc = "Maximum number of connections to the API. When seven eighths of them are open, a new one closes the one "
-            "that has waited longest for a request."},
+     .doc = "Maximum number of connections to the API. When seven eighths of them are open, a new connection closes "
+            "the one that has been idle longest."},
     {.key = "connections_per_address",
      .kind = HELIO_SPEC_U32,
      AT(connections_per_address_max),
@@ -64,8 +64,9 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 4096,
      .fallback = "512",
      .example = "512",
-     .doc = "Maximum number of connections from one address. A proxy is one address: set it to `connections` there, "
-            "and limit the addresses at the proxy."},
+     .doc =
+         "Maximum number of connections from one address. All clients of a proxy share its address: behind a proxy, set "
+         "this to the value of `connections`, and limit addresses at the proxy."},
 };
 static const helio_spec_table_t limit_table = HELIO_SPEC_TABLE("limits", helio_settings_t, limit_fields, NULL);
 
@@ -150,10 +151,11 @@ static const helio_spec_field_t setting_fields[] = {
      .words = HELIO_SPEC_ENUM(standby, HELIO_STANDBY),
      .fallback = "any",
      .example = "any",
-     .doc = "What a standby of the database has when it is promoted. `synchronous`: every confirmed commit, so that a "
-            "promotion is no restore. Say so only if that is enforced, by synchronous replication and by whatever "
-            "promotes, and announce a point-in-time recovery with `helio-broker restored`. `any`: perhaps less. Equal "
-            "on all brokers."},
+     .doc =
+         "What a standby of the database contains when it is promoted. `synchronous`: every confirmed commit, so a "
+         "promotion does not count as a restore. Set this only if synchronous replication and the tool that promotes "
+         "enforce it, and announce a point-in-time recovery with `helio-broker restored`. `any`: possibly less. All "
+         "brokers need the same value."},
     {.key = "listen_sites",
      .kind = HELIO_SPEC_TEXT,
      AT(listen_sites),
@@ -179,8 +181,8 @@ static const helio_spec_field_t setting_fields[] = {
      .words = HELIO_SPEC_ENUM(metrics_access, HELIO_METRICS_ACCESS),
      .fallback = "token",
      .example = "token",
-     .doc = "Who may read /metrics: `token` (whoever has a token), `loopback` (also processes of this host without "
-            "one) or `anyone`. Behind a proxy on this host, `loopback` lets in whoever the proxy lets in."},
+     .doc = "Who can read /metrics: `token` (callers with a token), `loopback` (also processes of this host without a "
+            "token) or `anyone`. Behind a proxy on this host, `loopback` admits every client of the proxy."},
     {.key = "key_file",
      .kind = HELIO_SPEC_PATH,
      AT(key_file),
@@ -191,9 +193,8 @@ static const helio_spec_field_t setting_fields[] = {
      .kind = HELIO_SPEC_PATH,
      AT(record),
      .example = "/var/lib/heliostat/events.rec",
-     .doc =
-         "File to which the broker appends every event that it decides on, for `helio-broker replay`. It contains job "
-         "documents."},
+     .doc = "File to which the broker appends every event of its core, for `helio-broker replay`. It contains job "
+            "documents."},
     {.key = "log_level",
      .kind = HELIO_SPEC_CHOICE,
      AT(log_level),
@@ -208,8 +209,8 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 86400000,
      .fallback = "15m",
      .example = "15m",
-     .doc = "Time for which a site may run jobs without contact to the broker. "
-            "A site renews its leases ten times as often."},
+     .doc = "Time for which a site can run jobs without contact to the broker. "
+            "A site renews its leases ten times in this period."},
     {.key = "summary",
      .kind = HELIO_SPEC_DURATION,
      AT(summary_ms),
@@ -226,7 +227,7 @@ static const helio_spec_field_t setting_fields[] = {
      .fallback = "60s",
      .example = "60s",
      .doc =
-         "The running jobs of a site without a message for this time become suspect. (New jobs go elsewhere after 15 s.) It must be "
+         "The running jobs of a site without a message for this time become suspect. (New jobs go elsewhere after 15 s.) Must be "
          "longer than `summary`."},
     {.key = "commit_deadline",
      .kind = HELIO_SPEC_DURATION,

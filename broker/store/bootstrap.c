@@ -107,7 +107,7 @@ helio_rc helio_store_declare_restored(const char *conninfo, helio_error_t *err)
     if (rc != HELIO_OK)
         return rc;
     if (PQgetvalue(result, 0, 0)[0] != '1')
-        return helio_fail(err, HELIO_BUSY, "a broker leads: stop it first, and start it again afterwards");
+        return helio_fail(err, HELIO_BUSY, "a broker is the leader now: stop it first, and start it again afterwards");
     return end(connection, "database-restored", (helio_text_t){0}, (helio_text_t){0}, err);
 }
 
@@ -124,7 +124,7 @@ helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *to
     if (rc == HELIO_OK && stands == '0')
         return helio_fail(
             err, HELIO_NOT_FOUND,
-            "there is no tenant '%s': if the name is right, `helio-broker tenant add %s --home SITE` adds "
+            "tenant '%s' does not exist: if the name is right, `helio-broker tenant add %s --home SITE` adds "
             "it (while a broker runs: `helio tenants set %s --home SITE`)",
             tenant, tenant, tenant);
     if (rc == HELIO_OK)

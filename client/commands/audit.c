@@ -100,7 +100,8 @@ int helio_cmd_audit_anchor(helio_client_t *client)
                    hash ? hash : "", time ? time : "");
     if (!read_anchor(line, &anchor) || strcmp(anchor.hash, hash) != 0 || !time || !*time ||
         time[strspn(time, "0123456789TZ:.+-")])
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no entry with its hash and time");
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer is not an audit entry with its hash and time");
     if (client->output.format == HELIO_FORMAT_JSON || client->output.format == HELIO_FORMAT_JSONL)
         return helio_output_object(&client->output, entry, helio_columns_of_audit) == HELIO_OK ? HELIO_EXIT_OK
                                                                                                : HELIO_EXIT_OWN;
@@ -123,10 +124,10 @@ static int check_anchor(helio_client_t *client, const anchor_t *anchor)
                                  anchor->number);
     if (!hash || strcmp(hash, anchor->hash) != 0)
         return helio_client_fail(client, HELIO_EXIT_FAILURE,
-                                 "entry %" PRId64 " is another one than when the anchor was taken: it, or one before "
-                                 "it, was changed, and the hashes were made again",
+                                 "entry %" PRId64 " differs from the one that was anchored: it, or an earlier "
+                                 "one, was changed, and the hashes were computed again",
                                  anchor->number);
-    helio_client_say(client, "entry %" PRId64 " is as anchored", anchor->number);
+    helio_client_say(client, "entry %" PRId64 " matches its anchor", anchor->number);
     return HELIO_EXIT_OK;
 }
 
@@ -190,7 +191,7 @@ int helio_cmd_audit_verify(helio_client_t *client)
                                  "entry %lld does not match the entry before it: one of the two was changed, or an "
                                  "entry between them was removed",
                                  (long long)json_integer_value(broken_at));
-    helio_client_say(client, "the chain of hashes is whole"); /* an anchor can still say otherwise of the entries */
+    helio_client_say(client, "the hash chain is intact"); /* an anchor can still say otherwise of the entries */
     const char *given = helio_client_value(client, HELIO_OPTION_ANCHOR);
     return given ? check_anchors(client, given) : HELIO_EXIT_OK;
 }

@@ -50,7 +50,7 @@ static const helio_command_t commands[] = {
      .words = HELIO_OPERANDS_BATCH,
      .handler = helio_cmd_convert},
     {"ls", "", "List jobs, newest first",
-     "The newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
+     "Lists the newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
      "job id. Every command accepts those.",
      "helio ls --state running", O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_ls},
@@ -76,7 +76,7 @@ static const helio_command_t commands[] = {
      "helio cancel 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel},
     {"edit", "ID…", "Change what waiting jobs ask for",
      "Edits jobs that are queued or held. An array is edited as a whole: tasks that are placed already continue "
-     "unchanged. What is not given stays as it is. --priority, -100 to 100 (0 by default), orders the jobs of one "
+     "unchanged. Options that are not given leave their values unchanged. --priority, -100 to 100 (0 by default), orders the jobs of one "
      "tenant within a queue; it does not move a job ahead of other tenants' jobs. --flexible counts from the "
      "submission. A deadline that no site can meet is refused, as at submission. The submitted document does not "
      "change: `helio show` lists who edited what, and when.",
@@ -101,7 +101,7 @@ static const helio_command_t commands[] = {
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_forecast},
     {"queues set", "QUEUE", "Create or change a queue, or change its priority for a limited time",
-     "Creates the queue if it does not exist; --priority is then required. What is not given stays as it is. --for "
+     "Creates the queue if it does not exist; --priority is then required. Options that are not given leave their values unchanged. --for "
      "sets the priority for that long only, and --region for the sites of that region only; --clear ends it. "
      "Operators only.",
      "helio queues set batch --priority 900 --region EU --for 6h",
@@ -122,7 +122,7 @@ static const helio_command_t commands[] = {
     {"overflow set", "NAME", "Set which further sites jobs may use as their wait grows",
      "Applies to the jobs of --queue, of --tenant, or of that tenant in that queue. Each --step names sites by "
      "patterns. From the second step on it also says how long a job waits before the step opens (after=10m), and "
-     "optionally the most that a GPU-hour may cost (max-price=3, in USD). A job takes the first open step with "
+     "optionally the maximum price of a GPU-hour (max-price=3, in USD). A job takes the first open step with "
      "capacity. A step opens at once when no site of an earlier step can run the job. Sites that no step names are "
      "not used. Operators only.",
      "helio overflow set batch-out --queue batch --step 'home-*' --step 'eu-*,after=10m' "
@@ -130,11 +130,11 @@ static const helio_command_t commands[] = {
      O(QUEUE) | O(TENANT) | O(STEP), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_set},
     {"overflow list", "", "List overflow groups", "", "helio overflow list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_overflow_list},
-    {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may use all sites again. Operators only.",
+    {"overflow rm", "NAME", "Remove an overflow group", "Its jobs can use all sites again. Operators only.",
      "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_rm},
     {"tenants set", "TENANT", "Create a tenant, or change its home site or weight",
      "Applies to jobs that are submitted from then on; existing jobs keep their home site. The weight is the same "
-     "one that `helio quota set` sets. What is not given stays as it is. Operators only.",
+     "one that `helio quota set` sets. Options that are not given leave their values unchanged. Operators only.",
      "helio tenants set acme --home lulea --weight 2", O(HOME) | O(WEIGHT), 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_tenants_set},
     {"tenants", "", "List tenants: home site, weight, users with a token, unfinished jobs", "Operators only.",
@@ -143,10 +143,10 @@ static const helio_command_t commands[] = {
      "Applies to all queues of the tenant together, or with --queue to one. The burst limit counts all GPUs that the "
      "tenant holds at any moment, over all sites. If it holds more already, its running jobs continue and no new "
      "ones start. Guaranteed GPUs go to the tenant first when GPUs become free; until it asks for them, others may "
-     "use them. A budget limits what the tenant may spend in a day, week or month (UTC), counting what was charged "
+     "use them. A budget limits what the tenant can spend in a day, week or month (UTC), counting what was charged "
      "and what its running jobs are expected to cost. Its unit is gpu-h, USD, or t or kg of CO2e; a tenant can have "
      "one budget of each kind. A budget never stops a running job. --budget none removes all budgets, --budget 'none "
-     "USD' one of them. What is not given stays as it is. TENANT '*' with --queue applies to each tenant without a "
+     "USD' one of them. Options that are not given leave their values unchanged. TENANT '*' with --queue applies to each tenant without a "
      "quota of its own in that queue. Operators only.",
      "helio quota set acme --burst 64 --budget '20000 USD/month' --budget '2 t/month'",
      O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT) | O(BUDGET), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
@@ -157,9 +157,9 @@ static const helio_command_t commands[] = {
      "is the number of GPU-hours used in the last 24 hours, by the ledger.",
      "helio quota", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_quota},
     {"data set", "PREFIX SITE…", "Set which sites hold the data under a URI prefix",
-     "Several sites hold replicas. If several prefixes match a URI, the longest one counts. A job that names data in "
-     "`data` is charged, at a site without that data, what bringing it there costs: time, egress and carbon, by the "
-     "links. This replaces what was set for the prefix before. With --tenant the entry applies to that tenant's jobs "
+     "Several sites hold replicas. If several prefixes match a URI, the longest one counts. At a site that does "
+     "not hold the data that a job names in `data`, the job is charged for its transfer: time, egress and carbon, by "
+     "the links. This replaces the previous entry of the prefix. With --tenant the entry applies to that tenant's jobs "
      "only, and other tenants cannot see it; --tenant '*' makes it apply to everyone again. Operators only.",
      "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_data_set},
@@ -202,8 +202,8 @@ static const helio_command_t commands[] = {
     {"undrain", "SITE", "Send new jobs to a site again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_undrain},
     {"attest", "SITE --dead --reason WHY", "Declare that nothing runs at a silent site any more",
-     "The site's jobs may then run elsewhere, including jobs that must never run twice. If something does still run "
-     "there, it runs twice: check first. The command asks for confirmation; without a terminal it requires --yes. "
+     "The site's jobs can then run elsewhere, including jobs that must never run twice. A job that still runs there "
+     "would then run twice, so check first. The command asks for confirmation; without a terminal it requires --yes. "
      "The audit keeps the reason. Operators only.",
      "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_attest},
@@ -211,12 +211,12 @@ static const helio_command_t commands[] = {
      "KEY is the public key (40 characters) or a file that holds it on a line of its own; lines that begin with '#' are "
      "comments. `helio-agent keygen PATH` makes the pair at the "
      "site: PATH holds the secret key, which never leaves the site, and PATH.pub the public key. A key that is in force for "
-     "another site is refused, and one that was revoked without --again. Administrators only.",
+     "another site is refused; a revoked key needs --again. Administrators only.",
      "helio keys add lulea lulea.pub", O(AGAIN), 2, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_add},
-    {"keys ls", "", "List the public keys of all sites", "Also those that are revoked. Administrators only.",
-     "helio keys ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_keys_ls},
+    {"keys ls", "", "List the public keys of all sites", "Includes revoked keys. Administrators only.", "helio keys ls",
+     0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_keys_ls},
     {"keys revoke", "SITE [KEY]", "Revoke a site's public key immediately",
-     "Its connections end within seconds, and it opens no new ones. The site's jobs continue, and a new key that is "
+     "The site's connections with this key end within seconds, and it cannot open new ones. The site's jobs continue, and a new key that is "
      "added with `helio keys add` takes them over. Without KEY, all keys of the site are revoked. Administrators only.",
      "helio keys revoke lulea lulea.pub", 0, 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_revoke},
     {"token add", "", "Create a token and print it once",
@@ -243,11 +243,11 @@ static const helio_command_t commands[] = {
      "helio audit anchor", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit_anchor},
     {"audit verify", "", "Check that no audit entry was changed or removed",
      "Each entry holds a hash of the one before it. Exits with 1 and names the first entry that does not match its "
-     "predecessor. Whoever owns the database can remove the last entries, or make all hashes again: only anchors that "
-     "are kept elsewhere show that. Administrators only.",
+     "predecessor. The owner of the database can remove the last entries, or compute all hashes again: only anchors "
+     "that are kept elsewhere show that. Administrators only.",
      "helio audit verify --anchor anchors.txt", O(ANCHOR), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_audit_verify},
-    {"audit", "", "List who changed what",
+    {"audit", "", "List administrative changes, and who made them",
      "An action is a verb (drain, edit, cancel), or an object and what was done to it (quota-set, token-revoke, "
      "queue-rm). Rows of older releases may use other words (site_key.put, queue-remove). Administrators only.",
      "helio audit --limit 20", O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit},

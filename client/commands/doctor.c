@@ -82,7 +82,8 @@ static void say_not_ready(helio_checkup_t *self, const helio_response_t *respons
     if (response->body.size)
         problem = json_loadb(response->body.data, response->body.size, 0, NULL);
     const char *detail = helio_output_string(problem, "detail");
-    (void)snprintf(text, sizeof text, "the broker runs, but takes no jobs now%s%.500s", detail[0] ? ": " : "", detail);
+    (void)snprintf(text, sizeof text, "the broker runs, but does not accept jobs now%s%.500s", detail[0] ? ": " : "",
+                   detail);
     helio_checkup_bad(
         self, HELIO_EXIT_UNREACHABLE, "ready", text,
         "unless it has only just started, its operator finds the cause in its log; `helio-broker check` tests the "
@@ -95,9 +96,9 @@ static void check_ready(helio_checkup_t *self)
     helio_error_t err;
     helio_rc rc = helio_checkup_ask(self, self->broker, "/readyz", &response, &err);
     if (rc == HELIO_OK && response.status == 200)
-        helio_checkup_good(self, "ready", "the broker leads and reaches its database");
+        helio_checkup_good(self, "ready", "the broker is the leader and reaches its database");
     else if (helio_checkup_ask(self, self->broker, "/readyz?role=any", &any, &err) == HELIO_OK && any.status == 200)
-        helio_checkup_good(self, "ready", "the broker follows, and forwards to the one that leads");
+        helio_checkup_good(self, "ready", "the broker is a follower, and forwards to the leader");
     else
         say_not_ready(self, any.body.size ? &any : &response);
 }
@@ -120,8 +121,8 @@ static bool check_broker(helio_checkup_t *self)
         return false;
     }
     if (response.status != 200) {
-        (void)snprintf(text, sizeof text, "%.100s answers %ld", helio_remote_broker(client->remote, self->broker),
-                       response.status);
+        (void)snprintf(text, sizeof text, "%.100s answers with status %ld",
+                       helio_remote_broker(client->remote, self->broker), response.status);
         helio_checkup_bad(self, HELIO_EXIT_UNREACHABLE, "broker", text,
                           "check that this is the URL of a Heliostat broker");
         return false;
@@ -150,7 +151,7 @@ static bool check_identity(helio_checkup_t *self)
     HELIO_AUTO(helio_json_clear) json_t *who = helio_checkup_look(self, "/v1/whoami", &status);
     char text[256];
     if (!who) {
-        (void)snprintf(text, sizeof text, "the broker answers %ld", status);
+        (void)snprintf(text, sizeof text, "the broker answers with status %ld", status);
         helio_checkup_bad(self, status ? helio_response_exit(status) : HELIO_EXIT_UNREACHABLE, "identity", text,
                           status == 401 ? "the token is wrong, expired or revoked: ask an administrator for another"
                                         : "try again shortly");
@@ -195,7 +196,7 @@ static void check_one_of_several(helio_checkup_t *self, const char *url, const s
     char text[640];
     if (said->rc != HELIO_OK || said->status != 200) {
         bool away = said->rc != HELIO_OK || helio_status_is_transient(said->status);
-        (void)snprintf(text, sizeof text, "%.200s answers %ld", url, said->status);
+        (void)snprintf(text, sizeof text, "%.200s answers with status %ld", url, said->status);
         helio_checkup_note(self, "broker", said->rc != HELIO_OK ? said->err.text : text,
                            away ? "requests go to the other brokers meanwhile" : NULL);
         return;
@@ -211,7 +212,7 @@ static void check_one_of_several(helio_checkup_t *self, const char *url, const s
         helio_checkup_bad(
             self, HELIO_EXIT_FAILURE, "broker", text,
             "it cannot forward requests: /readyz?role=any there says why; often `advertise_http` is missing or wrong in "
-            "the settings of the broker that leads");
+            "the settings of the leader");
     else
         helio_checkup_good(self, "broker", text);
 }
@@ -239,7 +240,7 @@ int helio_cmd_doctor(helio_client_t *client)
     helio_checkup_t checkup = {.client = client, .found = found};
     check_settings(&checkup);
     if (!client->settings->broker[0])
-        helio_checkup_bad(&checkup, HELIO_EXIT_USAGE, "broker", "none is set",
+        helio_checkup_bad(&checkup, HELIO_EXIT_USAGE, "broker", "no broker is set",
                           "use --broker URL, set HELIO_BROKER, or put `broker: URL` into ~/.config/helio/config.yaml");
     check_token(&checkup);
     if (client->settings->broker[0] && check_broker(&checkup)) {

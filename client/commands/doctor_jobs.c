@@ -64,7 +64,7 @@ void helio_doctor_jobs(const helio_checkup_t *checkup)
     const json_t *jobs = json_object_get(reply, "jobs");
     size_t held = json_array_size(jobs);
     if (json_is_array(jobs) && !held)
-        helio_checkup_good(checkup, "jobs", "none is held");
+        helio_checkup_good(checkup, "jobs", "no job is held");
     if (held) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         json_t *counts = count_causes(jobs);

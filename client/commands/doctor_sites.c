@@ -73,7 +73,7 @@ static void count_site(sites_t *self, const helio_checkup_t *checkup, const json
     }
     if (has(site, "unreconciled_at")) {
         self->awaited++;
-        helio_buffer_printf(&self->others, "; %.64s is awaited since the database was restored",
+        helio_buffer_printf(&self->others, "; the broker waits for %.64s since the database was restored",
                             helio_output_string(site, "site"));
     }
 }

@@ -43,8 +43,8 @@ static const struct {
 } advices[] = {
     {"WaitingForWindow", "submit it without `flexible`; it then starts as soon as a site has capacity"},
     {"WaitingForCapacity",
-     "allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start before jobs ahead of it"},
-    {"NeverFits", "ask for GPUs that a site has: `helio gpus` lists them"},
+     "allow more sites, another GPU model or fewer nodes; with a shorter `time` it can start before jobs ahead of it"},
+    {"NeverFits", "request GPUs that a site has: `helio gpus` lists them"},
 };
 
 /*  The limits of a job's own document, by what they reject. */
@@ -152,11 +152,11 @@ static bool print_way_past_tenant(const helio_client_t *client, const json_t *ex
     if (of_quota)
         helio_print_line(
             client, helio_hint_title(explained),
-            "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
+            "request fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
             "`helio quota set`");
     else if (of_budget)
         helio_print_line(client, helio_hint_title(explained),
-                         "ask for fewer GPUs or a shorter `time`; an operator can raise the budget: `helio quota set`");
+                         "request fewer GPUs or a shorter `time`; an operator can raise the budget: `helio quota set`");
     return of_quota || of_budget;
 }
 

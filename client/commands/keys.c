@@ -77,10 +77,11 @@ static int find_key(helio_client_t *client, const char *path, const char *text, 
                                      "%.200s:%u: holds a secret key; send only the public key to the broker", path,
                                      number);
         if (kind == LINE_OTHER)
-            return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                     "%.200s:%u: is no public key of 40 characters\nhelp: the file has the line that "
-                                     "`helio-agent keygen PATH` wrote to PATH.pub; comments begin with '#'",
-                                     path, number);
+            return helio_client_fail(
+                client, HELIO_EXIT_USAGE,
+                "%.200s:%u: is not a public key of 40 characters\nhelp: the file must contain the line that "
+                "`helio-agent keygen PATH` wrote to PATH.pub; comments begin with '#'",
+                path, number);
         if (kind == LINE_KEY && found)
             return helio_client_fail(client, HELIO_EXIT_USAGE,
                                      "%.200s:%u: is a second public key, after that of line %u\nhelp: give the key "
@@ -122,7 +123,7 @@ static int read_key(helio_client_t *client, const char *word, char ret_key[KEY_C
                                  strerror(why));
     if (size == sizeof text || memchr(text, '\0', size))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "%.200s is no file of a public key: it is too large, or no text", word);
+                                 "%.200s is not a public-key file: it is too large, or not text", word);
     text[size] = '\0';
     return find_key(client, word, text, ret_key);
 }

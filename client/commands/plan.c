@@ -88,8 +88,7 @@ int helio_cmd_plan(helio_client_t *client)
     if (code != HELIO_EXIT_OK)
         return code;
     if (drafts.count != 1)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "a plan is made for one job, and the file has %u",
-                                 drafts.count);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "a plan covers one job, but the file has %u", drafts.count);
     helio_request_t request = {.method = "POST",
                                .path = "/v1/plans",
                                .content_type = drafts.items[0].json ? "application/json" : "application/yaml",

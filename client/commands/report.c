@@ -82,7 +82,7 @@ int helio_cmd_report(helio_client_t *client)
         say_part(client, totals, "fenced_gpu_seconds", "Fenced attempts used",
                  "the ledger counts it, the sums above do not.");
         say_part(client, totals, "estimated_gpu_seconds", "Estimated:",
-                 "the end of those attempts was not seen, and they are charged to their last proof of life.");
+                 "the end of those attempts was not observed, so they are charged until their last sign of life.");
     }
     const json_t *baselines = json_object_get(totals, "baselines");
     if (rc == HELIO_OK && client->output.format <= HELIO_FORMAT_WIDE && json_array_size(baselines)) {

@@ -160,5 +160,5 @@ int helio_cmd_attest(helio_client_t *client)
         return helio_client_fail(client, code, "cancelled; nothing was attested");
     if (code != HELIO_EXIT_OK)
         return code;
-    return change_site(client, "attest", json_pack("{s:b}", "dead", 1), "is attested dead; its jobs may run elsewhere");
+    return change_site(client, "attest", json_pack("{s:b}", "dead", 1), "is attested dead; its jobs can run elsewhere");
 }

@@ -142,7 +142,7 @@ static int ask(helio_client_t *client, const question_t *question, json_t **ret_
                      : NULL;
     if (*ret_reply)
         return HELIO_EXIT_OK;
-    (void)snprintf(why->text, sizeof why->text, "the broker answers %ld", response.status);
+    (void)snprintf(why->text, sizeof why->text, "the broker answers with status %ld", response.status);
     return response.status == 200 ? HELIO_EXIT_OWN : helio_response_exit(response.status);
 }
 

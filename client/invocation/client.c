@@ -70,10 +70,11 @@ int helio_client_confirm(const helio_client_t *self, const char *question)
     if (helio_client_has(self, HELIO_OPTION_YES))
         return HELIO_EXIT_OK;
     if (!io->in_tty || !io->err_tty)
-        return helio_client_fail(self, HELIO_EXIT_USAGE,
-                                 "%s\nhelp: there is no terminal to confirm this at, so nothing was sent; -y (--yes) "
-                                 "confirms it",
-                                 question);
+        return helio_client_fail(
+            self, HELIO_EXIT_USAGE,
+            "%s\nhelp: nothing was sent, because there is no terminal for the confirmation; -y (--yes) "
+            "confirms it",
+            question);
     fprintf(io->err, "%s [y/N] ", question);
     (void)fflush(io->err);
     char line[16];

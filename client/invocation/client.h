@@ -26,7 +26,7 @@
     X(TIMEOUT, 8, "Timed out: --timeout or the limit of a request has passed, or the job is held.") \
     X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")        \
     X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")                       \
-    X(UNREAD, 141, "Whoever read standard output stopped before its end, as `head` does.")
+    X(UNREAD, 141, "The reader of standard output stopped before its end, as `head` does.")
 
 typedef enum helio_exit {
 #define HELIO_EXIT_ENUMERATOR(name, code, meaning) HELIO_EXIT_##name = code,

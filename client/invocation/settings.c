@@ -291,7 +291,7 @@ static helio_rc take_word(loading_t *self, const layer_t *layer, uint32_t option
         return HELIO_OK;
     const char *variable = option == HELIO_OPTION_OUTPUT ? "HELIO_OUTPUT" : "HELIO_COLOR";
     const char *text =
-        helio_arena_printf(self->arena, "%s: '%.32s' is none of %s%s%.*s%s", name, word, choices,
+        helio_arena_printf(self->arena, "%s: '%.32s' is not one of %s%s%.*s%s", name, word, choices,
                            meant.size ? "; did you mean '" : "", HELIO_TEXT_ARGS(meant), meant.size ? "'?" : "")
             .data;
     return complain(self, text, layer->is_file ? layer->from : variable);

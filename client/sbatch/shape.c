@@ -54,7 +54,8 @@ static helio_rc take_model(sbatch_t *self, const sbatch_value_t *value, const ch
     sbatch_shape_t *shape = &self->shape;
     if (model[0] && shape->gpu_model[0] && strcmp(model, shape->gpu_model) != 0)
         return sbatch_refuse(self, value, "`#HELIO gpu: [H100:8, A100:8]` accepts either model",
-                             "the job asks for two GPU models, %s and %s, and can have one", shape->gpu_model, model);
+                             "the job requests two GPU models, %s and %s, but only one is possible", shape->gpu_model,
+                             model);
     if (model[0])
         shape->gpu_model = model;
     return HELIO_OK;
@@ -100,7 +101,7 @@ static helio_rc read_gres(sbatch_t *self, said_t *said)
             return rc;
         if (said->gres_said && (said->gres_has_model != (model[0] != '\0')))
             return sbatch_refuse(self, value, NULL,
-                                 "--gres: asks for GPUs both with and without a model; sbatch refuses it, too");
+                                 "--gres: requests GPUs both with and without a model; sbatch refuses it, too");
         said->gres_has_model = model[0] != '\0';
         said->gres += count;
         said->gres_said = true;
@@ -154,7 +155,7 @@ static helio_rc resolve_gpus(sbatch_t *self, said_t *said)
 #undef WAY
     for (uint32_t i = 0; i < count; i++) {
         if (counts[i] != counts[0])
-            return sbatch_refuse(self, sbatch_given(self, ids[i]), NULL, "--%s asks for %u GPUs per node, --%s for %u",
+            return sbatch_refuse(self, sbatch_given(self, ids[i]), NULL, "--%s requests %u GPUs per node, --%s %u",
                                  helio_sbatch_option(ids[i])->name, counts[i], helio_sbatch_option(ids[0])->name,
                                  counts[0]);
         if (counts[i] > SBATCH_GPUS_PER_NODE_MAX)
@@ -208,7 +209,7 @@ static helio_rc resolve_memory(sbatch_t *self)
         if (ids[i] == HELIO_SBATCH_MEM_PER_GPU)
             times = shape->gpus;
         if (bytes == 0)
-            sbatch_note(self, "--%s=0: a job cannot ask for all memory of a node; it gets the site's default",
+            sbatch_note(self, "--%s=0: a job cannot request all memory of a node; it gets the site's default",
                         helio_sbatch_option(ids[i])->name);
         shape->memory_bytes = bytes * times;
     }

@@ -430,8 +430,9 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request, 
         rc = helio_fail(err, HELIO_BUSY, "interrupted");
     } else if (self->result != CURLE_OK) {
         bool is_unknown = helio_request_acts_each_time(request) && was_sent(self);
-        rc = fail_of(remote, self, is_unknown ? "; whether it was done is not known: look before you ask again" : "",
-                     err);
+        rc = fail_of(
+            remote, self,
+            is_unknown ? "; it is unknown whether the request was carried out: check before you repeat it" : "", err);
     } else {
         self->response.status = helio_stream_status(self);
         helio_response_clear(ret_response);

@@ -135,9 +135,9 @@ static const char page_head[] =
     "cheap or clean; the ledger says `assumed`.\n\n"
     "| model | board | idle | base | slope | host | source |\n|---|---|---|---|---|---|---|\n";
 static const char page_tail[] =
-    "\nThe board's maximum is the vendor's. The rule for models that nobody measured: idle 12 %, base 25 %,\n"
-    "base and slope together 85 % of it. The host's share is 25 % of it for all models. Of the MI210 the idle\n"
-    "draw alone is measured. The file that this page is made from names every source.\n";
+    "\nThe board's maximum is the vendor's. The rule for models without a measurement: idle 12 %, base 25 %,\n"
+    "base and slope together 85 % of it. The host's share is 25 % of it for all models. For the MI210, only the\n"
+    "idle power is measured. The file that this page is made from names every source.\n";
 
 void helio_power_page(helio_buffer_t *page)
 {

@@ -179,8 +179,9 @@ static void on_event(void *arg)
             connected(self);
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-            lost(self, value == HELIO_ZAP_CLOSED ? "the server admits nobody now: it does not lead, or has no keys yet"
-                                                 : "the server does not know this key: ask its operator to add it");
+            lost(self, value == HELIO_ZAP_CLOSED
+                           ? "the server admits no agents now: it is not the leader, or has no keys yet"
+                           : "the server does not know this key: ask its operator to add it");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:

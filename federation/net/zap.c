@@ -85,7 +85,7 @@ static void answer(helio_zap_t *self, const part_t *request_id, helio_zap_answer
 {
     const char *code = verdict == HELIO_ZAP_KNOWN ? "200" : verdict == HELIO_ZAP_CLOSED ? "500" : "400";
     const char *text = verdict == HELIO_ZAP_KNOWN    ? "OK"
-                       : verdict == HELIO_ZAP_CLOSED ? "nobody is admitted now"
+                       : verdict == HELIO_ZAP_CLOSED ? "no agent is admitted now"
                                                      : "key not known";
     const struct {
         const char *bytes;

@@ -1,4 +1,4 @@
-/*  diagnostic.c -- prints an error with its source line. */
+/*  diagnostic.c -- prints an error with its source line. The texts of errors are with the readers (scalar.c, …). */
 #include <string.h>
 
 #include "federation/spec/diagnostic.h"

@@ -238,7 +238,7 @@ select m.time, m.job_id, m.epoch, m.from_site, m.from_pool, m.to_site, m.to_pool
     m.disruption_term_usd as move_term_usd, m.reason, m.details
 from helio_report.migrations m;
 comment on view helio_report.moves is
-    'Deprecated, removed in the next release: read migrations. Rows of tenants: a tenant''s reader sees only its own.';
+    'Deprecated, removed in the next release: use migrations. Rows of tenants: a tenant''s reader sees only its own.';
 
 -- Jobs that ended are found by their last attempt, which has an index on the hour; open jobs by their state.
 create or replace view helio_report.queue_wait with (security_barrier) as

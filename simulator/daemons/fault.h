@@ -1,4 +1,4 @@
-/*  fault.h -- the kinds of faults of the virtual world, and how often each occurred. */
+/*  fault.h -- the kinds of faults of the virtual world, and how often each occurred. simulator/faults injects them. */
 #ifndef HELIO_SIMULATOR_DAEMONS_FAULT_H
 #define HELIO_SIMULATOR_DAEMONS_FAULT_H
 

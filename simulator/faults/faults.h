@@ -1,4 +1,8 @@
-/*  faults.h -- what goes wrong, drawn from the seed. After options.until_ms everything heals. */
+/*  faults.h -- what goes wrong, drawn from the seed. After options.until_ms everything heals.
+ *
+ *  A storm is all the faults of one world. A new kind of fault is a row of SIM_FAULT_TABLE (simulator/daemons/fault.h),
+ *  a function that injects it, and a row of the table of strikes in faults.c or leaders.c, which says how often it is
+ *  drawn. A fault that needs a certain moment belongs in aimed.c. sim_faults fails if a kind never struck. */
 #ifndef HELIO_SIMULATOR_FAULTS_FAULTS_H
 #define HELIO_SIMULATOR_FAULTS_FAULTS_H
 

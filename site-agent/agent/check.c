@@ -60,7 +60,7 @@ static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings
     if (rc == HELIO_OK)
         (void)snprintf(text, sizeof text, "%.500s, public key %s", settings->key_file.data, ret_pair->public_key);
     else if (rc == HELIO_NOT_FOUND)
-        (void)snprintf(text, sizeof text, "%.250s; `helio-agent keygen %.250s` makes it", err.text,
+        (void)snprintf(text, sizeof text, "%.250s; `helio-agent keygen %.250s` creates it", err.text,
                        settings->key_file.data);
     else
         (void)snprintf(text, sizeof text, "%.600s", err.text);
@@ -185,7 +185,7 @@ static void advise_on_account(const helio_job_rules_t *rules, const helio_user_r
     if (user->shared && helio_job_rules_meet(rules, user))
         advise("user", text);
     (void)snprintf(text, sizeof text,
-                   "jobs of %.*s run as nobody, the account of whatever has none of its own: for a trial only; "
+                   "jobs of %.*s run as nobody, an account that other programs share: use it for a trial only; "
                    "`useradd --system %.*s-jobs`, and name that account",
                    HELIO_TEXT_ARGS(user->tenant), helio_text_is(user->tenant, "*") ? 6 : (int)user->tenant.size,
                    helio_text_is(user->tenant, "*") ? "tenant" : user->tenant.data);
@@ -262,12 +262,13 @@ static void check_prices(tally_t *tally, const helio_agent_settings_t *settings)
         if (power && price)
             (void)snprintf(text, sizeof text, "%.*s: power and price are given", HELIO_TEXT_ARGS(pool->gpu));
         else
-            (void)snprintf(text, sizeof text,
-                           "%.*s is no model of docs/reference/power.md, and the site file gives no %s%s%s: set %s%s%s",
-                           HELIO_TEXT_ARGS(pool->gpu), power ? "" : "power", !power && !price ? " and no " : "",
-                           price ? "" : "price", power ? "" : "power: {idle_w, base_w, slope_w, host_w}",
-                           !power && !price ? ", " : "",
-                           price ? "" : "price_usd_per_gpu_h, or owned with electricity_usd_per_kwh");
+            (void)snprintf(
+                text, sizeof text,
+                "%.*s is not a model of docs/reference/power.md, and the site file has no %s%s%s: set %s%s%s",
+                HELIO_TEXT_ARGS(pool->gpu), power ? "" : "power", !power && !price ? " and no " : "",
+                price ? "" : "price", power ? "" : "power: {idle_w, base_w, slope_w, host_w}",
+                !power && !price ? ", " : "",
+                price ? "" : "price_usd_per_gpu_h, or owned with electricity_usd_per_kwh");
         line(tally, what, power && price ? HELIO_OK : HELIO_INVALID, text);
     }
 }

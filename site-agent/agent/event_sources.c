@@ -146,7 +146,7 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err)
     const helio_agent_settings_t *settings = self->parts.settings;
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
-        return helio_fail(err, HELIO_IO, "the system gave no random bytes");
+        return helio_fail(err, HELIO_IO, "the system provided no random bytes");
     helio_dialer_target_t *targets = helio_new(settings->brokers.count, sizeof *targets);
     for (uint32_t i = 0; i < settings->brokers.count; i++) {
         targets[i].endpoint = helio_arena_string(self->spec_arena, settings->brokers.items[i].text);

@@ -17,7 +17,8 @@ static helio_rc check_directory(int fd, const char *path, helio_error_t *err)
     if (fstat(fd, &status) != 0)
         return helio_fail(err, HELIO_IO, "state_dir %s: %s", path, strerror(errno));
     if (status.st_uid != geteuid())
-        return helio_fail(err, HELIO_FORBIDDEN, "state_dir %s belongs to user %u, not to us (%u): chown it", path,
+        return helio_fail(err, HELIO_FORBIDDEN,
+                          "state_dir %s belongs to user %u, not to the agent's user (%u): chown it", path,
                           (unsigned)status.st_uid, (unsigned)geteuid());
     if (status.st_mode & 022)
         return helio_fail(err, HELIO_FORBIDDEN, "state_dir %s can be written by others: chmod go-w %s", path, path);
@@ -30,7 +31,7 @@ helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err)
     /*  Whatever the umask is: jobs' users pass through to their own folders, and can read none of the agent's files on
      *  the way. */
     if (!made ? errno != EEXIST : chmod(path, 0711) != 0)
-        return helio_fail(err, HELIO_IO, "state_dir %s cannot be made: %s", path, strerror(errno));
+        return helio_fail(err, HELIO_IO, "state_dir %s cannot be created: %s", path, strerror(errno));
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return helio_fail(err, HELIO_IO, "state_dir %s: %s", path, strerror(errno));

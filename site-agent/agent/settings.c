@@ -24,14 +24,14 @@ static const helio_spec_field_t own_fields[] = {
      AT(state_dir),
      .fallback = "/var/lib/heliostat",
      .example = "/var/lib/heliostat",
-     .doc = "Journal and attempts; made with mode 0711. One agent at a time."},
+     .doc = "Directory of the journal and the attempts, created with mode 0711. Only one agent can use it at a time."},
     {.key = "broker",
      .kind = HELIO_SPEC_STRINGS,
      AT(brokers),
      .required = true,
      .most = 16,
      .example = "[\"tcp://broker.example:7443\"]",
-     .doc = "Where the brokers listen for sites, in order of preference."},
+     .doc = "Addresses on which the brokers listen for sites, in order of preference."},
     {.key = "broker_key",
      .kind = HELIO_SPEC_TEXT,
      AT(broker_key),
@@ -44,18 +44,19 @@ static const helio_spec_field_t own_fields[] = {
      AT(key_file),
      .fallback = "/etc/heliostat/agent.key",
      .example = "/etc/heliostat/agent.key",
-     .doc = "The site's secret key, mode 0600, made by `helio-agent keygen`."},
+     .doc = "File with the site's secret key, mode 0600, created by `helio-agent keygen`."},
     {.key = "shim",
      .kind = HELIO_SPEC_PATH,
      AT(shim),
      .example = "/usr/libexec/heliostat/helio-shim",
-     .doc = "The program around each job. Default: the one installed beside the agent."},
+     .doc = "Path of helio-shim, the program that runs each job. Default: the one that is installed beside the agent."},
     {.key = "cgroup",
      .kind = HELIO_SPEC_PATH,
      AT(cgroup),
      .example = "/sys/fs/cgroup/system.slice/helio-jobs.service",
-     .doc = "The control group (version 2) that is delegated to the agent; each job of the backend `local` gets one of "
-            "its own below it. Default: that of helio-jobs.service, and none where that does not run."},
+     .doc =
+         "Control group (version 2) that is delegated to the agent; each job of the backend `local` gets its own group "
+         "below it. Default: that of helio-jobs.service, or none if that service does not run."},
     {.key = "processes_max",
      .kind = HELIO_SPEC_U64,
      AT(processes_max),
@@ -63,7 +64,7 @@ static const helio_spec_field_t own_fields[] = {
      .most = 4194304,
      .fallback = "16384",
      .example = "16384",
-     .doc = "Processes and threads that a job of the backend `local` can have at once, where it has a control group. "
+     .doc = "Maximum number of processes and threads of a job of the backend `local`, if it has a control group. "
             "`16384`: half of the kernel's smallest table of processes, so one job cannot fill it."},
     {.key = "gpus_shared",
      .kind = HELIO_SPEC_BOOL,
@@ -71,21 +72,21 @@ static const helio_spec_field_t own_fields[] = {
      .fallback = "false",
      .example = "false",
      .doc =
-         "GPUs of the backend `local` on which processes outside the federation compute are offered all the same. "
-         "`false`: they count as in use, where the NVIDIA driver tells of them and the site is one machine with one pool."},
+         "Whether the backend `local` also offers GPUs on which processes from outside the federation run. `false`: such "
+         "GPUs count as in use, if the NVIDIA driver reports these processes and the site is one machine with one pool."},
     {.kind = HELIO_SPEC_INCLUDE, AT(rules), .table = &helio_job_rules_table},
     {.key = "slurm",
      .kind = HELIO_SPEC_GROUP,
      AT(slurm),
      .table = &helio_slurm_settings_table,
      .example = "{shared: /shared/heliostat}",
-     .doc = "The cluster, for the backend `slurm`."},
+     .doc = "Settings of the backend `slurm`."},
     {.key = "kubernetes",
      .kind = HELIO_SPEC_GROUP,
      AT(kubernetes),
      .table = &helio_kubernetes_settings_table,
      .example = "{kubeconfig: /etc/heliostat/kubeconfig, namespace: heliostat}",
-     .doc = "The cluster, for the backend `kubernetes`."},
+     .doc = "Settings of the backend `kubernetes`."},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -93,7 +94,7 @@ static const helio_spec_field_t own_fields[] = {
      .most = 100000,
      .fallback = "10000",
      .example = "10000",
-     .doc = "Attempts held at once; more are refused."},
+     .doc = "Maximum number of attempts that the agent holds at once; more are refused."},
     {.key = "kill_margin",
      .kind = HELIO_SPEC_DURATION,
      AT(kill_margin_ms),
@@ -101,14 +102,14 @@ static const helio_spec_field_t own_fields[] = {
      .most = 3600000,
      .fallback = "60s",
      .example = "60s",
-     .doc = "Jobs under a lease are stopped so long before it ends; a quarter of the lease at most."},
+     .doc = "Time before the end of its lease at which a job is stopped; at most a quarter of the lease."},
     {.key = "log_level",
      .kind = HELIO_SPEC_CHOICE,
      AT(log_level),
      .words = &helio_spec_levels,
      .fallback = "info",
      .example = "info",
-     .doc = "The least level that is logged."},
+     .doc = "Minimum level of log messages."},
 };
 static const helio_spec_table_t own_table = HELIO_SPEC_TABLE("agent", helio_agent_settings_t, own_fields, NULL);
 
@@ -126,13 +127,13 @@ static const helio_spec_field_t file_fields[] = {
      .most = HELIO_WINDOWS_MAX,
      .table = &helio_spec_window_table,
      .example = "[{pool: h100, reserve_gpus: 64, when: \"Mon..Fri 08:00-20:00\"}]",
-     .doc = "GPUs that the site keeps for itself, by the hour."},
+     .doc = "GPUs that the site reserves for itself at certain hours."},
     {.key = "agent",
      .kind = HELIO_SPEC_GROUP,
      .table = &agent_table,
      .required = true,
      .example = "{broker: [\"tcp://broker.example:7443\"], broker_key: /etc/heliostat/broker.pub}",
-     .doc = "How the agent of this site runs."},
+     .doc = "Settings of the site's agent."},
 };
 const helio_spec_table_t helio_agent_settings_table =
     HELIO_SPEC_TABLE("site", helio_agent_settings_t, file_fields, NULL);
@@ -182,8 +183,8 @@ static helio_rc check_zone(const char *path, helio_text_t text, helio_text_t zon
         return HELIO_OK;
     helio_buffer_printf(
         complaint,
-        "%s:%u: error: timezone: there is no time zone '%.*s' on this machine\n"
-        "help: a name below %s, such as Europe/Stockholm (`timedatectl list-timezones`; Debian's package is "
+        "%s:%u: error: timezone: this machine does not know the time zone '%.*s'\n"
+        "help: use a name below %s, such as Europe/Stockholm (`timedatectl list-timezones`; Debian's package is "
         "tzdata)\n",
         path, line_of(text, "timezone"), HELIO_TEXT_ARGS(zone), ZONES);
     return HELIO_NOT_FOUND;

@@ -101,7 +101,7 @@ helio_rc helio_tenure_begin(const char *state_dir, int64_t wall_ms, helio_tenure
         return rc;
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
         helio_close(&self.fd);
-        return helio_fail(err, HELIO_IO, "the system gave no random bytes");
+        return helio_fail(err, HELIO_IO, "the system provided no random bytes");
     }
     self.process = helio_uuid_v7(wall_ms, random);
     self.former = proved_former(self.fd);

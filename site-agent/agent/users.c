@@ -15,7 +15,7 @@ helio_rc helio_user_check(const helio_job_rules_t *rules, const helio_user_rule_
                         HELIO_TEXT_ARGS(user->user), name);
     const char *fault = NULL;
     (void)snprintf(missing, sizeof missing,
-                   ": there is no such account; `useradd --system %s` adds it, or name another", name);
+                   ": the account does not exist; `useradd --system %s` adds it, or name another", name);
     if (!account)
         fault = missing;
     else if (account->pw_uid == 0 && !user->allow_root)

@@ -110,15 +110,15 @@ static bool node_fits(const helio_pool_t *pool, const helio_node_t *node, const 
 static helio_rc check_shape(const helio_pool_t *pool, const helio_order_t *order, helio_error_t *err)
 {
     if (order->nodes == 0 || order->nodes > pool->nodes)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes asked, the pool has %u", order->nodes, pool->nodes);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes requested, but the pool has %u", order->nodes, pool->nodes);
     if (order->gpus_per_node > pool->gpus_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u GPUs a node asked, the pool's nodes have %u", order->gpus_per_node,
-                          pool->gpus_per_node);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u GPUs per node requested, but the pool's nodes have %u",
+                          order->gpus_per_node, pool->gpus_per_node);
     if (pool->cpus_per_node && order->cpus_per_node > pool->cpus_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u CPUs a node asked, the pool's nodes have %u", order->cpus_per_node,
-                          pool->cpus_per_node);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u CPUs per node requested, but the pool's nodes have %u",
+                          order->cpus_per_node, pool->cpus_per_node);
     if (pool->memory_bytes_per_node && order->memory_bytes_per_node > pool->memory_bytes_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "more memory a node asked than the pool's nodes have");
+        return helio_fail(err, HELIO_INFEASIBLE, "more memory per node requested than the pool's nodes have");
     return HELIO_OK;
 }
 

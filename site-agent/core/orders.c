@@ -35,7 +35,7 @@ static helio_cause_t not_ready(const helio_agent_core_t *self, const helio_order
     else if (!helio_session_is_open(self))
         *ret_explanation = "the inventory is not closed";
     else if (!self->surveyed)
-        *ret_explanation = "the site does not know yet what runs here";
+        *ret_explanation = "the site does not yet know what runs here";
     else if (self->capacity && self->attempts.found) /* elsewhere the cluster's scheduler knows its size */
         *ret_explanation = "an attempt of unknown size runs here";
     else if (order->on_site_loss != HELIO_SITE_LOSS_STRICT && !helio_lease_is_valid(self))
@@ -59,8 +59,8 @@ static helio_rc place(helio_agent_core_t *self, const helio_order_t *order, heli
     const helio_pool_t *pool = &self->profile.pools.items[p];
     uint32_t most = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
     if (order->nodes == 0 || order->nodes > most || order->gpus_per_node > pool->gpus_per_node)
-        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes of %u GPUs asked, the pool has %u of %u", order->nodes,
-                          order->gpus_per_node, most, pool->gpus_per_node);
+        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes with %u GPUs requested, but the pool has %u with %u",
+                          order->nodes, order->gpus_per_node, most, pool->gpus_per_node);
     return HELIO_OK;
 }
 
@@ -93,7 +93,7 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
         /* Over and acknowledged: only a broker with an older database orders it again, and it needs another epoch. */
         if (!helio_reports_resend(self, order->key, order->epoch) &&
             !helio_attempt_find(self, order->key, order->epoch))
-            refuse(self, order, HELIO_CAUSE_STALE_EPOCH, "that attempt is over here");
+            refuse(self, order, HELIO_CAUSE_STALE_EPOCH, "that attempt has already ended here");
         return;
     }
 #ifndef HELIO_MUTANT_epoch_ignored

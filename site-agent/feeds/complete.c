@@ -119,13 +119,13 @@ static helio_rc check_url(const completion_t *self, const helio_feed_t *feed, co
     if (!url.size)
         return HELIO_OK;
     if (!begins(url, "https://") && !begins(url, "http://"))
-        return refuse(self, "%s begins with neither https:// nor http://", key);
+        return refuse(self, "%s must begin with https:// or http://", key);
     if ((feed->secrets.count || feed->login.user.size) && !is_private(url))
-        return refuse(self, "%s is plain http to another machine, so secrets would be readable on the way; use https",
+        return refuse(self, "%s uses plain http to another machine, so secrets would be sent unencrypted; use https",
                       key);
     for (uint32_t i = 0; i < url.size; i++)
         if ((unsigned char)url.data[i] <= ' ' || url.data[i] == 0x7f)
-            return refuse(self, "%s holds a blank or control character", key);
+            return refuse(self, "%s contains a blank or a control character", key);
     return HELIO_OK;
 }
 
@@ -139,7 +139,7 @@ static helio_rc check_headers(const completion_t *self, const helio_pair_t *item
                 return refuse(self, "'%.*s' cannot be the name of a header", HELIO_TEXT_ARGS(name));
         for (uint32_t n = 0; values && n < items[i].value.size; n++)
             if ((unsigned char)items[i].value.data[n] < ' ')
-                return refuse(self, "header '%.*s' holds a control character", HELIO_TEXT_ARGS(name));
+                return refuse(self, "header '%.*s' contains a control character", HELIO_TEXT_ARGS(name));
     }
     return HELIO_OK;
 }
@@ -147,13 +147,13 @@ static helio_rc check_headers(const completion_t *self, const helio_pair_t *item
 static helio_rc check_http(const completion_t *self, const helio_feed_t *feed)
 {
     if (!feed->url.size)
-        return refuse(self, "source http-json needs a url, or a map that knows one");
+        return refuse(self, "source http-json needs a url, or a map that has one");
     if (!feed->fields.time.size || (!feed->fields.value.size && !feed->fields.forecast.size))
         return refuse(self, "source http-json needs fields.time and fields.value, or a map");
     if (feed->forecast_url.size && (!feed->fields.forecast_time.size || !feed->fields.forecast_value.size))
         return refuse(self, "forecast_url needs fields.forecast_time and fields.forecast_value");
     if (feed->login.user.size && (!feed->login.url.size || !feed->login.token.size))
-        return refuse(self, "login needs a url and the token's place");
+        return refuse(self, "login needs a url and the path of the token");
     helio_rc rc = check_url(self, feed, "url", feed->url);
     if (rc == HELIO_OK)
         rc = check_url(self, feed, "forecast_url", feed->forecast_url);
@@ -182,24 +182,24 @@ static helio_rc check_source(const completion_t *self, const helio_feed_t *feed)
     case HELIO_SOURCE_COUNT:
         break;
     }
-    return refuse(self, "no such source");
+    return refuse(self, "unknown source");
 }
 
 static helio_rc check_feed(const completion_t *self, const helio_feed_t *feed)
 {
     double factor;
     if (!helio_feed_unit(feed, &factor))
-        return refuse(self, "'%.*s' is no unit of %s", HELIO_TEXT_ARGS(feed->unit),
+        return refuse(self, "'%.*s' is not a unit of %s", HELIO_TEXT_ARGS(feed->unit),
                       helio_feed_signal_name(feed->signal));
     if (feed->map.size && feed->signal != HELIO_FEED_CARBON)
-        return refuse(self, "map '%.*s' tells carbon intensity", HELIO_TEXT_ARGS(feed->map));
+        return refuse(self, "map '%.*s' is only for signal carbon", HELIO_TEXT_ARGS(feed->map));
     bool priced = feed->signal == HELIO_FEED_PRICE;
     if (priced && helio_site_pool_index(self->profile, feed->pool) == UINT32_MAX)
         return refuse(self, "signal price needs the name of one of the site's pools");
     if (!priced && feed->pool.size)
-        return refuse(self, "only signal price is of a pool");
+        return refuse(self, "only signal price can have a pool");
     if (feed->signal == HELIO_FEED_METER && feed->source == HELIO_SOURCE_STATIC)
-        return refuse(self, "a meter that never moves measures nothing");
+        return refuse(self, "signal meter cannot have a static source");
     return check_source(self, feed);
 }
 
@@ -221,7 +221,7 @@ static helio_rc complete_feeds(completion_t *self, helio_feeds_settings_t *setti
             return rc;
         for (uint32_t j = 0; j < i; j++)
             if (is_twin(feed, &settings->feeds.items[j]))
-                return refuse(self, "feeds[%u] tells the same", j);
+                return refuse(self, "feeds[%u] delivers the same signal", j);
     }
     return HELIO_OK;
 }

@@ -180,7 +180,7 @@ static void on_login(helio_round_t *self, const helio_fetch_result_t *result)
     for (uint32_t i = 0; i < self->token.size; i++)
         in &= (unsigned char)self->token.data[i] > ' ' && (unsigned char)self->token.data[i] < 0x7f;
     if (!in)
-        complain(self, "login: ", "the token is none");
+        complain(self, "login: ", "the token is not valid text");
     if (in)
         go_on(self, PAST);
     else
@@ -203,7 +203,7 @@ static void on_reply(void *arg, const helio_fetch_result_t *result)
     else if (helio_points_json(self->parts.feed, result->body, ahead, self->arena, &points, &err) != HELIO_OK)
         complain(self, where, err.text);
     else if (points.count == 0)
-        complain(self, where, "the answer holds no value");
+        complain(self, where, "the answer contains no value");
     add(self, &points);
     go_on(self, ahead ? AHEAD + 1 : AHEAD);
 }
@@ -231,7 +231,7 @@ static void on_program(void *arg, const helio_command_result_t *result)
                     : helio_points_csv(feed, result->out, self->arena, &points, &err)) != HELIO_OK) {
         complain(self, "", err.text);
     } else if (points.count == 0) {
-        complain(self, "", "there is no value for this region");
+        complain(self, "", "no value for this region");
     }
     self->points = points;
     end(self);

@@ -72,7 +72,7 @@ static void on_round(void *arg, const helio_points_t *points, const char *compla
     if (!points->count)
         helio_track_fail(line->track);
     if (points->count && !taken && !complaint[0])
-        complaint = "none of its values is of the last 35 or the next 8 days";
+        complaint = "none of its values is for the last 35 or the next 8 days";
     bool well = complaint[0] == '\0';
     if (well && line->failures)
         note(self, line->feed, true, "");

@@ -120,7 +120,7 @@ helio_rc helio_points_csv(const helio_feed_t *feed, helio_text_t answer, helio_a
         helio_point_t point;
         taken_t taken = line.size ? take_point(feed, &columns, factor, line, &point) : NOTHING;
         if (taken == BAD_TIME || taken == BAD_VALUE)
-            return helio_fail(err, HELIO_INVALID, "line %u: the %s is none", number,
+            return helio_fail(err, HELIO_INVALID, "line %u: the %s is invalid", number,
                               taken == BAD_TIME ? "time" : "number");
         if (taken != POINT)
             continue;

@@ -91,7 +91,7 @@ helio_rc helio_points_json(const helio_feed_t *feed, helio_text_t answer, bool f
     bool one = json_is_object(list); /* a service that gives only the latest value has no list */
     size_t count = one ? 1 : json_array_size(list);
     if (!one && !json_is_array(list))
-        return helio_fail(err, HELIO_INVALID, "there is no list at '%.*s' of the answer", HELIO_TEXT_ARGS(path));
+        return helio_fail(err, HELIO_INVALID, "the answer has no list at '%.*s'", HELIO_TEXT_ARGS(path));
     if (count > HELIO_POINTS_MAX)
         return helio_fail(err, HELIO_TOO_BIG, "a list of more than %d entries", HELIO_POINTS_MAX);
     double factor;
@@ -122,7 +122,7 @@ helio_rc helio_json_text(helio_text_t answer, helio_text_t path, helio_arena_t *
         return rc;
     const json_t *found = find(root, path);
     if (!json_is_string(found))
-        return helio_fail(err, HELIO_INVALID, "there is no text at '%.*s' of the answer", HELIO_TEXT_ARGS(path));
+        return helio_fail(err, HELIO_INVALID, "the answer has no text at '%.*s'", HELIO_TEXT_ARGS(path));
     *ret_text = helio_arena_text(arena, (helio_text_t){json_string_value(found), (uint32_t)json_string_length(found)});
     return HELIO_OK;
 }

@@ -13,7 +13,7 @@ static helio_rc check(const char *path, int fd, helio_error_t *err)
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return helio_fail(err, HELIO_INVALID, "%s: not a regular file", path);
     if (status.st_mode & (S_IRWXG | S_IRWXO))
-        return helio_fail(err, HELIO_FORBIDDEN, "%s: others may read it; chmod 600", path);
+        return helio_fail(err, HELIO_FORBIDDEN, "%s: other users can read it; chmod 600", path);
     if (status.st_uid != geteuid() && status.st_uid != 0)
         return helio_fail(err, HELIO_FORBIDDEN, "%s: belongs to another user", path);
     return HELIO_OK;

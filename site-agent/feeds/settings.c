@@ -108,14 +108,15 @@ bool helio_feed_unit(const helio_feed_t *feed, double *ret_factor)
     }
 
 static const helio_spec_field_t fields_fields[] = {
-    PATH_FIELD(list, "data", "The list of entries; default: the answer itself."),
-    PATH_FIELD(time, "point_time", "In an entry: RFC 3339, or Unix seconds; the begin of what the value is for."),
-    PATH_FIELD(value, "intensity.actual", "In an entry: what came true. Entries without it are passed over."),
-    PATH_FIELD(forecast, "intensity.forecast", "In an entry: what the source foresees for that time."),
-    PATH_FIELD(estimated, "isEstimated", "In an entry: true where the source itself has only an estimate."),
-    PATH_FIELD(forecast_list, "forecast", "The list in the answer of `forecast_url`."),
-    PATH_FIELD(forecast_time, "datetime", "In an entry of it."),
-    PATH_FIELD(forecast_value, "carbonIntensity", "In an entry of it."),
+    PATH_FIELD(list, "data", "The list of entries. Default: the response itself."),
+    PATH_FIELD(time, "point_time",
+               "In an entry: the beginning of the interval that the value describes, in RFC 3339 or Unix seconds."),
+    PATH_FIELD(value, "intensity.actual", "In an entry: the actual value. Entries without it are ignored."),
+    PATH_FIELD(forecast, "intensity.forecast", "In an entry: the forecast of the source for that time."),
+    PATH_FIELD(estimated, "isEstimated", "In an entry: true if the value is an estimate of the source."),
+    PATH_FIELD(forecast_list, "forecast", "The list in the response of `forecast_url`."),
+    PATH_FIELD(forecast_time, "datetime", "In an entry of `forecast_list`: the time."),
+    PATH_FIELD(forecast_value, "carbonIntensity", "In an entry of `forecast_list`: the value."),
 };
 static const helio_spec_table_t fields_table = HELIO_SPEC_TABLE("fields", helio_feed_fields_t, fields_fields, NULL);
 
@@ -125,14 +126,16 @@ static const helio_spec_field_t login_fields[] = {
      LOGIN(url),
      .most = URL_MAX_BYTES,
      .example = "https://api.watttime.org/login",
-     .doc = "Asked before each round with user and password (basic authentication). Known for `map: watttime`."},
+     .doc =
+         "URL of the login, requested before each round with user and password (basic authentication). Default for `map: "
+         "watttime`: its own."},
     {.key = "user",
      .kind = HELIO_SPEC_TEXT,
      LOGIN(user),
      .required = true,
      .most = 128,
      .example = "ada",
-     .doc = "Its user."},
+     .doc = "User name for the login."},
     {.key = "password",
      .kind = HELIO_SPEC_PATH,
      LOGIN(password_file),
@@ -145,7 +148,7 @@ static const helio_spec_field_t login_fields[] = {
      LOGIN(token),
      .most = 128,
      .example = "token",
-     .doc = "Path into the answer; what is there goes along as `Authorization: Bearer …`."},
+     .doc = "Path of the token in the response. It is sent as `Authorization: Bearer …`."},
 };
 static const helio_spec_table_t login_table = HELIO_SPEC_TABLE("login", helio_feed_login_t, login_fields, NULL);
 
@@ -156,8 +159,8 @@ static const helio_spec_field_t feed_fields[] = {
      .required = true,
      .words = HELIO_SPEC_ENUM(helio_feed_signal, HELIO_FEED),
      .example = "carbon",
-     .doc = "What it tells. price: rent of a pool's GPUs; power: the site's draw; load: demand, for `windows`; "
-            "meter: the energy of the whole site."},
+     .doc = "Signal that the feed delivers. price: rent of a pool's GPUs; power: power of the site; load: demand, for "
+            "`windows`; meter: energy of the whole site."},
     {.key = "source",
      .kind = HELIO_SPEC_CHOICE,
      AT(source),
@@ -171,13 +174,13 @@ static const helio_spec_field_t feed_fields[] = {
      AT(name),
      .most = HELIO_FEED_NAME_MAX,
      .example = "dso-portal",
-     .doc = "Shown with every figure. Default: that of the map or the source."},
+     .doc = "Name that is shown with every figure. Default: the name of the map or the source."},
     {.key = "pool",
      .kind = HELIO_SPEC_TEXT,
      AT(pool),
      .most = 32,
      .example = "a100-cloud",
-     .doc = "signal price: whose GPUs."},
+     .doc = "signal price: the pool that the price is for."},
     {.key = "every",
      .kind = HELIO_SPEC_DURATION,
      AT(every_ms),
@@ -185,7 +188,9 @@ static const helio_spec_field_t feed_fields[] = {
      .most = 86400000,
      .fallback = "15m",
      .example = "15m",
-     .doc = "How often the source is asked; after a failure again within a minute, then ever later up to this."},
+     .doc =
+         "Interval between requests to the source. After a failure, the first retry follows within a minute, the next "
+         "ones at growing intervals up to this one."},
     {.key = "timeout",
      .kind = HELIO_SPEC_DURATION,
      AT(timeout_ms),
@@ -193,21 +198,23 @@ static const helio_spec_field_t feed_fields[] = {
      .most = 300000,
      .fallback = "20s",
      .example = "20s",
-     .doc = "The longest that one request or command may take."},
+     .doc = "Time limit of one request or command."},
     {.key = "kind",
      .kind = HELIO_SPEC_TEXT,
      AT(kind),
      .words = &kind_enum,
      .example = "average",
-     .doc = "signal carbon: of all that generates, or of what answers to one more kWh. Default: the map's, "
-            "else average."},
+     .doc =
+         "signal carbon: the mean of all generation, or the generation that supplies one more kWh. Default: that of the map, "
+         "or average."},
     {.key = "factor",
      .kind = HELIO_SPEC_TEXT,
      AT(factor),
      .words = &factor_enum,
      .example = "lifecycle",
-     .doc = "signal carbon: with or without building plants and fuel supply. Default: the map's, else "
-            "lifecycle."},
+     .doc =
+         "signal carbon: with or without the construction of plants and the supply of fuel. Default: that of the map, or "
+         "lifecycle."},
     {.key = "unit",
      .kind = HELIO_SPEC_TEXT,
      AT(unit),
@@ -215,8 +222,8 @@ static const helio_spec_field_t feed_fields[] = {
      .example = "EUR/MWh",
      .doc = "carbon: g/kWh, kg/MWh, lb/MWh, t/MWh; electricity: USD/kWh, USD/MWh, EUR/kWh, EUR/MWh; price: "
             "USD/GPU-h, "
-            "EUR/GPU-h; power: W, kW, MW; pue: 1; meter: kWh, MWh, Wh (its count so far) or W, kW, MW (the mean until "
-            "the next value). Default: the map's, else the first of these."},
+            "EUR/GPU-h; power: W, kW, MW; pue: 1; meter: kWh, MWh, Wh (the reading of a counter) or W, kW, MW (the "
+            "mean until the next value). Default: that of the map, or the first of these."},
     {.key = "usd_per_eur",
      .kind = HELIO_SPEC_F64,
      AT(usd_per_eur),

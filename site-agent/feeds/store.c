@@ -96,7 +96,7 @@ helio_rc helio_tracks_load(const char *directory, const helio_feeds_settings_t *
     if (rc != HELIO_OK)
         return rc;
     if (!is_whole(&bytes, &count))
-        return helio_fail(err, HELIO_INVALID, "%.400s: damaged; the forecaster begins anew", path);
+        return helio_fail(err, HELIO_INVALID, "%.400s: damaged; the forecaster starts again without it", path);
     record_t *record = helio_new(1, sizeof *record);
     for (size_t n = 0; n < count; n++) {
         memcpy(record, bytes.data + sizeof magic + n * sizeof *record, sizeof *record);

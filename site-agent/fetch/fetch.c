@@ -189,7 +189,7 @@ helio_rc helio_fetcher_get(helio_fetcher_t *self, const helio_fetch_t *fetch, he
     transfer->easy = curl_easy_init();
     if (!transfer->easy || !set_up(transfer, fetch) || curl_multi_add_handle(self->multi, transfer->easy) != CURLM_OK) {
         transfer_free(transfer);
-        return helio_fail(err, HELIO_INVALID, "the HTTP library refuses the request; is the url well formed?");
+        return helio_fail(err, HELIO_INVALID, "the HTTP library refuses the request; check the url");
     }
     transfer->next = self->transfers;
     self->transfers = transfer;
@@ -237,7 +237,7 @@ static void end(helio_fetcher_t *self, transfer_t *transfer, CURLcode code)
 helio_rc helio_fetcher_new(helio_fetcher_t **ret_fetcher, helio_error_t *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return helio_fail(err, HELIO_IO, "the HTTP library does not start");
+        return helio_fail(err, HELIO_IO, "the HTTP library cannot be initialised");
     helio_fetcher_t *self = helio_new(1, sizeof *self);
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
     self->due_ms = INT64_MAX;
@@ -248,7 +248,7 @@ helio_rc helio_fetcher_new(helio_fetcher_t **ret_fetcher, helio_error_t *err)
         curl_multi_setopt(self->multi, CURLMOPT_TIMERFUNCTION, on_timer) != CURLM_OK ||
         curl_multi_setopt(self->multi, CURLMOPT_TIMERDATA, self) != CURLM_OK) {
         helio_fetcher_destroy(&self);
-        return helio_fail(err, HELIO_IO, "the HTTP library does not start");
+        return helio_fail(err, HELIO_IO, "the HTTP library cannot be initialised");
     }
     *ret_fetcher = self;
     return HELIO_OK;

@@ -25,7 +25,7 @@ typedef enum helio_variable_kind {
       "The attempt's number: 1 for the first, higher for each later one.") \
     X(SITE, "HELIO_SITE", OURS, "always", "The name of the site that runs the attempt.") \
     X(RESUME, "HELIO_RESUME", OURS, "always", \
-      "`1` when the attempt is to continue from a checkpoint of an earlier one, else `0`.") \
+      "`1` if the attempt must continue from a checkpoint of an earlier attempt, otherwise `0`.") \
     X(OUTPUT_DIR, "HELIO_OUTPUT_DIR", OURS, "always", \
       "A directory for this attempt's results, and the working directory unless the job file names one.") \
     X(CHECKPOINT_DIR, "HELIO_CHECKPOINT_DIR", OURS, "always", \
@@ -41,7 +41,7 @@ typedef enum helio_variable_kind {
       "A list that would be too long is in Slurm's short form.") \
     X(GPUS, "HELIO_GPUS", OURS, "always", "The number of GPUs on this node.") \
     X(CUDA_DEVICES, "CUDA_VISIBLE_DEVICES", OURS, "always", \
-      "The GPUs of this node that the job may use; empty for none.") \
+      "The GPUs of this node that the job can use; empty if none.") \
     X(PATH, "PATH", DEFAULT, "always", \
       "`agent.path` of the site file. A batch script at a Slurm site also finds the directory of `srun` at its end.") \
     X(HOME, "HOME", DEFAULT, "always", "The home directory of the Unix user that runs the job.") \
@@ -66,15 +66,16 @@ typedef enum helio_variable_kind {
     X(SLURM_NODEID, "SLURM_NODEID", BATCH, "the site has no Slurm", "`0`.") \
     X(SLURM_PROCID, "SLURM_PROCID", BATCH, "the site has no Slurm", "`0`.") \
     X(SLURM_LOCALID, "SLURM_LOCALID", BATCH, "the site has no Slurm", "`0`.") \
-    X(SLURM_CPUS_PER_TASK, "SLURM_CPUS_PER_TASK", BATCH, "the site has no Slurm, and the job asks for CPUs", \
-      "The CPUs of a node that the job asks for.") \
+    X(SLURM_CPUS_PER_TASK, "SLURM_CPUS_PER_TASK", BATCH, "the site has no Slurm, and the job requests CPUs", \
+      "The CPUs per node that the job requests.") \
     X(SLURM, "SLURM_*", PASSED, "the site runs Slurm", "All other variables of that prefix, as Slurm sets them.") \
     X(GPU_DEVICE_ORDINAL, "GPU_DEVICE_ORDINAL", PASSED, "Slurm sets it", "GPUs of this node, for OpenCL and ROCm.") \
     X(ROCR_VISIBLE_DEVICES, "ROCR_VISIBLE_DEVICES", PASSED, "Slurm sets it", "GPUs of this node, for ROCm.") \
     X(ZE_AFFINITY_MASK, "ZE_AFFINITY_MASK", PASSED, "Slurm sets it", "GPUs of this node, for oneAPI.") \
     X(SLURMD_NODENAME, "SLURMD_NODENAME", PASSED, "Slurm sets it", "The node's name in Slurm.") \
     X(SLURM_EXPORT_ENV, "SLURM_EXPORT_ENV", DROPPED, "", \
-      "It says that Heliostat submits with `--export=NONE`. An `srun` in the job would do the same to its own tasks.") \
+      "It would contain `NONE`, because Heliostat submits with `--export=NONE`, and an `srun` in the job would " \
+      "apply that to its own tasks.") \
     X(SLURM_GET_USER_ENV, "SLURM_GET_USER_ENV", DROPPED, "", "The same.")
 /* clang-format on */
 

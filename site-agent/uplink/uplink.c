@@ -40,7 +40,7 @@ static void give_up(helio_uplink_t *self, const char *why)
 static void on_watchdog(void *arg)
 {
     helio_uplink_t *self = arg;
-    give_up(self, self->open ? "the broker has fallen silent" : "no session was opened in time");
+    give_up(self, self->open ? "the broker has become silent" : "no session was opened in time");
 }
 
 static void on_connected(void *arg, const char *endpoint)
@@ -108,7 +108,7 @@ static bool take_version(helio_uplink_t *self, const helio_msg_welcome_t *welcom
     }
     char text[120];
     (void)snprintf(text, sizeof text,
-                   "the broker wants to speak protocol version %u, this agent speaks %d to %d: update the older",
+                   "the broker chose protocol version %u, but this agent supports %d to %d: update the older one",
                    welcome->protocol, HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION);
     self->refusals++;
     give_up(self, text);
@@ -136,7 +136,7 @@ static void on_message(void *arg, helio_text_t frame)
         return;
     rc = helio_mapping_event(message, record, self->arena, &event, &payload);
     if (rc == HELIO_PROTOCOL) {
-        give_up(self, "the other side is no broker");
+        give_up(self, "the peer is not a broker");
         return;
     }
     watch_silence(self, message, record);

@@ -37,7 +37,7 @@ sed 's/listen_http/listen_htp/' "$lab/broker.yaml" >"$lab/typo.yaml"
 expect "an unknown setting" 1 "typo.yaml:2" "listen_http" -- "$broker" run --config "$lab/typo.yaml"
 expect "no such settings file" 1 "nowhere.yaml" -- "$broker" run --config "$lab/nowhere.yaml"
 expect "a tenant without a home" 0 "demo has no home site" "tenant add demo --home SITE" -- "$broker" tenant add demo --config "$lab/broker.yaml"
-expect "a token for a tenant that nobody added" 1 "no tenant 'other'" "helio-broker tenant add other --home SITE" -- "$broker" token add --tenant other --user tester --role user --config "$lab/broker.yaml"
+expect "a token for a tenant that nobody added" 1 "tenant 'other' does not exist" "helio-broker tenant add other --home SITE" -- "$broker" token add --tenant other --user tester --role user --config "$lab/broker.yaml"
 expect "a home that is given" 0 "added" -- "$broker" tenant add other --home near --config "$lab/broker.yaml"
 expect "a tenant with a home, without it" 0 "nothing changed" -- "$broker" tenant add other --config "$lab/broker.yaml"
 expect "a home that is taken" 0 "other has no home site" -- "$broker" tenant add other --home none --config "$lab/broker.yaml"
@@ -142,7 +142,7 @@ expect "a temporary priority without a duration" 2 "give either --priority with 
 expect "an invalid day" 2 "character 6" "a day: Mon" -- "$helio" queues schedule batch 'Mon..Fry 20:00-08:00' --priority 5
 expect "an unknown time zone" 2 "Europe/Berlyn" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 Europe/Berlyn' --priority 5
 expect "a POSIX rule in place of a zone" 2 "POSIX rule" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 CET-1CEST,M3.5.0,M10.5.0/3' --priority 5
-expect "a path in place of a zone" 2 "no time zone" -- "$helio" queues schedule batch '20:00-08:00 etc/../../passwd' --priority 5
+expect "a path in place of a zone" 2 "does not know the time zone" -- "$helio" queues schedule batch '20:00-08:00 etc/../../passwd' --priority 5
 expect "an unknown rule" 3 "no such rule" "helio queues schedule batch" -- "$helio" queues schedule batch '20:00-08:00' --remove
 expect "rules of an unknown queue" 3 "helio queues" -- "$helio" queues schedule fast
 expect "an overflow group without queue and tenant" 2 "--queue, --tenant or both" -- "$helio" overflow set out --step near

@@ -71,7 +71,7 @@ def main():
         check(migrated == [["north", "south", "t"]], f"helio_report.migrations: {migrated}")
         north.blow(30)
         south.blow(900)
-        f.wait_for(lambda: "it was migrated lately and stays until" in better(), 20, "explain does not say why it stays")
+        f.wait_for(lambda: "it was migrated recently and stays until" in better(), 20, "explain does not say why it stays")
         check(state(train) == "running" and place(train) == "south", "training does not stay")
         print("training stays when the wind returns")
         f.helio("cancel", train)

@@ -69,7 +69,7 @@ for _ in $(seq 100); do [ "$("$helio" show "$first" -o json | jq -r .state)" = r
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit" || fault "a waiting job was not edited"
 same "what it says" "$third edited priority: 0 → 5; edited goal: balanced → green" "$(cat "$lab/edit")"
 "$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit"
-same "the same again" "$third unchanged: these values are set already" "$(cat "$lab/edit")"
+same "the same again" "$third unchanged: these values are already set" "$(cat "$lab/edit")"
 "$helio" edit "$fourth" --queue batch --flexible 10m 2>/dev/null || fault "a waiting job did not change its queue"
 "$helio" edit "$first" --goal green 2>"$lab/edit"
 same "a job that runs is not edited" "6 1" "$? $(grep -c 'is running at home, and only queued or held jobs can be edited' "$lab/edit")"

@@ -157,7 +157,7 @@ def audit(world):
     check(known <= actors <= known | {"user:globex/eve"}, f"the actors of the audit: {actors}")
     helio = lambda *words: world.federation.helio("audit", *words, check=False)
     anchor = helio("anchor").stdout.strip()
-    check(helio("verify", "--anchor", anchor).returncode == 0, f"the audit is not as anchored: {anchor}")
+    check(helio("verify", "--anchor", anchor).returncode == 0, f"the audit does not match the anchor: {anchor}")
     without = lambda change: ("alter table helio.audit disable trigger all; create table public.kept as table helio.audit; " + change +
                               "; alter table helio.audit enable trigger all")
     restore = "alter table helio.audit disable trigger all; delete from helio.audit; insert into helio.audit select * from public.kept; " \

@@ -25,9 +25,9 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
         double value;
     } rows[] = {
         {"broker_leader", "gauge", "1 if this broker is the leader.", engine->leader},
-        {"broker_ready", "gauge", "1 if this broker leads, has loaded its state and is connected to its database.",
-         engine->ready},
-        {"broker_lease_seconds", "gauge", "The lease that this broker grants to sites, as it is set.",
+        {"broker_ready", "gauge",
+         "1 if this broker is the leader, has loaded its state and is connected to its database.", engine->ready},
+        {"broker_lease_seconds", "gauge", "The lease that this broker grants to sites.",
          (double)engine->lease_ms / 1e3},
         {"broker_epoch", "gauge", "The number of this broker's leadership.", (double)engine->broker_epoch},
         {"sites", "gauge", "Known sites.", (double)engine->core.sites},
@@ -43,10 +43,10 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
         {"reports_illegal_total", "counter", "Reports that would lead to a transition that is not in the table.",
          (double)engine->core.illegal_reports_total},
         {"series_dropped_total", "counter",
-         "Series that sites sent for pools that do not exist, or more or oftener than a site may.",
+         "Series of sites that were ignored: for pools that do not exist, or more than a site is allowed to send.",
          (double)engine->core.series_dropped_total},
         {"pool_options_dropped_total", "counter",
-         "Times that partitions or features of a pool were left out: the site sent more, or oftener, than it may.",
+         "Times that partitions or features of a pool were ignored, because the site sent more than it is allowed to.",
          (double)engine->core.pool_options_dropped_total},
         {"db_batches_total", "counter", "Committed batches.", (double)engine->store.batches_total},
         {"db_rows_total", "counter", "Committed rows.", (double)engine->store.rows_total},
@@ -54,14 +54,15 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
          (double)engine->store.reconnects_total},
         {"db_commit_last_seconds", "gauge", "Time of the last batch from seal to commit.",
          (double)engine->store.commit_us_last / 1e6},
-        {"db_full", "gauge", "1 if the database refuses rows because its disk is full, or for a similar lack.",
+        {"db_full", "gauge",
+         "1 if the database refuses rows because its disk is full, or a similar resource is exhausted.",
          engine->database_full},
         {"engine_held_effects", "gauge", "Replies and instructions to sites that wait for the commit of their batch.",
          (double)engine->held_effects},
         {"engine_step_max_seconds", "gauge", "Longest step of the core since the last scrape.",
          (double)engine->step_us_max / 1e6},
         {"agent_sessions", "gauge", "Sites with a session.", (double)engine->sessions},
-        {"agent_sessions_total", "counter", "Sessions that sites began: connects and reconnects.",
+        {"agent_sessions_total", "counter", "Sessions that sites started, by connecting or reconnecting.",
          (double)engine->sessions_total},
         {"agent_spool_reports", "gauge",
          "Reports that agents still hold because no broker has acknowledged them, by their last summaries.",
@@ -99,7 +100,7 @@ static void budgets(const helio_engine_figures_t *engine, helio_buffer_t *out)
 {
     helio_metric_head(
         out, "budgets", "gauge",
-        "Budgets of tenants and their queues, by kind and by how much is spent or committed: low, high (4/5), full.");
+        "Budgets of tenants and their queues, by kind and level of what is spent or committed: low, high (4/5), full.");
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
         for (uint32_t level = 0; level < HELIO_BUDGET_LEVELS; level++)
             helio_buffer_printf(out, "helio_budgets{kind=\"%s\",level=\"%s\"} %" PRIu64 "\n",
@@ -159,7 +160,7 @@ static void frames(const helio_engine_figures_t *engine, helio_buffer_t *out)
     helio_metric_labelled(out, "agent_frames_total", "direction", "in", (double)engine->frames_in_total);
     helio_metric_labelled(out, "agent_frames_total", "direction", "out", (double)engine->frames_out_total);
     helio_metric_head(out, "agent_reads_slowed_total", "counter",
-                      "Times that a site was not read for a moment, because it sends more than a site may.");
+                      "Times that the broker paused reading from a site because it sent more than it is allowed to.");
     helio_buffer_text(out, "helio_agent_reads_slowed_total ");
     helio_metric_number(out, (double)engine->reads_slowed_total);
 }

@@ -75,7 +75,7 @@ void helio_metrics_series(helio_text_t json, helio_buffer_t *out)
                           "time since the feed's last value; if it never gave one, since the agent's start.");
         worst_of_series(series, "forecast_age_seconds", false, out);
         helio_metric_head(out, "feed_failed", "gauge",
-                          "1 if a feed gives nothing, and its last good day or the figure of the site file is used.");
+                          "1 if a feed gives no data, so its last good day or the figure of the site file is used.");
         worst_of_series(series, "feed_failed", true, out);
     }
     json_decref(series);

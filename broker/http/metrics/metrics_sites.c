@@ -61,26 +61,27 @@ void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
         bool (*of)(const json_t *site, double *ret_value);
     } rows[] = {
         {"site_up", NULL, "1 if the site's agent is connected and reconciled.", up_of},
-        {"site_draining", NULL, "1 if an operator drains the site: it gets no new work.", draining_of},
+        {"site_draining", NULL, "1 if an operator drains the site, so that it gets no new jobs.", draining_of},
         {"site_refused", NULL,
-         "1 if the site's agent was refused lately because of its version, its name, a frame that it sent, or another "
+         "1 if the site's agent was refused recently, because of its version, its name, a frame that it sent, or another "
          "agent with its key.",
          refused_of},
         {"site_memory_lost", NULL,
-         "1 if the site's agent came back without its journal, and jobs are suspect for that.", memory_lost_of},
+         "1 if the site's agent came back without its journal, and jobs are suspect for that reason.", memory_lost_of},
         {"site_unreconciled", NULL,
-         "1 if the site may run what the restored database does not know, and jobs wait for that.", unreconciled_of},
+         "1 if the site may run attempts that a restored database does not know, and jobs wait for that.",
+         unreconciled_of},
         {"site_message_age_seconds", "seen_s", "Time since the last message of the site.", NULL},
         {"site_summary_age_seconds", "seen_s",
-         "Deprecated, removed in the next release: read helio_site_message_age_seconds.", NULL},
+         "Deprecated, removed in the next release: use helio_site_message_age_seconds.", NULL},
         {"site_pools", NULL, "Pools of the site.", pools_of},
         {"site_pools_withheld", NULL,
-         "Pools that offer nothing although the federation does not use all of them; helio sites says why.",
+         "Pools that offer no GPUs although the federation does not use all of them; helio sites says why.",
          withheld_of},
         {"site_gpus", "gpus_total", "GPUs of nodes that are up.", NULL},
         {"site_gpus_free", "gpus_free", "Free GPUs.", NULL},
         {"site_gpus_reserved", "gpus_reserved", "GPUs that a site reservation window reserves for other work.", NULL},
-        {"site_jobs_running", "jobs_running", "Jobs that run at the site, with those that are not the federation's.",
+        {"site_jobs_running", "jobs_running", "Jobs that run at the site, including those from outside the federation.",
          NULL},
         {"site_jobs_queued", "jobs_queued", "Jobs in the site's own queue.", NULL},
         {"site_power_watts", "power_watts",
@@ -162,7 +163,7 @@ void helio_metrics_retention(helio_text_t json, helio_buffer_t *out)
                             "Open jobs that were submitted more than a day before the newest job.",
                             json_number_value(open_backlog));
         helio_metric_single(out, "jobs_unsettled", "gauge",
-                            "Deprecated, removed in the next release: read helio_jobs_open_backlog.",
+                            "Deprecated, removed in the next release: use helio_jobs_open_backlog.",
                             json_number_value(open_backlog));
     }
     json_decref(said);

@@ -35,7 +35,7 @@ static helio_rc look_up_account(helio_text_t unix_user, helio_unix_account_t *re
                           strerror(rc));
     return helio_fail(
         err, HELIO_NOT_FOUND,
-        "there is no Unix account '%.63s' here; the site's operator adds it (`useradd`), or names another "
+        "the Unix account '%.63s' does not exist here; the site's operator adds it (`useradd`), or names another "
         "under `agent.users`",
         name);
 }

@@ -54,7 +54,7 @@ static helio_rc from_pod(helio_arena_t *arena, helio_kube_access_t *access, heli
     helio_rc rc = helio_kube_access_in_pod(getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"), arena,
                                            access, err);
     if (rc)
-        return helio_fail(err, rc, "the agent is no pod of a cluster, and agent.kubernetes.kubeconfig is not set");
+        return helio_fail(err, rc, "the agent does not run in a pod, and agent.kubernetes.kubeconfig is not set");
     if (!read_file(HELIO_KUBE_POD_FOLDER "/namespace", &space, NULL))
         access->space = helio_arena_text(arena, helio_buffer_view(&space));
     return HELIO_OK;

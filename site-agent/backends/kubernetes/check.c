@@ -65,13 +65,23 @@ static const helio_kube_right_t rights[] = {
     {"", "pods", {"list", "watch"}, false, true, "no job can be watched"},
     {"", "pods", {"delete"}, false, true, "no job can be killed"},
     {"", "pods/log", {"get"}, false, true, "no job has a log"},
-    {"", "events", {"list"}, false, true, "nobody is told why a Job has no pods"},
+    {"", "events", {"list"}, false, true, "the reason why a Job has no pods is not reported"},
     {"", "services", {"create"}, false, true, "no gang can run"},
     {"", "nodes", {"list", "watch"}, true, true, "nothing is offered"},
-    {"", "pods", {"list", "watch"}, true, false, "what others use is not seen, and offered all the same"},
-    {"kueue.x-k8s.io", "workloads", {"list"}, false, false, "why Kueue keeps a job waiting is not known"},
-    {"kueue.x-k8s.io", "localqueues", {"get"}, false, false, "what the site's queue would not admit is offered"},
-    {"kueue.x-k8s.io", "clusterqueues", {"get"}, true, false, "what the site's queue would not admit is offered"},
+    {"", "pods", {"list", "watch"}, true, false, "capacity that others use is not seen, and is offered as well"},
+    {"kueue.x-k8s.io", "workloads", {"list"}, false, false, "the reason why Kueue keeps a job waiting is unknown"},
+    {"kueue.x-k8s.io",
+     "localqueues",
+     {"get"},
+     false,
+     false,
+     "capacity is offered that the site's queue would not admit"},
+    {"kueue.x-k8s.io",
+     "clusterqueues",
+     {"get"},
+     true,
+     false,
+     "capacity is offered that the site's queue would not admit"},
 };
 
 static bool is_allowed(helio_kube_inquiry_t *inquiry, const helio_kube_right_t *right, const char *verb)
@@ -124,7 +134,7 @@ static void check_pool(helio_kube_inquiry_t *inquiry, const helio_pool_t *pool, 
                         resource[0] ? resource : "GPUs");
     if (!found->nodes_up)
         (void)snprintf(text + size, sizeof text - (size_t)size,
-                       ": no Ready node has that resource and a label nvidia.com/gpu.product of a %.*s",
+                       ": no Ready node has that resource and a label nvidia.com/gpu.product for %.*s",
                        HELIO_TEXT_ARGS(pool->gpu));
     else if (!same)
         (void)snprintf(text + size, sizeof text - (size_t)size, "; the site file says %u nodes of %u each", pool->nodes,
@@ -151,7 +161,7 @@ static bool take_nodes(helio_kube_inquiry_t *inquiry)
         if (!more.size)
             return true;
     }
-    (void)snprintf(inquiry->message, sizeof inquiry->message, "the API's list of nodes has no end after %d pages",
+    (void)snprintf(inquiry->message, sizeof inquiry->message, "the API's list of nodes does not end after %d pages",
                    HELIO_KUBE_PAGES_MAX);
     return false;
 }

@@ -81,7 +81,7 @@ static helio_rc check(const helio_kube_attempt_t *attempt, helio_kube_manifest_t
     if (attempt->leased && manifest->queue.size)
         return helio_fail(
             err, HELIO_FORBIDDEN,
-            "a queue of Kueue begins a Job's deadline late: jobs that name one need on_site_loss: strict");
+            "with a queue of Kueue, the deadline of a Job begins late: jobs that name a queue need on_site_loss: strict");
     rc = helio_kube_manifest_check(manifest, ret_cause, err);
     if (rc)
         return rc;

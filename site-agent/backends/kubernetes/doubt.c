@@ -18,7 +18,7 @@ static bool serve_list(helio_kube_t *self, const helio_kube_mirror_t *mirror, co
         (void)snprintf(
             text, sizeof text,
             "the API's list of %s has more %s than the agent reads (%d objects, %d pages, %d bytes), so nothing "
-            "is offered until a whole list has come: see what answers at %.*s",
+            "is offered until a complete list has arrived: check what answers at %.*s",
             what, mirror->excess, HELIO_KUBE_OBJECTS_MAX, HELIO_KUBE_PAGES_MAX, HELIO_KUBE_TOKEN_MAX,
             HELIO_TEXT_ARGS(self->access.server));
         (void)snprintf(self->trouble, sizeof self->trouble, "%.*s", HELIO_KUBE_WHY_SIZE - 1, text);
@@ -37,7 +37,7 @@ static void serve_nodes(helio_kube_t *self)
         return;
     self->absurd_said = self->fleet->absurd;
     self->doubt_ms = self->now_ms + DOUBT_MS;
-    (void)snprintf(text, sizeof text, "%u nodes have figures that cannot be; the last of them: %s", self->fleet->absurd,
+    (void)snprintf(text, sizeof text, "%u nodes report impossible figures; the last of them: %s", self->fleet->absurd,
                    self->fleet->remark);
     say(self, text);
 }

@@ -162,7 +162,7 @@ static uint64_t offered(helio_kube_fleet_t *self, const json_t *node, const char
         return milli;
     helio_text_t name = helio_kube_text(HELIO_KUBE_AT(node, "metadata", "name")), said = helio_kube_text(value);
     (void)snprintf(self->remark, sizeof self->remark,
-                   "node %.*s says that it has %.*s of %s; more than %llu is not believed, and nothing of it offered",
+                   "node %.*s reports %.*s of %s, more than the plausible %llu, so nothing of the node is offered",
                    (int)(name.size < 100 ? name.size : 100), name.size ? name.data : "",
                    (int)(said.size < 40 ? said.size : 40), said.size ? said.data : "too many", resource,
                    (unsigned long long)most_units);

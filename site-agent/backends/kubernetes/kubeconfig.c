@@ -62,7 +62,7 @@ static helio_rc read_secret(const helio_kubeconfig_t *self, const helio_spec_nod
         return HELIO_OK;
     }
     if (helio_base64_decode(data, self->arena, &ret_secret->text))
-        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: %s is no base64", data_key);
+        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: %s is not base64", data_key);
     return HELIO_OK;
 }
 
@@ -80,9 +80,10 @@ static helio_rc read_cluster(const helio_kubeconfig_t *self, const helio_spec_no
         return helio_fail(self->err, HELIO_INVALID,
                           "kubeconfig: tls-server-name is not supported; give the server that name");
     if (is_set(cluster, "insecure-skip-tls-verify"))
-        return helio_fail(self->err, HELIO_INVALID,
-                          "kubeconfig: insecure-skip-tls-verify gives the agent's rights to whoever answers; name the "
-                          "certificate-authority");
+        return helio_fail(
+            self->err, HELIO_INVALID,
+            "kubeconfig: insecure-skip-tls-verify would send the agent's credentials to any server; name the "
+            "certificate-authority");
     while (access->server.size && access->server.data[access->server.size - 1] == '/')
         access->server.size--;
     return read_secret(self, cluster, "certificate-authority-data", "certificate-authority", &access->authority);
@@ -128,7 +129,7 @@ static helio_rc read_plugin(const helio_kubeconfig_t *self, const helio_spec_nod
         return helio_fail(self->err, HELIO_INVALID, "kubeconfig: exec has the apiVersion '%.*s'",
                           HELIO_TEXT_ARGS(plugin->api_version));
     if (helio_text_is(text_of(self, exec, "interactiveMode"), "Always"))
-        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: exec wants to ask a person, and there is none");
+        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: exec is interactive, but an agent has no terminal");
     if (memchr(plugin->command.data, '/', plugin->command.size))
         plugin->command = absolute(self, plugin->command);
     helio_rc rc = read_arguments(self, helio_spec_find(exec, "args"), plugin);
@@ -166,15 +167,16 @@ static helio_rc read_context(const helio_kubeconfig_t *self, const helio_spec_no
 {
     const helio_spec_node_t *context = entry(root, "contexts", name, "context");
     if (!context)
-        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: there is no context '%.*s'", HELIO_TEXT_ARGS(name));
+        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: context '%.*s' does not exist", HELIO_TEXT_ARGS(name));
     helio_text_t cluster = text_of(self, context, "cluster"), user = text_of(self, context, "user");
     const helio_spec_node_t *cluster_node = entry(root, "clusters", cluster, "cluster");
     const helio_spec_node_t *user_node = entry(root, "users", user, "user");
     access->space = text_of(self, context, "namespace");
     if (!cluster_node)
-        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: there is no cluster '%.*s'", HELIO_TEXT_ARGS(cluster));
+        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: cluster '%.*s' does not exist",
+                          HELIO_TEXT_ARGS(cluster));
     if (!user_node)
-        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: there is no user '%.*s'", HELIO_TEXT_ARGS(user));
+        return helio_fail(self->err, HELIO_INVALID, "kubeconfig: user '%.*s' does not exist", HELIO_TEXT_ARGS(user));
     helio_rc rc = read_cluster(self, cluster_node, access);
     return rc ? rc : read_user(self, user_node, access);
 }
@@ -201,7 +203,8 @@ helio_rc helio_kube_access_in_pod(const char *host, const char *port, helio_aren
                                   helio_kube_access_t *ret_access, helio_error_t *err)
 {
     if (!host || !host[0] || !port || !port[0])
-        return helio_fail(err, HELIO_INVALID, "this is no pod: KUBERNETES_SERVICE_HOST or _PORT is not set");
+        return helio_fail(err, HELIO_INVALID,
+                          "the agent does not run in a pod: KUBERNETES_SERVICE_HOST or _PORT is not set");
     bool literal = strchr(host, ':') != NULL; /* IPv6 */
     *ret_access = (helio_kube_access_t){
         .server = helio_arena_printf(arena, literal ? "https://[%s]:%s" : "https://%s:%s", host, port),

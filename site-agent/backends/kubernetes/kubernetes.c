@@ -311,7 +311,7 @@ static void serve_survey(helio_kube_t *self)
     } else if (!self->hindrance_said && self->now_ms - self->survey_ms >= SURVEY_PATIENCE_MS) {
         self->hindrance_said = true;
         self->sink.on_survey(self->sink.arg,
-                             self->trouble[0] ? self->trouble : "what became of some Jobs is not known yet");
+                             self->trouble[0] ? self->trouble : "the state of some Jobs is not known yet");
     }
 }
 

@@ -213,7 +213,7 @@ static void on_job(void *arg, const helio_kube_reply_t *reply)
     }
     if (reply->answer == HELIO_KUBE_DONE && !is_ours(attempt, reply->document)) {
         helio_kube_say_failed(attempt, HELIO_CAUSE_SUBMIT_REFUSED,
-                              "a Job of that name exists, and is not the federation's");
+                              "a Job of that name exists that does not belong to the federation");
         return;
     }
     helio_kube_set_job(attempt, reply->answer == HELIO_KUBE_DONE ? reply->document : NULL);

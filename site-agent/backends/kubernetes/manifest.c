@@ -53,7 +53,7 @@ helio_rc helio_kube_manifest_check(const helio_kube_manifest_t *self, uint32_t *
 {
     if (!self->spec->image.size) {
         *ret_cause = HELIO_CAUSE_BAD_OPTION;
-        return helio_fail(err, HELIO_INVALID, "a pod needs an `image`, and the job names none");
+        return helio_fail(err, HELIO_INVALID, "a pod needs an `image`, but the job names none");
     }
     if (self->spec->secrets.count && !self->secret.size) {
         *ret_cause = HELIO_CAUSE_MISSING_SECRET;

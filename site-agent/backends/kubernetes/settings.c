@@ -68,43 +68,44 @@ static const helio_spec_field_t fields[] = {
      AT(kubeconfig),
      .most = PATH_MOST,
      .example = "/etc/heliostat/kubeconfig",
-     .doc = "Where the cluster is, and who the agent is there. Default: the service account of the agent's own pod."},
+     .doc =
+         "File with the address of the cluster and the agent's credentials. Default: the service account of the agent's pod."},
     {.key = "context",
      .kind = HELIO_SPEC_TEXT,
      AT(context),
      .most = NAME_MOST,
      .example = "prod",
-     .doc = "A context of the kubeconfig. Default: its current one."},
+     .doc = "Context of the kubeconfig. Default: its current context."},
     {.key = "namespace",
      .kind = HELIO_SPEC_TEXT,
      AT(space),
      .most = LABEL_MOST,
      .rule = &name_rule,
      .example = "heliostat",
-     .doc = "The namespace of the federation's Jobs. Default: that of the context, or of the agent's pod."},
+     .doc = "Namespace of the federation's Jobs. Default: that of the context, or of the agent's pod."},
     {.key = "queue",
      .kind = HELIO_SPEC_TEXT,
      AT(queue),
      .most = LABEL_MOST,
      .rule = &name_rule,
      .example = "team",
-     .doc = "Kueue's LocalQueue of jobs that name none. No more is offered than its ClusterQueue has left. Such a site "
-            "offers only `on_site_loss: strict`, since a Job that "
-            "is admitted later begins its deadline later."},
+     .doc =
+         "LocalQueue of Kueue for jobs that name none. The site offers no more than its ClusterQueue has left, and only "
+         "`on_site_loss: strict`, because the deadline of a Job begins only when Kueue admits it."},
     {.key = "job_queues",
      .kind = HELIO_SPEC_STRINGS,
      AT(job_queues),
      .most = MAPPED_MOST,
      .example = "[team, team-low]",
      .doc =
-         "The LocalQueues that a job may name as `queue` under `kubernetes`. Default: that of `queue` alone. Jobs that "
-         "name another are refused with `OptionNotAllowed`."},
+         "LocalQueues that jobs can name as `queue` under `kubernetes`. Default: only that of `queue`. Jobs that name "
+         "another one are refused with `OptionNotAllowed`."},
     {.key = "image",
      .kind = HELIO_SPEC_TEXT,
      AT(image),
      .most = 512,
      .example = "registry.example/base:1",
-     .doc = "Image of jobs that name none. Without it they are refused."},
+     .doc = "Image for jobs that name none. Without it, such jobs are refused."},
     {.key = "service_account",
      .kind = HELIO_SPEC_TEXT,
      AT(service_account),
@@ -124,8 +125,9 @@ static const helio_spec_field_t fields[] = {
      AT(tenants),
      .most = HELIO_SITE_TENANTS_MAX,
      .example = "[nlp, vision]",
-     .doc = "The tenants whose jobs run here. Default: all. `users` has no meaning for this backend: a pod runs as its "
-            "image says."},
+     .doc =
+         "Tenants whose jobs can run here. Default: all. `users` has no effect with this backend: the image determines "
+         "the user of a pod."},
     {.key = "secrets",
      .kind = HELIO_SPEC_LIST,
      AT(secrets),

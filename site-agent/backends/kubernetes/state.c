@@ -102,7 +102,7 @@ static void judge_absent(const helio_kube_sight_t *sight, const helio_kube_tally
     }
     report(verdict, sight->begun ? HELIO_BACKEND_REPORT_VANISHED : HELIO_BACKEND_REPORT_FAILED_TO_START,
            HELIO_CAUSE_SITE_CANCELLED);
-    say(verdict, HELIO_TEXT("the Job was deleted, and not by the federation"));
+    say(verdict, HELIO_TEXT("the Job was deleted, but not by the federation"));
 }
 
 static void judge_failed(const helio_kube_sight_t *sight, const json_t *failed, const helio_kube_tally_t *tally,

@@ -228,7 +228,7 @@ void helio_kube_hear(void *backend, const helio_kube_reply_t *reply)
     if (good)
         self->failing_ms = 0;
     if (!good || reply->answer == HELIO_KUBE_DENIED)
-        (void)helio_text_copy(reply->message.size ? reply->message : HELIO_TEXT("the API gives no answer"),
+        (void)helio_text_copy(reply->message.size ? reply->message : HELIO_TEXT("the API does not answer"),
                               self->trouble, sizeof self->trouble);
     self->next_ms = 0;
 }

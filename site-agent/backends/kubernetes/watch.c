@@ -33,7 +33,7 @@ static helio_rc take_line(helio_text_t text, helio_kube_event_fn *each, void *ar
     if (rc == HELIO_OK)
         each(arg, &event);
     else
-        (void)helio_fail(err, rc, "a watch has a line that is no event: %.60s", text.data ? text.data : "");
+        (void)helio_fail(err, rc, "a line of a watch is not an event: %.60s", text.data ? text.data : "");
     json_decref(line);
     return rc;
 }

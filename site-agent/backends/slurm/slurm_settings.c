@@ -91,7 +91,8 @@ static const helio_spec_field_t fields[] = {
      .most = 60000,
      .fallback = "2s",
      .example = "2s",
-     .doc = "How often the queue is read: one command for all jobs. A slow controller is asked less often."},
+     .doc =
+         "Interval at which the queue is read, with one command for all jobs. A slow controller is queried less often."},
     {.key = "timeout",
      .kind = HELIO_SPEC_DURATION,
      AT(timeout_ms),
@@ -99,7 +100,7 @@ static const helio_spec_field_t fields[] = {
      .most = 600000,
      .fallback = "30s",
      .example = "30s",
-     .doc = "How long one of Slurm's commands may take."},
+     .doc = "Time limit of one Slurm command."},
     {.key = "withdraw",
      .kind = HELIO_SPEC_DURATION,
      AT(withdraw_ms),
@@ -107,7 +108,7 @@ static const helio_spec_field_t fields[] = {
      .fallback = "10m",
      .example = "10m",
      .doc =
-         "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
+         "How long a job can wait in the cluster's queue while no job of its size can start there (nodes "
          "drained or down, the partition closed), while a limit of its account or QOS is reached, or while it is held. Then the agent withdraws it, unless it has "
          "started, and the broker places it again. `0s`: never."},
     {.key = "prolog",
@@ -125,22 +126,23 @@ static const helio_spec_field_t fields[] = {
      .most = 3600000,
      .fallback = "5s",
      .example = "5s",
-     .doc = "By how much the clocks of nodes may differ from this host's; leases are shortened by that much."},
+     .doc = "Maximum difference between the clocks of nodes and of this host; leases are shortened by this time."},
     {.key = "pools",
      .kind = HELIO_SPEC_LIST,
      AT(pools),
      .most = HELIO_SITE_POOLS_MAX,
      .table = &pool_table,
      .example = "[{pool: h100, partition: gpu, gres: h100}]",
-     .doc = "Which nodes make up each pool. A pool that is not named here is the default partition's nodes "
-            "with its `gpu`."},
+     .doc =
+         "Which nodes make up each pool. A pool that is not named here consists of the nodes of the default partition "
+         "with its `gpu`."},
     {.key = "options",
      .kind = HELIO_SPEC_STRINGS,
      AT(options),
      .most = 64,
      .rule = &option_rule,
      .example = "[core-spec]",
-     .doc = "Further long options of sbatch that jobs may pass on in their `slurm:` part."},
+     .doc = "Further long options of sbatch that jobs can set in their `slurm:` part."},
     {.key = "shim",
      .kind = HELIO_SPEC_PATH,
      AT(shim),

@@ -199,7 +199,7 @@ static void gateway__that_cannot_start_says_what_is_missing_and_what_to_do(void 
     assert_true(fputs("not a key\n", file) >= 0);
     (void)fclose(file);
     assert_int_equal(chmod(junk, 0600), 0);
-    (void)snprintf(command, sizeof command, "make one with `helio-broker keygen %s`", none);
+    (void)snprintf(command, sizeof command, "create it with `helio-broker keygen %s`", none);
     const struct {
         const char *endpoint, *key;
         helio_rc rc; /* HELIO_OK = any failure */

@@ -179,7 +179,7 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
         "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",
         "\"expected_start\":\"2026-03-01T14:20:00.000Z\",\"policy_version\":\"terms-1\",\"forecast_issued_at\":null,"
         "\"planned_at\":\"2026-03-01T12:00:00.000Z\",",
-        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"it waits for the earliest, the best hour by the forecast;",
+        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"the earliest time is the best hour of the forecast;",
         "\"details\":[{\"code\":\"StartForecast\",\"params\":{}}],\"at\":null},"
         "\"ahead\":{\"jobs\":3,\"gpus\":24,\"first\":[{\"tenant\":null,\"queue\":\"express\",\"jobs\":3,\"gpus\":24}]"
         "},\"hints\":[{\"kind\":\"flexible\",\"change\":\"without `flexible`\",\"change_details\":[{\"code\":\"TryNoFlexible\",\"params\":{}}],"

@@ -182,7 +182,7 @@ static void leader__tells_the_holder_what_became_of_a_token(void **state)
     helio_token_fresh_t *all[] = {&expired, &revoked, &disabled};
     for (size_t i = 0; i < 3; i++) { /* who knows the id alone is a stranger */
         all[i]->text[strlen(all[i]->text) - 1] ^= 1;
-        assert_refused(all[i]->text, "the token is not known, or no longer valid");
+        assert_refused(all[i]->text, "the token is unknown, or no longer valid");
     }
 }
 

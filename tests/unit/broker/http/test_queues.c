@@ -112,7 +112,7 @@ static void queue__command_that_sets_nothing_says_what_can_be_set(void **state)
     check_refused("PUT", "/v1/queues/batch", "{}", "give one of priority, tier, time_limit_s");
     check_refused("PUT", "/v1/queues/batch", NULL, "give one of priority, tier, time_limit_s");
     check_refused("PUT", "/v1/queues/batch", "{\"tier\": \"Critical\"}",
-                  "'Critical' is none of best-effort, standard, critical");
+                  "'Critical' is not one of best-effort, standard, critical");
     check_refused("PUT", "/v1/queues/batch", "{\"teir\": \"critical\"}", "did you mean 'tier'?");
     check_refused("PUT", "/v1/quotas/acme", "{}", "give one of guaranteed_gpus, burst_gpus, weight, budgets");
     check_refused("PUT", "/v1/quotas/acme", "{\"queue\": \"batch\"}", "\"NothingToSet\"");
@@ -195,14 +195,14 @@ static void rule__in_a_zone_that_the_broker_does_not_know_names_a_remedy(void **
     } rows[] = {
         {"Europe/Berln", "did you mean 'Europe/Berlin'?"},
         {"europe/berlin", "did you mean 'Europe/Berlin'?"},
-        {"CET-1CEST,M3.5.0,M10.5.0/3", "a POSIX rule is not taken; name a place as Europe/Berlin"},
-        {"Qqqqqqqqqqqqqqq", "name one as Europe/Berlin, or UTC"},
-        {"Etc/../../../etc/passwd", "name one as Europe/Berlin, or UTC"},
-        {"Europe//Berlin", "is no time zone that the broker knows"},
-        {"Europe/", "is no time zone that the broker knows"},
-        {"Europe", "is no time zone that the broker knows"}, /* a folder of zones */
-        {"posixrules\\u00e9", "is no time zone that the broker knows"},
-        {"tzdata.zi", "is no time zone that the broker knows"}, /* a file beside the zones, that is none */
+        {"CET-1CEST,M3.5.0,M10.5.0/3", "POSIX rules are not accepted; give a name such as Europe/Berlin"},
+        {"Qqqqqqqqqqqqqqq", "give a name such as Europe/Berlin, or UTC"},
+        {"Etc/../../../etc/passwd", "give a name such as Europe/Berlin, or UTC"},
+        {"Europe//Berlin", "the broker does not know the time zone"},
+        {"Europe/", "the broker does not know the time zone"},
+        {"Europe", "the broker does not know the time zone"}, /* a folder of zones */
+        {"posixrules\\u00e9", "the broker does not know the time zone"},
+        {"tzdata.zi", "the broker does not know the time zone"}, /* a file beside the zones, that is none */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char body[256];
@@ -218,8 +218,8 @@ static void rule__of_hours_and_for_a_time_is_a_contradiction(void **state)
     (void)state;
     static const char target[] = "/v1/queues/batch/rules";
     check_refused("PUT", target, "{\"schedule\": \"20:00-08:00\", \"for_s\": 60, \"priority\": 1}",
-                  "give schedule or for_s");
-    check_refused("PUT", target, "{\"schedule\": \"\", \"priority\": 1}", "it is empty: give hours");
+                  "give either schedule or for_s");
+    check_refused("PUT", target, "{\"schedule\": \"\", \"priority\": 1}", "must not be empty; give hours");
     check_refused("PUT", target, "{\"schedule\": \"20:00-08:00\\n\", \"priority\": 1}", "without control characters");
     check_refused("PUT", target, "{\"schedule\": \"20:00-08:00\", \"priority\": true}", "or null for no limit");
     assert_int_equal(w->events, 0);

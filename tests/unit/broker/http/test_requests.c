@@ -88,14 +88,14 @@ static void http__a_body_where_none_belongs_is_refused(void **state)
         if (route->body != HELIO_BODY_NONE)
             continue;
         ask_route(route, "", "x");
-        check_refused(route, "a body", 400, "this takes no body");
+        check_refused(route, "a body", 400, "this request takes no body");
         char target[128];
         client_t *c = client_up(w);
         client_ask(c, route->method, target_of(route, target), w->admin.text, "Transfer-Encoding: chunked\r\n", NULL);
         client_send(c, "1\r\nx\r\n0\r\n\r\n", 11);
         assert_true(client_reply(c, &r));
         client_down(c);
-        check_refused(route, "a chunked body", 400, "this takes no body");
+        check_refused(route, "a chunked body", 400, "this request takes no body");
     }
 }
 
@@ -159,7 +159,7 @@ static void http__a_body_may_be_as_long_as_its_bound_and_no_longer(void **state)
         for (size_t over = 0; over < 2; over++) {
             char *body = document_of(bound + over), bytes[32];
             ask_route(route, JSON, body);
-            (void)snprintf(bytes, sizeof bytes, "may have %zu bytes", bound);
+            (void)snprintf(bytes, sizeof bytes, "can have at most %zu bytes", bound);
             if (over)
                 check_refused(route, "a byte too many", 413, bytes);
             else if (r.status == 413)

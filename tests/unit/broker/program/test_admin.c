@@ -272,7 +272,7 @@ static void token__of_an_unknown_tenant_is_refused_and_makes_no_tenant(void **st
     assert_int_equal(
         RUN(self, helio_command_token, "token", "add", "--tenant", "amce", "--user", "ada", "--role", "user"), FAILED);
     assert_string_equal(self->out, "");
-    assert_non_null(strstr(self->err, "there is no tenant 'amce'"));
+    assert_non_null(strstr(self->err, "tenant 'amce' does not exist"));
     assert_non_null(strstr(self->err, "`helio-broker tenant add amce --home SITE`"));
     assert_in_database(self, "select (select count(*) from helio.tokens) + (select count(*) from helio.tenants)", "0");
 }

@@ -482,7 +482,7 @@ static const struct {
     {"select row(gpus_total, gpus_free, site_power_w) from helio.capacity_now where pool = 'h100'",
      "(2147483647,5,-1)"},
     {"select row(pool, withheld, withheld_details) from helio.capacity_now where pool = 'h100'",
-     "(h100,\"all that the federation does not use of it is used by others\","
+     "(h100,\"others use all of it that the federation does not use\","
      "\"[{\"\"code\"\": \"\"WithheldOthers\"\", \"\"params\"\": {}}]\")"},
     {"select row(withheld, withheld_details) from helio.capacity_now where pool = 'offered'", "(,)"},
     {"select count(*) from helio.capacity_samples", "1"},

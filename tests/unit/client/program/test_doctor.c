@@ -152,7 +152,7 @@ static void doctor__says_how_many_jobs_are_held_and_why(void **state)
     static const struct {
         const char *jobs, *line;
     } cases[] = {
-        {"{\"jobs\":[],\"next\":null}", "✔ jobs      none is held\n"},
+        {"{\"jobs\":[],\"next\":null}", "✔ jobs      no job is held\n"},
         {"{\"jobs\":[" HELD_JOB("a", "NodeFailure") "," HELD_JOB("a", "NoUserMapping") "," HELD_JOB(
              "b", "NoUserMapping") "]}",
          "! jobs      3 are held, of them 2: NoUserMapping; 1: NodeFailure\n"},

@@ -44,7 +44,7 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
         {429, "Retry-After: 3600\r\n", "{\"detail\":\"busy\"}", 1, 1, "try again in 1h00m"},
         {429, "Retry-After: 0\r\n", "{\"detail\":\"busy\"}", 1, 3, "busy"},
         {503, NULL, "{\"detail\":\"no leader\"}", 7, 3, "no leader"},
-        {503, NULL, "<html>", 7, 3, "the broker answers 503"},
+        {503, NULL, "<html>", 7, 3, "the broker answers with status 503"},
         {504, NULL, "", 8, 3, "504"},
         {500, NULL, "", 1, 1, "500"},
         {302, "Location: http://127.0.0.1:1/\r\n", "", 1, 1, "302"},
@@ -261,7 +261,7 @@ static void doctor_and_sites__name_a_site_that_jobs_wait_for_after_a_restore(voi
               {"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}),
         WORDS("doctor"));
     expect(&outcome, 0, NULL, NULL);
-    assert_non_null(strstr(outcome.out, "1 of 2 ready; lulea is awaited since the database was restored"));
+    assert_non_null(strstr(outcome.out, "1 of 2 ready; the broker waits for lulea since the database was restored"));
     assert_null(strstr(outcome.out, "; a is awaited"));
     end(&outcome);
     outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));

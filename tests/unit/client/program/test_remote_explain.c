@@ -132,7 +132,7 @@ static void explain__prints_sentences(void **state)
            "Why it waits      WaitingForCapacity: 2 nodes of 8\n"
            "Chosen            lulea, compared with oregon: $43.00 less, 9.9 kg CO2e less\n"
            "Next best         oregon, $50.00 behind in score: money +$43.00, carbon +$2.00\n"
-           "To start sooner   allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start "
+           "To start sooner   allow more sites, another GPU model or fewer nodes; with a shorter `time` it can start "
            "before jobs ahead of it\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
@@ -228,7 +228,7 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
 
 #define UNPRICED                                                                \
     "\"details\":[{\"code\":\"PriceUnknown\",\"params\":{\"pool\":\"h100\"}}]," \
-    "\"detail\":\"the price is unknown, since the site gives none of pool h100\""
+    "\"detail\":\"the price is unknown: the site reports none for pool h100\""
 
 /*  A cost of 0 that means nothing is not shown, and compared with nothing. */
 static void plan__of_a_pool_without_a_price_says_so_and_calls_nothing_cheapest(void **state)
@@ -249,7 +249,7 @@ static void plan__of_a_pool_without_a_price_says_so_and_calls_nothing_cheapest(v
         WORDS("plan", "-"), "name: finetune-70b\nrun: ./train\n");
     expect(&outcome, 0, NULL, NULL);
     assert_non_null(strstr(outcome.out, ", at an unknown price"));
-    assert_non_null(strstr(outcome.out, "the price is unknown, since the site gives none of pool h100"));
+    assert_non_null(strstr(outcome.out, "the price is unknown: the site reports none for pool h100"));
     assert_null(strstr(outcome.out, "cheapest"));
     assert_null(strstr(outcome.out, "money"));
     assert_null(strstr(outcome.out, "$0.00"));
@@ -365,7 +365,7 @@ static void plan__needs_exactly_one_valid_job(void **state)
     (void)state;
     outcome_t outcome =
         play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n---\nrun: b\n");
-    expect(&outcome, 2, "", "a plan is made for one job");
+    expect(&outcome, 2, "", "a plan covers one job");
     end(&outcome);
     outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "runn: a\n");
     expect(&outcome, 2, "", "did you mean");

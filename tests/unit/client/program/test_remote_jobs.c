@@ -154,8 +154,8 @@ static void ls__with_a_limit_says_nothing_of_further_jobs(void **state)
     (void)state;
     outcome_t outcome = play(
         RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
-               "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"") "],\"next\":\"" ID_A
-                                                                                                  "\"}",
+               "{\"jobs\":[" JOB(ID_A, "running",
+                                 ",\"gpus\":8,\"reason\":\"its processes are running\"") "],\"next\":\"" ID_A "\"}",
                WHOLE, 0}),
         WORDS("ls", "-l1"));
     expect(&outcome, 0,

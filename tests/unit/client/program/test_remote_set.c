@@ -24,7 +24,7 @@ static void audit__a_broken_chain_is_a_failure_that_names_the_entry(void **state
     outcome_t outcome =
         play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":null,\"entries\":12}", WHOLE, 0}),
              WORDS("audit", "verify"));
-    expect(&outcome, 0, "Entries           12\n", "the chain of hashes is whole");
+    expect(&outcome, 0, "Entries           12\n", "the hash chain is intact");
     end(&outcome);
     outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":7,\"entries\":12}", WHOLE, 0}),
                    WORDS("audit", "verify"));
@@ -471,7 +471,8 @@ static void attest__needs_dead_a_reason_and_a_confirmation(void **state)
         {{"attest", "lulea"}, "--dead"},
         {{"attest", "lulea", "--dead"}, "how you know that nothing runs there"},
         {{"attest", "lulea", "--dead", "-y"}, "--reason"},
-        {{"attest", "lulea", "--dead", "--reason", "no power"}, "no terminal to confirm this at"}, /* as in a script */
+        {{"attest", "lulea", "--dead", "--reason", "no power"},
+         "no terminal for the confirmation"}, /* as in a script */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome = play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), cases[i].words);
@@ -546,10 +547,10 @@ static void keys_add__reads_the_key_of_a_file_and_no_word_of_its_comments(void *
         {"# made on 2026-01-01 at\n#\n" KEY "\n# the end\n", NULL},
         {"metadata\ncurve\n    public-key = \"" KEY "\"\n", NULL},
         {"public-key=" KEY "\n", NULL},
-        {"/home/ada/sites/lulea/agents/key/agent.pu\n" KEY "\n", ":1: is no public key of 40 characters"},
-        {"# comment\n" KEY "0\n", ":2: is no public key of 40 characters"},
+        {"/home/ada/sites/lulea/agents/key/agent.pu\n" KEY "\n", ":1: is not a public key of 40 characters"},
+        {"# comment\n" KEY "0\n", ":2: is not a public key of 40 characters"},
         {KEY "\n" OTHER "\n", ":2: is a second public key, after that of line 1"},
-        {KEY " lulea\n", ":1: is no public key"},
+        {KEY " lulea\n", ":1: is not a public key"},
         {"public-key = \"" KEY "\"\nsecret-key = \"" OTHER "\"\n", ":2: holds a secret key"},
         {"# nothing else\n", ": holds no public key"},
         {"", ": holds no public key; the file is empty"},
@@ -597,7 +598,7 @@ static void keys_add__refuses_the_secret_key_of_a_pair(void **state)
     FILE *file = fopen(public, "we");
     assert_true(file && fwrite(large, 1, sizeof large, file) == sizeof large && fclose(file) == 0);
     const char *const unreadable[][2] = {
-        {public, "it is too large"}, {folder, "Is a directory"}, {secret, "No such file"}, {"/dev/zero", "no text"}};
+        {public, "it is too large"}, {folder, "Is a directory"}, {secret, "No such file"}, {"/dev/zero", "not text"}};
     unlink(secret);
     for (size_t i = 0; i < sizeof unreadable / sizeof unreadable[0]; i++) {
         if (i == 2)

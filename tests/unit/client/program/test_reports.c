@@ -89,7 +89,7 @@ static void audit_anchor__is_the_last_entry_in_one_line(void **state)
         char reply[512];
         (void)snprintf(reply, sizeof reply, "{\"entries\":[%s],\"next\":9}", others[i]);
         outcome = play(RULES({"GET /v1/audit?limit=1 ", 0, 200, NULL, reply, WHOLE, 0}), WORDS("audit", "anchor"));
-        expect(&outcome, 125, "", "no entry with its hash and time");
+        expect(&outcome, 125, "", "not an audit entry with its hash and time");
         end(&outcome);
     }
 }
@@ -102,11 +102,11 @@ static void audit_verify__against_an_anchor_finds_a_removed_tail_and_a_chain_mad
         const char *anchor, *entries, *says;
         int code;
     } cases[] = {
-        {"9 " H_9 " 2026-03-01T12:00:00.000Z", "[" HASHED(9, H_9) "]", "as anchored", 0},
-        {"9 " H_9, "[" HASHED(9, H_9) "]", "as anchored", 0},
+        {"9 " H_9 " 2026-03-01T12:00:00.000Z", "[" HASHED(9, H_9) "]", "matches its anchor", 0},
+        {"9 " H_9, "[" HASHED(9, H_9) "]", "matches its anchor", 0},
         {"9 " H_9, "[" HASHED(7, H_9) "]", "entry 9 is missing", 1}, /* 8 and 9 are gone */
         {"9 " H_9, "[]", "entry 9 is missing", 1},
-        {"9 " H_9, "[" HASHED(9, H_4) "]", "entry 9 is another one than when the anchor was taken", 1},
+        {"9 " H_9, "[" HASHED(9, H_4) "]", "entry 9 differs from the one that was anchored", 1},
         {"9 99aa", "[" HASHED(9, H_9) "]", "not an anchor", 2},
         {"9 " H_9 "00", "[" HASHED(9, H_9) "]", "not an anchor", 2},
         {"-9 " H_9, "[" HASHED(9, H_9) "]", "not an anchor", 2},
@@ -139,7 +139,7 @@ static void audit_verify__checks_every_line_of_a_file_of_anchors(void **state)
         {"GET /v1/audit?limit=1&cursor=10 ", 0, 200, NULL, "{\"entries\":[" HASHED(9, H_9) "],\"next\":9}", WHOLE, 0},
         {0}};
     outcome_t outcome = play(rules, WORDS("audit", "verify", "--anchor", path));
-    expect(&outcome, 1, NULL, "entry 4 is another one");
+    expect(&outcome, 1, NULL, "entry 4 differs from the one that was anchored");
     end(&outcome);
     assert_int_equal(ftruncate(fd, 0), 0);
     outcome = play(rules, WORDS("audit", "verify", "--anchor", path));

@@ -335,7 +335,7 @@ static void doctor__of_a_wrong_token_promises_nothing_of_other_brokers(void **st
                                    {0}};
     char *out;
     assert_int_equal(doctor(rules, rules, &out), HELIO_EXIT_FORBIDDEN);
-    assert_non_null(strstr(out, " answers 401\n"));
+    assert_non_null(strstr(out, " answers with status 401\n"));
     assert_null(strstr(out, "requests go to the other brokers"));
     assert_non_null(strstr(out, "help: the token is wrong"));
     free(out);
@@ -348,7 +348,7 @@ static void doctor__of_one_follower_says_that_it_forwards(void **state)
                                         {"GET /readyz?role=any ", 0, 200, NULL, "following\n", WHOLE, 0}, FIT),
                                   (const char *const[]){"doctor", NULL}, "");
     assert_int_equal(outcome.code, 0);
-    assert_non_null(strstr(outcome.out, "the broker follows, and forwards to the one that leads"));
+    assert_non_null(strstr(outcome.out, "the broker is a follower, and forwards to the leader"));
     free(outcome.out);
     free(outcome.err);
     broker_double_destroy(&outcome.broker);
@@ -358,13 +358,13 @@ static void doctor__of_a_follower_that_does_not_reach_the_leader_says_why(void *
 {
     (void)state;
     static const char problem[] =
-        "{\"detail\":\"the broker that leads says that it is reached at http://10.0.0.7:7480, where this broker, which "
-        "does not lead, answers itself: give each broker an `advertise_http` of its own\"}";
+        "{\"detail\":\"the leader advertises http://10.0.0.7:7480, which is the address of this broker, a follower; "
+        "give each broker its own `advertise_http`\"}";
     outcome_t outcome = play_with(RULES({"GET /readyz ", 0, 503, NULL, "{\"detail\":\"another leads\"}", WHOLE, 0},
                                         {"GET /readyz?role=any ", 0, 503, NULL, problem, WHOLE, 0}, FIT),
                                   (const char *const[]){"doctor", NULL}, "");
     assert_int_equal(outcome.code, HELIO_EXIT_UNREACHABLE);
-    assert_non_null(strstr(outcome.out, "answers itself: give each broker an `advertise_http` of its own"));
+    assert_non_null(strstr(outcome.out, "a follower; give each broker its own `advertise_http`"));
     free(outcome.out);
     free(outcome.err);
     broker_double_destroy(&outcome.broker);

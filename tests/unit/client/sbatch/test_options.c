@@ -208,7 +208,7 @@ static const struct {
     {"#SBATCH --gres=gpu:65", 2, 16, "65 GPUs on one node", "--nodes"},
     {"#SBATCH --gpus=3 -N2", 2, 16, "cannot be divided", "--gpus-per-node"},
     {"#SBATCH --gpus-per-task=1", 2, 25, "requires the number of tasks", "--ntasks"},
-    {"#SBATCH --gres=gpu:2\n#SBATCH --gpus-per-node=4", 3, 25, "asks for 4 GPUs per node, --gres for 2", NULL},
+    {"#SBATCH --gres=gpu:2\n#SBATCH --gpus-per-node=4", 3, 25, "requests 4 GPUs per node, --gres 2", NULL},
     {"#SBATCH --array=9-1", 2, 17, "is not a list of tasks", "0-99%10"},
     {"#SBATCH --array=0-99999", 2, 17, "at most 10000 tasks", NULL},
     {"#SBATCH --array=1-3%x", 2, 17, "is not a list of tasks", NULL},

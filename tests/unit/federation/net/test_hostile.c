@@ -62,7 +62,7 @@ static void net__a_server_without_keys_says_that_it_admits_nobody(void **state)
     start_server(world, &options);
     dial(world, &a, 0);
     UNTIL(world, a.failed >= 1);
-    assert_non_null(strstr(a.why, "admits nobody now: it does not lead"));
+    assert_non_null(strstr(a.why, "admits no agents now: it is not the leader"));
     allow(world, 1, "site:oregon"); /* it has read them, and this one is not among them */
     uint32_t failed = (uint32_t)a.failed;
     UNTIL(world, (uint32_t)a.failed >= failed + 2);

@@ -61,10 +61,10 @@ static void a_bound_below_every_forecast_names_the_least_and_its_site(void **sta
     assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_CARBON_AT_LEAST, N(328000), T("california"), N(20000)),
                     "no forecast hour anywhere is below 328 g/kWh (california), and its `max_carbon` is 20");
     assert_sentence(HELIO_DETAIL(arena, HELIO_DETAIL_START_MEMORY_LOST, T("lulea"), N(0)),
-                    "the agent of lulea came back without its memory, and it may run there");
+                    "the agent of lulea came back without its memory, and the job may still be running there");
     assert_sentence(
         HELIO_DETAIL(arena, HELIO_DETAIL_START_MEMORY_LOST, T("lulea"), N(1000)),
-        "the agent of lulea came back without its memory, and it may run there; it is placed again when its "
+        "the agent of lulea came back without its memory, and the job may still be running there; it is placed again when its "
         "lease is over, at 1970-01-01T00:00:01Z");
 }
 

@@ -308,7 +308,7 @@ static void check__fails_only_the_line_of_what_is_missing(void **state)
     assert_fails(&(site_t){.key_file = "none.key"}, "key_file");
     assert_non_null(strstr(world.out, "none.key: key file not found; `helio-agent keygen "));
     assert_fails(&(site_t){.users = "[{tenant: demo, user: \"*\", unix: no-such-account-here}]"}, "user");
-    assert_non_null(strstr(world.out, "demo/* as no-such-account-here: there is no such account; `useradd --system "
+    assert_non_null(strstr(world.out, "demo/* as no-such-account-here: the account does not exist; `useradd --system "
                                       "no-such-account-here` adds it, or name another"));
 }
 

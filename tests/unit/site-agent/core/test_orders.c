@@ -88,7 +88,7 @@ static void order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_tha
     clear_log(&site);
     give_one(1, 1, 1, 8);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
-    assert_refused(HELIO_CAUSE_STALE_EPOCH, "that attempt is over here");
+    assert_refused(HELIO_CAUSE_STALE_EPOCH, "that attempt has already ended here");
     give_one(1, 2, 1, 8);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
 }
@@ -210,12 +210,12 @@ static void order__that_does_not_fit_is_refused_with_the_reason(void **state)
         const char *explanation; /* its beginning */
     } cases[] = {
         {"h200", 1, 1, 0, 0, HELIO_CAUSE_NO_SUCH_POOL, "no pool 'h200'"},
-        {"gpu", 5, 8, 0, 0, HELIO_CAUSE_NO_CAPACITY, "5 nodes asked, the pool has 4"},
-        {"gpu", 1, 9, 0, 0, HELIO_CAUSE_NO_CAPACITY, "9 GPUs a node asked, the pool's nodes have 8"},
-        {"gpu", 0, 8, 0, 0, HELIO_CAUSE_NO_CAPACITY, "0 nodes asked"},
-        {"gpu", 1, 8, 65, 0, HELIO_CAUSE_NO_CAPACITY, "65 CPUs a node asked"},
+        {"gpu", 5, 8, 0, 0, HELIO_CAUSE_NO_CAPACITY, "5 nodes requested, but the pool has 4"},
+        {"gpu", 1, 9, 0, 0, HELIO_CAUSE_NO_CAPACITY, "9 GPUs per node requested, but the pool's nodes have 8"},
+        {"gpu", 0, 8, 0, 0, HELIO_CAUSE_NO_CAPACITY, "0 nodes requested"},
+        {"gpu", 1, 8, 65, 0, HELIO_CAUSE_NO_CAPACITY, "65 CPUs per node requested"},
         {"gpu", 1, 8, 0, UINT64_MAX, HELIO_CAUSE_NO_CAPACITY, "more memory"},
-        {"cpu", 1, 1, 0, 0, HELIO_CAUSE_NO_CAPACITY, "1 GPUs a node asked, the pool's nodes have 0"},
+        {"cpu", 1, 1, 0, 0, HELIO_CAUSE_NO_CAPACITY, "1 GPUs per node requested, but the pool's nodes have 0"},
         {"gpu", 4, 8, 0, 0, HELIO_CAUSE_NO_CAPACITY, "3 of 4 nodes are free enough for 8 GPUs each"},
     };
     open_session(&site);

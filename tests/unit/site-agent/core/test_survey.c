@@ -60,7 +60,7 @@ static void survey__nothing_is_offered_and_nothing_starts_before_its_end(void **
     open_session(&site);
     assert_int_equal(offered_nodes(), 0);
     give_one(1, 1, 1, 2);
-    assert_refused(HELIO_CAUSE_NOT_READY, "the site does not know yet what runs here");
+    assert_refused(HELIO_CAUSE_NOT_READY, "the site does not yet know what runs here");
     assert_null(last_of(&site, HELIO_AGENT_FX_START));
     survey_ends();
     later(&site, 1000);

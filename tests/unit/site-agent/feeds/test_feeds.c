@@ -119,7 +119,7 @@ static void feeds__files_and_programs_are_sources_too(void **state)
     (void)put_file("program", 0755, "#!/bin/sh\nprintf 'time,value\\n2026-11-21T07:00:00Z,%s\\n' \"$1\"\n");
     open_feeds("{signal: carbon, source: exec, command: [@DIR/program, \"77; rm -rf /\"]}");
     assert_true(turn_until(has_note)); /* arguments are no shell's */
-    assert_non_null(strstr(notes, "line 2: the number is none"));
+    assert_non_null(strstr(notes, "line 2: the number is invalid"));
     helio_feeds_destroy(&feeds);
     open_feeds("{signal: carbon, source: exec, command: [@DIR/program, \"77\"]}");
     answered();

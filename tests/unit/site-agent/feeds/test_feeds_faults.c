@@ -58,9 +58,9 @@ static void feeds__bad_responses_are_logged_and_change_nothing(void **state)
         const char *body, *note;
     } cases[] = {
         {200, "<html>maintenance</html>", "not JSON"},
-        {200, "{\"data\":[]}", "the answer holds no value"},
-        {200, "{\"other\":[]}", "there is no list at 'data'"},
-        {200, "{\"data\":[{\"t\":\"1999-01-01T00:00:00Z\",\"v\":1}]}", "none of its values is of the last 35"},
+        {200, "{\"data\":[]}", "the answer contains no value"},
+        {200, "{\"other\":[]}", "the answer has no list at 'data'"},
+        {200, "{\"data\":[{\"t\":\"1999-01-01T00:00:00Z\",\"v\":1}]}", "none of its values is for the last 35"},
         {403, "{\"data\":[{\"t\":\"2026-11-21T07:00:00Z\",\"v\":1}]}", "HTTP status 403"},
         {204, "", "HTTP status 204"},
     };

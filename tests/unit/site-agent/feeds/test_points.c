@@ -247,10 +247,10 @@ static void csv__errors_name_their_line(void **state)
         {"", "empty"},
         {"when,value\n", "line 1: no column 'time'"},
         {"time,price\n", "line 1: no column 'value'"},
-        {"time,value\n2026-11-21T07:00:00Z,1\nnever,2\n", "line 3: the time is none"},
-        {"time,value\n2026-11-21T07:00:00Z,nan\n", "line 2: the number is none"},
-        {"time,value\n2026-11-21T07:00:00Z,1e999\n", "line 2: the number is none"},
-        {"time,value\n2026-11-21T07:00:00Z,0x10\n", "line 2: the number is none"},
+        {"time,value\n2026-11-21T07:00:00Z,1\nnever,2\n", "line 3: the time is invalid"},
+        {"time,value\n2026-11-21T07:00:00Z,nan\n", "line 2: the number is invalid"},
+        {"time,value\n2026-11-21T07:00:00Z,1e999\n", "line 2: the number is invalid"},
+        {"time,value\n2026-11-21T07:00:00Z,0x10\n", "line 2: the number is invalid"},
     };
     const helio_feed_t *feed = feed_of("{signal: carbon, source: csv, path: x}");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -63,18 +63,19 @@ static const struct {
     {"agent: {feeds: [{signal: carbon, source: http-json}]}", "needs a url"},
     {"agent: {feeds: [{signal: carbon, source: http-json, url: \"https://x/\"}]}", "needs fields.time"},
     {"agent: {feeds: [{signal: carbon, source: http-json, map: nosuch}]}", "electricitymaps"},
-    {"agent: {feeds: [{signal: carbon, source: static, value: 1, unit: EUR/MWh}]}", "'EUR/MWh' is no unit of carbon"},
+    {"agent: {feeds: [{signal: carbon, source: static, value: 1, unit: EUR/MWh}]}",
+     "'EUR/MWh' is not a unit of carbon"},
     {"agent: {feeds: [{signal: price, source: static, value: 1}]}", "needs the name of one of the site's pools"},
     {"agent: {feeds: [{signal: price, pool: x9, source: static, value: 1}]}",
      "needs the name of one of the site's pools"},
-    {"agent: {feeds: [{signal: pue, pool: h100, source: static, value: 1}]}", "only signal price is of a pool"},
-    {"agent: {feeds: [{signal: price, pool: h100, source: http-json, map: watttime}]}", "is no unit of price"},
+    {"agent: {feeds: [{signal: pue, pool: h100, source: static, value: 1}]}", "only signal price can have a pool"},
+    {"agent: {feeds: [{signal: price, pool: h100, source: http-json, map: watttime}]}", "is not a unit of price"},
     {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, source: static, "
      "value: 2}]}",
-     "feeds[1]: feeds[0] tells the same"},
+     "feeds[1]: feeds[0] delivers the same signal"},
     {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, factor: direct, "
      "source: static, value: 2}]}",
-     "feeds[1]: feeds[0] tells the same"},
+     "feeds[1]: feeds[0] delivers the same signal"},
     {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
      "\"http://10.0.0.1/\", secrets: {a: b}}]}",
      "use https"},
@@ -84,7 +85,7 @@ static const struct {
      "use https"},
     {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
      "\"file:///etc/passwd\"}]}",
-     "neither https:// nor http://"},
+     "must begin with https:// or http://"},
     {"agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, headers: {\"a:b\": c}}]}",
      "cannot be the name of a header"},
     {"agent: {tariff: [{when: \"Mon 8-20\", usd_per_kwh: 1}]}", "at character 5"},

@@ -174,7 +174,7 @@ static void a_node_that_has_more_than_any_is_told(void **state)
         turn();
     assert_int_equal(doubt[0], '\0');
     assert_int_equal(show_gpus("4000000000"), 200);
-    assert_true(hears_doubt("1 nodes have figures that cannot be"));
+    assert_true(hears_doubt("1 nodes report impossible figures"));
     assert_non_null(strstr(doubt, "node gpu-1"));
     assert_int_equal(show_gpus("4"), 200);
 }

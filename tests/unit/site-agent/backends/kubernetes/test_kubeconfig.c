@@ -93,13 +93,13 @@ static void json_is_read_too(void **state)
 static const struct {
     const char *text, *context, *says;
 } refused[] = {
-    {"", "", "no context ''"},
-    {HEAD CONTEXTS CLUSTER USER("    token: x\n"), "b", "no context 'b'"},
-    {HEAD CONTEXTS CLUSTER USER("    token: x\n"), "other", "no user 'nobody'"},
-    {HEAD CONTEXTS USER("    token: x\n"), "", "no cluster 'c'"},
+    {"", "", "context '' does not exist"},
+    {HEAD CONTEXTS CLUSTER USER("    token: x\n"), "b", "context 'b' does not exist"},
+    {HEAD CONTEXTS CLUSTER USER("    token: x\n"), "other", "user 'nobody'"},
+    {HEAD CONTEXTS USER("    token: x\n"), "", "cluster 'c' does not exist"},
     {HEAD CONTEXTS CLUSTER USER("    token: ''\n"), "", "neither a token"},
     {HEAD CONTEXTS CLUSTER USER("    client-certificate: c\n"), "", "belong together"},
-    {HEAD CONTEXTS CLUSTER USER("    client-key-data: '%%'\n"), "", "client-key-data is no base64"},
+    {HEAD CONTEXTS CLUSTER USER("    client-key-data: '%%'\n"), "", "client-key-data is not base64"},
     {HEAD CONTEXTS CLUSTER USER("    username: x\n    password: y\n"), "", "'username'"},
     {HEAD CONTEXTS CLUSTER USER("    auth-provider: {name: gcp}\n"), "", "'auth-provider'"},
     {HEAD CONTEXTS CLUSTER USER("    token: x\n    as: root\n"), "", "'as'"},
@@ -107,7 +107,7 @@ static const struct {
     {HEAD CONTEXTS CLUSTER USER("    exec: {apiVersion: v0, command: x}\n"), "", "apiVersion 'v0'"},
     {HEAD CONTEXTS CLUSTER USER("    exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: "
                                 "Always}\n"),
-     "", "ask a person"},
+     "", "exec is interactive"},
     {HEAD CONTEXTS "clusters: [{name: c, cluster: {server: 'http://10.0.0.1'}}]\n" USER("    token: x\n"), "",
      "is not https"},
     {HEAD CONTEXTS
@@ -115,9 +115,9 @@ static const struct {
      "", "insecure-skip-tls-verify"},
     {HEAD CONTEXTS "clusters: [{name: c, cluster: {server: 'https://x', tls-server-name: y}}]\n" USER("    token: x\n"),
      "", "tls-server-name"},
-    {HEAD CONTEXTS "clusters: [{name: c}]\n" USER("    token: x\n"), "", "no cluster 'c'"},
-    {HEAD CONTEXTS "clusters: [c]\n" USER("    token: x\n"), "", "no cluster 'c'"},
-    {HEAD CONTEXTS "clusters: c\n" USER("    token: x\n"), "", "no cluster 'c'"},
+    {HEAD CONTEXTS "clusters: [{name: c}]\n" USER("    token: x\n"), "", "cluster 'c' does not exist"},
+    {HEAD CONTEXTS "clusters: [c]\n" USER("    token: x\n"), "", "cluster 'c' does not exist"},
+    {HEAD CONTEXTS "clusters: c\n" USER("    token: x\n"), "", "cluster 'c' does not exist"},
     {"a: [", "", "line "},
     {"a: &x b\n", "", "line 1"},
 };

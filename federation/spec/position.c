@@ -1,4 +1,5 @@
-/*  diagnose.c -- turns a range of bytes into a diagnostic with line, column and source text. */
+/*  position.c -- where an error is: turns a range of bytes into a diagnostic with line, column and source text, and
+ *  keeps the path of keys. The texts of errors are with the readers: scalar.c, reader.c, job_values.c, site_fields.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
