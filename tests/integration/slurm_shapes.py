@@ -155,6 +155,24 @@ def case_signal(world):
     return faults, "a signal for the script reached it"
 
 
+def case_ahead(world):
+    """More short jobs than GPUs: each is in Slurm's queue before the GPU that it gets is free."""
+    docs = [{"name": "short", "gpu": "H100:1", "time": "5m", "placement": {"sites": ["eu"]}, "run": "sleep 5"} for _ in range(32)]
+    keys = world.federation.submit(docs, "ahead")
+    for key in keys:
+        world.wait_state(key, *OVER)
+    told = world.eu.slurm("env", "SLURM_TIME_FORMAT=%s", "sacct", "--noheader", "--allocations", "--parsable2",
+                          "--name=" + ",".join(f"helio-{key}-1" for key in keys), "--format=Submit,Start,End")
+    runs = sorted((tuple(map(int, line.split("|"))) for line in told.splitlines()), key=lambda run: run[1])
+    ends = sorted(end for _, _, end in runs)
+    early = [start > submit for submit, start, _ in runs[16:]]
+    faults = [] if len(runs) == 32 else [f"Slurm ran {len(runs)} jobs of 32"]
+    if sum(early) < len(early) / 2:
+        faults.append(f"only {sum(early)} of {len(early)} jobs waited in Slurm's queue; submit, start, end: {runs}")
+    idle = sorted(start - ends[i] for i, (_, start, _) in enumerate(runs[8:]))
+    return faults, f"a GPU was idle for {idle[len(idle) // 2]} s between two jobs (median)"
+
+
 CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}
 
 

@@ -8,6 +8,7 @@
 
 #include "federation/reason/detail.h"
 #include "site-agent/backends/slurm/slurm_internal.h"
+#include "site-agent/core/capacity.h"
 
 enum {
     BACK_OFF_MOST_MS = 60000,
@@ -127,6 +128,17 @@ static void want_cluster(helio_slurm_t *self, uint64_t hash)
     poll->hash = hash;
 }
 
+/*  Attempts grow older while the queue stays the same. */
+static void look_ahead(helio_slurm_t *self)
+{
+    helio_arena_t *arena = helio_arena_new();
+    uint32_t count;
+    const helio_slurm_ahead_t *ahead = helio_slurm_ahead(self, arena, &count);
+    if (helio_slurm_ahead_hash(ahead, count) != self->poll.ahead_hash)
+        self->poll.capacity_due = true;
+    helio_arena_destroy(&arena);
+}
+
 static void on_jobs(void *arg, const helio_command_result_t *result)
 {
     helio_slurm_t *self = arg;
@@ -149,6 +161,7 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
     poll->unanswered_ms = 0;
     want_cluster(self, hash_of(&jobs));
     tell_attempts(self);
+    look_ahead(self);
     poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms, &poll->took_ms);
     poll->idle_due_ms = self->now_boot_ms + idle_ms(self);
 }
@@ -219,6 +232,7 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
         poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, result->took_ms, &poll->cluster_took_ms);
     if (asked == HELIO_SLURM_ASK_NODES) {
         poll->nodes_after = poll->nodes_asked_after;
+        poll->nodes_at_ms = poll->nodes_asked_ms;
         poll->capacity_due = true;
     }
 }
@@ -245,6 +259,7 @@ static void ask_cluster(helio_slurm_t *self)
                               NULL};
         poll->cluster_asked = (helio_slurm_asked_t)i;
         poll->nodes_asked_after = poll->heard;
+        poll->nodes_asked_ms = self->now_boot_ms;
         poll->cluster_out = helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, true, on_cluster, poll);
         if (!poll->cluster_out)
             poll->cluster_due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
@@ -329,6 +344,12 @@ static void say_capacity(helio_slurm_t *self)
                                .waiting = waiting,
                                .waiting_count = count,
                                .wall_ms = self->now_wall_ms};
+    view.ahead = helio_slurm_ahead(self, arena, &view.ahead_count);
+    poll->ahead_hash = helio_slurm_ahead_hash(view.ahead, view.ahead_count);
+    poll->ahead_pools = 0;
+    for (uint32_t i = 0; i < view.ahead_count; i++)
+        if (view.ahead[i].nodes)
+            poll->ahead_pools |= UINT64_C(1) << helio_site_pool_index(&self->site, view.ahead[i].pool) % 64;
     helio_aev_capacity_t capacity;
     helio_slurm_capacity(&view, arena, &capacity);
     say_silence(self, false);

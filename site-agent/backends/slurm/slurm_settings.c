@@ -59,7 +59,8 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 64,
      .rule = &gres_rule,
      .example = "h100",
-     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Default: the pool's `gpu` in lower case."},
+     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Default: the type that is the pool's `gpu`, or the name of "
+            "a product of it (`nvidia_h100_80gb_hbm3` for `H100`)."},
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pools", helio_slurm_pool_t, pool_fields, NULL);
 
@@ -110,6 +111,14 @@ static const helio_spec_field_t fields[] = {
          "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
          "drained or down, the partition closed), while a limit of its account or QOS is reached, or while it is held. Then the agent withdraws it, unless it has "
          "started, and the broker places it again. `0s`: never."},
+    {.key = "queue_ahead",
+     .kind = HELIO_SPEC_DURATION,
+     AT(ahead_ms),
+     .most = 60000,
+     .fallback = "8s",
+     .example = "8s",
+     .doc = "How long before jobs are expected to end the next ones may be queued at the cluster, so that no GPU is "
+            "idle between them. Expected by how long jobs of the same user, size and time limit ran. `0s`: never."},
     {.key = "prolog",
      .kind = HELIO_SPEC_DURATION,
      AT(prolog_ms),
