@@ -36,7 +36,7 @@ class Shaped(SlurmSite):
 class World:
     def __init__(self, build):
         self.folder = tempfile.mkdtemp(prefix="helio-shapes-")
-        sites, self.lab = make_sites("slurm:2", CPU_NODES="1", EXTRA="AccountingStorageEnforce=associations,limits,qos")
+        sites, self.lab = make_sites("slurm:2", CPU_NODES="1", EXTRA="AccountingStorageEnforce=associations,limits,qos\\nAccountingStorageTRES=gres/gpu")
         self.eu, self.us = self.sites = [Shaped(site.name, site.price, self.lab) for site in sites]  # eu is the cheaper one
         for words in ("add qos short set MaxWall=10", "modify account lab set qos+=short",
                       "add user nobody,root account=lab cluster=eu,us"):
@@ -124,6 +124,25 @@ def case_limits(world):
     row = world.wait_state(key, *OVER)
     faults = [] if row[0] == "succeeded" and row[2:] == ["1", "0"] else [f"a job as long as its QOS allows is {row}"]
     return faults, "a job as long as its QOS allows ran"
+
+
+def case_account(world):
+    """A limit of the account bounds what its cluster is asked for: the other jobs run elsewhere at once."""
+    limit = lambda gpus: subprocess.run(["sacctmgr", "--immediate", "modify", "account", "lab", "where", "cluster=eu", "set",
+                                         f"GrpTRES=gres/gpu={gpus}"], env=dict(os.environ, SLURM_CONF=world.eu.conf),
+                                        stdout=subprocess.DEVNULL, check=True)
+    limit(2)
+    world.federation.wait_for(lambda: world.pool("eu", "h100", "gpus_free") == 2, 40, "the limit does not bound what is free")
+    keys = [world.sbatch("--gres=gpu:1", script="sleep 10") for _ in range(6)]
+    for key in keys:
+        world.wait_state(key, *OVER)
+    rows = [world.row(key) for key in keys]
+    limit(-1)
+    faults = [f"a job beside the limit is {row}" for row in rows if row[0] != "succeeded" or row[2:] != ["1", "0"]]
+    at_eu = sum(row[1] == "eu" for row in rows)
+    if not 1 <= at_eu <= 2:
+        faults.append(f"{at_eu} jobs ran where two may: {rows}")
+    return faults, f"{at_eu} jobs ran where two may, the others elsewhere"
 
 
 def case_exclusive(world):

@@ -187,6 +187,7 @@ void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, 
         for (uint32_t i = 0; i < all[p].count; i++)
             add_node(&all[p], &picture.places[all[p].places[i]], pool);
         helio_slurm_add_ahead(&picture, &all[p], p, pool);
+        helio_slurm_apply_limits(view, &all[p], pool);
         count_jobs(&picture, &all[p], pool);
         helio_slurm_pool_options_t options;
         helio_slurm_pool_options(&picture, &all[p], arena, &options);

@@ -63,6 +63,7 @@ typedef struct helio_slurm_members {
     bool by_model; /* `gres` is the pool's model: types that are products of it count, too ("nvidia_a100-sxm4-80gb") */
     bool untyped;  /* GPUs without a type included */
     bool partition_up;
+    helio_text_t qos;   /* of the partition */
     uint32_t max_nodes; /* of the partition; 0 = unlimited */
     uint32_t *places;
     uint32_t count;
@@ -104,6 +105,9 @@ void helio_slurm_set_aside(helio_slurm_picture_t *self, const helio_slurm_member
 /*  Adds what is expected to become free. */
 void helio_slurm_add_ahead(const helio_slurm_picture_t *self, const helio_slurm_members_t *members, uint32_t pool,
                            helio_pool_capacity_t *capacity);
+/*  Takes back what limits do not allow. */
+void helio_slurm_apply_limits(const helio_slurm_view_t *view, const helio_slurm_members_t *members,
+                              helio_pool_capacity_t *capacity);
 void helio_slurm_expected_wait(const helio_slurm_picture_t *self, const helio_slurm_members_t *members,
                                helio_u32s_t *ret_wait_s);
 

@@ -132,6 +132,7 @@ static void find_partition(const helio_slurm_partitions_t *partitions, helio_slu
             continue;
         members->partition = partition->name;
         members->partition_up = partition->up;
+        members->qos = partition->qos;
         members->max_nodes = partition->max_nodes;
         return;
     }

@@ -273,7 +273,7 @@ helio_rc helio_slurm_new(const helio_slurm_options_t *options, helio_backend_t *
     helio_slurm_settings_copy(options->settings, self->arena, &self->settings);
     self->lease_margin_ms = options->lease_margin_ms;
     self->sink = options->sink;
-    self->poll.of = self;
+    helio_slurm_poll_open(self);
     self->shared = self->settings.shared.data;
     self->lease_path = helio_arena_printf(self->arena, "%s/leases", self->shared).data;
     rc = open_all(self, options, err);

@@ -188,7 +188,8 @@ typedef struct helio_slurm_answer {
 } helio_slurm_answer_t;
 
 typedef enum helio_slurm_asked {
-    HELIO_SLURM_ASK_QOS, /* only if it can be had */
+    HELIO_SLURM_ASK_CONFIG, /* only if it can be had, ... */
+    HELIO_SLURM_ASK_QOS,    /* ... and so is this, with associations */
     HELIO_SLURM_ASK_PARTITIONS,
     HELIO_SLURM_ASK_RESERVATIONS,
     HELIO_SLURM_ASK_NODES, /* last, so that what it shows in use is the newest */
@@ -224,7 +225,11 @@ typedef struct helio_slurm_poll {
     int64_t nodes_asked_ms, nodes_at_ms; /* when they were requested: now, and those that came */
     helio_slurm_answer_t cluster[HELIO_SLURM_ASK_COUNT];
     helio_slurm_nodes_t nodes;
+    int64_t config_ms; /* when it was requested last; 0 = never */
+    bool enforced;     /* limits of accounts and QOS */
+    const char *users; /* `users=` of the site's rules; NULL = too many, or none */
     helio_slurm_all_qos_t qos;
+    helio_slurm_associations_t associations;
     helio_slurm_partitions_t partitions;
     helio_slurm_reservations_t reservations;
 
@@ -388,6 +393,7 @@ void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt);
 void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_poll.c */
+void helio_slurm_poll_open(helio_slurm_t *self);
 void helio_slurm_poll_serve(helio_slurm_t *self);
 int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self);
 void helio_slurm_poll_clear(helio_slurm_t *self);

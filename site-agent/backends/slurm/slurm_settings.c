@@ -109,7 +109,8 @@ static const helio_spec_field_t fields[] = {
      .example = "10m",
      .doc =
          "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
-         "drained or down, the partition closed), while a limit of its account or QOS is reached, or while it is held. Then the agent withdraws it, unless it has "
+         "drained or down, the partition closed), or while it is held; while a limit of its account or QOS is reached, at "
+         "most a minute. Then the agent withdraws it, unless it has "
          "started, and the broker places it again. `0s`: never."},
     {.key = "queue_ahead",
      .kind = HELIO_SPEC_DURATION,

@@ -14,6 +14,7 @@ enum {
     SAY_EVERY_MS = 60000, /* of one attempt: each report is a row, here and at the broker */
     SAY_MOST = 50,        /* of all attempts, by one list */
     AHEAD_MS = 30000,     /* what was expected to become free did not, and it may be free elsewhere */
+    LIMITED_MS = 60000,   /* other jobs use up a limit, and another site has others */
     NEVER_MS = 30000      /* an administrator may be changing the partition just now */
 };
 
@@ -117,7 +118,9 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
     uint64_t withdraw_ms = self->settings.withdraw_ms;
     bool no_nodes = has_no_nodes(attempt), limited = is_limited(reason);
     bool never = lasts(&waits->never_ms, is_for_ever(reason), self->now_boot_ms, NEVER_MS);
-    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || limited || no_nodes, self->now_boot_ms, withdraw_ms) &&
+    uint64_t limited_ms = withdraw_ms < LIMITED_MS ? withdraw_ms : LIMITED_MS;
+    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || limited || no_nodes, self->now_boot_ms,
+                       limited ? limited_ms : withdraw_ms) &&
                  withdraw_ms;
     bool too_early = lasts(&waits->ahead_ms, attempt->ahead && waits_for_room(reason), self->now_boot_ms, AHEAD_MS);
     if (never)
