@@ -136,6 +136,10 @@ static const struct {
     {HELIO_DETAIL_WITHHELD_STATE_GONE,
      "start the agent again, with `state_dir` on a disk that nothing empties; it looks for what runs there, and "
      "`state_gone` in its log names what was lost"},
+    {HELIO_DETAIL_WITHHELD_PARTITION,
+     "at the site, `scontrol show partition` has its state; `partition` of `agent.slurm.pools` names another one"},
+    {HELIO_DETAIL_WITHHELD_LIMITS,
+     "it ends with jobs of that account there; `scontrol show assoc_mgr` has its limits, and who uses them"},
 };
 
 static const char *remedy_of_pool(const json_t *pool)

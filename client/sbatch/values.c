@@ -3,6 +3,7 @@
 
 #include "client/sbatch/internal.h"
 #include "federation/base/char.h"
+#include "federation/model/gpu_name.h"
 #include "federation/spec/value.h"
 
 enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400, PARTS_MAX = 3, MODEL_MAX = 32 };
@@ -146,9 +147,13 @@ bool sbatch_gpus(const char *text, helio_arena_t *arena, const char **ret_model,
         named = named || letter;
         name[i] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     }
-    if (model.size && (!named || model.size > MODEL_MAX))
+    bool product = helio_gpu_is_product(model); /* as Slurm's AutoDetect names it */
+    if (model.size && (!named || (!product && model.size > MODEL_MAX)))
         return false;
-    *ret_model = name;
+    char own[HELIO_GPU_MODEL_SIZE];
+    if (product)
+        helio_gpu_model_of(helio_text_of(name), own);
+    *ret_model = product ? helio_arena_string(arena, helio_text_of(own)) : name;
     *ret_count = (uint32_t)count;
     return true;
 }

@@ -86,7 +86,7 @@ static void add_gpu(helio_nvml_t *self, unsigned int index)
     if (code == NVML_OK)
         code = self->call.memory(handle, &memory);
     gpu.memory_bytes = memory.total;
-    helio_gpu_model_of(gpu.name, gpu.model);
+    helio_gpu_model_of(helio_text_of(gpu.name), gpu.model);
     /*  A GPU that does not respond keeps its number, so that the others keep theirs: it has no handle and no memory. */
     if (code != NVML_OK) {
         (void)snprintf(self->reason, sizeof self->reason, "GPU %u does not answer: %.180s", index, text_of(self, code));
@@ -217,33 +217,4 @@ bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index)
         return code == NVML_INSUFFICIENT_SIZE || count > 0;
     nvml_utilisation_t used = {0};
     return self->call.utilisation(self->handles[index], &used) == NVML_OK && used.gpu > 0;
-}
-
-/* ---- names --------------------------------------------------------------------------------------------- */
-
-static bool skip(const char **name, const char *word)
-{
-    size_t size = strlen(word);
-    if (strncmp(*name, word, size) != 0)
-        return false;
-    *name += size;
-    return true;
-}
-
-void helio_gpu_model_of(const char *name, char ret_model[32])
-{
-    while (skip(&name, "NVIDIA ") || skip(&name, "Tesla ") || skip(&name, "GeForce ") ||
-           skip(&name, "Graphics Device "))
-        ;
-    /* A family's name alone is not a model: "RTX 4090", "RTX A6000", "Quadro GV100". */
-    size_t first = strcspn(name, " -");
-    bool family = strncmp(name, "RTX ", 4) == 0 || strncmp(name, "GTX ", 4) == 0 || strncmp(name, "TITAN ", 6) == 0 ||
-                  strncmp(name, "Quadro ", 7) == 0;
-    size_t used = 0;
-    const char *next = family ? name + first + 1 : "";
-    for (size_t i = 0; i < first && used < 31; i++)
-        ret_model[used++] = name[i];
-    for (size_t i = 0; next[i] && next[i] != ' ' && next[i] != '-' && used < 31; i++)
-        ret_model[used++] = next[i];
-    ret_model[used] = '\0';
 }

@@ -8,14 +8,14 @@
 #ifndef HELIO_TELEMETRY_NVML_H
 #define HELIO_TELEMETRY_NVML_H
 
-#include "federation/base/memory.h"
+#include "federation/model/gpu_name.h"
 
 enum { HELIO_NVML_GPUS_MAX = 64, HELIO_GPU_TEXT = 96 };
 
 typedef struct helio_gpu {
-    char name[HELIO_GPU_TEXT]; /* "NVIDIA A100-SXM4-80GB" */
-    char uuid[HELIO_GPU_TEXT]; /* "GPU-…" */
-    char model[32];            /* as in job files: "A100" */
+    char name[HELIO_GPU_TEXT];        /* "NVIDIA A100-SXM4-80GB" */
+    char uuid[HELIO_GPU_TEXT];        /* "GPU-…" */
+    char model[HELIO_GPU_MODEL_SIZE]; /* as in job files: "A100" */
     uint64_t memory_bytes;
 } helio_gpu_t;
 
@@ -47,8 +47,5 @@ HELIO_MUST_CHECK helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t i
 bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index);
 /*  The energy counter alone. UNAVAILABLE if it has none. */
 HELIO_MUST_CHECK helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t *ret_mj);
-
-/*  "NVIDIA A100-SXM4-80GB" -> "A100", "NVIDIA GeForce RTX 4090" -> "RTX4090": the name in job files. */
-void helio_gpu_model_of(const char *name, char ret_model[32]);
 
 #endif

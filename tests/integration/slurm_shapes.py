@@ -36,7 +36,7 @@ class Shaped(SlurmSite):
 class World:
     def __init__(self, build):
         self.folder = tempfile.mkdtemp(prefix="helio-shapes-")
-        sites, self.lab = make_sites("slurm:2", CPU_NODES="1", EXTRA="AccountingStorageEnforce=associations,limits,qos")
+        sites, self.lab = make_sites("slurm:2", CPU_NODES="1", EXTRA="AccountingStorageEnforce=associations,limits,qos\\nAccountingStorageTRES=gres/gpu")
         self.eu, self.us = self.sites = [Shaped(site.name, site.price, self.lab) for site in sites]  # eu is the cheaper one
         for words in ("add qos short set MaxWall=10", "modify account lab set qos+=short",
                       "add user nobody,root account=lab cluster=eu,us"):
@@ -126,6 +126,25 @@ def case_limits(world):
     return faults, "a job as long as its QOS allows ran"
 
 
+def case_account(world):
+    """A limit of the account bounds what its cluster is asked for: the other jobs run elsewhere at once."""
+    limit = lambda gpus: subprocess.run(["sacctmgr", "--immediate", "modify", "account", "lab", "where", "cluster=eu", "set",
+                                         f"GrpTRES=gres/gpu={gpus}"], env=dict(os.environ, SLURM_CONF=world.eu.conf),
+                                        stdout=subprocess.DEVNULL, check=True)
+    limit(2)
+    world.federation.wait_for(lambda: world.pool("eu", "h100", "gpus_free") == 2, 40, "the limit does not bound what is free")
+    keys = [world.sbatch("--gres=gpu:1", script="sleep 10") for _ in range(6)]
+    for key in keys:
+        world.wait_state(key, *OVER)
+    rows = [world.row(key) for key in keys]
+    limit(-1)
+    faults = [f"a job beside the limit is {row}" for row in rows if row[0] != "succeeded" or row[2:] != ["1", "0"]]
+    at_eu = sum(row[1] == "eu" for row in rows)
+    if not 1 <= at_eu <= 2:
+        faults.append(f"{at_eu} jobs ran where two may: {rows}")
+    return faults, f"{at_eu} jobs ran where two may, the others elsewhere"
+
+
 def case_exclusive(world):
     faults = []
     key = world.sbatch("--exclusive", "--gres=gpu:1", "-M", "eu", script="sleep 600")
@@ -153,6 +172,24 @@ def case_signal(world):
     if row[0] != "failed" or row[2:] != ["1", "7"] or "heard" not in world.federation.logs(key):
         faults.append(f"a script that handles USR1 is {row}")
     return faults, "a signal for the script reached it"
+
+
+def case_ahead(world):
+    """More short jobs than GPUs: each is in Slurm's queue before the GPU that it gets is free."""
+    docs = [{"name": "short", "gpu": "H100:1", "time": "5m", "placement": {"sites": ["eu"]}, "run": "sleep 5"} for _ in range(32)]
+    keys = world.federation.submit(docs, "ahead")
+    for key in keys:
+        world.wait_state(key, *OVER)
+    told = world.eu.slurm("env", "SLURM_TIME_FORMAT=%s", "sacct", "--noheader", "--allocations", "--parsable2",
+                          "--name=" + ",".join(f"helio-{key}-1" for key in keys), "--format=Submit,Start,End")
+    runs = sorted((tuple(map(int, line.split("|"))) for line in told.splitlines()), key=lambda run: run[1])
+    ends = sorted(end for _, _, end in runs)
+    early = [start > submit for submit, start, _ in runs[16:]]
+    faults = [] if len(runs) == 32 else [f"Slurm ran {len(runs)} jobs of 32"]
+    if sum(early) < len(early) / 2:
+        faults.append(f"only {sum(early)} of {len(early)} jobs waited in Slurm's queue; submit, start, end: {runs}")
+    idle = sorted(start - ends[i] for i, (_, start, _) in enumerate(runs[8:]))
+    return faults, f"a GPU was idle for {idle[len(idle) // 2]} s between two jobs (median)"
 
 
 CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}

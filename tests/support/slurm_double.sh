@@ -89,7 +89,7 @@ case $program in
       *"show node") exec cat "$base/nodes" ;;
       *"show partition") exec cat "$base/partitions" ;;
       *"show reservation") exec cat "$base/reservations" ;;
-      *"show assoc_mgr flags=qos") [ ! -e "$base/qos" ] || exec cat "$base/qos" ;;
+      *"show assoc_mgr flags=qos"*) [ ! -e "$base/qos" ] || exec cat "$base/qos" ;;
       *"show config") [ ! -e "$base/config" ] || exec cat "$base/config" ;;
       *"show job "*)
         file=$base/jobs/${all##* }

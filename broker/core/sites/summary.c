@@ -30,23 +30,13 @@ static uint32_t reserved_gpus(const helio_broker_core_t *self, const site_t *sit
     return core_count_bound(kept > told ? kept : told);
 }
 
-static uint32_t largest_block(const pool_t *pool)
-{
-    uint32_t best = 0, nodes = 0;
-    for (uint32_t k = pool->info.gpus_per_node; k > 0; k--) {
-        nodes += pool->free.by_gpus[k];
-        best = k * nodes > best ? k * nodes : best;
-    }
-    return best;
-}
-
 /*  The reasons for which a site offers nothing of a pool: WITHHELD_* of the catalogue. */
 static bool is_withheld(uint32_t code)
 {
-    static const uint32_t codes[] = {HELIO_DETAIL_WITHHELD_SURVEY,    HELIO_DETAIL_WITHHELD_UNKNOWN_RUN,
-                                     HELIO_DETAIL_WITHHELD_SCHEDULER, HELIO_DETAIL_WITHHELD_NODES,
-                                     HELIO_DETAIL_WITHHELD_RESERVED,  HELIO_DETAIL_WITHHELD_OTHERS,
-                                     HELIO_DETAIL_WITHHELD_STATE_GONE};
+    static const uint32_t codes[] = {
+        HELIO_DETAIL_WITHHELD_SURVEY,     HELIO_DETAIL_WITHHELD_UNKNOWN_RUN, HELIO_DETAIL_WITHHELD_SCHEDULER,
+        HELIO_DETAIL_WITHHELD_NODES,      HELIO_DETAIL_WITHHELD_RESERVED,    HELIO_DETAIL_WITHHELD_OTHERS,
+        HELIO_DETAIL_WITHHELD_STATE_GONE, HELIO_DETAIL_WITHHELD_PARTITION,   HELIO_DETAIL_WITHHELD_LIMITS};
     bool found = false;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         found = found || codes[i] == code;
@@ -64,6 +54,24 @@ static helio_details_t why_withheld(helio_broker_core_t *self, const site_t *sit
     return (helio_details_t){0};
 }
 
+/*  Sites also offer what will be free within moments. */
+static uint32_t free_gpus(const pool_t *pool)
+{
+    uint32_t offered = core_pool_gpus_free(pool), used = pool->last.gpus_allocated, total = pool->last.gpus_total;
+    uint32_t unused = used < total ? total - used : 0;
+    return core_count_bound(offered < unused ? offered : unused);
+}
+
+static uint32_t largest_block(const pool_t *pool)
+{
+    uint32_t best = 0, nodes = 0, unused = free_gpus(pool);
+    for (uint32_t k = pool->info.gpus_per_node; k > 0; k--) {
+        nodes += pool->free.by_gpus[k];
+        best = k * nodes > best ? k * nodes : best;
+    }
+    return best < unused ? best : unused;
+}
+
 static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t *pool, double power_w)
 {
     bool sample = !pool->sampled_ms || self->now_ms - pool->sampled_ms >= CAPACITY_SAMPLE_MS;
@@ -75,7 +83,7 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         .nodes_up = core_count_bound(pool->last.nodes_up),
         .gpus_total = core_count_bound(pool->last.gpus_total),
         .gpus_allocated = core_count_bound(pool->last.gpus_allocated),
-        .gpus_free = core_count_bound(core_pool_gpus_free(pool)),
+        .gpus_free = free_gpus(pool),
         .gpus_reserved = reserved_gpus(self, site, pool),
         .largest_block_gpus = core_count_bound(largest_block(pool)),
         .jobs_running = core_count_bound(pool->last.jobs_running),

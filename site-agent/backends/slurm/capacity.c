@@ -90,13 +90,19 @@ void helio_slurm_set_aside(helio_slurm_picture_t *self, const helio_slurm_member
     /* Once an attempt did not fit into a pool, those that need at least as much are skipped: a thousand equal ones
      * cost one search. */
     const helio_slurm_waiting_t **too_large = helio_arena_alloc(self->arena, pools + 1, sizeof *too_large);
+    self->unplaced_nodes = helio_arena_alloc(self->arena, (size_t)pools * HELIO_SLURM_LEVELS + 1, sizeof(uint32_t));
     for (uint32_t i = 0; i < view->waiting_count; i++) {
         const helio_slurm_waiting_t *waiting = &view->waiting[i];
         uint32_t p = helio_site_pool_index(view->site, waiting->pool);
-        if (p == HELIO_SLURM_NONE || (too_large[p] && at_least(waiting, too_large[p])))
+        if (p == HELIO_SLURM_NONE)
             continue;
-        if (!take_gang(self, &all[p], waiting))
+        bool large = too_large[p] && at_least(waiting, too_large[p]);
+        if (!large && take_gang(self, &all[p], waiting))
+            continue;
+        if (!large)
             too_large[p] = waiting;
+        if (waiting->gpus_per_node < HELIO_SLURM_LEVELS)
+            self->unplaced_nodes[p * HELIO_SLURM_LEVELS + waiting->gpus_per_node] += waiting->nodes;
     }
 }
 
@@ -180,6 +186,8 @@ void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, 
         pool->free_nodes.items = helio_arena_alloc(arena, pool->free_nodes.count, sizeof(uint32_t));
         for (uint32_t i = 0; i < all[p].count; i++)
             add_node(&all[p], &picture.places[all[p].places[i]], pool);
+        helio_slurm_add_ahead(&picture, &all[p], p, pool);
+        helio_slurm_apply_limits(view, &all[p], pool);
         count_jobs(&picture, &all[p], pool);
         helio_slurm_pool_options_t options;
         helio_slurm_pool_options(&picture, &all[p], arena, &options);

@@ -20,6 +20,14 @@ typedef struct helio_slurm_waiting {
     uint64_t time_limit_ms; /* 0 = not given: no end */
 } helio_slurm_waiting_t;
 
+/*  Nodes on which attempts of the federation are expected to leave that much within moments. */
+typedef struct helio_slurm_ahead {
+    helio_text_t pool;
+    uint32_t nodes, gpus_per_node;
+    uint32_t cpus_per_node;
+    uint64_t memory_bytes_per_node;
+} helio_slurm_ahead_t;
+
 typedef struct helio_slurm_view {
     const helio_site_profile_t *site;
     const helio_slurm_settings_t *settings;
@@ -29,6 +37,11 @@ typedef struct helio_slurm_view {
     const helio_slurm_jobs_t *jobs;
     const helio_slurm_waiting_t *waiting;
     uint32_t waiting_count;
+    const helio_job_rules_t *rules;                 /* NULL: limits of accounts are not looked at */
+    const helio_slurm_associations_t *associations; /* NULL: likewise */
+    const helio_slurm_all_qos_t *qos;               /* NULL: none */
+    const helio_slurm_ahead_t *ahead;
+    uint32_t ahead_count;
     int64_t wall_ms;
 } helio_slurm_view_t;
 
@@ -44,6 +57,13 @@ typedef struct helio_slurm_view {
  *  GPUs; in a pool without GPUs: nodes without jobs) could start and keep them for an hour. It is computed from the
  *  ends of running jobs, the starts and nodes that Slurm expects of pending ones, and reservations. There is one entry
  *  for each of these sizes up to the number of nodes of the pool.
+ *
+ *  Limits of accounts and QOS lower all of that: no more is offered than what the users of the site's rules may still
+ *  take, those of the line that may take most. `withheld` says if it is nothing, or if the partition starts no jobs.
+ *
+ *  What is expected to become free (`ahead`) counts in free_nodes, cpus_free and memory_free_bytes beside that, less what
+ *  waits for it already, and at most what is in use on open nodes. Where a job of somebody else waits for the pool's
+ *  nodes, nothing does: Slurm would start that one first.
  */
 void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, helio_aev_capacity_t *ret_capacity);
 

@@ -9,6 +9,8 @@
 #define HELIO_SLURM_NONE UINT32_MAX    /* no such place */
 #define HELIO_SLURM_UNKNOWN UINT32_MAX /* a number that Slurm does not report */
 
+enum { HELIO_SLURM_LEVELS = HELIO_JOB_GPUS_PER_NODE_MAX + 1 };
+
 typedef enum helio_slurm_hold_kind {
     HELIO_SLURM_HOLD_RUNS,     /* a job that has the node */
     HELIO_SLURM_HOLD_EXPECTED, /* a pending job that Slurm expects to get it */
@@ -50,6 +52,7 @@ typedef struct helio_slurm_picture {
     helio_slurm_hold_t **of_job; /* for each job of the view: the first of its holds, or NULL */
     uint32_t unplaced;           /* pending jobs with an expected start and without expected nodes */
     uint32_t holds_most;         /* of any one node, without WAITING */
+    uint32_t *unplaced_nodes;    /* for each pool and number of GPUs: nodes that waiting attempts have to wait for */
 } helio_slurm_picture_t;
 
 /*  A pool: its places, and which of their GPUs belong to it. */
@@ -57,8 +60,10 @@ typedef struct helio_slurm_members {
     const helio_pool_t *pool;
     helio_text_t partition, gres;
     bool any_gres; /* of any type */
+    bool by_model; /* `gres` is the pool's model: types that are products of it count, too ("nvidia_a100-sxm4-80gb") */
     bool untyped;  /* GPUs without a type included */
     bool partition_up;
+    helio_text_t qos;   /* of the partition */
     uint32_t max_nodes; /* of the partition; 0 = unlimited */
     uint32_t *places;
     uint32_t count;
@@ -97,6 +102,12 @@ void helio_slurm_pool_options(const helio_slurm_picture_t *picture, const helio_
 
 /*  Reserves capacity for the waiting attempts, and adds their holds. all: the members of each pool of the site. */
 void helio_slurm_set_aside(helio_slurm_picture_t *self, const helio_slurm_members_t *all);
+/*  Adds what is expected to become free. */
+void helio_slurm_add_ahead(const helio_slurm_picture_t *self, const helio_slurm_members_t *members, uint32_t pool,
+                           helio_pool_capacity_t *capacity);
+/*  Takes back what limits do not allow. */
+void helio_slurm_apply_limits(const helio_slurm_view_t *view, const helio_slurm_members_t *members,
+                              helio_pool_capacity_t *capacity);
 void helio_slurm_expected_wait(const helio_slurm_picture_t *self, const helio_slurm_members_t *members,
                                helio_u32s_t *ret_wait_s);
 

@@ -1,6 +1,8 @@
 /*  capacity_members.c -- which nodes, and which of their GPUs, make up a pool. */
 #include <strings.h>
 
+#include "federation/model/gpu_name.h"
+
 #include "site-agent/backends/slurm/capacity_internal.h"
 
 bool helio_slurm_in_list(helio_text_t list, helio_text_t word)
@@ -26,15 +28,17 @@ bool helio_slurm_has_gpus(const helio_slurm_members_t *self)
     return self->any_gres || self->gres.size;
 }
 
+bool helio_slurm_has_kind(const helio_slurm_members_t *self, helio_text_t type)
+{
+    if (self->any_gres || !type.size)
+        return self->any_gres || self->untyped;
+    return same_word(self->gres, type) || (self->by_model && helio_gpu_is_product_of(type, self->gres));
+}
+
 /*  A node of a job's request, where "" matches any. */
 bool helio_slurm_fits_type(const helio_slurm_members_t *self, helio_text_t type)
 {
-    return !type.size || self->any_gres || same_word(self->gres, type);
-}
-
-bool helio_slurm_has_kind(const helio_slurm_members_t *self, helio_text_t type)
-{
-    return self->any_gres || (type.size ? same_word(self->gres, type) && type.size : self->untyped);
+    return !type.size || helio_slurm_has_kind(self, type);
 }
 
 uint32_t helio_slurm_total(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
@@ -128,6 +132,7 @@ static void find_partition(const helio_slurm_partitions_t *partitions, helio_slu
             continue;
         members->partition = partition->name;
         members->partition_up = partition->up;
+        members->qos = partition->qos;
         members->max_nodes = partition->max_nodes;
         return;
     }
@@ -150,6 +155,7 @@ static void find_gres(const helio_slurm_nodes_t *nodes, helio_slurm_members_t *m
         members->gres = gres;
     } else if (members->pool->gpu.size) {
         members->gres = members->pool->gpu;
+        members->by_model = true;
         members->untyped = !names_types(nodes); /* a cluster that names no types has one */
     } else {
         members->any_gres = members->pool->gpus_per_node > 0;

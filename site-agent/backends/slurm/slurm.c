@@ -48,6 +48,7 @@ static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t
     attempt->gpus_per_node = order->gpus_per_node;
     attempt->cpus_per_node = order->cpus_per_node;
     attempt->memory_bytes_per_node = order->memory_bytes_per_node;
+    attempt->kin = order->pool.size ? helio_slurm_kin(order) : 0;
     if (task->spec->checkpoint_grace_ms)
         attempt->grace_ms = task->spec->checkpoint_grace_ms;
     if (!to_start || attempt->phase != HELIO_SLURM_AT_LOOKING || attempt->to_start)
@@ -56,6 +57,8 @@ static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t
     attempt->arena = helio_arena_new_sized(4096);
     helio_record_copy(&helio_order_type, attempt->arena, order, &attempt->order);
     helio_record_copy(&helio_job_spec_type, attempt->arena, task->spec, &attempt->spec);
+    uint32_t index = helio_site_pool_index(&attempt->backend->site, order->pool);
+    attempt->ahead = index < 64 && attempt->backend->poll.ahead_pools >> index & 1;
     attempt->backend->poll.capacity_due = true; /* its capacity must not be offered any more */
 }
 
@@ -270,7 +273,7 @@ helio_rc helio_slurm_new(const helio_slurm_options_t *options, helio_backend_t *
     helio_slurm_settings_copy(options->settings, self->arena, &self->settings);
     self->lease_margin_ms = options->lease_margin_ms;
     self->sink = options->sink;
-    self->poll.of = self;
+    helio_slurm_poll_open(self);
     self->shared = self->settings.shared.data;
     self->lease_path = helio_arena_printf(self->arena, "%s/leases", self->shared).data;
     rc = open_all(self, options, err);

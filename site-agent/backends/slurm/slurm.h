@@ -48,6 +48,7 @@ typedef struct helio_slurm_settings {
     uint64_t timeout_ms;   /* of one command */
     uint64_t clock_tolerance_ms;
     uint64_t prolog_ms;   /* longest time from Slurm's start of a job to its first program; 0 = unknown */
+    uint64_t ahead_ms;    /* the next attempt may be queued that long before the expected end of one; 0 = never */
     uint64_t withdraw_ms; /* a job that the cluster keeps from starting for so long is withdrawn; 0 = never */
     struct {
         helio_slurm_pool_t *items;

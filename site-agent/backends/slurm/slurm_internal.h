@@ -2,6 +2,7 @@
  *
  *  The life of one attempt, lowest first; each file calls only those before it:
  *      slurm_table.c          the attempts by key; their states; their events
+ *      slurm_ahead.c          which of them will end within moments
  *      slurm_commands.c       queries of the cluster, and scancel
  *      slurm_whose.c          which user a job of an attempt's name belongs to
  *      slurm_charge.c         what it is charged: its status files, checked against what their writer cannot write
@@ -74,9 +75,28 @@ typedef struct helio_slurm_waits {
     int64_t since_ms; /* 0 = it does not wait */
     char said[64];    /* the reason that was reported last, ... */
     int64_t said_ms;  /* ... and when */
-    int64_t never_ms; /* since when it can never start, ... */
+    int64_t ahead_ms; /* since when it waits for what was expected to become free, ... */
+    int64_t never_ms; /* ... it can never start, ... */
     int64_t stuck_ms; /* ... or only after an administrator of the site acts; 0 = it can start */
 } helio_slurm_waits_t;
+
+/*  How long attempts ran that ended by themselves: the last ones. */
+enum { HELIO_SLURM_RUNS_KEPT = 64 };
+typedef struct helio_slurm_run {
+    uint64_t kin;
+    int64_t ran_ms, at_ms;
+} helio_slurm_run_t;
+typedef struct helio_slurm_left {
+    char pool[33];
+    helio_slurm_ahead_t what; /* its pool is the one above */
+    int64_t at_ms;
+} helio_slurm_left_t;
+typedef struct helio_slurm_runs { /* rings */
+    helio_slurm_run_t items[HELIO_SLURM_RUNS_KEPT];
+    uint32_t next;
+    helio_slurm_left_t left[HELIO_SLURM_RUNS_KEPT]; /* what attempts left that are over */
+    uint32_t left_next;
+} helio_slurm_runs_t;
 
 /*  The search for how it ended. */
 typedef struct helio_slurm_leaving {
@@ -107,6 +127,8 @@ typedef struct helio_slurm_attempt {
     char pool[33];
     uint32_t nodes, gpus_per_node, cpus_per_node;
     uint64_t memory_bytes_per_node, grace_ms;
+    uint64_t kin; /* the same for attempts that may run equally long; 0 = unknown */
+    bool ahead;   /* it came for what was not free yet */
 
     /* its state */
     uint32_t since_list;          /* earlier lists tell nothing of it */
@@ -166,7 +188,8 @@ typedef struct helio_slurm_answer {
 } helio_slurm_answer_t;
 
 typedef enum helio_slurm_asked {
-    HELIO_SLURM_ASK_QOS, /* only if it can be had */
+    HELIO_SLURM_ASK_CONFIG, /* only if it can be had, ... */
+    HELIO_SLURM_ASK_QOS,    /* ... and so is this, with associations */
     HELIO_SLURM_ASK_PARTITIONS,
     HELIO_SLURM_ASK_RESERVATIONS,
     HELIO_SLURM_ASK_NODES, /* last, so that what it shows in use is the newest */
@@ -199,9 +222,14 @@ typedef struct helio_slurm_poll {
     uint32_t polls;
     uint32_t nodes_asked_after; /* the list before the nodes were requested, and the one after they came */
     uint32_t nodes_after;
+    int64_t nodes_asked_ms, nodes_at_ms; /* when they were requested: now, and those that came */
     helio_slurm_answer_t cluster[HELIO_SLURM_ASK_COUNT];
     helio_slurm_nodes_t nodes;
+    int64_t config_ms; /* when it was requested last; 0 = never */
+    bool enforced;     /* limits of accounts and QOS */
+    const char *users; /* `users=` of the site's rules; NULL = too many, or none */
     helio_slurm_all_qos_t qos;
+    helio_slurm_associations_t associations;
     helio_slurm_partitions_t partitions;
     helio_slurm_reservations_t reservations;
 
@@ -214,6 +242,8 @@ typedef struct helio_slurm_poll {
     uint32_t reasons_said;
 
     bool capacity_due;
+    uint64_t ahead_hash;  /* what the last capacity offered ahead, ... */
+    uint64_t ahead_pools; /* ... and of which pools of the site: bit by bit */
     bool said_nothing_free;
     int64_t silent_ms; /* since when it has been silent; 0 = it is not */
     int64_t series_ms;
@@ -248,6 +278,7 @@ struct helio_slurm {
     helio_slurm_attempt_t *by_id; /* a hash table */
     helio_slurm_attempt_t *first;
     uint32_t count;
+    helio_slurm_runs_t runs;
     helio_slurm_poll_t poll;
     helio_slurm_survey_t survey;
     bool no_accounting; /* sacct says that the cluster keeps no accounting */
@@ -283,6 +314,13 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt);
 void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */
 /*  It was stopped before a shim came, and the folder is closed. */
 void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_ahead.c */
+uint64_t helio_slurm_kin(const helio_order_t *order);
+void helio_slurm_note_run(const helio_slurm_attempt_t *attempt); /* its end */
+/*  By pool and size; in the arena. */
+const helio_slurm_ahead_t *helio_slurm_ahead(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count);
+uint64_t helio_slurm_ahead_hash(const helio_slurm_ahead_t *ahead, uint32_t count);
 
 /* ---- slurm_commands.c */
 /*  A query of the cluster, never an action; the result goes to `done` with `arg`. False: too many wait. urgent: before
@@ -355,6 +393,7 @@ void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt);
 void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_poll.c */
+void helio_slurm_poll_open(helio_slurm_t *self);
 void helio_slurm_poll_serve(helio_slurm_t *self);
 int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self);
 void helio_slurm_poll_clear(helio_slurm_t *self);

@@ -8,6 +8,7 @@
 
 #include "federation/reason/detail.h"
 #include "site-agent/backends/slurm/slurm_internal.h"
+#include "site-agent/core/capacity.h"
 
 enum {
     BACK_OFF_MOST_MS = 60000,
@@ -20,6 +21,8 @@ enum {
     SILENT_MS = 12000,         /* since the first query without an answer; squeue itself gives up after 9 s */
     CLUSTER_SILENT_MS = 30000, /* for figures of nodes */
     LEFTOVERS_MOST = 64,
+    CONFIG_EVERY_MS = 600000,
+    USERS_MOST = 64, /* whose limits are looked at */
     SERIES_LEAST_MS = 60000,
     SERIES_MOST_MS = 600000,
     SERIES_HOURS = 48
@@ -121,10 +124,21 @@ static void want_cluster(helio_slurm_t *self, uint64_t hash)
     poll->unchanged = hash == poll->hash ? poll->unchanged + 1 : 0;
     if (hash != poll->hash)
         poll->cluster_wanted[HELIO_SLURM_ASK_NODES] = true;
-    if (all)
-        for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
-            poll->cluster_wanted[i] = true;
+    bool config = !poll->config_ms || self->now_boot_ms - poll->config_ms >= CONFIG_EVERY_MS;
+    for (uint32_t i = 0; all && i < HELIO_SLURM_ASK_COUNT; i++)
+        poll->cluster_wanted[i] = i != HELIO_SLURM_ASK_CONFIG || config;
     poll->hash = hash;
+}
+
+/*  Attempts grow older while the queue stays the same. */
+static void look_ahead(helio_slurm_t *self)
+{
+    helio_arena_t *arena = helio_arena_new();
+    uint32_t count;
+    const helio_slurm_ahead_t *ahead = helio_slurm_ahead(self, arena, &count);
+    if (helio_slurm_ahead_hash(ahead, count) != self->poll.ahead_hash)
+        self->poll.capacity_due = true;
+    helio_arena_destroy(&arena);
 }
 
 static void on_jobs(void *arg, const helio_command_result_t *result)
@@ -149,6 +163,7 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
     poll->unanswered_ms = 0;
     want_cluster(self, hash_of(&jobs));
     tell_attempts(self);
+    look_ahead(self);
     poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms, &poll->took_ms);
     poll->idle_due_ms = self->now_boot_ms + idle_ms(self);
 }
@@ -170,15 +185,24 @@ static void ask_jobs(helio_slurm_t *self)
     }
 }
 
-/* ---- nodes, partitions, reservations ------------------------------------------------------------------- */
+/* ---- limits, nodes, partitions, reservations ------------------------------------------------------------------- */
 
 static helio_rc read_cluster(helio_slurm_poll_t *poll, helio_text_t text, helio_arena_t *arena)
 {
     switch (poll->cluster_asked) {
     case HELIO_SLURM_ASK_NODES:
         return helio_slurm_read_nodes(text, arena, &poll->nodes, NULL);
-    case HELIO_SLURM_ASK_QOS:
-        return helio_slurm_read_qos(text, arena, &poll->qos, NULL);
+    case HELIO_SLURM_ASK_CONFIG:
+        poll->enforced = helio_slurm_read_enforced(text);
+        return HELIO_OK;
+    case HELIO_SLURM_ASK_QOS: {
+        helio_slurm_associations_t associations;
+        helio_rc rc = helio_slurm_read_associations(text, arena, &associations, NULL);
+        rc = rc ? rc : helio_slurm_read_qos(text, arena, &poll->qos, NULL);
+        if (!rc)
+            poll->associations = associations;
+        return rc;
+    }
     case HELIO_SLURM_ASK_PARTITIONS:
         return helio_slurm_read_partitions(text, arena, &poll->partitions, NULL);
     case HELIO_SLURM_ASK_RESERVATIONS:
@@ -187,6 +211,12 @@ static helio_rc read_cluster(helio_slurm_poll_t *poll, helio_text_t text, helio_
         break;
     }
     return HELIO_INVALID;
+}
+
+/*  Not every cluster tells; the others are asked at once. */
+static bool is_optional(helio_slurm_asked_t asked)
+{
+    return asked == HELIO_SLURM_ASK_CONFIG || asked == HELIO_SLURM_ASK_QOS;
 }
 
 static void on_cluster(void *arg, const helio_command_result_t *result)
@@ -200,9 +230,9 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
     self->next_ms = 0;
     if (!helio_slurm_is_whole(result) || read_cluster(poll, helio_arena_text(arena, result->out), arena)) {
         helio_arena_destroy(&arena); /* still wanted */
-        poll->cluster_failures += asked != HELIO_SLURM_ASK_QOS;
-        if (asked == HELIO_SLURM_ASK_QOS) {
-            poll->cluster_wanted[asked] = false; /* not every cluster tells; the others are asked at once */
+        poll->cluster_failures += !is_optional(asked);
+        if (is_optional(asked)) {
+            poll->cluster_wanted[asked] = false;
             poll->cluster_due_ms = 0;
         }
         return;
@@ -219,16 +249,33 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
         poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, result->took_ms, &poll->cluster_took_ms);
     if (asked == HELIO_SLURM_ASK_NODES) {
         poll->nodes_after = poll->nodes_asked_after;
+        poll->nodes_at_ms = poll->nodes_asked_ms;
         poll->capacity_due = true;
     }
+}
+
+/*  "users=ada,bob": those that jobs here can run as. */
+static const char *users_of(const helio_slurm_t *self)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
+    if (!self->rules.users.count || self->rules.users.count > USERS_MOST)
+        return NULL;
+    for (uint32_t i = 0; i < self->rules.users.count; i++)
+        helio_buffer_printf(&list, "%s%.*s", i ? "," : "users=", HELIO_TEXT_ARGS(self->rules.users.items[i].unix_user));
+    return helio_arena_text(self->arena, helio_buffer_view(&list)).data;
+}
+
+void helio_slurm_poll_open(helio_slurm_t *self)
+{
+    self->poll.of = self;
+    self->poll.users = users_of(self);
 }
 
 static void ask_cluster(helio_slurm_t *self)
 {
     static const char *const what[HELIO_SLURM_ASK_COUNT] = {
-        [HELIO_SLURM_ASK_QOS] = "assoc_mgr",
-        [HELIO_SLURM_ASK_PARTITIONS] = "partition",
-        [HELIO_SLURM_ASK_RESERVATIONS] = "reservation",
+        [HELIO_SLURM_ASK_CONFIG] = "config",        [HELIO_SLURM_ASK_QOS] = "assoc_mgr",
+        [HELIO_SLURM_ASK_PARTITIONS] = "partition", [HELIO_SLURM_ASK_RESERVATIONS] = "reservation",
         [HELIO_SLURM_ASK_NODES] = "node",
     };
     helio_slurm_poll_t *poll = &self->poll;
@@ -241,10 +288,16 @@ static void ask_cluster(helio_slurm_t *self)
                               "--oneliner",
                               "show",
                               what[i],
-                              i == HELIO_SLURM_ASK_QOS ? "flags=qos" : NULL,
+                              i != HELIO_SLURM_ASK_QOS ? NULL
+                              : poll->users            ? "flags=qos,assoc"
+                                                       : "flags=qos",
+                              poll->users,
                               NULL};
+        if (i == HELIO_SLURM_ASK_CONFIG)
+            poll->config_ms = self->now_boot_ms ? self->now_boot_ms : 1;
         poll->cluster_asked = (helio_slurm_asked_t)i;
         poll->nodes_asked_after = poll->heard;
+        poll->nodes_asked_ms = self->now_boot_ms;
         poll->cluster_out = helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, true, on_cluster, poll);
         if (!poll->cluster_out)
             poll->cluster_due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
@@ -329,6 +382,17 @@ static void say_capacity(helio_slurm_t *self)
                                .waiting = waiting,
                                .waiting_count = count,
                                .wall_ms = self->now_wall_ms};
+    if (poll->cluster[HELIO_SLURM_ASK_QOS].have && poll->enforced && poll->users) {
+        view.rules = &self->rules;
+        view.associations = &poll->associations;
+        view.qos = &poll->qos;
+    }
+    view.ahead = helio_slurm_ahead(self, arena, &view.ahead_count);
+    poll->ahead_hash = helio_slurm_ahead_hash(view.ahead, view.ahead_count);
+    poll->ahead_pools = 0;
+    for (uint32_t i = 0; i < view.ahead_count; i++)
+        if (view.ahead[i].nodes)
+            poll->ahead_pools |= UINT64_C(1) << helio_site_pool_index(&self->site, view.ahead[i].pool) % 64;
     helio_aev_capacity_t capacity;
     helio_slurm_capacity(&view, arena, &capacity);
     say_silence(self, false);
@@ -375,7 +439,7 @@ static void serve_capacity(helio_slurm_t *self)
     helio_slurm_poll_t *poll = &self->poll;
     bool known = true;
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
-        known = known && (poll->cluster[i].have || i == HELIO_SLURM_ASK_QOS);
+        known = known && (poll->cluster[i].have || is_optional((helio_slurm_asked_t)i));
     if (is_silent(self)) {
         if (poll->capacity_due || !poll->said_nothing_free) {
             poll->capacity_due = false;

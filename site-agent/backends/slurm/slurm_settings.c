@@ -59,7 +59,8 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 64,
      .rule = &gres_rule,
      .example = "h100",
-     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Default: the pool's `gpu` in lower case."},
+     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Default: the type that is the pool's `gpu`, or the name of "
+            "a product of it (`nvidia_h100_80gb_hbm3` for `H100`)."},
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pools", helio_slurm_pool_t, pool_fields, NULL);
 
@@ -108,9 +109,19 @@ static const helio_spec_field_t fields[] = {
      .fallback = "10m",
      .example = "10m",
      .doc =
-         "How long a job can wait in the cluster's queue while no job of its size can start there (nodes "
-         "drained or down, the partition closed), while a limit of its account or QOS is reached, or while it is held. Then the agent withdraws it, unless it has "
+         "How long a job can wait in the cluster's queue while no job of its size can start there (nodes drained or down, "
+         "the partition closed), or while it is held; while a limit of its account or QOS is reached, at most a minute. Then "
+         "the agent withdraws it, unless it has "
          "started, and the broker places it again. `0s`: never."},
+    {.key = "queue_ahead",
+     .kind = HELIO_SPEC_DURATION,
+     AT(ahead_ms),
+     .most = 60000,
+     .fallback = "8s",
+     .example = "8s",
+     .doc =
+         "How long before running jobs are expected to end the next jobs can be queued at the cluster, so that no GPU is "
+         "idle between them. The expectation is based on the run times of jobs of the same user, size and time limit. `0s`: never."},
     {.key = "prolog",
      .kind = HELIO_SPEC_DURATION,
      AT(prolog_ms),

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/model/gpu_name.h"
 #include "site-agent/backends/slurm/capacity_internal.h"
 #include "site-agent/backends/slurm/slurm_internal.h"
 
@@ -98,8 +99,9 @@ static bool has_partition(const cluster_t *cluster, helio_text_t name)
 typedef struct sums {
     uint32_t gpus, cpus;
     uint64_t memory_bytes;
-    helio_text_t type; /* in the cluster's spelling; "" = it has none */
-    bool mixed;        /* several */
+    helio_text_t type;  /* in the cluster's spelling; "" = it has none */
+    helio_text_t other; /* another type; "" = there is one */
+    bool mixed;         /* several */
 } sums_t;
 
 /*  A job can get any of the nodes, so it can count on what the smallest has. The pool's GPUs per node are those of its
@@ -118,7 +120,10 @@ static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_mem
         for (uint32_t k = 0; k < place->node->gpu_kinds; k++) {
             if (!helio_slurm_has_kind(members, place->node->gpus[k].type))
                 continue;
-            sums.mixed = sums.mixed || (!first && !helio_text_equal(sums.type, place->node->gpus[k].type));
+            if (!first && !helio_text_equal(sums.type, place->node->gpus[k].type)) {
+                sums.mixed = true;
+                sums.other = sums.type;
+            }
             sums.type = place->node->gpus[k].type;
             first = false;
         }
@@ -138,6 +143,12 @@ static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_
                           "pool '%.*s' says %u GPUs a node, but the nodes of partition '%.*s' have at most %u of them",
                           HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, HELIO_TEXT_ARGS(members->partition),
                           sums->gpus);
+    if (sums->mixed && members->by_model)
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s': partition '%.*s' has GPUs of the types '%.*s' and '%.*s'; say which `gres` "
+                          "under agent.slurm.pools, or make a pool of each",
+                          HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members->partition),
+                          HELIO_TEXT_ARGS(sums->other), HELIO_TEXT_ARGS(sums->type));
     return HELIO_OK;
 }
 
@@ -149,6 +160,8 @@ static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, c
         pool->max_nodes = pool->nodes;
     if (sums->gpus && !pool->gpu.size)
         pool->gpu = sums->type.size && !sums->mixed ? helio_arena_text(arena, sums->type) : HELIO_TEXT("GPU");
+    if (!pool->gpu_memory_bytes && !sums->mixed)
+        pool->gpu_memory_bytes = helio_gpu_product_memory(sums->type);
     if (!pool->gpus_per_node && pool->gpu.size)
         pool->gpus_per_node = sums->gpus < HELIO_JOB_GPUS_PER_NODE_MAX ? sums->gpus : HELIO_JOB_GPUS_PER_NODE_MAX;
     if (!pool->cpus_per_node)
@@ -219,19 +232,43 @@ static bool is_named(const helio_site_profile_t *site, helio_text_t name)
     return false;
 }
 
+/*  What job files call GPUs of that type: that model for the driver's name of a product. */
+static helio_text_t model_of(helio_arena_t *arena, helio_text_t type)
+{
+    char model[HELIO_GPU_MODEL_SIZE];
+    if (!helio_gpu_is_product(type))
+        return type.size <= 32 ? upper(arena, type) : HELIO_TEXT("GPU");
+    helio_gpu_model_of(type, model);
+    return upper(arena, helio_text_of(model));
+}
+
+/*  The first of these that no pool has. */
+static helio_text_t name_of(const helio_site_profile_t *site, helio_text_t partition, helio_text_t type,
+                            helio_arena_t *arena)
+{
+    char model[HELIO_GPU_MODEL_SIZE] = "";
+    if (helio_gpu_is_product(type))
+        helio_gpu_model_of(type, model);
+    helio_text_t names[] = {helio_text_of(model), type.size ? type : partition,
+                            helio_arena_printf(arena, "%.*s-%s", HELIO_TEXT_ARGS(partition), model),
+                            helio_arena_printf(arena, "%.*s-%.*s", HELIO_TEXT_ARGS(partition), HELIO_TEXT_ARGS(type))};
+    for (size_t i = model[0] ? 0 : 1; i < sizeof names / sizeof names[0]; i++)
+        if ((model[0] || i != 2) && names[i].size <= 32 && !is_named(site, names[i]))
+            return names[i];
+    return (helio_text_t){0};
+}
+
 static void add_pool(helio_site_profile_t *site, helio_slurm_settings_t *settings, helio_text_t partition,
                      const helio_slurm_gres_t *gpus, helio_arena_t *arena)
 {
     helio_text_t type = gpus ? gpus->type : (helio_text_t){0};
-    helio_text_t name = type.size ? type : partition;
-    if (is_named(site, name))
-        name = helio_arena_printf(arena, "%.*s-%.*s", HELIO_TEXT_ARGS(partition), HELIO_TEXT_ARGS(type));
-    if (name.size > 32 || is_named(site, name) || site->pools.count == HELIO_SITE_POOLS_MAX)
+    helio_text_t name = name_of(site, partition, type, arena);
+    if (!name.size || site->pools.count == HELIO_SITE_POOLS_MAX)
         return;
     site->pools.items[site->pools.count++] = (helio_pool_t){.name = helio_arena_text(arena, name),
-                                                            .gpu = type.size && type.size <= 32 ? upper(arena, type)
-                                                                   : gpus                       ? HELIO_TEXT("GPU")
-                                                                                                : (helio_text_t){0},
+                                                            .gpu = type.size ? model_of(arena, type)
+                                                                   : gpus    ? HELIO_TEXT("GPU")
+                                                                             : (helio_text_t){0},
                                                             .owned = true};
     settings->pools.items[settings->pools.count++] =
         (helio_slurm_pool_t){.pool = site->pools.items[site->pools.count - 1].name,

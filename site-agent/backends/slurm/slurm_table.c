@@ -144,6 +144,7 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
 {
     helio_slurm_t *self = attempt->backend;
     helio_slurm_charge(attempt);
+    helio_slurm_note_run(attempt);
     cut(attempt->explanation);
     bool ran = attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {

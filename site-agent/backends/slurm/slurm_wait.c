@@ -13,6 +13,8 @@ enum {
     SAY_AFTER_MS = 5000,  /* most jobs start before a person could read what they wait for */
     SAY_EVERY_MS = 60000, /* of one attempt: each report is a row, here and at the broker */
     SAY_MOST = 50,        /* of all attempts, by one list */
+    AHEAD_MS = 30000,     /* what was expected to become free did not, and it may be free elsewhere */
+    LIMITED_MS = 60000,   /* other jobs use up a limit, and another site has others */
     NEVER_MS = 30000      /* an administrator may be changing the partition just now */
 };
 
@@ -45,6 +47,11 @@ static bool is_shut_out(const char *reason)
 static bool is_limited(const char *reason)
 {
     return helio_slurm_begins(reason, "Assoc") || helio_slurm_begins(reason, "QOS");
+}
+
+static bool waits_for_room(const char *reason)
+{
+    return strcmp(reason, "Resources") == 0 || strcmp(reason, "Priority") == 0;
 }
 
 /*  Nodes of a job's partitions that can start jobs, now or once they are free. Counted once for each list and
@@ -111,8 +118,11 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
     uint64_t withdraw_ms = self->settings.withdraw_ms;
     bool no_nodes = has_no_nodes(attempt), limited = is_limited(reason);
     bool never = lasts(&waits->never_ms, is_for_ever(reason), self->now_boot_ms, NEVER_MS);
-    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || limited || no_nodes, self->now_boot_ms, withdraw_ms) &&
+    uint64_t limited_ms = withdraw_ms < LIMITED_MS ? withdraw_ms : LIMITED_MS;
+    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || limited || no_nodes, self->now_boot_ms,
+                       limited ? limited_ms : withdraw_ms) &&
                  withdraw_ms;
+    bool too_early = lasts(&waits->ahead_ms, attempt->ahead && waits_for_room(reason), self->now_boot_ms, AHEAD_MS);
     if (never)
         take_back(attempt, HELIO_CAUSE_SUBMIT_REFUSED, "the cluster accepted it but would never start it");
     else if (stuck)
@@ -120,6 +130,8 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
                   no_nodes  ? "the cluster has too few nodes that can start jobs"
                   : limited ? "a limit of its account or QOS keeps it waiting"
                             : "the cluster does not let it start");
+    else if (too_early)
+        take_back(attempt, HELIO_CAUSE_WITHDRAWN, "what was expected to become free for it did not");
     return attempt->phase != HELIO_SLURM_AT_QUEUED;
 }
 

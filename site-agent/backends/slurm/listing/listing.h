@@ -138,6 +138,7 @@ HELIO_MUST_CHECK helio_rc helio_slurm_read_nodes(helio_text_t text, helio_arena_
 typedef struct helio_slurm_partition {
     helio_text_t name;
     helio_text_t nodes; /* hostlist */
+    helio_text_t qos;   /* whose limits all of its jobs have; "" = none */
     bool is_default, up;
     uint64_t max_time_ms; /* 0 = unlimited */
     uint32_t max_nodes;   /* 0 = unlimited */
@@ -170,12 +171,46 @@ HELIO_MUST_CHECK helio_rc helio_slurm_read_reservations(helio_text_t text, helio
                                                         helio_slurm_reservations_t *ret_reservations,
                                                         helio_error_t *err);
 
-/*  ---- QOS: scontrol --oneliner show assoc_mgr flags=qos (without accounting: none) ---- */
+/*  ---- QOS and associations: scontrol --oneliner show assoc_mgr flags=qos,assoc users=… (without accounting: none) ----
+ *  users: their associations, and those of the accounts above. */
+
+#define HELIO_SLURM_NO_LIMIT UINT32_MAX
+
+/*  What a limit leaves. */
+typedef struct helio_slurm_room {
+    uint32_t gpus, cpus, jobs;
+} helio_slurm_room_t;
+helio_slurm_room_t helio_slurm_room_unlimited(void);
+helio_slurm_room_t helio_slurm_room_both(helio_slurm_room_t a, helio_slurm_room_t b);
 
 typedef struct helio_slurm_qos {
     helio_text_t name;
-    uint64_t max_time_ms; /* of one job; 0 = unlimited */
+    uint64_t max_time_ms;    /* of one job; 0 = unlimited */
+    helio_slurm_room_t left; /* of its group limits */
+    helio_text_t users;      /* their own, as Slurm writes them */
 } helio_slurm_qos_t;
+/*  Of the limits that each user has. Slurm lists users that have run something. */
+helio_slurm_room_t helio_slurm_room_of_user(const helio_slurm_qos_t *qos, uint32_t uid);
+
+/*  Of an account, or of a user in an account. */
+typedef struct helio_slurm_association {
+    helio_text_t account;
+    helio_text_t user;      /* "" = that of the account itself */
+    helio_text_t parent;    /* of an account; "" = none */
+    helio_text_t partition; /* it holds there alone; "" = everywhere */
+    uint32_t uid;           /* UINT32_MAX = not given */
+    bool is_default;        /* of the user's */
+    helio_slurm_room_t left;
+} helio_slurm_association_t;
+
+typedef struct helio_slurm_associations {
+    helio_slurm_association_t *items;
+    uint32_t count;
+} helio_slurm_associations_t;
+HELIO_MUST_CHECK helio_rc helio_slurm_read_associations(helio_text_t text, helio_arena_t *arena,
+                                                        helio_slurm_associations_t *ret_all, helio_error_t *err);
+/*  Whether Slurm enforces these limits, by `scontrol show config`. */
+bool helio_slurm_read_enforced(helio_text_t config);
 
 typedef struct helio_slurm_all_qos {
     helio_slurm_qos_t *items;

@@ -1,4 +1,4 @@
-/*  tables.c -- scontrol's lists of partitions, QOS and reservations, and its description of one job. */
+/*  tables.c -- scontrol's lists of partitions and reservations, and its description of one job. */
 #include <ctype.h>
 
 #include "site-agent/backends/slurm/listing/internal.h"
@@ -21,9 +21,9 @@ static bool lists(helio_text_t list, const char *word)
 
 static bool read_partition(helio_text_t line, helio_slurm_partition_t *partition)
 {
-    enum { NAME, DEFAULT, STATE, NODES, MAX_TIME, MAX_NODES, TIER, KEYS };
-    static const char *const keys[KEYS + 1] = {"PartitionName", "Default",  "State",        "Nodes",
-                                               "MaxTime",       "MaxNodes", "PriorityTier", NULL};
+    enum { NAME, DEFAULT, STATE, NODES, MAX_TIME, MAX_NODES, TIER, QOS, KEYS };
+    static const char *const keys[KEYS + 1] = {"PartitionName", "Default",      "State", "Nodes", "MaxTime",
+                                               "MaxNodes",      "PriorityTier", "QoS",   NULL};
     helio_text_t values[KEYS] = {{0}};
     uint32_t seen = helio_slurm_fields(line, keys, no_tails, values, NULL);
     if (!helio_slurm_has_field(seen, NAME) || !values[NAME].size || !helio_slurm_has_field(seen, STATE) ||
@@ -31,6 +31,7 @@ static bool read_partition(helio_text_t line, helio_slurm_partition_t *partition
         return false;
     partition->name = values[NAME];
     partition->nodes = helio_slurm_or_empty(values[NODES]);
+    partition->qos = helio_slurm_or_empty(values[QOS]);
     partition->is_default = helio_text_is(values[DEFAULT], "YES");
     partition->up = helio_text_is(values[STATE], "UP");
     if (helio_slurm_has_field(seen, MAX_TIME) && !helio_slurm_duration(values[MAX_TIME], &partition->max_time_ms))
@@ -59,44 +60,6 @@ helio_rc helio_slurm_read_partitions(helio_text_t text, helio_arena_t *arena, he
     if (text.size)
         return helio_slurm_refuse(err, "the list of partitions", partitions.count + 1, text);
     *ret_partitions = partitions;
-    return HELIO_OK;
-}
-
-/* ---- QOS ----------------------------------------------------------------------------------------------- */
-
-static bool read_one_qos(helio_text_t line, helio_slurm_qos_t *qos)
-{
-    enum { NAME, MAX_TIME, KEYS };
-    static const char *const keys[KEYS + 1] = {"QOS", "MaxWallPJ", NULL};
-    helio_text_t values[KEYS] = {{0}};
-    uint32_t minutes = 0;
-    (void)helio_slurm_fields(line, keys, no_tails, values, NULL);
-    if (!helio_slurm_cut(&values[NAME], '(', &qos->name) || !qos->name.size)
-        return false;
-    if (values[MAX_TIME].size && !helio_slurm_u32(values[MAX_TIME], &minutes))
-        return false;
-    qos->max_time_ms = (uint64_t)minutes * 60000;
-    return true;
-}
-
-helio_rc helio_slurm_read_qos(helio_text_t text, helio_arena_t *arena, helio_slurm_all_qos_t *ret_qos,
-                              helio_error_t *err)
-{
-    helio_slurm_all_qos_t all = {0};
-    helio_text_t line;
-    if (!helio_slurm_starts(text, "Current Association Manager state"))
-        return helio_slurm_refuse(err, "the list of QOS", 1, text);
-    all.items = helio_arena_alloc(arena, helio_slurm_line_count(text) + 1, sizeof *all.items);
-    while (helio_slurm_line(&text, &line)) {
-        if (!helio_slurm_starts(line, "QOS="))
-            continue;
-        if (!read_one_qos(line, &all.items[all.count]))
-            return helio_slurm_refuse(err, "the list of QOS", all.count + 1, line);
-        all.count++;
-    }
-    if (text.size)
-        return helio_slurm_refuse(err, "the list of QOS", all.count + 1, text);
-    *ret_qos = all;
     return HELIO_OK;
 }
 

@@ -28,6 +28,8 @@ static const struct {
     {"WithheldReserved", "`windows` in the site file"},
     {"WithheldOthers", "`gpus_in_use` in the agent's log"},
     {"WithheldStateGone", "start the agent again"},
+    {"WithheldPartition", "`scontrol show partition`"},
+    {"WithheldLimits", "`scontrol show assoc_mgr`"},
     {"WithheldByANewerAgent", "the log of the site's agent says more"},
 };
 

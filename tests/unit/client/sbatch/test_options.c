@@ -62,6 +62,7 @@ static const struct {
     {"#SBATCH --gres=none", "name: train.sh\n" LAUNCH},
     {"#SBATCH --gres=gpu:0", "name: train.sh\n" LAUNCH},
     {"#SBATCH --gres=gpu:rtx_2080-ti:2", "name: train.sh\ngpu: RTX_2080-TI:2\n" LAUNCH},
+    {"#SBATCH --gres=gpu:nvidia_a100-sxm4-80gb:2", "name: train.sh\ngpu: A100:2\n" LAUNCH},
     {"#SBATCH -G 4", "name: train.sh\ngpu: any:4\n" LAUNCH},
     {"#SBATCH --gpus=a100:4 -N2", "name: train.sh\ngpu: A100:2\nnodes: 2\n" PINNED PINNED_LAUNCH},
     {"#SBATCH --gpus-per-node=a100:4", "name: train.sh\ngpu: A100:4\n" LAUNCH},

@@ -117,28 +117,6 @@ static void nvml__a_silent_gpu_keeps_its_number_and_is_not_offered(void **state)
     helio_nvml_destroy(&nvml);
 }
 
-static void nvml__models_have_the_names_of_job_files(void **state)
-{
-    (void)state;
-    const char *rows[][2] = {{"NVIDIA A100-SXM4-80GB", "A100"},
-                             {"NVIDIA H100 80GB HBM3", "H100"},
-                             {"NVIDIA H200", "H200"},
-                             {"Tesla V100-SXM2-32GB", "V100"},
-                             {"NVIDIA GeForce RTX 4090", "RTX4090"},
-                             {"NVIDIA RTX A6000", "RTXA6000"},
-                             {"NVIDIA L40S", "L40S"},
-                             {"NVIDIA GH200 480GB", "GH200"},
-                             {"Quadro GV100", "QuadroGV100"},
-                             {"", ""},
-                             {"A-name-that-is-longer", "A"},
-                             {"Anameofmorethanthirtyonecharacters!", "Anameofmorethanthirtyonecharact"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char model[32];
-        helio_gpu_model_of(rows[i][0], model);
-        assert_string_equal(model, rows[i][1]);
-    }
-}
-
 static void inventory__completes_a_pool_and_refuses_contradictions(void **state)
 {
     (void)state;
@@ -181,7 +159,6 @@ int main(void)
         cmocka_unit_test_setup(nvml__figures_that_a_model_lacks_are_negative, clean),
         cmocka_unit_test_setup(nvml__without_a_driver_there_are_no_gpus_and_a_reason, clean),
         cmocka_unit_test_setup(nvml__a_silent_gpu_keeps_its_number_and_is_not_offered, clean),
-        cmocka_unit_test_setup(nvml__models_have_the_names_of_job_files, clean),
         cmocka_unit_test_setup(inventory__completes_a_pool_and_refuses_contradictions, clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

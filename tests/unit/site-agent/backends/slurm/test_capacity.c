@@ -51,6 +51,29 @@ static void an_attempt_handed_in_to_one_pool_takes_from_all_that_share_its_nodes
     assert_int_equal(free_gpus(look(1)), 2);
 }
 
+static void what_will_be_free_is_offered_within_what_is_in_use(void **state)
+{
+    (void)state;
+    helio_slurm_ahead_t ahead[] = {{HELIO_TEXT("p"), 5, 2, 4, 10}, {HELIO_TEXT("elsewhere"), 5, 1, 1, 1}};
+    two_nodes(); /* 8 and 2 free */
+    w.view.ahead = ahead;
+    w.view.ahead_count = 2;
+    const helio_pool_capacity_t *pool = look(0);
+    assert_int_equal(pool->free_nodes.items[2], 1 + 3); /* six GPUs are in use */
+    assert_int_equal(pool->cpus_free, 64 + 58 + 12);
+    assert_true(pool->memory_free_bytes == 2000 + 30);
+    assert_int_equal(pool->gpus_allocated, 6);
+    for (uint32_t i = 0; i < 7; i++)
+        hand_in("p", 1, 2); /* five of them fit now */
+    pool = look(0);
+    assert_int_equal(pool->free_nodes.items[2], 1);
+    w.node_items[1].closed = true; /* what ends there leaves nothing */
+    assert_int_equal(free_gpus(look(0)), 0);
+    w.node_items[1].closed = false;
+    w.partition_items[0].up = false;
+    assert_int_equal(free_gpus(look(0)), 0);
+}
+
 static void closed_and_lost_nodes_offer_nothing(void **state)
 {
     (void)state;
@@ -254,6 +277,7 @@ int main(void)
         TEST(free_nodes_are_counted_by_their_free_gpus),
         TEST(attempts_handed_in_are_not_promised_twice),
         TEST(an_attempt_handed_in_to_one_pool_takes_from_all_that_share_its_nodes),
+        TEST(what_will_be_free_is_offered_within_what_is_in_use),
         TEST(closed_and_lost_nodes_offer_nothing),
         TEST(a_pool_is_the_gpus_of_a_type_in_a_partition),
         TEST(where_no_gpu_has_a_type_they_are_the_pools),

@@ -83,11 +83,33 @@ static void poll__a_cluster_where_nothing_happens_is_asked_less_often(void **sta
     lab_close(&lab);
 }
 
+/*  By its accounting, and only while the configuration says that it enforces limits. */
+static void poll__a_limit_of_the_account_takes_back_what_is_offered(void **state)
+{
+    (void)state;
+    for (int enforced = 0; enforced < 2; enforced++) {
+        lab_t lab;
+        lab_open(&lab);
+        lab_put(&lab, "config", "Configuration data\nAccountingStorageEnforce = %s\n", enforced ? "limits" : "none");
+        lab_put(&lab, "qos",
+                "Current Association Manager state\nAssociation Records\n"
+                "ClusterName=eu Account=lab UserName= ParentAccount= DefAssoc=No GrpTRES=cpu=N(0),gres/gpu=5(2) \n"
+                "ClusterName=eu Account=lab UserName=%s(1000) DefAssoc=Yes GrpTRES=cpu=N(0) \n"
+                "QOS Records\nQOS=normal(1) GrpJobs=N(0) MaxWallPJ= User Limits=No Users\n",
+                lab.self_name);
+        lab_pass(&lab, 1000);
+        assert_int_equal(lab.free_nodes[enforced ? 3 : 8], 1);
+        assert_int_equal(lab_calls(&lab, "show assoc_mgr flags=qos,assoc users="), 1);
+        lab_close(&lab);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poll__a_controller_that_was_slow_once_is_asked_again_soon),
         cmocka_unit_test(poll__a_controller_that_is_always_slow_is_asked_less_often_within_a_bound),
+        cmocka_unit_test(poll__a_limit_of_the_account_takes_back_what_is_offered),
         cmocka_unit_test(poll__a_cluster_where_nothing_happens_is_asked_less_often),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,6 +169,48 @@ static void slurm_site__a_pool_without_gpus_has_its_nodes(void **state)
     }
 }
 
+static const char products[] = NODE("a1", "gpu:nvidia_a100-sxm4-80gb:8", "main", "96", "2000000")
+    NODE("a2", "gpu:nvidia_a100-sxm4-40gb:4", "main,old", "96", "2000000");
+
+static void slurm_site__types_that_are_names_of_products_are_their_model(void **state)
+{
+    (void)state;
+    site_t site;
+    open_site(&site, NULL, NULL);
+    lab_put(&site.lab, "nodes", "%s", products);
+    lab_put(&site.lab, "partitions", "%s", PARTITION("main", "YES", "a[1-2]") PARTITION("old", "NO", "a2"));
+    assert_int_equal(fill(&site), HELIO_OK);
+    assert_int_equal(site.profile.pools.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const helio_pool_t *pool = &site.profile.pools.items[i];
+        assert_true(helio_text_is(pool->name, i ? "nvidia_a100-sxm4-40gb" : "a100"));
+        assert_true(helio_text_is(pool->gpu, "A100"));
+        assert_int_equal(pool->gpus_per_node, i ? 4 : 8);
+        assert_true(pool->gpu_memory_bytes == (i ? UINT64_C(40) : UINT64_C(80)) << 30);
+        assert_true(
+            helio_text_is(site.settings.pools.items[i].gres, i ? "nvidia_a100-sxm4-40gb" : "nvidia_a100-sxm4-80gb"));
+    }
+    close_site(&site);
+}
+
+static void slurm_site__a_pool_of_the_file_finds_the_product_of_its_model(void **state)
+{
+    (void)state;
+    for (int several = 0; several < 2; several++) {
+        site_t site;
+        open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("A100")},
+                  &(helio_slurm_pool_t){HELIO_TEXT("big"), several ? HELIO_TEXT("main") : HELIO_TEXT("old"), {0}});
+        lab_put(&site.lab, "nodes", "%s", products);
+        lab_put(&site.lab, "partitions", "%s", PARTITION("main", "YES", "a[1-2]") PARTITION("old", "NO", "a2"));
+        assert_int_equal(fill(&site), several ? HELIO_INVALID : HELIO_OK);
+        if (several && !strstr(site.err.text, "'nvidia_a100-sxm4-80gb' and 'nvidia_a100-sxm4-40gb'; say which `gres`"))
+            fail_msg("%s", site.err.text);
+        if (!several)
+            assert_true(helio_text_is(site.settings.pools.items[0].gres, "nvidia_a100-sxm4-40gb"));
+        close_site(&site);
+    }
+}
+
 static void slurm_site__a_silent_controller_matters_only_for_values_missing_in_the_file(void **state)
 {
     (void)state;
@@ -327,6 +369,8 @@ int main(void)
         cmocka_unit_test(slurm_site__a_contradiction_is_named),
         cmocka_unit_test(slurm_site__without_pools_each_type_of_gpu_becomes_one_pool_counted_once),
         cmocka_unit_test(slurm_site__a_pool_without_gpus_has_its_nodes),
+        cmocka_unit_test(slurm_site__types_that_are_names_of_products_are_their_model),
+        cmocka_unit_test(slurm_site__a_pool_of_the_file_finds_the_product_of_its_model),
         cmocka_unit_test(slurm_site__a_silent_controller_matters_only_for_values_missing_in_the_file),
         cmocka_unit_test(slurm_site__the_prolog_time_is_read_from_the_cluster_unless_the_file_has_it),
         cmocka_unit_test(slurm_check__reports_a_pool_without_usable_nodes),

@@ -1,0 +1,138 @@
+/*  slurm_ahead.c -- GPUs that attempts will leave within `queue_ahead`, by how long attempts like them have run, and those
+ *  that attempts have just left, as the nodes' figures do not show yet. They are offered ahead, so that the next attempt
+ *  is in Slurm's queue when they become free.
+ *
+ *  Attempts are alike if they have one tenant, user, pool, size and time limit. Of those that ran at least as long as
+ *  one that runs now, the share that then ended within `queue_ahead` is the probability that it will. Attempts that
+ *  outlast all others of their kind are not expected to end, so nothing is queued behind long ones.
+ */
+#include "site-agent/backends/slurm/slurm_internal.h"
+
+enum { RUNS_LEAST = 2, RUN_KEPT_MS = 3600000 };
+
+uint64_t helio_slurm_kin(const helio_order_t *order)
+{
+    uint64_t hash = HELIO_HASH_SEED;
+    const uint64_t figures[] = {order->nodes, order->gpus_per_node, order->cpus_per_node, order->memory_bytes_per_node,
+                                order->time_limit_ms};
+    const helio_text_t texts[] = {order->tenant, order->user, order->pool};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        hash = helio_hash(hash, &texts[i].size, sizeof texts[i].size);
+        hash = helio_hash(hash, texts[i].data, texts[i].size);
+    }
+    hash = helio_hash(hash, figures, sizeof figures);
+    return hash ? hash : 1;
+}
+
+static helio_slurm_ahead_t size_of(const helio_slurm_attempt_t *attempt)
+{
+    return (helio_slurm_ahead_t){.pool = helio_text_of(attempt->pool),
+                                 .nodes = attempt->nodes,
+                                 .gpus_per_node = attempt->gpus_per_node,
+                                 .cpus_per_node = attempt->cpus_per_node,
+                                 .memory_bytes_per_node = attempt->memory_bytes_per_node};
+}
+
+void helio_slurm_note_run(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    helio_slurm_runs_t *runs = &attempt->backend->runs;
+    const helio_aev_backend_t *end = &attempt->end;
+    int64_t ran_ms = end->ended_wall_ms - end->started_wall_ms;
+    if (end->word != HELIO_BACKEND_REPORT_ENDED || !end->started_wall_ms || ran_ms < 0)
+        return;
+    if (!end->stopped && attempt->kin)
+        runs->items[runs->next++ % HELIO_SLURM_RUNS_KEPT] =
+            (helio_slurm_run_t){.kin = attempt->kin, .ran_ms = ran_ms, .at_ms = self->now_boot_ms};
+    if (!attempt->holds_list || attempt->holds_list > self->poll.nodes_after || !attempt->gpus_per_node)
+        return; /* the nodes' figures do not show it yet */
+    helio_slurm_left_t *left = &runs->left[runs->left_next++ % HELIO_SLURM_RUNS_KEPT];
+    *left = (helio_slurm_left_t){.what = size_of(attempt), .at_ms = self->now_boot_ms ? self->now_boot_ms : 1};
+    memcpy(left->pool, attempt->pool, sizeof left->pool);
+}
+
+/*  In thousandths. */
+static uint32_t ends_soon(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    int64_t age_ms = self->now_wall_ms - attempt->started_wall_ms, until_ms = age_ms + (int64_t)self->settings.ahead_ms;
+    uint32_t alike = 0, longer = 0, soon = 0;
+    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
+        const helio_slurm_run_t *run = &self->runs.items[i];
+        if (run->kin != attempt->kin || self->now_boot_ms - run->at_ms > RUN_KEPT_MS)
+            continue;
+        alike++;
+        longer += run->ran_ms >= age_ms;
+        soon += run->ran_ms >= age_ms && run->ran_ms <= until_ms;
+    }
+    return alike < RUNS_LEAST || !longer ? 0 : 1000 * soon / longer;
+}
+
+typedef struct kinds {
+    helio_slurm_ahead_t *items;
+    uint64_t *thousandths;
+    uint32_t count;
+} kinds_t;
+
+static void add_one(kinds_t *kinds, helio_slurm_ahead_t one, uint32_t thousandths)
+{
+    uint32_t i = 0;
+    for (; i < kinds->count; i++) {
+        const helio_slurm_ahead_t *other = &kinds->items[i];
+        if (helio_text_equal(other->pool, one.pool) && other->gpus_per_node == one.gpus_per_node &&
+            other->cpus_per_node == one.cpus_per_node && other->memory_bytes_per_node == one.memory_bytes_per_node)
+            break;
+    }
+    if (i == kinds->count) {
+        kinds->items[kinds->count] = one;
+        kinds->thousandths[kinds->count++] = 0;
+    }
+    kinds->thousandths[i] += (uint64_t)thousandths * one.nodes;
+}
+
+static bool can_end(const helio_slurm_attempt_t *attempt)
+{
+    return attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->started_wall_ms && attempt->kin &&
+           attempt->gpus_per_node && attempt->nodes && attempt->stop_mode == HELIO_SLURM_NO_STOP && !attempt->suspended;
+}
+
+static void add_left(const helio_slurm_t *self, kinds_t *kinds)
+{
+    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
+        const helio_slurm_left_t *left = &self->runs.left[i];
+        helio_slurm_ahead_t one = left->what;
+        one.pool = helio_text_of(left->pool);
+        if (left->at_ms && left->at_ms >= self->poll.nodes_at_ms)
+            add_one(kinds, one, 1000);
+    }
+}
+
+const helio_slurm_ahead_t *helio_slurm_ahead(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count)
+{
+    size_t most = (size_t)self->count + HELIO_SLURM_RUNS_KEPT + 1;
+    kinds_t kinds = {.items = helio_arena_alloc(arena, most, sizeof *kinds.items),
+                     .thousandths = helio_arena_alloc(arena, most, sizeof *kinds.thousandths)};
+    for (const helio_slurm_attempt_t *attempt = self->first; attempt && self->settings.ahead_ms;
+         attempt = attempt->after) {
+        uint32_t thousandths = can_end(attempt) ? ends_soon(attempt) : 0;
+        if (thousandths)
+            add_one(&kinds, size_of(attempt), thousandths);
+    }
+    if (self->settings.ahead_ms)
+        add_left(self, &kinds);
+    for (uint32_t i = 0; i < kinds.count; i++)
+        kinds.items[i].nodes = (uint32_t)((kinds.thousandths[i] + 500) / 1000);
+    *ret_count = kinds.count;
+    return kinds.items;
+}
+
+uint64_t helio_slurm_ahead_hash(const helio_slurm_ahead_t *ahead, uint32_t count)
+{
+    uint64_t hash = HELIO_HASH_SEED;
+    for (uint32_t i = 0; i < count; i++) {
+        hash = helio_hash(hash, ahead[i].pool.data, ahead[i].pool.size);
+        hash = helio_hash(hash, &ahead[i].gpus_per_node, sizeof ahead[i].gpus_per_node);
+        hash = helio_hash(hash, &ahead[i].nodes, sizeof ahead[i].nodes);
+    }
+    return hash;
+}
