@@ -121,6 +121,68 @@ cross join lateral (select helio.job_task(w.word) as task) t
 left join helio.jobs j on j.job_id = f.job_id
 left join lateral (select helio.ended_well(j.job_id, t.task) as well) e on true
 
+-- name: read_job_source
+-- $1 id as for read_job; $2 tenant. What a job's plan is made of: {"tenant", "user", "queue", "asked": {"source", "edit"}}, or
+-- {"ambiguous": [ids]}. The queue is that of its last edit.
+with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
+select case when count(*) > 1
+    then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
+    else (select json_build_object('tenant', j.tenant, 'user', j.user_name, 'queue', coalesce(e.queue, j.queue),
+              'asked', json_build_object('source', convert_from(j.source, 'UTF8'), 'edit', case when e.job_id is not null then
+                  json_build_object('goal', e.goal, 'prices_set', e.prices_set, 'flexible_ms', e.flexible_ms,
+                      'deadline_ms', helio.time_ms(e.deadline_at), 'max_cost_micro_usd', e.max_cost_micro_usd,
+                      'max_carbon_mg_per_kwh', e.max_carbon_mg_per_kwh) end))::text
+          from found join helio.jobs j using (job_id) left join helio.edits e using (job_id)) end
+from found
+
+-- name: read_attempts
+-- $1 id as for read_job (an array without a task: all its tasks); $2 tenant. {"id", "attempts": the newest 200 of each placement, in
+-- order: what became of it, and what it used by the ledger, fenced ones too; "savings": as helio_report.savings has them}, or
+-- {"ambiguous": [ids]}.
+with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
+select case when count(*) > 1
+    then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
+    else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'attempts', coalesce((
+              select json_agg(json_build_object('task', nullif(p.task, -1), 'epoch', p.epoch, 'site', p.site, 'pool', p.pool,
+                  'gpus', p.gpus, 'placed_at', helio.rfc3339(p.at), 'started_at', helio.rfc3339(a.started_at),
+                  'ended_at', helio.rfc3339(a.ended_at), 'end', helio.report_word(a.kind), 'exit_code', a.exit_code,
+                  'completes', a.completes, 'fenced', a.fenced, 'reason', a.reason, 'run_seconds', a.run_ms / 1000.0::float8,
+                  'gpu_seconds', l.gpu_ms / 1000.0::float8, 'energy_kwh', l.energy_j / 3600000.0::float8,
+                  'carbon_g', l.carbon_mg / 1000.0::float8, 'cost_usd', l.cost_micro_usd / 1000000.0::float8,
+                  'energy_measured', l.measured, 'planned_cost_usd', p.planned_cost_micro_usd / 1000000.0::float8,
+                  'planned_energy_kwh', p.planned_energy_j / 3600000.0::float8,
+                  'planned_carbon_g', p.planned_carbon_mg / 1000.0::float8) order by p.task, p.epoch)
+              from (select n.* from helio.placements n
+                    where n.job_id = j.job_id and (n.task = t.task or t.task < 0)
+                    order by n.at desc, n.task, n.epoch desc limit 200) p
+              left join helio.attempts a on a.job_id = p.job_id and a.task = p.task and a.epoch = p.epoch
+              left join lateral (
+                  select sum(u.gpu_ms)::int8 as gpu_ms, sum(u.energy_j)::int8 as energy_j, sum(u.carbon_mg)::int8 as carbon_mg,
+                      sum(u.cost_micro_usd)::int8 as cost_micro_usd, bool_and(u.provenance = 'measured') filter (where u.part <> 1) as measured
+                  from helio.ledger u where u.job_id = p.job_id and u.task = p.task and u.epoch = p.epoch) l on true), '[]'),
+              'savings', coalesce((
+              select json_agg(json_build_object('task', nullif(v.task, -1), 'baseline', case v.baseline when 0 then 'home' else 'least-wait' end,
+                  'site', case v.baseline when 0 then b.home_site else b.least_site end, 'carbon_kind', nullif(v.carbon_kind, ''),
+                  'estimated', v.estimated <> 0, 'used_cost_usd', v.cost_micro_usd / 1000000.0::float8,
+                  'used_energy_kwh', v.energy_j / 3600000.0::float8,
+                  'used_carbon_g', case when v.carbon_kind <> '' then v.carbon_mg / 1000.0::float8 end,
+                  'used_wait_seconds', v.wait_ms / 1000.0::float8, 'baseline_cost_usd', v.would_usd / 1000000.0::float8,
+                  'baseline_energy_kwh', v.would_j / 3600000.0::float8,
+                  'baseline_carbon_g', case when v.carbon_kind <> '' then v.would_mg / 1000.0::float8 end,
+                  'baseline_wait_seconds', v.would_wait_ms / 1000.0::float8,
+                  'saved_cost_usd', (v.would_usd - v.cost_micro_usd) / 1000000.0::float8,
+                  'saved_energy_kwh', (v.would_j - v.energy_j) / 3600000.0::float8,
+                  'saved_carbon_g', case when v.carbon_kind <> '' then (v.would_mg - v.carbon_mg) / 1000.0::float8 end,
+                  'saved_wait_seconds', (v.would_wait_ms - v.wait_ms) / 1000.0::float8) order by v.task, v.baseline)
+              from (select s.* from helio.savings_lines s
+                    where s.job_id = j.job_id and (s.task = t.task or t.task < 0) and s.baseline < 2
+                    order by s.task, s.baseline limit 200) v
+              join helio.baselines b on b.job_id = v.job_id and b.task = v.task), '[]'))::text
+          from found join helio.jobs j using (job_id)
+          cross join lateral (select helio.job_task($1::text) as task) t
+          where t.task < 0 or t.task = any (j.tasks)) end
+from found
+
 -- name: read_explain
 -- $1 id as for read_job (an array needs its task; without one the first that waits stands for all, else the first that is not
 -- over, else the first that went wrong); $2 tenant. "array" says how all tasks stand where one stands for them.
@@ -545,6 +607,59 @@ from (
     group by b.site
 ) b
 where b.ratio is not null
+
+-- name: read_history
+-- $1 tenant: whose jobs `away` counts; $2 hours (1 to 168). What every site was at the end of each step, from its last sample within it
+-- (null: none came, as of a silent site); carbon as helio_report.site_energy has it. A step is a quarter of an hour, and an hour for
+-- more than a day: {"step_s", "times", "sites": [{"site", "gpus_total": one for each time, "gpus_free", "jobs_running",
+-- "power_watts", "carbon_g_per_kwh"}], "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another
+-- site than their home, among the newest 20,000 placements.
+with span as materialized (
+    select h.hours, case when h.hours > 24 then 3600 else 900 end as step_s
+    from (select least(greatest($2::int4, 1), 168) as hours) h
+), steps as materialized (
+    select i, date_bin(make_interval(secs => s.step_s), now(), 'epoch') - make_interval(secs => s.step_s * (s.hours * 3600 / s.step_s - i)) as at,
+        make_interval(secs => s.step_s) as step
+    from span s, generate_series(1, s.hours * 3600 / s.step_s) i
+), samples as materialized (
+    select p.site, t.i, max(c.at) as at, sum(c.gpus_total)::int4 as gpus_total, sum(c.gpus_free)::int4 as gpus_free,
+        sum(c.jobs_running)::int4 as jobs_running, nullif(max(c.site_power_w), -1) as power_watts
+    from steps t cross join helio.pools p
+    cross join lateral (
+        select c.* from helio.capacity_samples c
+        where c.site = p.site and c.pool = p.pool and c.at > t.at - t.step and c.at <= t.at
+        order by c.at desc limit 1) c
+    group by p.site, t.i
+), places as (
+    select s.site, json_agg(m.gpus_total order by t.i) as gpus_total, json_agg(m.gpus_free order by t.i) as gpus_free,
+        json_agg(m.jobs_running order by t.i) as jobs_running, json_agg(m.power_watts order by t.i) as power_watts,
+        json_agg(case when m.at is not null then coalesce(k.value, case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) end
+            order by t.i) as carbon_g_per_kwh
+    from helio.sites s cross join steps t
+    left join samples m on m.site = s.site and m.i = t.i
+    left join lateral (
+        select a.value from helio.actuals a
+        where a.site = s.site and a.signal = 3 and a.pool = '' and a.hour <= m.at and a.hour > m.at - interval '25 hours'
+        order by a.hour desc limit 1) k on true
+    where s.seen_at is not null
+    group by s.site
+), placed as materialized (
+    select p.job_id, p.at, p.site from helio.placements p
+    where p.at > (select min(t.at - t.step) from steps t)
+    order by p.at desc limit 20000
+), moved as (
+    select t.at, j.home_site, p.site, count(*) as jobs
+    from placed p join helio.jobs j using (job_id) join steps t on p.at > t.at - t.step and p.at <= t.at
+    where j.home_site <> p.site and ($1::text is null or j.tenant = $1::text)
+    group by t.at, j.home_site, p.site
+)
+select json_build_object('step_s', (select s.step_s from span s),
+    'times', (select json_agg(helio.rfc3339(t.at) order by t.i) from steps t),
+    'sites', coalesce((select json_agg(json_build_object('site', p.site, 'gpus_total', p.gpus_total, 'gpus_free', p.gpus_free,
+        'jobs_running', p.jobs_running, 'power_watts', p.power_watts, 'carbon_g_per_kwh', p.carbon_g_per_kwh) order by p.site)
+        from places p), '[]'),
+    'away', coalesce((select json_agg(json_build_object('time', helio.rfc3339(m.at), 'from', m.home_site, 'to', m.site, 'jobs', m.jobs)
+        order by m.at, m.home_site, m.site) from moved m), '[]'))::text
 
 -- name: read_forecasts_now
 -- How far off the series issued one to two days ago were a day ahead: [{"site", "signal", "error_ratio"}].

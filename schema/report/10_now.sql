@@ -129,6 +129,15 @@ union all
 select helio.job_text(s.job_id, s.task), l.*
 from helio.ledger l left join helio.job_state s on s.job_id = l.job_id and s.task = l.task and s.task >= 0 where l.task >= 0;
 
+create or replace view helio.savings_by_text as
+select helio.text_of_job(j.id_text, j.job_id) as id, b.ended_at, case l.baseline when 0 then b.home_site else b.least_site end as at_site, l.*
+from helio.savings_lines l join helio.baselines b using (job_id, task) left join helio.jobs j on j.job_id = l.job_id and j.tasks is null
+where l.task = -1
+union all
+select helio.job_text(s.job_id, s.task), b.ended_at, case l.baseline when 0 then b.home_site else b.least_site end, l.*
+from helio.savings_lines l join helio.baselines b using (job_id, task)
+left join helio.job_state s on s.job_id = l.job_id and s.task = l.task and s.task >= 0 where l.task >= 0;
+
 -- Jobs that may be open: old jobs that were open when they were settled, and all jobs from the mark on.
 create or replace view helio.maybe_open as
 select u.job_id from helio.unsettled u

@@ -343,6 +343,24 @@ where b.baseline < 2
 comment on view helio_report.savings_daily is
     'Use of the jobs that ended on the day (UTC), compared with two baselines. home: an immediate start at the job''s home site. least-wait: a start at the site where the job could have started first when it was decided. Both assume the run time of the last attempt and the prices of the hours in which the job would have run. Rows of tenants: a tenant''s reader sees only its own.';
 
+create or replace view helio_report.savings with (security_barrier) as
+select b.ended_at as time, b.id as job_id, b.tenant || '' as tenant, case b.baseline when 0 then 'home' else 'least-wait' end as baseline,
+    b.at_site as baseline_site, nullif(b.carbon_kind, '') as carbon_kind, b.estimated <> 0 as estimated,
+    case when b.carbon_kind <> '' then (b.would_mg - b.carbon_mg) / 1000.0::float8 end as carbon_g_saved,
+    (b.would_usd - b.cost_micro_usd) / 1000000.0::float8 as cost_usd_saved, (b.would_j - b.energy_j) / 3600000.0::float8 as energy_kwh_saved,
+    (b.would_wait_ms - b.wait_ms) / 1000.0::float8 as wait_seconds_saved,
+    case when b.carbon_kind <> '' then b.carbon_mg / 1000.0::float8 end as used_carbon_g,
+    b.cost_micro_usd / 1000000.0::float8 as used_cost_usd, b.energy_j / 3600000.0::float8 as used_energy_kwh,
+    b.wait_ms / 1000.0::float8 as used_wait_seconds,
+    case when b.carbon_kind <> '' then b.would_mg / 1000.0::float8 end as baseline_carbon_g,
+    b.would_usd / 1000000.0::float8 as baseline_cost_usd, b.would_j / 3600000.0::float8 as baseline_energy_kwh,
+    b.would_wait_ms / 1000.0::float8 as baseline_wait_seconds
+from helio.savings_by_text b
+where b.baseline < 2
+  and ((select s.every_tenant from helio.row_visibility s) or b.tenant = any ((select s.tenants from helio.row_visibility s)::text[]));
+comment on view helio_report.savings is
+    'What each job that ran to its end used, compared with the two baselines of savings_daily: one row for each baseline that it has. savings_daily has these rows by day, and the use of fenced attempts besides. Filter on time or job_id. Rows of tenants: a tenant''s reader sees only its own.';
+
 -- Samples that retention deleted are kept as sums by hour. The ledger is a part of the union, and not joined, so that a condition on the time
 -- reaches it, too; hours without a sample are left out.
 create or replace view helio_report.utilization_hourly as

@@ -29,7 +29,10 @@ from ran, unnest(array [1, 2, 3, 5]) f;
 insert into helio.edited (seq, place, job_id, at, actor, field, before, after) select 770000000 + i, 0, job_id, at, 'x', 'goal', 'a', 'b' from made;
 insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue)
 select job_id, task, 1, helio.utc_hour(at), 4, 5, 6, 7, false, tenant, 'bs', 'standard' from ran;
-analyze helio.jobs, helio.job_state, helio.attempts, helio.decisions, helio.candidates, helio.placements, helio.transitions, helio.edited,
+insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_site, home_energy_j,
+    home_carbon_mg, home_cost_micro_usd, least_wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd, estimated)
+select job_id, task, tenant, at, 1, 1, 1, 1, 1, 'bh', 1, 1, 1, 1, 1, 1, 1, false from ran;
+analyze helio.baselines, helio.jobs, helio.job_state, helio.attempts, helio.decisions, helio.candidates, helio.placements, helio.transitions, helio.edited,
     helio.ledger;
 
 insert into helio.readers (reader, tenant) values ('pgtap_boards', 'bo-a');
@@ -76,7 +79,7 @@ begin
     end loop;
 end
 $$;
-select is((select count(distinct name) from answered), 8::bigint, 'views that have a job_id');
+select is((select count(distinct name) from answered), 9::bigint, 'views that have a job_id');
 -- Of a table of 4,000 jobs any scan is more than that.
 select ok(max(pages) <= 60, format('%s finds a job by its id, for %s: %s pages', name, coalesce(who, 'the operator'), max(pages)))
 from answered group by name, who;

@@ -68,6 +68,16 @@ select results_eq($$select baseline, carbon_kind, jobs, jobs_estimated, carbon_g
         ('least-wait', 'average lifecycle', 1, 0, 50, 1, -0.5, -50, 7, 8)$$,
     'used against both baselines, nothing said of what is not known');
 
+select results_eq($$select baseline, baseline_site, carbon_kind, estimated, carbon_g_saved, cost_usd_saved, wait_seconds_saved, used_cost_usd
+    from helio_report.savings where tenant = 'led' order by estimated, baseline$$,
+    $$values ('home', 'dresden', 'average lifecycle', false, 1400::float8, 3::float8, -60::float8, 6::float8),
+        ('least-wait', 'oslo', 'average lifecycle', false, 100, 2, -50, 6),
+        ('home', 'dresden', null, true, null, 3, -60, 6)$$,
+    'and of each job, without what fenced attempts used');
+select results_eq($$select baseline, sum(energy_kwh_saved) from helio_report.savings where tenant = 'led' group by baseline order by baseline$$,
+    $$select baseline, sum(energy_kwh_saved) + (select sum(energy_kwh) from helio_report.ledger where tenant = 'led' and fenced)
+    from helio_report.savings_daily where tenant = 'led' group by baseline order by baseline$$, 'whose sum by day is savings_daily with these');
+
 -- Forecasts
 insert into helio.series (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s, "values")
 select 'fc', '', 3, 'average', 'lifecycle', 'grid', false, d + make_interval(mins => 60 * i + 5), d + make_interval(hours => i), 3600,

@@ -21,6 +21,7 @@ insert into promised values
     ('queue_wait', 'time, queue, tenant, jobs, wait_p50_seconds, wait_p95_seconds'),
     ('usage_daily', 'time, tenant, site, gpu_model, queue, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, units_done'),
     ('savings_daily', 'time, tenant, baseline, carbon_g_saved, cost_usd_saved, energy_kwh_saved, wait_seconds_saved, jobs, jobs_estimated, carbon_kind, used_carbon_g, used_cost_usd, used_energy_kwh, used_wait_seconds, baseline_carbon_g, baseline_cost_usd, baseline_energy_kwh, baseline_wait_seconds'),
+    ('savings', 'time, job_id, tenant, baseline, baseline_site, carbon_kind, estimated, carbon_g_saved, cost_usd_saved, energy_kwh_saved, wait_seconds_saved, used_carbon_g, used_cost_usd, used_energy_kwh, used_wait_seconds, baseline_carbon_g, baseline_cost_usd, baseline_energy_kwh, baseline_wait_seconds'),
     ('ledger', 'time, job_id, epoch, tenant, site, pool, gpu_model, queue, gpu_seconds, energy_kwh, carbon_g, cost_usd, fenced, energy_provenance, pue, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source, carbon_issued_at, carbon_estimated, price_usd_per_gpu_h, price_source, price_estimated'),
     ('forecast_error_by_horizon', 'site, signal, pool, kind, factor, horizon_h, hours, bias, mean_absolute_error, mean_ape_ratio'),
     ('energy_balance', 'time, site, jobs_kwh, idle_kwh, foreign_kwh, overhead_kwh, meter_kwh, difference_ratio, closed, estimated'),

@@ -1,7 +1,6 @@
 /*  asked.c -- adds to a job what its row does not have. */
 #include "broker/http/routes/asked.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "federation/base/json.h"
@@ -40,17 +39,23 @@ static void put(helio_json_writer_t *json, const helio_job_spec_t *spec)
     put_limit(json, "max_carbon_g_per_kwh", spec->max_carbon_mg_per_kwh, 1e3);
 }
 
-/*  text: {"source": the document, "edit": {…} or null}. False: this release does not read the document. */
+bool helio_asked_spec(const json_t *asked, helio_arena_t *arena, helio_job_spec_t *ret_spec)
+{
+    const json_t *edit = json_object_get(asked, "edit");
+    const char *source = json_string_value(json_object_get(asked, "source"));
+    if (!source)
+        return false;
+    helio_spec_source_t stored = {.text = helio_arena_text(arena, helio_text_of(source)), .name = "stored job"};
+    bool known = helio_spec_parse_job(stored, arena, ret_spec, NULL) == HELIO_OK;
+    if (known && json_is_object(edit))
+        take_edit(edit, ret_spec);
+    return known;
+}
+
 static bool read_asked(helio_text_t text, helio_arena_t *arena, helio_job_spec_t *ret_spec)
 {
     json_t *asked = json_loadb(text.data, text.size, 0, NULL);
-    const json_t *edit = json_object_get(asked, "edit");
-    const char *source = json_string_value(json_object_get(asked, "source"));
-    bool known =
-        source && helio_spec_parse_job((helio_spec_source_t){.text = helio_text_of(source), .name = "stored job"},
-                                       arena, ret_spec, NULL) == HELIO_OK;
-    if (known && json_is_object(edit))
-        take_edit(edit, ret_spec);
+    bool known = helio_asked_spec(asked, arena, ret_spec);
     json_decref(asked);
     return known;
 }

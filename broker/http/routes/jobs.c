@@ -26,6 +26,22 @@ void helio_jobs_show(helio_request_context_t *self)
                          (const char *[]){self->parameter, helio_request_context_tenant(self)});
 }
 
+static void on_attempts_read(helio_request_context_t *self, const helio_result_t *result)
+{
+    helio_text_t read = helio_buffer_view(&result->data);
+    if (result->rc != HELIO_OK)
+        helio_response_failure(self, result, "job");
+    else if (!helio_response_ambiguous(self, read))
+        helio_response_json(self, 200, read);
+}
+
+void helio_jobs_attempts(helio_request_context_t *self)
+{
+    if (helio_job_id_check(self))
+        helio_await_read(self, on_attempts_read, "read_attempts", 2,
+                         (const char *[]){self->parameter, helio_request_context_tenant(self)});
+}
+
 enum { STATES_TEXT_MAX = 160 }; /* each state once */
 
 /*  Whether states is a list of names of states, separated by commas. False: a problem was answered. */

@@ -3,6 +3,7 @@
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
 #include "broker/http/routes/submission.h"
+#include "broker/http/routes/plan_prices.h"
 #include "broker/http/routes/submit.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
@@ -123,7 +124,7 @@ static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan)
     put_tasks(json, plan);
 }
 
-static void on_planned(helio_request_context_t *self, const helio_result_t *result)
+void helio_plan_put(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
         helio_response_failure(self, result, NULL);
@@ -149,10 +150,15 @@ void helio_plans_make(helio_request_context_t *self)
     event->user = helio_text_of(self->token->user);
     helio_diagnostics_t wrong;
     int document;
+    helio_plan_prices_t prices;
+    if (!helio_plan_prices_read(self, &prices))
+        return;
     if (helio_submission_read(body, "", arena, event, &wrong, &document) != HELIO_OK) {
         helio_response_diagnostics(self, &wrong, document);
         return;
     }
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        helio_plan_prices_set(&prices, &event->jobs.items[i].spec);
     if (helio_await_read_body(self))
-        helio_submit_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);
+        helio_submit_ask(self, event, HELIO_BROKER_EV_PLAN, helio_plan_put);
 }

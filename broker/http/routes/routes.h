@@ -15,6 +15,8 @@ void helio_jobs_list(helio_request_context_t *context);
 void helio_jobs_show(helio_request_context_t *context);
 void helio_jobs_explain(helio_request_context_t *context); /* explain.c */
 void helio_plans_make(helio_request_context_t *context);   /* plans.c */
+void helio_jobs_plan(helio_request_context_t *context);    /* replan.c */
+void helio_jobs_attempts(helio_request_context_t *context);
 void helio_jobs_cancel(helio_request_context_t *context);
 void helio_jobs_release(helio_request_context_t *context);
 void helio_jobs_edit(helio_request_context_t *context); /* edit.c */
@@ -31,6 +33,7 @@ void helio_gpus_list(helio_request_context_t *context);
 void helio_queues_list(helio_request_context_t *context);
 void helio_report_totals(helio_request_context_t *context);
 void helio_report_balance(helio_request_context_t *context);
+void helio_history(helio_request_context_t *context);
 /*  data.c */
 void helio_data_list(helio_request_context_t *context);
 void helio_data_set(helio_request_context_t *context);

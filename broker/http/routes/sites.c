@@ -1,4 +1,4 @@
-/*  sites.c -- /v1/sites, /v1/gpus, /v1/queues, /v1/report, /v1/balance. */
+/*  sites.c -- /v1/sites, /v1/gpus, /v1/queues, /v1/report, /v1/balance, /v1/history. */
 #include <string.h>
 
 #include "broker/http/routes/command.h"
@@ -30,9 +30,9 @@ void helio_queues_list(helio_request_context_t *self)
 
 static const helio_query_bounds_t report_days = {1, 400, 7};
 
-static const char *days_text(helio_request_context_t *self, uint64_t days)
+static const char *text_of(helio_request_context_t *self, uint64_t count)
 {
-    return helio_arena_printf(self->arena, "%u", (unsigned)days).data;
+    return helio_arena_printf(self->arena, "%u", (unsigned)count).data;
 }
 
 void helio_report_totals(helio_request_context_t *self)
@@ -41,7 +41,7 @@ void helio_report_totals(helio_request_context_t *self)
     if (!helio_request_context_number(self, "days", report_days, &days))
         return;
     helio_await_read(self, on_read, "read_report", 2,
-                     (const char *[]){helio_request_context_tenant(self), days_text(self, days)});
+                     (const char *[]){helio_request_context_tenant(self), text_of(self, days)});
 }
 
 void helio_report_balance(helio_request_context_t *self)
@@ -49,7 +49,16 @@ void helio_report_balance(helio_request_context_t *self)
     uint64_t days;
     if (!helio_request_context_number(self, "days", report_days, &days))
         return;
-    helio_await_read(self, on_read, "read_balance", 1, (const char *[]){days_text(self, days)});
+    helio_await_read(self, on_read, "read_balance", 1, (const char *[]){text_of(self, days)});
+}
+
+void helio_history(helio_request_context_t *self)
+{
+    uint64_t hours;
+    if (!helio_request_context_number(self, "hours", (helio_query_bounds_t){1, 168, 24}, &hours))
+        return;
+    helio_await_read(self, on_read, "read_history", 2,
+                     (const char *[]){helio_request_context_tenant(self), text_of(self, hours)});
 }
 
 /*  Whether the parameter has the form of a site's name. False: a problem was answered. */
@@ -66,7 +75,7 @@ void helio_sites_forecast(helio_request_context_t *self)
     uint64_t days;
     if (!check_site(self) || !helio_request_context_number(self, "days", (helio_query_bounds_t){0, 30, 7}, &days))
         return;
-    helio_await_read(self, on_read, "read_forecast", 2, (const char *[]){self->parameter, days_text(self, days)});
+    helio_await_read(self, on_read, "read_forecast", 2, (const char *[]){self->parameter, text_of(self, days)});
 }
 
 /* ---- commands ------------------------------------------------------------------------------------------ */

@@ -79,7 +79,7 @@ typedef struct world {
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
     char budgets[256];           /* of QUOTA: whose they are, whether a burst is given, and each */
-    char prefix[1100], link[80]; /* of DATA with its sites, of LINK, TENANT with its figures */
+    char prefix[1100], link[80]; /* of DATA with its sites, of LINK, TENANT with its figures, of PLAN its queue and prices */
     helio_ev_edit_t edit;
     char edit_queue[40];
     helio_row_token_t token_row;
@@ -102,6 +102,15 @@ typedef struct world {
 static inline void keep(helio_text_t text, char *ret_string, size_t capacity)
 {
     (void)helio_text_copy(text, ret_string, capacity);
+}
+
+static inline void record_plan(world_t *w, const helio_ev_submit_t *event)
+{
+    const helio_job_spec_t *spec = &event->jobs.items[0].spec;
+    (void)snprintf(w->link, sizeof w->link, "%.*s %s %lld %lld %u", HELIO_TEXT_ARGS(spec->queue),
+                   spec->prices_set ? "prices" : helio_goal_name(spec->goal),
+                   (long long)spec->carbon_price_micro_usd_per_t, (long long)spec->wait_price_micro_usd_per_gpu_h,
+                   spec->after_ok.count);
 }
 
 static inline void record_submit(world_t *w, const helio_ev_submit_t *event)
@@ -192,6 +201,9 @@ static inline void record_event(world_t *w, helio_call_t *call)
     record_actor(w, call);
     switch (call->event) {
     case HELIO_BROKER_EV_PLAN:
+        record_plan(w, call->payload);
+        record_submit(w, call->payload);
+        break;
     case HELIO_BROKER_EV_SUBMIT:
         record_submit(w, call->payload);
         break;

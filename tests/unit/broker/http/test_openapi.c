@@ -273,6 +273,10 @@ static void openapi__submissions_plans_and_tokens_are_answered_as_described(void
     ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "name: a\nrun: echo\n");
     assert_int_equal(r.status, 200);
     check_answer(route_of("POST", "/v1/plans"));
+    script_read(w, "read_job_source", HELIO_OK, "{\"tenant\":\"acme\",\"asked\":{\"source\":\"run: echo\"}}");
+    ask(w, &r, "GET", "/v1/jobs/01j9a0/plan?carbon=90&wait=0.1", w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    check_answer(route_of("GET", "/v1/jobs/{id}/plan"));
     ask(w, &r, "GET", "/v1/whoami", w->user.text, "", NULL);
     check_answer(route_of("GET", "/v1/whoami"));
     ask(w, &r, "POST", "/v1/tokens", w->admin.text, JSON, "{\"tenant\":\"acme\",\"user\":\"eva\",\"ttl_s\":60}");

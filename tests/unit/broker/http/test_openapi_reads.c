@@ -51,9 +51,10 @@ static void openapi__the_database_answers_as_described(void **state)
 {
     (void)state;
     const char *conninfo = helio_pg_database(pg);
-    char id[HELIO_KEY_SIZE], job[96], explain[96];
+    char id[HELIO_KEY_SIZE], job[96], explain[96], attempts[96];
     helio_job_key_text(arrange(conninfo), id);
     (void)snprintf(job, sizeof job, "/v1/jobs/%s", id);
+    (void)snprintf(attempts, sizeof attempts, "/v1/jobs/%s/attempts", id);
     (void)snprintf(explain, sizeof explain, "/v1/jobs/%s/explain", id);
     const struct {
         const char *pattern, *target;
@@ -62,6 +63,7 @@ static void openapi__the_database_answers_as_described(void **state)
         {"/v1/jobs", "/v1/jobs?limit=2", false},
         {"/v1/jobs/{id}", job, false},
         {"/v1/jobs/{id}/explain", explain, false},
+        {"/v1/jobs/{id}/attempts", attempts, false},
         {"/v1/broker", "/v1/broker", false},
         {"/v1/sites", "/v1/sites", false},
         {"/v1/sites/{site}/forecast", "/v1/sites/north/forecast", false},
@@ -74,6 +76,7 @@ static void openapi__the_database_answers_as_described(void **state)
         {"/v1/links", "/v1/links", false},
         {"/v1/report", "/v1/report", false},
         {"/v1/balance", "/v1/balance", true}, /* needs a site with a meter */
+        {"/v1/history", "/v1/history?hours=25", false},
         {"/v1/tokens", "/v1/tokens", false},
         {"/v1/keys", "/v1/keys", false},
         {"/v1/principals", "/v1/principals", false},

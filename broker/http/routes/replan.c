@@ -1,0 +1,94 @@
+/*  replan.c -- /v1/jobs/{id}/plan: what a stored job would lead to now, perhaps at other prices. Its document stays in
+ *  the broker: it can name things that not everybody who sees the job may read. */
+#include <jansson.h>
+
+#include "broker/http/request/reasons.h"
+#include "broker/http/routes/asked.h"
+#include "broker/http/routes/job_command.h"
+#include "broker/http/routes/plan_prices.h"
+#include "broker/http/routes/routes.h"
+#include "federation/spec/value.h"
+
+enum { PRICE_MAX_USD = 1000000 };
+
+static bool read_price(const char *text, int64_t *ret_micro_usd)
+{
+    uint64_t micro_usd;
+    if (helio_quantity_parse(helio_text_of(text), "", 6, &micro_usd) != HELIO_OK ||
+        micro_usd > PRICE_MAX_USD * UINT64_C(1000000))
+        return false;
+    *ret_micro_usd = (int64_t)micro_usd;
+    return true;
+}
+
+bool helio_plan_prices_read(helio_request_context_t *self, helio_plan_prices_t *ret_prices)
+{
+    const char *carbon = helio_request_context_query(self, "carbon"), *wait = helio_request_context_query(self, "wait");
+    *ret_prices = (helio_plan_prices_t){.given = carbon || wait};
+    if (!ret_prices->given || (carbon && wait && read_price(carbon, &ret_prices->carbon_micro_usd_per_t) &&
+                               read_price(wait, &ret_prices->wait_micro_usd_per_gpu_h)))
+        return true;
+    HELIO_PROBLEM(self, 400, QUERY_PRICES, helio_value_number(PRICE_MAX_USD));
+    return false;
+}
+
+void helio_plan_prices_set(const helio_plan_prices_t *prices, helio_job_spec_t *spec)
+{
+    if (!prices->given)
+        return;
+    spec->prices_set = true;
+    spec->carbon_price_micro_usd_per_t = prices->carbon_micro_usd_per_t;
+    spec->wait_price_micro_usd_per_gpu_h = prices->wait_micro_usd_per_gpu_h;
+}
+
+/*  What it depended on is not asked again: the plan tells where it would go if it could start. */
+static bool take_job(const json_t *stored, helio_arena_t *arena, helio_ev_submit_t *event)
+{
+    helio_submission_t *job = helio_arena_alloc(arena, 1, sizeof *job);
+    const char *queue = json_string_value(json_object_get(stored, "queue")),
+               *user = json_string_value(json_object_get(stored, "user"));
+    if (!helio_asked_spec(json_object_get(stored, "asked"), arena, &job->spec))
+        return false;
+    job->spec.after_ok.count = job->spec.after_any.count = job->spec.after_not_ok.count = 0;
+    if (queue)
+        job->spec.queue = helio_arena_text(arena, helio_text_of(queue));
+    event->tenant = helio_arena_text(arena, helio_text_of(json_string_value(json_object_get(stored, "tenant"))));
+    event->user = helio_arena_text(arena, helio_text_of(user ? user : ""));
+    event->jobs.items = job;
+    event->jobs.count = 1;
+    return true;
+}
+
+static void on_stored(helio_request_context_t *self, const helio_result_t *result)
+{
+    helio_text_t text = helio_buffer_view(&result->data);
+    if (result->rc != HELIO_OK) {
+        helio_response_failure(self, result, "job");
+        return;
+    }
+    if (helio_response_ambiguous(self, text))
+        return;
+    json_t *stored = json_loadb(text.data, text.size, 0, NULL);
+    helio_arena_t *arena = helio_await_arena(self);
+    helio_ev_submit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    if (!json_is_string(json_object_get(stored, "tenant"))) {
+        HELIO_PROBLEM0(self, 500, DATABASE_REPLY);
+    } else if (!take_job(stored, arena, event)) {
+        HELIO_PROBLEM(self, 409, JOB_SOURCE_UNREAD, helio_value_string(self->parameter));
+    } else {
+        helio_plan_prices_set(helio_request_context_state(self, sizeof(helio_plan_prices_t)),
+                              &event->jobs.items[0].spec);
+        helio_await_event(self, helio_plan_put, HELIO_BROKER_EV_PLAN, event);
+    }
+    json_decref(stored);
+}
+
+void helio_jobs_plan(helio_request_context_t *self)
+{
+    helio_plan_prices_t prices;
+    if (!helio_job_id_check(self) || !helio_plan_prices_read(self, &prices))
+        return;
+    *(helio_plan_prices_t *)helio_request_context_state(self, sizeof prices) = prices;
+    helio_await_read(self, on_stored, "read_job_source", 2,
+                     (const char *[]){self->parameter, helio_request_context_tenant(self)});
+}

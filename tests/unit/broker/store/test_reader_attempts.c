@@ -1,0 +1,68 @@
+/*  test_reader_attempts.c -- reads of a job's attempts and document, and of what sites were hours ago. */
+#include "tests/unit/broker/store/reader_testing.h"
+
+/*  By the ledger and as the view has it; of nobody else's job. */
+static void read_attempts__says_what_each_used_and_what_the_job_saved(void **state)
+{
+    (void)state;
+    const char *job1 = id_of(1), *job4 = id_of(4);
+    assert_json(
+        ASK("read_attempts", job1, "acme"),
+        "(select concat_ws(' ', jsonb_array_length(j->'attempts'), a->>'epoch', a->>'site', a->>'end', a->>'exit_code', "
+        "a->>'completes', a->>'run_seconds', a->>'gpu_seconds', a->>'cost_usd', a->>'carbon_g', "
+        "a->>'energy_measured', a->>'planned_cost_usd') from (select j->'attempts'->0 as a) l)",
+        "1 1 lulea ended 0 true 1800 3600 1.5 2.5 false 4");
+    assert_json(
+        ASK("read_attempts", job1, NULL),
+        "(select string_agg((concat_ws(' ', s->>'baseline', s->>'site', s->>'carbon_kind', s->>'used_cost_usd', "
+        "s->>'saved_carbon_g', s->>'saved_cost_usd', s->>'saved_wait_seconds') = (select concat_ws(' ', v.baseline, "
+        "v.baseline_site, v.carbon_kind, v.used_cost_usd, v.carbon_g_saved, v.cost_usd_saved, v.wait_seconds_saved) "
+        "from helio_report.savings v where v.job_id = j->>'id' and v.baseline = s->>'baseline'))::text || (s->>'baseline'), ' ') "
+        "from jsonb_array_elements(j->'savings') s)",
+        "truehome trueleast-wait");
+    assert_rc(ASK("read_attempts", job1, "other"), HELIO_NOT_FOUND);
+    assert_json(ASK("read_attempts", job4, "acme"), "concat(j->'attempts', j->'savings')", "[][]");
+    assert_json(ASK("read_job_source", job1, NULL), "concat_ws(' ', j->>'tenant', j->>'user', j->>'queue', j->'asked')",
+                "acme ada standard {\"edit\": null, \"source\": \"s\"}");
+    assert_rc(ASK("read_job_source", job1, "other"), HELIO_NOT_FOUND);
+}
+
+/*  As the views have it at that minute. What leaves home is shown to its own tenant. */
+static void read_history__has_each_site_step_by_step(void **state)
+{
+    (void)state;
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.placements select job_id, -1, 9, 1, 8, 6, 1, 1, 1, 1, now(), now() - interval '16 min', "
+        "'oregon', 'a' from helio.jobs where name = 'job2'");
+    assert_json(
+        ASK("read_history", NULL, "24"),
+        "(select concat_ws(' ', j->>'step_s', jsonb_array_length(j->'times'), s->>'site', jsonb_array_length(s->'gpus_free'), "
+        "s->'gpus_free'->-1, s->'gpus_total'->-1, s->'jobs_running'->-1, s->'power_watts'->-1, s->'gpus_free'->0) "
+        "from (select j->'sites'->0 as s) l)",
+        "900 96 lulea 96 12 32 2 9000 null");
+    assert_json(
+        ASK("read_history", NULL, "24"),
+        "(select bool_and(v->>(n - 1)::int is not distinct from (select e.carbon_g_per_kwh::text from helio_report.site_energy e "
+        "where e.time <= t::timestamptz and e.time > t::timestamptz - interval '15 min' order by e.time desc limit 1)) "
+        "from (select j->'sites'->0->'carbon_g_per_kwh' as v) s, jsonb_array_elements_text(j->'times') with ordinality as k (t, n))",
+        "t");
+    assert_json(ASK("read_history", NULL, "48"), "concat_ws(' ', j->>'step_s', jsonb_array_length(j->'times'))",
+                "3600 48");
+    static const char *const tenants[] = {NULL, "acme", "other"}, *const away[] = {"lulea oregon 1", "lulea oregon 1",
+                                                                                   ""};
+    for (size_t i = 0; i < 3; i++)
+        assert_json(ASK("read_history", tenants[i], "24"),
+                    "(select concat_ws(' ', a->>'from', a->>'to', a->>'jobs') from (select j->'away'->0 as a) l)",
+                    away[i]);
+    helio_pg_exec(conninfo, "delete from helio.placements where epoch = 9");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_attempts__says_what_each_used_and_what_the_job_saved),
+        cmocka_unit_test(read_history__has_each_site_step_by_step),
+    };
+    return cmocka_run_group_tests(tests, up, down);
+}
