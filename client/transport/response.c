@@ -181,8 +181,8 @@ int helio_response_print_error(const helio_client_t *client, long status, helio_
         (void)snprintf(wait, sizeof wait, "\nhelp: try again in %s", human);
     }
     if (!detail[0])
-        return helio_client_fail(client, code, "the broker answers with status %ld%s%s%s%s", status, reason[0] ? " " : "", reason,
-                                 remedy(client, status, problem), wait);
+        return helio_client_fail(client, code, "the broker answers with status %ld%s%s%s%s", status,
+                                 reason[0] ? " " : "", reason, remedy(client, status, problem), wait);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t told = {0};
     helio_instants_in(client->output.zone, client->output.wall_ms, detail, &told);
     return helio_client_fail(client, code, "%s%s%s%s%s%s", told.data, reason[0] ? " (" : "", reason,

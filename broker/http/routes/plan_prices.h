@@ -1,4 +1,4 @@
-/*  plan_prices.h -- plans of documents and of stored jobs at the prices of the query, and the answer that both give. */
+/*  plan_prices.h -- the prices of the query at which a plan is made, in place of the job's own. */
 #ifndef HELIO_BROKER_HTTP_ROUTES_PLAN_PRICES_H
 #define HELIO_BROKER_HTTP_ROUTES_PLAN_PRICES_H
 
@@ -16,8 +16,5 @@ typedef struct helio_plan_prices {
 bool helio_plan_prices_read(helio_request_context_t *context, helio_plan_prices_t *ret_prices);
 /*  Puts them in place of the goal or prices that the job has; without them, leaves it as it is. */
 void helio_plan_prices_set(const helio_plan_prices_t *prices, helio_job_spec_t *spec);
-
-/*  The step that answers with a plan (plans.c). */
-void helio_plan_put(helio_request_context_t *context, const helio_result_t *result);
 
 #endif

@@ -1,9 +1,11 @@
 /*  plans.c -- /v1/plans: what a submission would lead to, by the core's own dry run. */
+#include "broker/http/routes/plans.h"
+
 #include "broker/http/request/reasons.h"
-#include "broker/http/routes/start_estimate.h"
-#include "broker/http/routes/routes.h"
-#include "broker/http/routes/submission.h"
 #include "broker/http/routes/plan_prices.h"
+#include "broker/http/routes/routes.h"
+#include "broker/http/routes/start_estimate.h"
+#include "broker/http/routes/submission.h"
 #include "broker/http/routes/submit.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
