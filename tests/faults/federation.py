@@ -290,18 +290,20 @@ backend: {site.kind}
             site.down()
 
     def shims(self):
-        """pid -> (job, epoch) of the shims of running attempts, without their guardians."""
-        found = {}
+        """pid -> folder of the shims of running attempts, without their guardians, and without ranks that are still to become the job."""
+        found, parents = {}, {}
         for folder in glob.glob("/proc/[0-9]*"):
             try:
                 command = open(folder + "/cmdline").read().split("\0")
                 name = open(folder + "/comm").read().strip()
+                parent = int(open(folder + "/stat").read().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             where = command[-2] if len(command) > 1 else ""
             if name == "helio-shim" and where.startswith(self.dir + os.sep):
                 found[int(folder[6:])] = os.path.basename(where)
-        return found
+                parents[int(folder[6:])] = parent
+        return {pid: where for pid, where in found.items() if parents[pid] not in found}
 
     # ---- its state
 
