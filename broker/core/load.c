@@ -42,7 +42,7 @@ static uint64_t seed_of(const helio_row_federation_t *row)
     return helio_hash(state, row->newest_job.bytes, sizeof row->newest_job.bytes);
 }
 
-/*  The seed is no part of what anybody is told, so that nobody can compute what meets in a table. */
+/*  The seed is never disclosed, so that collisions in a table cannot be computed. */
 static void load_secrets(helio_broker_core_t *self, uint64_t seed)
 {
     helio_rng_t rng = {.state = ~seed};

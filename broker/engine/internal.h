@@ -21,7 +21,7 @@ enum {
     HELIO_ENGINE_FOLLOW_MS = 250, /* a broker that waits sees that the leader ended, or a revoked token, this late */
     HELIO_ENGINE_STOP_MS = 5000,  /* how long a stop waits for a commit */
     HELIO_ENGINE_TICK_MS = 1000,  /* the longest time between two TICKs of the core */
-    HELIO_ENGINE_BATCH_BYTES = 16 << 20 /* a batch is full with so many, whatever its rows */
+    HELIO_ENGINE_BATCH_BYTES = 16 << 20 /* a batch of this size is full, regardless of its rows */
 };
 
 /*  How far the open batch can grow beyond a full one, in percent, while the database is away or slow. With default
@@ -93,7 +93,8 @@ void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload)
 void helio_engine_fail(helio_engine_t *self, const helio_error_t *err); /* run ends with the first error */
 
 /*  standby.c: while another broker leads. */
-/*  Tells the listener who leads, and what tokens and users there are, if any changed. False: nobody leads, or it cannot be known. */
+/*  Tells the listener who leads, and what tokens and users there are, if any changed. False: no broker leads, or it
+ *  cannot be known. */
 bool helio_engine_follow(helio_engine_t *self);
 void helio_engine_follow_no_more(helio_engine_t *self); /* this broker is about to lead */
 

@@ -214,7 +214,7 @@ static void finish(helio_forwarder_t *self, transfer_t *transfer, CURLcode code)
     transfer_destroy(transfer);
 }
 
-/*  Whoever waits for a leader that stands still learns now that it does. */
+/*  Requests that wait for a leader that hangs are answered now. */
 static void give_up(helio_forwarder_t *self, const transfer_t *probe)
 {
 #ifdef HELIO_MUTANT_still_leader_awaited

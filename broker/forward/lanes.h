@@ -3,7 +3,7 @@
  *
  *  A tenant's share: its first forward takes any place that is free. Each further one leaves at least as many places
  *  free as the tenant then has, so the next tenant finds half of what this one found, and a place that becomes free
- *  goes to whoever has least. The same holds for what is held. */
+ *  goes to the tenant that has least. The same applies to what is held. */
 #ifndef HELIO_BROKER_FORWARD_LANES_H
 #define HELIO_BROKER_FORWARD_LANES_H
 

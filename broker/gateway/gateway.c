@@ -56,7 +56,7 @@ static void on_message(void *arg, uint64_t peer, helio_text_t principal, helio_t
 static void on_gone(void *arg, uint64_t peer, helio_gone_t why)
 {
     helio_gateway_t *self = arg;
-    /* An agent whose key is revoked cannot come back: nobody awaits it, as if it had said goodbye. */
+    /* An agent whose key is revoked cannot come back: it is not awaited, as if it had said goodbye. */
     helio_sessions_gone(self->sessions, peer, helio_gone_name(why), why == HELIO_GONE_REVOKED);
 }
 

@@ -98,7 +98,7 @@ void helio_sessions_log_data(helio_sessions_t *self, const helio_session_t *sess
     helio_log_wait_t *slot = &self->waits[piece->request % HELIO_LOG_READS_MAX];
     /* The peer is compared, so that a site cannot answer a request to another site. */
     if (!piece->request || slot->request != piece->request || slot->peer != session->peer) {
-        helio_sessions_bad(self, helio_text_of(session->site), HELIO_BAD_FRAME_UNASKED, "LOG_DATA nobody waits for");
+        helio_sessions_bad(self, helio_text_of(session->site), HELIO_BAD_FRAME_UNASKED, "LOG_DATA without a request");
         return;
     }
     helio_log_wait_t wait = *slot;

@@ -9,7 +9,7 @@
 #include "federation/policy/quota.h"
 #include "federation/policy/victim_set.h"
 
-/*  Sites whose clocks are shown: those that differ most. A few tell the operator enough, whatever the number of sites. */
+/*  Sites whose clocks are shown: those that differ most. A few are enough for the operator, for any number of sites. */
 enum { HELIO_FIGURES_CLOCKS_MAX = 16 };
 
 typedef struct helio_site_clock {

@@ -32,7 +32,7 @@ typedef enum helio_found {
     HELIO_FOUND_COUNT
 } helio_found_t;
 
-/*  Immutable once written. An array has one row, whatever the number of its tasks. */
+/*  Immutable once written. An array has one row for all of its tasks. */
 #define HELIO_ROW_JOB_FIELDS(F, R)                                                                       \
     F(R, UUID, job, 0, _)                                                                                \
     F(R, TEXT, tenant, 32, _)                                                                            \

@@ -23,7 +23,7 @@
     F(R, BOOL, leases, 0, _)                                                                                       \
     F(R, TEXT, agent_version, 32, _)                                                                               \
     F(R, I64, seen_ms, 0, _)                                                                                       \
-    F(R, TEXT, refused, 256, _)      /* why its agent was refused last; "" = not refused lately */                 \
+    F(R, TEXT, refused, 256, _)      /* why its agent was refused last; "" = not refused recently */               \
     F(R, I64, refused_ms, 0, _)      /* when that began */                                                         \
     F(R, I64, memory_since_ms, 0, _) /* which journal its agent had last; 0 = not reported */                      \
     F(R, U64, memory_mark, 0, _)     /* how far that journal went */                                               \

@@ -1,4 +1,4 @@
-/*  follower.h -- what a broker that does not lead reads of the one that does: who it is and where it is reached, and
+/*  follower.h -- what a follower reads about the leader: its identity and its address, and
  *  the tokens and users as they change.
  *
  *  Thread: the engine's, while it waits for leadership. A connection of its own, read-only, which is kept between two

@@ -36,8 +36,8 @@ void helio_retention_destroy(helio_retention_worker_t **self_p); /* stops the ru
  *  as right. *doubt_since_ms is state of the caller between calls, 0 at first. All times in ms. */
 bool helio_retention_doubts(int64_t now_ms, int64_t last_ms, int64_t boot_ms, int64_t *doubt_since_ms);
 
-/*  Runs retention at once, whoever leads, and without that doubt, until nothing is left to do. Reports what was deleted
- *  through say. Blocking. */
+/*  Runs retention at once, whether this broker leads or not, and without that doubt, until nothing is left to do.
+ *  Reports what was deleted through say. Blocking. */
 HELIO_MUST_CHECK helio_rc helio_retention_prune(const char *conninfo, const helio_retention_t *retention,
                                                 helio_say_fn *say, void *arg, helio_error_t *err);
 /*  Reports through say how many rows helio_retention_prune would delete, roughly. Deletes nothing. */

@@ -29,7 +29,7 @@ typedef struct helio_store_options {
     const char *conninfo;        /* libpq connection string; its secrets are never logged */
     uint64_t commit_deadline_ms; /* drops the connection when a commit takes longer; 0 = 10 s */
     uint64_t lease_ms;           /* the longest lease that this leader grants; stored before it grants one */
-    uint64_t idle_ms;            /* the server ends the session of a store that stands still for so long; 0 = 15 s */
+    uint64_t idle_ms;            /* the server ends the session of a store that hangs for this time; 0 = 15 s */
     int64_t usage_ms;            /* the age of the oldest use in the ledger that helio_store_load reads */
     const char *http;            /* URL at which the other brokers reach this one; NULL or "" = they cannot */
     bool standby_keeps;          /* the operator says: only a standby that has every confirmed commit is promoted */
@@ -41,7 +41,8 @@ void helio_store_destroy(helio_store_t **self_p);
 /*  Disconnects for good, so that another broker can lead at once. What is not committed is not sent any more. */
 void helio_store_close(helio_store_t *self);
 
-/*  A batch that was durable. Of two, the later one is larger from left to right, whatever was restored between them. */
+/*  A batch that was durable. Of two, the later one is larger from left to right, even if a restore came between them.
+ *  */
 typedef struct helio_batch_mark {
     uint64_t incarnation;
     uint64_t epoch;
@@ -103,7 +104,7 @@ void helio_store_figures(const helio_store_t *self, helio_store_figures_t *ret_f
 typedef void helio_say_fn(void *arg, const char *line);
 HELIO_MUST_CHECK helio_rc helio_schema_migrate(const char *conninfo, helio_say_fn *say, void *arg, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_schema_verify(const char *conninfo, helio_error_t *err);
-/*  Says each right of logins on this server that nobody needs, with the SQL that ends it. The schema is of this
+/*  Reports each unneeded right of logins on this server, with the SQL that revokes it. The schema is of this
  *  version. */
 HELIO_MUST_CHECK helio_rc helio_store_open_privileges(const char *conninfo, helio_say_fn *say, void *arg,
                                                       helio_error_t *err);

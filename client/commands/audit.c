@@ -46,7 +46,7 @@ int helio_cmd_audit(helio_client_t *client)
 
 /* ---- anchors -------------------------------------------------------------------------------------------- */
 
-/*  One entry as it was when somebody wrote it down: "NUMBER HASH TIME". The hash covers every entry up to it. */
+/*  One entry as it was when the anchor was taken: "NUMBER HASH TIME". The hash covers every entry up to it. */
 enum { HASH_CHARS = 64, ANCHOR_LINE_SIZE = 256 };
 typedef struct anchor {
     int64_t number; /* of the entry, from 1 */

@@ -15,7 +15,7 @@ typedef struct helio_checkup {
 } helio_checkup_t;
 
 void helio_checkup_good(const helio_checkup_t *self, const char *what, const char *text);
-/*  It works all the same. remedy: NULL = none */
+/*  It still works. remedy: NULL = none */
 void helio_checkup_note(const helio_checkup_t *self, const char *what, const char *text, const char *remedy);
 void helio_checkup_bad(helio_checkup_t *self, int code, const char *what, const char *text, const char *remedy);
 

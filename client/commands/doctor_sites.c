@@ -113,7 +113,7 @@ static void say_all(const sites_t *self, helio_checkup_t *checkup)
         helio_checkup_good(checkup, "sites", text.data);
 }
 
-/* ---- sites that are ready and offer nothing, or that nobody can speak for ------------------------------ */
+/* ---- sites that are ready and offer nothing, or that have no key ---------------------------------------- */
 
 static const struct {
     helio_detail_code_t code;

@@ -161,7 +161,7 @@ static bool has_own_words(const char *word)
     return helio_command_names_operands(&helio_commands, word);
 }
 
-/*  Whoever read the output has seen enough, as `head` does after some lines: no fault of anybody's. */
+/*  The reader of the output has seen enough, as `head` does after some lines: not an error. */
 static bool reader_is_gone(FILE *out)
 {
     struct pollfd end = {.fd = fileno(out)};

@@ -45,7 +45,7 @@ typedef struct helio_response {
     helio_buffer_t body;
     uint64_t retry_after_ms; /* 0 = not given */
     int64_t date_wall_ms;    /* the broker's clock; 0 = not given */
-    bool sent;               /* some of the request left this machine, whatever came of it */
+    bool sent;               /* part of the request left this machine; its outcome is open */
 } helio_response_t;
 
 void helio_response_clear(helio_response_t *self);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/*  A second PATCH could undo what somebody else has set since the first. */
+/*  A second PATCH could undo an edit by another user since the first. */
 bool helio_request_acts_each_time(const helio_request_t *request)
 {
     const char *method = request->method ? request->method : "GET";

@@ -1,5 +1,5 @@
 /*  keyed_hash.h -- a hash whose collisions cannot be computed without its key, for tables whose keys come from
- *  strangers. helio_hash (id.h) has no key: whoever knows it can choose as many keys for one bucket as they like.
+ *  strangers. helio_hash (id.h) has no key: a caller who knows it can choose any number of keys for one bucket.
  *
  *  SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), 64 bits. Pure. */
 #ifndef HELIO_BASE_KEYED_HASH_H

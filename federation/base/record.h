@@ -13,7 +13,7 @@
  *
  *  bound: TEXT and BYTES, maximum bytes; lists, maximum items; U32, maximum value (0 = any). Fields are encoded by
  *  position: a newer version may append fields at the end, which an older reader skips; fields are never reordered,
- *  removed or given another kind. Text, bytes and lists are borrowed views into whatever the record was made from.
+ *  removed or given another kind. Text, bytes and lists are borrowed views into the source of the record.
  *
  *  The last argument of an appended field is the version since which it exists: F (R, U64, saved_run_ms, 0, _, 3);
  *  without it, the field exists since version 1. If an older writer omits the field, it is read as zero: 0, false, "",

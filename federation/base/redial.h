@@ -1,7 +1,7 @@
 /*  redial.h -- which of several servers a client dials next, and after which delay. Pure: the dialer and the simulator
  *  use it.
  *
- *  Targets take turns: whatever ends a connection or an attempt, the next one is another server. The delay doubles with
+ *  Targets take turns: after each connection or attempt, the next one is another server. The delay doubles with
  *  each failure in a row, from least_ms to most_ms. Half of it is random, so that many clients that lose one server do
  *  not return at the same time.
  */

@@ -1,4 +1,5 @@
-/*  stale_source.h -- the source of a series whose feed gives nothing: the feed's name, what replaces it, and since when.
+/*  stale_source.h -- the source of a series whose feed gives no data: the feed's name, what replaces it, and since
+ *  when.
  *
  *      grid, last good 2026-11-20T06Z          the last good day is repeated
  *      grid, no data since 2026-11-20T06Z      the figure of the site file is used

@@ -1,4 +1,4 @@
-/*  line.h -- one accepted connection, and the ZeroMQ socket that speaks to it and to nobody else.
+/*  line.h -- one accepted connection, and the ZeroMQ socket that serves it alone.
  *
  *  libzmq cannot be handed a connection. So the line's DEALER connects to a private address of this process, and a
  *  relay joins the two. A DEALER with one connection has no routing ids: a peer can choose none that matters. The

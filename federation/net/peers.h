@@ -76,7 +76,7 @@ HELIO_MUST_CHECK helio_rc helio_peers_replace(helio_peers_t *self, const helio_g
 
 helio_peer_t *helio_peers_find(const helio_peers_t *self, uint64_t handle);
 /*  A new stranger for an open line, which it takes over. Beyond strangers_max, the oldest stranger is forgotten, so
- *  that connections which prove nothing keep nobody out. */
+ *  that connections which prove nothing keep no agent out. */
 helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_line_t *line, int64_t now_ms,
                               uint32_t strangers_max);
 /*  The stranger has proved the key. The peer of this key that was silent longest may be retired for it. */

@@ -1,5 +1,5 @@
-/*  rate.h -- how much a sender may send: so many messages and bytes a second, with a few seconds saved up. Pure. Used
- *  by server.c only. */
+/*  rate.h -- how much a sender can send: a number of messages and bytes per second, with a few seconds saved up. Pure.
+ *  Used by server.c only. */
 #ifndef HELIO_NET_RATE_H
 #define HELIO_NET_RATE_H
 

@@ -90,8 +90,8 @@ static void sweep_idle(void *arg)
 
 /* ---- serving again -------------------------------------------------------------------------------------- */
 
-/*  libzmq signals once for many messages. So whoever leaves some, or calls the socket for another reason, has to look
- *  again. */
+/*  libzmq signals once for many messages. So a caller that leaves some, or calls the socket for another reason, has to
+ *  look again. */
 static void serve_again(helio_server_t *self, helio_peer_t *peer)
 {
     helio_peers_set_ready(&self->peers, peer);

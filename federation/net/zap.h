@@ -23,7 +23,7 @@ typedef struct helio_zap helio_zap_t;
 typedef enum helio_zap_answer {
     HELIO_ZAP_KNOWN = 200,
     HELIO_ZAP_UNKNOWN = 400,
-    HELIO_ZAP_CLOSED = 500 /* nobody is admitted now, whatever the key */
+    HELIO_ZAP_CLOSED = 500 /* no key is admitted now */
 } helio_zap_answer_t;
 /*  Is the connection, which has proved this key, admitted? */
 typedef helio_zap_answer_t helio_zap_fn(void *arg, uint64_t number, const char public_key[HELIO_CURVE_SIZE]);

@@ -1,4 +1,4 @@
-/*  budget.h -- what a tenant may use in a day, a week or a month: GPU-hours, money, carbon. Pure.
+/*  budget.h -- what a tenant can use in a day, a week or a month: GPU-hours, money, carbon. Pure.
  *
  *      budget = amount unit "/" period / "none" / "none " unit
  *      unit   = "gpu-h" / "USD" / "t" / "kg"          period = "day" / "week" / "month"

@@ -1,4 +1,4 @@
-/*  choice.h -- where a class may run: filter, then score. Pure: everything it needs is an argument.
+/*  choice.h -- where a class can run: filter, then score. Pure: everything it needs is an argument.
  *
  *  The reason of a verdict is one of a closed list, in order of precedence. Its group is the pending reason of a job
  *  that has no better candidate (Invalid > Forbidden > NeverFits > Gated > PolicyCap > WaitingForCapacity > …;
@@ -54,7 +54,7 @@ helio_missing_name_t helio_choice_missing_name(const helio_requirement_t *want, 
 
 /*  Filters and scores one pool of one site: a start now, and starts at the beginning of the hours ahead within the
  *  free waiting time, at most HELIO_START_AHEAD_H and none that would end after the deadline. A class that may not
- *  wait gets no later start, whatever it would save. Caps are checked for each start, as if the run took
+ *  wait gets no later start, however much it would save. Caps are checked for each start, as if the run took
  *  run_high_ms. O(alternatives + patterns + hours). */
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
                                      const helio_pool_t *pool, const helio_site_now_t *now);

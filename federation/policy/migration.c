@@ -100,7 +100,7 @@ static int64_t way_cost(const helio_migration_job_t *job, const helio_migration_
     return cost;
 }
 
-/*  An unknown price is taken for the one here: nobody migrates for it. */
+/*  An unknown price is taken as the one here: no job migrates for it. */
 static int64_t unknown_price(const helio_migration_job_t *job, const helio_migration_target_t *here,
                              const helio_migration_target_t *there, const helio_migration_t *migration)
 {

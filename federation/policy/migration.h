@@ -1,4 +1,4 @@
-/*  migration.h -- whether the rest of a run would do better at another pool: the cost of continuing here, the cost of
+/*  migration.h -- whether the rest of a run would be better at another pool: the cost of continuing here, the cost of
  *  continuing there including the migration, and the saving that a migration requires. Pure.
  *
  *  here     money, carbon and risk of the rest, hour by hour from now;
@@ -8,7 +8,7 @@
  *             the transfer of its data: egress and carbon,
  *             its wait price × GPUs × the time until it runs again.
  *
- *  Only the terms of the objective count (terms.h): where money counts for nothing, nobody migrates for it.
+ *  Only the terms of the objective count (terms.h): where money does not count, no job migrates for it.
  *
  *  The rest is the predicted duration (p50, duration.h) less what all attempts have run so far. A new attempt has the
  *  whole time limit, so deadline and caps are checked against more: p90 less what this attempt has run.

@@ -1,4 +1,4 @@
-/*  quota.h -- how many GPUs a tenant may hold at once, and how many it is guaranteed. Pure.
+/*  quota.h -- how many GPUs a tenant can hold at once, and how many it is guaranteed. Pure.
  *
  *  A quota applies to a tenant over all queues, or to a tenant in one queue. GPUs count from their assignment to a job
  *  until the job has left its site. The burst limit is never exceeded. The guarantee is an order of precedence, not a

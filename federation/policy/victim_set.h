@@ -1,4 +1,4 @@
-/*  victim_set.h -- which jobs may preempt which, and which set of victims loses least. Pure.
+/*  victim_set.h -- which jobs can preempt which, and which set of victims loses least. Pure.
  *
  *      preempting   takes from best-effort   from standard        from critical
  *      critical     yes                      yes                  never
@@ -49,7 +49,8 @@ bool helio_preempt_allowed(uint32_t preempting_tier, uint32_t victim_tier, bool 
 bool helio_preempt_is_immune(uint32_t tier, uint32_t times);
 
 /*  Run time that is lost if the job is stopped now: at most the time since its last checkpoint, and at most
- *  HELIO_PREEMPT_LOST_MAX_MS, whatever the job declares. A job that is signalled (and given grace) saves then. */
+ *  HELIO_PREEMPT_LOST_MAX_MS, regardless of what the job declares. A job that is signalled (and given grace) saves
+ *  then. */
 uint64_t helio_preempt_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms);
 
 /*  How long to wait for capacity that becomes free by itself after the victims would have left: the time to redo the

@@ -1,6 +1,6 @@
-/*  attested.c -- the promise on the charge of a run whose end nobody saw, because its site was attested: it is charged at
- *  most up to the last message that a leader had from its site. A run may have ended long before, and its report may have
- *  been lost with a leader, so what it truly used says little. */
+/*  attested.c -- the promise on the charge of a run whose end was not observed, because its site was attested: it is
+ *  charged at most up to the last message that a leader had from its site. A run may have ended long before, and its
+ *  report may have been lost with a leader, so what it truly used says little. */
 #include <stdlib.h>
 
 #include "simulator/checks/internal.h"

@@ -109,7 +109,7 @@ static bool is_wanted(const sim_checks_t *self, const checks_preemption_t *preem
 }
 
 /*  The jobs that stay at the site leave the job that preempted it as many GPUs as it asks for: more came back than that
- *  job needs, since nobody knows from which nodes. */
+ *  job needs, because the nodes are unknown. */
 static bool leaves_enough(const sim_checks_t *self, const checks_preemption_t *preempted, uint32_t gpus)
 {
     const sim_job_t *by = sim_workload_given(self->workload, preempted->by.job);

@@ -84,8 +84,9 @@ static void check_task(void *arg, helio_job_key_t key, const helio_row_job_t *ro
     check_use(tally->checks, &state.row);
 }
 
-/*  A run whose end somebody saw is charged exactly, also if it had been given up before; a killed one within a second and a
- *  percent: its last proof of life. What nobody can tell any more is not charged for longer than it can have seemed to run. */
+/*  A run whose end was observed is charged exactly, also if it had been given up before; a killed one within a second
+ *  and a percent: its last sign of life. A run without evidence is not charged for longer than it can have seemed to
+ *  run. */
 static void check_charged(sim_checks_t *self, const sim_run_t *run)
 {
     uint64_t charged = sim_database_ledger_gpu_ms(self->database, run->id.key, run->id.epoch);

@@ -27,7 +27,7 @@ void sim_agent_destroy(sim_agent_t **self_p);
 void sim_agent_start(sim_agent_t *self);  /* from its journal */
 void sim_agent_crash(sim_agent_t *self);  /* has no effect when the agent is down */
 void sim_agent_damage(sim_agent_t *self); /* it crashes, and nothing of its journal can be read */
-/*  Somebody keeps a copy of its journal. sim_agent_forget puts it back, or deletes the journal if there is none; the
+/*  Keeps a copy of its journal. sim_agent_forget puts it back, or deletes the journal if there is none; the
  *  agent must be down. blind: nor will the next agent find what runs; only where the journal was deleted. */
 void sim_agent_keep_copy(sim_agent_t *self);
 void sim_agent_forget(sim_agent_t *self, bool blind);

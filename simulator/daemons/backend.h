@@ -47,7 +47,7 @@ typedef struct sim_backend_options {
     double slow;        /* probability that a report takes 1 to 90 s */
     double no_start;    /* probability that an attempt fails to start ... */
     int64_t trouble_ms; /* ... until then */
-    int64_t leave_ms;   /* the longest time that a job takes to end when it is told to; 0 = 3 s */
+    int64_t leave_ms;   /* the longest time that a job takes to end after a stop; 0 = 3 s */
 } sim_backend_options_t;
 
 typedef struct sim_backend_setup {

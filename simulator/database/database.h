@@ -29,7 +29,7 @@ sim_database_t *sim_database_new(const sim_database_preset_t *preset);
 void sim_database_destroy(sim_database_t **self_p);
 
 /*  No broker leads. The database forgets some of the placements whose attempts are not over, as a copy does that was
- *  made before them, and begins a new incarnation, in which nobody has a session yet. */
+ *  made before them, and begins a new incarnation, in which no broker has a session yet. */
 void sim_database_restore(sim_database_t *self, uint64_t draw, int64_t wall_ms);
 
 /*  A takeover, after sim_writer_lead: emits the LOAD_* events, without LOADED. `parse` parses a job's document. */

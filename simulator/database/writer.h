@@ -30,7 +30,7 @@ uint64_t sim_writer_batch(const sim_writer_t *self); /* the number of the batch 
 /*  The batch in flight reaches the server, which writes all of it or nothing. */
 typedef enum sim_written {
     SIM_WRITTEN,
-    SIM_WRITTEN_NOT,   /* the session has ended: nobody reads what was sent */
+    SIM_WRITTEN_NOT,   /* the session has ended: what was sent is not read */
     SIM_WRITTEN_FENCED /* HE001: another broker has become leader, or this is not its next batch */
 } sim_written_t;
 sim_written_t sim_writer_commit(sim_writer_t *self);

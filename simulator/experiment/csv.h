@@ -1,5 +1,5 @@
 /*  csv.h -- reads tables of comma-separated values, compressed by gzip or not, row by row. The header line names the
- *  columns, in any order; columns that nobody asks for are skipped. Errors name file, line and column. */
+ *  columns, in any order; columns that are not needed are skipped. Errors name file, line and column. */
 #ifndef HELIO_SIMULATOR_EXPERIMENT_CSV_H
 #define HELIO_SIMULATOR_EXPERIMENT_CSV_H
 

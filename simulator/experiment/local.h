@@ -22,7 +22,7 @@ HELIO_MUST_CHECK helio_rc exp_local_load(const char *path, const exp_fleet_t *fl
                                          helio_error_t *err);
 void exp_local_free(exp_local_trace_t *self);
 
-/*  The queue of one pool: first come, first served; who is first waits for all that it needs. */
+/*  The queue of one pool: first come, first served; the first job waits for all that it needs. */
 typedef struct exp_local_queue {
     uint32_t *numbers; /* of the trace */
     uint32_t first, count, capacity;

@@ -73,7 +73,7 @@ void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t starte
 /*  The wait that `share` of the finished jobs do not exceed; 0 without jobs. After exp_result_close. */
 double exp_result_wait_s(const exp_result_t *self, double share);
 double exp_result_utilization(const exp_result_t *self, const exp_world_t *world);
-/*  Money means nothing where nobody says what electricity or a GPU costs. */
+/*  Money has no meaning if neither electricity nor a GPU has a price. */
 bool exp_world_has_cost(const exp_world_t *world);
 /*  After the last end: what depends on all of them. */
 void exp_result_close(exp_result_t *self, const exp_world_t *world);

@@ -1,5 +1,6 @@
 /*  series.h -- hourly series of regions, as measured: what the accountant integrates, and the past that forecasts are
- *  made from. Gaps and the hours after the end take the last good value, the hours before the begin the first one. */
+ *  made from. Gaps and the hours after the end take the last good value, the hours before the beginning the first one.
+ *  */
 #ifndef HELIO_SIMULATOR_EXPERIMENT_SERIES_H
 #define HELIO_SIMULATOR_EXPERIMENT_SERIES_H
 
@@ -36,7 +37,7 @@ const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region); 
 /*  The integral over [from_ms, to_ms), in value × hours. */
 double exp_series_integral(const exp_series_t *self, int64_t from_ms, int64_t to_ms);
 
-/*  The true value of an hour, whatever is known of it: for those who may know the future. */
+/*  The true value of an hour, known or not: for policies that know the future. */
 double exp_series_at(const exp_series_t *self, int64_t hour);
 
 /*  What is known while `hour` runs: it and the hours before it, no later one. */

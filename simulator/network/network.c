@@ -30,7 +30,7 @@ enum {
     HEARTBEAT_MS = 15000,       /* without an answer for so long, either end closes the stream */
     HEARTBEAT_LEAST_MS = 10000, /* the last answer may be older */
     NOTICE_MS = 5000,           /* one end closes a stream after the other */
-    CONNECT_MS = 10000          /* of an attempt that nobody answers */
+    CONNECT_MS = 10000          /* of an attempt that is not answered */
 };
 
 struct sim_network {

@@ -1,5 +1,5 @@
 /*  edits.c -- users edit their jobs while everything else goes wrong: priority, goal, patience, deadline, queue. An
- *  edit holds from its reply on, whoever leads. */
+ *  edit holds from its reply on, under any leader. */
 #include <string.h>
 
 #include "simulator/workload/internal.h"

@@ -231,8 +231,8 @@ static void check_gpus(tally_t *tally, const helio_agent_settings_t *settings)
     line(tally, "gpus", nodes ? HELIO_OK : HELIO_INVALID, text);
 }
 
-/*  Power that nobody gives is assumed at the highest of all models, and a price that nobody gives is unknown: whoever
- *  adds a new model has to state both. A price of 0 is one that was not given; a feed or a tariff can give it. */
+/*  Missing power is assumed at the highest of all models, and a missing price is unknown: the site file has to state
+ *  both for a new model. A price of 0 counts as missing; a feed or a tariff can give it. */
 static void check_prices(tally_t *tally, const helio_agent_settings_t *settings)
 {
     char what[80], text[TEXT_SIZE];

@@ -23,7 +23,7 @@ typedef struct helio_agent_settings {
     helio_text_t shim;
     helio_text_t cgroup;                    /* of the backend `local`; "" = that of the package's unit */
     uint64_t processes_max;                 /* of one attempt */
-    bool gpus_shared;                       /* GPUs that others use are offered all the same */
+    bool gpus_shared;                       /* GPUs that others use are offered as well */
     helio_job_rules_t rules;                /* users, secrets and other rules for jobs, for every backend */
     helio_slurm_settings_t slurm;           /* of the backend `slurm` */
     helio_kubernetes_settings_t kubernetes; /* of the backend `kubernetes` */

@@ -2,9 +2,9 @@
  *  process before it.
  *
  *  The lock file says who holds the lock, and where that file was then: in which boot of the machine, on which
- *  device, with which inode. Whoever takes the lock of the same file in the same boot knows that the former holder is
- *  gone. A copy of the directory is another file, or on another machine, so it proves nothing; a holder that has
- *  ended says so itself, and that is true wherever it is read. A broker that awaits the agent of its former leader
+ *  device, with which inode. A process that takes the lock of the same file in the same boot knows that the former
+ *  holder is gone. A copy of the directory is another file, or on another machine, so it proves nothing; a holder that
+ *  has ended says so itself, and that is true wherever it is read. A broker that awaits the agent of its former leader
  *  admits the process that proves its end (docs/decisions/0008-which-agent-comes-back.md has the cases).
  */
 #ifndef HELIO_AGENT_TENURE_H

@@ -11,7 +11,7 @@ enum { HELIO_USER_CHECK_SIZE = 700 }; /* the names of a line, and the longest re
 /*  Looks the account up. ret_text: whose jobs run as which account and, if they cannot, why not and what to do. */
 HELIO_MUST_CHECK helio_rc helio_user_check(const helio_job_rules_t *rules, const helio_user_rule_t *user,
                                            char ret_text[HELIO_USER_CHECK_SIZE]);
-/*  Logs the lines whose jobs cannot run. The agent starts all the same: jobs of other lines can. */
+/*  Logs the lines whose jobs cannot run. The agent still starts: jobs of other lines can run. */
 void helio_users_log(const helio_agent_settings_t *settings, helio_log_t *log);
 
 #endif

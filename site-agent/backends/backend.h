@@ -19,7 +19,7 @@
  *      runs any more. Both have a cause (federation/reason/codes.h), and an explanation: what the system or the
  *      scheduler reported.
  *    - VANISHED has the time that it ran, up to the last proof of life, as far as the backend can tell (`estimated`).
- *    - ENDED with `stopped`: it ended because of a stop or of its lease, whatever its exit code was.
+ *    - ENDED with `stopped`: it ended because of a stop or of its lease, with any exit code.
  *    - destroy ends no attempt: attempts run on, and a new object can adopt them.
  */
 #ifndef HELIO_BACKENDS_BACKEND_H
@@ -95,7 +95,7 @@ typedef struct helio_backend_class {
     /*  A descriptor that is readable when process has something to do (an epoll instance, usually); -1: none.
      * Constant. */
     int (*fd)(const helio_backend_t *self);
-    /*  CLOCK_BOOTTIME in ms at which process must be called whatever fd reports; 0: now; INT64_MAX: never. */
+    /*  CLOCK_BOOTTIME in ms at which process must be called even if fd reports nothing; 0: now; INT64_MAX: never. */
     int64_t (*next_ms)(const helio_backend_t *self);
     /*  Waits for nothing but the disk; remaining work sets next_ms to 0. Early calls are harmless. */
     void (*process)(helio_backend_t *self, int64_t now_boot_ms, int64_t now_wall_ms);

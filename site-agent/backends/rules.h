@@ -1,4 +1,4 @@
-/*  rules.h -- how jobs run at this site, whatever the backend: as which user, with which secrets, PATH and bounds. The
+/*  rules.h -- how jobs run at this site with any backend: as which user, with which secrets, PATH and bounds. The
  *  keys `users`, `secrets`, `path`, `grace`, `retention`, `log_max`, `setuid_programs` of a site file's `agent:`
  *  part. */
 #ifndef HELIO_BACKENDS_RULES_H

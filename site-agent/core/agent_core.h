@@ -1,11 +1,11 @@
 /*  agent_core.h -- the state machine of a site: one step function, no I/O.
  *
  *  Rules: an intent is durable before the action (a row in the journal before the backend is called). Every report is
- *  durable until the broker has acknowledged it. Nothing starts twice for one (key, epoch), whatever is repeated or
- *  restarted. Orders of a lower incarnation, or of an epoch not above the last one seen of that job, are refused.
- *  Nothing starts before the inventory of the session is closed. Until the backend has reported all that it holds,
- *  what it does not know is unknown and not absent: nothing starts, and no stop is answered with NotHere. The core
- *  allocates nodes and GPUs of pools whose backend leaves that to it (`local`); elsewhere the cluster's scheduler
+ *  durable until the broker has acknowledged it. Nothing starts twice for one (key, epoch), even if messages are
+ *  repeated or restarted. Orders of a lower incarnation, or of an epoch not above the last one seen of that job, are
+ *  refused. Nothing starts before the inventory of the session is closed. Until the backend has reported all that it
+ *  holds, what it does not know is unknown and not absent: nothing starts, and no stop is answered with NotHere. The
+ *  core allocates nodes and GPUs of pools whose backend leaves that to it (`local`); elsewhere the cluster's scheduler
  *  decides.
  *
  *  The files of this room, lowest first; each calls only those before it:

@@ -53,7 +53,7 @@ struct helio_agent_core {
     bool reconcile_only;
     bool surveyed; /* the backend has reported all that it holds */
     bool disk_full;
-    bool state_gone; /* whatever starts now would be forgotten */
+    bool state_gone; /* an attempt that starts now would be forgotten */
     bool has_meta, meta_changed;
     helio_jrow_meta_t meta;
     uint64_t loaded_seq;  /* meta.report_seq as the journal had it, and the HELLOs since; until has_opened */

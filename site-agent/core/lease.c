@@ -48,7 +48,7 @@ void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t 
     self->lease_changed = true;
 }
 
-/*  A copy that this journal does not know is nobody's: the broker may place its job again when the lease of that time
+/*  A copy that this journal does not know has no owner: the broker can place its job again when the lease of that time
  *  is over. Of what was found, only what the broker has kept is prolonged. */
 static bool is_prolonged(const helio_attempt_t *attempt)
 {

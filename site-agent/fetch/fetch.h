@@ -13,7 +13,7 @@ typedef struct helio_fetcher helio_fetcher_t;
 
 typedef struct helio_fetch_result {
     bool ok;                 /* status 200, complete */
-    bool complete;           /* the whole response came, whatever its status */
+    bool complete;           /* the whole response arrived, with any status */
     long status;             /* 0: no response */
     helio_text_t body;       /* lives for the call; of a stream with status 200: empty */
     const char *retry_after; /* that header; "" = none */
@@ -24,11 +24,12 @@ typedef void helio_fetch_done_fn(void *arg, const helio_fetch_result_t *result);
 /*  A piece of a stream; false ends the request. It makes no requests. */
 typedef bool helio_fetch_piece_fn(void *arg, helio_text_t piece);
 
-/*  Whom a request trusts and who it is. Each is a file or its content (PEM), content first; none: not given. Copied. */
+/*  The authorities that a request trusts, and its own identity. Each is a file or its content (PEM), content first;
+ *  none: not given. Copied. */
 typedef struct helio_fetch_tls {
     const char *ca_path, *certificate_path, *key_path;
     helio_text_t ca, certificate, key;
-    const char *proxy; /* NULL = none, whatever the environment says */
+    const char *proxy; /* NULL = none, even if the environment has one */
 } helio_fetch_tls_t;
 
 typedef struct helio_fetch {
@@ -39,7 +40,7 @@ typedef struct helio_fetch {
     helio_text_t body;            /* sent with it. Copied */
     const helio_fetch_tls_t *tls; /* https alone; NULL = the system's authorities */
     uint64_t timeout_ms;          /* of all of it; 0 = none, for streams */
-    uint64_t silence_ms;          /* a stream that sends nothing for so long is over; 0 = never */
+    uint64_t silence_ms;          /* a stream that sends nothing for this time is over; 0 = never */
     size_t max_bytes;             /* of a body that is kept */
     helio_fetch_piece_fn *piece;  /* takes a body with status 200 as it comes; NULL = it is kept */
     helio_fetch_done_fn *done;

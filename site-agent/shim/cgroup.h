@@ -1,6 +1,6 @@
 /*  cgroup.h -- the control group (version 2) of one attempt: what it may use, and its end as a whole.
  *
- *  No process of the attempt can leave its group, whatever session, user or environment it takes, unless it is root.
+ *  No process of the attempt can leave its group, even with another session, user or environment, unless it is root.
  *  Groups are made below a *parent*, a group that was delegated to the agent's user. Calls take absolute paths, and
  *  hold nothing open.
  */

@@ -1,6 +1,6 @@
 /*  guardian.h -- a small process beside each shim of this machine, which ends the attempt if the shim cannot.
  *
- *  The shim can be killed while nobody is there to see it, and it can be stopped. The guardian holds one end of a pipe
+ *  The shim can be killed while no agent runs, and it can be stopped. The guardian holds one end of a pipe
  *  whose other end the shim alone has:
  *    - The pipe closes: the shim is dead. The guardian kills what is left of the attempt, and ends.
  *    - The lease or the time limit is over, with its grace, and the shim has done nothing: the guardian kills the

@@ -36,7 +36,7 @@ typedef struct helio_plan {
     uint32_t rank_count;                      /* SLURM: 0 */
     helio_launcher_t launcher;
     uint32_t nodes;    /* SLURM: of the allocation */
-    bool batch_script; /* `run` starts once, on the first node, whatever `nodes` is */
+    bool batch_script; /* `run` starts once, on the first node, for any `nodes` */
     /* the ranks' output goes here as well as to `log`, opened as the job's user and appended to; "" = none; stderr_path
      * "" = with standard output. The shim fills in Slurm's patterns (%j %A %a %x %N %u %%). SLURM only */
     helio_text_t stdout_path, stderr_path;

@@ -398,8 +398,8 @@ static void listen_afterwards(helio_shim_t *self)
     }
 }
 
-/*  The space was reserved. What still fails (a disk that is being repaired) is tried for ten minutes. But nobody will
- *  read what is written to a folder that was removed, and its agent waits for this process. */
+/*  The space was reserved. What still fails (a disk that is being repaired) is tried for ten minutes. But what
+ *  is written to a folder that was removed is never read, and its agent waits for this process. */
 static helio_rc tell(helio_shim_t *self, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;

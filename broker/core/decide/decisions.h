@@ -1,4 +1,4 @@
-/*  decisions.h -- what is stored of an evaluation, and why the class waits. */
+/*  decisions.h -- what is stored about an evaluation, and why the class waits. */
 #ifndef HELIO_BROKER_CORE_DECIDE_DECISIONS_H
 #define HELIO_BROKER_CORE_DECIDE_DECISIONS_H
 

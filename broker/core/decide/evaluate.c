@@ -103,7 +103,7 @@ static void add_risk(helio_plan_t *plan, int64_t micro_usd)
     plan->score_micro_usd += micro_usd;
 }
 
-/*  A price that nobody gives may be any. It is taken for just above the dearest that is known of the job's candidates, so that
+/*  A missing price can have any value. It is taken as just above the dearest known one of the job's candidates, so that
  *  it makes no pool the cheapest; if none is known, money decides nothing. */
 static void weigh_unknown_prices(const helio_broker_core_t *self, evaluation_t *e)
 {

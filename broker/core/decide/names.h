@@ -1,5 +1,5 @@
 /*  names.h -- words that name sites, regions and kinds of sites: whether some known site answers to one, and which word
- *  was probably meant. Sites come and go, so a word without a site is no error by itself. */
+ *  was probably meant. Sites come and go, so a word without a site is not an error by itself. */
 #ifndef HELIO_BROKER_CORE_DECIDE_NAMES_H
 #define HELIO_BROKER_CORE_DECIDE_NAMES_H
 

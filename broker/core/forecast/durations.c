@@ -1,7 +1,7 @@
 /*  durations.c -- how long jobs will run, by how long similar jobs ran.
  *
  *  The expectation is computed once, when a job is submitted, and stored with it. So a job keeps its class and what its
- *  user was told, whoever leads. The core learns from every job that is over with its first attempt. A job that was
+ *  user saw, under any leader. The core learns from every job that is over with its first attempt. A job that was
  *  placed again can have resumed from a checkpoint, and its total run time is not reported. */
 #include "broker/core/forecast/durations.h"
 

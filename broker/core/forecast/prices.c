@@ -174,7 +174,7 @@ double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
 
 static const char assumed[] = "assumed"; /* a source: a conservative figure, because the site gives none */
 
-/*  An intensity that nobody gives is none of a clean grid. It has no kind, so that it is compared with nothing. */
+/*  A missing intensity must not count as a clean grid. It has no kind, so that it is compared with nothing. */
 static helio_history_value_t carbon_of(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
     const helio_site_profile_t *profile = &site->profile;

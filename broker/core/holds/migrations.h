@@ -1,7 +1,7 @@
 /*  migrations.h -- jobs that can be migrated, and the capacity that is held for migrations under way.
  *
  *  A job can be migrated if it has `placement.on_better_site: checkpoint` and states how it saves. migrate/ decides
- *  where it goes. The capacity is deducted from the target pool before the job is told to stop, like that of a
+ *  where it goes. The capacity is deducted from the target pool before the job is ordered to stop, like that of a
  *  placement, so that nothing else can use it. It is held in memory only: under another leader, or when the capacity is
  *  lost, the job returns to its queue. */
 #ifndef HELIO_BROKER_CORE_HOLDS_MIGRATIONS_H
@@ -61,7 +61,7 @@ void core_migrations_review(helio_broker_core_t *self); /* at the start of a rou
  *  use at at_ms (0 = now), by the time limits. */
 uint64_t core_migrations_held_gpus(const helio_broker_core_t *self, const pool_t *pool, int64_t at_ms);
 uint64_t core_migrations_residence_ms(const helio_broker_core_t *self,
-                                      const job_t *job); /* how much longer it must stay, whatever it would gain */
+                                      const job_t *job); /* how much longer it must stay at least */
 /*  Deducts the capacity at the target from what is free there. */
 void core_migrations_hold(helio_broker_core_t *self, migrant_t *migrant, site_t *site, pool_t *pool,
                           uint32_t gpus_per_node);

@@ -1,4 +1,4 @@
-/*  preemptions.h -- preemptions under way: jobs told to stop, and the capacity that is held until they have left. */
+/*  preemptions.h -- preemptions under way: jobs ordered to stop, and the capacity that is held until they have left. */
 #ifndef HELIO_BROKER_CORE_HOLDS_PREEMPTIONS_H
 #define HELIO_BROKER_CORE_HOLDS_PREEMPTIONS_H
 
@@ -29,13 +29,14 @@ preemption_t *core_preempt_first(const helio_broker_core_t *self); /* the oldest
 uint32_t core_preempt_count(const helio_broker_core_t *self);
 void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms); /* the wall clock was set */
 
-/*  The one way to stop a running job for any other work. The job is told to stop (best-effort at once, others by their
- *  checkpoint signal and grace), returns to its queue with its age, and is charged until it has left. gainer: the
+/*  The one way to stop a running job for any other work. The job is ordered to stop (best-effort at once, others by
+ *  their checkpoint signal and grace), returns to its queue with its age, and is charged until it has left. gainer: the
  *  tenant that gets the capacity, NULL = none; reason: of its transition. Returns when it is gone at the latest (wall
  *  clock). Precondition: core_preempt_can, or the job itself asks to migrate (migrate.h). */
 int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
                          const helio_details_t *reason);
-/*  Takes a preemption that has begun, and owns it. core_preempt_join then adds its victims, which are told to stop. */
+/*  Takes a preemption that has begun, and owns it. core_preempt_join then adds its victims, which are ordered to stop.
+ *  */
 void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption);
 void core_preempt_join(preemption_t *preemption, job_t *victim);
 /*  A site has sent its inventory: holds again what its victims return, if the job that they name still waits. The last

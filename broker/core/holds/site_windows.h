@@ -27,7 +27,7 @@ typedef struct site_window {
     int64_t short_ms;    /* monotonic */
 } site_window_t;
 
-/*  What other jobs return if they are told to stop now. */
+/*  What other jobs return if they are ordered to stop now. */
 typedef struct freed_gpus {
     uint64_t gpus;
     uint64_t best_effort_gpus; /* part of gpus */

@@ -1,4 +1,4 @@
-/*  migrate.h -- migration of running jobs to where the rest of their run does better. */
+/*  migrate.h -- migration of running jobs to a site that is better for the rest of their run. */
 #ifndef HELIO_BROKER_CORE_MIGRATE_MIGRATE_H
 #define HELIO_BROKER_CORE_MIGRATE_MIGRATE_H
 

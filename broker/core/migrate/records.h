@@ -1,4 +1,4 @@
-/*  records.h -- what is stored and explained of a migration. */
+/*  records.h -- what is stored about a migration, and its explanation. */
 #ifndef HELIO_BROKER_CORE_MIGRATE_RECORDS_H
 #define HELIO_BROKER_CORE_MIGRATE_RECORDS_H
 

@@ -45,7 +45,7 @@ typedef struct weighing {
 weighing_t core_migration_weighing(helio_broker_core_t *self, const job_t *job);
 /*  What would become of it at that target. */
 helio_migration_t core_migration_target_weigh(const weighing_t *weighing, const target_t *target);
-/*  What keeps the job from the target now, whatever it saves, with details. For a job that has left its site: what
+/*  What keeps the job from the target now, apart from the saving, with details. For a job that has left its site: what
  *  keeps it from its target. */
 helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
                                                   helio_details_t *ret_details);

@@ -33,7 +33,7 @@ typedef struct victim_search {
 helio_victims_t core_victims_at(victim_search_t *search);
 /*  Whether a gang that goes before the class has reserved the pool: it would get the freed capacity. */
 bool core_pool_is_claimed(const job_class_t *class, const pool_t *pool);
-/*  Whether no offer is sent to the option's pool now: it refused one lately, or too many offers of its site are
+/*  Whether no offer is sent to the option's pool now: it refused one recently, or too many offers of its site are
  *  unanswered. */
 bool core_option_takes_no_offers(const victim_search_t *search, const option_t *option);
 

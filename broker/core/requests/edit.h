@@ -1,4 +1,4 @@
-/*  edit.h -- changes what a job asks for while it waits. */
+/*  edit.h -- changes what a waiting job requests. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_EDIT_H
 #define HELIO_BROKER_CORE_REQUESTS_EDIT_H
 

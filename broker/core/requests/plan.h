@@ -1,4 +1,4 @@
-/*  plan.h -- a dry run: what would become of a job if it were submitted now. */
+/*  plan.h -- a dry run: what would happen to a job if it were submitted now. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_PLAN_H
 #define HELIO_BROKER_CORE_REQUESTS_PLAN_H
 

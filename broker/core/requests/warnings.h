@@ -1,4 +1,4 @@
-/*  warnings.h -- input warnings: what an operator has probably not meant. */
+/*  warnings.h -- input warnings: probable mistakes in an operator's command. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_WARNINGS_H
 #define HELIO_BROKER_CORE_REQUESTS_WARNINGS_H
 

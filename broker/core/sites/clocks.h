@@ -1,5 +1,5 @@
-/*  clocks.h -- how far the clocks of sites differ from the leader's. Nothing is decided by it: people are told, because
- *  hours are priced and windows begin by the site's clock. */
+/*  clocks.h -- how far the clocks of sites differ from the leader's. No decision depends on it: operators are shown it,
+ *  because hours are priced and windows begin by the site's clock. */
 #ifndef HELIO_BROKER_CORE_SITES_CLOCKS_H
 #define HELIO_BROKER_CORE_SITES_CLOCKS_H
 

@@ -1,4 +1,4 @@
-/*  doubt.h -- jobs of which their site cannot tell whether they still run.
+/*  doubt.h -- jobs whose site cannot tell whether they still run.
  *
  *  An agent knows what runs by its journal. If the journal was lost, or is an older copy, "it is not here" proves
  *  nothing. The jobs that such an agent does not hold are suspect with the reason SiteMemoryLost. A `strict` job stays

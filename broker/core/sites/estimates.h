@@ -26,7 +26,7 @@
  *  charged: those between the first and the last are the proof.
  *
  *  The store takes rows of an attempt only if they fit its basis (put_ledger in schema/queries/put.sql). So one whose
- *  estimate is no longer noted keeps it, whatever its site reports.
+ *  estimate is no longer noted keeps it; later reports do not change it.
  *
  *  Budgets are charged in the same step, with two exceptions: ends of attempts that nobody saw run and that a former
  *  leader gave up, and ends that contradict the site's own former report of that attempt. The core cannot know whether
@@ -54,7 +54,7 @@ bool core_estimate_limits(const helio_broker_core_t *self, const site_t *site, c
 estimate_t *core_estimate_find(const helio_broker_core_t *self, const site_t *site, const helio_report_t *report);
 /*  Brings the report that replaces it within the bounds above. Sets report->estimated if that changed it. */
 void core_estimate_bound(helio_broker_core_t *self, const estimate_t *estimate, helio_report_t *report);
-uint32_t core_estimate_hours(const estimate_t *estimate); /* 0 = nobody saw it run, and nothing was charged */
+uint32_t core_estimate_hours(const estimate_t *estimate); /* 0 = its run was not observed, and nothing was charged */
 /*  Writes the reversals, gives back to the budgets, and forgets it. What the rows have in common; its texts live as
  *  long as the step's effects. */
 helio_row_ledger_t core_estimate_reverse(helio_broker_core_t *self, estimate_t *estimate);

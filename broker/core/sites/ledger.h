@@ -17,7 +17,7 @@ bill_t core_ledger_write_end(helio_broker_core_t *self, site_t *site, const job_
 /*  The broker's own report of the current attempt, which its site may correct. */
 void core_ledger_write_given_up(helio_broker_core_t *self, site_t *site, const job_t *job,
                                 const helio_report_t *report);
-/*  The current attempt is given up, and nobody saw it run: writes nothing. */
+/*  The current attempt is given up, and its run was never observed: writes nothing. */
 void core_ledger_leave_open(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report);
 /*  The site's report of an attempt that is not the job's current one; it corrects what was estimated. job may be NULL. */
 void core_ledger_write_evidence(helio_broker_core_t *self, site_t *site, const job_t *job,

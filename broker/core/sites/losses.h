@@ -1,4 +1,4 @@
-/*  losses.h -- attempts that their site lost, refused, or stopped although nobody asked it to: how often a job is placed
+/*  losses.h -- attempts that their site lost, refused, or stopped without an order: how often a job is placed
  *  again after them, and how soon.
  *
  *      what ended                                   what it counts as                   until

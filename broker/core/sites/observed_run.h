@@ -1,5 +1,5 @@
-/*  observed_run.h -- what the broker itself has seen of a run, for ends whose report does not say how long the attempt
- *  ran or on how many GPUs. What ran is charged: an unknown use is estimated, and never zero. */
+/*  observed_run.h -- what the broker itself has observed of a run, for ends whose report does not say how long the
+ *  attempt ran or on how many GPUs. What ran is charged: an unknown use is estimated, and never zero. */
 #ifndef HELIO_BROKER_CORE_SITES_OBSERVED_RUN_H
 #define HELIO_BROKER_CORE_SITES_OBSERVED_RUN_H
 

@@ -6,7 +6,7 @@
 #include "federation/model/site.h"
 
 void core_sites_free(helio_broker_core_t *self);
-void core_site_pools_free(helio_broker_core_t *self, site_t *site); /* and clears whatever points at them */
+void core_site_pools_free(helio_broker_core_t *self, site_t *site); /* and clears all pointers to them */
 void core_site_take_profile(helio_broker_core_t *self, site_t *site, const helio_site_profile_t *profile);
 
 #endif

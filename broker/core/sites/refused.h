@@ -1,4 +1,4 @@
-/*  refused.h -- what operators are told of a site whose messages the broker refuses. */
+/*  refused.h -- what operators see of a site whose messages the broker refuses. */
 #ifndef HELIO_BROKER_CORE_SITES_REFUSED_H
 #define HELIO_BROKER_CORE_SITES_REFUSED_H
 

@@ -1,5 +1,5 @@
-/*  restored.h -- what sites say of attempts that this database does not know (state/copies.h), and what follows for the
- *  jobs that these keep back.
+/*  restored.h -- what sites report about attempts that this database does not know (state/copies.h), and what follows
+ *  for the jobs that these keep back.
  *
  *  A site is awaited from the restore on, whichever leader leads, until its inventory is complete or an operator
  *  attests it. Its row shows that for as long as copies end there, so that the next leader awaits it again.

@@ -2,7 +2,7 @@
  *
  *  A site is trusted to run jobs, but must not be able to harm the federation. A price beyond what the database can add
  *  up would fail every list of sites, and a run of a year that began a minute ago would become thousands of rows of the
- *  ledger. A rent below zero would be a gift: runs there would add to the budgets of whoever has them. */
+ *  ledger. A rent below zero would be a gift: runs there would add to the budgets of their tenants. */
 #include "broker/core/sites/sanitize.h"
 
 #include "broker/core/state/core.h"

@@ -15,7 +15,7 @@ typedef struct use_limits {
     uint64_t nodes;
     uint64_t time_limit_ms;
     int64_t from_ms;   /* wall clock: it did not exist before */
-    int64_t placed_ms; /* the same by the clock that nobody sets; 0 = a former leader placed it, or it is not known */
+    int64_t placed_ms; /* the same by the monotonic clock; 0 = a former leader placed it, or it is not known */
 } use_limits_t;
 
 /*  current: by its placement; otherwise by what the job asks for. */

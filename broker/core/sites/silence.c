@@ -1,4 +1,4 @@
-/*  silence.c -- what follows when a site is silent, and when it is attested. */
+/*  silence.c -- what happens when a site is silent, and when it is attested. */
 #include "broker/core/sites/silence.h"
 
 #include <utlist.h>

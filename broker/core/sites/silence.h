@@ -1,4 +1,4 @@
-/*  silence.h -- what follows when a site is silent, and when it is attested. */
+/*  silence.h -- what happens when a site is silent, and when it is attested. */
 #ifndef HELIO_BROKER_CORE_SITES_SILENCE_H
 #define HELIO_BROKER_CORE_SITES_SILENCE_H
 

@@ -1,5 +1,6 @@
-/*  allowance.h -- how often a site may change what it says of one kind. It earns changes with time, and can save up two
- *  sets, since a new session brings everything at once. What is beyond that is left out, and asked for again later. */
+/*  allowance.h -- how often a site can change what it reports of one kind. It earns changes with time, and can save up
+ *  two sets, since a new session brings everything at once. What is beyond that is left out, and asked for again later.
+ *  */
 #ifndef HELIO_BROKER_CORE_STATE_ALLOWANCE_H
 #define HELIO_BROKER_CORE_STATE_ALLOWANCE_H
 

@@ -1,4 +1,4 @@
-/*  ask.h -- a hypothetical question: what would become of a job that asked for this?
+/*  ask.h -- a hypothetical question: what would happen to a job with this request?
  *
  *  Evaluation takes a class. The class of a question is in no table and no list: evaluation stores nothing in it, and
  *  changing it changes no waiting class. */
@@ -9,11 +9,11 @@
 #include "federation/policy/requirement.h"
 
 /*  What is asked. A class has the same members, under their own names and as its `ask` (classes.h). */
-#define CORE_ASK_MEMBERS                                                             \
-    helio_requirement_t want;                                                        \
-    account_t *account; /* NULL = where does it fit at all, whatever the capacity */ \
-    queue_t *queue;                                                                  \
-    int32_t priority;  /* among the classes of its account; part of its identity */  \
+#define CORE_ASK_MEMBERS                                                              \
+    helio_requirement_t want;                                                         \
+    account_t *account; /* NULL = where does it fit at all, regardless of capacity */ \
+    queue_t *queue;                                                                   \
+    int32_t priority;  /* among the classes of its account; part of its identity */   \
     int64_t judged_ms; /* wall clock: the job starts then at the earliest; 0 = now */
 
 typedef struct ask {

@@ -1,4 +1,4 @@
-/*  changes.h -- the kinds of change after which waiting classes are asked again. Each makes a round due.
+/*  changes.h -- the kinds of change after which waiting classes are considered again. Each makes a round due.
  *
  *  A class that found nothing is not asked again until something changes that its answer depends on, and the result of
  *  its last evaluation stays valid until then. So code that changes one of these things calls its function here. */

@@ -1,4 +1,4 @@
-/*  classes.h -- classes: jobs that ask for the same wait in one class. And the start that a class waits for. */
+/*  classes.h -- classes: jobs with equal requests wait in one class. And the start that a class waits for. */
 #ifndef HELIO_BROKER_CORE_STATE_CLASSES_H
 #define HELIO_BROKER_CORE_STATE_CLASSES_H
 
@@ -95,7 +95,7 @@ void core_class_forget_doubts(job_class_t *class, const site_t *site);
  *  that a class of a hundred thousand paused jobs costs no more than that. */
 enum { CLASS_PAUSED_MAX = 64 };
 job_t *core_class_next(const job_class_t *class, const pool_t *pool, int64_t now_ms);
-/*  When the first of these pauses ends, by the clock that nobody sets, if all these jobs are paused; else 0. */
+/*  When the first of these pauses ends, by the monotonic clock, if all these jobs are paused; else 0. */
 int64_t core_class_paused_until_ms(const job_class_t *class, int64_t now_ms);
 
 /*  < 0: a goes first. By the priority of the jobs, if both are of one account, then by age. Both have a waiting job. */

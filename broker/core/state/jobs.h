@@ -13,7 +13,7 @@
 #include "federation/policy/transfer.h"
 #include "federation/reason/detail.h"
 
-/*  What the broker has seen of the run of the latest placement, by a clock that nobody sets. The wall clock is read
+/*  What the broker has seen of the run of the latest placement, by a monotonic clock. The wall clock is read
  *  once, when the broker learns of the run: only it tells how long the run had lasted by then. */
 typedef struct observed_run {
     uint32_t epoch;   /* of the attempt that was seen running; 0 = none */
@@ -36,7 +36,7 @@ typedef struct last_placement {
     char earliest_pool[33];
     site_t *earliest; /* NULL = unknown */
     int64_t earliest_ms;
-    int64_t placed_ms;         /* by the clock that nobody sets; 0 = by a former leader */
+    int64_t placed_ms;         /* by the monotonic clock; 0 = by a former leader */
     helio_transfer_t transfer; /* of its data there; charged when the attempt has ended */
     commitment_t commitment;
     observed_run_t run;
@@ -58,7 +58,7 @@ struct job {
     int32_t exit_code;
     int64_t started_ms;
     int64_t finished_ms;
-    int64_t paused_until_ms; /* by the clock that nobody sets: where it may start before, core_class_next says */
+    int64_t paused_until_ms; /* by the monotonic clock: where it may start before, core_class_next says */
     int64_t ready_ms;        /* wall clock: when it entered its queue; after a takeover, its submission */
     int64_t
         suspect_ms; /* wall clock: up to when it is known to have run, if it is suspect; its row is dated so until it is so no more */

@@ -11,7 +11,7 @@ typedef struct core_moments {
     /*  No attempt of the job can be at the site any more. pool: where it was; NULL = the site no longer has that
      *  pool. */
     void (*job_left_site)(helio_broker_core_t *self, job_t *job, pool_t *pool);
-    /*  One job fewer waits in the class, for whatever reason. */
+    /*  One job fewer waits in the class, for any reason. */
     void (*job_left_queue)(helio_broker_core_t *self, job_class_t *class);
     /*  The job has a new state. */
     void (*job_moved)(helio_broker_core_t *self, job_t *job);

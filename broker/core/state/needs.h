@@ -1,5 +1,5 @@
-/*  needs.h -- needs: what waiting classes ask of pools. Classes that fit the same pools in the same way share one need,
- *  so whether any pool has room for them is found once for all of them. */
+/*  needs.h -- needs: what waiting classes require of pools. Classes that fit the same pools in the same way share one
+ *  need, so whether any pool has room for them is found once for all of them. */
 #ifndef HELIO_BROKER_CORE_STATE_NEEDS_H
 #define HELIO_BROKER_CORE_STATE_NEEDS_H
 
@@ -34,7 +34,7 @@ struct need {
 need_t *core_need_get(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *options,
                       uint32_t feasible);
 void core_need_free(helio_broker_core_t *self, need_t *need); /* unless it has lines */
-/*  Whether one of its pools has free nodes for it, whoever can have them. */
+/*  Whether one of its pools has free nodes for it, even if only other jobs can have them. */
 bool core_need_has_room(helio_broker_core_t *self, need_t *need);
 
 #endif

@@ -1,4 +1,4 @@
-/*  order.h -- the scheduling order: which class is asked next in a round. */
+/*  order.h -- the scheduling order: which class is considered next in a round. */
 #ifndef HELIO_BROKER_CORE_STATE_ORDER_H
 #define HELIO_BROKER_CORE_STATE_ORDER_H
 

@@ -24,7 +24,7 @@ struct site {
     uint32_t energy_issue_count;
     uint64_t history_version; /* counts changes of what its hours are priced by */
     uint64_t facts;           /* facts_version of its last change */
-    bool stale;               /* ready, but not heard of for so long that its figures are old */
+    bool stale;               /* ready, but silent for so long that its figures are old */
     uint32_t state;
     bool draining;
     bool awaited;            /* it can run jobs that a restored database does not know, and has sent no inventory yet */

@@ -26,7 +26,8 @@ typedef struct helio_leader_watch helio_leader_watch_t;
 helio_leader_watch_t *helio_leader_watch_new(const char *instance, helio_log_t *log);
 void helio_leader_watch_destroy(helio_leader_watch_t **self_p); /* after the forwarder has ended */
 
-/*  Sends a probe when one is due. leader: whom this broker follows; NULL: nobody, or nobody who says where. */
+/*  Sends a probe when one is due. leader: the broker that this one follows; NULL: none, or one that advertises no
+ *  address. */
 void helio_leader_watch_drive(helio_leader_watch_t *self, const helio_http_ports_t *ports,
                               const helio_leader_view_t *leader, int64_t now_ms);
 

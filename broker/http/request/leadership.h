@@ -7,7 +7,7 @@
 
 #include "broker/store/follower.h"
 
-/*  A broker that has not seen the database for so long serves nobody: it could miss a revoked token. */
+/*  A broker that has not reached the database for this time serves no request: it could miss a revoked token. */
 enum { HELIO_FOLLOWING_FRESH_MS = 4000 };
 
 typedef struct helio_leader_view {
@@ -28,7 +28,7 @@ void helio_leadership_lead(helio_leadership_t *self);
 
 /*  Any thread. */
 bool helio_leadership_leads(const helio_leadership_t *self);
-/*  The broker that leads instead of this one. NULL: this one does, or is about to; or nobody is known to. */
+/*  The broker that leads instead of this one. NULL: this one does, or is about to; or no leader is known. */
 const helio_leader_view_t *helio_leadership_other(const helio_leadership_t *self, int64_t now_ms);
 /*  It follows, and its last look began after since_ms. */
 bool helio_leadership_has_looked(const helio_leadership_t *self, int64_t since_ms);

@@ -1,8 +1,8 @@
 /*  lots.h -- the memory for large bodies, shared out by tenant.
  *
- *  A tenant's first large body takes whatever is free. With each further one the tenant leaves at least as much free as
- *  it then has, as with places at the leader (broker/forward/lanes.h): whoever holds bodies that never end leaves half of
- *  the memory to others, the next one half of that, and each of them finds room for one. Any thread. */
+ *  A tenant's first large body takes all that is free. With each further one the tenant leaves at least as much free as
+ *  it then has, as with places at the leader (broker/forward/lanes.h): a tenant with bodies that never end leaves half
+ *  of the memory to others, the next one half of that, and each of them finds room for one. Any thread. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_LOTS_H
 #define HELIO_BROKER_HTTP_REQUEST_LOTS_H
 

@@ -6,11 +6,11 @@
 #include "broker/forward/forwarder.h"
 #include "broker/store/reader.h"
 
-/*  Who may read /metrics. */
+/*  Who can read /metrics. */
 typedef enum helio_metrics_access {
-    HELIO_METRICS_TOKEN,    /* whoever has a token */
+    HELIO_METRICS_TOKEN,    /* callers with a token */
     HELIO_METRICS_LOOPBACK, /* also every process of this host, without a token */
-    HELIO_METRICS_ANYONE,   /* whoever reaches the address */
+    HELIO_METRICS_ANYONE,   /* every caller that reaches the address */
     HELIO_METRICS_ACCESS_COUNT
 } helio_metrics_access_t;
 

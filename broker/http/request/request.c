@@ -81,7 +81,7 @@ static bool find_route(helio_request_context_t *self, const char *method)
     helio_error_t err;
     helio_rc rc = helio_target_parse(helio_text_of(self->raw_target), self->arena, &self->target, &err);
     if (rc != HELIO_OK) {
-        self->close = true; /* whoever sends such a target has lost its place, or tries to lose ours */
+        self->close = true; /* the sender of such a target has lost its place in the stream, or attacks ours */
         HELIO_PROBLEM(self, rc == HELIO_TOO_BIG ? 414 : 400, INPUT_INVALID, helio_value_string("target"),
                       helio_value_string(err.text), helio_value_string(""));
         return false;
@@ -149,7 +149,7 @@ static bool has_looked_since(const helio_request_context_t *self, int64_t since_
 }
 
 /*  A follower's tokens are those of its last look, and the leader's lack those that were put straight into the database.
- *  Whoever guesses is not waited for more often than he is answered. */
+ *  Guesses are not waited for more often than they are answered. */
 static bool waits_for_proof(helio_request_context_t *self, helio_text_t credential, helio_token_refusal_t why)
 {
 #ifdef HELIO_MUTANT_new_token_refused

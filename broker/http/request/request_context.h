@@ -79,7 +79,7 @@ struct helio_request_context {
     /*  The response. */
     uint32_t status; /* 0 = none yet */
     const char *response_type;
-    const char *cache_control; /* NULL: nobody keeps the answer */
+    const char *cache_control; /* NULL: the answer must not be cached */
     helio_buffer_t response;   /* of a stream: bytes that the client has not read */
     struct {
         const char *name;

@@ -69,7 +69,7 @@ static bucket_t *find(helio_strangers_t *self, const helio_address_t *address, i
         if (units_at(self, &set[i], now_ms) > units_at(self, fullest, now_ms))
             fullest = &set[i];
     }
-    /* else the new address shares a bucket: whoever fills a set gains no fresh ones */
+    /* else the new address shares a bucket: filling a set gains no fresh ones */
     if (units_at(self, fullest, now_ms) == full(self))
         *fullest = (bucket_t){.units = full(self), .at_ms = now_ms};
     memcpy(fullest->address, address->bytes, sizeof fullest->address);

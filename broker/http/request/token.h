@@ -77,7 +77,7 @@ void helio_token_table_disable(helio_token_table_t *self, const helio_row_princi
 const helio_principal_t *helio_token_table_principal(const helio_token_table_t *self, helio_text_t tenant,
                                                      helio_text_t user);
 
-/*  Why a credential is not accepted. Only who has the whole secret learns more than WRONG. */
+/*  Why a credential is not accepted. Only a caller with the whole secret learns more than WRONG. */
 typedef enum helio_token_refusal {
     HELIO_TOKEN_ACCEPTED,
     HELIO_TOKEN_UNKNOWN, /* well-formed, with an id that the table does not know */

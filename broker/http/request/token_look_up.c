@@ -6,7 +6,8 @@
 
 #include "federation/base/char.h"
 
-/*  Whoever asks with an unknown token has a turn among the tenants, none of which can have such a name (read_queue.h). */
+/*  Requests with an unknown token have one turn among the tenants, none of which can have such a name (read_queue.h).
+ *  */
 #define STRANGERS "?"
 
 static void ask(helio_request_context_t *self, helio_request_context_step_fn *next, const char *id, const char *hash)

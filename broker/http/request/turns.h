@@ -1,12 +1,12 @@
 /*  turns.h -- whose large body is read next, and whose list of jobs is carried out next. Small ones come before large ones,
- *  and tenants share the time: what a tenant had done counts against what it sends next, as long as others wait. Nobody
- *  waits for ever, because each one that is done brings all others closer. Pure; one thread. */
+ *  and tenants share the time: what a tenant had done counts against what it sends next, as long as others wait. No
+ *  request waits for ever, because each one that is done brings all others closer. Pure; one thread. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_TURNS_H
 #define HELIO_BROKER_HTTP_REQUEST_TURNS_H
 
 #include <stdint.h>
 
-/*  One that waits. Owned by whoever waits. */
+/*  A waiting caller, which owns it. */
 typedef struct helio_turn {
     const char *tenant;
     uint64_t size; /* by what it costs: bytes of a body, jobs of a list. A few bytes can be thousands of jobs */

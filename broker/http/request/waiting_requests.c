@@ -77,7 +77,7 @@ static void unlink_operation(helio_waiting_requests_t *self, helio_operation_t *
     (void)atomic_fetch_sub_explicit(&self->http->metrics.operations, 1, memory_order_relaxed);
 }
 
-/*  What would not reach the leader is not sent: whoever asks learns at once why, and can ask again. */
+/*  What would not reach the leader is not sent: the caller learns at once why, and can ask again. */
 static helio_rc forward(const helio_http_t *http, helio_operation_t *operation)
 {
     const helio_leader_view_t *leader = operation->leader;

@@ -39,7 +39,7 @@ json_t *helio_command_object(helio_request_context_t *context);
 bool helio_command_read(helio_request_context_t *context, helio_arena_t *arena, helio_member_t *members,
                         uint32_t count);
 
-/*  Answers a problem: the word at that key is none of `words`, which commas separate. */
+/*  Answers a problem: the word at that key is not one of `words`, which commas separate. */
 void helio_command_refuse_word(helio_request_context_t *context, const char *key, helio_text_t word,
                                helio_text_t words);
 

@@ -1,5 +1,5 @@
 /*  console.c -- the console's files, from memory. The page asks the API for everything that it shows, with the token of
- *  whoever signs in; the files themselves are public.
+ *  the user who signs in; the files themselves are public.
  *
  *  The names of the files never change, so caches ask for each of them anew and mostly get 304. A page and its parts are
  *  then always of the same release, however many brokers of several releases answer. */

@@ -105,7 +105,7 @@ static void render(helio_request_context_t *self)
     helio_response_text(self, 200, "text/plain; version=0.0.4; charset=utf-8", text.data);
 }
 
-/*  It has a turn of its own among the tenants, so no list of whoever scrapes holds it up. */
+/*  It has a turn of its own among the tenants, so no list of the scraping tenant delays it. */
 static void read_own(helio_request_context_t *self, helio_request_context_step_fn *next, const char *query)
 {
     helio_await_read(self, next, query, 0, NULL);

@@ -62,8 +62,7 @@ static void on_where_after_refusal(helio_request_context_t *self, const helio_re
         HELIO_PROBLEM(self, 409, JOB_STATE_REFUSES, helio_value_string(self->parameter),
                       helio_value_string(command_of(self)->verb->done), helio_value_string(state));
     else if (result->rc != HELIO_OK && result->rc != HELIO_NOT_FOUND)
-        helio_response_failure(self, result,
-                               "job"); /* the database is away: nobody knows whether there is such a job */
+        helio_response_failure(self, result, "job"); /* the database is away: it is unknown whether such a job exists */
     else
         HELIO_PROBLEM(self, 404, NO_SUCH_THING, helio_value_string("job"), helio_value_string(self->parameter));
     json_decref(where);

@@ -99,7 +99,7 @@ helio_progress_t helio_folder_progress(int folder, const helio_done_t *done);
 /*  When its shim last showed life, in the file system's own time: only a change of it has a meaning. NOT_FOUND: no
  *  claim. */
 HELIO_MUST_CHECK helio_rc helio_folder_beat(int folder, int64_t *ret_ns);
-/*  Tells its shim to stop, whatever its scheduler knows of it. The shim obeys within seconds. */
+/*  Tells its shim to stop, even if the scheduler does not know it. The shim obeys within seconds. */
 HELIO_MUST_CHECK helio_rc helio_folder_stop(int folder, uint32_t stop_mode, helio_error_t *err);
 
 /*  As in helio_backend_class_t, as far as the folder tells: *ret_end needs a `done` file. If an attempt is over without

@@ -23,8 +23,8 @@ typedef enum helio_kube_answer {
     HELIO_KUBE_UNKNOWN   /* whether it was carried out is not known */
 } helio_kube_answer_t;
 
-/*  status 0: no answer came. `document` is the body as JSON, whatever its type said; NULL if it is none. `message`: the
- *  server's own words, a view into the document, "" if there are none. */
+/*  status 0: no answer came. `document` is the body as JSON, regardless of its type; NULL if it is not JSON. `message`:
+ *  the server's own words, a view into the document, "" if there are none. */
 helio_kube_answer_t helio_kube_answer(long status, const json_t *document, helio_text_t *ret_message);
 
 /*  The pause that a header Retry-After asks for, in ms, at most a minute; 1 s without one. */

@@ -1,5 +1,5 @@
-/*  api.h -- requests to a cluster's API: who asks, how long it may take, and what the answer means. Never blocks but for
- *  the file of a token.
+/*  api.h -- requests to a cluster's API: by which identity, for how long at most, and what the answer means. Never
+ *  blocks but for the file of a token.
  *
  *  A token that is in a file is read for each request, since the kubelet replaces it. Thread: one owner.
  */

@@ -16,7 +16,7 @@ typedef struct helio_kube_waiting {
 /*  The capacity of each pool, in the site's order; in the arena. Sums that a figure cannot hold are the most it can.
  *
  *  nodes_up, gpus_total: Ready nodes, cordoned and tainted ones included. gpus_allocated: requested, or taken for
- *  `waiting` by best fit; those of closed nodes that nobody uses count as reserved. free_nodes: open nodes with CPU and
+ *  `waiting` by best fit; unused GPUs of closed nodes count as reserved. free_nodes: open nodes with CPU and
  *  memory left. jobs_running, jobs_queued: pods with the pool's resource that are bound, or not. */
 void helio_kube_capacity(helio_kube_fleet_t *fleet, const helio_kube_waiting_t *waiting, uint32_t waiting_count,
                          helio_arena_t *arena, helio_aev_capacity_t *ret_capacity);

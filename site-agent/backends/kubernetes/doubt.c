@@ -3,7 +3,7 @@
 
 #include "site-agent/backends/kubernetes/shell.h"
 
-enum { DOUBT_MS = 60000, TEXT_SIZE = 600 }; /* so often at most, whoever may write a node's status */
+enum { DOUBT_MS = 60000, TEXT_SIZE = 600 }; /* the shortest interval, however a node's status changes */
 
 static void say(const helio_kube_t *self, const char *text)
 {

@@ -19,7 +19,7 @@ struct helio_kube_pod {
     UT_hash_handle hh;
     char *key;
     helio_kube_node_t *node;   /* NULL = none yet */
-    helio_kube_owner_t *owner; /* NULL = nobody */
+    helio_kube_owner_t *owner; /* NULL = none */
     bool ended;                /* it takes nothing, and counts for its owner alone */
     uint64_t cpu_milli, memory_bytes;
     uint64_t gpus[]; /* by resource */

@@ -15,7 +15,7 @@
 
 #include "site-agent/backends/kubernetes/resource.h"
 
-/*  What a node may say that it has. More is a mistake, or a lie, of whoever may write its status: it counts as nothing,
+/*  The most that a node can plausibly have. More is a mistake or a lie in its status: it counts as nothing,
  *  since what is offered there would draw jobs from all sites that can run them. */
 enum {
     HELIO_KUBE_NODE_GPUS_MAX = 4096,  /* 16 GPUs, each of them shared by 256 */
@@ -78,7 +78,7 @@ void helio_kube_fleet_destroy(helio_kube_fleet_t **self_p);
 
 /*  A node came, changed or went. True: figures can differ from now on. */
 bool helio_kube_fleet_node(helio_kube_fleet_t *self, const json_t *node, bool gone);
-/*  The same for a pod. `owner`: the attempt that it is of; "" = it is nobody's. */
+/*  The same for a pod. `owner`: the attempt that it is of; "" = of no attempt. */
 bool helio_kube_fleet_pod(helio_kube_fleet_t *self, const json_t *pod, helio_text_t owner, bool gone);
 /*  How many pods of an attempt are on nodes. */
 uint32_t helio_kube_fleet_bound(const helio_kube_fleet_t *self, helio_text_t owner);

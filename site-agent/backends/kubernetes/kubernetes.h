@@ -53,7 +53,7 @@ typedef struct helio_kubernetes_options {
     helio_backend_sink_t sink;
 } helio_kubernetes_options_t;
 
-/*  INVALID, IO: the kubeconfig is no good, or the folder cannot be made. Does not wait for the cluster. */
+/*  INVALID, IO: the kubeconfig is unusable, or the folder cannot be created. Does not wait for the cluster. */
 HELIO_MUST_CHECK helio_rc helio_kubernetes_new(const helio_kubernetes_options_t *options, helio_backend_t **ret_backend,
                                                helio_error_t *err);
 

@@ -19,7 +19,7 @@ static void give_up(helio_kube_attempt_t *attempt, const helio_kube_verdict_t *v
     attempt->due_ms = 0;
 }
 
-/*  A Job that nobody ordered, as far as this agent and its journal know, and that has not begun, need not begin. */
+/*  A Job without an order, as far as this agent and its journal know, that has not begun need not begin. */
 static bool is_nobodys(const helio_kube_attempt_t *attempt)
 {
     return attempt->found && !attempt->claimed && !attempt->begun;

@@ -58,7 +58,7 @@ static void on_cluster_queue(void *arg, const helio_kube_reply_t *reply)
     take(self, reply->document);
 }
 
-/*  What goes into a path is a name, whoever wrote the LocalQueue. */
+/*  What goes into a path must be a name, even from a LocalQueue. */
 static bool is_name(helio_text_t text)
 {
     for (uint32_t i = 0; i < text.size; i++) {

@@ -39,7 +39,7 @@ enum {
     HELIO_KUBE_READS_MAX = 32,     /* further logs that are read at once */
     HELIO_KUBE_READ_MS = 10000,    /* between two reads of one: a pod that is stopped is read again within its grace */
     HELIO_KUBE_AGAIN_MS = 1000,
-    HELIO_KUBE_LOOK_MS = 10000, /* a Job that waits is looked at so often: quota and events are not watched */
+    HELIO_KUBE_LOOK_MS = 10000, /* interval of checks of a waiting Job: quota and events are not watched */
     HELIO_KUBE_DENIED_MS = 60000,
     HELIO_KUBE_QUOTA_MS = 1000 /* after one of ours was admitted or ended, Kueue's figures have it */
 };
@@ -138,7 +138,7 @@ struct helio_kube {
     bool surveying;
     int64_t survey_ms;
     bool hindrance_said;
-    char trouble[HELIO_KUBE_WHY_SIZE]; /* the last answer that was no good */
+    char trouble[HELIO_KUBE_WHY_SIZE]; /* the last bad answer */
     uint32_t followed, reads;          /* logs */
     helio_kube_output_t *unread;       /* logs that are due, in the order in which they became so */
 };

@@ -84,7 +84,7 @@ static void report(helio_kube_verdict_t *verdict, helio_backend_report_t word, h
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
-/*  The Job is gone: by us, or by somebody else. Its pods may still be there, and then it is not over. */
+/*  The Job is gone: deleted by us or by others. Its pods may still be there, and then it is not over. */
 static void judge_absent(const helio_kube_sight_t *sight, const helio_kube_tally_t *tally,
                          helio_kube_verdict_t *verdict)
 {

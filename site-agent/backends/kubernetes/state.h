@@ -11,7 +11,7 @@
 
 enum { HELIO_KUBE_WHY_SIZE = 256, HELIO_KUBE_IMAGE_PATIENCE_MS = 5 * 60 * 1000 };
 
-/*  What is looked at; all of it from one list, or later. */
+/*  What the verdict is based on; all of it from one list, or later. */
 typedef struct helio_kube_sight {
     const json_t *job;      /* NULL: it does not exist, by a consistent answer */
     const json_t *pods;     /* its pods, as a list; NULL = none */

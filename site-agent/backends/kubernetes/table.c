@@ -179,7 +179,7 @@ void helio_kube_say(helio_kube_attempt_t *attempt, const helio_kube_verdict_t *v
         attempt->verdict = *verdict;
         attempt->create = false;
         if (attempt->found && !attempt->claimed && attempt->started_ms && !attempt->told)
-            send(attempt, HELIO_BACKEND_REPORT_STARTED, verdict); /* else nobody would hold what ended */
+            send(attempt, HELIO_BACKEND_REPORT_STARTED, verdict); /* else no attempt would hold what ended */
         helio_arena_destroy(&attempt->arena);
     }
     if (verdict->word == HELIO_BACKEND_REPORT_STARTED)

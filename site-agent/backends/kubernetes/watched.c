@@ -4,7 +4,7 @@
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
-/*  Pods are listed in all namespaces, and whoever may make one elsewhere chooses its labels. */
+/*  Pods are listed in all namespaces, and other users choose the labels of theirs. */
 static bool is_ours(const helio_kube_t *self, const json_t *object)
 {
     if (!helio_text_is(helio_kube_text(HELIO_KUBE_AT(object, "metadata", "namespace")), self->space))
@@ -14,7 +14,7 @@ static bool is_ours(const helio_kube_t *self, const json_t *object)
            helio_text_equal(helio_kube_text(json_object_get(labels, "heliostat/site")), self->site->name);
 }
 
-/*  The attempt of an object, found now if it is not held yet. NULL: it is nobody's. */
+/*  The attempt of an object, found now if it is not held yet. NULL: of no attempt. */
 static helio_kube_attempt_t *holder(helio_kube_t *self, const json_t *object, bool hold)
 {
     helio_job_key_t key;

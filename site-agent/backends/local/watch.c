@@ -421,7 +421,7 @@ static void finish(helio_local_t *self, helio_local_attempt_t *attempt, int64_t 
     helio_local_free(attempt);
 }
 
-/*  Nobody knows how it ended: only that nothing of it runs any more, and since when and until when something of it
+/*  How it ended is unknown: only that nothing of it runs any more, and since when and until when something of it
  *  did. */
 static void serve_stray(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_boot_ms, int64_t now_wall_ms)
 {
