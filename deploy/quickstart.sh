@@ -59,7 +59,7 @@ alive() { # NAME: the recorded process exists, is the one that was started, and 
 start() { # NAME COMMAND…: logs to $state/log/NAME.log
   local name=$1
   shift
-  setsid "$@" </dev/null >>"$state/log/$name.log" 2>&1 &
+  setsid "$@" </dev/null >>"$state/log/$name.log" 2>&1 9>&- &
   local pid=$!
   echo "$pid $(start_time $pid)" >"$state/run/$name.pid"
 }
@@ -124,6 +124,13 @@ refuse_company() {
   done
 }
 
+# One at a time in a state directory. The lock ends with this script: what it starts does not inherit it.
+only_here() {
+  exec 9>>"$state/.quickstart-lock"
+  flock -n 9 || fail "another quickstart (process $(cat "$state/.quickstart-lock")) works in $state: wait until it has ended"
+  echo $$ >"$state/.quickstart-lock"
+}
+
 # PostgreSQL refuses to run as root; as root, use the account that its package created.
 as_pg() { if [ "$(id -u)" = 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
 pg_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
@@ -153,6 +160,7 @@ manage() { # COMMAND…: of helio-broker, quiet unless it fails
 }
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
 
+case $mode in down | purge) [ ! -f "$state/.heliostat-quickstart" ] || only_here ;; esac
 if [ "$mode" = down ]; then down; echo "stopped; the state is in $state (--purge removes it)"; exit 0; fi
 if [ "$mode" = purge ]; then
   down
@@ -165,11 +173,13 @@ fi
 
 [ -z "$port" ] || { [ "$port" -ge 1 ] && [ "$port" -le 65534 ]; } 2>/dev/null || fail "--port: a number from 1 to 65534, not '$port'"
 refuse_company
+[ -d "$state" ] || { mkdir -p "$state" && touch "$state/.heliostat-quickstart"; }
+only_here
 
 # ---- packages and programs -----------------------------------------------------------------------------------
 
 say "Packages"
-"$top/deploy/packages/install.sh" build run
+"$top/deploy/packages/install.sh" build run 9>&-
 echo "all installed"
 
 if [ -z "$build" ]; then
@@ -222,7 +232,7 @@ listen_addresses = '127.0.0.1'
 port = $pg_port
 unix_socket_directories = ''
 CONF
-pg_start() { as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 120 start >/dev/null 2>&1; }
+pg_start() { as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 120 start >/dev/null 2>&1 9>&-; }
 for _ in 1 2 3 4 5; do # another program may take the port in the meantime
   pg_start && break
   { [ ! -e "$state/pg/data/postmaster.pid" ] && tail -n 5 "$state/pg/log" | grep -q "could not bind"; } || { tail -n 5 "$state/pg/log"; fail "PostgreSQL did not start"; }
@@ -326,13 +336,14 @@ start broker "$state/bin/helio-broker" run --config "$state/broker.yaml"
 since=$(date -u +%FT%T.%3NZ) # the broker's data about sites survives a restart
 # At once: the agents keep what they run alive whichever broker leads, and dial until it does.
 for name in "${sites[@]}"; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
-is_ready() { curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz"; }
+said() { tail -c +$((log_before + 1)) "$state/log/broker.log"; }
+is_ready() { alive broker && grep -q ' leading ' <<<"$(said)" && curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz"; } # and no stranger
 for _ in $(seq 150); do
   is_ready && break
   alive broker || { tail -n 5 "$state/log/broker.log"; fail "the broker ended; its log is $state/log/broker.log"; }
   sleep 0.1
 done
-said=$(tail -c +$((log_before + 1)) "$state/log/broker.log")
+said=$(said)
 if grep -q ' standby ' <<<"$said" && ! grep -q ' leading ' <<<"$said"; then
   tail -n 5 <<<"$said"
   fail "another broker leads this database, and this one stands by until that one ends; broker and agents run on: deploy/quickstart.sh --down stops them"

@@ -105,6 +105,7 @@ static helio_rc write_options(helio_recorder_t *self, const helio_broker_options
                                        .silent_after_ms = options->silent_after_ms,
                                        .queued_max = options->queued_max,
                                        .queued_per_tenant_max = options->queued_per_tenant_max,
+                                       .submissions_per_minute = options->submissions_per_minute,
                                        .offers_unanswered_max = options->offers_unanswered_max};
     uint8_t version = HELIO_RECORDING_VERSION;
     helio_buffer_reset(&self->frame);

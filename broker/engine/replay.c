@@ -49,6 +49,7 @@ static helio_rc begin_life(replay_t *self, uint32_t size, helio_error_t *err)
     options.silent_after_ms = record.silent_after_ms;
     options.queued_max = record.queued_max;
     options.queued_per_tenant_max = record.queued_per_tenant_max;
+    options.submissions_per_minute = record.submissions_per_minute;
     options.offers_unanswered_max = record.offers_unanswered_max;
     helio_broker_core_destroy(&self->core);
     self->core = helio_broker_core_new(options);

@@ -29,6 +29,16 @@ static const helio_spec_field_t limit_fields[] = {
      .fallback = "1000000",
      .example = "100000",
      .doc = "Maximum number of open jobs of one tenant. Further submissions are refused with 429."},
+    {.key = "submissions_per_minute",
+     .kind = HELIO_SPEC_U32,
+     AT(submissions_per_minute),
+     .least = 0,
+     .most = 100000000,
+     .fallback = "0",
+     .example = "60000",
+     .doc =
+         "Maximum number of jobs that one tenant submits in a minute, an array counted as one; as many are saved up. "
+         "Further submissions are refused with 429 until there is room. 0: no bound."},
     {.key = "offers_unanswered",
      .kind = HELIO_SPEC_U32,
      AT(offers_unanswered_max),
@@ -470,6 +480,7 @@ helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
     options.core.silent_after_ms = self->silent_after_ms;
     options.core.queued_max = self->queued_max;
     options.core.queued_per_tenant_max = self->queued_per_tenant_max;
+    options.core.submissions_per_minute = self->submissions_per_minute;
     options.core.offers_unanswered_max = self->offers_unanswered_max;
     return options;
 }

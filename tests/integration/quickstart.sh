@@ -9,6 +9,15 @@ trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || tr
 chmod 755 "$(dirname "$state")"
 
 run() { "$top/deploy/quickstart.sh" "$@" --state "$state" --build "$build" </dev/null; }
+# Of two in one state folder only one works.
+mkdir "$state"
+exec 8>"$state/.quickstart-lock"
+flock 8
+echo 12345 >"$state/.quickstart-lock"
+if run --check >"$(dirname "$state")/output" 2>&1 8>&-; then echo "two quickstarts work in one state folder"; exit 1; fi
+grep -q "another quickstart (process 12345) works in $state" "$(dirname "$state")/output" ||
+  { echo "the second quickstart does not say what is in its way:"; cat "$(dirname "$state")/output"; exit 1; }
+exec 8>&-
 run --check | tee "$(dirname "$state")/output"
 # An operator admits another tenant at one site; the next run keeps that.
 sed -i 's/^  users: \[\(.*\)\]$/  users:\n  # demo, and other tenants\n  - {tenant: other, unix: daemon}\n  - \1/' "$state/lulea/site.yaml"
@@ -36,6 +45,7 @@ reader=$(sed -n 's/^ *PostgreSQL *psql "\([^"]*\)".*/\1/p' "$(dirname "$state")/
 database=$(sed -n 's/^database: "\(.*\)"$/\1/p' "$state/broker.yaml")
 rights=$(psql -qXAt "$database" -c "select rolsuper, rolcreaterole, rolcreatedb, (select count(*) from helio.missing_privilege_checks()) from pg_roles where rolname = current_user")
 [ "$rights" = "f|f|f|0" ] || { echo "the broker's role has rights (superuser, roles, databases) or leaves some open: $rights"; exit 1; }
+flock -n "$state/.quickstart-lock" true || { echo "what a quickstart has started holds its lock"; exit 1; }
 url=$(cat "$state/client/url")
 [ "$(curl -fs -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] || { echo "it does not keep running"; exit 1; }
 # Beside it, a check of the same settings finds a broker that runs, and no fault.

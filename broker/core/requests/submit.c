@@ -269,13 +269,49 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     return check_deadline(self, event, job, &want, queue);
 }
 
-static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)
+static const int64_t MINUTE_US = 60000000;
+
+/*  When so many more documents of the tenant fit its rate; only what is stored counts. */
+static int64_t submits_until_us(const helio_broker_core_t *self, const tenant_t *tenant, uint32_t documents)
+{
+    uint32_t rate = self->options.submissions_per_minute;
+    int64_t now_us = self->now_ms * 1000,
+            from_us = tenant->submits_until_us > now_us ? tenant->submits_until_us : now_us;
+#ifdef HELIO_MUTANT_submissions_of_any_rate
+    rate = 0;
+#endif
+    return rate ? from_us + (int64_t)documents * MINUTE_US / rate : 0;
+}
+
+/*  What a tenant did not submit in the last minute is saved up. More at once than a minute has is taken when a whole
+ *  minute is saved up. */
+static bool check_rate(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant,
+                       uint32_t documents)
+{
+    int64_t saved_us = submits_until_us(self, tenant, 0), until_us = submits_until_us(self, tenant, documents);
+    int64_t room_us = until_us - saved_us > MINUTE_US ? saved_us : until_us - MINUTE_US;
+    int64_t wait_ms = (room_us - self->now_ms * 1000 + 999) / 1000;
+    if (wait_ms <= 0)
+        return true;
+    core_reply_nothing_stored(
+        self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
+        CORE_DETAIL(self, HELIO_DETAIL_TENANT_TOO_FAST, helio_value_number(self->options.submissions_per_minute),
+                    helio_value_number(wait_ms)));
+    return false;
+}
+
+/*  *ret_fresh: the documents that are not stored yet. */
+static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant,
+                         uint32_t *ret_fresh)
 {
     uint64_t tasks = 0;
+    *ret_fresh = 0;
     for (uint32_t i = 0; i < event->jobs.count; i++) {
         const helio_submission_t *job = &event->jobs.items[i];
-        if (!job->idempotency_key.size || !key_find(self, event->tenant, job->idempotency_key))
-            tasks += task_count(&job->spec); /* a job that is stored already does not count again */
+        if (job->idempotency_key.size && key_find(self, event->tenant, job->idempotency_key))
+            continue; /* a job that is stored already does not count again */
+        tasks += task_count(&job->spec);
+        (*ret_fresh)++;
     }
     if (!tasks)
         return true;
@@ -289,7 +325,7 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
                               helio_value_number(self->options.queued_per_tenant_max)));
         return false;
     }
-    return true;
+    return check_rate(self, event, tenant, *ret_fresh);
 }
 
 /*  Ids always ascend: the first 18 of their random bits count within a millisecond (RFC 9562, 6.2, method 1), and the
@@ -429,12 +465,14 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     tenant_t *tenant = core_tenant_of(self, event);
     if (!tenant)
         return;
-    if (!check_bounds(self, event, tenant))
+    uint32_t fresh;
+    if (!check_bounds(self, event, tenant, &fresh))
         return;
     uint32_t clash = clash_within(self, event);
     for (uint32_t i = 0; i < event->jobs.count; i++)
         if (!check_one(self, event, i, tenant, i == clash))
             return;
+    tenant->submits_until_us = submits_until_us(self, tenant, fresh);
     helio_accepted_job_t *accepted = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *accepted);
     for (uint32_t i = 0; i < event->jobs.count; i++)
         accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);

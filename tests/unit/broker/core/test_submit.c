@@ -397,6 +397,49 @@ static void bounds__of_one_tenant_do_not_limit_another_and_tasks_count(void **st
     assert_int_equal(harness_submit(h, "other", &spec)->rc, HELIO_OK);
 }
 
+static helio_rc submit_many(const char *tenant, uint32_t count)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t jobs[16];
+    assert_true(count <= sizeof jobs / sizeof jobs[0]);
+    for (uint32_t i = 0; i < count; i++)
+        jobs[i] = harness_submission(h, &spec, "", "");
+    return (helio_rc)harness_submit_all(h, tenant, jobs, count)->rc;
+}
+
+/*  Ten a minute, with ten saved up, and more than ten at once when all ten are. */
+static void bounds__of_a_rate_are_of_each_tenant_and_say_when_there_is_room(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    helio_broker_options_t options = helio_broker_options_default();
+    options.submissions_per_minute = 10;
+    h = harness_begin(&options);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    assert_int_equal(submit_many("acme", 4), HELIO_OK);
+    assert_int_equal(submit_many("acme", 6), HELIO_OK);
+    const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
+    assert_int_equal(reply->rc, HELIO_BUSY);
+    assert_true(harness_says(h, &reply->details, "\"TenantTooFast\",\"params\":{\"limit\":10,\"wait_s\":6.0}"));
+    assert_int_equal(submit_many("other", 10), HELIO_OK);
+    harness_wait(h, 5999);
+    assert_int_equal(submit_many("acme", 1), HELIO_BUSY);
+    harness_wait(h, 1);
+    assert_int_equal(submit_many("acme", 1), HELIO_OK);
+    assert_int_equal(submit_many("acme", 1), HELIO_BUSY); /* and nothing of what was refused was counted */
+    assert_int_equal(submit_many("acme", 16), HELIO_BUSY);
+    harness_wait(h, 60000);
+    assert_int_equal(submit_many("acme", 16), HELIO_OK);
+    harness_wait(h, 36000);
+    assert_int_equal(submit_many("acme", 1), HELIO_BUSY);
+    harness_wait(h, 6000);
+    assert_int_equal(submit_many("acme", 1), HELIO_OK);
+    helio_submission_t keyed = harness_submission(h, &spec, "k", "one");
+    harness_wait(h, 6000);
+    assert_int_equal(harness_submit_all(h, "acme", &keyed, 1)->rc, HELIO_OK);
+    assert_int_equal(harness_submit_all(h, "acme", &keyed, 1)->rc, HELIO_OK); /* it is stored already */
+}
+
 static void bounds__a_repeated_submission_is_answered_even_when_everything_is_full(void **state)
 {
     (void)state;
@@ -462,6 +505,7 @@ int main(void)
         CASE(fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent),
         CASE(bounds__of_all_tenants_answer_busy_until_a_job_ends),
         CASE(bounds__of_one_tenant_do_not_limit_another_and_tasks_count),
+        CASE(bounds__of_a_rate_are_of_each_tenant_and_say_when_there_is_room),
         CASE(bounds__a_repeated_submission_is_answered_even_when_everything_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
