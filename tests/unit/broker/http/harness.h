@@ -78,8 +78,9 @@ typedef struct world {
     uint32_t hash_sizes[4];
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
-    char budgets[256];           /* of QUOTA: whose they are, whether a burst is given, and each */
-    char prefix[1100], link[80]; /* of DATA with its sites, of LINK, TENANT with its figures, of PLAN its queue and prices */
+    char budgets[256]; /* of QUOTA: whose they are, whether a burst is given, and each */
+    char prefix[1100],
+        link[80]; /* of DATA with its sites, of LINK, TENANT with its figures, of PLAN its queue and prices */
     helio_ev_edit_t edit;
     char edit_queue[40];
     helio_row_token_t token_row;

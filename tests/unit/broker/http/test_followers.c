@@ -14,7 +14,8 @@ static void follower__forwards_what_only_the_leader_can_do(void **state)
         const helio_route_t *route = &table->items[i];
         char text[128];
         const char *target = some_target_of(route, text), *body = route->body == HELIO_BODY_NONE ? NULL : "{\"a\": 1}";
-        bool wanted = strcmp(route->method, "GET") != 0 || strstr(route->pattern, "/explain");
+        bool wanted = strcmp(route->method, "GET") != 0 || strstr(route->pattern, "/explain") ||
+                      strstr(route->pattern, "{id}/plan");
         w->forwarded = (forwarded_t){.status = 202, .answer = "{\"of\": \"the leader\"}"};
         w->events = 0;
         ask(w, &r, route->method, target, w->admin.text, body ? JSON : "", body);
@@ -46,6 +47,8 @@ static void follower__forwards_query_key_and_type_as_received(void **state)
     assert_string_equal(w->forwarded.key, ""); /* there a key prevents no second token: nothing is sent twice for it */
     ask(w, &r, "DELETE", "/v1/links?from=a%20b&to=c", w->operator_.text, "", NULL);
     assert_string_equal(w->forwarded.target, "/v1/links?from=a%20b&to=c");
+    ask(w, &r, "GET", "/v1/jobs/abcdef/plan?carbon=9&wait=0.1", w->user.text, "", NULL);
+    assert_string_equal(w->forwarded.target, "/v1/jobs/abcdef/plan?carbon=9&wait=0.1");
     assert_string_equal(w->forwarded.key, "");
 }
 
