@@ -22,11 +22,15 @@ export function signOut(why = "") {
 }
 
 // The answer as it is, once its status is good. path: below /v1/.
-export async function request(path, { method = "GET", body, headers = {}, signal, credential = token() } = {}) {
+export async function request(path, { method = "GET", body, text, headers = {}, signal, credential = token() } = {}) {
   const options = { method, signal, cache: "no-store", headers: { ...headers, Authorization: `Bearer ${credential}` } };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers["Content-Type"] = "application/json";
+  }
+  if (text !== undefined) {
+    options.body = text;
+    options.headers["Content-Type"] = "application/yaml";
   }
   const answer = await fetch(`../v1/${path}`, options);
   if (answer.ok) return answer;

@@ -6,10 +6,10 @@ export function arcsOf(jobs, sites, now) {
     sites.filter((s) => s.latitude !== null && s.longitude !== null).map((s) => [s.site, [s.longitude, s.latitude]]),
   );
   const counts = new Map();
-  for (const { home_site: home, site, started_at: at } of jobs) {
+  for (const { home_site: home, site, started_at: at, count = 1 } of jobs) {
     if (!at || now - new Date(at) > RECENT_MS || home === site || !places.has(home) || !places.has(site)) continue;
     const key = `${home} ${site}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
+    counts.set(key, (counts.get(key) ?? 0) + count);
   }
   return [...counts].map(([key, count]) => {
     const [home, site] = key.split(" ");

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, send } from "./api.js";
+import { Attempts } from "./attempts.jsx";
 import { Candidates } from "./candidates.jsx";
 import { carbon, duration, energy, instant, money, number, plural } from "./format.js";
 import { useResource } from "./live.js";
@@ -226,6 +227,11 @@ export function JobPage({ id }) {
       <div class="heading">
         <Title text={title} />
         {data && <State value={data.state} />}
+        {data && (
+          <a class="button" href={`${link("whatif")}?job=${encodeURIComponent(data.id)}`}>
+            What if …
+          </a>
+        )}
         {data && !isOver(data.state) && <Cancel job={data} reload={job.reload} />}
       </div>
       <p class="id">
@@ -237,6 +243,7 @@ export function JobPage({ id }) {
       {data && <Facts job={data} plan={planOf(explain.data)} />}
       {data && explain.data && <Explanation of={explain.data} job={data} />}
       {data && <Timeline job={data} />}
+      {data && data.epoch > 0 && <Attempts id={id} mine={mine} />}
       <Notice error={job.error ? null : explain.error} what="Explanation" />
       {data && explain.data && (
         <Candidates of={explain.data}>

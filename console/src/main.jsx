@@ -7,16 +7,22 @@ import { useStream } from "./live.js";
 import { Login } from "./login.jsx";
 import { MapPage } from "./map.jsx";
 import { insist } from "./patience.js";
+import { SavingsPage } from "./savings.jsx";
 import { QueuePage } from "./queue.jsx";
 import { link, usePlace } from "./router.js";
 import { SitePage } from "./site.jsx";
 import { SitesPage } from "./sites.jsx";
+import { TeamsPage } from "./teams.jsx";
 import { ThemeButton } from "./theme.jsx";
+import { WhatIfPage } from "./whatif.jsx";
 
 const tabs = [
   ["map", "Map"],
   ["sites", "Sites"],
   ["queue", "Queue"],
+  ["savings", "Savings"],
+  ["teams", "Teams"],
+  ["whatif", "What if"],
 ];
 const parents = { jobs: "queue" };
 
@@ -25,6 +31,9 @@ function Page({ place, who }) {
   if (page === "sites" && argument) return <SitePage key={argument} name={argument} who={who} />;
   if (page === "sites") return <SitesPage />;
   if (page === "queue") return <QueuePage values={values} />;
+  if (page === "savings") return <SavingsPage values={values} />;
+  if (page === "teams") return <TeamsPage who={who} />;
+  if (page === "whatif") return <WhatIfPage key={values.job} values={values} />;
   if (page === "jobs" && argument) return <JobPage key={argument} id={argument} />;
   return <MapPage />;
 }

@@ -9,8 +9,10 @@ import { intensity, number, plural } from "./format.js";
 import { placeLabels, spread } from "./labels.js";
 import { useResource } from "./live.js";
 import { Notice, Title, Waiting } from "./parts.jsx";
+import { awayAt, sitesAt } from "./past.js";
 import { legend, rampColor, rgb } from "./ramp.js";
 import { link } from "./router.js";
+import { Scrubber, useHistory } from "./scrubber.jsx";
 import { SitesTable, Swatch, useSites } from "./sites.jsx";
 import { antipode, subsolarPoint } from "./sun.js";
 
@@ -55,9 +57,8 @@ const useNow = (ms) => {
   return now;
 };
 
-const Globe = () => {
+const Globe = ({ now }) => {
   const shapes = useWorld();
-  const now = useNow(60000);
   const sun = subsolarPoint(now);
   const [x, y] = projection(sun);
   return (
@@ -121,6 +122,7 @@ const Site = ({ site, point, box }) => (
 // Letters of the console's font are narrower than this on average.
 const widthOf = (site) => 7.6 * (site.site.length + number(site.carbon_g_per_kwh).length) + 16;
 
+// Labels stay where they are while the time is moved: the layout is that of now.
 function useLayout(sites) {
   return useMemo(() => {
     const placed = sites.filter((site) => site.latitude !== null && site.longitude !== null);
@@ -173,27 +175,43 @@ const Legend = () => (
   </div>
 );
 
+// The sites and arcs of now, or of a step of the history.
+function useMoment(sites, jobs) {
+  const [at, setAt] = useState(null);
+  const [wanted, setWanted] = useState(false);
+  const { history, error } = useHistory(wanted);
+  const step = history && at !== null ? Math.min(at, history.times.length - 1) : null;
+  const minute = useNow(60000);
+  const now = step === null ? minute : Date.parse(history.times[step]);
+  const shown = useMemo(() => (step === null ? sites : sitesAt(sites, history, step)), [sites, history, step]);
+  const arcs = useMemo(
+    () => arcsOf(step === null ? jobs : awayAt(history, step), sites, step === null ? Date.now() : now),
+    [jobs, sites, history, step],
+  );
+  return { shown, arcs, now, past: step !== null, scrubber: { history, error, at, setAt, want: () => setWanted(true) } };
+}
+
+const none = [];
+
 export function MapPage() {
   const { data: sites, error } = useSites();
   const jobs = useResource("placed", (signal) => get("jobs?state=starting,running,succeeded&limit=500", { signal }), {
     every: 60000,
     on: (event) => event.to === "running",
   });
-  const layout = useLayout(sites ?? []);
-  const arcs = useMemo(() => arcsOf(jobs.data?.jobs ?? [], sites ?? [], Date.now()), [jobs.data, sites]);
-  const free = (sites ?? []).reduce((sum, site) => sum + site.gpus_free, 0);
-  const total = (sites ?? []).reduce((sum, site) => sum + site.gpus_total, 0);
+  const layout = useLayout(sites ?? none);
+  const { shown, arcs, now, past, scrubber } = useMoment(sites ?? none, jobs.data?.jobs ?? none);
+  const then = useMemo(() => new Map(shown.map((site) => [site.site, site])), [shown]);
+  const free = shown.reduce((sum, site) => sum + site.gpus_free, 0);
+  const total = shown.reduce((sum, site) => sum + site.gpus_total, 0);
+  const away = arcs.reduce((sum, arc) => sum + arc.count, 0);
   return (
     <>
       <Title text="Map" />
       {sites && (
         <p class="summary">
           {plural(sites.length, "site")}, {number(free)} of {plural(total, "GPU")} free.{" "}
-          {arcs.length > 0 &&
-            `${plural(
-              arcs.reduce((sum, arc) => sum + arc.count, 0),
-              "job",
-            )} of the last hour went away from home.`}
+          {away > 0 && `${plural(away, "job")} of the ${past ? "hour before" : "last hour"} went away from home.`}
         </p>
       )}
       <Notice error={error} what="Sites" />
@@ -203,19 +221,20 @@ export function MapPage() {
           role="group"
           aria-label="Sites on the map of the world, by carbon intensity"
         >
-          <Globe />
+          <Globe now={now} />
           <Arcs arcs={arcs} />
           {layout.map((each) => (
-            <Site key={each.site.site} {...each} />
+            <Site key={each.site.site} {...each} site={then.get(each.site.site)} />
           ))}
         </svg>
+        <Scrubber {...scrubber} />
         <figcaption>
           <Legend />
         </figcaption>
       </figure>
       <h2>The same as a table</h2>
       {sites ? (
-        <SitesTable sites={sites} sort={{ id: "carbon", down: false }} />
+        <SitesTable sites={shown} past={past} sort={{ id: "carbon", down: false }} />
       ) : (
         !error && <Waiting what="the sites" />
       )}

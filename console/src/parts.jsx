@@ -62,6 +62,21 @@ export function Bar({ part, whole, text }) {
   );
 }
 
+// One of few: radio buttons that look like one row of buttons. of: [[value, title]].
+export const Choice = ({ name, value, set, of }) => (
+  <fieldset class="choice">
+    <legend>{name}</legend>
+    <span>
+      {of.map(([each, title]) => (
+        <label key={each}>
+          <input type="radio" name={name} value={each} checked={each === value} onChange={() => set(each)} />
+          <span>{title}</span>
+        </label>
+      ))}
+    </span>
+  </fieldset>
+);
+
 export const Price = ({ value }) => (
   <>
     {money(value)}

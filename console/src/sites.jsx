@@ -74,10 +74,13 @@ const columns = [
   { id: "seen", title: "Last seen", wide: true, value: (s) => s.last_seen, cell: (s) => ago(s.last_seen) },
 ];
 
-export const SitesTable = ({ sites, sort }) => (
+const ofThen = ["site", "state", "carbon", "gpus", "jobs", "region"];
+
+// past: as the sites were then, without what nobody keeps.
+export const SitesTable = ({ sites, sort, past }) => (
   <Table
     caption="Sites"
-    columns={columns}
+    columns={past ? columns.filter(({ id }) => ofThen.includes(id)) : columns}
     rows={sites}
     rowKey={(s) => s.site}
     sort={sort}

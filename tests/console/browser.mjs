@@ -1,5 +1,7 @@
 // One headless Chromium, and pages of the console in it. What a page asks for, says or breaks is recorded.
-import { readFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -15,6 +17,7 @@ export const {
   HELIO_LEAVER_ID: leaverId,
 } = process.env;
 export const shots = process.env.HELIO_SHOTS;
+export const pictures = process.env.HELIO_PICTURES;
 
 // Without these Chromium looks for its vendor's hosts.
 const flags = [
@@ -69,6 +72,22 @@ export async function shot(page, name) {
   if (shots) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 }
 
+// What is in view, as a small file for the documents.
+export async function picture(page, name) {
+  const shown = (await page.screenshot()).toString("base64");
+  const blank = await page.context().newPage();
+  const small = await blank.evaluate(async (png) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${png}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    return canvas.toDataURL("image/webp", 0.86).split(",")[1];
+  }, shown);
+  await blank.close();
+  writeFileSync(join(pictures, `${name}.webp`), Buffer.from(small, "base64"));
+}
+
 export async function api(method, path, body, token = admin) {
   const answer = await fetch(`${url}/v1/${path}`, {
     method,
@@ -98,4 +117,46 @@ export const reaches = (id, state) => until(`${id} is ${state}`, async () => (aw
 export async function control(verb, name) {
   const answer = await fetch(`${process.env.HELIO_CONTROLS}/${verb}/${name}`, { method: "POST" });
   if (!answer.ok) throw new Error(`${verb} ${name}: ${answer.status}`);
+}
+
+// Rows of a query as lists of texts, and what the command line prints as JSON: what pages have to agree with.
+export const sql = (query) =>
+  execFileSync("psql", ["-qXAt", "-F", "\t", process.env.HELIO_DATABASE, "-c", query], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => line.split("\t"));
+export const helio = (...words) =>
+  JSON.parse(execFileSync(process.env.HELIO_TOOL, [...words, "-o", "json"], { encoding: "utf8" }));
+
+export const close = async (page) => {
+  assert.deepEqual(page.record.complaints, []);
+  await page.context().close();
+};
+export const rows = (page, label) =>
+  page.getByRole("region", { name: label, exact: true }).locator("tbody tr:not(.gap)");
+export const cells = async (page, label, column) => {
+  const table = page.getByRole("region", { name: label, exact: true });
+  const titles = (await table.locator("thead th").allInnerTexts()).map((text) => text.replace(/[▴▾\s]+$/, ""));
+  const at = titles.indexOf(column);
+  assert.ok(at >= 0, `${label} has no column ${column}: ${titles}`);
+  return table.locator(`tbody tr:not(.gap) > :nth-child(${at + 1})`).allInnerTexts();
+};
+
+// In either theme axe finds nothing, plots are drawn anew, and the page is no wider than a phone.
+export async function forEverybody(page, name) {
+  const plots = () =>
+    page.locator(".plot canvas").evaluateAll((all) => all.map((canvas) => canvas.toDataURL()).join());
+  const bright = await plots();
+  for (const theme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: theme });
+    await until(theme, () => page.evaluate((chosen) => document.documentElement.dataset.theme === chosen, theme));
+    if (theme === "dark" && bright) await until("dark plots", async () => (await plots()) !== bright);
+    await shot(page, `${name}-${theme}`);
+    assert.deepEqual(await violations(page), [], theme);
+  }
+  await page.setViewportSize({ width: 360, height: 740 });
+  await shot(page, `${name}-phone`);
+  const [inner, whole] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
+  assert.ok(whole <= inner, `${whole} > ${inner}`);
 }

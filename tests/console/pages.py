@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The console in a headless Chromium over a federation of real processes: runs the cases of pages.test.mjs beside this
-file.
-  tests/console/pages.py --build BUILD_DIR [--shots FOLDER] [--keep] [WORD…]
-WORD: only the cases whose name contains it. --shots: pictures of every page, in both themes and as on a phone, go there."""
+"""The console in a headless Chromium over a federation of real processes: runs the cases of pages.test.mjs and views.test.mjs
+beside this file.
+  tests/console/pages.py --build BUILD_DIR [--shots FOLDER] [--pictures FOLDER] [--keep] [WORD…]
+WORD: only the cases whose name contains it. --shots: pictures of every page, in both themes and as on a phone, go there.
+--pictures: those of the README go there, and nothing else is done."""
 import argparse, datetime, http.server, json, os, shutil, subprocess, sys, tempfile, threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
@@ -69,10 +70,25 @@ def token(federation, role, user):
     return json.loads(out)
 
 
+def seed(federation):
+    """Two more teams, quotas and budgets by the command line; what two weeks leave in the database, by seed.sql."""
+    for name, home in (("robotics", "frankfurt"), ("genomics", "brisbane")):
+        federation.helio("tenants", "set", name, "--home", home, "--weight", "2" if name == "robotics" else "1")
+    for words in (("demo", "--guaranteed", "8", "--burst", "48", "--budget", "5000 USD/month", "--budget", "2000 gpu-h/month"),
+                  ("robotics", "--guaranteed", "16", "--budget", "200 kg/month"),
+                  ("demo", "--queue", "batch", "--guaranteed", "4")):
+        federation.helio("quota", "set", *words)
+    done = subprocess.run(["psql", "-qX1", "-v", "ON_ERROR_STOP=1", federation.database, "-f", os.path.join(HERE, "seed.sql")], text=True,
+                          stderr=subprocess.PIPE)
+    if done.returncode:
+        raise SystemExit(f"seed.sql: {done.stderr}")
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--build", required=True)
     args.add_argument("--shots", default="")
+    args.add_argument("--pictures", default="")
     args.add_argument("--keep", action="store_true", help="leave the federation running until Enter")
     args.add_argument("words", nargs="*")
     options = args.parse_args()
@@ -80,22 +96,26 @@ def main():
     federation = Federation(options.build, folder, SITES)
     try:
         federation.up()
+        seed(federation)
         user, gone = token(federation, "user", "ana"), token(federation, "user", "leaver")
-        env = dict(os.environ, HELIO_URL=federation.urls["broker"], HELIO_ADMIN=federation.env["HELIO_TOKEN"], HELIO_USER=user["token"],
+        env = dict(federation.env, HELIO_URL=federation.urls["broker"], HELIO_ADMIN=federation.env["HELIO_TOKEN"], HELIO_USER=user["token"],
                    HELIO_LEAVER=gone["token"], HELIO_LEAVER_ID=gone["token_id"], HELIO_CONTROLS=controls(federation),
-                   HELIO_SHOTS=options.shots)
-        words = [f"--test-name-pattern={word}" for word in options.words]
-        done = subprocess.run(["node", "--test", "--test-reporter=tap", *words, os.path.join(HERE, "pages.test.mjs")], env=env, text=True,
-                              stdout=subprocess.PIPE)
-        results = [line for line in done.stdout.splitlines() if line.startswith(("ok ", "not ok ")) and "# SKIP" not in line]
+                   HELIO_SHOTS=options.shots, HELIO_PICTURES=options.pictures, HELIO_DATABASE=federation.database, HELIO_TOOL=federation.tool("helio"))
+        words = [f"--test-name-pattern={word}" for word in (["pictures:"] if options.pictures else options.words)]
+        codes, results = [], []
+        for cases in ("views.test.mjs", "pages.test.mjs"):  # the second kills what the first looks at
+            done = subprocess.run(["node", "--test", "--test-reporter=tap", *words, os.path.join(HERE, cases)], env=env, text=True,
+                                  stdout=subprocess.PIPE)
+            results += [line for line in done.stdout.splitlines() if line.startswith(("ok ", "not ok ")) and "# SKIP" not in line]
+            codes.append(done.returncode)
+            if done.returncode:
+                print(done.stdout)
         failed = sum(line.startswith("not ok ") for line in results)
-        if done.returncode:
-            print(done.stdout)
         print(f"{len(results) - failed} cases in a browser passed, {failed} failed")
         if options.keep:
             input(f"{env['HELIO_URL']}/console/ with {env['HELIO_ADMIN']}; Enter ends it")
-        if done.returncode:
-            raise SystemExit(f"{federation.last_words()}\nthe console's pages: exit {done.returncode}")
+        if any(codes):
+            raise SystemExit(f"{federation.last_words()}\nthe console's pages: exit {codes}")
     finally:
         federation.down()
     shutil.rmtree(folder, ignore_errors=True)

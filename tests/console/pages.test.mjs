@@ -1,8 +1,8 @@
 // The cases of tests/console/pages.py: each page over a federation of real processes.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { admin, api, closeBrowser, control, leaver, leaverId, open, openBrowser, reaches, shot } from "./browser.mjs";
-import { stateOf, submit, until, url, user, violations } from "./browser.mjs";
+import { admin, api, cells, close, closeBrowser, control, forEverybody, leaver, leaverId, open, openBrowser } from "./browser.mjs";
+import { reaches, rows, shot, stateOf, submit, until, url, user, violations } from "./browser.mjs";
 
 const counter = 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); echo "step $i"; sleep 0.3; done';
 const long = (name, more = {}) => ({ name, gpu: "H100:2", cpus: 1, time: "1h", run: counter, ...more });
@@ -19,19 +19,6 @@ before(async () => {
   await submit(long("patient-too", both));
 });
 after(closeBrowser);
-
-const close = async (page) => {
-  assert.deepEqual(page.record.complaints, []);
-  await page.context().close();
-};
-const rows = (page, label) => page.getByRole("region", { name: label, exact: true }).locator("tbody tr:not(.gap)");
-const cells = async (page, label, column) => {
-  const table = page.getByRole("region", { name: label, exact: true });
-  const titles = (await table.locator("thead th").allInnerTexts()).map((text) => text.replace(/[▴▾\s]+$/, ""));
-  const at = titles.indexOf(column);
-  assert.ok(at >= 0, `${label} has no column ${column}: ${titles}`);
-  return table.locator(`tbody tr:not(.gap) > :nth-child(${at + 1})`).allInnerTexts();
-};
 
 // ---- signing in
 
@@ -476,20 +463,7 @@ for (const wanted of names)
     const [name, place, token] = places().find(([each]) => each === wanted);
     const page = await open(place, { token });
     await settled(page, name);
-    const plots = () =>
-      page.locator(".plot canvas").evaluateAll((all) => all.map((canvas) => canvas.toDataURL()).join());
-    const bright = await plots();
-    for (const theme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme: theme });
-      await until(theme, () => page.evaluate((chosen) => document.documentElement.dataset.theme === chosen, theme));
-      await shot(page, `${name}-${theme}`);
-      assert.deepEqual(await violations(page), [], theme);
-    }
-    if (name === "site") await until("dark plots", async () => (await plots()) !== bright);
-    await page.setViewportSize({ width: 360, height: 740 });
-    await shot(page, `${name}-phone`);
-    const [inner, whole] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
-    assert.ok(whole <= inner, `${whole} > ${inner}`);
+    await forEverybody(page, name);
     await close(page);
   });
 

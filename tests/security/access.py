@@ -186,7 +186,8 @@ def others_objects(world):
         none = "0" * len(job)
         for name, unknown in ((job, none), (job[:8], none[:8]), (job[-8:], none[-8:]), (job + ".0", none + ".0"),
                               (job.upper(), none), (job + "%2e0", none + ".0")):
-            for method, rest, body in (("GET", "", None), ("GET", "/explain", None), ("GET", "/logs", None),
+            for method, rest, body in (("GET", "", None), ("GET", "/explain", None), ("GET", "/attempts", None),
+                                       ("GET", "/plan", None), ("GET", "/logs", None),
                                        ("GET", "/logs?follow=true", None), ("GET", "/logs?epoch=1", None), ("DELETE", "", None),
                                        ("PATCH", "", {"priority": 1})):
                 status, said = world.ask(method, f"/v1/jobs/{name}{rest}", eve, body)
@@ -199,7 +200,7 @@ def others_objects(world):
             status, said = world.ask("POST", "/v1/jobs", eve, {"run": "true", "depends": {condition: [job]}})
             check(400 <= status < 500, f"a job depends on another tenant's: {status} {said}")
             count += 1
-    for path in ("/v1/jobs?tenant=acme", "/v1/jobs?name=acme-secret", "/v1/jobs?limit=1000", "/v1/report?days=400", "/v1/quotas",
+    for path in ("/v1/jobs?tenant=acme", "/v1/jobs?name=acme-secret", "/v1/jobs?limit=1000", "/v1/report?days=400", "/v1/history", "/v1/quotas",
                  "/v1/data", "/v1/overflows", "/v1/queues", "/v1/balance", "/v1/gpus", "/v1/sites", "/v1/links",
                  "/v1/jobs?state=succeeded,queued&limit=1000"):
         status, said = world.ask("GET", path, eve)

@@ -1,0 +1,334 @@
+// Where a job would go at other prices of carbon and waiting, by the broker's own plan, which changes nothing.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { request } from "./api.js";
+import { Candidates } from "./candidates.jsx";
+import { carbon, duration, energy, instant, money, number, plural } from "./format.js";
+import { placeLabels } from "./labels.js";
+import { Notice, Title } from "./parts.jsx";
+import { carbonSteps, difference, nearest, placeOf, pointsOf, waitSteps } from "./plans.js";
+import { link, setValues } from "./router.js";
+
+const EXAMPLE = `name: what-if
+gpu: H100:8
+time: 4h
+placement: {flexible: 12h}
+run: ./train.sh
+`;
+
+const DOCUMENT = "heliostat.whatif"; // stays when somebody looks at another page of this tab
+
+async function askPlan({ id, text, prices, signal }) {
+  const search = prices ? `?carbon=${prices.carbon}&wait=${prices.wait}` : "";
+  if (id) return (await request(`jobs/${encodeURIComponent(id)}/plan${search}`, { signal })).json();
+  return (await request(`plans${search}`, { method: "POST", text, signal })).json();
+}
+
+// The plan of the job as it is, and the one at the prices: {base, plan, error, busy}.
+function usePlans(id, text, prices) {
+  const [state, setState] = useState({ base: null, plan: null, error: null, busy: true });
+  const first = useRef(true);
+  useEffect(() => {
+    if (!id && !text.trim()) {
+      setState({ base: null, plan: null, error: null, busy: false });
+      return undefined;
+    }
+    const end = new AbortController();
+    const { signal } = end;
+    setState((old) => ({ ...old, busy: true }));
+    const read = async () => {
+      try {
+        const base = await askPlan({ id, text, signal });
+        const plan = prices ? await askPlan({ id, text, prices, signal }) : base;
+        setState({ base, plan, error: null, busy: false });
+      } catch (error) {
+        if (!signal.aborted) setState((old) => ({ ...old, error, busy: false }));
+      }
+    };
+    const timer = setTimeout(read, first.current ? 0 : 350); // a slider passes many prices
+    first.current = false;
+    return () => {
+      clearTimeout(timer);
+      end.abort();
+    };
+  }, [id, text, prices?.carbon, prices?.wait]);
+  return state;
+}
+
+function Slider({ name, unit, steps, price, set }) {
+  const at = nearest(steps, price);
+  const words = `${steps[at]} ${unit}`;
+  return (
+    <label class="slider">
+      <span>
+        {name} <b>{words}</b>
+      </span>
+      <input
+        type="range"
+        min="0"
+        max={steps.length - 1}
+        value={at}
+        aria-valuetext={words}
+        onInput={(event) => set(steps[Number(event.target.value)])}
+      />
+    </label>
+  );
+}
+
+const signed = (value, text) => (Math.abs(value) < 1e-9 ? null : `${text(Math.abs(value))} ${value > 0 ? "less" : "more"}`);
+const grams = (value) => `${carbon(value)} CO₂e`;
+
+function Answer({ title, plan, place, against, note }) {
+  if (!place)
+    return (
+      <section class="answer" aria-label={title}>
+        <h2>{title}</h2>
+        <p class="large">nowhere</p>
+        <p>{plan.detail ?? plan.reason ?? "No pool can run it."}</p>
+      </section>
+    );
+  const { candidate, sure } = place;
+  const change = difference(against, candidate);
+  const less = change && [signed(change.cost, money), signed(change.carbon, grams), signed(change.energy, energy)].filter(Boolean);
+  return (
+    <section class="answer" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="large">
+        <a href={link("sites", candidate.site)}>{candidate.site}</a> <small>{candidate.pool}</small>
+      </p>
+      <p>
+        {sure
+          ? `starts ${startOf(candidate)}`
+          : `waits: ${plan.detail ?? plan.reason ?? candidate.reason}`}
+        {`, runs ${duration(candidate.duration_s)}`}
+      </p>
+      <p>
+        {money(candidate.cost_usd)} · {grams(candidate.carbon_g)} · {energy(candidate.energy_kwh)}
+      </p>
+      {less && <p class="change">{less.length ? less.join(", ") : "no difference"}</p>}
+      {note && <p class="source">{note}</p>}
+    </section>
+  );
+}
+
+const BOX = { width: 420, height: 220 };
+
+// Money to the right, carbon upwards: what is near the corner is good in both.
+function Scatter({ plan, place }) {
+  const points = useMemo(() => {
+    const at = pointsOf(plan.candidates).map((each) => ({
+      ...each,
+      x: 24 + each.x * (BOX.width - 110),
+      y: BOX.height - 30 - each.y * (BOX.height - 60),
+      r: 6,
+    }));
+    const boxes = placeLabels(
+      at,
+      at.map(({ site }) => ({ w: 7.2 * site.length + 6, h: 15 })),
+      BOX,
+    );
+    return at.map((each, i) => ({ ...each, box: boxes[i] }));
+  }, [plan]);
+  if (points.length < 2) return null;
+  const mine = ({ site, pool }) => place?.candidate.site === site && place.candidate.pool === pool;
+  return (
+    <section class="series">
+      <h3>
+        Cost and carbon <small>of every pool that could run it</small>
+      </h3>
+      <svg class="scatter" viewBox={`0 0 ${BOX.width} ${BOX.height}`} role="img" aria-label="Pools by cost and carbon; the table of candidates has the numbers.">
+        <path class="axes" d={`M24 10V${BOX.height - 24}H${BOX.width - 8}`} />
+        <text x={BOX.width - 8} y={BOX.height - 8} class="end">
+          cost →
+        </text>
+        <text x="30" y="18">
+          ↑ CO₂e
+        </text>
+        {points.map((each) => (
+          <g key={`${each.site}/${each.pool}`} class={mine(each) ? "mine" : each.open ? "shut" : ""}>
+            <circle cx={each.x} cy={each.y} r={each.r} />
+            <text x={each.box.x + 2} y={each.box.y + 12}>
+              {each.site}
+            </text>
+          </g>
+        ))}
+      </svg>
+      <p class="legend">
+        <span>
+          <span class="sample-dot mine" aria-hidden="true" />
+          it would go there
+        </span>
+        <span>
+          <span class="sample-dot shut" aria-hidden="true" />
+          not now
+        </span>
+      </p>
+    </section>
+  );
+}
+
+const startOf = (candidate) =>
+  candidate.start && new Date(candidate.start) > Date.now() + 60000 ? instant(candidate.start) : "now";
+const wordsOf = (place) =>
+  place ? `${place.candidate.site}, ${place.sure ? startOf(place.candidate) : "when there is room"}` : "nowhere";
+
+// Several prices of carbon, one after the other, at the same price of waiting: where the choice turns.
+function Sweep({ id, text, wait }) {
+  const [steps, setSteps] = useState([]);
+  const [busy, setBusy] = useState(false);
+  const end = useRef(null);
+  useEffect(() => {
+    setSteps([]);
+    return () => end.current?.abort();
+  }, [id, text, wait]);
+  const run = async () => {
+    end.current = new AbortController();
+    const { signal } = end.current;
+    setBusy(true);
+    setSteps([]);
+    try {
+      for (const price of carbonSteps) {
+        const plan = await askPlan({ id, text, prices: { carbon: price, wait }, signal });
+        setSteps((old) => [...old, { price, place: placeOf(plan) }]);
+      }
+    } catch {
+      // a page that was left, or a broker that is away: what came is shown
+    }
+    setBusy(false);
+  };
+  const turns = steps.filter(({ place }, i) => i === 0 || wordsOf(place) !== wordsOf(steps[i - 1].place));
+  return (
+    <>
+      <h2>
+        Where the choice turns <small>at {wait} USD per GPU hour of waiting</small>
+      </h2>
+      <button type="button" onClick={run} disabled={busy}>
+        Try {carbonSteps.length} prices of carbon
+      </button>
+      <ol class="sweep" aria-label="Site by carbon price" aria-busy={busy ? "true" : undefined}>
+        {turns.map(({ price, place }, i) => (
+          <li key={price}>
+            <b>{wordsOf(place)}</b>
+            <span>
+              from {number(price)} USD/t{i === turns.length - 1 && !busy ? " on" : ""}
+            </span>
+            {place && <small>{`${money(place.candidate.cost_usd)} · ${grams(place.candidate.carbon_g)}`}</small>}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function Scope() {
+  return (
+    <details class="numbers">
+      <summary>What this page can say</summary>
+      <p>
+        A plan judges one job as if it were submitted now, by the code that decides, and changes nothing. For a job that exists, what it
+        depends on counts as fulfilled, and the GPUs that it holds are not free for it.
+      </p>
+      <p>
+        “Without a site” takes the best of the pools that the same plan judged elsewhere. That is what a drain means for this job: a drained
+        site gets no new work, and what runs there goes on. The broker does not plan other jobs for a site with another price or state, so the
+        page does not say who else would move; <code>helio simulate</code> does, over a trace.
+      </p>
+    </details>
+  );
+}
+
+const sitesOf = (plan) => [...new Set((plan?.candidates ?? []).map(({ site }) => site))].sort();
+
+export function WhatIfPage({ values }) {
+  const id = values.job ?? "";
+  const [draft, setDraft] = useState(sessionStorage.getItem(DOCUMENT) ?? EXAMPLE);
+  const [text, setText] = useState(draft);
+  const given = values.carbon !== undefined && values.wait !== undefined;
+  const prices = given ? { carbon: Number(values.carbon) || 0, wait: Number(values.wait) || 0 } : null;
+  const { base, plan, error, busy } = usePlans(id, text, prices);
+  const own = base?.job.prices;
+  const shown = prices ?? { carbon: own?.carbon_usd_per_t ?? 200, wait: own?.wait_usd_per_gpu_h ?? 0.5 };
+  const set = (part) => setValues({ ...values, ...shown, ...part, carbon: String(part.carbon ?? shown.carbon), wait: String(part.wait ?? shown.wait) });
+  const without = values.without ?? "";
+  const before = base && placeOf(base);
+  const after = plan && placeOf(plan, without);
+  const take = (event) => {
+    event.preventDefault();
+    sessionStorage.setItem(DOCUMENT, draft);
+    setText(draft);
+  };
+  const changed = prices || without;
+  return (
+    <>
+      <Title text="What if" />
+      <Notice error={error} what="Plan" />
+      <div class="whatif">
+        <div class="controls">
+          {id ? (
+            <p>
+              For the job <a href={link("jobs", id)}>{base?.job.name ?? id}</a>.{" "}
+              <button type="button" onClick={() => setValues({ ...values, job: "" })}>
+                Take a job file instead
+              </button>
+            </p>
+          ) : (
+            <form onSubmit={take}>
+              <label>
+                Job file
+                <textarea
+                  rows="9"
+                  spellcheck={false}
+                  value={draft}
+                  onInput={(event) => setDraft(event.target.value)}
+                  onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && take(event)}
+                />
+              </label>
+              <button type="submit" class="strong">
+                Plan it
+              </button>
+            </form>
+          )}
+          <Slider name="Carbon" unit="USD per tonne" steps={carbonSteps} price={shown.carbon} set={(to) => set({ carbon: to })} />
+          <Slider name="Waiting" unit="USD per GPU hour" steps={waitSteps} price={shown.wait} set={(to) => set({ wait: to })} />
+          <label>
+            Without a site
+            <select value={without} onChange={(event) => setValues({ ...values, without: event.target.value })}>
+              <option value="">all sites</option>
+              {sitesOf(plan).map((site) => (
+                <option key={site}>{site}</option>
+              ))}
+            </select>
+          </label>
+          <p>
+            <button type="button" disabled={!changed} onClick={() => setValues({ job: id })}>
+              As the job has it
+            </button>
+          </p>
+        </div>
+        <div class="answers" aria-busy={busy ? "true" : undefined} aria-live="polite">
+          {base && (
+            <Answer
+              title={base.job.goal ? `With its goal, ${base.job.goal}` : "At its own prices"}
+              plan={base}
+              place={before}
+              note={own && `${own.carbon_usd_per_t} USD/t, ${own.wait_usd_per_gpu_h} USD/GPU h`}
+            />
+          )}
+          {plan && changed && (
+            <Answer
+              title={without ? `Then, without ${without}` : "Then"}
+              plan={plan}
+              place={after}
+              against={before?.candidate}
+              note={`${shown.carbon} USD/t, ${shown.wait} USD/GPU h`}
+            />
+          )}
+          {plan && <Scatter plan={plan} place={after} />}
+        </div>
+      </div>
+      {plan && <Candidates of={{ ...plan, candidates: plan.candidates.filter(({ site }) => site !== without) }} />}
+      {plan && <p class="source">{plural(plan.candidates.length, "pool")} judged at {instant(plan.planned_at)}.</p>}
+      {(id || text.trim()) && base && <Sweep id={id} text={text} wait={shown.wait} />}
+      <Scope />
+    </>
+  );
+}

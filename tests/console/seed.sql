@@ -1,0 +1,36 @@
+-- Two weeks of three teams, for the pages: what their jobs used and would have used by both baselines, and the last 24 hours of the
+-- sites. Written as the broker writes it; the sums by day follow by the triggers.
+create temporary table team as
+select * from (values ('demo', 1.0, 'lulea'), ('robotics', 2.2, 'frankfurt'), ('genomics', 0.6, 'brisbane')) t (tenant, size, home);
+create temporary table ran as
+select ('0199c0de-0000-7000-8000-' || lpad((d * 100 + n)::text, 12, '0'))::uuid as job_id, t.tenant, t.home, t.size * (1 + (d * 7 + n * 3) % 5) as size,
+    date_trunc('day', now(), 'UTC') - d * interval '1 day' + interval '1 minute' * n as at, d, n
+from team t cross join generate_series(0, 13) d cross join generate_series(1, 3) k
+cross join lateral (select k + 10 * (select count(*) from team o where o.tenant < t.tenant)::int as n) x
+where (d + k) % 6 <> 0;
+
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue, provenance)
+select job_id, -1, 1, date_trunc('hour', at, 'UTC'), (size * 28800000)::int8, (size * 36000000)::int8, (size * 900000)::int8, (size * 9000000)::int8, false,
+    tenant, 'lulea', 'standard', 'model' from ran;
+insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_site, home_energy_j,
+    home_carbon_mg, home_cost_micro_usd, home_carbon_kind, least_site, least_wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd,
+    least_carbon_kind, estimated)
+select job_id, -1, tenant, at, 3600000, (size * 600000)::int8, (size * 36000000)::int8, (size * 900000)::int8, (size * 9000000)::int8,
+    home, (size * 37000000)::int8, (size * (case d % 7 when 3 then 700000 else 3100000 + 90000 * d end))::int8, (size * (8000000 + 400000 * (n % 7)))::int8,
+    case when d = 13 and n = 1 then 'marginal' else 'average lifecycle' end, 'paris', 30000,
+    (size * 36500000)::int8, (size * 1700000)::int8, (size * 10500000)::int8, 'average lifecycle', n = 2
+from ran;
+
+insert into helio.capacity_samples (site, pool, at, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved, largest_block_gpus, jobs_running,
+    jobs_queued, site_power_w)
+select p.site, p.pool, date_trunc('minute', now()) - m * interval '1 minute', p.nodes, p.nodes * 8, u.used, p.nodes * 8 - u.used, 0, 8, u.used / 2, 0,
+    1000 + 700 * u.used
+from helio.pools p cross join generate_series(20, 1440, 5) m
+cross join lateral (select (p.nodes * 8 * (1 + sin((m + length(p.site) * 60) / 180.0)) / 2)::int as used) u
+where p.site <> 'brisbane' or m not between 300 and 420
+on conflict do nothing;
+insert into helio.actuals (site, pool, signal, hour, value, kind, factor, source, estimated, issued_at)
+select s.site, '', 3, date_trunc('hour', now(), 'UTC') - h * interval '1 hour',
+    greatest(15, 300 + 200 * sin(length(s.site)) + 120 * sin((h + length(s.site)) / 4.0)), 'average', null, 'by-hour', false, now()
+from helio.sites s cross join generate_series(1, 26) h
+on conflict (site, signal, pool, hour) do update set value = excluded.value;
