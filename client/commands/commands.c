@@ -49,6 +49,50 @@ static const helio_command_t commands[] = {
      .most = HELIO_OPERANDS_MAX,
      .words = HELIO_OPERANDS_BATCH,
      .handler = helio_cmd_convert},
+    {.name = "squeue",
+     .synopsis = "[OPTION…]",
+     .summary = "List jobs that are not over, in the formats of Slurm's squeue",
+     .doc =
+         "Options: -u, --me, -j, -t, -n, -A (tenants), -q (queues), -p (pools), -M (sites), -o with the letters i A F "
+         "K j u a q P T t r N R D b M l L V S e Q, -O with the names of `sacct -e`, -h, -l, --start. Reasons and ids "
+         "are not cut. Options of helio itself go before `squeue`.",
+     .example = "helio squeue --me -t PENDING -o '%i %j %R'",
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_OPERANDS_PROGRAM,
+     .handler = helio_cmd_squeue},
+    {.name = "sacct",
+     .synopsis = "[OPTION…]",
+     .summary = "List jobs, also those that are over, in the formats of Slurm's sacct",
+     .doc = "Your own jobs that were submitted today; -S and -E set other times of submission, -a shows those of all "
+            "users, -j those of the ids alone. Further options: -u, -s, --name, -A (tenants), -q (queues), -M (sites), "
+            "-o (-e lists the fields), -n, -p, -P, --delimiter. Options of helio itself go before `sacct`.",
+     .example = "helio sacct -j 4q8r7xyz -P -o JobID,State,ExitCode,Elapsed",
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_OPERANDS_PROGRAM,
+     .handler = helio_cmd_sacct},
+    {.name = "scancel",
+     .synopsis = "[OPTION…] [ID…]",
+     .summary = "Cancel jobs, with the options of Slurm's scancel",
+     .doc =
+         "Tasks of an array are ID_3 or ID_[1-3,7]. -u, --me, -n, -t, -A, -q, -p and -M choose among the jobs that are "
+         "not over. Signals other than TERM, KILL and INT are refused. Options of helio itself go before `scancel`.",
+     .example = "helio scancel --me -t PENDING",
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_OPERANDS_PROGRAM,
+     .handler = helio_cmd_scancel},
+    {.name = "scontrol",
+     .synopsis = "show job [ID] | release ID…",
+     .summary = "Show or release jobs, as Slurm's scontrol does",
+     .doc = "-o prints one line for each job. Releasing is for operators only. Options of helio itself go before "
+            "`scontrol`.",
+     .example = "helio scontrol -o show job 4q8r7xyz",
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_OPERANDS_PROGRAM,
+     .handler = helio_cmd_scontrol},
     {"ls", "", "List jobs, newest first",
      "Lists the newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
      "job id. Every command accepts those.",

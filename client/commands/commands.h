@@ -18,6 +18,11 @@ int helio_cmd_submit(helio_client_t *client);
 int helio_cmd_sbatch(helio_client_t *client);
 int helio_cmd_convert(helio_client_t *client);
 int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *arguments);
+/*  squeue.c, scancel.c */
+int helio_cmd_squeue(helio_client_t *client);
+int helio_cmd_sacct(helio_client_t *client);
+int helio_cmd_scancel(helio_client_t *client);
+int helio_cmd_scontrol(helio_client_t *client);
 /*  jobs.c */
 int helio_cmd_ls(helio_client_t *client);
 int helio_cmd_show(helio_client_t *client);

@@ -188,7 +188,8 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     const json_t *gpus = json_object_get(job, "gpus");
     if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
         (void)json_object_del(shown, "gpu_model"); /* that of its pool; the job has no GPUs */
-    if (helio_reply_has_detail(job, HELIO_DETAIL_PROCESSES_RUN))
+    if (helio_reply_has_detail(job, HELIO_DETAIL_PROCESSES_RUN) &&
+        !helio_reply_has_detail(job, HELIO_DETAIL_SCHEDULER_JOB))
         (void)json_object_del(shown, "reason"); /* the state says it */
     if (helio_output_number(job, "flexible_s", 0) == 0)
         (void)json_object_del(shown, "flexible_s");

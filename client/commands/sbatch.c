@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/slurm_jobs.h"
 #include "client/jobs/drafts.h"
+#include "client/transport/response.h"
+#include "federation/model/job.h"
 
 /*  ---- the caller's time zone ---- */
 
@@ -82,52 +85,116 @@ static const char *directory(helio_client_t *client)
     return helio_arena_string(client->arena, helio_text_of(real && strcmp(real, here) == 0 ? told : here));
 }
 
-static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
-{
+typedef struct source {
     helio_sbatch_words_t words;
+    helio_sbatch_input_t input;
+} source_t;
+
+static int read_source(helio_client_t *client, source_t *self)
+{
     const helio_command_line_t *arguments = client->arguments;
-    int code = read_words(client, arguments, &words);
+    int code = read_words(client, arguments, &self->words);
     if (code != HELIO_EXIT_OK)
         return code;
-    const char *const *rest = arguments->words + words.taken;
-    uint32_t rest_count = arguments->word_count - words.taken;
-    bool wrap = words.values[HELIO_SBATCH_WRAP] != NULL;
+    const char *const *rest = arguments->words + self->words.taken;
+    uint32_t rest_count = arguments->word_count - self->words.taken;
+    bool wrap = self->words.values[HELIO_SBATCH_WRAP] != NULL;
     if (wrap && rest_count)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--wrap takes no script, found '%.64s'", rest[0]);
-    helio_sbatch_input_t input = {.name = wrap ? "command line" : "stdin",
-                                  .words = &words,
-                                  .environment = client->io->environment,
-                                  .directory = directory(client),
-                                  .wall_ms = client->output.wall_ms,
-                                  .to_local = to_local,
-                                  .from_local = from_local};
+    self->input = (helio_sbatch_input_t){.name = wrap ? "command line" : "stdin",
+                                         .words = &self->words,
+                                         .environment = client->io->environment,
+                                         .directory = directory(client),
+                                         .wall_ms = client->output.wall_ms,
+                                         .to_local = to_local,
+                                         .from_local = from_local};
     bool file = rest_count && strcmp(rest[0], "-") != 0;
     if (rest_count) {
-        input.arguments = rest + 1;
-        input.argument_count = rest_count - 1;
+        self->input.arguments = rest + 1;
+        self->input.argument_count = rest_count - 1;
     }
     if (file)
-        input.name = input.path = find_script(client, rest[0]);
-    if (!wrap)
-        code = helio_source_read(client, file ? input.path : "-", &input.script);
+        self->input.name = self->input.path = find_script(client, rest[0]);
+    return wrap ? HELIO_EXIT_OK : helio_source_read(client, file ? self->input.path : "-", &self->input.script);
+}
+
+static int convert(helio_client_t *client, const source_t *source, helio_sbatch_job_t *ret_job)
+{
     helio_diagnostic_t diagnostic;
-    if (code == HELIO_EXIT_OK && helio_sbatch_convert(&input, client->arena, ret_job, &diagnostic) != HELIO_OK) {
-        helio_diagnostic_print(client, &diagnostic);
-        return HELIO_EXIT_USAGE;
-    }
-    for (uint32_t i = 0; code == HELIO_EXIT_OK && !ret_job->quiet && i < ret_job->note_count; i++)
-        helio_client_say(client, "note: %s", ret_job->notes[i]);
-    return code;
+    if (helio_sbatch_convert(&source->input, client->arena, ret_job, &diagnostic) == HELIO_OK)
+        return HELIO_EXIT_OK;
+    helio_diagnostic_print(client, &diagnostic);
+    return HELIO_EXIT_USAGE;
+}
+
+static void print_notes(const helio_client_t *client, const helio_sbatch_job_t *job)
+{
+    for (uint32_t i = 0; !job->quiet && i < job->note_count; i++)
+        helio_client_say(client, "note: %s", job->notes[i]);
 }
 
 /*  ---- the commands ---- */
 
 int helio_cmd_convert(helio_client_t *client)
 {
+    source_t source;
     helio_sbatch_job_t job;
-    int code = convert(client, &job);
+    int code = read_source(client, &source);
     if (code == HELIO_EXIT_OK)
-        (void)fwrite(job.yaml.data, 1, job.yaml.size, client->io->out);
+        code = convert(client, &source, &job);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    print_notes(client, &job);
+    (void)fwrite(job.yaml.data, 1, job.yaml.size, client->io->out);
+    return code;
+}
+
+/*  The token's jobs of that name that are not over; of an array its own id. */
+static int find_earlier(const helio_client_t *client, const char *name, const char **ret_ids)
+{
+    helio_slurm_choice_t choice = {.names = name, .me = true};
+    HELIO_AUTO(helio_json_clear) json_t *jobs = json_array();
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t ids = {0};
+    helio_text_t last = {0};
+    uint32_t count = 0;
+    size_t i;
+    json_t *job;
+    int code = helio_slurm_jobs(client, &choice, jobs);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    helio_buffer_text(&ids, "");
+    json_array_foreach(jobs, i, job)
+    {
+        const char *id = helio_output_string(job, "id");
+        helio_text_t whole = {id, (uint32_t)strcspn(id, ".")};
+        if (!whole.size || helio_text_equal(whole, last)) /* tasks of an array follow one another */
+            continue;
+        helio_buffer_printf(&ids, "%s%.*s", count++ ? ", " : "", HELIO_TEXT_ARGS(whole));
+        last = whole;
+    }
+    *ret_ids = helio_arena_string(client->arena, helio_buffer_view(&ids));
+    return count <= HELIO_JOB_LIST_MAX
+               ? HELIO_EXIT_OK
+               : helio_client_fail(client, HELIO_EXIT_USAGE,
+                                   "--dependency=singleton: %u of your jobs are called '%.64s' and not over; a job can "
+                                   "wait for at most %d",
+                                   count, name, HELIO_JOB_LIST_MAX);
+}
+
+/*  What waits for earlier jobs of its name is converted again once these are known. */
+static int convert_for_sending(helio_client_t *client, helio_sbatch_job_t *ret_job)
+{
+    source_t source;
+    int code = read_source(client, &source);
+    if (code == HELIO_EXIT_OK)
+        code = convert(client, &source, ret_job);
+    if (code == HELIO_EXIT_OK && ret_job->singleton && !ret_job->test_only) {
+        code = find_earlier(client, ret_job->name, &source.input.earlier);
+        if (code == HELIO_EXIT_OK)
+            code = convert(client, &source, ret_job);
+    }
+    if (code == HELIO_EXIT_OK)
+        print_notes(client, ret_job);
     return code;
 }
 
@@ -154,7 +221,7 @@ int helio_cmd_sbatch(helio_client_t *client)
 {
     helio_sbatch_job_t job;
     helio_drafts_t drafts;
-    int code = convert(client, &job);
+    int code = convert_for_sending(client, &job);
     if (code == HELIO_EXIT_OK && job.test_only) {
         helio_client_say(client, "nothing was submitted; the script itself is valid: `helio convert` shows its job "
                                  "file");

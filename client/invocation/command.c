@@ -42,13 +42,12 @@ bool helio_command_is_group(const helio_command_table_t *self, const char *word)
 
 /*  Commands of other schedulers, and the commands here that correspond to them. */
 static const char *const synonyms[][2] = {
-    {"list", "ls"},       {"ps", "ls"},         {"jobs", "ls"},          {"queue", "queues"},
-    {"status", "show"},   {"get", "show"},      {"describe", "explain"}, {"why", "explain"},
-    {"log", "logs"},      {"kill", "cancel"},   {"delete", "cancel"},    {"rm", "cancel"},
-    {"sinfo", "sites"},   {"squeue", "ls"},     {"scancel", "cancel"},   {"resume", "release"},
-    {"modify", "edit"},   {"update", "edit"},   {"scontrol", "edit"},    {"apply", "run"},
-    {"create", "submit"}, {"whoami", "doctor"}, {"login", "doctor"},     {"budget", "quota"},
-    {"budgets", "quota"}, {"limits", "quota"},
+    {"list", "ls"},      {"ps", "ls"},          {"jobs", "ls"},          {"queue", "queues"},
+    {"status", "show"},  {"get", "show"},       {"describe", "explain"}, {"why", "explain"},
+    {"log", "logs"},     {"kill", "cancel"},    {"delete", "cancel"},    {"rm", "cancel"},
+    {"sinfo", "sites"},  {"resume", "release"}, {"modify", "edit"},      {"update", "edit"},
+    {"apply", "run"},    {"create", "submit"},  {"whoami", "doctor"},    {"login", "doctor"},
+    {"budget", "quota"}, {"budgets", "quota"},  {"limits", "quota"},
 };
 
 /*  Words for what groups do, and those that some group uses instead. */

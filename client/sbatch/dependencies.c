@@ -1,5 +1,6 @@
 /*  dependencies.c -- the jobs that --dependency names. */
 #include <string.h>
+#include <strings.h>
 
 #include "client/sbatch/internal.h"
 #include "federation/base/char.h"
@@ -31,7 +32,7 @@ static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, heli
         list++;
     bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
     if (list == 3 && !bare)
-        return sbatch_refuse(self, value, "use afterok, afterany or afternotok",
+        return sbatch_refuse(self, value, "use afterok, afterany, afternotok or singleton",
                              "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));
     helio_rc rc = HELIO_OK;
     const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
@@ -52,6 +53,23 @@ static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, heli
     return rc;
 }
 
+/*  Slurm waits for the jobs of that name and user that were submitted before: those that the caller has found. */
+static void add_earlier(sbatch_t *self, helio_buffer_t *list)
+{
+    const char *earlier = self->input->earlier;
+    self->singleton = true;
+    if (!earlier)
+        sbatch_note(self, "--dependency=singleton: `helio sbatch` adds your jobs of that name that are not over");
+    else if (earlier[0])
+        helio_buffer_printf(list, "%s%s", list->size ? ", " : "", earlier);
+}
+
+static bool is_singleton(const char *text, size_t size)
+{
+    static const char word[] = "singleton";
+    return size == sizeof word - 1 && strncasecmp(text, word, size) == 0;
+}
+
 helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3])
 {
     const sbatch_value_t *value = sbatch_given(self, HELIO_SBATCH_DEPENDENCY);
@@ -64,7 +82,10 @@ helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3])
                              "--dependency: alternatives with '?' are not supported");
     for (const char *at = value->text; rc == HELIO_OK; at++) {
         size_t size = strcspn(at, ",");
-        rc = add_dependency(self, value, (helio_text_t){at, (uint32_t)size}, lists);
+        if (is_singleton(at, size))
+            add_earlier(self, &lists[1]);
+        else
+            rc = add_dependency(self, value, (helio_text_t){at, (uint32_t)size}, lists);
         at += size;
         if (!*at)
             break;

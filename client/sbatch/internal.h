@@ -64,6 +64,7 @@ typedef struct sbatch {
     sbatch_shape_t shape;
     bool pinned;        /* to Slurm sites */
     bool pinned_by_own; /* by a #HELIO line */
+    bool singleton;
     const char *notes[SBATCH_NOTES_MAX];
     uint32_t note_count;
 } sbatch_t;

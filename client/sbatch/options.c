@@ -21,6 +21,8 @@ const helio_sbatch_option_t *helio_sbatch_option(uint32_t id)
 
 uint32_t helio_sbatch_option_named(helio_text_t name, bool *ret_ambiguous)
 {
+    if (helio_text_is(name, "tasks-per-node")) /* sbatch knows it by both names */
+        name = HELIO_TEXT("ntasks-per-node");
     uint32_t found = HELIO_SBATCH_COUNT;
     *ret_ambiguous = false;
     for (uint32_t id = 0; id < HELIO_SBATCH_COUNT; id++) {

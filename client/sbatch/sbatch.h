@@ -33,6 +33,7 @@ typedef struct helio_sbatch_input {
     uint32_t argument_count;
     char *const *environment; /* "NAME=value", ends with NULL */
     const char *directory;    /* absolute: the folder of submission */
+    const char *earlier;      /* "id, id": the jobs that --dependency=singleton waits for; NULL = not known */
     int64_t wall_ms;
     /* The caller's time zone, for --begin; from_local normalises as mktime does. */
     bool (*to_local)(int64_t wall_ms, struct tm *ret_local);
@@ -43,7 +44,9 @@ typedef struct helio_sbatch_job {
     helio_text_t yaml;  /* a job file that federation/spec accepts */
     const char **notes; /* notes for the user although nothing is wrong, one per line */
     uint32_t note_count;
-    bool pinned; /* to Slurm sites */
+    const char *name;
+    bool pinned;    /* to Slurm sites */
+    bool singleton; /* it waits for `earlier` */
     bool parsable, wait, test_only, quiet;
 } helio_sbatch_job_t;
 

@@ -90,6 +90,28 @@ static void check_reservations(helio_text_t text, helio_arena_t *arena, helio_sl
         within(all->items[i].nodes, text);
 }
 
+static void check_limits(helio_text_t text, helio_arena_t *arena)
+{
+    helio_slurm_all_qos_t qos;
+    helio_slurm_associations_t all;
+    helio_error_t err = {0};
+    helio_rc rc = helio_slurm_read_qos(text, arena, &qos, &err);
+    if (rc)
+        refused(rc, &err);
+    for (uint32_t i = 0; !rc && i < qos.count; i++) {
+        within(qos.items[i].users, text);
+        (void)helio_slurm_room_of_user(&qos.items[i], 65534);
+    }
+    rc = helio_slurm_read_associations(text, arena, &all, &err);
+    if (rc)
+        refused(rc, &err);
+    for (uint32_t i = 0; !rc && i < all.count; i++) {
+        require(all.items[i].account.size > 0);
+        within(all.items[i].parent, text);
+    }
+    (void)helio_slurm_read_enforced(text);
+}
+
 static void check_others(helio_text_t text, helio_arena_t *arena)
 {
     helio_slurm_ends_t ends;
@@ -145,7 +167,15 @@ static void check_cluster(helio_text_t parts[4], helio_arena_t *arena)
     helio_slurm_settings_t settings = {0};
     helio_slurm_waiting_t waiting[] = {{.pool = pools[1].name, .nodes = 1, .gpus_per_node = 3},
                                        {.pool = pools[0].name, .nodes = 2, .gpus_per_node = 1, .time_limit_ms = 1}};
-    helio_slurm_view_t view = {&site, &settings, &nodes, &partitions, &reservations, &jobs, waiting, 2, 1795245155000};
+    helio_slurm_view_t view = {.site = &site,
+                               .settings = &settings,
+                               .nodes = &nodes,
+                               .partitions = &partitions,
+                               .reservations = &reservations,
+                               .jobs = &jobs,
+                               .waiting = waiting,
+                               .waiting_count = 2,
+                               .wall_ms = 1795245155000};
     helio_aev_capacity_t capacity;
     helio_aev_series_t series;
     helio_slurm_capacity(&view, arena, &capacity);
@@ -174,6 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_nodes(text, arena, &(helio_slurm_nodes_t){0});
         check_partitions(text, arena, &(helio_slurm_partitions_t){0});
         check_reservations(text, arena, &(helio_slurm_reservations_t){0});
+        check_limits(text, arena);
         check_others(text, arena);
     }
     helio_arena_destroy(&arena);

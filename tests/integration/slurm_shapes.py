@@ -192,6 +192,37 @@ def case_ahead(world):
     return faults, f"a GPU was idle for {idle[len(idle) // 2]} s between two jobs (median)"
 
 
+def case_commands(world):
+    """Slurm's commands by deploy/slurm-wrappers: ids of the federation go to helio, numbers to the cluster."""
+    faults = []
+    env = dict(world.federation.env, SLURM_CONF=world.eu.conf,
+               PATH=os.pathsep.join([TOP + "/deploy/slurm-wrappers", world.federation.tool(""), os.environ["PATH"]]))
+
+    def command(*words):
+        done = subprocess.run(words, env=env, text=True, stdout=subprocess.PIPE, check=False)
+        return done.stdout.strip()
+
+    key = command("sbatch", "--parsable", "-M", "eu", "-J", "wrapped", "--gres=gpu:1", "-t", "5", "--wrap", "sleep 600")
+    world.wait_state(key, "running")
+    number = world.slurm_job(world.eu, key)
+    expected = [(("squeue", "-h", "-j", key, "-o", "%i %j %T %N %b"), f"{key} wrapped RUNNING eu/h100 gres/gpu:H100:1"),
+                (("squeue", "-h", "-n", "wrapped", "-o", "%t"), "R"),
+                (("squeue", "-h", "-j", number, "-o", "%i %j"), f"{number} helio-{key}-1"),
+                (("scontrol", "show", "job", key), f"JobId={key} JobName=wrapped"),
+                (("scontrol", "show", "job", number), f"JobId={number} JobName=helio-{key}-1"),
+                (("scontrol", "show", "partition", "main"), "PartitionName=main"),
+                (("scancel", "-n", "wrapped", "-t", "RUNNING"), "")]
+    for words, start in expected:
+        said = command(*words)
+        if not said.startswith(start):
+            faults.append(f"{' '.join(words)} prints: {said}")
+    world.wait_state(key, "cancelled")
+    said = command("sacct", "-n", "-P", "-j", key, "-o", "JobID,JobName,State,Cluster")
+    if said != f"{key}|wrapped|CANCELLED|eu":
+        faults.append(f"sacct prints: {said}")
+    return faults, "ids of the federation and of the cluster found their commands"
+
+
 CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}
 
 

@@ -21,6 +21,7 @@
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
+#include "federation/base/char.h"
 #include "federation/reason/codes.h"
 
 enum {
@@ -338,6 +339,18 @@ static helio_detail_t progress_detail(uint32_t from, uint32_t to)
     return HELIO_DETAIL0(HELIO_DETAIL_SITE_AHEAD);
 }
 
+/*  Which job of the local scheduler it is, in Slurm's words. Other backends name jobs after attempts. */
+static void add_scheduler_job(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,
+                              helio_details_t *why)
+{
+    if (!report->local_id.size || !job->site || !helio_text_is(job->site->profile.backend, "slurm"))
+        return;
+    for (uint32_t i = 0; i < report->local_id.size; i++)
+        if (!helio_is_letter_or_digit(report->local_id.data[i]) && !memchr("_+-.", report->local_id.data[i], 4))
+            return;
+    core_why_add(self, why, CORE_DETAIL(self, HELIO_DETAIL_SCHEDULER_JOB, helio_value_text(report->local_id)));
+}
+
 /*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; a report behind the known state is a repetition. */
 static void on_progress(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const char *actor)
 {
@@ -371,6 +384,8 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     }
     helio_details_t why =
         gives_reason(report) ? why_of_site(self, "", report) : core_why(self, progress_detail(job->state, to));
+    if (to == HELIO_JOB_RUNNING)
+        add_scheduler_job(self, job, report, &why);
     core_job_change_state(self, job, to, why, actor);
     if (to == HELIO_JOB_RUNNING)
         core_budget_started(self, job);

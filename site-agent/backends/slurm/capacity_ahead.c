@@ -19,6 +19,9 @@ static bool waits_for_room(const helio_slurm_job_t *job)
 static bool others_wait(const helio_slurm_picture_t *self, const helio_slurm_members_t *members)
 {
     const helio_slurm_jobs_t *jobs = self->view->jobs;
+#ifdef HELIO_MUTANT_queued_behind_others
+    jobs = NULL;
+#endif
     for (uint32_t i = 0; jobs && i < jobs->count; i++) {
         const helio_slurm_job_t *job = &jobs->items[i];
         if (waits_for_room(job) && !is_attempts(job->name) &&

@@ -31,11 +31,19 @@ static helio_order_t with_share(const helio_slurm_t *self, const helio_order_t *
     const helio_pool_t *pool = index == UINT32_MAX ? NULL : &self->site.pools.items[index];
     if (!pool || !pool->gpus_per_node || order.gpus_per_node > pool->gpus_per_node)
         return order;
+    const helio_slurm_pool_t *mapping = NULL;
+    for (uint32_t i = 0; i < self->settings.pools.count; i++)
+        if (helio_text_equal(self->settings.pools.items[i].pool, order.pool))
+            mapping = &self->settings.pools.items[i];
+    uint64_t memory = pool->memory_bytes_per_node / pool->gpus_per_node;
+    if (mapping && mapping->memory_bytes_per_gpu)
+        memory = mapping->memory_bytes_per_gpu;
+    if (!order.cpus_per_node && mapping && mapping->cpus_per_gpu)
+        order.cpus_per_node = mapping->cpus_per_gpu * order.gpus_per_node;
     if (!order.cpus_per_node)
         order.cpus_per_node = (uint32_t)((uint64_t)pool->cpus_per_node * order.gpus_per_node / pool->gpus_per_node);
-    if (!order.memory_bytes_per_node)
-        order.memory_bytes_per_node = /* whole MiB, so that the shares of a node fit into it together */
-            (pool->memory_bytes_per_node / pool->gpus_per_node >> 20 << 20) * order.gpus_per_node;
+    if (!order.memory_bytes_per_node) /* whole MiB, so that the shares of a node fit into it together */
+        order.memory_bytes_per_node = (memory >> 20 << 20) * order.gpus_per_node;
     return order;
 }
 

@@ -108,18 +108,23 @@ static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_s
     helio_rc rc = helio_slurm_fill_site(site, settings, self->arena, &err);
     if (rc)
         say(self, "pools", rc, err.text);
-    uint32_t *open = helio_arena_alloc(self->arena, site->pools.count + 1, sizeof *open);
-    bool known = !rc && helio_slurm_ask_open(site, settings, self->arena, open) == HELIO_OK;
+    helio_slurm_pool_nodes_t *nodes = helio_arena_alloc(self->arena, site->pools.count + 1, sizeof *nodes);
+    bool known = !rc && helio_slurm_ask_nodes(site, settings, self->arena, nodes) == HELIO_OK;
     for (uint32_t i = 0; !rc && i < site->pools.count; i++) {
         const helio_pool_t *pool = &site->pools.items[i];
-        bool shut = known && !open[i];
+        bool shut = known && !nodes[i].open;
         helio_slurm_pool_t mapping;
         helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
         (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
-        (void)snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
-                       pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
-                       HELIO_TEXT_ARGS(mapping.gres),
-                       shut ? ": none of them starts jobs, all are drained or down (sinfo -R says why)" : "");
+        int size = snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
+                            pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu),
+                            HELIO_TEXT_ARGS(mapping.partition), HELIO_TEXT_ARGS(mapping.gres),
+                            shut ? ": none of them starts jobs, all are drained or down (sinfo -R says why)" : "");
+        if (known && nodes[i].shared && size > 0 && size < (int)sizeof detail)
+            (void)snprintf(detail + size, sizeof detail - (size_t)size,
+                           "; %u of them belong to pool '%.*s', too, and both offer them: a job can name the partition "
+                           "without a pool of its own",
+                           nodes[i].shared, HELIO_TEXT_ARGS(site->pools.items[nodes[i].with].name));
         say(self, what, shut ? HELIO_UNAVAILABLE : HELIO_OK, detail);
     }
     return rc == HELIO_OK;

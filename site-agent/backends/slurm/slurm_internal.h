@@ -356,10 +356,16 @@ HELIO_MUST_CHECK helio_rc helio_slurm_read_prologs(helio_text_t config, bool *re
 HELIO_MUST_CHECK helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *settings, helio_arena_t *arena,
                                                   bool *ret_some);
 
-/*  The nodes of each pool of the site that can start something, now or once they are free; ret_counts: one for each
- *  pool. */
-HELIO_MUST_CHECK helio_rc helio_slurm_ask_open(const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
-                                               helio_arena_t *arena, uint32_t *ret_counts);
+/*  Nodes of a pool. */
+typedef struct helio_slurm_pool_nodes {
+    uint32_t open;   /* can start something, now or once they are free */
+    uint32_t shared; /* whose GPUs an earlier pool of the site has, too: both offer them */
+    uint32_t with;   /* the index of that pool, of the last one */
+} helio_slurm_pool_nodes_t;
+/*  Of each pool of the site. */
+HELIO_MUST_CHECK helio_rc helio_slurm_ask_nodes(const helio_site_profile_t *site,
+                                                const helio_slurm_settings_t *settings, helio_arena_t *arena,
+                                                helio_slurm_pool_nodes_t *ret_pools);
 
 /* ---- slurm_settings.c */
 void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t *arena, helio_slurm_settings_t *ret);

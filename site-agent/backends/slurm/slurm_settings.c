@@ -171,10 +171,13 @@ void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t
     ret->commands = helio_arena_text(arena, from->commands);
     ret->shim = helio_arena_text(arena, from->shim);
     ret->pools.items = helio_arena_alloc(arena, from->pools.count + 1, sizeof *from->pools.items);
-    for (uint32_t i = 0; i < from->pools.count; i++)
-        ret->pools.items[i] = (helio_slurm_pool_t){helio_arena_text(arena, from->pools.items[i].pool),
-                                                   helio_arena_text(arena, from->pools.items[i].partition),
-                                                   helio_arena_text(arena, from->pools.items[i].gres)};
+    for (uint32_t i = 0; i < from->pools.count; i++) {
+        helio_slurm_pool_t *pool = &ret->pools.items[i];
+        *pool = from->pools.items[i];
+        pool->pool = helio_arena_text(arena, pool->pool);
+        pool->partition = helio_arena_text(arena, pool->partition);
+        pool->gres = helio_arena_text(arena, pool->gres);
+    }
     ret->options.items = helio_arena_alloc(arena, from->options.count + 1, sizeof *from->options.items);
     for (uint32_t i = 0; i < from->options.count; i++)
         ret->options.items[i].text = helio_arena_text(arena, from->options.items[i].text);

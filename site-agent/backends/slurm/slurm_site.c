@@ -97,26 +97,30 @@ static bool has_partition(const cluster_t *cluster, helio_text_t name)
 }
 
 typedef struct sums {
-    uint32_t gpus, cpus;
-    uint64_t memory_bytes;
+    uint32_t gpus, cpus, cpus_per_gpu;
+    uint64_t memory_bytes, memory_bytes_per_gpu;
     helio_text_t type;  /* in the cluster's spelling; "" = it has none */
     helio_text_t other; /* another type; "" = there is one */
     bool mixed;         /* several */
 } sums_t;
 
-/*  A job can get any of the nodes, so it can count on what the smallest has. The pool's GPUs per node are those of its
- *  largest node. */
+/*  Of nodes that differ a pool has the largest: each job that some node can run fits, and Slurm finds the node. What a
+ *  job gets that says nothing fits each node that has its GPUs. */
 static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_members_t *members)
 {
-    sums_t sums = {.cpus = UINT32_MAX, .memory_bytes = UINT64_MAX};
+    sums_t sums = {.cpus_per_gpu = UINT32_MAX, .memory_bytes_per_gpu = UINT64_MAX};
     bool first = true;
     for (uint32_t i = 0; i < members->count; i++) {
         const helio_slurm_place_t *place = &picture->places[members->places[i]];
         uint32_t gpus = helio_slurm_total(members, place);
+        uint64_t memory = place->node->memory_bytes;
         sums.gpus = gpus > sums.gpus ? gpus : sums.gpus;
-        sums.cpus = place->node->cpus < sums.cpus ? place->node->cpus : sums.cpus;
-        sums.memory_bytes =
-            place->node->memory_bytes < sums.memory_bytes ? place->node->memory_bytes : sums.memory_bytes;
+        sums.cpus = place->node->cpus > sums.cpus ? place->node->cpus : sums.cpus;
+        sums.memory_bytes = memory > sums.memory_bytes ? memory : sums.memory_bytes;
+        if (gpus && place->node->cpus / gpus < sums.cpus_per_gpu)
+            sums.cpus_per_gpu = place->node->cpus / gpus;
+        if (gpus && memory / gpus < sums.memory_bytes_per_gpu)
+            sums.memory_bytes_per_gpu = memory / gpus;
         for (uint32_t k = 0; k < place->node->gpu_kinds; k++) {
             if (!helio_slurm_has_kind(members, place->node->gpus[k].type))
                 continue;
@@ -152,8 +156,12 @@ static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_
     return HELIO_OK;
 }
 
-static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, const sums_t *sums, helio_arena_t *arena)
+static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, sums_t *sums, helio_arena_t *arena)
 {
+    if (pool->cpus_per_node || !sums->gpus) /* the file says what a node has, and so what a GPU's share is */
+        sums->cpus_per_gpu = 0;
+    if (pool->memory_bytes_per_node || !sums->gpus)
+        sums->memory_bytes_per_gpu = 0;
     if (!pool->nodes)
         pool->nodes = members->count;
     if (pool->max_nodes < pool->nodes)
@@ -177,7 +185,9 @@ static void keep_mapping(helio_slurm_settings_t *settings, const helio_pool_t *p
     bool any = helio_slurm_has_gpus(members) && (!sums->type.size || sums->mixed);
     helio_slurm_pool_t mapping = {.pool = pool->name,
                                   .partition = helio_arena_text(arena, members->partition),
-                                  .gres = any ? HELIO_TEXT("*") : helio_arena_text(arena, sums->type)};
+                                  .gres = any ? HELIO_TEXT("*") : helio_arena_text(arena, sums->type),
+                                  .cpus_per_gpu = sums->cpus_per_gpu,
+                                  .memory_bytes_per_gpu = sums->memory_bytes_per_gpu};
     for (uint32_t i = 0; i < settings->pools.count; i++)
         if (helio_text_equal(settings->pools.items[i].pool, pool->name)) {
             settings->pools.items[i] = mapping;
@@ -384,8 +394,46 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
     return HELIO_OK;
 }
 
-helio_rc helio_slurm_ask_open(const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
-                              helio_arena_t *arena, uint32_t *ret_counts)
+/*  Some GPUs of the node are of both; without GPUs: the node is. */
+static bool have_both(const helio_slurm_members_t *a, const helio_slurm_members_t *b, const helio_slurm_place_t *place)
+{
+    if (!helio_slurm_has_gpus(a) || !helio_slurm_has_gpus(b))
+        return !helio_slurm_has_gpus(a) && !helio_slurm_has_gpus(b);
+    for (uint32_t k = 0; k < place->node->gpu_kinds; k++)
+        if (helio_slurm_has_kind(a, place->node->gpus[k].type) && helio_slurm_has_kind(b, place->node->gpus[k].type))
+            return true;
+    return false;
+}
+
+static bool has_place(const helio_slurm_members_t *members, uint32_t place)
+{
+    for (uint32_t i = 0; i < members->count; i++)
+        if (members->places[i] == place)
+            return true;
+    return false;
+}
+
+static helio_slurm_pool_nodes_t count_nodes(const helio_slurm_picture_t *picture, const helio_slurm_members_t *all,
+                                            uint32_t pool)
+{
+    helio_slurm_pool_nodes_t counts = {0};
+    for (uint32_t k = 0; k < all[pool].count; k++) {
+        uint32_t at = all[pool].places[k];
+        const helio_slurm_node_t *node = picture->places[at].node;
+        bool shared = false;
+        counts.open += !node->closed && (node->up || node->idle_off);
+        for (uint32_t other = 0; other < pool; other++)
+            if (has_place(&all[other], at) && have_both(&all[other], &all[pool], &picture->places[at])) {
+                shared = true;
+                counts.with = other;
+            }
+        counts.shared += shared;
+    }
+    return counts;
+}
+
+helio_rc helio_slurm_ask_nodes(const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
+                               helio_arena_t *arena, helio_slurm_pool_nodes_t *ret_pools)
 {
     cluster_t cluster = {0};
     helio_rc rc = ask_cluster(settings, arena, &cluster, NULL);
@@ -395,14 +443,10 @@ helio_rc helio_slurm_ask_open(const helio_site_profile_t *site, const helio_slur
         .site = site, .settings = settings, .nodes = &cluster.nodes, .partitions = &cluster.partitions};
     helio_slurm_picture_t picture;
     helio_slurm_picture(&view, arena, &picture);
+    helio_slurm_members_t *all = helio_arena_alloc(arena, site->pools.count + 1, sizeof *all);
     for (uint32_t i = 0; i < site->pools.count; i++) {
-        helio_slurm_members_t members;
-        helio_slurm_members(&picture, i, &members);
-        ret_counts[i] = 0;
-        for (uint32_t k = 0; k < members.count; k++) {
-            const helio_slurm_node_t *node = picture.places[members.places[k]].node;
-            ret_counts[i] += !node->closed && (node->up || node->idle_off);
-        }
+        helio_slurm_members(&picture, i, &all[i]);
+        ret_pools[i] = count_nodes(&picture, all, i);
     }
     return HELIO_OK;
 }

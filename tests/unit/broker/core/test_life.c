@@ -385,6 +385,32 @@ static void starting__repeated_with_a_reason_shows_it_without_a_transition(void 
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
+/*  So that people find it in squeue. Other backends name their processes after the attempt. */
+static void a_running_job__of_a_slurm_site_says_which_job_it_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *backend, *id, *facts;
+    } cases[] = {{"slurm", "4711_3", "ProcessesRun; SchedulerJob local_id=4711_3"},
+                 {"slurm", "", "ProcessesRun"},
+                 {"slurm", "1 is; rm", "ProcessesRun"},
+                 {"local", "helio-x-1", "ProcessesRun"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)end(NULL);
+        (void)begin_apart(NULL);
+        north->backend = helio_text_of(cases[i].backend);
+        harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+        harness_pool(h, south, "a", "H100", 4, 8, 3.0);
+        harness_join(h, NORTH, north);
+        harness_join(h, SOUTH, south);
+        helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+        helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
+        report.local_id = helio_text_of(cases[i].id);
+        harness_report(h, NORTH, &report);
+        assert_string_equal(harness_facts(h, harness_row(h, key)->why), cases[i].facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +432,7 @@ int main(void)
         CASE(lost__by_an_unknown_cause_makes_the_pool_doubtful),
         CASE(lost__a_withdrawn_attempt_is_placed_again_and_never_holds_the_job),
         CASE(starting__repeated_with_a_reason_shows_it_without_a_transition),
+        CASE(a_running_job__of_a_slurm_site_says_which_job_it_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

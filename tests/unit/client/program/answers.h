@@ -44,6 +44,8 @@ static const struct answer {
     const helio_columns_t *columns; /* of a list that is made of them, or NULL */
     const char *text;
 } answers[] = {
+    {"squeue", &helio_columns_of_jobs, NULL},
+    {"sacct", &helio_columns_of_job, NULL},
     {"ls", &helio_columns_of_jobs, NULL},
     {"gpus", &helio_columns_of_gpus, NULL},
     {"sites", &helio_columns_of_sites, NULL},
@@ -57,6 +59,7 @@ static const struct answer {
     {"audit", &helio_columns_of_audit, NULL},
     {"top", &helio_columns_of_jobs, NULL},
     {"show", NULL, "{" JOB_MEMBERS "}"},
+    {"scontrol", NULL, "{" JOB_MEMBERS "}"},
     {"explain", NULL,
      "{" JOB_MEMBERS ",\"chosen\":\"lulea\",\"chosen_pool\":\"a\",\"first_choice\":\"oregon\","
      "\"better_site\":\"oregon, $2 less\",\"candidates\":" CANDIDATES ",\"expected\":" EXPECTED ",\"ahead\":" AHEAD
@@ -186,8 +189,8 @@ static inline outcome_t play_answer(const struct answer *self, const json_t *ans
     size_t count = 0;
     while (command.words[count])
         count++;
-    command.words[count] = "-o";
-    command.words[count + 1] = format;
+    command.words[count] = has_own_options(&command) ? NULL : "-o";
+    command.words[count + 1] = has_own_options(&command) ? NULL : format;
     char *body = json_dumps(answer, JSON_ENCODE_ANY);
     outcome_t outcome = play_case(&command, (rule_t){"", 0, 200, NULL, body, WHOLE, 0});
     free(body);

@@ -24,6 +24,10 @@ static const command_case_t command_cases[] = {
     {"submit", {"submit", "-"}, "POST /v1/jobs ", CHANGES, "run: echo\n"},
     {"plan", {"plan", "-"}, "POST /v1/plans ", CHANGES, "run: echo\n"},
     {"sbatch", {"sbatch"}, "POST /v1/jobs ", CHANGES, "#!/bin/sh\necho\n"},
+    {"squeue", {"squeue"}, "GET /v1/jobs?limit=1000&state=queued", READS, ""},
+    {"sacct", {"sacct", "-a"}, "GET /v1/jobs?limit=1000 ", READS, ""},
+    {"scancel", {"scancel", ID_A}, "DELETE /v1/jobs/" ID_A " ", CHANGES, ""},
+    {"scontrol", {"scontrol", "show", "job", ID_A}, "GET /v1/jobs/" ID_A " ", READS, ""},
     {"ls", {"ls"}, "GET /v1/jobs?limit=100 ", READS, ""},
     {"show", {"show", ID_A}, "GET /v1/jobs/" ID_A " ", READS, ""},
     {"explain", {"explain", ID_A}, "GET /v1/jobs/" ID_A "/explain ", READS, ""},
@@ -79,6 +83,15 @@ static inline const command_case_t *command_case_of(const char *name)
         if (strcmp(command_cases[i].name, name) == 0)
             return &command_cases[i];
     return NULL;
+}
+
+/*  Its options are another program's. */
+static inline bool has_own_options(const command_case_t *self)
+{
+    for (size_t i = 0; i < helio_commands.count; i++)
+        if (strcmp(helio_commands.items[i].name, self->name) == 0)
+            return helio_commands.items[i].words == HELIO_OPERANDS_PROGRAM;
+    return false;
 }
 
 /*  Runs the command against a broker that answers everything by one rule. */

@@ -209,7 +209,7 @@ static const struct {
     {{NULL}, 2, NULL, "usage: helio COMMAND"},
     {{"token"}, 2, NULL, "token revoke"},
     {{"submti"}, 2, NULL, "did you mean `helio submit`?"},
-    {{"squeue"}, 2, NULL, "did you mean `helio ls`?"},
+    {{"sinfo"}, 2, NULL, "did you mean `helio sites`?"},
     {{"kill"}, 2, NULL, "did you mean `helio cancel`?"},
     {{"xyzzy"}, 2, NULL, "`helio help` lists them"},
     {{"ls", "--stat", "x"}, 2, NULL, "did you mean '--state'?"},

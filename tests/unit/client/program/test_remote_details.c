@@ -210,6 +210,24 @@ static void show__says_what_a_job_asks_for(void **state)
     }
 }
 
+static void show__says_which_job_of_slurm_a_running_job_is(void **state)
+{
+    (void)state;
+    static const char *const more[] = {"", ",{\"code\":\"SchedulerJob\",\"params\":{\"local_id\":\"4711\"}}"};
+    for (size_t i = 0; i < 2; i++) {
+        char body[400];
+        (void)snprintf(body, sizeof body,
+                       JOB(ID_A, "running",
+                           ",\"reason\":\"its processes run; job 4711 of the scheduler there\",\"details\":"
+                           "[{\"code\":\"ProcessesRun\",\"params\":{}}%s]"),
+                       more[i]);
+        outcome_t outcome = play(RULES({"GET ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", ID_A));
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "job 4711 of the scheduler there\n") != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +240,7 @@ int main(void)
         cmocka_unit_test(explain__says_that_a_job_waits_in_its_cluster),
         cmocka_unit_test(explain__of_a_job_over_its_quota_says_who_can_raise_it),
         cmocka_unit_test(show__says_what_a_job_asks_for),
+        cmocka_unit_test(show__says_which_job_of_slurm_a_running_job_is),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

@@ -151,9 +151,39 @@ static void convert__prints_the_job_file_and_needs_no_broker(void **state)
            NULL);
 }
 
+static void sbatch__a_singleton_waits_for_the_users_open_jobs_of_its_name(void **state)
+{
+    (void)state;
+#define OPEN_JOB(id, name, user) "{\"id\":\"" id "\",\"name\":\"" name "\",\"user\":\"" user "\",\"state\":\"queued\"}"
+#define OPEN_JOBS                                                                                      \
+    {"GET /v1/whoami ", 0, 200, NULL, "{\"user\":\"ana\"}", WHOLE, 0},                                 \
+    {                                                                                                  \
+        "GET /v1/jobs?limit=1000&state=queued", 0, 200, NULL,                                          \
+            "{\"jobs\":[" OPEN_JOB("01aaaaaaaa.0", "tiny", "ana") "," OPEN_JOB(                        \
+                "01aaaaaaaa.1", "tiny",                                                                \
+                "ana") "," OPEN_JOB("01bbbbbbbb", "tiny",                                              \
+                                    "bob") "," OPEN_JOB("01cccccccc", "other",                         \
+                                                        "ana") "," OPEN_JOB("01dddddddd", "tiny",      \
+                                                                            "ana") "],\"next\":null}", \
+            WHOLE, 0                                                                                   \
+    }
+    const rule_t *rules = RULES(OPEN_JOBS, ACCEPTED);
+    expect(play(rules, WORDS("sbatch", "-d", "singleton"), SCRIPT, NULL), 0, "Submitted batch job " ID "\n", "",
+           "depends:\n  after_any: [01aaaaaaaa, 01dddddddd]\n");
+    expect(play(rules, WORDS("sbatch", "-d", "afterok:01eeeeeeee,singleton"), SCRIPT, NULL), 0, NULL, "",
+           "  after_ok: [01eeeeeeee]\n  after_any: [01aaaaaaaa, 01dddddddd]\n");
+    expect(play(rules, WORDS("sbatch", "-d", "singleton", "-J", "first"), SCRIPT, NULL), 0, NULL, "", "name: first\n");
+    expect(play(rules, WORDS("convert", "-d", "singleton"), SCRIPT, NULL), 0, NULL, "adds your jobs of that name",
+           NULL);
+    expect(
+        play(RULES({"GET ", 0, 403, NULL, "{}", WHOLE, 0}, ACCEPTED), WORDS("sbatch", "-d", "singleton"), SCRIPT, NULL),
+        4, "", "403", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sbatch__a_singleton_waits_for_the_users_open_jobs_of_its_name),
         cmocka_unit_test(sbatch__prints_what_sbatch_prints),
         cmocka_unit_test(sbatch__reads_the_file_that_it_is_given),
         cmocka_unit_test(sbatch__sends_no_invalid_script),

@@ -84,8 +84,8 @@ static inline helio_pool_t *add_pool(const char *name, const char *gpu, uint32_t
 
 static inline void map_pool(const char *pool, const char *partition, const char *gres)
 {
-    w.mappings[w.settings.pools.count++] =
-        (helio_slurm_pool_t){helio_text_of(pool), helio_text_of(partition), helio_text_of(gres)};
+    w.mappings[w.settings.pools.count++] = (helio_slurm_pool_t){
+        .pool = helio_text_of(pool), .partition = helio_text_of(partition), .gres = helio_text_of(gres)};
 }
 
 static inline helio_slurm_node_t *add_node(const char *name, const char *type, uint32_t gpus, uint32_t used)

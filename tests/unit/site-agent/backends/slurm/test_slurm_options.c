@@ -82,10 +82,14 @@ static void slurm_options__a_pools_mapping_gives_partition_and_type(void **state
         helio_slurm_pool_t pool;
         const char *has, *has_not;
     } cases[] = {
-        {{HELIO_TEXT("h100"), HELIO_TEXT("gpu"), {0}}, "--partition=gpu --nodes=1 --gres=gpu:h100:2 ", "--mem"},
-        {{HELIO_TEXT("h100"), {0}, HELIO_TEXT("nvidia_h100")}, "--gres=gpu:nvidia_h100:2 ", "--partition"},
-        {{HELIO_TEXT("h100"), {0}, HELIO_TEXT("*")}, "--gres=gpu:2 ", "--partition"},
-        {{HELIO_TEXT("other"), HELIO_TEXT("gpu"), HELIO_TEXT("x")}, "--gres=gpu:h100:2 ", "--partition"},
+        {{.pool = HELIO_TEXT("h100"), .partition = HELIO_TEXT("gpu")},
+         "--partition=gpu --nodes=1 --gres=gpu:h100:2 ",
+         "--mem"},
+        {{.pool = HELIO_TEXT("h100"), .gres = HELIO_TEXT("nvidia_h100")}, "--gres=gpu:nvidia_h100:2 ", "--partition"},
+        {{.pool = HELIO_TEXT("h100"), .gres = HELIO_TEXT("*")}, "--gres=gpu:2 ", "--partition"},
+        {{.pool = HELIO_TEXT("other"), .partition = HELIO_TEXT("gpu"), .gres = HELIO_TEXT("x")},
+         "--gres=gpu:h100:2 ",
+         "--partition"},
     };
     char text[8192];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

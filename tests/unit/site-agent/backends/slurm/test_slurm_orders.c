@@ -325,9 +325,33 @@ static void trap_18__commands_leave_no_zombies(void **state)
     lab_close(&lab);
 }
 
+/*  The share of the node that has least for each GPU, so that it fits each of them. */
+static void slurm_orders__a_job_that_names_no_cpus_gets_a_share_that_every_node_has(void **state)
+{
+    (void)state;
+    for (int mixed = 0; mixed < 2; mixed++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        helio_slurm_pool_t mapping = {.pool = HELIO_TEXT("h100"), .gres = HELIO_TEXT("h100")};
+        lab_open(&lab);
+        lab.pool.cpus_per_node = 128;
+        lab.pool.memory_bytes_per_node = UINT64_C(80) << 20;
+        mapping.cpus_per_gpu = mixed ? 4 : 0;
+        mapping.memory_bytes_per_gpu = mixed ? UINT64_C(5) << 20 : 0;
+        lab.settings.pools.items = &mapping;
+        lab.settings.pools.count = 1;
+        lab_reopen(&lab);
+        lab_start(&lab, &job);
+        lab_pass(&lab, 1000);
+        assert_int_equal(lab_calls(&lab, mixed ? "--cpus-per-task=8 --mem=10M" : "--cpus-per-task=32 --mem=20M"), 1);
+        lab_close(&lab);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slurm_orders__a_job_that_names_no_cpus_gets_a_share_that_every_node_has),
         cmocka_unit_test(trap_7__a_polite_end_without_our_stop_is_the_sites_doing),
         cmocka_unit_test(a_lease_that_ran_out_is_a_stop_and_no_doing_of_the_site),
         cmocka_unit_test(trap_5__a_requeued_job_is_dead_and_its_second_run_is_not_a_success),

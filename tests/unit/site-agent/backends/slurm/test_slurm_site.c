@@ -69,8 +69,10 @@ static void slurm_site__a_pool_is_completed_from_its_nodes_in_the_clusters_spell
     assert_int_equal(pool->nodes, 2);
     assert_int_equal(pool->max_nodes, 2);
     assert_int_equal(pool->gpus_per_node, 8);
-    assert_int_equal(pool->cpus_per_node, 64); /* what the smallest has */
-    assert_true(pool->memory_bytes_per_node == UINT64_C(1000000) << 20);
+    assert_int_equal(pool->cpus_per_node, 96); /* what the largest has */
+    assert_true(pool->memory_bytes_per_node == UINT64_C(2000000) << 20);
+    assert_int_equal(site.settings.pools.items[0].cpus_per_gpu, 8); /* of the smallest */
+    assert_true(site.settings.pools.items[0].memory_bytes_per_gpu == UINT64_C(125000) << 20);
     assert_int_equal(site.settings.pools.count, 1);
     assert_true(helio_text_is(site.settings.pools.items[0].partition, "main"));
     assert_true(helio_text_is(site.settings.pools.items[0].gres, "H100"));
@@ -81,20 +83,22 @@ static void slurm_site__values_of_the_file_are_kept(void **state)
 {
     (void)state;
     site_t site;
-    open_site(&site,
-              &(helio_pool_t){.name = HELIO_TEXT("big"),
-                              .gpu = HELIO_TEXT("H100-SXM"),
-                              .nodes = 1,
-                              .max_nodes = 1,
-                              .gpus_per_node = 4,
-                              .cpus_per_node = 7},
-              &(helio_slurm_pool_t){HELIO_TEXT("big"), HELIO_TEXT("all"), HELIO_TEXT("h100")});
+    open_site(
+        &site,
+        &(helio_pool_t){.name = HELIO_TEXT("big"),
+                        .gpu = HELIO_TEXT("H100-SXM"),
+                        .nodes = 1,
+                        .max_nodes = 1,
+                        .gpus_per_node = 4,
+                        .cpus_per_node = 7},
+        &(helio_slurm_pool_t){.pool = HELIO_TEXT("big"), .partition = HELIO_TEXT("all"), .gres = HELIO_TEXT("h100")});
     assert_int_equal(fill(&site), HELIO_OK);
     const helio_pool_t *pool = &site.profile.pools.items[0];
     assert_true(helio_text_is(pool->gpu, "H100-SXM"));
     assert_int_equal(pool->nodes, 1);
     assert_int_equal(pool->gpus_per_node, 4);
     assert_int_equal(pool->cpus_per_node, 7);
+    assert_int_equal(site.settings.pools.items[0].cpus_per_gpu, 0);
     assert_true(helio_text_is(site.settings.pools.items[0].partition, "all"));
     assert_true(helio_text_is(site.settings.pools.items[0].gres, "H100"));
     close_site(&site);
@@ -108,15 +112,15 @@ static void slurm_site__a_contradiction_is_named(void **state)
         helio_slurm_pool_t mapping;
         const char *says;
     } cases[] = {
-        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3}, {HELIO_TEXT("p"), {0}, {0}}, "says 3 nodes"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3}, {.pool = HELIO_TEXT("p")}, "says 3 nodes"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .gpus_per_node = 9},
-         {HELIO_TEXT("p"), {0}, {0}},
+         {.pool = HELIO_TEXT("p")},
          "says 9 GPUs"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("B200")},
-         {HELIO_TEXT("p"), {0}, {0}},
+         {.pool = HELIO_TEXT("p")},
          "has GPUs of the type 'B200'"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100")},
-         {HELIO_TEXT("p"), HELIO_TEXT("gpu"), {0}},
+         {.pool = HELIO_TEXT("p"), .partition = HELIO_TEXT("gpu")},
          "no partition 'gpu'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -151,9 +155,9 @@ static void slurm_site__a_pool_without_gpus_has_its_nodes(void **state)
     (void)state;
     for (int named = 0; named < 2; named++) {
         site_t site;
-        uint32_t open[2] = {9, 9};
+        helio_slurm_pool_nodes_t nodes[2] = {{0}};
         open_site(&site, named ? &(helio_pool_t){.name = HELIO_TEXT("old")} : NULL,
-                  named ? &(helio_slurm_pool_t){HELIO_TEXT("old"), HELIO_TEXT("old"), {0}} : NULL);
+                  named ? &(helio_slurm_pool_t){.pool = HELIO_TEXT("old"), .partition = HELIO_TEXT("old")} : NULL);
         lab_put(&site.lab, "nodes", "%s", NODE("b1", "(null)", "old,all", "32", "500000"));
         lab_put(&site.lab, "partitions", "%s", PARTITION("old", "YES", "b1") PARTITION("all", "NO", "b1"));
         assert_int_equal(fill(&site), HELIO_OK);
@@ -163,8 +167,9 @@ static void slurm_site__a_pool_without_gpus_has_its_nodes(void **state)
         assert_int_equal(pool->gpus_per_node, 0);
         assert_int_equal(pool->gpu.size, 0);
         assert_int_equal(pool->cpus_per_node, 32);
-        assert_int_equal(helio_slurm_ask_open(&site.profile, &site.settings, site.arena, open), HELIO_OK);
-        assert_int_equal(open[0], 1);
+        assert_int_equal(helio_slurm_ask_nodes(&site.profile, &site.settings, site.arena, nodes), HELIO_OK);
+        assert_int_equal(nodes[0].open, 1);
+        assert_int_equal(nodes[0].shared, 0);
         close_site(&site);
     }
 }
@@ -199,7 +204,8 @@ static void slurm_site__a_pool_of_the_file_finds_the_product_of_its_model(void *
     for (int several = 0; several < 2; several++) {
         site_t site;
         open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("A100")},
-                  &(helio_slurm_pool_t){HELIO_TEXT("big"), several ? HELIO_TEXT("main") : HELIO_TEXT("old"), {0}});
+                  &(helio_slurm_pool_t){.pool = HELIO_TEXT("big"),
+                                        .partition = several ? HELIO_TEXT("main") : HELIO_TEXT("old")});
         lab_put(&site.lab, "nodes", "%s", products);
         lab_put(&site.lab, "partitions", "%s", PARTITION("main", "YES", "a[1-2]") PARTITION("old", "NO", "a2"));
         assert_int_equal(fill(&site), several ? HELIO_INVALID : HELIO_OK);
@@ -209,6 +215,30 @@ static void slurm_site__a_pool_of_the_file_finds_the_product_of_its_model(void *
             assert_true(helio_text_is(site.settings.pools.items[0].gres, "nvidia_a100-sxm4-40gb"));
         close_site(&site);
     }
+}
+
+static void slurm_check__says_which_pools_share_nodes(void **state)
+{
+    (void)state;
+    site_t site;
+    open_site(&site, NULL, NULL);
+    helio_pool_t pools[] = {{.name = HELIO_TEXT("h100"), .gpu = HELIO_TEXT("H100")},
+                            {.name = HELIO_TEXT("again"), .gpu = HELIO_TEXT("H100")},
+                            {.name = HELIO_TEXT("a100"), .gpu = HELIO_TEXT("A100")}};
+    helio_slurm_pool_t mappings[] = {{.pool = HELIO_TEXT("h100"), .partition = HELIO_TEXT("main")},
+                                     {.pool = HELIO_TEXT("again"), .partition = HELIO_TEXT("all")},
+                                     {.pool = HELIO_TEXT("a100"), .partition = HELIO_TEXT("all")}};
+    helio_slurm_pool_nodes_t nodes[3];
+    site.profile.pools.items = pools;
+    site.settings.pools.items = mappings;
+    site.profile.pools.count = site.settings.pools.count = 3;
+    assert_int_equal(fill(&site), HELIO_OK);
+    assert_int_equal(helio_slurm_ask_nodes(&site.profile, &site.settings, site.arena, nodes), HELIO_OK);
+    assert_int_equal(nodes[0].shared, 0);
+    assert_int_equal(nodes[1].shared, 2);
+    assert_int_equal(nodes[1].with, 0);
+    assert_int_equal(nodes[2].shared, 0); /* other GPUs */
+    close_site(&site);
 }
 
 static void slurm_site__a_silent_controller_matters_only_for_values_missing_in_the_file(void **state)
@@ -371,6 +401,7 @@ int main(void)
         cmocka_unit_test(slurm_site__a_pool_without_gpus_has_its_nodes),
         cmocka_unit_test(slurm_site__types_that_are_names_of_products_are_their_model),
         cmocka_unit_test(slurm_site__a_pool_of_the_file_finds_the_product_of_its_model),
+        cmocka_unit_test(slurm_check__says_which_pools_share_nodes),
         cmocka_unit_test(slurm_site__a_silent_controller_matters_only_for_values_missing_in_the_file),
         cmocka_unit_test(slurm_site__the_prolog_time_is_read_from_the_cluster_unless_the_file_has_it),
         cmocka_unit_test(slurm_check__reports_a_pool_without_usable_nodes),

@@ -1,0 +1,244 @@
+/*  scancel.c -- `scancel` and `scontrol` for jobs of the federation. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "client/commands/commands.h"
+#include "client/commands/slurm_jobs.h"
+#include "client/slurm/fields.h"
+#include "client/transport/response.h"
+#include "federation/base/clock.h"
+
+/* ---- scancel ------------------------------------------------------------------------------------------------ */
+
+#define SCANCEL_OPTIONS(X)                             \
+    X(ACCOUNT, "account", 'A', "LIST", "Tenants")      \
+    X(BATCH, "batch", 'b', NULL, "With --signal")      \
+    X(CLUSTERS, "clusters", 'M', "LIST", "Sites")      \
+    X(FULL, "full", 'f', NULL, "With --signal")        \
+    X(HELP, "help", 0, NULL, "Help")                   \
+    X(HURRY, "hurry", 'H', NULL, "No effect")          \
+    X(JOB_NAME, "jobname", 0, "LIST", "Names")         \
+    X(ME, "me", 0, NULL, "Own jobs")                   \
+    X(NAME, "name", 'n', "LIST", "Names")              \
+    X(PARTITION, "partition", 'p', "LIST", "Pools")    \
+    X(QOS, "qos", 'q', "LIST", "Queues")               \
+    X(QUIET, "quiet", 'Q', NULL, "No errors on jobs")  \
+    X(SIGNAL, "signal", 's', "SIGNAL", "TERM or KILL") \
+    X(STATE, "state", 't', "STATE", "States")          \
+    X(USER, "user", 'u', "LIST", "Users")              \
+    X(VERBOSE, "verbose", 'v', NULL, "Say what is done")
+
+enum {
+#define ENUMERATOR(id, ...) SCANCEL_##id,
+    SCANCEL_OPTIONS(ENUMERATOR)
+#undef ENUMERATOR
+        SCANCEL_COUNT
+};
+static const helio_option_t scancel_rows[] = {
+#define ROW(id, name, letter, value, doc) {name, letter, value, NULL, doc},
+    SCANCEL_OPTIONS(ROW)
+#undef ROW
+};
+static const helio_option_table_t scancel_options = {.items = scancel_rows, .count = SCANCEL_COUNT};
+
+/*  Other signals do not end a job, and the broker does not pass them on. */
+static int check_signal(const helio_client_t *client, const char *word)
+{
+    static const char *const ends[] = {"TERM", "KILL", "INT", "15", "9", "2"};
+    if (!word)
+        return HELIO_EXIT_OK;
+    const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (strcasecmp(name, ends[i]) == 0)
+            return HELIO_EXIT_OK;
+    return helio_client_fail(
+        client, HELIO_EXIT_USAGE,
+        "the federation sends no signal %.32s\nhelp: a job that is cancelled or preempted gets the "
+        "signal of its `--signal` (`checkpoint: {signal}`) first",
+        word);
+}
+
+static int cancel(const helio_client_t *client, const char *id, bool verbose)
+{
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")};
+    int code = helio_ask(client, &request, &reply);
+    if (code == HELIO_EXIT_OK && verbose)
+        helio_client_say(client, "scancel: Terminating job %s", id);
+    return code;
+}
+
+static void keep(json_t *ids, const char *id)
+{
+    if (json_array_append_new(ids, json_string(id)) != 0)
+        abort();
+}
+
+/*  Those that the options choose among the jobs that are not over. */
+static int choose(const helio_client_t *client, const helio_command_line_t *line, const char *words, json_t *ids)
+{
+    const char *name = helio_command_line_value(line, SCANCEL_NAME);
+    helio_slurm_choice_t choice = {.ids = words,
+                                   .users = helio_command_line_value(line, SCANCEL_USER),
+                                   .names = name ? name : helio_command_line_value(line, SCANCEL_JOB_NAME),
+                                   .accounts = helio_command_line_value(line, SCANCEL_ACCOUNT),
+                                   .qos = helio_command_line_value(line, SCANCEL_QOS),
+                                   .partitions = helio_command_line_value(line, SCANCEL_PARTITION),
+                                   .clusters = helio_command_line_value(line, SCANCEL_CLUSTERS),
+                                   .states = helio_command_line_value(line, SCANCEL_STATE),
+                                   .me = helio_command_line_has(line, SCANCEL_ME)};
+    HELIO_AUTO(helio_json_clear) json_t *jobs = json_array();
+    size_t i;
+    json_t *job;
+    int code = helio_slurm_jobs(client, &choice, jobs);
+    json_array_foreach(jobs, i, job) keep(ids, helio_output_string(job, "id"));
+    return code;
+}
+
+static bool chooses(const helio_command_line_t *line)
+{
+    static const uint32_t options[] = {SCANCEL_USER,     SCANCEL_NAME,  SCANCEL_JOB_NAME,  SCANCEL_ACCOUNT, SCANCEL_QOS,
+                                       SCANCEL_CLUSTERS, SCANCEL_STATE, SCANCEL_PARTITION, SCANCEL_ME};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (helio_command_line_has(line, options[i]))
+            return true;
+    return false;
+}
+
+static const char *joined(const helio_client_t *client, const helio_command_line_t *line)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
+    for (uint32_t i = 0; i < line->word_count; i++)
+        helio_buffer_printf(&list, "%s%s", i ? "," : "", line->words[i]);
+    return line->word_count ? helio_arena_string(client->arena, helio_buffer_view(&list)) : NULL;
+}
+
+int helio_cmd_scancel(helio_client_t *client)
+{
+    helio_command_line_t line;
+    bool done;
+    int code = helio_slurm_words(client, &scancel_options, &line, &done), worst = HELIO_EXIT_OK;
+    if (code != HELIO_EXIT_OK || done)
+        return code;
+    code = check_signal(client, helio_command_line_value(&line, SCANCEL_SIGNAL));
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (!line.word_count && !chooses(&line))
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "scancel needs an id, or an option that chooses jobs");
+    HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
+    if (chooses(&line))
+        worst = choose(client, &line, joined(client, &line), ids);
+    for (uint32_t i = 0; i < line.word_count && !chooses(&line) && worst == HELIO_EXIT_OK; i++)
+        worst = helio_slurm_ids(client, line.words[i], ids);
+    if (worst != HELIO_EXIT_OK && worst != HELIO_EXIT_NOT_FOUND)
+        return worst;
+    size_t i;
+    json_t *id;
+    json_array_foreach(ids, i, id)
+    {
+        code = cancel(client, json_string_value(id), helio_command_line_has(&line, SCANCEL_VERBOSE));
+        worst = code != HELIO_EXIT_OK ? code : worst;
+        if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_INTERRUPTED)
+            break;
+    }
+    return worst == HELIO_EXIT_NOT_FOUND && helio_command_line_has(&line, SCANCEL_QUIET) ? HELIO_EXIT_OK : worst;
+}
+
+/* ---- scontrol ----------------------------------------------------------------------------------------------- */
+
+static void put_job(const helio_client_t *client, const json_t *job, bool one_line, helio_buffer_t *out)
+{
+    static const struct {
+        const char *key;
+        helio_slurm_field_t field;
+        bool begins; /* a line */
+    } lines[] = {
+        {"JobId", HELIO_SLURM_FIELD_JOB_ID, false},
+        {"JobName", HELIO_SLURM_FIELD_NAME, false},
+        {"UserId", HELIO_SLURM_FIELD_USER, true},
+        {"Account", HELIO_SLURM_FIELD_ACCOUNT, false},
+        {"QOS", HELIO_SLURM_FIELD_QOS, false},
+        {"JobState", HELIO_SLURM_FIELD_STATE, true},
+        {"Reason", HELIO_SLURM_FIELD_REASON, false},
+        {"Priority", HELIO_SLURM_FIELD_PRIORITY, true},
+        {"Restarts", HELIO_SLURM_FIELD_RESTARTS, false},
+        {"ExitCode", HELIO_SLURM_FIELD_EXIT_CODE, false},
+        {"RunTime", HELIO_SLURM_FIELD_ELAPSED, true},
+        {"TimeLimit", HELIO_SLURM_FIELD_TIME_LIMIT, false},
+        {"SubmitTime", HELIO_SLURM_FIELD_SUBMIT, true},
+        {"StartTime", HELIO_SLURM_FIELD_START, true},
+        {"EndTime", HELIO_SLURM_FIELD_END, false},
+        {"Cluster", HELIO_SLURM_FIELD_CLUSTER, true},
+        {"Partition", HELIO_SLURM_FIELD_PARTITION, false},
+        {"NodeList", HELIO_SLURM_FIELD_NODE_LIST, false},
+        {"NumNodes", HELIO_SLURM_FIELD_NODES, true},
+        {"TresPerNode", HELIO_SLURM_FIELD_GPUS, false},
+    };
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    int64_t wall_ms = client->output.wall_ms ? client->output.wall_ms : helio_clock_wall_ms();
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        helio_buffer_reset(&text);
+        helio_slurm_field_shown(job, lines[i].field, client->output.zone, wall_ms, &text);
+        helio_buffer_printf(out, "%s%s=%.*s",
+                            !i                             ? ""
+                            : lines[i].begins && !one_line ? "\n   "
+                                                           : " ",
+                            lines[i].key, HELIO_TEXT_ARGS(helio_buffer_view(&text)));
+    }
+    helio_buffer_text(out, one_line ? "\n" : "\n\n");
+}
+
+static int show(helio_client_t *client, const char *list, bool one_line)
+{
+    helio_slurm_choice_t choice = {.ids = list, .over = list != NULL};
+    HELIO_AUTO(helio_json_clear) json_t *jobs = json_array();
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
+    size_t i;
+    json_t *job;
+    int code = helio_slurm_jobs(client, &choice, jobs);
+    json_array_foreach(jobs, i, job) put_job(client, job, one_line, &out);
+    (void)fwrite(out.data ? out.data : "", 1, out.size, client->io->out);
+    return code;
+}
+
+static int release(helio_client_t *client, const helio_command_line_t *line)
+{
+    HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
+    int worst = HELIO_EXIT_OK;
+    size_t i;
+    json_t *id;
+    for (uint32_t w = 1; w < line->word_count && worst == HELIO_EXIT_OK; w++)
+        worst = helio_slurm_ids(client, line->words[w], ids);
+    json_array_foreach(ids, i, id)
+    {
+        HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+        const char *path = helio_path(client, "/v1/jobs/", json_string_value(id), "/release");
+        int code = helio_ask_post(client, path, NULL, &reply);
+        worst = code != HELIO_EXIT_OK ? code : worst;
+    }
+    return worst;
+}
+
+int helio_cmd_scontrol(helio_client_t *client)
+{
+    static const helio_option_t rows[] = {{"oneliner", 'o', NULL, NULL, "One line a job"},
+                                          {"details", 'd', NULL, NULL, "No effect"},
+                                          {"help", 'h', NULL, NULL, "Help"}};
+    static const helio_option_table_t options = {.items = rows, .count = 3};
+    helio_command_line_t line;
+    bool done;
+    int code = helio_slurm_words(client, &options, &line, &done);
+    if (code != HELIO_EXIT_OK || done)
+        return code;
+    const char *verb = line.word_count ? line.words[0] : "";
+    bool jobs = line.word_count > 1 && (strcmp(line.words[1], "job") == 0 || strcmp(line.words[1], "jobs") == 0);
+    if (strcmp(verb, "show") == 0 && jobs && line.word_count <= 3)
+        return show(client, line.word_count == 3 ? line.words[2] : NULL, helio_command_line_has(&line, 0));
+    if (strcmp(verb, "release") == 0 && line.word_count > 1)
+        return release(client, &line);
+    return helio_client_fail(
+        client, HELIO_EXIT_USAGE,
+        "scontrol: only `show job [ID]` and `release ID` exist here\nhelp: `helio edit` changes what "
+        "a waiting job asks for, `helio cancel` ends one; at its cluster, a job is named after its id");
+}

@@ -1,0 +1,27 @@
+/*  slurm_jobs.h -- jobs as Slurm's commands choose them: by ids, users, names, states and the like. */
+#ifndef HELIO_CLIENT_SLURM_JOBS_H
+#define HELIO_CLIENT_SLURM_JOBS_H
+
+#include "client/invocation/client.h"
+
+/*  Lists separated by commas; NULL = any. */
+typedef struct helio_slurm_choice {
+    const char *ids, *users, *names, *accounts, *qos, *partitions, *clusters;
+    const char *states; /* Slurm's; NULL = all that are not over */
+    bool me;            /* only those of the token's user */
+    bool over;          /* states NULL: also those that are over, ... */
+    int64_t from_ms;    /* ... submitted from then on (0 = ever), ... */
+    int64_t to_ms;      /* ... and before then */
+} helio_slurm_choice_t;
+
+/*  Reads the words of the command by Slurm's own options. Prints the error, or the help for --help, and returns the exit
+ *  code; *ret_done: there is nothing more to do. */
+HELIO_MUST_CHECK int helio_slurm_words(helio_client_t *client, const helio_option_table_t *options,
+                                       helio_command_line_t *ret_line, bool *ret_done);
+/*  Appends the ids of a word: "ID", "ID_3", "ID_[1-3,7]"; tasks as the broker writes them. */
+HELIO_MUST_CHECK int helio_slurm_ids(const helio_client_t *client, const char *word, json_t *ids);
+/*  Appends the jobs, one for each task of an array, newest first. Unknown ids are reported, and the others shown. Returns
+ *  the exit code. */
+HELIO_MUST_CHECK int helio_slurm_jobs(const helio_client_t *client, const helio_slurm_choice_t *choice, json_t *jobs);
+
+#endif

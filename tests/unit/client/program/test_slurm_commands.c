@@ -1,0 +1,186 @@
+/*  test_slurm_commands.c -- squeue, sacct, scancel and scontrol: what they ask the broker for, and what they print. */
+#include "tests/unit/client/program/remote_testing.h"
+
+#define ROW(id, name, state, more)                                                                                     \
+    "{\"id\":\"" id "\",\"name\":\"" name "\",\"state\":\"" state "\",\"tenant\":\"acme\",\"user\":\"ana\",\"queue\":" \
+    "\"batch\",\"nodes\":2,\"gpus\":16,\"gpu_model\":\"H100\",\"time_limit_s\":93784,\"attempts\":2,\"priority\":5,"   \
+    "\"submitted_at\":\"2026-03-01T12:00:00.000Z\"" more "}"
+#define RUNS                                                                                             \
+    ",\"site\":\"lulea\",\"pool\":\"h100\",\"started_at\":\"2026-03-01T12:00:05.000Z\",\"finished_at\":" \
+    "\"2026-03-01T13:01:08.000Z\",\"exit_code\":"
+#define WAITS ",\"reason\":\"WaitingForCapacity\",\"detail\":\"a reason that is long enough to be cut by squeue\""
+#define LIST(rows) "{\"jobs\":[" rows "],\"next\":null}"
+#define OPEN "GET /v1/jobs?limit=1000&state=queued%2Coffered%2Caccepted%2Cstarting%2Crunning%2Csuspended%2Cstopping"
+
+static void squeue__prints_open_jobs_with_whole_ids_and_reasons(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({OPEN, 0, 200, NULL,
+                    LIST(ROW(ID_A ".3", "train", "queued", WAITS) "," ROW(ID_B, "eval", "stopping", RUNS "null")),
+                    WHOLE, 0}),
+             WORDS("squeue"));
+    expect(&outcome, 0,
+           "JOBID                        PARTITION NAME  USER ST    TIME NODES NODELIST(REASON)\n" ID_A
+           "_3           train ana  PD    0:00     2 (WaitingForCapacity: a reason that is long enough to be cut by "
+           "squeue)\n" ID_B "   h100      eval  ana  CG 1:01:03     2 lulea/h100\n",
+           NULL);
+    end(&outcome);
+}
+
+static void squeue__takes_formats_and_choices_of_slurm(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[10];
+        const char *out;
+    } cases[] = {
+        {{"squeue", "-h", "-o", "%.3i|%.6j|%-3u;"}, NULL},
+        {{"squeue", "-ho", "%.3i|%.6j|%3u;"}, ID_A "_3| train|ana;\n" ID_B "|  eval|ana;\n"},
+        {{"squeue", "-h", "-O", "ArrayJobID:30,ArrayTaskID:4,State,tres-per-node", "-n", "train"},
+         ID_A "     3    PENDING gres/gpu:H100:8\n"},
+        {{"squeue", "--noheader", "--format=%T %r %l %L %V %Q %q %a", "-t", "CG", "--user=bob,ana"},
+         "COMPLETING None 1-02:03:04 1-01:02:01 2026-03-01T12:00:00 5 batch acme\n"},
+        {{"squeue", "-h", "-u", "bob"}, ""},
+        {{"squeue", "-h", "--me", "-M", "lulea", "-o", "%j"}, "eval\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES({"GET /v1/whoami ", 0, 200, NULL, "{\"user\":\"ana\",\"tenant\":\"acme\"}", WHOLE, 0},
+                       {"GET /v1/jobs?limit=1000&state=", 0, 200, NULL,
+                        LIST(ROW(ID_A ".3", "train", "queued", WAITS) "," ROW(ID_B, "eval", "stopping", RUNS "null")),
+                        WHOLE, 0}),
+                 cases[i].words);
+        if (cases[i].out)
+            expect(&outcome, 0, cases[i].out, NULL);
+        else
+            expect(&outcome, 2, "", "'%-' is not known here");
+        end(&outcome);
+    }
+}
+
+static void squeue__names_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[6], *err;
+    } cases[] = {
+        {{"squeue", ID_A}, "ids follow -j"},
+        {{"squeue", "-t", "WAITING"}, "'WAITING' is not a state of jobs"},
+        {{"squeue", "-O", "Wckey"}, "the field 'Wckey' is not known here"},
+        {{"squeue", "-Z"}, "unknown option '-Z'"},
+        {{"squeue", "-j", "x_[3"}, "is not the id of a job"},
+        {{"sacct", "-S", "yesterday"}, "a time must be such as"},
+        {{"scancel"}, "scancel needs an id"},
+        {{"scancel", "-s", "USR1", ID_A}, "the federation sends no signal USR1"},
+        {{"scancel", "x_3-1"}, "is not the id of a job"},
+        {{"scontrol", "update", "job=x"}, "only `show job [ID]` and `release ID` exist here"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"", 0, 200, NULL, LIST(""), WHOLE, 0}), cases[i].words);
+        expect(&outcome, 2, "", cases[i].err);
+        assert_int_equal(broker_double_count(outcome.broker, "\n====\n"), 0);
+        end(&outcome);
+    }
+    outcome_t outcome = play(RULES({"", 0, 500, NULL, "", WHOLE, 0}), WORDS("sacct", "--help"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "usage: helio sacct"));
+    end(&outcome);
+}
+
+static void sacct__prints_the_tokens_user_since_midnight(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES(
+            {"GET /v1/whoami ", 0, 200, NULL, "{\"user\":\"ana\"}", WHOLE, 0},
+            {"GET /v1/jobs?limit=1000 ", 0, 200, NULL,
+             "{\"jobs\":[" ROW(ID_B, "eval", "failed", RUNS "3") "],\"next\":\"" ID_B "\"}", WHOLE, 0},
+            {"GET /v1/jobs?limit=1000&cursor=", 0, 200, NULL, LIST(ROW(ID_A, "old", "failed", RUNS "139")), WHOLE, 0}),
+        WORDS("sacct", "-S", "2026-03-01T12:00", "-P", "-o", "JobID,State,ExitCode,Elapsed,ElapsedRaw"));
+    expect(&outcome, 0,
+           "JobID|State|ExitCode|Elapsed|ElapsedRaw\n" ID_B "|FAILED|3:0|1:01:03|3663\n" ID_A
+           "|FAILED|0:11|1:01:03|3663\n",
+           NULL);
+    end(&outcome);
+    outcome =
+        play(RULES({"GET /v1/jobs?limit=1000 ", 0, 200, NULL, LIST(ROW(ID_B, "eval", "lost", RUNS "null")), WHOLE, 0}),
+             WORDS("sacct", "-a", "-S", "2026-03-01T12:00:01", "-n"));
+    expect(&outcome, 0, "", NULL); /* submitted before */
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/jobs/" ID_B " ", 0, 200, NULL, ROW(ID_B, "eval", "lost", RUNS "null"), WHOLE, 0}),
+                   WORDS("sacct", "-j", ID_B, "--format=JobName%6,State%-9"));
+    expect(&outcome, 0, "JobNam State\n------ ---------\neval   NODE_FAIL\n", NULL);
+    end(&outcome);
+}
+
+static void ids__of_arrays_are_their_tasks(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs/" ID_B " ", 0, 200, NULL,
+                    ROW(ID_B, "sweep", "running", ",\"tasks_total\":2,\"tasks\":{\"queued\":2}"), WHOLE, 0},
+                   {"GET /v1/jobs?limit=1000&cursor=" ID_B " ", 0, 200, NULL,
+                    LIST(ROW(ID_B ".0", "sweep", "queued", "") "," ROW(ID_B ".1", "sweep", "queued", "") "," ROW(
+                        ID_A, "other", "queued", "")),
+                    WHOLE, 0}),
+             WORDS("squeue", "-h", "-j", ID_B, "-o", "%i"));
+    expect(&outcome, 0, ID_B "_0\n" ID_B "_1\n", NULL);
+    end(&outcome);
+    outcome =
+        play(RULES({"DELETE /v1/jobs/", 0, 202, NULL, "{}", WHOLE, 0}), WORDS("scancel", "-v", ID_B "_[1-2,7]", ID_A));
+    expect(&outcome, 0, "", "Terminating job " ID_B ".7");
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE /v1/jobs/" ID_B ".2 "), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE /v1/jobs/" ID_A " "), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "\n====\n"), 4);
+    end(&outcome);
+}
+
+static void scancel__chooses_among_open_jobs(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES(
+            {OPEN, 0, 200, NULL, LIST(ROW(ID_A, "train", "queued", "") "," ROW(ID_B, "eval", "queued", "")), WHOLE, 0},
+            {"DELETE /v1/jobs/" ID_B " ", 0, 202, NULL, "{}", WHOLE, 0}),
+        WORDS("scancel", "-u", "ana", "--name=eval"));
+    expect(&outcome, 0, "", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE "), 1);
+    end(&outcome);
+    outcome =
+        play(RULES({"DELETE ", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0}), WORDS("scancel", "-Q", ID_A));
+    expect(&outcome, 0, "", "no such job");
+    end(&outcome);
+}
+
+static void scontrol__shows_and_releases(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/jobs/" ID_A " ", 0, 200, NULL, ROW(ID_A, "a b", "held", WAITS), WHOLE, 0}),
+                             WORDS("scontrol", "-o", "show", "job", ID_A));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "JobId=" ID_A " JobName=a b UserId=ana Account=acme QOS=batch JobState=PENDING "
+                                        "Reason=Held: a reason that is long enough to be cut by squeue "));
+    assert_non_null(strstr(outcome.out,
+                           " Restarts=1 ExitCode=0:0 RunTime=0:00 TimeLimit=1-02:03:04 SubmitTime=2026-03-01T"
+                           "12:00:00 StartTime=Unknown "));
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/jobs/" ID_A ".2/release ", 0, 200, NULL, "{}", WHOLE, 0}),
+                   WORDS("scontrol", "release", ID_A "_2"));
+    expect(&outcome, 0, "", NULL);
+    end(&outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(squeue__prints_open_jobs_with_whole_ids_and_reasons),
+        cmocka_unit_test(squeue__takes_formats_and_choices_of_slurm),
+        cmocka_unit_test(squeue__names_what_is_wrong),
+        cmocka_unit_test(sacct__prints_the_tokens_user_since_midnight),
+        cmocka_unit_test(ids__of_arrays_are_their_tasks),
+        cmocka_unit_test(scancel__chooses_among_open_jobs),
+        cmocka_unit_test(scontrol__shows_and_releases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
