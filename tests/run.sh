@@ -84,7 +84,7 @@ ratio() {
 }
 
 packages=(build run test)
-[ -n "$quick" ] || packages+=(slurm)
+[ -n "$quick" ] || packages+=(slurm gridengine ssh)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
 slow build-dev build dev unit_tests
@@ -125,6 +125,8 @@ beside one kubernetes-spoilt tests/doubles/kubernetes_test.py
 beside two kubernetes-clients kubernetes_clients
 beside two kubernetes-life tests/integration/kubernetes_life.py --build build-release
 beside two kubernetes-docs tests/integration/kubernetes_docs.sh build-release
+beside two exec-life tests/integration/exec_life.py --build build-release
+beside two exec-docs tests/integration/exec_docs.sh build-release
 beside two machines tests/faults/machines.py --build build-release
 beside two restore tests/faults/restore.py --build build-release
 beside two memory tests/faults/memory.py --build build-release
