@@ -18,10 +18,22 @@
 #include "site-agent/agent/host.h"
 #include "site-agent/agent/tenure.h"
 
-enum { OPTION_CONFIG, OPTION_PROBE, OPTION_CHECK, OPTION_HELP, OPTION_VERSION, OPTION_COUNT };
+enum { WORDS_MOST = 32 };
+enum {
+    OPTION_CONFIG,
+    OPTION_FOLDER,
+    OPTION_USER,
+    OPTION_PROBE,
+    OPTION_CHECK,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_COUNT
+};
 
 static const helio_option_t options[] = {
     [OPTION_CONFIG] = {"config", 0, "FILE", NULL, "The site file (" HELIO_AGENT_CONFIG_PATH ")"},
+    [OPTION_FOLDER] = {"folder", 0, "DIR", NULL, "check-backend: where attempts lie (a new folder below /tmp)"},
+    [OPTION_USER] = {"user", 0, "NAME", NULL, "check-backend: jobs run as this user (the caller)"},
     [OPTION_PROBE] = {"probe", 0, NULL, NULL, "check: also run a job on each pool of a cluster"},
     [OPTION_CHECK] = {"check", 0, NULL, NULL, "As the command `check`"},
     [OPTION_HELP] = {"help", 'h', NULL, NULL, "List commands and options"},
@@ -39,6 +51,7 @@ static void usage(FILE *out)
         "commands:\n"
         "  run                          Runs jobs at the site until SIGTERM (the default)\n"
         "  check                        Reports what `run` lacks, and how to fix it\n"
+        "  check-backend PROGRAM [ARG]… Tests an adapter of the backend `exec`: runs jobs through it\n"
         "  keygen PATH                  Creates the site's secret key, PATH.pub, and prints the public key\n\n"
         "options:\n%s\n"
         "TERM ends the agent; jobs keep running.\n",
@@ -157,7 +170,8 @@ static int run(const helio_agent_settings_t *settings, int signal_fd)
 }
 
 typedef struct arguments {
-    const char *command, *config, *path;
+    const char *command, *config, *path, *folder, *user;
+    const char *words[WORDS_MOST + 1]; /* after the command; NULL-terminated */
     bool help, version, probe;
 } arguments_t;
 
@@ -166,7 +180,7 @@ static helio_rc parse(int argc, char **argv, arguments_t *ret, helio_error_t *er
 {
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* parsed options point into argv */
     helio_command_line_rules_t rules = {.options = &option_table,
-                                        .words_most = 2,
+                                        .words_most = WORDS_MOST,
                                         .refuses_empty = true,
                                         .options_help = "`helio-agent --help` lists commands and options",
                                         .words_help = "`helio-agent --help` lists commands and options"};
@@ -184,7 +198,13 @@ static helio_rc parse(int argc, char **argv, arguments_t *ret, helio_error_t *er
                          .path = line.word_count > first ? line.words[first] : NULL,
                          .help = helio_command_line_has(&line, OPTION_HELP),
                          .version = helio_command_line_has(&line, OPTION_VERSION),
+                         .folder = helio_command_line_value(&line, OPTION_FOLDER),
+                         .user = helio_command_line_value(&line, OPTION_USER),
                          .probe = helio_command_line_has(&line, OPTION_PROBE)};
+    for (uint32_t i = first; i < line.word_count; i++)
+        ret->words[i - first] = line.words[i];
+    if (ret->words[0] && ret->words[1] && strcmp(ret->command, "check-backend") != 0)
+        return helio_fail(err, HELIO_INVALID, "`%s` takes no argument '%s'", ret->command, ret->words[1]);
     return rc;
 }
 
@@ -223,14 +243,15 @@ static int with_settings(const arguments_t *arguments)
 /*  The whole list helps only who is far from every command. */
 static int refuse(const arguments_t *arguments)
 {
-    static const char commands[] = "run check keygen";
+    static const char commands[] = "run check check-backend keygen";
     const char *command = arguments->command;
     helio_text_t near = helio_suggestion_among(helio_text_of(command), HELIO_TEXT(commands), ' ');
     bool known = helio_text_is(near, command);
-    if (known && arguments->path)
+    if (known && arguments->path && strcmp(command, "check-backend") != 0)
         (void)fprintf(stderr, "helio-agent: error: `%s` takes no argument '%s'\n", command, arguments->path);
     else if (known)
-        (void)fprintf(stderr, "helio-agent: error: `%s` needs PATH, a new file for the secret key\n", command);
+        (void)fprintf(stderr, "helio-agent: error: `%s` needs %s\n", command,
+                      strcmp(command, "keygen") == 0 ? "PATH, a new file for the secret key" : "PROGRAM, an adapter");
     else
         (void)fprintf(stderr, "helio-agent: error: unknown command '%s'\n", command);
     if (!known && near.size)
@@ -259,6 +280,8 @@ int main(int argc, char **argv)
     bool keys = strcmp(arguments.command, "keygen") == 0;
     if (keys && arguments.path)
         return keygen(arguments.path);
+    if (arguments.path && strcmp(arguments.command, "check-backend") == 0)
+        return helio_agent_check_adapter(arguments.words, arguments.folder, arguments.user) != 0;
     if (!keys && !arguments.path && (strcmp(arguments.command, "run") == 0 || strcmp(arguments.command, "check") == 0))
         return with_settings(&arguments);
     return refuse(&arguments);

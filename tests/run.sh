@@ -93,7 +93,7 @@ ratio() {
 }
 
 packages=(build run test)
-[ -n "$quick" ] || packages+=(slurm)
+[ -n "$quick" ] || packages+=(slurm gridengine ssh)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
 
@@ -136,9 +136,6 @@ beside clusters kubernetes-docs tests/integration/kubernetes_docs.sh build-relea
 beside clusters kubernetes-replay tests/doubles/kubernetes_replay.py
 beside clusters kubernetes-spoilt tests/doubles/kubernetes_test.py
 beside clusters console tests/console/run.sh build-release
-beside clusters versions tests/integration/versions.py --build build-release
-beside clusters windows tests/integration/windows.py --build build-release
-beside clusters keys tests/integration/keys.py --build build-release
 aside users bad-input tests/integration/bad_input.sh build-release
 aside users queues tests/integration/queues.sh build-release
 aside users budgets tests/integration/budgets.sh build-release
@@ -146,6 +143,11 @@ aside users quickstart tests/integration/quickstart.sh build-release
 aside users preemption tests/integration/preemption.py --build build-release
 aside users migrations tests/integration/migrations.py --build build-release
 beside users docs tests/integration/docs.sh build-release
+beside users versions tests/integration/versions.py --build build-release
+beside users windows tests/integration/windows.py --build build-release
+beside users keys tests/integration/keys.py --build build-release
+beside users exec-life tests/integration/exec_life.py --build build-release
+beside users exec-docs tests/integration/exec_docs.sh build-release
 begin_waiting
 
 slow build-dev build dev unit_tests

@@ -1,6 +1,7 @@
 /*  backend_choice.c -- which backend a site file names. */
 #include "federation/base/clock.h"
 #include "site-agent/agent/check.h"
+#include "site-agent/backends/exec/exec.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/local/local.h"
 #include "site-agent/backends/slurm/slurm.h"
@@ -70,6 +71,23 @@ static helio_rc make_kubernetes(const helio_agent_settings_t *settings, const he
     return helio_kubernetes_new(&options, ret_backend, err);
 }
 
+static helio_exec_options_t exec_options(const helio_agent_settings_t *settings)
+{
+    return (helio_exec_options_t){.site = &settings->site,
+                                  .rules = &settings->rules,
+                                  .settings = &settings->exec,
+                                  .shim = settings->shim.data,
+                                  .lease_margin_ms = settings->kill_margin_ms};
+}
+
+static helio_rc make_exec(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
+                          helio_backend_t **ret_backend, helio_error_t *err)
+{
+    helio_exec_options_t options = exec_options(settings);
+    options.sink = *sink;
+    return helio_exec_new(&options, ret_backend, err);
+}
+
 void helio_check_cluster(const helio_agent_settings_t *settings, bool probe,
                          void (*line)(void *arg, const char *what, helio_rc rc, const char *detail), void *arg)
 {
@@ -78,13 +96,18 @@ void helio_check_cluster(const helio_agent_settings_t *settings, bool probe,
         helio_kubernetes_check(&kubernetes, line, arg);
         return;
     }
+    if (helio_text_is(settings->site.backend, "exec")) {
+        helio_exec_options_t exec = exec_options(settings);
+        helio_exec_check(&exec, probe, line, arg);
+        return;
+    }
     helio_slurm_options_t options = slurm_options(settings);
     helio_slurm_check(&options, probe, line, arg);
 }
 
 static helio_rc no_such_backend(const helio_agent_settings_t *settings, helio_error_t *err)
 {
-    return helio_fail(err, HELIO_INVALID, "this release has no backend '%.*s'; it has: local, slurm, kubernetes",
+    return helio_fail(err, HELIO_INVALID, "this release has no backend '%.*s'; it has: local, slurm, kubernetes, exec",
                       HELIO_TEXT_ARGS(settings->site.backend));
 }
 
@@ -113,5 +136,7 @@ helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_
         return make_slurm(settings, sink, ret_backend, err);
     if (helio_text_is(settings->site.backend, "kubernetes"))
         return make_kubernetes(settings, sink, ret_backend, err);
+    if (helio_text_is(settings->site.backend, "exec"))
+        return make_exec(settings, sink, ret_backend, err);
     return no_such_backend(settings, err);
 }

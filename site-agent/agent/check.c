@@ -387,7 +387,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
         line(&tally, "shim", found ? HELIO_OK : HELIO_NOT_FOUND, text);
     }
     bool pods = helio_text_is(settings->site.backend, "kubernetes");
-    if (pods || helio_text_is(settings->site.backend, "slurm")) {
+    if (pods || helio_text_is(settings->site.backend, "slurm") || helio_text_is(settings->site.backend, "exec")) {
         helio_check_cluster(settings, probe, cluster_line, &tally);
     } else {
         check_backend(&tally, settings);

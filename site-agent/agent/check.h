@@ -8,7 +8,11 @@
  *  probe: also submits a job to each pool of a cluster. Returns the number of lines that failed. */
 uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe);
 
-/*  Checks a site that is a cluster of Slurm or Kubernetes: one line for each thing that is checked. */
+/*  Holds an adapter of the backend `exec` to docs/sites/exec.md, by jobs among others. argv: the program and its
+ *  arguments; folder NULL: a new one; user NULL: the caller. Prints, and returns the number of lines that failed. */
+uint32_t helio_agent_check_adapter(const char *const *argv, const char *folder, const char *user);
+
+/*  Checks a site that is a cluster of Slurm or Kubernetes, or has an adapter: one line for each thing that is checked. */
 void helio_check_cluster(const helio_agent_settings_t *settings, bool probe,
                          void (*line)(void *arg, const char *what, helio_rc rc, const char *detail), void *arg);
 

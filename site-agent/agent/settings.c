@@ -87,6 +87,12 @@ static const helio_spec_field_t own_fields[] = {
      .table = &helio_kubernetes_settings_table,
      .example = "{kubeconfig: /etc/heliostat/kubeconfig, namespace: heliostat}",
      .doc = "Settings of the backend `kubernetes`."},
+    {.key = "exec",
+     .kind = HELIO_SPEC_GROUP,
+     AT(exec),
+     .table = &helio_exec_settings_table,
+     .example = "{command: [/usr/share/heliostat/adapters/gridengine], folder: /shared/heliostat}",
+     .doc = "Settings of the backend `exec`."},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -210,7 +216,7 @@ static helio_text_t resolve(helio_arena_t *arena, const char *file, helio_text_t
 }
 
 /*  Installed as PREFIX/bin and PREFIX/libexec/heliostat; in a build folder side by side. */
-static helio_text_t default_shim(helio_arena_t *arena)
+helio_text_t helio_agent_default_shim(helio_arena_t *arena)
 {
     char self[PATH_SIZE];
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -251,7 +257,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     settings.key_file = resolve(arena, path, settings.key_file);
     settings.cgroup = resolve(arena, path, settings.cgroup);
     settings.rules.secrets = resolve(arena, path, settings.rules.secrets);
-    settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : default_shim(arena);
+    settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : helio_agent_default_shim(arena);
     if (!helio_curve_key_is_valid(settings.broker_key))
         settings.broker_key = resolve(arena, path, settings.broker_key);
     settings.slurm.shared = resolve(arena, path, settings.slurm.shared);
@@ -259,7 +265,9 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     settings.slurm.commands = resolve(arena, path, settings.slurm.commands);
     settings.slurm.shim = resolve(arena, path, settings.slurm.shim);
     settings.kubernetes.kubeconfig = resolve(arena, path, settings.kubernetes.kubeconfig);
-    if (helio_text_is(settings.site.backend, "local") || helio_text_is(settings.site.backend, "slurm"))
+    settings.exec.folder = resolve(arena, path, settings.exec.folder);
+    settings.exec.shim = resolve(arena, path, settings.exec.shim);
+    if (!helio_text_is(settings.site.backend, "kubernetes"))
         settings.site.leases = true; /* the shim around each job enforces them */
     for (uint32_t i = 0; i < settings.site.pools.count; i++)
         (void)helio_power_fill(&settings.site.pools.items[i]);
@@ -307,7 +315,7 @@ void helio_agent_reference(helio_buffer_t *out)
         out,
         "# The agent's part of the site file\n\n"
         "<!-- Generated from site-agent/agent/settings.c, site-agent/backends/rules.c, "
-        "site-agent/backends/slurm/slurm_settings.c\nand site-agent/backends/kubernetes/settings.c; the test of the reference writes it. -->\n\n"
+        "site-agent/backends/slurm/slurm_settings.c,\nsite-agent/backends/kubernetes/settings.c and site-agent/backends/exec/settings.c; the test of the reference writes it. -->\n\n"
         "How the agent of a site runs: the keys under `agent` in the [site file](site.md). `feeds` and "
         "`tariff` stand there too:\n"
         "[their page](feeds.md). Relative paths begin at the site file's folder. Durations and sizes: "

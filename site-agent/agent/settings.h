@@ -3,6 +3,7 @@
 #define HELIO_AGENT_SETTINGS_H
 
 #include "federation/spec/spec.h"
+#include "site-agent/backends/exec/exec.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/rules.h"
 #include "site-agent/backends/slurm/slurm.h"
@@ -27,6 +28,7 @@ typedef struct helio_agent_settings {
     helio_job_rules_t rules;                /* users, secrets and other rules for jobs, for every backend */
     helio_slurm_settings_t slurm;           /* of the backend `slurm` */
     helio_kubernetes_settings_t kubernetes; /* of the backend `kubernetes` */
+    helio_exec_settings_t exec;             /* of the backend `exec` */
     helio_feeds_settings_t feeds;           /* after completion */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
@@ -46,6 +48,9 @@ HELIO_MUST_CHECK helio_rc helio_agent_settings_load(const char *path, helio_aren
  *  the remedy. */
 HELIO_MUST_CHECK helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret_key[41],
                                                  helio_error_t *err);
+
+/*  helio-shim where the package has put it: beside the agent, or in its libexec folder. */
+helio_text_t helio_agent_default_shim(helio_arena_t *arena);
 
 extern const helio_spec_table_t helio_agent_settings_table; /* the whole file */
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "federation/base/file.h"
+#include "site-agent/shim/batch.h"
 #include "site-agent/shim/internal.h"
 #include "site-agent/shim/slurm.h"
 
@@ -18,9 +19,12 @@ static helio_rc claim_of_mine(const helio_shim_t *self, helio_buffer_t *out, hel
     helio_claim_t mine = {.shim = me.process};
     memcpy(mine.boot_id, self->lease.boot_id, sizeof mine.boot_id);
     (void)gethostname(mine.host, sizeof mine.host - 1);
-    if (self->call->mode != HELIO_SHIM_LOCAL)
-        (void)helio_text_copy(helio_text_of(helio_slurm_job_id(self->call->environ_list)), mine.scheduler_id,
-                              sizeof mine.scheduler_id);
+    const char *id = "";
+    if (self->call->mode == HELIO_SHIM_BATCH)
+        id = helio_batch_job_id(self->call->environ_list);
+    else if (self->call->mode != HELIO_SHIM_LOCAL)
+        id = helio_slurm_job_id(self->call->environ_list);
+    (void)helio_text_copy(helio_text_of(id), mine.scheduler_id, sizeof mine.scheduler_id);
     helio_claim_text(&mine, out);
     return HELIO_OK;
 }

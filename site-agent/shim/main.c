@@ -1,6 +1,7 @@
 /*  helio-shim -- runs one attempt and outlives the agent that started it. The agent starts it, or Slurm does for the
  *  agent, with the folder that the agent has prepared; people do not call it. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,11 +31,14 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "--slurm") == 0)
         call.mode = HELIO_SHIM_SLURM;
+    else if (argc == 3 && strcmp(argv[1], "--batch") == 0)
+        call.mode = HELIO_SHIM_BATCH;
     else if (argc == 3 && strcmp(argv[1], "--rank") == 0)
         call.mode = HELIO_SHIM_RANK;
     call.folder = argv[argc - 1];
     if (argc != (call.mode == HELIO_SHIM_LOCAL ? 2 : 3) || call.folder[0] != '/') {
-        (void)fprintf(stderr, "usage: helio-shim [--slurm | --rank] FOLDER (absolute path of a prepared attempt)\n");
+        (void)fprintf(stderr,
+                      "usage: helio-shim [--slurm | --batch | --rank] FOLDER (absolute path of a prepared attempt)\n");
         return 2;
     }
     settle(call.mode);
@@ -50,9 +54,10 @@ int main(int argc, char **argv)
     helio_rc rc = helio_shim_run(&call, &exit_code, &err);
     if (rc)
         (void)fprintf(stderr, "helio-shim: %s\n", err.text);
-    if (rc == HELIO_CONFLICT) /* to Slurm, a second job of an attempt succeeded without work */
-        return call.mode == HELIO_SHIM_SLURM ? 0 : EXIT_TAKEN;
+    bool scheduled = call.mode == HELIO_SHIM_SLURM || call.mode == HELIO_SHIM_BATCH;
+    if (rc == HELIO_CONFLICT) /* to a scheduler, a second job of an attempt succeeded without work */
+        return scheduled ? 0 : EXIT_TAKEN;
     if (rc && rc != HELIO_UNAVAILABLE)
         return 1;
-    return call.mode == HELIO_SHIM_SLURM || rc ? exit_code : 0;
+    return scheduled || rc ? exit_code : 0;
 }

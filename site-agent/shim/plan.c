@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static const char *const launcher_words[HELIO_LAUNCHER_COUNT] = {"local", "slurm"};
+static const char *const launcher_words[HELIO_LAUNCHER_COUNT] = {"local", "slurm", "batch"};
 
 /*  The index of each number in the plan; those before OPTIONAL are required. */
 typedef struct number {
@@ -136,7 +136,9 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
             return helio_fail(err, HELIO_INVALID, "plan: unexpected '%.*s'", HELIO_TEXT_ARGS(key));
     }
     take_numbers(&plan, numbers);
-    bool peopled = plan.launcher == HELIO_LAUNCHER_SLURM ? plan.nodes && !plan.rank_count : plan.rank_count > 0;
+    bool peopled = plan.launcher == HELIO_LAUNCHER_LOCAL ? plan.rank_count > 0 : plan.nodes && !plan.rank_count;
+    if (plan.launcher == HELIO_LAUNCHER_BATCH && plan.nodes != 1)
+        peopled = false;
     if (!whole || seen != (1u << OPTIONAL) - 1 || !peopled || !plan.workdir.size)
         return helio_fail(err, HELIO_INVALID, "plan: incomplete");
     *ret_plan = plan;

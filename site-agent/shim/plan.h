@@ -16,8 +16,14 @@ enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MA
  *  gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and Slurm's SLURM_* variables. Several nodes: the shim's
  *  only child is srun with one task a node. Each task is a shim (`helio-shim --rank FOLDER`) that runs the rank of its
  *  SLURM_NODEID under the same rules, with status files of its own in FOLDER/rank-<n>. Only the head shim enforces the
- *  time limit; the others read its commands in the folder (gang.h). */
-typedef enum helio_launcher { HELIO_LAUNCHER_LOCAL, HELIO_LAUNCHER_SLURM, HELIO_LAUNCHER_COUNT } helio_launcher_t;
+ *  time limit; the others read its commands in the folder (gang.h).
+ *  BATCH: as SLURM with one node, under an engine that an adapter speaks to (batch.h): no SLURM_* variables. */
+typedef enum helio_launcher {
+    HELIO_LAUNCHER_LOCAL,
+    HELIO_LAUNCHER_SLURM,
+    HELIO_LAUNCHER_BATCH,
+    HELIO_LAUNCHER_COUNT
+} helio_launcher_t;
 
 typedef struct helio_plan {
     uint32_t uid;

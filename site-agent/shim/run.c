@@ -238,7 +238,7 @@ static void beat(helio_shim_t *self, int64_t now_ms)
     if (!beats(self) || now_ms < self->beat_ms)
         return;
     self->beat_ms = now_ms + BEAT_MS;
-    bool batch = self->plan.launcher == HELIO_LAUNCHER_SLURM;
+    bool batch = self->plan.launcher != HELIO_LAUNCHER_LOCAL;
     if (batch)
         open_up(self->folder);
     (void)utimensat(self->status_files, "claim", NULL, AT_SYMLINK_NOFOLLOW);
@@ -385,7 +385,7 @@ static helio_rc end_ran(helio_shim_t *self, helio_error_t *err)
 static void listen_afterwards(helio_shim_t *self)
 {
     int64_t until_ms = helio_clock_boot_ms() + AFTERWARDS_MS, left_ms = AFTERWARDS_MS;
-    if (self->call->mode != HELIO_SHIM_SLURM)
+    if (self->call->mode != HELIO_SHIM_SLURM && self->call->mode != HELIO_SHIM_BATCH)
         return;
     while (!self->done.stopped && !self->done.limit_reached && left_ms > 0) {
         struct pollfd fd = {.fd = self->signals, .events = POLLIN};

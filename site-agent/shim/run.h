@@ -18,6 +18,7 @@
 typedef enum helio_shim_mode {
     HELIO_SHIM_LOCAL, /* started by the agent */
     HELIO_SHIM_SLURM, /* the program of a Slurm job's batch step: the head, or the only shim */
+    HELIO_SHIM_BATCH, /* the program of a job of another engine, as an adapter of the backend `exec` submitted it */
     HELIO_SHIM_RANK   /* started by the head's srun: one rank of several */
 } helio_shim_mode_t;
 

@@ -35,7 +35,7 @@ bool helio_shim_is_for_job(const helio_shim_t *self, uint32_t number)
 {
     bool rank = self->call->mode == HELIO_SHIM_RANK;
     if (number == SIGUSR2 && !rank)
-        return self->call->mode == HELIO_SHIM_SLURM && faccessat(self->folder, "stop", F_OK, 0) != 0;
+        return self->call->mode != HELIO_SHIM_LOCAL && faccessat(self->folder, "stop", F_OK, 0) != 0;
     return number == SIGUSR1 || number == SIGUSR2 || number == SIGHUP || number == SIGQUIT || number == SIGALRM;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "site-agent/shim/batch.h"
 #include "site-agent/shim/environment.h"
 #include "site-agent/shim/guardian.h"
 #include "site-agent/shim/internal.h"
@@ -80,7 +81,11 @@ static helio_rc equip(helio_shim_t *self, kit_t *kit, helio_error_t *err)
         equip_local(self, kit);
         return HELIO_OK;
     }
-    helio_rc rc = helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
+    helio_rc rc = HELIO_OK;
+    if (self->plan.launcher == HELIO_LAUNCHER_BATCH)
+        helio_batch_rank_environment(self->call->environ_list, &kit->base);
+    else
+        rc = helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
     kit->argv = helio_ranks_program(kit->arena, self->call->folder);
     kit->envs[kit->count++] = kit->base.items;
     return rc;
@@ -150,10 +155,11 @@ static helio_rc read_plan(helio_shim_t *self, helio_error_t *err)
     if (rc)
         return rc;
     bool local = self->plan.launcher == HELIO_LAUNCHER_LOCAL;
-    if (local != (self->call->mode == HELIO_SHIM_LOCAL))
+    bool batch = self->plan.launcher == HELIO_LAUNCHER_BATCH;
+    if (local != (self->call->mode == HELIO_SHIM_LOCAL) || batch != (self->call->mode == HELIO_SHIM_BATCH))
         return helio_fail(err, HELIO_INVALID, "the plan is for another launcher");
     if (!local && geteuid() != self->plan.uid)
-        return helio_fail(err, HELIO_FORBIDDEN, "the Slurm job runs as user %u and not as '%.*s' (%u)",
+        return helio_fail(err, HELIO_FORBIDDEN, "the scheduler runs the job as user %u and not as '%.*s' (%u)",
                           (unsigned)geteuid(), HELIO_TEXT_ARGS(self->plan.user), self->plan.uid);
     self->head = self->call->mode == HELIO_SHIM_SLURM && self->plan.nodes > 1 && !self->plan.batch_script;
     self->lease.tolerance_ms = self->plan.clock_tolerance_ms;

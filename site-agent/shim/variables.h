@@ -37,7 +37,7 @@ typedef enum helio_variable_kind {
     X(NODES, "HELIO_NODES", OURS, "always", "The number of nodes.") \
     X(NODE_RANK, "HELIO_NODE_RANK", OURS, "always", "This node's number, from 0.") \
     X(HOSTS, "HELIO_HOSTS", OURS, "always", \
-      "The nodes' names in order of rank, separated by commas: `localhost` at a site without Slurm. " \
+      "The nodes' names in order of rank, separated by commas: `localhost` where no scheduler chose them. " \
       "A list that would be too long is in Slurm's short form.") \
     X(GPUS, "HELIO_GPUS", OURS, "always", "The number of GPUs on this node.") \
     X(CUDA_DEVICES, "CUDA_VISIBLE_DEVICES", OURS, "always", \

@@ -204,7 +204,7 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
         rc = give(env, HELIO_VARIABLE_JOB_NAME, title.size ? title : helio_text_of(job->name), err);
     if (!rc)
         rc = give(env, HELIO_VARIABLE_SUBMIT_DIR, job->places.workdir, err);
-    if (rc || job->how->launcher != HELIO_LAUNCHER_LOCAL)
+    if (rc || job->how->launcher == HELIO_LAUNCHER_SLURM)
         return rc;
     static const helio_text_t one = {"1", 1}, zero = {"0", 1};
     const given_t own[] = {{HELIO_VARIABLE_SLURM_JOB_ID, helio_text_of(job->name)},

@@ -1,16 +1,6 @@
-/*  slurm_place.c -- helio-shim and the batch script in the shared folder, each under a name that identifies its
- *  contents: a newer agent puts its own beside those that jobs still run from. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "federation/base/file.h"
+/*  slurm_place.c -- helio-shim and the batch script in the shared folder. */
+#include "site-agent/backends/folder/place.h"
 #include "site-agent/backends/slurm/slurm_internal.h"
-
-enum { SHIM_MAX = 256 << 20 };
 
 /*  Constant: it contains no byte of a job's. $1 helio-shim, $2 the attempt's folder, $3 the folder of Slurm's commands.
  *  Steps that a job starts must have its environment, although sbatch gets none of the agent's. */
@@ -20,124 +10,12 @@ static const char script_text[] = "#!/bin/sh\n"
                                   "export SLURM_EXPORT_ENV PATH\n"
                                   "exec \"$1\" --slurm \"$2\"\n";
 
-static helio_rc read_all(const char *path, helio_buffer_t *out, helio_error_t *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return helio_fail(err, HELIO_NOT_FOUND, "helio-shim cannot be read at '%s': %s", path, strerror(errno));
-    static const size_t piece_size = 1 << 16;
-    char piece[1 << 16];
-    ssize_t size;
-    out->max = SHIM_MAX;
-    while ((size = read(fd, piece, piece_size)) > 0 && !out->overflow)
-        helio_buffer_append(out, piece, (size_t)size);
-    (void)close(fd);
-    if (size < 0 || out->overflow || !out->size)
-        return helio_fail(err, HELIO_IO, "helio-shim cannot be read at '%s'", path);
-    return HELIO_OK;
-}
-
-/*  The name holds a hash of the bytes, so a file of that name with the right size and mode is the right one. */
-static bool is_there(int folder, const char *name, helio_text_t bytes)
-{
-    struct stat status;
-    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-           (status.st_mode & 0777) == 0755 && status.st_size == (off_t)bytes.size && status.st_uid == geteuid();
-}
-
-static helio_rc put(int folder, const char *name, helio_text_t bytes, helio_error_t *err)
-{
-    if (is_there(folder, name, bytes))
-        return HELIO_OK;
-    char temporary[200];
-    (void)snprintf(temporary, sizeof temporary, ".%.150s-%ld", name, (long)getpid());
-    (void)unlinkat(folder, temporary, 0);
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
-    bool good = fd >= 0 && helio_write_all(fd, bytes.data, bytes.size) && fchmod(fd, 0755) == 0 && fsync(fd) == 0;
-    int why = errno;
-    if (fd >= 0)
-        (void)close(fd);
-    if (good && renameat(folder, temporary, folder, name) == 0 && fsync(folder) == 0)
-        return HELIO_OK;
-    why = good ? errno : why;
-    (void)unlinkat(folder, temporary, 0);
-    return helio_fail(err, HELIO_IO, "cannot put '%s' into the shared folder: %s", name, strerror(why));
-}
-
-static helio_rc put_hashed(helio_slurm_t *self, int folder, const char *what, const char *suffix, helio_text_t bytes,
-                           const char **ret_path, helio_error_t *err)
-{
-    unsigned long long hash = helio_hash(HELIO_HASH_SEED, bytes.data, bytes.size);
-    const char *name =
-        helio_arena_printf(self->arena, "%s-%s-%016llx%s", what, HELIO_PROGRAM_VERSION, hash, suffix).data;
-    *ret_path = helio_arena_printf(self->arena, "%s/bin/%s", self->shared, name).data;
-    return put(folder, name, bytes, err);
-}
-
-static helio_rc open_bin(const char *shared, int *ret_folder, helio_error_t *err)
-{
-    int root = open(shared, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return helio_fail(err, HELIO_IO, "cannot open the shared folder '%s': %s", shared, strerror(errno));
-    if (mkdirat(root, "bin", 0755) && errno != EEXIST) {
-        helio_rc rc = helio_fail(err, HELIO_IO, "cannot make '%s/bin': %s", shared, strerror(errno));
-        (void)close(root);
-        return rc;
-    }
-    int folder = openat(root, "bin", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    (void)close(root);
-    /* Anyone who can write here can run programs as every user of the federation. */
-    struct stat status;
-    if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid != geteuid()) {
-        (void)close(folder);
-        return helio_fail(err, HELIO_FORBIDDEN, "'%s/bin' belongs to user %u, who could replace helio-shim", shared,
-                          (unsigned)status.st_uid);
-    }
-    if (folder < 0 || fchmod(folder, 0755)) {
-        helio_rc rc = helio_fail(err, HELIO_IO, "'%s/bin': %s", shared, strerror(errno));
-        if (folder >= 0)
-            (void)close(folder);
-        return rc;
-    }
-    *ret_folder = folder;
-    return HELIO_OK;
-}
-
-/*  Two sites in one folder would renew each other's leases, and take each other's attempts for their own. */
-static helio_rc check_site(const helio_slurm_t *self, helio_error_t *err)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t name = {0};
-    int root = open(self->shared, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return helio_fail(err, HELIO_IO, "cannot open the shared folder '%s': %s", self->shared, strerror(errno));
-    helio_rc rc = helio_status_file_read(root, "site", 64, &name, err);
-    if (rc == HELIO_NOT_FOUND)
-        rc = helio_status_file_claim(root, "site", self->site.name, err);
-    else if (rc == HELIO_OK && !helio_text_equal(helio_buffer_view(&name), self->site.name))
-        rc = helio_fail(err, HELIO_CONFLICT,
-                        "the shared folder '%s' is that of the site '%.*s': each site needs its own", self->shared,
-                        HELIO_TEXT_ARGS(helio_buffer_view(&name)));
-    (void)close(root);
-    return rc;
-}
-
 helio_rc helio_slurm_place(helio_slurm_t *self, const char *shim, helio_error_t *err)
 {
-    int folder = -1;
-    helio_rc rc = check_site(self, err);
-    if (!rc)
-        rc = open_bin(self->shared, &folder, err);
-    if (rc)
-        return rc;
-    rc = put_hashed(self, folder, "helio-batch", ".sh", HELIO_TEXT(script_text), &self->script, err);
-    if (!rc && self->settings.shim.size) {
+    bool theirs = self->settings.shim.size > 0;
+    helio_folder_programs_t programs = {
+        .shim = theirs ? NULL : shim, .script = "helio-batch", .text = HELIO_TEXT(script_text)};
+    if (theirs)
         self->shim = self->settings.shim.data;
-    } else if (!rc) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
-        rc = read_all(shim, &bytes, err);
-        if (!rc)
-            rc = put_hashed(self, folder, "helio-shim", "", helio_buffer_view(&bytes), &self->shim, err);
-    }
-    (void)close(folder);
-    return rc;
+    return helio_folder_place(self->shared, self->site.name, &programs, self->arena, &self->shim, &self->script, err);
 }

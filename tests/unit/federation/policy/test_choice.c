@@ -52,6 +52,10 @@ static void judge__each_single_fault_has_its_rejection(void **state)
     want.nodes = 3;
     assert_rejected(HELIO_REJECTION_TOO_SMALL);
     begin(NULL);
+    want.nodes = 2;
+    site.backend = HELIO_TEXT("exec"); /* its adapter starts no gangs */
+    assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    begin(NULL);
     want.cpus = 65;
     assert_rejected(HELIO_REJECTION_TOO_SMALL);
     begin(NULL);

@@ -216,7 +216,7 @@ static void slurm__a_shim_of_another_user_than_the_plans_runs_nothing(void **sta
     helio_done_t done = done_of(&bed);
     assert_true(done.failed);
     assert_int_equal(done.cause, HELIO_CAUSE_START_FAILED);
-    assert_non_null(strstr(done.explanation, "the Slurm job runs as user"));
+    assert_non_null(strstr(done.explanation, "the scheduler runs the job as user"));
     close_bed(&bed);
 }
 

@@ -1,0 +1,253 @@
+/*  poll.c -- inventories, less often where the adapter is slow; capacity; silence; and the lease of a carrying adapter. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "federation/reason/detail.h"
+#include "site-agent/backends/exec/internal.h"
+
+enum {
+    BACK_OFF_MOST_MS = 30000,
+    SLOWNESS = 3, /* an inventory is repeated only after this many times its duration, ... */
+    SLOW_MOST_MS = 30000,
+    SILENT_MS = 30000 /* since the first inventory without an answer */
+};
+
+static helio_exec_t *of(void *arg)
+{
+    return (helio_exec_t *)(void *)((char *)arg - offsetof(helio_exec_t, poll));
+}
+
+static int64_t back_off_ms(const helio_exec_t *self)
+{
+    int64_t pause = (int64_t)self->settings.poll_ms;
+    for (uint32_t i = 1; i < self->poll.failures && pause < BACK_OFF_MOST_MS; i++)
+        pause *= 2;
+    return pause < BACK_OFF_MOST_MS ? pause : BACK_OFF_MOST_MS;
+}
+
+static int64_t pause_ms(const helio_exec_t *self, int64_t took_ms)
+{
+    int64_t least = (int64_t)self->settings.poll_ms;
+    int64_t pause = took_ms * SLOWNESS < SLOW_MOST_MS ? took_ms * SLOWNESS : SLOW_MOST_MS;
+    return pause > least && took_ms >= 1000 ? pause : least;
+}
+
+/* ---- attempts ------------------------------------------------------------------------------------------ */
+
+/*  Its end was acknowledged, and the adapter still keeps it. A live one is taken up: nobody may run what nobody watches. */
+static void take_stranger(helio_exec_t *self, const helio_exec_seen_t *seen)
+{
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    int folder = -1;
+    if (self->survey.open || !self->survey.since_ms)
+        return;
+    if (seen->state != HELIO_EXEC_ENDED) {
+        (void)helio_exec_survey_one(self, seen->key, seen->epoch);
+        return;
+    }
+    helio_attempt_name(seen->key, seen->epoch, name);
+    if (!self->settings.carries || helio_folders_open(self->folders, name, &folder, NULL))
+        return;
+    if (folder >= 0)
+        (void)close(folder);
+    else
+        helio_exec_ask_forget(self, name);
+}
+
+static void tell_attempts(helio_exec_t *self)
+{
+    for (helio_exec_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+        if (self->poll.heard >= attempt->since_list)
+            attempt->listed = (helio_exec_listed_t){0};
+    for (uint32_t i = 0; i < self->poll.answer.attempt_count; i++) {
+        const helio_exec_seen_t *seen = &self->poll.answer.attempts[i];
+        helio_exec_attempt_t *attempt = helio_exec_find(self, seen->key, seen->epoch);
+        if (!attempt)
+            take_stranger(self, seen);
+        else if (self->poll.heard >= attempt->since_list)
+            helio_exec_note(attempt, seen);
+    }
+    for (helio_exec_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
+        after = attempt->after;
+        if (self->poll.heard >= attempt->since_list)
+            helio_exec_on_list(attempt);
+    }
+}
+
+/* ---- inventories --------------------------------------------------------------------------------------- */
+
+/*  Logged when it begins and when it changes, not for each answer. */
+static void doubt(helio_exec_t *self, const char *text)
+{
+    if (strncmp(self->poll.doubt, text, 290) == 0)
+        return;
+    (void)snprintf(self->poll.doubt, sizeof self->poll.doubt, "%.290s", text);
+    if (text[0] && self->sink.on_doubt)
+        self->sink.on_doubt(self->sink.arg, self->poll.doubt);
+}
+
+static helio_rc read_inventory(const helio_command_result_t *result, helio_arena_t *arena, helio_exec_answer_t *ret,
+                               helio_error_t *err)
+{
+    helio_rc rc = helio_exec_answer(result, arena, ret, err);
+#ifdef HELIO_MUTANT_uncounted_inventory
+    ret->end.counted = true;
+#endif
+    if (!rc && !ret->end.counted)
+        rc = helio_fail(err, HELIO_INVALID, "the inventory's end does not count its nodes and attempts");
+    return rc;
+}
+
+static void on_inventory(void *arg, const helio_command_result_t *result)
+{
+    helio_exec_t *self = of(arg);
+    helio_exec_poll_t *poll = &self->poll;
+    helio_exec_answer_t answer = {0};
+    helio_error_t err = {0};
+    helio_arena_t *arena = helio_arena_new();
+    poll->out = false;
+    self->next_ms = 0;
+    if (read_inventory(result, arena, &answer, &err)) {
+        helio_arena_destroy(&arena);
+        poll->failures++;
+        poll->due_ms = self->now_boot_ms + back_off_ms(self);
+        doubt(self, err.text);
+        return;
+    }
+    helio_arena_destroy(&poll->arena);
+    poll->arena = arena;
+    poll->answer = answer;
+    poll->heard = poll->asked;
+    poll->failures = 0;
+    poll->unanswered_ms = 0;
+    poll->capacity_due = true;
+    poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms);
+    doubt(self, "");
+    tell_attempts(self);
+}
+
+static void ask(helio_exec_t *self)
+{
+    helio_exec_poll_t *poll = &self->poll;
+    poll->out = helio_exec_ask_inventory(self, on_inventory);
+    poll->due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
+    if (!poll->out)
+        return;
+    poll->asked++;
+    if (!poll->unanswered_ms)
+        poll->unanswered_ms = self->now_boot_ms ? self->now_boot_ms : 1;
+}
+
+/* ---- capacity ------------------------------------------------------------------------------------------ */
+
+/*  Submitted, and not contained in what the nodes' figures show as in use. */
+static bool is_waiting(const helio_exec_attempt_t *attempt)
+{
+    if (attempt->phase >= HELIO_EXEC_AT_LEAVING || attempt->closed || !attempt->nodes ||
+        (attempt->phase == HELIO_EXEC_AT_LOOKING && !attempt->to_start))
+        return false;
+    return !attempt->listed.live || attempt->listed.state == HELIO_EXEC_WAITING;
+}
+
+static void say_silence(helio_exec_t *self, bool silent)
+{
+    helio_exec_poll_t *poll = &self->poll;
+    if (silent == poll->said_silent)
+        return;
+    poll->said_silent = silent;
+    int64_t from_ms = silent && poll->unanswered_ms ? poll->unanswered_ms : self->now_boot_ms;
+    uint64_t for_ms = (uint64_t)(self->now_boot_ms - (silent ? from_ms : poll->silent_ms));
+    if (silent)
+        poll->silent_ms = from_ms;
+    if (self->sink.on_silence)
+        self->sink.on_silence(self->sink.arg, silent, for_ms);
+}
+
+/*  The oldest first, as the engine will start them. */
+static void say_capacity(helio_exec_t *self)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_exec_waiting_t *all = helio_arena_alloc(arena, self->count + 1, sizeof *all);
+    uint32_t at = self->count; /* the list has the newest first */
+    for (const helio_exec_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+        if (is_waiting(attempt))
+            all[--at] = (helio_exec_waiting_t){.pool = helio_text_of(attempt->pool),
+                                               .gpus = attempt->gpus,
+                                               .cpus = attempt->cpus,
+                                               .memory_bytes = attempt->memory_bytes};
+    helio_aev_capacity_t capacity;
+    helio_exec_capacity(&self->site, &self->poll.answer, all + at, self->count - at, arena, &capacity);
+    say_silence(self, false);
+    if (self->sink.on_capacity)
+        self->sink.on_capacity(self->sink.arg, &capacity);
+    helio_arena_destroy(&arena);
+}
+
+/*  The free capacity is unknown, so none is offered. */
+static void say_nothing_free(helio_exec_t *self)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_aev_capacity_t capacity;
+    const helio_exec_answer_t nothing = {0};
+    helio_exec_capacity(&self->site, &nothing, NULL, 0, arena, &capacity);
+    for (uint32_t i = 0; i < capacity.pools.count; i++)
+        capacity.pools.items[i].withheld = HELIO_DETAIL_WITHHELD_SCHEDULER;
+    say_silence(self, true);
+    if (self->sink.on_capacity)
+        self->sink.on_capacity(self->sink.arg, &capacity);
+    helio_arena_destroy(&arena);
+}
+
+static bool is_silent(const helio_exec_t *self)
+{
+    return self->poll.unanswered_ms && self->now_boot_ms - self->poll.unanswered_ms >= SILENT_MS;
+}
+
+static void serve_capacity(helio_exec_t *self)
+{
+    helio_exec_poll_t *poll = &self->poll;
+    if (is_silent(self) ? poll->said_silent && !poll->capacity_due : !poll->capacity_due || !poll->heard)
+        return;
+    poll->capacity_due = false;
+    if (is_silent(self))
+        say_nothing_free(self);
+    else
+        say_capacity(self);
+}
+
+/* ---- lease --------------------------------------------------------------------------------------------- */
+
+static void on_lease(void *arg, const helio_command_result_t *result)
+{
+    helio_exec_t *self = of(arg);
+    (void)result; /* shims that did not hear of it stop at the former deadline, which is safe */
+    self->poll.lease_out = false;
+    self->next_ms = 0;
+}
+
+static void serve_lease(helio_exec_t *self)
+{
+    helio_exec_poll_t *poll = &self->poll;
+    if (!poll->lease_due || poll->lease_out)
+        return;
+    poll->lease_due = false;
+    poll->lease_out = helio_exec_ask_lease(self, on_lease);
+}
+
+void helio_exec_poll_serve(helio_exec_t *self)
+{
+    helio_exec_poll_t *poll = &self->poll;
+    if (!poll->out && self->now_boot_ms >= poll->due_ms)
+        ask(self);
+    serve_lease(self);
+    serve_capacity(self);
+}
+
+int64_t helio_exec_poll_next_ms(const helio_exec_t *self)
+{
+    const helio_exec_poll_t *poll = &self->poll;
+    int64_t next = poll->out ? INT64_MAX : poll->due_ms;
+    if (!poll->said_silent && poll->unanswered_ms && poll->unanswered_ms + SILENT_MS < next)
+        next = poll->unanswered_ms + SILENT_MS;
+    return poll->lease_due && !poll->lease_out ? 0 : next;
+}

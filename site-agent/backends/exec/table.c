@@ -1,0 +1,167 @@
+/*  table.c -- the attempts by key, the edges of their states, and their events. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "site-agent/backends/exec/internal.h"
+
+/* ---- by key -------------------------------------------------------------------------------------------- */
+
+helio_exec_attempt_t *helio_exec_find(const helio_exec_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    const helio_attempt_id_t id = {key, epoch};
+    helio_exec_attempt_t *attempt;
+    HASH_FIND(hh, self->by_id, &id, sizeof id, attempt);
+    return attempt;
+}
+
+helio_exec_attempt_t *helio_exec_add(helio_exec_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    helio_exec_attempt_t *attempt = helio_new(1, sizeof *attempt);
+    attempt->backend = self;
+    attempt->attempt_id = (helio_attempt_id_t){key, epoch};
+    attempt->stop_mode = HELIO_EXEC_NO_STOP;
+    attempt->grace_ms = self->rules.grace_ms;
+    attempt->since_list = self->poll.asked + 1;
+    helio_attempt_name(key, epoch, attempt->name);
+    HASH_ADD(hh, self->by_id, attempt_id, sizeof attempt->attempt_id, attempt);
+    DL_PREPEND2(self->first, attempt, before, after);
+    self->count++;
+    self->next_ms = 0;
+    return attempt;
+}
+
+void helio_exec_remove(helio_exec_attempt_t *attempt)
+{
+    helio_exec_t *self = attempt->backend;
+    helio_commands_drop(self->commands, attempt);
+    HASH_DEL(self->by_id, attempt);
+    DL_DELETE2(self->first, attempt, before, after);
+    self->count--;
+    helio_arena_destroy(&attempt->arena);
+    free(attempt);
+}
+
+/* ---- states -------------------------------------------------------------------------------------------- */
+
+static bool is_edge(helio_exec_phase_t from, helio_exec_phase_t to)
+{
+    static const bool edges[HELIO_EXEC_AT_COUNT][HELIO_EXEC_AT_COUNT] = {
+#define EDGE(from, to, why) [HELIO_EXEC_AT_##from][HELIO_EXEC_AT_##to] = true,
+#include "site-agent/backends/exec/exec_state.def"
+    };
+    return edges[from][to];
+}
+
+void helio_exec_advance(helio_exec_attempt_t *attempt, helio_exec_phase_t phase)
+{
+    assert(is_edge(attempt->phase, phase));
+    attempt->phase = phase;
+    attempt->due_ms = 0;
+    attempt->since_ms = attempt->backend->now_boot_ms;
+    attempt->backend->next_ms = 0;
+    if (phase >= HELIO_EXEC_AT_HELD) /* it will not be submitted any more */
+        helio_arena_destroy(&attempt->arena);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------- */
+
+static void say(const helio_exec_attempt_t *attempt, helio_aev_backend_t event)
+{
+    const helio_exec_t *self = attempt->backend;
+    event.key = attempt->attempt_id.key;
+    event.epoch = attempt->attempt_id.epoch;
+    event.local_id = helio_text_of(attempt->id);
+    self->sink.on_event(self->sink.arg, &event);
+}
+
+/*  Explanations are written to reports and logs: one line of whole UTF-8 characters. */
+static void flatten(char *text)
+{
+    size_t size = strlen(text), at = size;
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    while (at && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
+        at--;
+    if (!at || ((unsigned char)text[at - 1] & 0x80) == 0)
+        return;
+    unsigned char lead = (unsigned char)text[at - 1];
+    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (at - 1 + length > size)
+        text[at - 1] = '\0';
+}
+
+void helio_exec_say(helio_exec_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation)
+{
+    char text[sizeof attempt->explanation];
+    (void)snprintf(text, sizeof text, "%s", explanation);
+    flatten(text);
+    say(attempt, (helio_aev_backend_t){.word = word, .cause = cause, .explanation = helio_text_of(text)});
+}
+
+void helio_exec_say_started(helio_exec_attempt_t *attempt)
+{
+    if (attempt->said_started)
+        return;
+    attempt->said_started = true;
+    say(attempt,
+        (helio_aev_backend_t){.word = HELIO_BACKEND_REPORT_STARTED, .started_wall_ms = attempt->started_wall_ms});
+}
+
+void helio_exec_end(helio_exec_attempt_t *attempt, uint32_t word, uint32_t cause, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(attempt->explanation, sizeof attempt->explanation, format, args);
+    va_end(args);
+    flatten(attempt->explanation);
+    attempt->end.word = word;
+    attempt->end.cause = cause;
+    if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_REPORT_FAILED_TO_START)
+        attempt->end.started_wall_ms = attempt->started_wall_ms;
+    helio_exec_advance(attempt, HELIO_EXEC_AT_OVER);
+}
+
+void helio_exec_end_unstarted(helio_exec_attempt_t *attempt)
+{
+    attempt->end =
+        (helio_aev_backend_t){.exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
+    helio_exec_end(attempt, HELIO_BACKEND_REPORT_ENDED, HELIO_CAUSE_NONE, "%s", "");
+}
+
+/*  A job may be left with the engine: waiting beside a closed folder, or on its way there. */
+static bool may_be_held(const helio_exec_attempt_t *attempt)
+{
+    return attempt->submit_out || attempt->listed.live || (attempt->first_ms && !attempt->listed.over);
+}
+
+void helio_exec_say_end(helio_exec_attempt_t *attempt)
+{
+    helio_exec_t *self = attempt->backend;
+    bool ran = attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
+    if (ran && attempt->end.started_wall_ms) {
+        attempt->started_wall_ms = attempt->end.started_wall_ms;
+        helio_exec_say_started(attempt);
+    }
+    /* Removed before the report: the reply can be another start of it. */
+    helio_aev_backend_t end = attempt->end;
+    char explanation[sizeof attempt->explanation], id[HELIO_EXEC_ID_SIZE];
+    memcpy(explanation, attempt->explanation, sizeof explanation);
+    memcpy(id, attempt->id, sizeof id);
+    end.key = attempt->attempt_id.key;
+    end.epoch = attempt->attempt_id.epoch;
+    end.explanation = helio_text_of(explanation);
+    end.local_id = helio_text_of(id);
+    self->poll.capacity_due = true;
+    if (may_be_held(attempt)) {
+        helio_exec_advance(attempt, HELIO_EXEC_AT_GONE);
+        attempt->gone_ms = self->now_boot_ms;
+        attempt->since_list = self->poll.asked + 1;
+    } else {
+        helio_exec_remove(attempt);
+    }
+    self->sink.on_event(self->sink.arg, &end);
+}
