@@ -1,4 +1,4 @@
-/*  load.c -- what a new leader reads before its first step. Blocking, row by row. */
+/*  load.c -- what a new leader reads before its first step, and the same as a snapshot. Blocking, row by row. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,6 +7,8 @@
 #include "broker/store/access.h"
 #include "broker/store/decode.h"
 #include "broker/store/internal.h"
+#include "broker/store/snapshot_read.h"
+#include "federation/policy/fair_share.h"
 #include "federation/spec/spec.h"
 
 typedef struct emitter {
@@ -55,7 +57,9 @@ static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
     return HELIO_OK;
 }
 
-helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
+/*  Every row, in the order that the core wants. */
+static helio_rc load_each(PGconn *connection, int64_t usage_ms, helio_store_emit_fn *emit, void *arg,
+                          helio_error_t *err)
 {
     static const struct {
         uint32_t kind;
@@ -91,18 +95,85 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_GIVEN_UP, "load_given_up", &helio_row_given_up_type},
         {HELIO_BROKER_EV_LOAD_ESTIMATE, "load_estimate", &helio_row_ledger_type},
     };
-    char usage_ms[24];
-    (void)snprintf(usage_ms, sizeof usage_ms, "%" PRId64, self->usage_ms);
-    helio_rc rc = plain_mode(self, err);
+    char usage[24];
+    (void)snprintf(usage, sizeof usage, "%" PRId64, usage_ms);
+    helio_rc rc = HELIO_OK;
     emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};
     for (size_t i = 0; rc == HELIO_OK && i < sizeof parts / sizeof parts[0]; i++) {
         emitter.kind = parts[i].kind;
-        rc = helio_decode_each(self->connection, parts[i].query,
-                               emitter.kind == HELIO_BROKER_EV_LOAD_USAGE ? usage_ms : NULL, parts[i].type,
-                               emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter, err);
+        rc = helio_decode_each(connection, parts[i].query, emitter.kind == HELIO_BROKER_EV_LOAD_USAGE ? usage : NULL,
+                               parts[i].type, emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter,
+                               err);
     }
     helio_arena_destroy(&emitter.arena);
     return rc;
+}
+
+helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
+{
+    helio_rc rc = plain_mode(self, err);
+    return rc == HELIO_OK ? load_each(self->connection, self->usage_ms, emit, arg, err) : rc;
+}
+
+/*  ---- the same for a rehearsal ---- */
+
+typedef struct snapshot {
+    helio_buffer_t *out;
+    helio_rc rc; /* of the first part that could not be added */
+    helio_error_t *err;
+} snapshot_t;
+
+/*  A rehearsal repeats no key, and corrects no attempt that was given up. */
+static void add_row(void *arg, uint32_t kind, const void *payload)
+{
+    snapshot_t *self = arg;
+    if (self->rc == HELIO_OK && kind != HELIO_BROKER_EV_LOAD_KEY && kind != HELIO_BROKER_EV_LOAD_GIVEN_UP &&
+        kind != HELIO_BROKER_EV_LOAD_ESTIMATE)
+        self->rc = helio_snapshot_add(kind, payload, self->out, self->err);
+}
+
+static helio_rc add_taken(void *arg, const void *record, helio_error_t *err)
+{
+    return helio_snapshot_add(HELIO_SNAPSHOT_TAKEN, record, arg, err);
+}
+
+static helio_rc add_capacity(void *arg, const void *record, helio_error_t *err)
+{
+    return helio_snapshot_add(HELIO_SNAPSHOT_CAPACITY, record, arg, err);
+}
+
+static helio_rc add_series(void *arg, const void *record, helio_error_t *err)
+{
+    return helio_snapshot_add(HELIO_SNAPSHOT_SERIES, record, arg, err);
+}
+
+static helio_rc add_all(PGconn *connection, helio_buffer_t *out, helio_error_t *err)
+{
+    snapshot_t snapshot = {out, HELIO_OK, err};
+    helio_rc rc = helio_decode_each(connection, "load_taken", NULL, &helio_snapshot_taken_type, add_taken, out, err);
+    if (rc == HELIO_OK)
+        rc = load_each(connection, HELIO_SHARE_MEMORY_MS, add_row, &snapshot, err);
+    if (rc == HELIO_OK)
+        rc = snapshot.rc;
+    if (rc == HELIO_OK)
+        rc = helio_decode_each(connection, "load_capacity", NULL, &helio_row_capacity_type, add_capacity, out, err);
+    if (rc == HELIO_OK)
+        rc = helio_decode_each(connection, "load_ahead", NULL, &helio_row_series_type, add_series, out, err);
+    return rc;
+}
+
+helio_rc helio_snapshot_read(PGconn *connection, helio_buffer_t *out, helio_error_t *err)
+{
+    helio_snapshot_begin(out);
+    helio_rc rc = helio_session_run(connection, "snapshot", "begin isolation level repeatable read, read only", err);
+    if (rc != HELIO_OK)
+        return rc;
+    rc = add_all(connection, out, err);
+    helio_error_t end = {0};
+    helio_rc ended = helio_session_run(connection, "snapshot", rc == HELIO_OK ? "commit" : "rollback", &end);
+    if (rc == HELIO_OK && ended != HELIO_OK)
+        *err = end;
+    return rc == HELIO_OK ? ended : rc;
 }
 
 typedef struct site_key_visitor {

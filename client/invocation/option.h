@@ -65,6 +65,11 @@
     X(FLEXIBLE, "flexible", 0, "DURATION", NULL, "How long the job can wait for a better hour, or none")              \
     X(MAX_COST, "max-cost", 0, "MONEY", NULL, "Maximum cost of the job, such as '400 USD', or none")                  \
     X(MAX_CARBON, "max-carbon", 0, "INTENSITY", NULL, "Highest carbon intensity, such as '250 g/kWh', or none")       \
+    X(DOWN, "down", 0, "SITE", NULL, "This site goes down, for ever or for a time: SITE or SITE:4h")                  \
+    X(PRICE, "price", 0, "SITE:FACTOR", NULL, "The prices of this site, times a factor: lulea:1.5")                   \
+    X(CHANGE, "change", 0, "CHANGE", NULL,                                                                            \
+      "drain=SITE, nodes=SITE/POOL:N, quota=TENANT[/QUEUE]:GPUS, down=SITE[:DURATION] or price=SITE:FACTOR")          \
+    X(DRY_RUN, "dry-run", 0, NULL, NULL, "Change nothing: say what would become of the jobs")                         \
     X(ONCE, "once", 0, NULL, NULL, "Print the screen once and exit")                                                  \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff format")                                              \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and exit")

@@ -203,3 +203,19 @@ from (
     order by a.at desc limit 100000
 ) l
 order by l.at, l.job_id, l.task, l.epoch, l.hour
+
+-- name: load_taken
+-- The next three are read for a snapshot alone (broker/snapshot).
+select helio.time_ms(now())
+
+-- name: load_capacity
+select c.site, c.pool, helio.time_ms(c.at), false, c.nodes_up, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved,
+    c.largest_block_gpus, c.jobs_running, c.jobs_queued, coalesce(c.site_power_w, -1), coalesce(c.withheld_details::text, '')
+from helio.capacity_now c
+order by c.site, c.pool
+
+-- name: load_ahead
+select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}')
+from helio.series_now n join helio.sites s using (site)
+order by n.site, n.signal, n.pool, n.kind
