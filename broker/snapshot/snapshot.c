@@ -10,6 +10,8 @@ enum { MAGIC_SIZE = sizeof MAGIC - 1, START_SIZE = MAGIC_SIZE + 1, HEAD_SIZE = 6
 
 HELIO_RECORD_DEFINE(helio_snapshot_options, HELIO_SNAPSHOT_OPTIONS_FIELDS)
 HELIO_RECORD_DEFINE(helio_snapshot_taken, HELIO_SNAPSHOT_TAKEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_snapshot_past, HELIO_SNAPSHOT_PAST_FIELDS)
+HELIO_RECORD_DEFINE(helio_snapshot_run, HELIO_SNAPSHOT_RUN_FIELDS)
 
 /*  NULL: no part has this kind. */
 static const helio_record_type_t *type_of(uint32_t kind)
@@ -65,7 +67,7 @@ helio_rc helio_snapshot_add(uint32_t kind, const void *record, helio_buffer_t *o
     uint8_t head[HEAD_SIZE] = {0};
     size_t start = out->size;
     helio_ev_load_job_t job;
-    if (kind == HELIO_BROKER_EV_LOAD_JOB) {
+    if (kind == HELIO_BROKER_EV_LOAD_JOB || kind == HELIO_SNAPSHOT_PAST_JOB) {
         job = *(const helio_ev_load_job_t *)record;
         strip(&job);
         record = &job;

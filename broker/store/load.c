@@ -1,4 +1,6 @@
-/*  load.c -- what a new leader reads before its first step, and the same as a snapshot. Blocking, row by row. */
+/*  load.c -- what a new leader reads before its first step. Blocking, row by row. */
+#include "broker/store/load.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +9,6 @@
 #include "broker/store/access.h"
 #include "broker/store/decode.h"
 #include "broker/store/internal.h"
-#include "broker/store/snapshot_read.h"
-#include "federation/policy/fair_share.h"
 #include "federation/spec/spec.h"
 
 typedef struct emitter {
@@ -57,9 +57,22 @@ static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
     return HELIO_OK;
 }
 
-/*  Every row, in the order that the core wants. */
-static helio_rc load_each(PGconn *connection, int64_t usage_ms, helio_store_emit_fn *emit, void *arg,
-                          helio_error_t *err)
+/*  What does not depend on the moment at which it is read. */
+static bool is_of_any_time(uint32_t kind)
+{
+    static const uint32_t kinds[] = {
+        HELIO_BROKER_EV_LOAD_FEDERATION, HELIO_BROKER_EV_LOAD_TENANT, HELIO_BROKER_EV_LOAD_QUEUE,
+        HELIO_BROKER_EV_LOAD_QUEUE_RULE, HELIO_BROKER_EV_LOAD_QUOTA,  HELIO_BROKER_EV_LOAD_BUDGET,
+        HELIO_BROKER_EV_LOAD_OVERFLOW,   HELIO_BROKER_EV_LOAD_DATA,   HELIO_BROKER_EV_LOAD_LINK,
+        HELIO_BROKER_EV_LOAD_SITE,       HELIO_BROKER_EV_LOAD_POOL};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i] == kind)
+            return true;
+    return false;
+}
+
+helio_rc helio_load_each(PGconn *connection, int64_t usage_ms, bool with_jobs, helio_store_emit_fn *emit, void *arg,
+                         helio_error_t *err)
 {
     static const struct {
         uint32_t kind;
@@ -101,6 +114,8 @@ static helio_rc load_each(PGconn *connection, int64_t usage_ms, helio_store_emit
     emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};
     for (size_t i = 0; rc == HELIO_OK && i < sizeof parts / sizeof parts[0]; i++) {
         emitter.kind = parts[i].kind;
+        if (!with_jobs && !is_of_any_time(parts[i].kind))
+            continue;
         rc = helio_decode_each(connection, parts[i].query, emitter.kind == HELIO_BROKER_EV_LOAD_USAGE ? usage : NULL,
                                parts[i].type, emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter,
                                err);
@@ -112,68 +127,7 @@ static helio_rc load_each(PGconn *connection, int64_t usage_ms, helio_store_emit
 helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
 {
     helio_rc rc = plain_mode(self, err);
-    return rc == HELIO_OK ? load_each(self->connection, self->usage_ms, emit, arg, err) : rc;
-}
-
-/*  ---- the same for a rehearsal ---- */
-
-typedef struct snapshot {
-    helio_buffer_t *out;
-    helio_rc rc; /* of the first part that could not be added */
-    helio_error_t *err;
-} snapshot_t;
-
-/*  A rehearsal repeats no key, and corrects no attempt that was given up. */
-static void add_row(void *arg, uint32_t kind, const void *payload)
-{
-    snapshot_t *self = arg;
-    if (self->rc == HELIO_OK && kind != HELIO_BROKER_EV_LOAD_KEY && kind != HELIO_BROKER_EV_LOAD_GIVEN_UP &&
-        kind != HELIO_BROKER_EV_LOAD_ESTIMATE)
-        self->rc = helio_snapshot_add(kind, payload, self->out, self->err);
-}
-
-static helio_rc add_taken(void *arg, const void *record, helio_error_t *err)
-{
-    return helio_snapshot_add(HELIO_SNAPSHOT_TAKEN, record, arg, err);
-}
-
-static helio_rc add_capacity(void *arg, const void *record, helio_error_t *err)
-{
-    return helio_snapshot_add(HELIO_SNAPSHOT_CAPACITY, record, arg, err);
-}
-
-static helio_rc add_series(void *arg, const void *record, helio_error_t *err)
-{
-    return helio_snapshot_add(HELIO_SNAPSHOT_SERIES, record, arg, err);
-}
-
-static helio_rc add_all(PGconn *connection, helio_buffer_t *out, helio_error_t *err)
-{
-    snapshot_t snapshot = {out, HELIO_OK, err};
-    helio_rc rc = helio_decode_each(connection, "load_taken", NULL, &helio_snapshot_taken_type, add_taken, out, err);
-    if (rc == HELIO_OK)
-        rc = load_each(connection, HELIO_SHARE_MEMORY_MS, add_row, &snapshot, err);
-    if (rc == HELIO_OK)
-        rc = snapshot.rc;
-    if (rc == HELIO_OK)
-        rc = helio_decode_each(connection, "load_capacity", NULL, &helio_row_capacity_type, add_capacity, out, err);
-    if (rc == HELIO_OK)
-        rc = helio_decode_each(connection, "load_ahead", NULL, &helio_row_series_type, add_series, out, err);
-    return rc;
-}
-
-helio_rc helio_snapshot_read(PGconn *connection, helio_buffer_t *out, helio_error_t *err)
-{
-    helio_snapshot_begin(out);
-    helio_rc rc = helio_session_run(connection, "snapshot", "begin isolation level repeatable read, read only", err);
-    if (rc != HELIO_OK)
-        return rc;
-    rc = add_all(connection, out, err);
-    helio_error_t end = {0};
-    helio_rc ended = helio_session_run(connection, "snapshot", rc == HELIO_OK ? "commit" : "rollback", &end);
-    if (rc == HELIO_OK && ended != HELIO_OK)
-        *err = end;
-    return rc == HELIO_OK ? ended : rc;
+    return rc == HELIO_OK ? helio_load_each(self->connection, self->usage_ms, true, emit, arg, err) : rc;
 }
 
 typedef struct site_key_visitor {

@@ -106,9 +106,9 @@ static void clear_answer(answer_t *self)
     helio_buffer_clear(&self->snapshot);
 }
 
-static helio_rc run_snapshot(worker_t *self, helio_buffer_t *ret_snapshot, helio_error_t *err)
+static helio_rc run_snapshot(worker_t *self, const helio_read_t *read, helio_buffer_t *ret_snapshot, helio_error_t *err)
 {
-    helio_rc rc = helio_snapshot_read(self->connection, ret_snapshot, err);
+    helio_rc rc = helio_snapshot_read(self->connection, read->param_count ? read->params[0] : NULL, ret_snapshot, err);
     if (rc == HELIO_OK)
         return HELIO_OK;
     forget_connection(self); /* it may be amid the transaction */
@@ -120,7 +120,7 @@ static helio_rc run(worker_t *self, const helio_read_t *read, answer_t *ret_answ
 {
     helio_rc rc = ensure_connection(self, err);
     if (rc == HELIO_OK && strcmp(read->query, HELIO_READ_SNAPSHOT) == 0)
-        return run_snapshot(self, &ret_answer->snapshot, err);
+        return run_snapshot(self, read, &ret_answer->snapshot, err);
     if (rc == HELIO_OK)
         rc = ensure_prepared(self, read->query, err);
     if (rc != HELIO_OK)

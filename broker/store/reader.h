@@ -28,7 +28,8 @@ struct helio_read {
 
 typedef struct helio_reader helio_reader_t;
 
-/*  This query is answered with bytes: the snapshot of broker/snapshot without its options. No parameters. */
+/*  This query is answered with bytes: the snapshot of broker/snapshot without its options. $1: NULL, or the hours of a time that
+ *  is over. */
 #define HELIO_READ_SNAPSHOT "snapshot"
 
 /*  Starts the threads (1 to 64). conninfo is copied. Connections are made with the first read of each thread. */

@@ -5,7 +5,9 @@
 #include "broker/snapshot/snapshot.h"
 #include "broker/store/session.h"
 
-/*  All parts but the options. The connection is idle, blocking and not in pipeline mode. */
-HELIO_MUST_CHECK helio_rc helio_snapshot_read(PGconn *connection, helio_buffer_t *out, helio_error_t *err);
+/*  All parts but the options. hours: NULL, or of the time that is over, as decimal digits. The connection is idle, blocking
+ *  and not in pipeline mode. */
+HELIO_MUST_CHECK helio_rc helio_snapshot_read(PGconn *connection, const char *hours, helio_buffer_t *out,
+                                              helio_error_t *err);
 
 #endif

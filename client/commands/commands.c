@@ -261,10 +261,11 @@ static const helio_command_t commands[] = {
      .doc =
          "Runs a copy of the live state on in virtual time, by the broker's own decisions, twice: as it is, and with "
          "the changes. Prints the jobs that would wait, move, be preempted or miss their deadline, and what each "
-         "tenant's account would have more or less. Nothing is changed, and no job is submitted meanwhile; "
+         "tenant's account would have more or less. Nothing is changed, and no job is submitted meanwhile. With "
+         "--last, the jobs of that time are submitted again, each when it was, with the series of then. "
          "docs/rehearse.md says what is assumed. Operators only.",
      .example = "helio rehearse --down lulea --for 12h",
-     .options = O(DOWN) | O(PRICE) | O(CHANGE) | O(FOR),
+     .options = O(DOWN) | O(PRICE) | O(CHANGE) | O(FOR) | O(LAST),
      .needs = HELIO_NEEDS_BROKER,
      .handler = helio_cmd_rehearse},
     {.name = "simulate",

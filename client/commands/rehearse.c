@@ -52,12 +52,32 @@ static int keep(const helio_client_t *client, const helio_buffer_t *bytes)
     return -1;
 }
 
+/*  NULL: a message was printed. */
+static const char *path_of(const helio_client_t *client)
+{
+    enum { HOUR_MS = 3600000, HOURS_MOST = 31 * 24 };
+    uint64_t ms;
+    if (!helio_client_has(client, HELIO_OPTION_LAST))
+        return "/v1/snapshot";
+    if (!helio_client_duration(client, HELIO_OPTION_LAST, 0, &ms))
+        return NULL;
+    uint64_t hours = ms / HOUR_MS + (ms % HOUR_MS != 0);
+    if (hours >= 1 && hours <= HOURS_MOST)
+        return helio_arena_printf(client->arena, "/v1/snapshot?hours=%u", (unsigned)hours).data;
+    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--last takes 1h to 31d");
+    return NULL;
+}
+
 /*  -1: a message was printed, and *ret_code is the exit code. */
 static int fetch(const helio_client_t *client, int *ret_code)
 {
+    const char *path = path_of(client);
+    *ret_code = HELIO_EXIT_USAGE;
+    if (!path)
+        return -1;
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
     helio_error_t err = {0};
-    helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/snapshot"}, &response, &err);
+    helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = path}, &response, &err);
     *ret_code = HELIO_EXIT_OWN;
     if (rc == HELIO_OK && response.status == 200)
         return keep(client, &response.body);

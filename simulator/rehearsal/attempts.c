@@ -105,6 +105,8 @@ void reh_attempts_start(reh_run_t *self, const helio_fx_order_t *fx)
     reh_attempt_t *attempt = reh_site_start(&self->sites[site], &fx->order, self->wall_ms);
     if (!attempt)
         return;
+    uint64_t known_ms = reh_copy_run_ms(self->copy, life->origin); /* what it took then, it takes anywhere */
+    life->expected_ms = known_ms ? known_ms : life->expected_ms;
     uint64_t whole_ms = life->expected_ms ? life->expected_ms : fx->order.time_limit_ms;
     uint64_t restart_ms = life->ran && life->done > 0 ? HELIO_MIGRATION_RESTART_MS : 0;
     attempt->works_ms = self->wall_ms + (int64_t)(life->transfer_ms + restart_ms);

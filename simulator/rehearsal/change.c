@@ -56,6 +56,8 @@ static bool read_value(reh_change_t *self, bool given, helio_text_t value)
         return given && self->second.size && read_number(value, NODES_MOST, &self->number);
     case REH_CHANGE_QUOTA:
         return given && read_number(value, GPUS_MOST, &self->number);
+    case REH_CHANGE_GOAL:
+        return given && helio_goal_of(value, &self->number) == HELIO_OK;
     case REH_CHANGE_COUNT:
     default:
         return false;
@@ -167,10 +169,37 @@ static helio_rc set_nodes(reh_copy_t *copy, reh_site_copy_t *site, const reh_cha
     return HELIO_OK;
 }
 
+static void set_goal_of(helio_ev_load_job_t *job, const reh_change_t *change)
+{
+    if (!helio_text_equal(job->row.tenant, change->name))
+        return;
+    job->row.goal = job->spec.goal = change->number;
+    job->spec.prices_set = false;
+}
+
+/*  Of all its jobs, whatever they ask for. */
+static helio_rc set_goal(reh_copy_t *copy, const reh_change_t *change, helio_error_t *err)
+{
+    bool known = false;
+    for (uint32_t i = 0; i < copy->part_count; i++) {
+        void *record = copy->parts[i].record;
+        if (copy->parts[i].kind == HELIO_BROKER_EV_LOAD_TENANT)
+            known = known || helio_text_equal(((const helio_row_tenant_t *)record)->tenant, change->name);
+        else if (copy->parts[i].kind == HELIO_BROKER_EV_LOAD_JOB)
+            set_goal_of(record, change);
+    }
+    for (uint32_t i = 0; i < copy->past_job_count; i++)
+        set_goal_of(copy->past_jobs[i]->load, change);
+    return known ? HELIO_OK
+                 : helio_fail(err, HELIO_NOT_FOUND, "there is no tenant '%.*s'", HELIO_TEXT_ARGS(change->name));
+}
+
 helio_rc reh_change_apply(const reh_change_t *self, reh_copy_t *copy, helio_error_t *err)
 {
     if (self->kind == REH_CHANGE_QUOTA)
         return HELIO_OK;
+    if (self->kind == REH_CHANGE_GOAL)
+        return set_goal(copy, self, err);
     reh_site_copy_t *site = reh_copy_site(copy, self->name);
     if (!site)
         return helio_fail(err, HELIO_NOT_FOUND, "there is no site '%.*s'", HELIO_TEXT_ARGS(self->name));

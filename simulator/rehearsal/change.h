@@ -7,12 +7,13 @@
 enum { REH_CHANGES_MAX = 32 };
 
 /*  NAME, word, form of what follows "WORD=". */
-#define REH_CHANGE_TABLE(X)            \
-    X(DOWN, "down", "SITE[:DURATION]") \
-    X(DRAIN, "drain", "SITE")          \
-    X(PRICE, "price", "SITE:FACTOR")   \
-    X(NODES, "nodes", "SITE/POOL:N")   \
-    X(QUOTA, "quota", "TENANT[/QUEUE]:GPUS")
+#define REH_CHANGE_TABLE(X)                  \
+    X(DOWN, "down", "SITE[:DURATION]")       \
+    X(DRAIN, "drain", "SITE")                \
+    X(PRICE, "price", "SITE:FACTOR")         \
+    X(NODES, "nodes", "SITE/POOL:N")         \
+    X(QUOTA, "quota", "TENANT[/QUEUE]:GPUS") \
+    X(GOAL, "goal", "TENANT:GOAL")
 typedef enum reh_change_kind {
 #define X(NAME, word, form) REH_CHANGE_##NAME,
     REH_CHANGE_TABLE(X)
@@ -25,13 +26,13 @@ typedef struct reh_change {
     const char *text;          /* as it was given */
     helio_text_t name, second; /* site and pool, or tenant and queue; second "" = none */
     double factor;
-    uint32_t number; /* nodes, or GPUs */
+    uint32_t number; /* nodes, GPUs, or helio_goal_t */
     int64_t for_ms;  /* DOWN; 0 = until the end */
 } reh_change_t;
 
 /*  The text must outlive the change. HELIO_INVALID: no change has this form; the text says which there are. */
 HELIO_MUST_CHECK helio_rc reh_change_parse(const char *text, reh_change_t *ret_change, helio_error_t *err);
-/*  Alters the rows of a copy: prices and nodes. HELIO_NOT_FOUND: no such site or pool, of all kinds that name one. What the
+/*  Alters the rows of a copy: prices, nodes, goals. HELIO_NOT_FOUND: no such site, pool or tenant. What the
  *  others do happens while the copy runs (run.c). */
 HELIO_MUST_CHECK helio_rc reh_change_apply(const reh_change_t *self, reh_copy_t *copy, helio_error_t *err);
 

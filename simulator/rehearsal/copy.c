@@ -25,9 +25,16 @@ const reh_job_copy_t *reh_copy_job(const reh_copy_t *self, helio_uuid_t id)
     return find_job(self, id);
 }
 
-bool reh_site_is_up(const reh_site_copy_t *self)
+bool reh_copy_is_up(const reh_copy_t *self, const reh_site_copy_t *site)
 {
-    return self->row->state == HELIO_SITE_STATE_READY || self->row->state == HELIO_SITE_STATE_DRAINING;
+    return self->is_past || site->row->state == HELIO_SITE_STATE_READY || site->row->state == HELIO_SITE_STATE_DRAINING;
+}
+
+uint64_t reh_copy_run_ms(const reh_copy_t *self, helio_job_key_t key)
+{
+    reh_past_run_t *run = NULL;
+    HASH_FIND(hh, self->past_runs, &key, sizeof key, run);
+    return run ? run->run_ms : 0;
 }
 
 static uint32_t pool_of(const reh_site_copy_t *self, helio_text_t name)
@@ -82,13 +89,40 @@ static void add_pool(reh_copy_t *self, const helio_row_pool_t *row)
                        .host_w = row->host_w};
 }
 
-static void add_job(reh_copy_t *self, const helio_ev_load_job_t *load)
+static reh_job_copy_t *add_job(reh_copy_t *self, helio_ev_load_job_t *load)
 {
     reh_job_copy_t *job = helio_arena_alloc(self->arena, 1, sizeof *job);
     job->id = load->row.job;
     job->load = load;
     job->class_id = load->row.class_id;
     HASH_ADD(hh, self->jobs, id, sizeof job->id, job);
+    return job;
+}
+
+/*  Dependencies are left out: what they named may be over since before that time. */
+static void add_past_job(reh_copy_t *self, helio_ev_load_job_t *load)
+{
+    load->spec.after_ok.count = load->spec.after_any.count = load->spec.after_not_ok.count = 0;
+    load->spec.not_before_wall_ms = 0;
+    self->past_jobs = helio_grow(self->past_jobs, self->past_job_count + 1, sizeof *self->past_jobs);
+    self->past_jobs[self->past_job_count++] = add_job(self, load);
+}
+
+static void add_past_run(reh_copy_t *self, const helio_snapshot_run_t *row)
+{
+    reh_past_run_t *run = helio_arena_alloc(self->arena, 1, sizeof *run);
+    run->key = row->key;
+    run->run_ms = row->run_ms;
+    HASH_ADD(hh, self->past_runs, key, sizeof run->key, run);
+}
+
+static int by_submission(const void *a_, const void *b_)
+{
+    const helio_row_job_t *a = &(*(const reh_job_copy_t *const *)a_)->load->row;
+    const helio_row_job_t *b = &(*(const reh_job_copy_t *const *)b_)->load->row;
+    if (a->submitted_ms != b->submitted_ms)
+        return a->submitted_ms < b->submitted_ms ? -1 : 1;
+    return helio_uuid_compare(a->job, b->job);
 }
 
 static void add_state(reh_copy_t *self, const helio_row_state_t *row)
@@ -154,6 +188,17 @@ static helio_rc take_part(void *arg, uint32_t kind, void *record, helio_error_t 
     case HELIO_SNAPSHOT_SERIES:
         add_series(self, record);
         return HELIO_OK;
+    case HELIO_SNAPSHOT_PAST:
+        self->is_past = true;
+        self->past_to_ms = ((const helio_snapshot_past_t *)record)->to_ms;
+        self->taken_ms = ((const helio_snapshot_past_t *)record)->from_ms;
+        return HELIO_OK;
+    case HELIO_SNAPSHOT_PAST_JOB:
+        add_past_job(self, record);
+        return HELIO_OK;
+    case HELIO_SNAPSHOT_PAST_RUN:
+        add_past_run(self, record);
+        return HELIO_OK;
     case HELIO_BROKER_EV_LOAD_FEDERATION:
         self->incarnation = ((const helio_row_federation_t *)record)->incarnation;
         break;
@@ -164,7 +209,7 @@ static helio_rc take_part(void *arg, uint32_t kind, void *record, helio_error_t 
         add_pool(self, record);
         break;
     case HELIO_BROKER_EV_LOAD_JOB:
-        add_job(self, record);
+        (void)add_job(self, record);
         break;
     case HELIO_BROKER_EV_LOAD_EDIT:
         job = find_job(self, ((const helio_row_edit_t *)record)->job);
@@ -193,6 +238,8 @@ helio_rc reh_copy_read(helio_text_t bytes, reh_copy_t *ret_copy, helio_error_t *
         rc = helio_fail(err, HELIO_INVALID, "the snapshot is damaged: it does not say of which federation or when");
     if (rc != HELIO_OK)
         reh_copy_clear(&self);
+    else if (self.past_job_count)
+        qsort(self.past_jobs, self.past_job_count, sizeof *self.past_jobs, by_submission);
     *ret_copy = self;
     return rc;
 }
@@ -200,6 +247,8 @@ helio_rc reh_copy_read(helio_text_t bytes, reh_copy_t *ret_copy, helio_error_t *
 void reh_copy_clear(reh_copy_t *self)
 {
     HASH_CLEAR(hh, self->jobs);
+    HASH_CLEAR(hh, self->past_runs);
+    free(self->past_jobs);
     for (uint32_t i = 0; i < self->site_count; i++)
         free(self->sites[i].series);
     free(self->sites);

@@ -23,9 +23,16 @@ typedef struct reh_site_copy {
 typedef struct reh_job_copy {
     UT_hash_handle hh;
     helio_uuid_t id;
-    const helio_ev_load_job_t *load;
+    helio_ev_load_job_t *load;
     uint64_t class_id; /* as edited last */
 } reh_job_copy_t;
+
+/*  How long a job of a time that is over worked. */
+typedef struct reh_past_run {
+    UT_hash_handle hh;
+    helio_job_key_t key;
+    uint64_t run_ms;
+} reh_past_run_t;
 
 /*  An attempt that the sites have, as the database knows it. */
 typedef struct reh_attempt_copy {
@@ -43,6 +50,11 @@ typedef struct reh_copy {
     reh_site_copy_t *sites;
     uint32_t site_count;
     reh_job_copy_t *jobs;
+    bool is_past; /* of a time that is over: from taken_ms to past_to_ms */
+    int64_t past_to_ms;
+    const reh_job_copy_t **past_jobs; /* in the order of their submissions */
+    uint32_t past_job_count;
+    reh_past_run_t *past_runs;
     reh_attempt_copy_t *attempts; /* of jobs in a live state */
     uint32_t attempt_count;
 } reh_copy_t;
@@ -54,7 +66,10 @@ void reh_copy_clear(reh_copy_t *self);
 
 reh_site_copy_t *reh_copy_site(const reh_copy_t *self, helio_text_t name);    /* NULL = unknown */
 const reh_job_copy_t *reh_copy_job(const reh_copy_t *self, helio_uuid_t job); /* NULL = unknown */
-/*  Whether it was in session when the snapshot was taken, as far as the database knows. */
-bool reh_site_is_up(const reh_site_copy_t *self);
+/*  How long it worked in that time; 0 = not known. */
+uint64_t reh_copy_run_ms(const reh_copy_t *self, helio_job_key_t key);
+/*  Whether it was in session when the snapshot was taken, as far as the database knows. In a
+ *  time that is over each site was. */
+bool reh_copy_is_up(const reh_copy_t *self, const reh_site_copy_t *site);
 
 #endif

@@ -57,7 +57,7 @@ static int by_effect(const void *a_, const void *b_)
 {
     const reh_changed_job_t *a = a_, *b = b_;
     uint32_t x = worst(a->effects), y = worst(b->effects);
-    int order = helio_uuid_compare(a->after->key.job, b->after->key.job);
+    int order = helio_uuid_compare(a->after->origin.job, b->after->origin.job);
     if (x != y)
         return x < y ? -1 : 1;
     return order ? order : (a->after->key.task > b->after->key.task) - (a->after->key.task < b->after->key.task);
@@ -67,7 +67,7 @@ static void compare_jobs(reh_difference_t *self)
 {
     self->jobs = helio_new(HASH_COUNT(self->after->lives.all) + 1, sizeof *self->jobs);
     for (const reh_life_t *b = self->after->lives.all; b; b = b->hh.next) {
-        const reh_life_t *a = reh_lives_find(&self->before->lives, b->key);
+        const reh_life_t *a = reh_lives_find_origin(&self->before->lives, b->origin);
         uint32_t effects = a ? effects_of(self->before, self->after, a, b) : 0;
         if (effects)
             self->jobs[self->job_count++] = (reh_changed_job_t){a, b, effects, reh_lives_why(&self->after->lives, b)};
@@ -94,21 +94,33 @@ static reh_changed_tenant_t *find_tenant(reh_difference_t *self, helio_text_t na
     return &self->tenants[self->tenant_count++];
 }
 
-static void add_life(reh_changed_tenant_t *tenant, const reh_result_t *result, const reh_life_t *life, int sign)
+static void add_life(reh_account_t *account, const reh_result_t *result, const reh_life_t *life)
 {
     double gpus = life->job ? life->job->load->row.gpus : 0;
-    tenant->late += sign * reh_life_is_late(life, result->until_ms);
-    tenant->waited_gpu_h += sign * gpus * (double)life->waited_ms / MS_PER_H;
-    tenant->gpu_h += sign * (double)life->gpu_ms / MS_PER_H;
-    tenant->kwh += sign * (double)life->energy_j / J_PER_KWH;
-    tenant->carbon_kg += sign * (double)life->carbon_mg / 1e6;
-    tenant->cost_usd += sign * (double)life->cost_micro_usd / 1e6;
+    account->late += reh_life_is_late(life, result->until_ms);
+    account->waited_gpu_h += gpus * (double)life->waited_ms / MS_PER_H;
+    account->gpu_h += (double)life->gpu_ms / MS_PER_H;
+    account->kwh += (double)life->energy_j / J_PER_KWH;
+    account->carbon_kg += (double)life->carbon_mg / 1e6;
+    account->cost_usd += (double)life->cost_micro_usd / 1e6;
 }
 
-static void add_result(reh_difference_t *self, const reh_result_t *result, int sign)
+static void add_lives(reh_difference_t *self)
 {
-    for (const reh_life_t *life = result->lives.all; life; life = life->hh.next)
-        add_life(find_tenant(self, tenant_of(life)), result, life, sign);
+    for (const reh_life_t *life = self->before->lives.all; life; life = life->hh.next)
+        add_life(&find_tenant(self, tenant_of(life))->before, self->before, life);
+    for (const reh_life_t *life = self->after->lives.all; life; life = life->hh.next)
+        add_life(&find_tenant(self, tenant_of(life))->after, self->after, life);
+}
+
+static void add_account(reh_account_t *self, const reh_account_t *more)
+{
+    self->late += more->late;
+    self->waited_gpu_h += more->waited_gpu_h;
+    self->gpu_h += more->gpu_h;
+    self->kwh += more->kwh;
+    self->carbon_kg += more->carbon_kg;
+    self->cost_usd += more->cost_usd;
 }
 
 static int by_name(const void *a_, const void *b_)
@@ -125,12 +137,8 @@ static void add_up(reh_difference_t *self)
     for (uint32_t i = 0; i < self->tenant_count; i++) {
         const reh_changed_tenant_t *tenant = &self->tenants[i];
         all.jobs += tenant->jobs;
-        all.late += tenant->late;
-        all.waited_gpu_h += tenant->waited_gpu_h;
-        all.gpu_h += tenant->gpu_h;
-        all.kwh += tenant->kwh;
-        all.carbon_kg += tenant->carbon_kg;
-        all.cost_usd += tenant->cost_usd;
+        add_account(&all.before, &tenant->before);
+        add_account(&all.after, &tenant->after);
     }
     self->tenants = helio_grow(self->tenants, self->tenant_count + 1, sizeof *self->tenants);
     self->tenants[self->tenant_count++] = all;
@@ -140,8 +148,7 @@ void reh_difference_init(reh_difference_t *self, const reh_result_t *before, con
 {
     *self = (reh_difference_t){.before = before, .after = after};
     compare_jobs(self);
-    add_result(self, after, 1);
-    add_result(self, before, -1);
+    add_lives(self);
     for (uint32_t i = 0; i < self->job_count; i++)
         find_tenant(self, tenant_of(self->jobs[i].after))->jobs++;
     if (self->tenant_count)

@@ -30,12 +30,17 @@ typedef struct reh_changed_job {
     helio_text_t why; /* it waits when the rehearsal ends; "" = it does not */
 } reh_changed_job_t;
 
-/*  Of one tenant, or of all: with the change, less without. */
+/*  What one run books for a tenant. */
+typedef struct reh_account {
+    uint32_t late; /* jobs that miss their deadline */
+    double waited_gpu_h, gpu_h, kwh, carbon_kg, cost_usd;
+} reh_account_t;
+
+/*  Of one tenant, or of all. */
 typedef struct reh_changed_tenant {
     helio_text_t tenant;
     uint32_t jobs; /* that anything becomes of */
-    int32_t late;  /* jobs that miss their deadline */
-    double waited_gpu_h, gpu_h, kwh, carbon_kg, cost_usd;
+    reh_account_t before, after;
 } reh_changed_tenant_t;
 
 typedef struct reh_difference {

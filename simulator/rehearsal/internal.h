@@ -18,6 +18,7 @@ typedef struct reh_run {
     int64_t beat_ms;          /* sites renew their leases so often */
     int64_t wall_ms, wake_ms; /* wake: the core wants to be asked */
     uint64_t attempts;
+    uint32_t next_job;        /* of those of a time that is over */
     helio_fx_order_t *orders; /* not carried out yet */
     helio_fx_stop_t *stops;
     uint32_t order_count, stop_count;

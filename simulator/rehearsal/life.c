@@ -20,14 +20,35 @@ static bool runs(uint32_t state)
     return state == HELIO_JOB_RUNNING || state == HELIO_JOB_SUSPENDED || state == HELIO_JOB_STOPPING;
 }
 
-static reh_life_t *add(reh_lives_t *self, helio_job_key_t key)
+reh_life_t *reh_lives_find_origin(const reh_lives_t *self, helio_job_key_t origin)
+{
+    reh_life_t *life = NULL;
+    HASH_FIND(hh_origin, self->by_origin, &origin, sizeof origin, life);
+    return life;
+}
+
+static reh_life_t *add(reh_lives_t *self, helio_job_key_t key, const reh_job_copy_t *job, int64_t wall_ms)
 {
     reh_life_t *life = helio_arena_alloc(self->arena, 1, sizeof *life);
-    life->key = key;
-    life->job = reh_copy_job(self->copy, key.job);
-    life->since_ms = self->copy->taken_ms;
+    life->key = life->origin = key;
+    if (job)
+        life->origin.job = job->id;
+    life->job = job;
+    life->since_ms = wall_ms;
     HASH_ADD(hh, self->all, key, sizeof life->key, life);
+    HASH_ADD(hh_origin, self->by_origin, origin, sizeof life->origin, life);
+    self->open++;
     return life;
+}
+
+void reh_lives_add(reh_lives_t *self, helio_uuid_t id, const reh_job_copy_t *job, int64_t wall_ms)
+{
+    const helio_row_job_t *row = &job->load->row;
+    for (uint32_t i = 0; i < row->tasks.count; i++)
+        add(self, (helio_job_key_t){id, (int32_t)row->tasks.items[i]}, job, wall_ms)->deadline_ms =
+            row->deadline_wall_ms;
+    if (!row->tasks.count)
+        add(self, (helio_job_key_t){id, HELIO_NO_TASK}, job, wall_ms)->deadline_ms = row->deadline_wall_ms;
 }
 
 /*  ---- when the rehearsal begins ---- */
@@ -35,7 +56,7 @@ static reh_life_t *add(reh_lives_t *self, helio_job_key_t key)
 static void visit(void *arg, const helio_broker_job_view_t *view)
 {
     reh_lives_t *self = arg;
-    reh_life_t *life = add(self, view->key);
+    reh_life_t *life = add(self, view->key, reh_copy_job(self->copy, view->key.job), self->copy->taken_ms);
     life->state = view->state;
     life->deadline_ms = view->deadline_wall_ms;
     life->ran_before = runs(view->state);
@@ -43,7 +64,6 @@ static void visit(void *arg, const helio_broker_job_view_t *view)
         (void)helio_text_copy(helio_text_of(view->site), life->first_site, sizeof life->first_site);
         (void)helio_text_copy(helio_text_of(view->site), life->site, sizeof life->site);
     }
-    self->open++;
 }
 
 void reh_lives_init(reh_lives_t *self, const reh_copy_t *copy, const helio_broker_core_t *core)
@@ -55,6 +75,7 @@ void reh_lives_init(reh_lives_t *self, const reh_copy_t *copy, const helio_broke
 void reh_lives_clear(reh_lives_t *self)
 {
     HASH_CLEAR(hh, self->all);
+    HASH_CLEAR(hh_origin, self->by_origin);
     HASH_CLEAR(hh, self->classes);
     helio_arena_destroy(&self->arena);
 }

@@ -6,8 +6,9 @@
 #include "simulator/rehearsal/copy.h"
 
 typedef struct reh_life {
-    UT_hash_handle hh;
+    UT_hash_handle hh, hh_origin;
     helio_job_key_t key;
+    helio_job_key_t origin; /* the same, but in a time that is over: the job's key then */
     const reh_job_copy_t *job;
     int64_t deadline_ms; /* 0 = none */
     uint32_t state;
@@ -42,7 +43,7 @@ typedef struct reh_class {
 typedef struct reh_lives {
     const reh_copy_t *copy;
     helio_arena_t *arena;
-    reh_life_t *all;
+    reh_life_t *all, *by_origin;
     reh_class_t *classes;
     uint32_t open; /* not over */
 } reh_lives_t;
@@ -51,6 +52,10 @@ typedef struct reh_lives {
 void reh_lives_init(reh_lives_t *self, const reh_copy_t *copy, const helio_broker_core_t *core);
 void reh_lives_clear(reh_lives_t *self);
 reh_life_t *reh_lives_find(const reh_lives_t *self, helio_job_key_t key); /* NULL = unknown */
+
+reh_life_t *reh_lives_find_origin(const reh_lives_t *self, helio_job_key_t origin);
+/*  A job of a time that is over was submitted, and has a new id. */
+void reh_lives_add(reh_lives_t *self, helio_uuid_t id, const reh_job_copy_t *job, int64_t wall_ms);
 
 /*  Effects of one step; those that are no rows are passed over. */
 void reh_lives_take(reh_lives_t *self, const helio_effects_t *effects, int64_t wall_ms);

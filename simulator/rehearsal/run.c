@@ -204,6 +204,35 @@ static helio_rc make_change(reh_run_t *self, const reh_change_t *change, helio_e
     return HELIO_OK;
 }
 
+/*  ---- jobs of a time that is over ---- */
+
+static int64_t submitted_ms(const reh_run_t *self, uint32_t number)
+{
+    int64_t at_ms = self->copy->past_jobs[number]->load->row.submitted_ms;
+    return at_ms > self->copy->taken_ms ? at_ms : self->copy->taken_ms;
+}
+
+/*  One that the broker refuses now is no part of this life. */
+static void submit(reh_run_t *self, const reh_job_copy_t *job)
+{
+    helio_submission_t submission = {.source = HELIO_TEXT("-"), .spec = job->load->spec};
+    const helio_ev_submit_t event = {
+        .call = 1, .tenant = job->load->row.tenant, .user = job->load->row.user, .jobs = {&submission, 1}};
+    step(self, HELIO_BROKER_EV_SUBMIT, &event);
+    for (uint32_t i = 0; i < self->effects->count; i++) {
+        const helio_fx_reply_t *reply = self->effects->items[i].payload;
+        if (self->effects->items[i].kind == HELIO_BROKER_FX_REPLY && reply->rc == HELIO_OK && reply->jobs.count)
+            reh_lives_add(&self->lives, reply->jobs.items[0].job, job, self->wall_ms);
+    }
+}
+
+static void submit_due(reh_run_t *self)
+{
+    for (; self->next_job < self->copy->past_job_count && submitted_ms(self, self->next_job) <= self->wall_ms;
+         self->next_job++)
+        submit(self, self->copy->past_jobs[self->next_job]);
+}
+
 /*  ---- begin and end ---- */
 
 static helio_broker_options_t options_of(const helio_snapshot_options_t *given)
@@ -255,7 +284,8 @@ static void run_open(reh_run_t *self)
     self->sites = helio_new(self->copy->site_count, sizeof *self->sites);
     load(self);
     for (uint32_t i = 0; i < self->copy->site_count; i++)
-        reh_site_init(&self->sites[i], &self->copy->sites[i], self->kept);
+        reh_site_init(&self->sites[i], &self->copy->sites[i], reh_copy_is_up(self->copy, &self->copy->sites[i]),
+                      self->kept);
     reh_attempts_adopt(self);
     for (uint32_t i = 0; i < self->copy->site_count; i++)
         if (self->sites[i].up) {
@@ -285,6 +315,8 @@ static int64_t next_ms(const reh_run_t *self)
     int64_t at_ms = helio_lesser_i64(helio_hour_of(self->wall_ms) + HELIO_HOUR_MS, quiet_ms);
     at_ms = helio_lesser_i64(at_ms, self->wake_ms < self->wall_ms + 1000 ? self->wake_ms : quiet_ms);
     at_ms = helio_lesser_i64(at_ms, reh_attempts_next_ms(self));
+    if (self->next_job < self->copy->past_job_count)
+        at_ms = helio_lesser_i64(at_ms, submitted_ms(self, self->next_job));
     for (uint32_t i = 0; i < self->copy->site_count; i++)
         at_ms = helio_lesser_i64(at_ms, self->sites[i].back_ms);
     return at_ms > self->wall_ms ? at_ms : self->wall_ms + 1;
@@ -293,13 +325,15 @@ static int64_t next_ms(const reh_run_t *self)
 static void run_on(reh_run_t *self, int64_t until_ms)
 {
     int64_t hour_ms = helio_hour_of(self->wall_ms);
+    submit_due(self);
     tick(self);
-    while (self->lives.open && self->wall_ms < until_ms) {
+    while ((self->lives.open || self->next_job < self->copy->past_job_count) && self->wall_ms < until_ms) {
         self->wall_ms = helio_lesser_i64(next_ms(self), until_ms);
         reh_attempts_take_ends(self);
         come_back(self);
         speak(self, helio_hour_of(self->wall_ms) != hour_ms);
         hour_ms = helio_hour_of(self->wall_ms);
+        submit_due(self);
         tick(self);
     }
 }
@@ -317,7 +351,7 @@ helio_rc reh_run(helio_text_t bytes, const reh_change_t *changes, uint32_t count
         for (uint32_t i = 0; rc == HELIO_OK && i < count; i++)
             rc = make_change(&self, &changes[i], err);
         if (rc == HELIO_OK)
-            run_on(&self, ret_result->copy.taken_ms + for_ms);
+            run_on(&self, (self.copy->is_past ? self.copy->past_to_ms : self.copy->taken_ms) + for_ms);
         ret_result->until_ms = self.wall_ms;
         ret_result->lives = self.lives;
         reh_lives_close(&ret_result->lives, self.wall_ms);

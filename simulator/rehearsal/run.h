@@ -11,7 +11,8 @@ typedef struct reh_result {
     int64_t until_ms; /* the end: everything is over, or the time is */
 } reh_result_t;
 
-/*  bytes: the snapshot, which must outlive the result. until_ms: at the latest. HELIO_NOT_FOUND, or what the broker
+/*  bytes: the snapshot, which must outlive the result. for_ms: the virtual time at most; of a
+ *  time that is over, behind its end. HELIO_NOT_FOUND, or what the broker
  *  itself would refuse: no such site, pool or tenant. */
 HELIO_MUST_CHECK helio_rc reh_run(helio_text_t bytes, const reh_change_t *changes, uint32_t count, int64_t for_ms,
                                   reh_result_t *ret_result, helio_error_t *err);

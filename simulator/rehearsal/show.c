@@ -55,7 +55,7 @@ static void fill_job(const reh_changed_job_t *job, row_t *row)
     char id[HELIO_KEY_SIZE], after[CELL_SIZE], before[CELL_SIZE];
     const reh_life_t *a = job->before, *b = job->after;
     const helio_row_job_t *info = &b->job->load->row;
-    helio_job_key_text(b->key, id);
+    helio_job_key_text(b->origin, id);
     (void)snprintf(row->cells[0], CELL_SIZE, "%s", id);
     (void)snprintf(row->cells[1], CELL_SIZE, "%.*s", info->name.size < NAME_MOST ? (int)info->name.size : NAME_MOST,
                    info->name.data ? info->name.data : "");
@@ -112,11 +112,12 @@ static void put_tenants(const reh_difference_t *self, helio_buffer_t *out)
         row_t *row = &rows[i + 1];
         (void)snprintf(row->cells[0], CELL_SIZE, "%.*s", HELIO_TEXT_ARGS(tenant->tenant));
         (void)snprintf(row->cells[1], CELL_SIZE, "%u", tenant->jobs);
-        (void)snprintf(row->cells[2], CELL_SIZE, "%+d", tenant->late);
-        show_number(tenant->waited_gpu_h, row->cells[3]);
-        show_number(tenant->cost_usd, row->cells[4]);
-        show_number(tenant->kwh, row->cells[5]);
-        show_number(tenant->carbon_kg, row->cells[6]);
+        const reh_account_t *a = &tenant->before, *b = &tenant->after;
+        (void)snprintf(row->cells[2], CELL_SIZE, "%+lld", (long long)b->late - (long long)a->late);
+        show_number(b->waited_gpu_h - a->waited_gpu_h, row->cells[3]);
+        show_number(b->cost_usd - a->cost_usd, row->cells[4]);
+        show_number(b->kwh - a->kwh, row->cells[5]);
+        show_number(b->carbon_kg - a->carbon_kg, row->cells[6]);
     }
     put_rows(rows, self->tenant_count + 1, 7, out);
     free(rows);
@@ -182,7 +183,7 @@ static void put_job(helio_json_writer_t *json, const reh_difference_t *self, con
 {
     char id[HELIO_KEY_SIZE];
     const helio_row_job_t *info = &job->after->job->load->row;
-    helio_job_key_text(job->after->key, id);
+    helio_job_key_text(job->after->origin, id);
     helio_json_begin_object(json, NULL);
     helio_json_put_string(json, "id", id);
     helio_json_put_text(json, "name", info->name);
@@ -200,17 +201,25 @@ static void put_job(helio_json_writer_t *json, const reh_difference_t *self, con
     helio_json_end(json);
 }
 
+static void put_account(helio_json_writer_t *json, const char *name, const reh_account_t *account)
+{
+    helio_json_begin_object(json, name);
+    helio_json_put_u64(json, "late", account->late);
+    helio_json_put_real(json, "waited_gpu_h", account->waited_gpu_h);
+    helio_json_put_real(json, "gpu_h", account->gpu_h);
+    helio_json_put_real(json, "energy_kwh", account->kwh);
+    helio_json_put_real(json, "carbon_kg", account->carbon_kg);
+    helio_json_put_real(json, "cost_usd", account->cost_usd);
+    helio_json_end(json);
+}
+
 static void put_tenant(helio_json_writer_t *json, const reh_changed_tenant_t *tenant, bool all)
 {
     helio_json_begin_object(json, NULL);
     helio_json_put_text_or_null(json, "tenant", all ? (helio_text_t){0} : tenant->tenant);
     helio_json_put_u64(json, "jobs", tenant->jobs);
-    helio_json_put_i64(json, "late", tenant->late);
-    helio_json_put_real(json, "waited_gpu_h", tenant->waited_gpu_h);
-    helio_json_put_real(json, "gpu_h", tenant->gpu_h);
-    helio_json_put_real(json, "energy_kwh", tenant->kwh);
-    helio_json_put_real(json, "carbon_kg", tenant->carbon_kg);
-    helio_json_put_real(json, "cost_usd", tenant->cost_usd);
+    put_account(json, "without", &tenant->before);
+    put_account(json, "with", &tenant->after);
     helio_json_end(json);
 }
 

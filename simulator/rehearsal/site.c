@@ -8,10 +8,10 @@
 #include "federation/policy/pool_forecast.h"
 #include "federation/reason/codes.h"
 
-void reh_site_init(reh_site_t *self, const reh_site_copy_t *copy, helio_arena_t *arena)
+void reh_site_init(reh_site_t *self, const reh_site_copy_t *copy, bool up, helio_arena_t *arena)
 {
     uint32_t count = copy->profile.pools.count;
-    *self = (reh_site_t){.copy = copy, .profile = copy->profile, .up = reh_site_is_up(copy), .back_ms = INT64_MAX};
+    *self = (reh_site_t){.copy = copy, .profile = copy->profile, .up = up, .back_ms = INT64_MAX};
     self->profile.pools.items = helio_arena_alloc(arena, count ? count : 1, sizeof *self->profile.pools.items);
     for (uint32_t i = 0; i < count; i++) {
         helio_pool_t *pool = &self->profile.pools.items[i];
@@ -195,6 +195,20 @@ static bool go_on(const helio_row_series_t *row, int64_t wall_ms, helio_series_t
     return true;
 }
 
+static bool is_one_series(const helio_row_series_t *a, const helio_row_series_t *b)
+{
+    return a->signal == b->signal && helio_text_equal(a->pool, b->pool) && helio_text_equal(a->kind, b->kind);
+}
+
+/*  Of several issues of one series, the newest one by then; the first one before that. */
+static bool is_in_effect(const reh_site_copy_t *copy, uint32_t i, int64_t wall_ms)
+{
+    const helio_row_series_t *row = copy->series[i];
+    bool has_next = i + 1 < copy->series_count && is_one_series(row, copy->series[i + 1]);
+    bool is_first = !i || !is_one_series(row, copy->series[i - 1]);
+    return (is_first || row->issued_ms <= wall_ms) && !(has_next && copy->series[i + 1]->issued_ms <= wall_ms);
+}
+
 helio_site_summary_t reh_site_summary(reh_site_t *self, int64_t wall_ms, bool with_series, helio_arena_t *arena)
 {
     uint32_t pools = self->profile.pools.count;
@@ -206,7 +220,8 @@ helio_site_summary_t reh_site_summary(reh_site_t *self, int64_t wall_ms, bool wi
         helio_capacity_pool(self->capacity, i, arena, &summary.pools.items[i]);
     summary.series.items = helio_arena_alloc(arena, self->copy->series_count + 1, sizeof *summary.series.items);
     for (uint32_t i = 0; with_series && i < self->copy->series_count; i++)
-        if (go_on(self->copy->series[i], wall_ms, &summary.series.items[summary.series.count]))
+        if (is_in_effect(self->copy, i, wall_ms) &&
+            go_on(self->copy->series[i], wall_ms, &summary.series.items[summary.series.count]))
             summary.series.count++;
     self->changed = false;
     return summary;

@@ -37,7 +37,7 @@ typedef struct reh_site {
     int64_t back_ms; /* when it comes back; INT64_MAX = never */
 } reh_site_t;
 
-void reh_site_init(reh_site_t *self, const reh_site_copy_t *copy, helio_arena_t *arena);
+void reh_site_init(reh_site_t *self, const reh_site_copy_t *copy, bool up, helio_arena_t *arena);
 void reh_site_clear(reh_site_t *self);
 
 /*  What it runs when the rehearsal begins. NULL: there is no room for it, and it reports a failed node. The caller sets

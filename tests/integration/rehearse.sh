@@ -21,9 +21,11 @@ comes_to() { # ID STATE SITE
   for _ in $(seq 300); do [ "$(state "$1")" = "$2 $3" ] && return; sleep 0.1; done
   fault "$1 is $(state "$1") after 30 s, expected $2 $3"
 }
-submit() { # NAME GPUS SITES SITE_LOSS
-  printf 'name: %s\ngpu: H100:%s\ntime: 1h\non_site_loss: %s\nplacement: {sites: [%s]}\nrun: exec sleep 600\n' "$1" "$2" "$4" "$3" | "$helio" submit - -o name
+submit() { # NAME GPUS SITES SITE_LOSS [SECONDS]
+  printf 'name: %s\ngpu: H100:%s\ntime: 1h\non_site_loss: %s\nplacement: {sites: [%s]}\nrun: exec sleep %s\n' "$1" "$2" "$4" "$3" "${5:-600}" | "$helio" submit - -o name
 }
+quick=$(submit quick 8 '"lulea", "oslo"' strict 1)
+comes_to "$quick" succeeded lulea
 other=$(submit other 4 oslo strict)
 goes=$(submit goes 4 '"lulea", "oslo"' eager)
 stays=$(submit stays 4 lulea strict)
@@ -59,6 +61,17 @@ same "a quota holds back what comes later" "does not start, waits longer" "$(eff
 "$helio" rehearse --change nodes=lulea/h100:0 --for 6h -o json >"$lab/nodes.json"
 says "nodes that are gone" "moves" "$(effects "$goes" nodes)"
 
+# ---- the last hour with one thing changed
+"$helio" rehearse --last 1h --down lulea -o json >"$lab/past.json" || fault "no rehearsal of the last hour"
+same "jobs that are over go elsewhere" "starts elsewhere, costs more oslo" "$(effects "$quick" past) $(jq -r --arg id "$quick" '.jobs[] | select(.id == $id).with.site' "$lab/past.json")"
+same "without the change, each job is where it was" "lulea lulea lulea" \
+  "$(for id in "$quick" "$goes" "$stays"; do jq -r --arg id "$id" '.jobs[] | select(.id == $id).without.site' "$lab/past.json"; done | xargs)"
+same "and worked as long" true "$(jq -r --arg id "$quick" '.jobs[] | select(.id == $id).without.gpu_h * 450 | . > 0.9 and . < 10' "$lab/past.json")"
+"$helio" rehearse --last 1h --change quota=demo:4 -o json >"$lab/tight.json"
+same "what a quota would have cost" "does not start, waits longer" "$(effects "$quick" tight)"
+"$helio" rehearse --last 45d --down lulea 2>"$lab/said"
+says "a time that is too long" "--last takes 1h to 31d" "$(cat "$lab/said")"
+
 # ---- refused
 "$helio" rehearse --down luela 2>"$lab/said" && fault "a site that is not there went down"
 says "an unknown site" "there is no site 'luela'" "$(cat "$lab/said")"
@@ -72,6 +85,7 @@ same "the live state is for operators" 4 $?
 
 # ---- and so it comes
 kill -9 "$lulea_pid"
+wait "$lulea_pid" 2>/dev/null
 comes_to "$goes" running oslo
 comes_to "$stays" suspect lulea
 same "what waits for lulea" "queued -" "$(state "$waits")"

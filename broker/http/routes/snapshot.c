@@ -26,7 +26,17 @@ static void on_read(helio_request_context_t *self, const helio_result_t *result)
     helio_response_bytes(self, 200, "application/octet-stream", helio_buffer_view(&bytes));
 }
 
+static const helio_query_bounds_t past_hours = {1, 31 * 24, 1};
+
 void helio_snapshot_show(helio_request_context_t *self)
 {
-    helio_await_read(self, on_read, HELIO_READ_SNAPSHOT, 0, NULL);
+    uint64_t hours;
+    if (!helio_request_context_number(self, "hours", past_hours, &hours))
+        return;
+    if (!helio_request_context_query(self, "hours")) {
+        helio_await_read(self, on_read, HELIO_READ_SNAPSHOT, 0, NULL);
+        return;
+    }
+    const char *text = helio_arena_printf(self->arena, "%u", (unsigned)hours).data;
+    helio_await_read(self, on_read, HELIO_READ_SNAPSHOT, 1, &text);
 }

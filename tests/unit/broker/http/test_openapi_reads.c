@@ -148,6 +148,43 @@ static void snapshot__is_what_a_new_leader_would_read(void **state)
     helio_reader_destroy(&reader);
 }
 
+static helio_rc count_past(void *arg, uint32_t kind, void *record, helio_error_t *err)
+{
+    uint32_t *counts = arg;
+    (void)record;
+    (void)err;
+    counts[0] += kind == HELIO_SNAPSHOT_PAST;
+    counts[1] += kind == HELIO_SNAPSHOT_PAST_JOB;
+    counts[2] += kind == HELIO_BROKER_EV_LOAD_SITE;
+    counts[3] += kind == HELIO_BROKER_EV_LOAD_JOB || kind == HELIO_BROKER_EV_LOAD_STATE;
+    return HELIO_OK;
+}
+
+static void snapshot__of_a_time_that_is_over_has_its_jobs(void **state)
+{
+    (void)state;
+    const char *conninfo = helio_pg_database(pg);
+    uint32_t counts[4] = {0};
+    helio_error_t err = {.text = ""};
+    (void)arrange(conninfo);
+    helio_pg_exec(conninfo, "update helio.jobs set source = 'run: hidden'");
+    reader = helio_reader_new(conninfo, 1);
+    w = world_up_over(real_read);
+    ask(w, &r, "GET", "/v1/snapshot?hours=745", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 400);
+    ask(w, &r, "GET", "/v1/snapshot?hours=24", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    helio_arena_t *arena = helio_arena_new();
+    if (helio_snapshot_each((helio_text_t){r.body, (uint32_t)r.body_size}, arena, count_past, counts, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(counts[0], 1);
+    assert_true(counts[1] > 0 && counts[2] > 0);
+    assert_int_equal(counts[3], 0);
+    helio_arena_destroy(&arena);
+    world_down(w);
+    helio_reader_destroy(&reader);
+}
+
 static int up_all(void **state)
 {
     pg = helio_pg_up();
@@ -165,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(openapi__the_database_answers_as_described, begin, end),
         cmocka_unit_test_setup_teardown(snapshot__is_what_a_new_leader_would_read, begin, end),
+        cmocka_unit_test_setup_teardown(snapshot__of_a_time_that_is_over_has_its_jobs, begin, end),
     };
     return cmocka_run_group_tests(tests, up_all, down_all);
 }

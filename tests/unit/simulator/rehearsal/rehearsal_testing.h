@@ -100,7 +100,7 @@ typedef struct job_ask {
     const char *queue;     /* NULL: standard */
     const char *only_site; /* NULL: any */
     const char *runs_at;   /* NULL: it waits */
-    uint32_t gpus, on_site_loss;
+    uint32_t gpus, on_site_loss, goal;
     int64_t hours;   /* its limit, which it needs whole */
     int64_t ran_min; /* how long it has run */
     int64_t checkpoint_min;
@@ -133,6 +133,7 @@ static inline helio_job_key_t add_job(const char *tenant, job_ask_t ask)
                                              .class_id = 100 + job_count,
                                              .submitted_ms = NOON - HOUR + job_count,
                                              .on_site_loss = ask.on_site_loss,
+                                             .goal = ask.goal,
                                              .deadline_wall_ms = ask.deadline_ms},
                                      .spec = {.name = HELIO_TEXT("job"),
                                               .queue = helio_text_of(queue),
@@ -142,6 +143,7 @@ static inline helio_job_key_t add_job(const char *tenant, job_ask_t ask)
                                               .time_limit_ms = (uint64_t)(ask.hours * HOUR),
                                               .checkpoint_every_ms = (uint64_t)(ask.checkpoint_min * MINUTE),
                                               .on_site_loss = ask.on_site_loss,
+                                              .goal = ask.goal,
                                               .deadline_wall_ms = ask.deadline_ms,
                                               .sites = {&site, ask.only_site ? 1 : 0}}};
     put_part(&parts.jobs, HELIO_BROKER_EV_LOAD_JOB, &job);
@@ -163,6 +165,34 @@ static inline helio_job_key_t add_job(const char *tenant, job_ask_t ask)
                                           .expected_high_ms = (uint64_t)(ask.hours * HOUR)};
     put_part(&parts.states, HELIO_BROKER_EV_LOAD_STATE, &state);
     put_part(&parts.expected, HELIO_BROKER_EV_LOAD_EXPECTED_USE, &use);
+    return key;
+}
+
+/*  A job of a time that is over, with a limit of an hour and checkpoints never. run_ms 0: not known. Returns its key then. */
+static inline helio_job_key_t add_past_job(const char *tenant, uint32_t gpus, int64_t submitted_ms, int64_t run_ms)
+{
+    helio_job_key_t key = {.task = HELIO_NO_TASK};
+    memset(key.job.bytes, 2, sizeof key.job.bytes);
+    key.job.bytes[15] = ++job_count;
+    helio_gpu_ask_t gpu = {.model = HELIO_TEXT("H100"), .count = gpus};
+    const helio_ev_load_job_t job = {.row = {.job = key.job,
+                                             .tenant = helio_text_of(tenant),
+                                             .user = HELIO_TEXT("ada"),
+                                             .name = HELIO_TEXT("job"),
+                                             .queue = HELIO_TEXT("standard"),
+                                             .gpus = gpus,
+                                             .nodes = 1,
+                                             .time_limit_ms = HOUR,
+                                             .submitted_ms = submitted_ms},
+                                     .spec = {.name = HELIO_TEXT("job"),
+                                              .queue = HELIO_TEXT("standard"),
+                                              .gpus = {&gpu, 1},
+                                              .nodes = 1,
+                                              .time_limit_ms = HOUR}};
+    const helio_snapshot_run_t run = {key, (uint64_t)run_ms};
+    put_part(&parts.jobs, HELIO_SNAPSHOT_PAST_JOB, &job);
+    if (run_ms)
+        put_part(&parts.states, HELIO_SNAPSHOT_PAST_RUN, &run);
     return key;
 }
 

@@ -80,7 +80,7 @@ static void down__makes_jobs_late_and_others_give_way(void **state)
     assert_true(effects_on(r, late) & EFFECT(LATE));
     assert_true(effects_on(r, critical) & EFFECT(MOVES));
     assert_true(effects_on(r, victim) & EFFECT(PREEMPTED));
-    assert_int_equal(r->difference.tenants[0].late, 1);                                   /* acme */
+    assert_int_equal(r->difference.tenants[0].after.late - r->difference.tenants[0].before.late, 1); /* acme */
     assert_ptr_equal(r->difference.jobs[0].after, reh_lives_find(&r->after.lives, late)); /* the worst is first */
     forget(r);
 }
@@ -108,7 +108,35 @@ static void price__decides_where_a_job_starts_and_what_it_costs(void **state)
     assert_int_equal(effects_on(r, runs), EFFECT(DEARER));
     assert_int_equal(effects_on(r, starts), EFFECT(ELSEWHERE) | EFFECT(DEARER));
     const reh_changed_tenant_t *all = &r->difference.tenants[r->difference.tenant_count - 1];
-    assert_true(all->cost_usd > 11.99 && all->cost_usd < 12.01); /* 4 × 2 USD, and 4 × 1 USD */
+    double more_usd = all->after.cost_usd - all->before.cost_usd;
+    assert_true(more_usd > 11.99 && more_usd < 12.01); /* 4 × 2 USD, and 4 × 1 USD */
+    forget(r);
+}
+
+static void goal__of_a_tenant_is_that_of_all_its_jobs(void **state)
+{
+    (void)state;
+    add_site("dear", 1.05, 0);
+    add_site("dirty", 1, 0);
+    double clean[] = {1, 1, 1, 1}, dirt[] = {900, 900, 900, 900};
+    helio_row_series_t series = {.site = HELIO_TEXT("dear"),
+                                 .signal = HELIO_SIGNAL_CARBON,
+                                 .kind = HELIO_TEXT("average"),
+                                 .issued_ms = NOON,
+                                 .start_ms = NOON,
+                                 .step_s = 3600,
+                                 .values = {clean, 4}};
+    put_part(&parts.capacities, HELIO_SNAPSHOT_SERIES, &series);
+    series.site = HELIO_TEXT("dirty");
+    series.values.items = dirt;
+    put_part(&parts.capacities, HELIO_SNAPSHOT_SERIES, &series);
+    helio_job_key_t of_acme = add_job("acme", (job_ask_t){.gpus = 1, .hours = 1, .goal = HELIO_GOAL_GREEN});
+    helio_job_key_t of_globex = add_job("globex", (job_ask_t){.gpus = 1, .hours = 1, .goal = HELIO_GOAL_CHEAP});
+    rehearsed_t *r = REHEARSE(snapshot(), "goal=acme:cheap");
+    assert_string_equal(reh_lives_find(&r->after.lives, of_globex)->site, "dirty");
+    assert_string_equal(reh_lives_find(&r->before.lives, of_acme)->site, "dear");
+    assert_int_equal(effects_on(r, of_acme), EFFECT(ELSEWHERE) | EFFECT(CHEAPER));
+    assert_int_equal(effects_on(r, of_globex), 0);
     forget(r);
 }
 
@@ -146,6 +174,59 @@ static void run__leaves_others_what_they_hold(void **state)
     reh_result_clear(&result);
 }
 
+static void past__jobs_are_submitted_again_and_work_as_long_as_then(void **state)
+{
+    (void)state;
+    const helio_snapshot_past_t past = {NOON - 2 * HOUR, NOON + HOUR};
+    add_site("north", 1, 0);
+    helio_job_key_t first = add_past_job("acme", 8, NOON - HOUR, 30 * MINUTE);
+    helio_job_key_t second = add_past_job("globex", 8, NOON - HOUR + MINUTE, 90 * MINUTE);
+    helio_job_key_t before = add_past_job("globex", 1, NOON - 9 * HOUR, 0); /* how long is not known: its limit */
+    put_part(&parts.expected, HELIO_SNAPSHOT_PAST, &past);
+    rehearsed_t *r = REHEARSE(snapshot(), "quota=globex:4");
+    const reh_life_t *a = reh_lives_find_origin(&r->before.lives, first);
+    const reh_life_t *b = reh_lives_find_origin(&r->before.lives, second);
+    assert_in_range(a->started_ms, NOON - HOUR, NOON - HOUR + 1000);
+    assert_int_equal(a->ended_ms - a->started_ms, 30 * MINUTE);
+    assert_in_range(b->started_ms, NOON - 30 * MINUTE, NOON - 29 * MINUTE);
+    assert_int_equal(b->ended_ms - b->started_ms, 90 * MINUTE);
+    assert_int_equal(reh_lives_find_origin(&r->before.lives, before)->ended_ms, NOON - HOUR);
+    assert_int_equal(r->difference.job_count, 1);
+    assert_true(helio_job_key_equal(r->difference.jobs[0].after->origin, second));
+    assert_int_equal(r->difference.jobs[0].effects, EFFECT(NEVER) | EFFECT(WAITS));
+    assert_true(r->difference.tenants[1].before.gpu_h > 12.99 && r->difference.tenants[1].after.gpu_h < 1.01);
+    forget(r);
+}
+
+static void past__sites_publish_what_was_issued_by_then(void **state)
+{
+    (void)state;
+    double morning[] = {100, 100, 100, 100}, noon[] = {500, 500, 500, 500};
+    helio_row_series_t series = {.site = HELIO_TEXT("north"),
+                                 .signal = HELIO_SIGNAL_CARBON,
+                                 .kind = HELIO_TEXT("average"),
+                                 .issued_ms = NOON - 2 * HOUR,
+                                 .start_ms = NOON - 2 * HOUR,
+                                 .step_s = 3600,
+                                 .values = {morning, 4}};
+    const helio_snapshot_past_t past = {NOON - 2 * HOUR, NOON + HOUR};
+    add_site("north", 1, 0);
+    helio_job_key_t first = add_past_job("acme", 8, NOON - 2 * HOUR, HOUR);
+    helio_job_key_t second = add_past_job("acme", 8, NOON, HOUR);
+    put_part(&parts.expected, HELIO_SNAPSHOT_PAST, &past);
+    put_part(&parts.capacities, HELIO_SNAPSHOT_SERIES, &series);
+    series.issued_ms = series.start_ms = NOON;
+    series.values.items = noon;
+    put_part(&parts.capacities, HELIO_SNAPSHOT_SERIES, &series);
+    reh_result_t result;
+    assert_int_equal(reh_run(snapshot(), NULL, 0, DAY, &result, &err), HELIO_OK);
+    const reh_life_t *a = reh_lives_find_origin(&result.lives, first);
+    const reh_life_t *b = reh_lives_find_origin(&result.lives, second);
+    assert_int_equal(a->energy_j, b->energy_j);
+    assert_in_range(b->carbon_mg, 5 * a->carbon_mg - 10, 5 * a->carbon_mg + 10);
+    reh_result_clear(&result);
+}
+
 static void run__refuses_what_the_broker_would(void **state)
 {
     (void)state;
@@ -154,6 +235,7 @@ static void run__refuses_what_the_broker_would(void **state)
     } rows[] = {{"down=nowhere", "no site 'nowhere'"},
                 {"nodes=north/a100:3", "no pool 'a100'"},
                 {"quota=nobody:3", "nobody"},
+                {"goal=nobody:green", "no tenant 'nobody'"},
                 {"quota=acme/nothing:3", "nothing"}};
     add_site("north", 1, 0);
     helio_text_t taken = snapshot();
@@ -198,8 +280,11 @@ int main(void)
         CASE(down__makes_jobs_late_and_others_give_way),
         CASE(drain__stops_nothing_and_lets_nothing_in),
         CASE(price__decides_where_a_job_starts_and_what_it_costs),
+        CASE(goal__of_a_tenant_is_that_of_all_its_jobs),
         CASE(nodes_and_quota__give_and_take_room),
         CASE(run__leaves_others_what_they_hold),
+        CASE(past__jobs_are_submitted_again_and_work_as_long_as_then),
+        CASE(past__sites_publish_what_was_issued_by_then),
         CASE(run__refuses_what_the_broker_would),
         CASE(run__of_one_snapshot_is_always_the_same),
     };
