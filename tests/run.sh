@@ -139,6 +139,7 @@ beside clusters console tests/console/run.sh build-release
 aside users bad-input tests/integration/bad_input.sh build-release
 aside users queues tests/integration/queues.sh build-release
 aside users budgets tests/integration/budgets.sh build-release
+aside users rehearse tests/integration/rehearse.sh build-release
 aside users quickstart tests/integration/quickstart.sh build-release
 aside users preemption tests/integration/preemption.py --build build-release
 aside users migrations tests/integration/migrations.py --build build-release

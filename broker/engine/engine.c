@@ -130,6 +130,11 @@ static void free_const(const char *text)
     free((void *)(uintptr_t)text);
 }
 
+helio_broker_options_t helio_engine_core_options(const helio_engine_t *self)
+{
+    return self->options.core;
+}
+
 void helio_engine_destroy(helio_engine_t **self_p)
 {
     helio_engine_t *self = *self_p;

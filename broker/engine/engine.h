@@ -108,6 +108,7 @@ typedef struct helio_engine_listener {
 helio_engine_t *helio_engine_new(const helio_engine_options_t *options, helio_engine_listener_t listener,
                                  helio_log_t *log);
 void helio_engine_destroy(helio_engine_t **self_p);
+helio_broker_options_t helio_engine_core_options(const helio_engine_t *self);
 /*  Runs until helio_engine_stop or a fatal error: HELIO_FENCED, HELIO_INVALID, a bind error, or a recording that cannot
  *  be written. While the database cannot be reached or another broker leads, it waits and answers calls with
  *  UNAVAILABLE. */

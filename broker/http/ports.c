@@ -24,5 +24,6 @@ helio_http_ports_t helio_http_ports(helio_engine_t *engine, helio_reader_t *read
                                 .engine = engine,
                                 .reader = reader,
                                 .forward = forward_to,
-                                .forwarder = forwarder};
+                                .forwarder = forwarder,
+                                .core = helio_engine_core_options(engine)};
 }

@@ -1,4 +1,6 @@
 /*  load.c -- what a new leader reads before its first step. Blocking, row by row. */
+#include "broker/store/load.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +57,22 @@ static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
     return HELIO_OK;
 }
 
-helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
+/*  What does not depend on the moment at which it is read. */
+static bool is_of_any_time(uint32_t kind)
+{
+    static const uint32_t kinds[] = {
+        HELIO_BROKER_EV_LOAD_FEDERATION, HELIO_BROKER_EV_LOAD_TENANT, HELIO_BROKER_EV_LOAD_QUEUE,
+        HELIO_BROKER_EV_LOAD_QUEUE_RULE, HELIO_BROKER_EV_LOAD_QUOTA,  HELIO_BROKER_EV_LOAD_BUDGET,
+        HELIO_BROKER_EV_LOAD_OVERFLOW,   HELIO_BROKER_EV_LOAD_DATA,   HELIO_BROKER_EV_LOAD_LINK,
+        HELIO_BROKER_EV_LOAD_SITE,       HELIO_BROKER_EV_LOAD_POOL};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i] == kind)
+            return true;
+    return false;
+}
+
+helio_rc helio_load_each(PGconn *connection, int64_t usage_ms, bool with_jobs, helio_store_emit_fn *emit, void *arg,
+                         helio_error_t *err)
 {
     static const struct {
         uint32_t kind;
@@ -91,18 +108,26 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_GIVEN_UP, "load_given_up", &helio_row_given_up_type},
         {HELIO_BROKER_EV_LOAD_ESTIMATE, "load_estimate", &helio_row_ledger_type},
     };
-    char usage_ms[24];
-    (void)snprintf(usage_ms, sizeof usage_ms, "%" PRId64, self->usage_ms);
-    helio_rc rc = plain_mode(self, err);
+    char usage[24];
+    (void)snprintf(usage, sizeof usage, "%" PRId64, usage_ms);
+    helio_rc rc = HELIO_OK;
     emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};
     for (size_t i = 0; rc == HELIO_OK && i < sizeof parts / sizeof parts[0]; i++) {
         emitter.kind = parts[i].kind;
-        rc = helio_decode_each(self->connection, parts[i].query,
-                               emitter.kind == HELIO_BROKER_EV_LOAD_USAGE ? usage_ms : NULL, parts[i].type,
-                               emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter, err);
+        if (!with_jobs && !is_of_any_time(parts[i].kind))
+            continue;
+        rc = helio_decode_each(connection, parts[i].query, emitter.kind == HELIO_BROKER_EV_LOAD_USAGE ? usage : NULL,
+                               parts[i].type, emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter,
+                               err);
     }
     helio_arena_destroy(&emitter.arena);
     return rc;
+}
+
+helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
+{
+    helio_rc rc = plain_mode(self, err);
+    return rc == HELIO_OK ? helio_load_each(self->connection, self->usage_ms, true, emit, arg, err) : rc;
 }
 
 typedef struct site_key_visitor {

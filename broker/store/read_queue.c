@@ -10,10 +10,10 @@
 enum { LIGHT, HEAVY, LANES };
 
 /*  Queries whose cost grows with the number of jobs, days or log entries. */
-static const char *const heavy[] = {"read_jobs",   "read_audit",   "read_audit_verify",  "read_report",
-                                    "read_totals", "read_balance", "read_forecasts_now", "read_balance_now",
-                                    "read_quotas", "read_queues",  "read_retention",     "read_forecast",
-                                    "read_history"};
+static const char *const heavy[] = {"read_jobs",    "read_audit",       "read_audit_verify",  "read_report",
+                                    "read_totals",  "read_balance",     "read_forecasts_now", "read_balance_now",
+                                    "read_quotas",  "read_queues",      "read_retention",     "read_forecast",
+                                    "read_history", HELIO_READ_SNAPSHOT};
 
 typedef struct owner owner_t;
 struct owner {

@@ -11,6 +11,7 @@
 
 #include "broker/store/read_queue.h"
 #include "broker/store/session.h"
+#include "broker/store/snapshot_read.h"
 #include "federation/base/clock.h"
 
 enum {
@@ -93,9 +94,33 @@ static helio_rc ensure_prepared(worker_t *self, const char *query, helio_error_t
     return rc == HELIO_INVALID ? HELIO_UNAVAILABLE : rc;
 }
 
-static helio_rc run(worker_t *self, const helio_read_t *read, PGresult **ret_result, helio_error_t *err)
+/*  What a read gives: the one value of a result, or a snapshot. */
+typedef struct answer {
+    PGresult *result;
+    helio_buffer_t snapshot;
+} answer_t;
+
+static void clear_answer(answer_t *self)
+{
+    helio_session_clear_result(&self->result);
+    helio_buffer_clear(&self->snapshot);
+}
+
+static helio_rc run_snapshot(worker_t *self, const helio_read_t *read, helio_buffer_t *ret_snapshot, helio_error_t *err)
+{
+    helio_rc rc = helio_snapshot_read(self->connection, read->param_count ? read->params[0] : NULL, ret_snapshot, err);
+    if (rc == HELIO_OK)
+        return HELIO_OK;
+    forget_connection(self); /* it may be amid the transaction */
+    /* The caller said nothing that could be wrong. */
+    return rc == HELIO_INVALID ? HELIO_UNAVAILABLE : rc;
+}
+
+static helio_rc run(worker_t *self, const helio_read_t *read, answer_t *ret_answer, helio_error_t *err)
 {
     helio_rc rc = ensure_connection(self, err);
+    if (rc == HELIO_OK && strcmp(read->query, HELIO_READ_SNAPSHOT) == 0)
+        return run_snapshot(self, read, &ret_answer->snapshot, err);
     if (rc == HELIO_OK)
         rc = ensure_prepared(self, read->query, err);
     if (rc != HELIO_OK)
@@ -105,8 +130,20 @@ static helio_rc run(worker_t *self, const helio_read_t *read, PGresult **ret_res
         forget_connection(self);
         return rc;
     }
-    rc = take_result(self, ret_result, err);
-    return rc == HELIO_OK ? helio_session_check(self->connection, *ret_result, read->query, err) : rc;
+    rc = take_result(self, &ret_answer->result, err);
+    return rc == HELIO_OK ? helio_session_check(self->connection, ret_answer->result, read->query, err) : rc;
+}
+
+/*  NOT_FOUND: the query has no row, or a null. */
+static helio_rc view(const answer_t *self, helio_text_t *ret_text, helio_error_t *err)
+{
+    if (!self->result)
+        *ret_text = helio_buffer_view(&self->snapshot);
+    else if (PQntuples(self->result) == 0 || PQgetisnull(self->result, 0, 0))
+        return helio_fail(err, HELIO_NOT_FOUND, "not found");
+    else
+        *ret_text = (helio_text_t){PQgetvalue(self->result, 0, 0), (uint32_t)PQgetlength(self->result, 0, 0)};
+    return HELIO_OK;
 }
 
 static bool stopping(const worker_t *self)
@@ -134,25 +171,23 @@ static void ran(worker_t *self, const helio_read_t *read)
 static void serve(worker_t *self, helio_read_t *read)
 {
     helio_error_t err = {.code = HELIO_OK};
-    HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
+    HELIO_AUTO(clear_answer) answer_t answer = {0};
     if (helio_clock_boot_ms() - read->posted_ms > HELIO_READ_WAIT_MS) {
         ran(self, read);
         refuse(read, HELIO_TIMEOUT, "no connection to the database was free in time");
         return;
     }
     bool had_connection = self->connection != NULL;
-    helio_rc rc = run(self, read, &result, &err);
+    helio_rc rc = run(self, read, &answer, &err);
     /* A read changes nothing, so it is tried once more over a new connection if the old one was dead. */
     if (rc == HELIO_UNAVAILABLE && had_connection && !stopping(self)) {
-        helio_session_clear_result(&result);
+        clear_answer(&answer);
         forget_connection(self);
-        rc = run(self, read, &result, &err);
+        rc = run(self, read, &answer, &err);
     }
     helio_text_t json = {NULL, 0};
-    if (rc == HELIO_OK && (PQntuples(result) == 0 || PQgetisnull(result, 0, 0)))
-        rc = helio_fail(&err, HELIO_NOT_FOUND, "not found");
-    else if (rc == HELIO_OK)
-        json = (helio_text_t){PQgetvalue(result, 0, 0), (uint32_t)PQgetlength(result, 0, 0)};
+    if (rc == HELIO_OK)
+        rc = view(&answer, &json, &err);
     ran(self, read);
     read->done(read, rc, json, &err); /* can free the read */
 }

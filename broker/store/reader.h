@@ -28,6 +28,10 @@ struct helio_read {
 
 typedef struct helio_reader helio_reader_t;
 
+/*  This query is answered with bytes: the snapshot of broker/snapshot without its options. $1: NULL, or the hours of a time that
+ *  is over. */
+#define HELIO_READ_SNAPSHOT "snapshot"
+
 /*  Starts the threads (1 to 64). conninfo is copied. Connections are made with the first read of each thread. */
 helio_reader_t *helio_reader_new(const char *conninfo, uint32_t threads);
 void helio_reader_destroy(helio_reader_t **self_p); /* answers the queued reads with UNAVAILABLE, joins the threads */

@@ -241,8 +241,10 @@ static const helio_command_t commands[] = {
      "ones, until interrupted.",
      "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_events},
     {"drain", "SITE --reason WHY", "Stop sending new jobs to a site",
-     "Jobs that run there continue to their end. Operators only.", "helio drain lulea --reason 'new switches'",
-     O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_drain},
+     "Jobs that run there continue to their end. --dry-run drains nothing and prints what would become of the jobs that "
+     "are there now, as `helio rehearse` does. Operators only.",
+     "helio drain lulea --reason 'new switches'", O(REASON) | O(DRY_RUN) | O(FOR), 1, 1, HELIO_NEEDS_BROKER,
+     HELIO_OPERANDS_SITES, helio_cmd_drain},
     {"undrain", "SITE", "Send new jobs to a site again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_undrain},
     {"attest", "SITE --dead --reason WHY", "Declare that nothing runs at a silent site any more",
@@ -297,6 +299,19 @@ static const helio_command_t commands[] = {
      "helio audit --limit 20", O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit},
     {"doctor", "", "Check settings, broker, token, clock, sites and held jobs, and suggest remedies", "",
      "helio doctor", 0, 0, 0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor},
+    {.name = "rehearse",
+     .synopsis = "",
+     .summary = "Say what would become of the jobs if a site went down, or prices, nodes or a quota changed",
+     .doc =
+         "Runs a copy of the live state on in virtual time, by the broker's own decisions, twice: as it is, and with "
+         "the changes. Prints the jobs that would wait, move, be preempted or miss their deadline, and what each "
+         "tenant's account would have more or less. Nothing is changed, and no job is submitted meanwhile. With "
+         "--last, the jobs of that time are submitted again, each when it was, with the series of then. "
+         "docs/rehearse.md says what is assumed. Operators only.",
+     .example = "helio rehearse --down lulea --for 12h",
+     .options = O(DOWN) | O(PRICE) | O(CHANGE) | O(FOR) | O(LAST),
+     .needs = HELIO_NEEDS_BROKER,
+     .handler = helio_cmd_rehearse},
     {.name = "simulate",
      .synopsis = "--fleet FILE --jobs FILE --carbon FILE [OPTION…]",
      .summary = "Compare policies over a trace of jobs",

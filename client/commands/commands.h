@@ -77,8 +77,9 @@ int helio_cmd_token_revoke(helio_client_t *client);
 int helio_cmd_user_ls(helio_client_t *client);
 int helio_cmd_user_disable(helio_client_t *client);
 int helio_cmd_user_enable(helio_client_t *client);
-/*  simulate.c */
+/*  simulate.c, rehearse.c */
 int helio_cmd_simulate(helio_client_t *client);
+int helio_cmd_rehearse(helio_client_t *client);
 /*  audit.c, doctor.c */
 int helio_cmd_audit(helio_client_t *client);
 int helio_cmd_audit_anchor(helio_client_t *client);

@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "client/commands/commands.h"
-
-#define PROGRAM "helio-simulate"
+#include "client/commands/simulator.h"
 
 /*  The program of this release, which is installed beside this one; "" = cannot be told. */
 static void beside(char ret_path[PATH_MAX])
@@ -15,25 +14,30 @@ static void beside(char ret_path[PATH_MAX])
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     self[size > 0 ? size : 0] = '\0';
     char *slash = strrchr(self, '/');
-    int length = slash ? snprintf(ret_path, PATH_MAX, "%.*s/" PROGRAM, (int)(slash - self), self) : -1;
+    int length = slash ? snprintf(ret_path, PATH_MAX, "%.*s/" HELIO_SIMULATOR, (int)(slash - self), self) : -1;
     if (length < 0 || length >= PATH_MAX)
         ret_path[0] = '\0';
+}
+
+int helio_simulator_execute(const helio_client_t *client, const char *const *argv)
+{
+    char path[PATH_MAX];
+    beside(path);
+    (void)fflush(NULL);
+    (void)execv(path, (char *const *)(uintptr_t)argv);
+    (void)execvp(HELIO_SIMULATOR, (char *const *)(uintptr_t)argv);
+    return helio_client_fail(client, HELIO_EXIT_OWN,
+                             "cannot run " HELIO_SIMULATOR ": %s\nhelp: install it beside helio, or in "
+                             "a folder of PATH",
+                             strerror(errno));
 }
 
 int helio_cmd_simulate(helio_client_t *client)
 {
     const helio_command_line_t *arguments = client->arguments;
-    char path[PATH_MAX];
     const char **argv = helio_arena_alloc(client->arena, (size_t)arguments->word_count + 2, sizeof *argv);
-    argv[0] = PROGRAM;
+    argv[0] = HELIO_SIMULATOR;
     for (uint32_t i = 0; i < arguments->word_count; i++)
         argv[i + 1] = arguments->words[i];
-    beside(path);
-    (void)fflush(NULL);
-    (void)execv(path, (char *const *)(uintptr_t)argv);
-    (void)execvp(PROGRAM, (char *const *)(uintptr_t)argv);
-    return helio_client_fail(client, HELIO_EXIT_OWN,
-                             "cannot run " PROGRAM ": %s\nhelp: install it beside helio, or in "
-                             "a folder of PATH",
-                             strerror(errno));
+    return helio_simulator_execute(client, argv);
 }

@@ -4,6 +4,7 @@
 
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
+#include "client/commands/simulator.h"
 #include "client/commands/withheld.h"
 #include "client/output/humanise.h"
 
@@ -126,6 +127,10 @@ static int change_site(helio_client_t *client, const char *action, json_t *body,
 
 int helio_cmd_drain(helio_client_t *client)
 {
+    if (helio_client_has(client, HELIO_OPTION_DRY_RUN))
+        return helio_rehearse_drain(client);
+    if (helio_client_has(client, HELIO_OPTION_FOR))
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--for belongs to --dry-run; `helio undrain` ends a drain");
     if (!helio_client_has(client, HELIO_OPTION_REASON))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,

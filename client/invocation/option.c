@@ -12,14 +12,15 @@ enum { REPEATS_MAX = 8 };
 
 /*  Options that users of other schedulers know. */
 static const helio_option_instead_t instead[] = {
-    {"dry-run", "`helio plan` is the dry run: it shows where, when and at what cost a job would run"},
     {"test-only", "`helio plan` is the dry run: it shows where, when and at what cost a job would run"},
     {"json", "`-o json` prints data as JSON"},
     {0},
 };
 
-const helio_option_table_t helio_client_options = {options, HELIO_OPTION_COUNT,
-                                                   HELIO_OPTION(STEP) | HELIO_OPTION(BUDGET), REPEATS_MAX};
+const helio_option_table_t helio_client_options = {
+    options, HELIO_OPTION_COUNT,
+    HELIO_OPTION(STEP) | HELIO_OPTION(BUDGET) | HELIO_OPTION(DOWN) | HELIO_OPTION(PRICE) | HELIO_OPTION(CHANGE),
+    REPEATS_MAX};
 
 helio_rc helio_client_options_parse(int argc, char *const *argv, bool (*takes_rest)(const char *first_word),
                                     helio_arena_t *arena, helio_command_line_t *ret_line, helio_error_t *err)

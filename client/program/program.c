@@ -70,17 +70,20 @@ static int find_command(helio_client_t *self, helio_command_line_t *arguments)
     return helio_client_fail(self, HELIO_EXIT_USAGE, "unknown command '%.64s'\nhelp: `helio help` lists them", word);
 }
 
+/*  Users of other schedulers ask for it where jobs are submitted. */
+#define PLAN_INSTEAD "; `helio plan` is the dry run: it shows where, when and at what cost a job would run"
+
 static int check_words(const helio_client_t *self)
 {
     const helio_command_t *command = self->command;
     const helio_command_line_t *arguments = self->arguments;
     helio_options_t allowed = command->options | HELIO_OPTIONS_EVERYWHERE;
-    char what[160];
+    char what[256];
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
         if ((allowed & (UINT64_C(1) << id)) || !helio_command_line_has(arguments, id))
             continue;
-        (void)snprintf(what, sizeof what, "`helio %s` does not take --%s", command->name,
-                       helio_client_options.items[id].name);
+        (void)snprintf(what, sizeof what, "`helio %s` does not take --%s%s", command->name,
+                       helio_client_options.items[id].name, id == HELIO_OPTION_DRY_RUN ? PLAN_INSTEAD : "");
         return usage(self, command, what);
     }
     if (arguments->word_count < command->least) {

@@ -203,3 +203,59 @@ from (
     order by a.at desc limit 100000
 ) l
 order by l.at, l.job_id, l.task, l.epoch, l.hour
+
+-- name: load_taken
+-- The next three are read for a snapshot alone (broker/snapshot).
+select helio.time_ms(now())
+
+-- name: load_capacity
+select c.site, c.pool, helio.time_ms(c.at), false, c.nodes_up, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved,
+    c.largest_block_gpus, c.jobs_running, c.jobs_queued, coalesce(c.site_power_w, -1), coalesce(c.withheld_details::text, '')
+from helio.capacity_now c
+order by c.site, c.pool
+
+-- name: load_ahead
+select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}')
+from helio.series_now n join helio.sites s using (site)
+order by n.site, n.signal, n.pool, n.kind
+
+-- name: load_past
+-- The next five are read for a snapshot of the last $1 hours.
+select helio.time_ms(now() - $1::integer * interval '1 hour'), helio.time_ms(now())
+
+-- name: load_past_actual
+select a.site, a.pool, a.signal::int4, helio.time_ms(a.hour), a.value, a.kind, coalesce(a.factor, ''),
+    coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at)
+from helio.actuals a join helio.sites s using (site)
+where a.hour < now() - $1::integer * interval '1 hour' and a.hour >= now() - $1::integer * interval '1 hour' - interval '168 hours'
+order by a.site, a.signal, a.pool, a.hour
+
+-- name: load_past_series
+select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}')
+from helio.series n join helio.sites s using (site)
+where n.issued_at >= now() - $1::integer * interval '1 hour' - interval '6 hours' and n.signal between 1 and 4
+order by n.site, n.signal, n.pool, n.kind, n.issued_at
+
+-- name: load_past_job
+-- What ended after a run in that time, and what is open.
+select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key, ''), j.spec_hash, j.source,
+    coalesce(j.name, ''), j.queue, j.tier::int4, j.kind::int4, coalesce(j.home_site, ''), coalesce(j.gpu_model, ''),
+    j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at),
+    coalesce(j.expected_ms, 0), coalesce(j.expected_high_ms, 0), coalesce(j.expected_runs, 0), coalesce(j.expected_failed, 0),
+    coalesce(j.expected_basis, 0)::int4, coalesce(j.tasks_at_once, 0),
+    coalesce(j.on_site_loss, 0)::int4, coalesce(j.goal, 0)::int4, coalesce(j.flexible_ms, 0), helio.time_ms(j.deadline_at)
+from helio.jobs j
+where j.job_id in (
+    select a.job_id from helio.attempts a
+    where a.completes and a.run_ms > 0 and a.at >= now() - $1::integer * interval '1 hour'
+    union select o.job_id from helio.open_jobs o)
+order by j.job_id
+
+-- name: load_past_run
+select a.job_id, a.task,
+    greatest(least(a.run_ms, helio.time_ms(a.ended_at) - helio.time_ms(now() - $1::integer * interval '1 hour')), 1)
+from helio.attempts a
+where a.completes and a.run_ms > 0 and a.at >= now() - $1::integer * interval '1 hour'
+order by a.job_id, a.task

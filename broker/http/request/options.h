@@ -41,6 +41,7 @@ typedef struct helio_http_ports {
     void *reader;
     helio_rc (*forward)(void *forwarder, helio_forward_t *forward);
     void *forwarder;
+    helio_broker_options_t core; /* with what the engine runs it, for /v1/snapshot */
 } helio_http_ports_t;
 
 #endif

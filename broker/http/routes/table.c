@@ -106,6 +106,8 @@ static const helio_route_t routes[] = {
      "By day and site, the accounted energy beside the site's own meter."},
     {"GET", "/v1/history", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "hours", JSON, PLAIN, helio_history,
      "What each site offered over the past hours, and which jobs were placed away from home."},
+    {"GET", "/v1/snapshot", HELIO_ACCESS_OPERATOR, HELIO_BODY_NONE, "hours", "application/octet-stream", PLAIN, helio_snapshot_show,
+     "The live state, or a time that is over, for helio rehearse."},
     {"GET", "/v1/events", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", "text/event-stream", STREAM, helio_events_follow,
      "Transitions of jobs as they become durable."},
     {"GET", "/v1/tokens", HELIO_ACCESS_ADMIN, HELIO_BODY_NONE, "", JSON, PLAIN, helio_tokens_list,

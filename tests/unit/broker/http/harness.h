@@ -552,7 +552,13 @@ static inline world_t *world_up_through(helio_http_options_t options,
     world_put_token(w, &w->admin, "ops", "admin", 0, 0);
     world_put_token(w, &w->other, "globex", "user", 0, 0);
     helio_error_t err;
-    helio_http_ports_t ports = {fake_post, read_, w, w, fake_forward, w};
+    helio_http_ports_t ports = {.post = fake_post,
+                                .read = read_,
+                                .engine = w,
+                                .reader = w,
+                                .forward = fake_forward,
+                                .forwarder = w,
+                                .core = helio_broker_options_default()};
     if (helio_http_start(w->http, ports, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     return w;

@@ -215,6 +215,7 @@ static void http__a_read_that_fails_has_its_status_and_keeps_the_databases_words
         {"/v1/report", "read_report"},
         {"/v1/balance", "read_balance"},
         {"/v1/history", "read_history"},
+        {"/v1/snapshot", "snapshot"},
         {"/v1/events", "read_last_event"},
         {"/v1/tokens", "read_tokens"},
         {"/v1/keys", "read_site_keys"},

@@ -3,6 +3,7 @@
 #include "tests/unit/broker/http/federation_testing.h"
 #include "tests/unit/broker/http/openapi_testing.h"
 
+#include "broker/snapshot/snapshot.h"
 #include "broker/store/reader.h"
 #include "tests/support/pg_fixture.h"
 
@@ -97,6 +98,93 @@ static void openapi__the_database_answers_as_described(void **state)
     helio_reader_destroy(&reader);
 }
 
+static helio_rc count_part(void *arg, uint32_t kind, void *record, helio_error_t *err)
+{
+    uint32_t *counts = arg;
+    (void)err;
+    if (kind < HELIO_BROKER_EV_LOADED)
+        counts[kind]++;
+    if (kind == HELIO_BROKER_EV_LOAD_JOB)
+        assert_int_equal(((const helio_ev_load_job_t *)record)->row.source.size, 0);
+    if (kind == HELIO_SNAPSHOT_OPTIONS) {
+        assert_int_equal(((const helio_snapshot_options_t *)record)->lease_ms, helio_broker_options_default().lease_ms);
+        counts[HELIO_BROKER_EV_LOADED]++;
+    }
+    return HELIO_OK;
+}
+
+/*  Every row that a new leader reads but the keys, by one read. */
+static void snapshot__is_what_a_new_leader_would_read(void **state)
+{
+    (void)state;
+    const char *conninfo = helio_pg_database(pg);
+    uint32_t counts[HELIO_BROKER_EV_LOADED + 1] = {0};
+    helio_error_t err = {.text = ""};
+    (void)arrange(conninfo);
+    helio_pg_exec(conninfo, "update helio.jobs set source = 'run: hidden'"); /* the harness writes no documents */
+    reader = helio_reader_new(conninfo, 1);
+    w = world_up_over(real_read);
+    for (uint32_t twice = 0; twice < 2; twice++) { /* the connection is as it was before */
+        ask(w, &r, "GET", "/v1/snapshot", w->admin.text, "", NULL);
+        assert_int_equal(r.status, 200);
+        ask(w, &r, "GET", "/v1/sites", w->admin.text, "", NULL);
+        assert_int_equal(r.status, 200);
+    }
+    ask(w, &r, "GET", "/v1/snapshot", w->admin.text, "", NULL);
+    helio_arena_t *arena = helio_arena_new();
+    if (helio_snapshot_each((helio_text_t){r.body, (uint32_t)r.body_size}, arena, count_part, counts, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    static const uint32_t kinds[] = {
+        HELIO_BROKER_EV_LOAD_FEDERATION, HELIO_BROKER_EV_LOAD_TENANT, HELIO_BROKER_EV_LOAD_QUEUE,
+        HELIO_BROKER_EV_LOAD_QUEUE_RULE, HELIO_BROKER_EV_LOAD_BUDGET, HELIO_BROKER_EV_LOAD_OVERFLOW,
+        HELIO_BROKER_EV_LOAD_DATA,       HELIO_BROKER_EV_LOAD_LINK,   HELIO_BROKER_EV_LOAD_SITE,
+        HELIO_BROKER_EV_LOAD_POOL,       HELIO_BROKER_EV_LOAD_JOB,    HELIO_BROKER_EV_LOADED};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (!counts[kinds[i]])
+            fail_msg("the snapshot has no %s", helio_broker_events[kinds[i]].name);
+    assert_int_equal(counts[HELIO_BROKER_EV_LOAD_KEY], 0);
+    helio_arena_destroy(&arena);
+    world_down(w);
+    helio_reader_destroy(&reader);
+}
+
+static helio_rc count_past(void *arg, uint32_t kind, void *record, helio_error_t *err)
+{
+    uint32_t *counts = arg;
+    (void)record;
+    (void)err;
+    counts[0] += kind == HELIO_SNAPSHOT_PAST;
+    counts[1] += kind == HELIO_SNAPSHOT_PAST_JOB;
+    counts[2] += kind == HELIO_BROKER_EV_LOAD_SITE;
+    counts[3] += kind == HELIO_BROKER_EV_LOAD_JOB || kind == HELIO_BROKER_EV_LOAD_STATE;
+    return HELIO_OK;
+}
+
+static void snapshot__of_a_time_that_is_over_has_its_jobs(void **state)
+{
+    (void)state;
+    const char *conninfo = helio_pg_database(pg);
+    uint32_t counts[4] = {0};
+    helio_error_t err = {.text = ""};
+    (void)arrange(conninfo);
+    helio_pg_exec(conninfo, "update helio.jobs set source = 'run: hidden'");
+    reader = helio_reader_new(conninfo, 1);
+    w = world_up_over(real_read);
+    ask(w, &r, "GET", "/v1/snapshot?hours=745", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 400);
+    ask(w, &r, "GET", "/v1/snapshot?hours=24", w->admin.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    helio_arena_t *arena = helio_arena_new();
+    if (helio_snapshot_each((helio_text_t){r.body, (uint32_t)r.body_size}, arena, count_past, counts, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(counts[0], 1);
+    assert_true(counts[1] > 0 && counts[2] > 0);
+    assert_int_equal(counts[3], 0);
+    helio_arena_destroy(&arena);
+    world_down(w);
+    helio_reader_destroy(&reader);
+}
+
 static int up_all(void **state)
 {
     pg = helio_pg_up();
@@ -113,6 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(openapi__the_database_answers_as_described, begin, end),
+        cmocka_unit_test_setup_teardown(snapshot__is_what_a_new_leader_would_read, begin, end),
+        cmocka_unit_test_setup_teardown(snapshot__of_a_time_that_is_over_has_its_jobs, begin, end),
     };
     return cmocka_run_group_tests(tests, up_all, down_all);
 }

@@ -101,8 +101,8 @@ static void reads__that_wait_are_bounded_for_each_tenant(void **state)
 static void reads__lists_and_reports_are_heavy_and_one_job_is_not(void **state)
 {
     (void)state;
-    static const char *const heavy[] = {"read_jobs",         "read_audit",   "read_report",
-                                        "read_audit_verify", "read_balance", "read_history"};
+    static const char *const heavy[] = {"read_jobs",    "read_audit",   "read_report",      "read_audit_verify",
+                                        "read_balance", "read_history", HELIO_READ_SNAPSHOT};
     for (size_t i = 0; i < sizeof heavy / sizeof heavy[0]; i++)
         assert_true(helio_read_is_heavy(&(helio_read_t){.query = heavy[i]}));
     assert_false(helio_read_is_heavy(&(helio_read_t){.query = "read_job"}));
