@@ -58,6 +58,7 @@ static const command_case_t command_cases[] = {
     {"links list", {"links", "list"}, "GET /v1/links ", READS, ""},
     {"top", {"top", "--once"}, "GET /v1/sites ", READS, ""},
     {"report", {"report"}, "GET /v1/report ", READS, ""},
+    {"rehearse", {"rehearse", "--down", "lulea"}, "GET /v1/snapshot ", READS, ""},
     {"events", {"events"}, "GET /v1/events ", FOLLOWS, ""},
     {"drain", {"drain", "lulea", "--reason", "x"}, "POST /v1/sites/lulea/drain ", CHANGES, ""},
     {"undrain", {"undrain", "lulea"}, "POST /v1/sites/lulea/undrain ", CHANGES, ""},
