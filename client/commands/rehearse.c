@@ -7,6 +7,7 @@
 
 #include "client/commands/commands.h"
 #include "client/commands/simulator.h"
+#include "client/invocation/settings.h"
 #include "client/transport/response.h"
 
 enum { WORDS_MOST = 64 };
@@ -52,6 +53,13 @@ static int keep(const helio_client_t *client, const helio_buffer_t *bytes)
     return -1;
 }
 
+/*  Another program reads it; what is none at all never comes so far. */
+static bool is_snapshot(const helio_buffer_t *bytes)
+{
+    static const char magic[] = "HELIOSNAP";
+    return bytes->size > sizeof magic && memcmp(bytes->data, magic, sizeof magic - 1) == 0;
+}
+
 /*  NULL: a message was printed. */
 static const char *path_of(const helio_client_t *client)
 {
@@ -79,8 +87,13 @@ static int fetch(const helio_client_t *client, int *ret_code)
     helio_error_t err = {0};
     helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = path}, &response, &err);
     *ret_code = HELIO_EXIT_OWN;
-    if (rc == HELIO_OK && response.status == 200)
+    if (rc == HELIO_OK && response.status == 200 && is_snapshot(&response.body))
         return keep(client, &response.body);
+    if (rc == HELIO_OK && response.status == 200) {
+        *ret_code =
+            helio_client_fail(client, HELIO_EXIT_OWN, "the answer from %s is no snapshot", client->settings->broker);
+        return -1;
+    }
     *ret_code = rc != HELIO_OK ? helio_response_print_rc(client, rc, &err)
                                : helio_response_print_error(client, response.status, helio_buffer_view(&response.body),
                                                             response.retry_after_ms);

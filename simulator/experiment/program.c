@@ -337,7 +337,9 @@ static int complain(const program_t *self, const helio_error_t *err, int code)
 
 static int run(program_t *self, int argc, char **argv)
 {
-    const helio_command_line_rules_t rules = {.options = &option_table, .refuses_empty = true};
+    static const helio_option_instead_t instead[] = {
+        {"from-broker", "`helio rehearse --last 7d --change CHANGE` runs the jobs of a live federation again"}, {0}};
+    const helio_command_line_rules_t rules = {.options = &option_table, .refuses_empty = true, .instead = instead};
     helio_error_t err = {0};
     if (helio_command_line_parse(argc, argv, &rules, self->arena, &self->line, &err) != HELIO_OK)
         return complain(self, &err, EXIT_USAGE);

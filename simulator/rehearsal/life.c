@@ -74,6 +74,10 @@ void reh_lives_init(reh_lives_t *self, const reh_copy_t *copy, const helio_broke
 
 void reh_lives_clear(reh_lives_t *self)
 {
+    for (reh_life_t *life = self->all; life; life = life->hh.next)
+        helio_buffer_clear(&life->why);
+    for (reh_class_t *class = self->classes; class; class = class->hh.next)
+        helio_buffer_clear(&class->why);
     HASH_CLEAR(hh, self->all);
     HASH_CLEAR(hh_origin, self->by_origin);
     HASH_CLEAR(hh, self->classes);
@@ -96,7 +100,8 @@ static void take_transition(reh_lives_t *self, const helio_row_transition_t *row
         return;
     pass(life, wall_ms);
     life->state = row->to;
-    life->why = helio_sentences_text(&row->why, self->arena);
+    helio_buffer_reset(&life->why);
+    helio_sentences(&row->why, &life->why);
     if (row->to == HELIO_JOB_RUNNING && row->from != HELIO_JOB_SUSPENDED && row->from != HELIO_JOB_SUSPECT) {
         (void)helio_text_copy(helio_text_of(life->next_site), life->site, sizeof life->site);
         if (!life->first_site[0]) {
@@ -162,9 +167,10 @@ static void take_class(reh_lives_t *self, const helio_row_class_t *row)
         class->id = row->class_id;
         HASH_ADD(hh, self->classes, id, sizeof class->id, class);
     }
-    class->why = helio_sentences_text(&row->details, self->arena);
+    helio_buffer_reset(&class->why);
+    helio_sentences(&row->details, &class->why);
     if (!class->why.size)
-        class->why = helio_arena_text(self->arena, row->reason);
+        helio_buffer_append(&class->why, row->reason.data, row->reason.size);
 }
 
 void reh_lives_take(reh_lives_t *self, const helio_effects_t *effects, int64_t wall_ms)
@@ -211,7 +217,7 @@ helio_text_t reh_lives_why(const reh_lives_t *self, const reh_life_t *life)
     if (runs(life->state) || reh_life_is_over(life))
         return (helio_text_t){0};
     if (life->state != HELIO_JOB_QUEUED || !life->job)
-        return life->why;
+        return helio_buffer_view(&life->why);
     HASH_FIND(hh, self->classes, &life->job->class_id, sizeof life->job->class_id, class);
-    return class ? class->why : life->why;
+    return helio_buffer_view(class ? &class->why : &life->why);
 }

@@ -22,7 +22,7 @@ typedef struct reh_life {
     int64_t ended_ms;                         /* 0 = not yet */
     int64_t waited_ms;                        /* while it did not run and was not over */
     uint32_t preemptions, migrations;         /* in the rehearsal */
-    helio_text_t why;                         /* the job's last transition, as a sentence */
+    helio_buffer_t why;                       /* the job's last transition, as a sentence */
 
     /*  Its work, for the sites. */
     uint64_t expected_ms, transfer_ms; /* of its next attempt, by its placement */
@@ -37,7 +37,7 @@ typedef struct reh_life {
 typedef struct reh_class {
     UT_hash_handle hh;
     uint64_t id;
-    helio_text_t why; /* its jobs wait, as a sentence; "" = they do not */
+    helio_buffer_t why; /* its jobs wait, as a sentence; "" = they do not */
 } reh_class_t;
 
 typedef struct reh_lives {

@@ -143,7 +143,9 @@ static void go_down(reh_run_t *self, uint32_t index, int64_t for_ms)
         return;
     self->sites[index].up = false;
     self->sites[index].back_ms = for_ms ? self->wall_ms + for_ms : INT64_MAX;
+#ifndef HELIO_MUTANT_lost_site_runs_on
     reh_attempts_kill(self, index);
+#endif
     step(self, HELIO_BROKER_EV_SITE_GONE, &gone);
 }
 

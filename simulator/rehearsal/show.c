@@ -123,22 +123,30 @@ static void put_tenants(const reh_difference_t *self, helio_buffer_t *out)
     free(rows);
 }
 
-/*  Each reason once, with the number of its jobs. */
+typedef struct reason {
+    helio_text_t text;
+    uint32_t jobs;
+} reason_t;
+
+/*  Each reason once, with the number of its jobs. There are few. */
 static void put_whys(const reh_difference_t *self, helio_buffer_t *out)
 {
-    bool first = true;
+    reason_t *reasons = NULL;
+    uint32_t count = 0, k;
     for (uint32_t i = 0; i < self->job_count; i++) {
-        uint32_t before = 0, after = 1;
-        for (uint32_t k = 0; k < i; k++)
-            before += helio_text_equal(self->jobs[k].why, self->jobs[i].why);
-        for (uint32_t k = i + 1; k < self->job_count; k++)
-            after += helio_text_equal(self->jobs[k].why, self->jobs[i].why);
-        if (before || !self->jobs[i].why.size)
-            continue;
-        helio_buffer_printf(out, "%s%u %s at the end: %.*s\n", first ? "\n" : "", after, after == 1 ? "waits" : "wait",
-                            HELIO_TEXT_ARGS(self->jobs[i].why));
-        first = false;
+        for (k = 0; k < count && !helio_text_equal(reasons[k].text, self->jobs[i].why);)
+            k++;
+        if (k == count && self->jobs[i].why.size) {
+            reasons = helio_grow(reasons, count + 1, sizeof *reasons);
+            reasons[count++] = (reason_t){.text = self->jobs[i].why};
+        }
+        if (k < count)
+            reasons[k].jobs++;
     }
+    for (k = 0; k < count; k++)
+        helio_buffer_printf(out, "%s%u %s at the end: %.*s\n", k ? "" : "\n", reasons[k].jobs,
+                            reasons[k].jobs == 1 ? "waits" : "wait", HELIO_TEXT_ARGS(reasons[k].text));
+    free(reasons);
 }
 
 void reh_difference_table(const reh_difference_t *self, helio_buffer_t *out)
