@@ -93,7 +93,7 @@ ratio() {
 }
 
 packages=(build run test)
-[ -n "$quick" ] || packages+=(slurm gridengine ssh)
+[ -n "$quick" ] || packages+=(slurm gridengine ssh containers)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
 
@@ -135,6 +135,7 @@ beside clusters kubernetes-life tests/integration/kubernetes_life.py --build bui
 beside clusters kubernetes-docs tests/integration/kubernetes_docs.sh build-release
 beside clusters kubernetes-replay tests/doubles/kubernetes_replay.py
 beside clusters kubernetes-spoilt tests/doubles/kubernetes_test.py
+beside clusters containers tests/integration/containers.py --build build-release
 beside clusters console tests/console/run.sh build-release
 aside users bad-input tests/integration/bad_input.sh build-release
 aside users queues tests/integration/queues.sh build-release
