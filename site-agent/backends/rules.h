@@ -1,7 +1,6 @@
 /*  rules.h -- how jobs run at this site with any backend: as which user, with which secrets, PATH and bounds. The keys
  *  `users`, `secrets`, `path`, `grace`, `retention`, `log_max`, `setuid_programs`, `containers` and those that begin with
- *  `container_`, of a site file's `agent:`
- *  part. */
+ *  `container_`, of a site file's `agent:` part. */
 #ifndef HELIO_BACKENDS_RULES_H
 #define HELIO_BACKENDS_RULES_H
 
