@@ -286,7 +286,8 @@ static const helio_spec_field_t site_fields[] = {
      AT(containers),
      .fallback = "false",
      .example = "true",
-     .doc = "The site has a container runtime and accepts jobs with an image."},
+     .doc = "The site has a container runtime and accepts jobs with an image. An agent says so by itself where "
+            "`agent.containers` names the runtime."},
     {.key = "leases",
      .kind = HELIO_SPEC_BOOL,
      AT(leases),

@@ -393,6 +393,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
         check_backend(&tally, settings);
         check_cgroups(&tally, settings);
         check_disks(settings);
+        helio_check_containers(settings, cluster_line, &tally);
         check_gpus(&tally, settings);
     }
     check_feeds(&tally, settings);

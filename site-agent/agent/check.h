@@ -8,6 +8,11 @@
  *  probe: also submits a job to each pool of a cluster. Returns the number of lines that failed. */
 uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe);
 
+/*  Of the backend `local`: the runtime of containers, and one run of it as each Unix user of jobs, if the site file names
+ *  an image for that. No line where it names no runtime. */
+typedef void helio_check_line_fn(void *arg, const char *what, helio_rc rc, const char *detail);
+void helio_check_containers(const helio_agent_settings_t *settings, helio_check_line_fn *line, void *arg);
+
 /*  Holds an adapter of the backend `exec` to docs/sites/exec.md, by jobs among others. argv: the program and its
  *  arguments; folder NULL: a new one; user NULL: the caller. Prints, and returns the number of lines that failed. */
 uint32_t helio_agent_check_adapter(const char *const *argv, const char *folder, const char *user);

@@ -1,5 +1,6 @@
 /*  check_adapter.c -- `helio-agent check-backend`: an adapter of the backend `exec` on its own, before there is a site. */
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -20,7 +21,12 @@ static void line(void *arg, const char *what, helio_rc rc, const char *detail)
     (void)fflush(stdout);
 }
 
-/*  The attempts' folder is kept, so that what went wrong can be read there. */
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
 static const char *make_folder(const char *given, char path[PATH_MAX])
 {
     char name[] = "/tmp/helio-check-XXXXXX";
@@ -55,7 +61,9 @@ uint32_t helio_agent_check_adapter(const char *const *argv, const char *folder, 
     } else {
         helio_exec_check_program(&program, line, &failed);
     }
-    if (program.folder && !folder)
+    if (program.folder && !folder && !failed)
+        (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    else if (program.folder && !folder) /* so that what went wrong can be read there */
         (void)printf("the attempts' files are in %s\n", program.folder);
     helio_arena_destroy(&arena);
     return failed;

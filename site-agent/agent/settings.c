@@ -232,6 +232,35 @@ helio_text_t helio_agent_default_shim(helio_arena_t *arena)
     return helio_arena_printf(arena, "%s/../libexec/heliostat/helio-shim", self);
 }
 
+/*  The broker believes what the profile says: a site that cannot run an image says so. */
+static helio_rc settle_containers(const char *path, helio_text_t text, helio_arena_t *arena,
+                                  helio_agent_settings_t *settings, helio_buffer_t *complaint)
+{
+    const helio_container_rules_t *rules = &settings->rules.containers;
+    char program[PATH_SIZE];
+    helio_error_t err = {0};
+    helio_container_words_t words;
+    if (helio_text_is(settings->site.backend, "kubernetes"))
+        return HELIO_OK;
+    helio_rc rc = helio_container_template(rules, arena, &words, &err);
+    if (rc == HELIO_NOT_FOUND && settings->site.containers)
+        rc = helio_fail(&err, HELIO_INVALID,
+                        "containers: true, and agent.containers names no runtime\n"
+                        "help: say `containers: podman` under `agent` instead");
+    if (rc != HELIO_OK && rc != HELIO_NOT_FOUND) {
+        uint32_t line = line_of(text, "containers"); /* of the site's part */
+        if (line)
+            helio_buffer_printf(complaint, "%s:%u: error: %s\n", path, line, err.text);
+        else
+            helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
+        return rc;
+    }
+    bool here = helio_text_is(settings->site.backend, "local"); /* elsewhere the nodes have it, and not this machine */
+    settings->site.containers =
+        rc == HELIO_OK && (!here || helio_container_find(rules, settings->rules.path.data, program, NULL) == HELIO_OK);
+    return HELIO_OK;
+}
+
 helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio_agent_settings_t *ret_settings,
                                    helio_buffer_t *complaint)
 {
@@ -269,6 +298,9 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     settings.exec.shim = resolve(arena, path, settings.exec.shim);
     if (!helio_text_is(settings.site.backend, "kubernetes"))
         settings.site.leases = true; /* the shim around each job enforces them */
+    rc = settle_containers(path, source.text, arena, &settings, complaint);
+    if (rc != HELIO_OK)
+        return rc;
     for (uint32_t i = 0; i < settings.site.pools.count; i++)
         (void)helio_power_fill(&settings.site.pools.items[i]);
     rc = helio_feeds_settings_complete(&settings.feeds, &settings.site, folder_of(arena, path), arena, &err);

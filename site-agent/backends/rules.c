@@ -94,6 +94,7 @@ static const helio_spec_field_t rules_fields[] = {
      .example = "1GB",
      .doc = "The largest output that is kept of one attempt. The rest is dropped, a line at the log's end says so, and "
             "the job goes on. `1GB`: more than people read, and a thousand such logs fit on a small disk."},
+    {.kind = HELIO_SPEC_INCLUDE, AT(containers), .table = &helio_container_rules_table},
     {.key = "setuid_programs",
      .kind = HELIO_SPEC_BOOL,
      AT(setuid_programs),
@@ -167,6 +168,7 @@ void helio_job_rules_copy(const helio_job_rules_t *from, helio_arena_t *arena, h
     helio_job_rules_t rules = *from;
     rules.secrets = helio_arena_text(arena, from->secrets);
     rules.path = helio_arena_text(arena, from->path);
+    helio_container_rules_copy(&from->containers, arena, &rules.containers);
     rules.users.items = helio_arena_alloc(arena, (size_t)from->users.count + 1, sizeof *from->users.items);
     for (uint32_t i = 0; i < from->users.count; i++) {
         const helio_user_rule_t *line = &from->users.items[i];

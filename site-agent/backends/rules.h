@@ -1,11 +1,12 @@
-/*  rules.h -- how jobs run at this site with any backend: as which user, with which secrets, PATH and bounds. The
- *  keys `users`, `secrets`, `path`, `grace`, `retention`, `log_max`, `setuid_programs` of a site file's `agent:`
- *  part. */
+/*  rules.h -- how jobs run at this site with any backend: as which user, with which secrets, PATH and bounds. The keys
+ *  `users`, `secrets`, `path`, `grace`, `retention`, `log_max`, `setuid_programs`, `containers` and those that begin with
+ *  `container_`, of a site file's `agent:` part. */
 #ifndef HELIO_BACKENDS_RULES_H
 #define HELIO_BACKENDS_RULES_H
 
 #include "federation/model/site.h"
 #include "federation/spec/spec.h"
+#include "site-agent/backends/containers.h"
 
 typedef struct helio_user_rule {
     helio_text_t tenant; /* "*" = any */
@@ -26,6 +27,7 @@ typedef struct helio_job_rules {
     uint64_t grace_ms;    /* of jobs that set none */
     uint64_t retention_ms;
     uint64_t log_max_bytes;
+    helio_container_rules_t containers;
     bool setuid_programs; /* jobs may gain rights by the programs that they run; backend `local` */
 } helio_job_rules_t;
 

@@ -52,6 +52,12 @@ void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out)
         helio_buffer_printf(out, "cgroup=%.*s\n", HELIO_TEXT_ARGS(self->cgroup));
     if (self->setuid_programs)
         helio_buffer_text(out, "setuid_programs=1\n");
+    if (self->image.size)
+        helio_buffer_printf(out, "image=%.*s\n", HELIO_TEXT_ARGS(self->image));
+    for (uint32_t i = 0; i < self->container_count; i++)
+        helio_buffer_printf(out, "container=%.*s\n", HELIO_TEXT_ARGS(self->container[i]));
+    for (uint32_t i = 0; i < self->mount_count; i++)
+        helio_buffer_printf(out, "mount=%.*s\n", HELIO_TEXT_ARGS(self->mounts[i]));
     helio_buffer_text(out, "end=1\n");
 }
 
@@ -68,7 +74,8 @@ static bool plan_text_of(helio_plan_t *plan, helio_text_t key, helio_text_t valu
                  {"stdout_path", &plan->stdout_path},
                  {"stderr_path", &plan->stderr_path},
                  {"srun", &plan->srun},
-                 {"cgroup", &plan->cgroup}};
+                 {"cgroup", &plan->cgroup},
+                 {"image", &plan->image}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (helio_text_is(key, texts[i].key)) {
             *texts[i].text = value;
@@ -76,6 +83,14 @@ static bool plan_text_of(helio_plan_t *plan, helio_text_t key, helio_text_t valu
         }
     if (helio_text_is(key, "rank") && plan->rank_count < HELIO_PLAN_RANKS_MAX) {
         plan->ranks[plan->rank_count++] = value;
+        return true;
+    }
+    if (helio_text_is(key, "container") && plan->container_count < HELIO_PLAN_CONTAINER_MAX) {
+        plan->container[plan->container_count++] = value;
+        return true;
+    }
+    if (helio_text_is(key, "mount") && plan->mount_count < HELIO_PLAN_MOUNTS_MAX) {
+        plan->mounts[plan->mount_count++] = value;
         return true;
     }
     for (uint32_t i = 0; helio_text_is(key, "launcher") && i < HELIO_LAUNCHER_COUNT; i++)
@@ -139,6 +154,8 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
     bool peopled = plan.launcher == HELIO_LAUNCHER_LOCAL ? plan.rank_count > 0 : plan.nodes && !plan.rank_count;
     if (plan.launcher == HELIO_LAUNCHER_BATCH && plan.nodes != 1)
         peopled = false;
+    if ((plan.image.size > 0) != (plan.container_count > 0))
+        return helio_fail(err, HELIO_INVALID, "plan: an image without a container's command, or the reverse");
     if (!whole || seen != (1u << OPTIONAL) - 1 || !peopled || !plan.workdir.size)
         return helio_fail(err, HELIO_INVALID, "plan: incomplete");
     *ret_plan = plan;

@@ -8,7 +8,13 @@
 #include "site-agent/shim/status_files.h"
 #include "site-agent/shim/process.h"
 
-enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MAX = 65536 };
+enum {
+    HELIO_PLAN_RANKS_MAX = 256,
+    HELIO_PLAN_GPUS_MAX = 64,
+    HELIO_PLAN_NODES_MAX = 65536,
+    HELIO_PLAN_CONTAINER_MAX = 128,
+    HELIO_PLAN_MOUNTS_MAX = 32
+};
 
 /*  What creates the attempt's processes.
  *  LOCAL: the shim, one rank for each entry of `ranks`, on this machine.
@@ -51,6 +57,11 @@ typedef struct helio_plan {
     helio_text_t cgroup;         /* LOCAL: path of the control group that the agent has made for the ranks; "" = none */
     bool setuid_programs;        /* LOCAL: a rank may gain rights by the programs that it runs (sudo) */
     uint64_t clock_tolerance_ms; /* largest difference between this node's clock and the lease writer's */
+    helio_text_t image;          /* "" = no container */
+    helio_text_t container[HELIO_PLAN_CONTAINER_MAX]; /* the template of its command (container.h) */
+    uint32_t container_count;
+    helio_text_t mounts[HELIO_PLAN_MOUNTS_MAX]; /* the site's */
+    uint32_t mount_count;
 } helio_plan_t;
 
 void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out);

@@ -28,6 +28,7 @@ typedef struct launch {
     const char *user;
     const char *workdir;
     pid_t shim;
+    char *const *argv;
     char *const *env;
     int gate[2];  /* children wait for one byte each */
     int words[2]; /* children report how far they came */
@@ -118,7 +119,8 @@ static const char *bind_life(const launch_t *launch)
         }
     }
 #endif
-    bool plain = plan->launcher == HELIO_LAUNCHER_LOCAL && !plan->setuid_programs;
+    /* A container's runtime maps users by programs that are setuid; what runs in the container gains nothing. */
+    bool plain = plan->launcher == HELIO_LAUNCHER_LOCAL && !plan->setuid_programs && !plan->image.size;
 #ifdef HELIO_MUTANT_rights_gained
     plain = false;
 #endif
@@ -163,7 +165,7 @@ static _Noreturn void child(const launch_t *launch)
     if (got != 1) /* the shim died or gave up: this attempt never ran */
         _exit(127);
     (void)close_range(3, ~0U, 0);
-    (void)execve(launch->start->argv[0], launch->start->argv, launch->env);
+    (void)execve(launch->argv[0], launch->argv, launch->env);
     int code = errno == ENOENT ? 127 : 126;
     (void)dprintf(2, "helio: cannot execute the job's program: %s\n", strerror(errno));
     _exit(code);
@@ -172,17 +174,24 @@ static _Noreturn void child(const launch_t *launch)
 /* ---- in the shim --------------------------------------------------------------------------------------- */
 
 /*  A text with a #! line is executed itself; any other is a script of bash. */
+bool helio_ranks_program_is_own(const char *folder_path)
+{
+    char path[4096], first[2] = {0};
+    (void)snprintf(path, sizeof path, "%.4000s/run", folder_path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool own = fd >= 0 && read(fd, first, 2) == 2 && first[0] == '#' && first[1] == '!';
+    if (fd >= 0)
+        (void)close(fd);
+    return own;
+}
+
 char **helio_ranks_program(helio_arena_t *arena, const char *folder_path)
 {
     char **argv = helio_arena_alloc(arena, 3, sizeof *argv);
     helio_text_t path = helio_arena_printf(arena, "%s/run", folder_path);
     char *run = helio_arena_alloc(arena, path.size + 1, 1);
     memcpy(run, path.data, path.size);
-    char first[2] = {0};
-    int fd = open(run, O_RDONLY | O_CLOEXEC);
-    bool own = fd >= 0 && read(fd, first, 2) == 2 && first[0] == '#' && first[1] == '!';
-    if (fd >= 0)
-        (void)close(fd);
+    bool own = helio_ranks_program_is_own(folder_path);
     char *bash = helio_arena_alloc(arena, 16, 1);
     (void)snprintf(bash, 16, "/bin/bash");
     argv[0] = own ? run : bash;
@@ -223,6 +232,7 @@ static helio_rc hear_all(int words, uint32_t count, helio_error_t *err)
 static helio_rc fork_all(launch_t *launch, helio_ranks_t *ranks, helio_error_t *err)
 {
     for (; ranks->count < launch->start->count; ranks->count++) {
+        launch->argv = launch->start->argvs[ranks->count];
         launch->env = launch->start->envs[ranks->count];
         helio_rc rc = fork_rank(launch, &ranks->items[ranks->count], err);
         if (rc)

@@ -25,9 +25,9 @@ typedef struct helio_ranks {
 
 /*  The inputs of prepare; all of it is borrowed for the call. */
 typedef struct helio_ranks_start {
-    const helio_plan_t *plan; /* uid, gid, user, workdir, launcher, setuid_programs */
-    char *const *argv;
-    char *const *const *envs; /* one a rank */
+    const helio_plan_t *plan;  /* uid, gid, user, workdir, launcher, setuid_programs */
+    char *const *const *argvs; /* one a rank */
+    char *const *const *envs;  /* one a rank */
     uint32_t count;
     int output, errors; /* where standard output and error go */
     const char *cgroup; /* control group that they enter; NULL = none */
@@ -39,6 +39,7 @@ HELIO_MUST_CHECK helio_rc helio_ranks_prepare(const helio_ranks_start_t *start, 
                                               helio_error_t *err);
 /*  How `run` is executed: itself if it has a #! line, else by bash. NULL-terminated, in the arena. */
 char **helio_ranks_program(helio_arena_t *arena, const char *folder_path);
+bool helio_ranks_program_is_own(const char *folder_path); /* it has one */
 HELIO_MUST_CHECK helio_rc helio_ranks_release(helio_ranks_t *self, helio_error_t *err);
 /*  Records the end of a leader; other processes are ignored. status as of wait (2). */
 void helio_ranks_reaped(helio_ranks_t *self, pid_t pid, int status);

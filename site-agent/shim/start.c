@@ -9,6 +9,7 @@
 
 #include "federation/base/clock.h"
 #include "site-agent/shim/batch.h"
+#include "site-agent/shim/container.h"
 #include "site-agent/shim/environment.h"
 #include "site-agent/shim/guardian.h"
 #include "site-agent/shim/internal.h"
@@ -22,7 +23,7 @@ enum { ENV_MAX = 16 << 20, LEASE_READ_MS = 1000, PATH_SIZE = 4096 };
 typedef struct kit {
     helio_arena_t *arena;
     helio_environment_t base; /* of the attempt, the same for all ranks */
-    char **argv;
+    char *const *argvs[HELIO_PLAN_RANKS_MAX];
     char *const *envs[HELIO_PLAN_RANKS_MAX];
     uint32_t count;
     int writers[HELIO_OUTPUT_STREAMS];
@@ -51,25 +52,48 @@ static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
 
 /* ---- environment --------------------------------------------------------------------------------------------- */
 
-static void equip_local(helio_shim_t *self, kit_t *kit)
+/*  The program of one more rank, itself or in a container. */
+static helio_rc add_rank(helio_shim_t *self, kit_t *kit, const helio_environment_t *env, helio_error_t *err)
 {
-    for (; kit->count < self->plan.rank_count; kit->count++) {
+    helio_rc rc = HELIO_OK;
+    char **argv = NULL;
+    if (self->plan.image.size) {
+        helio_container_job_t job = {.plan = &self->plan,
+                                     .folder = self->call->folder,
+                                     .env = env,
+                                     .own = helio_ranks_program_is_own(self->call->folder)};
+        rc = helio_container_argv(&job, helio_environment_get(env, HELIO_VARIABLE_PATH), kit->arena, &argv, err);
+    } else {
+        argv = helio_ranks_program(kit->arena, self->call->folder);
+    }
+    kit->argvs[kit->count] = argv;
+    kit->envs[kit->count] = env->items;
+    kit->count += rc == HELIO_OK;
+    return rc;
+}
+
+static helio_rc equip_local(helio_shim_t *self, kit_t *kit, helio_error_t *err)
+{
+    helio_rc rc = HELIO_OK;
+    while (kit->count < self->plan.rank_count && !rc) {
         helio_environment_t env = helio_environment_copy(&kit->base);
         helio_environment_set_number(&env, HELIO_VARIABLE_NODE_RANK, kit->count);
         helio_environment_set_number(&env, HELIO_VARIABLE_GPUS, helio_device_count(self->plan.ranks[kit->count]));
         helio_environment_set(&env, HELIO_VARIABLE_CUDA_DEVICES, self->plan.ranks[kit->count]);
-        kit->envs[kit->count] = env.items;
+        rc = add_rank(self, kit, &env, err);
     }
-    kit->argv = helio_ranks_program(kit->arena, self->call->folder);
+    return rc;
 }
 
 static helio_rc equip_head(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 {
     helio_environment_t env = {.arena = kit->arena};
     helio_slurm_own_environment(self->call->environ_list, &env);
-    kit->envs[kit->count++] = env.items;
+    char **argv = NULL;
     helio_rc rc = helio_slurm_srun(&self->plan, self->call->environ_list, self->call->program, self->call->folder,
-                                   kit->arena, &kit->argv, err);
+                                   kit->arena, &argv, err);
+    kit->argvs[kit->count] = argv;
+    kit->envs[kit->count++] = env.items;
     return rc ? rc : helio_gang_make(self->folder, self->plan.nodes, err);
 }
 
@@ -77,18 +101,14 @@ static helio_rc equip(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 {
     if (self->head)
         return equip_head(self, kit, err);
-    if (self->plan.launcher == HELIO_LAUNCHER_LOCAL) {
-        equip_local(self, kit);
-        return HELIO_OK;
-    }
+    if (self->plan.launcher == HELIO_LAUNCHER_LOCAL)
+        return equip_local(self, kit, err);
     helio_rc rc = HELIO_OK;
     if (self->plan.launcher == HELIO_LAUNCHER_BATCH)
         helio_batch_rank_environment(self->call->environ_list, &kit->base);
     else
         rc = helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
-    kit->argv = helio_ranks_program(kit->arena, self->call->folder);
-    kit->envs[kit->count++] = kit->base.items;
-    return rc;
+    return rc ? rc : add_rank(self, kit, &kit->base, err);
 }
 
 /* ---- output -------------------------------------------------------------------------------------------- */
@@ -228,7 +248,7 @@ static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
     if (rc)
         return rc;
     helio_ranks_start_t start = {.plan = &self->plan,
-                                 .argv = kit->argv,
+                                 .argvs = kit->argvs,
                                  .envs = kit->envs,
                                  .count = kit->count,
                                  .cgroup = self->cgroup[0] ? self->cgroup : NULL,

@@ -30,7 +30,8 @@ class ExecSite(LocalSite):
     def agent_keys(self, federation):
         words = ", ".join(f'"{word}"' for word in [self.wrapper] + self.command())
         return (f"  shim: {federation.tool('helio-shim')}\n  kill_margin: 5s\n  exec:\n    command: [{words}]\n    folder: {self.folder}\n"
-                f"    carries: {'true' if self.carries else 'false'}\n    poll: 500ms\n    timeout: 10s\n")
+                f"    carries: {'true' if self.carries else 'false'}\n    poll: 500ms\n    timeout: 10s\n"
+                '  containers: command\n  container_command: [/usr/bin/env, "IMAGE={image}", "{program}"]\n')
 
 
 class GridEngineSite(ExecSite):
@@ -189,6 +190,14 @@ def array(world):
     world.once(jobs, 6)
 
 
+def image(world):
+    """The site's command stands for a runtime: the nodes run it around the job's program."""
+    jobs = world.on_all("echo in $IMAGE", image="registry/train:1")
+    world.until(jobs, "succeeded")
+    for job in jobs:
+        check(world.federation.logs(job) == "in registry/train:1\n", f"the log: {world.federation.logs(job)!r}")
+
+
 def limit(world):
     jobs = world.on_all("sleep 60", time="2s")
     world.until(jobs, "timeout")
@@ -289,14 +298,13 @@ def lease(world):
     world.until(jobs, "cancelled")
 
 
-SCENARIOS = (plain, array, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, lease)
-NOT_HERE = {"gang": "a job on several nodes is not placed at a site of the kind exec",
-            "image": "the adapters start no containers"}
+SCENARIOS = (plain, array, image, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, lease)
+NOT_HERE = {"gang": "a job on several nodes is not placed at a site of the kind exec"}
 
 
 def refused(world):
     """What cannot run says so before it is placed."""
-    for more, word in (({"nodes": 2}, "TooSmall"), ({"image": "image:1"}, "NoContainerRuntime")):
+    for more, word in (({"nodes": 2}, "TooSmall"),):
         for site in world.sites:
             told = world.federation.helio("submit", "-", check=False,
                                           stdin='{"gpu": "H100:1", "run": "true", "placement": {"sites": ["%s"]}, %s}' % (site.name, str(more)[1:-1].replace("'", '"')))

@@ -91,6 +91,38 @@ static helio_text_t gpu_list(helio_arena_t *arena, const helio_slot_t *slot)
     return helio_arena_text(arena, helio_buffer_view(&text));
 }
 
+/*  apptainer takes a registry's image by its URI. */
+static helio_text_t image_of(const helio_folder_job_t *job, helio_arena_t *arena)
+{
+    helio_text_t image = job->task->spec->image;
+    bool plain = image.data[0] != '/' && !memmem(image.data, image.size, "://", 3);
+    if (plain && helio_text_is(job->folders->rules.containers.runtime, "apptainer"))
+        return helio_arena_printf(arena, "docker://%.*s", HELIO_TEXT_ARGS(image));
+    return image;
+}
+
+/*  Where the attempt has a control group, the container's processes stay in it, and in its bounds. */
+static helio_rc fill_container(const helio_folder_job_t *job, helio_arena_t *arena, helio_plan_t *plan,
+                               helio_error_t *err)
+{
+    const helio_container_rules_t *rules = &job->folders->rules.containers;
+    helio_container_words_t words;
+    if (!job->task->spec->image.size)
+        return HELIO_OK;
+    helio_rc rc = helio_container_template(rules, arena, &words, err);
+    if (rc)
+        return rc;
+    plan->image = image_of(job, arena);
+    for (uint32_t i = 0; i < words.count; i++) {
+        plan->container[plan->container_count++] = words.items[i].text;
+        if (helio_text_is(rules->runtime, "podman") && i == 1 && plan->cgroup.size)
+            plan->container[plan->container_count++] = HELIO_TEXT("--cgroups=disabled");
+    }
+    for (uint32_t i = 0; i < rules->mounts.count; i++)
+        plan->mounts[plan->mount_count++] = rules->mounts.items[i].text;
+    return HELIO_OK;
+}
+
 static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio_plan_t *plan)
 {
     const helio_job_spec_t *spec = job->task->spec;
@@ -224,6 +256,9 @@ static helio_rc prepare_with(helio_folders_t *self, const helio_folder_job_t *jo
         return rc;
     helio_plan_t *plan = helio_arena_alloc(arena, 1, sizeof *plan);
     fill_plan(job, arena, plan);
+    rc = fill_container(job, arena, plan, err);
+    if (rc)
+        return rc;
     int folder = -1;
     rc = make_attempt_folder(self, job->name, &folder, err);
     if (rc)
@@ -253,12 +288,16 @@ static bool is_one_line(helio_text_t path)
     return path.size < HELIO_FOLDER_PATH_SIZE;
 }
 
-static helio_rc check(const helio_backend_task_t *task, const helio_folder_how_t *how, uint32_t *ret_cause,
-                      helio_error_t *err)
+static helio_rc check(const helio_job_rules_t *rules, const helio_backend_task_t *task, const helio_folder_how_t *how,
+                      uint32_t *ret_cause, helio_error_t *err)
 {
-    if (task->spec->image.size) {
+    if (task->spec->image.size && !rules->containers.runtime.size) {
         *ret_cause = HELIO_CAUSE_NO_CONTAINER_RUNTIME;
         return helio_fail(err, HELIO_INFEASIBLE, "this site runs no container images");
+    }
+    if (task->spec->image.size && (task->spec->image.data[0] == '-' || !is_one_line(task->spec->image))) {
+        *ret_cause = HELIO_CAUSE_BAD_OPTION;
+        return helio_fail(err, HELIO_INVALID, "the image's name begins with '-', or has control characters");
     }
     if (ranks_of(task, how) > HELIO_PLAN_RANKS_MAX)
         return helio_fail(err, HELIO_TOO_BIG, "more than %d nodes on one machine", HELIO_PLAN_RANKS_MAX);
@@ -274,7 +313,7 @@ helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t
 {
     helio_unix_account_t account;
     *ret_cause = HELIO_CAUSE_START_FAILED; /* where most of it would be written */
-    helio_rc rc = check(task, how, ret_cause, err);
+    helio_rc rc = check(&self->rules, task, how, ret_cause, err);
     if (rc)
         return rc;
     rc = helio_folders_account(self, task->order, &account, err);

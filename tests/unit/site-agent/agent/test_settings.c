@@ -209,6 +209,11 @@ static void settings__errors_have_a_line_and_a_suggestion(void **state)
          "at character 4"},
         {"name: x\nwindows: [{pool: p, reserve_gpus: 1}]\nagent:\n  broker: [a]\n  broker_key: k\n",
          "windows[0]: the site has no pool 'p'"},
+        {"name: x\nbackend: local\ncontainers: true\nagent:\n  broker: [a]\n  broker_key: k\n",
+         ":3: error: containers: true"},
+        {"name: x\nbackend: local\nagent:\n  broker: [a]\n  broker_key: k\n  containers: dockr\n", "podman"},
+        {"name: x\nbackend: local\nagent:\n  broker: [a]\n  broker_key: k\n  containers: command\n",
+         "container_command"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_agent_settings_t settings;
@@ -217,6 +222,29 @@ static void settings__errors_have_a_line_and_a_suggestion(void **state)
             helio_agent_settings_load(write_file("bad.yaml", cases[i].text), arena, &settings, &complaint), HELIO_OK);
         if (!strstr(complaint.data, cases[i].says))
             fail_msg("case %zu: '%s' says nothing of '%s'", i, complaint.data, cases[i].says);
+        helio_buffer_clear(&complaint);
+    }
+}
+
+/*  A job with an image must not be sent to a site that would refuse it. */
+static void settings__a_runtime_that_is_not_installed_is_not_told_to_the_broker(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command;
+        bool told;
+    } cases[] = {{"/bin/sh", true}, {"/no/such/runtime", false}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[400];
+        helio_agent_settings_t settings;
+        helio_buffer_t complaint = {0};
+        (void)snprintf(text, sizeof text,
+                       "name: x\nbackend: local\nagent:\n  broker: [a]\n  broker_key: k\n  containers: command\n"
+                       "  container_command: [%s, \"{image}\", \"{program}\"]\n",
+                       cases[i].command);
+        if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) != HELIO_OK)
+            fail_msg("%s", complaint.data);
+        assert_int_equal(settings.site.containers, cases[i].told);
         helio_buffer_clear(&complaint);
     }
 }
@@ -315,6 +343,7 @@ int main(void)
         TEST(settings__complete_power_and_read_feeds_tariff_and_windows),
         TEST(settings__the_documents_site_file_is_accepted),
         TEST(settings__errors_have_a_line_and_a_suggestion),
+        TEST(settings__a_runtime_that_is_not_installed_is_not_told_to_the_broker),
         TEST(settings__name_a_missing_file),
         TEST(reference__the_page_is_that_of_the_tables),
         TEST(broker_key__is_a_value_or_the_last_line_of_a_file),

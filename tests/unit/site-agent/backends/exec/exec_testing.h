@@ -68,6 +68,8 @@ static const char bench_adapter[] =
     "*) echo '{\"end\":{}}' ;;\n"
     "esac\n";
 
+/*  format NULL: removes the file. */
+HELIO_PRINTF(3, 4)
 static inline void bench_put(const bench_t *bench, const char *file, const char *format, ...)
 {
     char path[300];

@@ -244,6 +244,42 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     site_close(&site);
 }
 
+/*  A command stands for the runtime: it gets the image, the job's folder and its variables, and runs its program. */
+static void orders__with_an_image_run_by_the_sites_runtime(void **state)
+{
+    (void)state;
+    static const char runtime[] = "echo \"$@\"; shift 2; exec \"$@\"";
+    helio_string_t words[] = {{HELIO_TEXT("/bin/sh")},  {HELIO_TEXT("-c")},
+                              {HELIO_TEXT("")},         {HELIO_TEXT("runtime")},
+                              {HELIO_TEXT("{image}")},  {HELIO_TEXT("{any_gpu}{renumbered}of{gpus}")},
+                              {HELIO_TEXT("{program}")}};
+    words[2].text = helio_text_of(runtime);
+    site_t site = {0};
+    site_open(&site);
+    site.rules.containers.runtime = HELIO_TEXT("command");
+    site.rules.containers.command.items = words;
+    site.rules.containers.command.count = 7;
+    site_reopen(&site);
+    attempt_t image = {.run = "echo $HELIO_GPUS; exit 3", .slot_count = 1};
+    uint32_t gpus[] = {2, 5};
+    image.slots[0].gpus.items = gpus;
+    image.slots[0].gpus.count = 2;
+    image.spec.image = HELIO_TEXT("registry.example/train:1.4");
+    site_start(&site, &image);
+    (void)site_wait(&site, 2);
+    assert_int_equal(site.heard[1].event.exit_code, 3);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
+    site_log(&site, 1, &log);
+    assert_non_null(strstr(log.data, "registry.example/train:1.4 0,1of2,5 /bin/sh /"));
+    assert_non_null(strstr(log.data, "/run\n2\n"));
+    attempt_t option = {.run = "true", .epoch = 2};
+    option.spec.image = HELIO_TEXT("--privileged");
+    site_start(&site, &option);
+    expect(site_wait(&site, 3), HELIO_BACKEND_REPORT_FAILED_TO_START);
+    assert_int_equal(site.heard[2].event.cause, HELIO_CAUSE_BAD_OPTION);
+    site_close(&site);
+}
+
 static void orders__that_the_site_cannot_run_are_refused_with_a_cause(void **state)
 {
     (void)state;
@@ -326,6 +362,7 @@ int main(void)
         cmocka_unit_test(users__a_job_has_the_rights_of_its_mapped_user_and_no_others),
         cmocka_unit_test(users__checkpoints_of_another_user_are_not_given_to_a_job),
         cmocka_unit_test(secrets__come_from_the_mapped_users_folder_alone),
+        cmocka_unit_test(orders__with_an_image_run_by_the_sites_runtime),
         cmocka_unit_test(orders__that_the_site_cannot_run_are_refused_with_a_cause),
         cmocka_unit_test(rights__a_job_begins_plain),
     };
