@@ -5,10 +5,9 @@
 #include "client/commands/commands.h"
 #include "client/commands/slurm_jobs.h"
 #include "client/slurm/table.h"
+#include "client/slurm/times.h"
 #include "client/transport/response.h"
 #include "federation/base/clock.h"
-
-enum { DAY_S = 86400 };
 
 static int print(const helio_client_t *client, const helio_slurm_table_t *table)
 {
@@ -147,60 +146,14 @@ static const helio_option_t sacct_rows[] = {
 };
 static const helio_option_table_t sacct_options = {.items = sacct_rows, .count = SACCT_COUNT};
 
-/*  Local seconds to the instant. */
-static int64_t utc_ms(const helio_client_t *client, int64_t local_s)
-{
-    int64_t first = local_s, second;
-    if (client->output.zone)
-        (void)helio_zone_utc_s(client->output.zone, local_s, &first, &second);
-    return first * 1000;
-}
-
-/*  "2026-03-01", "2026-03-01T12:00", "2026-03-01T12:00:05", "today", "now", "now-2days". */
-static bool read_time(const helio_client_t *client, const char *word, int64_t now_ms, int64_t *ret_ms)
-{
-    static const struct {
-        const char *unit;
-        int64_t seconds;
-    } units[] = {{"minutes", 60}, {"hours", 3600}, {"days", DAY_S}, {"weeks", 7 * (int64_t)DAY_S}};
-    int64_t now_s = now_ms / 1000,
-            local_s = client->output.zone ? helio_zone_local_s(client->output.zone, now_s) : now_s;
-    unsigned long long count;
-    char text[32], unit[16];
-    int size = -1;
-    if (strcmp(word, "today") == 0 || strcmp(word, "midnight") == 0) {
-        *ret_ms = utc_ms(client, local_s - local_s % DAY_S);
-        return true;
-    }
-    if (strcmp(word, "now") == 0) {
-        *ret_ms = now_ms;
-        return true;
-    }
-    if (sscanf(word, "now-%5llu%15[a-z]%n", &count, unit, &size) == 2 && size > 0 && !word[size])
-        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-            if (strncmp(units[i].unit, unit, strlen(unit)) == 0) {
-                *ret_ms = now_ms - (int64_t)count * units[i].seconds * 1000;
-                return true;
-            }
-    size_t length = strlen(word);
-    const char *rest = length == 10 ? "T00:00:00Z" : length == 16 ? ":00Z" : length == 19 ? "Z" : NULL;
-    if (!rest)
-        return false;
-    (void)snprintf(text, sizeof text, "%s%s", word, rest);
-    if (helio_rfc3339_parse(helio_text_of(text), ret_ms) != HELIO_OK)
-        return false;
-    *ret_ms = utc_ms(client, *ret_ms / 1000);
-    return true;
-}
-
 static int take_times(const helio_client_t *client, const helio_command_line_t *line, int64_t now_ms,
                       helio_slurm_choice_t *choice)
 {
     const char *start = helio_command_line_value(line, SACCT_START), *end = helio_command_line_value(line, SACCT_END);
     if (!start && !choice->ids)
         start = "today";
-    if ((!start || read_time(client, start, now_ms, &choice->from_ms)) &&
-        (!end || read_time(client, end, now_ms, &choice->to_ms)))
+    if ((!start || helio_slurm_time(start, client->output.zone, now_ms, &choice->from_ms)) &&
+        (!end || helio_slurm_time(end, client->output.zone, now_ms, &choice->to_ms)))
         return HELIO_EXIT_OK;
     return helio_client_fail(client, HELIO_EXIT_USAGE,
                              "a time must be such as 2026-03-01, 2026-03-01T12:00, today, now-2days");

@@ -264,7 +264,7 @@ static helio_text_t name_of(const helio_site_profile_t *site, helio_text_t parti
                             helio_arena_printf(arena, "%.*s-%.*s", HELIO_TEXT_ARGS(partition), HELIO_TEXT_ARGS(type))};
     for (size_t i = model[0] ? 0 : 1; i < sizeof names / sizeof names[0]; i++)
         if ((model[0] || i != 2) && names[i].size <= 32 && !is_named(site, names[i]))
-            return names[i];
+            return helio_arena_text(arena, names[i]); /* the model is on the stack */
     return (helio_text_t){0};
 }
 

@@ -172,7 +172,7 @@ bool helio_slurm_read_enforced(helio_text_t config)
     if (!at)
         return false;
     list = helio_slurm_skip(config, (uint32_t)(at - config.data) + 1);
-    line = (helio_text_t){list.data, (uint32_t)strcspn(list.data, "\n")};
+    (void)helio_slurm_cut(&list, '\n', &line);
     (void)helio_slurm_cut(&line, '=', &list);
     for (bool more = true; more;) {
         more = helio_slurm_cut(&line, ',', &word);
