@@ -61,7 +61,11 @@ const columns = [
   },
 ].map(({ value, ...column }) => column); // in their order
 
-const less = (value, text) => (value === null ? "–" : value < 0 ? `${text(-value)} more` : `${text(value)} less`);
+const less = (value, text) => {
+  if (value === null) return "–";
+  const shown = text(Math.abs(value));
+  return shown === text(0) ? "the same" : `${shown} ${value < 0 ? "more" : "less"}`;
+};
 const titles = { home: "home", "least-wait": "least wait" };
 
 const savedOf = (savings) =>

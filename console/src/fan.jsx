@@ -1,4 +1,4 @@
-// A forecast as a line within the range that it is expected in (p10 to p90).
+// A forecast as a line within the range that it is expected in (p10 to p90), after what came.
 import { useMemo } from "preact/hooks";
 import { axis, color, fromZero, Plot } from "./plot.jsx";
 import { columnsOf, hasSpread } from "./series.js";
@@ -29,12 +29,13 @@ function optionsOf(uPlot, { title, unit, digits }, spread) {
       { label: `${title} ${unit}`, stroke: color("--accent"), width: 2, paths, points: { show: false } },
       edge,
       edge,
+      { label: "came", stroke: color("--used"), width: 2, points: { show: false } },
     ],
     bands: spread ? [{ series: [3, 2], fill: color("--fan") }] : [],
   };
 }
 
-export function Fan({ signal, points, label }) {
-  const data = useMemo(() => columnsOf(points), [points]);
+export function Fan({ signal, points, past, label }) {
+  const data = useMemo(() => columnsOf(points, past), [points, past]);
   return <Plot optionsOf={(uPlot) => optionsOf(uPlot, signal, hasSpread(points))} data={data} label={label} />;
 }

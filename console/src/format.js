@@ -10,6 +10,7 @@ export function number(value, digits = 0) {
 export function money(value) {
   if (!known(value)) return DASH;
   const size = Math.abs(value);
+  if (size > 0 && size < 0.00005) return `under ${value < 0 ? "−" : ""}$0.0001`;
   const digits = size === 0 || size >= 100 ? 0 : size >= 0.1 ? 2 : 4;
   return `${value < 0 ? "−" : ""}$${number(size, digits)}`;
 }

@@ -69,6 +69,22 @@ const queues = [
   },
 ];
 
+// What is being typed is kept while the page is drawn anew for an event.
+function NameFilter({ value, set }) {
+  const [draft, setDraft] = useState(value);
+  return (
+    <input
+      type="search"
+      value={draft}
+      placeholder="exact name"
+      autoComplete="off"
+      spellcheck={false}
+      onInput={(event) => setDraft(event.target.value)}
+      onChange={(event) => set(event.target.value.trim())}
+    />
+  );
+}
+
 const Filters = ({ values, names }) => {
   const set = (part) => setValues({ ...values, ...part });
   return (
@@ -94,14 +110,7 @@ const Filters = ({ values, names }) => {
       </label>
       <label>
         Name
-        <input
-          type="search"
-          value={values.name ?? ""}
-          placeholder="exact name"
-          autoComplete="off"
-          spellcheck={false}
-          onChange={(event) => set({ name: event.target.value.trim() })}
-        />
+        <NameFilter key={values.name} value={values.name ?? ""} set={(name) => set({ name })} />
       </label>
     </form>
   );

@@ -9,11 +9,15 @@ export const signals = {
   power_watts: { title: "Power", unit: "W", digits: 0 },
 };
 
-// [seconds, value, p10, p90]; a series without a spread has the value in all three.
-export function columnsOf(points) {
-  const seconds = points.map(({ time }) => Date.parse(time) / 1000);
-  const pick = (key) => points.map((point) => point[key] ?? point.value);
-  return [seconds, pick("value"), pick("p10"), pick("p90")];
+// [seconds, value, p10, p90, came]; a series without a spread has the value in all three. past: [{time, value}], what came before the first
+// point of the forecast.
+export function columnsOf(points, past = []) {
+  const begin = points.length ? Date.parse(points[0].time) : Infinity;
+  const before = past.filter(({ time }) => Date.parse(time) < begin);
+  const seconds = [...before, ...points].map(({ time }) => Date.parse(time) / 1000);
+  const none = before.map(() => null);
+  const pick = (key) => [...none, ...points.map((point) => point[key] ?? point.value)];
+  return [seconds, pick("value"), pick("p10"), pick("p90"), [...before.map(({ value }) => value), ...points.map(() => null)]];
 }
 
 export const hasSpread = (points) =>

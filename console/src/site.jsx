@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { get, send } from "./api.js";
+import { get, query, send } from "./api.js";
 import { ago, instant, intensity, money, number, power } from "./format.js";
 import { Fan } from "./fan.jsx";
 import { useResource } from "./live.js";
@@ -57,7 +57,7 @@ const warnings = (site) =>
       `It has not sent its inventory since the database was restored (${instant(site.unreconciled_at)}).`,
   ].filter(Boolean);
 
-function Series({ series }) {
+function Series({ series, past }) {
   const signal = signals[series.signal] ?? { title: series.signal, unit: "", digits: 2 };
   const title = `${signal.title}${series.pool ? ` of pool ${series.pool}` : ""}`;
   const ends = useMemo(() => extremes(series.points), [series]);
@@ -72,7 +72,19 @@ function Series({ series }) {
       <h3>
         {title} <small>{signal.unit}</small>
       </h3>
-      <Fan signal={signal} points={series.points} label={`${title}, forecast. ${text}`} />
+      <Fan signal={signal} points={series.points} past={past} label={`${title}, ${past?.length ? "the last 24 hours and the " : ""}forecast. ${text}`} />
+      {past?.length > 0 && (
+        <p class="legend">
+          <span>
+            <span class="sample-box used" aria-hidden="true" />
+            came in the last 24 hours
+          </span>
+          <span>
+            <span class="sample-box ahead" aria-hidden="true" />
+            expected
+          </span>
+        </p>
+      )}
       <p>
         {text} {off && `Forecasts up to ${first.horizon_h_to} h ahead were off by ${off} on average.`}
       </p>
@@ -104,25 +116,37 @@ function Series({ series }) {
   );
 }
 
+// The carbon intensity of the last 24 hours, as /v1/history has it.
+const cameOf = (history) => {
+  const own = history?.sites[0]?.carbon_g_per_kwh ?? [];
+  return own.map((value, i) => ({ time: history.times[i], value }));
+};
+
 function Forecast({ name }) {
   const { data, error } = useResource(
     `forecast ${name}`,
     (signal) => get(`sites/${encodeURIComponent(name)}/forecast`, { signal }),
     { every: 300000 },
   );
+  const history = useResource(`history ${name}`, (signal) => get(`history${query({ site: name })}`, { signal }), { every: 300000 });
+  const came = useMemo(() => cameOf(history.data), [history.data]);
   const wanted = Object.keys(signals).slice(0, 4);
   const shown = (data ?? []).filter(({ signal, points }) => wanted.includes(signal) && points.length > 1);
   return (
     <>
       <h2>
-        Hours ahead <small>UTC</small>
+        Hours ahead, and the last 24 <small>UTC</small>
       </h2>
       <Notice error={error} what="Forecast" />
       {!data && !error && <Waiting what="the forecast" />}
       {data && shown.length === 0 && <p class="empty">This site has sent no forecast.</p>}
       <div class="grid">
         {shown.map((series) => (
-          <Series key={`${series.signal} ${series.pool} ${series.kind}`} series={series} />
+          <Series
+            key={`${series.signal} ${series.pool} ${series.kind}`}
+            series={series}
+            past={series.signal === "carbon_g_per_kwh" && series.kind !== "marginal" ? came : undefined}
+          />
         ))}
       </div>
     </>

@@ -609,7 +609,7 @@ from (
 where b.ratio is not null
 
 -- name: read_history
--- $1 tenant: whose jobs `away` counts; $2 hours (1 to 168). What every site was at the end of each step, from its last sample within it
+-- $1 tenant: whose jobs `away` counts; $2 hours (1 to 168); $3 site, and no other; null: all. What every site was at the end of each step, from its last sample within it
 -- (null: none came, as of a silent site); carbon as helio_report.site_energy has it. A step is a quarter of an hour, and an hour for
 -- more than a day: {"step_s", "times", "sites": [{"site", "gpus_total": one for each time, "gpus_free", "jobs_running",
 -- "power_watts", "carbon_g_per_kwh"}], "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another
@@ -629,6 +629,7 @@ with span as materialized (
         select c.* from helio.capacity_samples c
         where c.site = p.site and c.pool = p.pool and c.at > t.at - t.step and c.at <= t.at
         order by c.at desc limit 1) c
+    where $3::text is null or p.site = $3::text
     group by p.site, t.i
 ), places as (
     select s.site, json_agg(m.gpus_total order by t.i) as gpus_total, json_agg(m.gpus_free order by t.i) as gpus_free,
@@ -641,7 +642,7 @@ with span as materialized (
         select a.value from helio.actuals a
         where a.site = s.site and a.signal = 3 and a.pool = '' and a.hour <= m.at and a.hour > m.at - interval '25 hours'
         order by a.hour desc limit 1) k on true
-    where s.seen_at is not null
+    where s.seen_at is not null and ($3::text is null or s.site = $3::text)
     group by s.site
 ), placed as materialized (
     select p.job_id, p.at, p.site from helio.placements p
@@ -650,7 +651,7 @@ with span as materialized (
 ), moved as (
     select t.at, j.home_site, p.site, count(*) as jobs
     from placed p join helio.jobs j using (job_id) join steps t on p.at > t.at - t.step and p.at <= t.at
-    where j.home_site <> p.site and ($1::text is null or j.tenant = $1::text)
+    where j.home_site <> p.site and ($1::text is null or j.tenant = $1::text) and ($3::text is null or $3::text in (j.home_site, p.site))
     group by t.at, j.home_site, p.site
 )
 select json_build_object('step_s', (select s.step_s from span s),

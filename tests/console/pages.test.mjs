@@ -299,6 +299,17 @@ test("queue: filters narrow it by reason, queue and name, and stay in the addres
   await close(page);
 });
 
+test("queue: a name that is being typed is still there after an event", async () => {
+  const page = await open("#/queue");
+  await rows(page, "Jobs").filter({ hasText: "patient-too" }).waitFor();
+  await page.getByLabel("Name").pressSequentially("half a na");
+  const id = await submit(long("in-between"));
+  await rows(page, "Jobs").filter({ hasText: "in-between" }).waitFor();
+  assert.equal(await page.getByLabel("Name").inputValue(), "half a na");
+  await api("DELETE", `jobs/${id}`);
+  await close(page);
+});
+
 test("queue: what is shown is cancelled together, after a question", async () => {
   for (let i = 0; i < 3; i++) await submit(long("doomed", { queue: "preemptible", gpu: "H100:8" }));
   const page = await open("#/queue?name=doomed");
@@ -316,7 +327,7 @@ test("queue: a job that is submitted appears without a reload", async () => {
   const page = await open("#/queue?name=newcomer");
   await page.getByText("No job is in one of these states.").waitFor();
   const id = await submit(long("newcomer"));
-  await rows(page, "Jobs").filter({ hasText: "newcomer" }).getByText("running").waitFor();
+  await rows(page, "Jobs").filter({ hasText: "newcomer" }).locator(".state").getByText("running").waitFor();
   await api("DELETE", `jobs/${id}`);
   await page.getByText("No job is in one of these states.").waitFor();
   await close(page);

@@ -31,6 +31,7 @@ where p.site <> 'brisbane' or m not between 300 and 420
 on conflict do nothing;
 insert into helio.actuals (site, pool, signal, hour, value, kind, factor, source, estimated, issued_at)
 select s.site, '', 3, date_trunc('hour', now(), 'UTC') - h * interval '1 hour',
-    greatest(15, 300 + 200 * sin(length(s.site)) + 120 * sin((h + length(s.site)) / 4.0)), 'average', null, 'by-hour', false, now()
+    b.grams * (1 + 0.3 * sin((h + length(s.site)) / 4.0)), 'average', null, 'by-hour', false, now()
 from helio.sites s cross join generate_series(1, 26) h
+join (values ('lulea', 55), ('frankfurt', 300), ('amsterdam', 350), ('paris', 75), ('virginia', 390), ('brisbane', 720)) b (site, grams) using (site)
 on conflict (site, signal, pool, hour) do update set value = excluded.value;

@@ -257,6 +257,16 @@ test("time: it plays, and stops at the hand of the reader", async () => {
   await close(page);
 });
 
+test("time: a site's forecast stands beside what came in the last 24 hours", async () => {
+  const page = await open("#/sites/lulea");
+  await page.getByRole("img", { name: /^Carbon intensity, the last 24 hours and the forecast\./ }).waitFor();
+  await page.getByText("came in the last 24 hours").waitFor();
+  assert.ok(page.record.urls.some((address) => address.endsWith("/v1/history?site=lulea")));
+  const { sites } = await api("GET", "history?site=lulea", undefined, user);
+  assert.deepEqual(sites.map(({ site }) => site), ["lulea"]);
+  await close(page);
+});
+
 // ---- job
 
 test("job: its attempts with what each used, and what it saved, as the view has it", async () => {

@@ -57,8 +57,9 @@ void helio_history(helio_request_context_t *self)
     uint64_t hours;
     if (!helio_request_context_number(self, "hours", (helio_query_bounds_t){1, 168, 24}, &hours))
         return;
-    helio_await_read(self, on_read, "read_history", 2,
-                     (const char *[]){helio_request_context_tenant(self), text_of(self, hours)});
+    helio_await_read(self, on_read, "read_history", 3,
+                     (const char *[]){helio_request_context_tenant(self), text_of(self, hours),
+                                      helio_request_context_query(self, "site")});
 }
 
 /*  Whether the parameter has the form of a site's name. False: a problem was answered. */

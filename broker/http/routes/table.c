@@ -104,7 +104,7 @@ static const helio_route_t routes[] = {
      "Totals; by day, the use, and that of the baselines."},
     {"GET", "/v1/balance", HELIO_ACCESS_MEMBER, HELIO_BODY_NONE, "days", JSON, PLAIN, helio_report_balance,
      "By day and site, the accounted energy beside the site's own meter."},
-    {"GET", "/v1/history", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "hours", JSON, PLAIN, helio_history,
+    {"GET", "/v1/history", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "hours site", JSON, PLAIN, helio_history,
      "What each site offered over the past hours, and which jobs were placed away from home."},
     {"GET", "/v1/snapshot", HELIO_ACCESS_OPERATOR, HELIO_BODY_NONE, "hours", "application/octet-stream", PLAIN, helio_snapshot_show,
      "The live state, or a time that is over, for helio rehearse."},

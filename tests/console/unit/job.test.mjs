@@ -109,7 +109,12 @@ test("a log that may not be read is an error, a broker that is away is not", asy
 
 test("a series without a spread has its value as both edges", () => {
   const points = [{ time: "2026-01-01T00:00Z", value: 5, p10: null, p90: null }, { time: "2026-01-01T01:00Z", value: 7, p10: 6, p90: 9 }, { time: "2026-01-01T02:00Z", value: null, p10: null, p90: null }];
-  assert.deepEqual(columnsOf(points), [[1767225600, 1767229200, 1767232800], [5, 7, null], [5, 6, null], [5, 9, null]]);
+  const none = [null, null, null];
+  assert.deepEqual(columnsOf(points), [[1767225600, 1767229200, 1767232800], [5, 7, null], [5, 6, null], [5, 9, null], none]);
+  const past = [{ time: "2025-12-31T23:45Z", value: 4 }, { time: "2026-01-01T00:00Z", value: 9 }]; // an hour that is forecast is not past
+  assert.deepEqual(columnsOf(points, past), [
+    [1767224700, 1767225600, 1767229200, 1767232800], [null, 5, 7, null], [null, 5, 6, null], [null, 5, 9, null], [4, ...none],
+  ]);
   assert.equal(hasSpread(points), true);
   assert.equal(hasSpread(points.slice(0, 1)), false);
   assert.deepEqual([extremes(points).lowest.value, extremes(points).highest.value, extremes([])], [5, 7, null]);

@@ -8,7 +8,7 @@ import { ENDED, OPEN, groupOf, isOver } from "../../../console/src/states.js";
 
 test("quantities have a unit that fits, and a dash where they are not known", () => {
   const rows = [
-    [format.money(0), "$0"], [format.money(0.0276), "$0.0276"], [format.money(2.6), "$2.60"], [format.money(-12.5), "−$12.50"],
+    [format.money(0), "$0"], [format.money(0.00001), "under $0.0001"], [format.money(0.0276), "$0.0276"], [format.money(2.6), "$2.60"], [format.money(-12.5), "−$12.50"],
     [format.money(1234), "$1,234"], [format.money(null), "–"], [format.carbon(12), "12.0 g"], [format.carbon(1350), "1.35 kg"],
     [format.carbon(2.5e6), "2.50 t"], [format.energy(0.077), "77.0 Wh"], [format.energy(14.78), "14.8 kWh"], [format.power(12300), "12.3 kW"],
     [format.intensity(38), "38 g/kWh"], [format.intensity(undefined), "–"], [format.ratio(1, 4), "25 %"], [format.ratio(1, 0), "–"],

@@ -47,6 +47,8 @@ static void follower__forwards_query_key_and_type_as_received(void **state)
     assert_string_equal(w->forwarded.key, ""); /* there a key prevents no second token: nothing is sent twice for it */
     ask(w, &r, "DELETE", "/v1/links?from=a%20b&to=c", w->operator_.text, "", NULL);
     assert_string_equal(w->forwarded.target, "/v1/links?from=a%20b&to=c");
+    ask(w, &r, "GET", "/v1/jobs/abcdef/plan?carbon=9&wait=0.1", w->user.text, "", NULL);
+    assert_string_equal(w->forwarded.target, "/v1/jobs/abcdef/plan?carbon=9&wait=0.1");
     assert_string_equal(w->forwarded.key, "");
 }
 

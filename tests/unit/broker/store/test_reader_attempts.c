@@ -36,25 +36,29 @@ static void read_history__has_each_site_step_by_step(void **state)
         "insert into helio.placements select job_id, -1, 9, 1, 8, 6, 1, 1, 1, 1, now(), now() - interval '16 min', "
         "'oregon', 'a' from helio.jobs where name = 'job2'");
     assert_json(
-        ASK("read_history", NULL, "24"),
+        ASK("read_history", NULL, "24", NULL),
         "(select concat_ws(' ', j->>'step_s', jsonb_array_length(j->'times'), s->>'site', jsonb_array_length(s->'gpus_free'), "
         "s->'gpus_free'->-1, s->'gpus_total'->-1, s->'jobs_running'->-1, s->'power_watts'->-1, s->'gpus_free'->0) "
         "from (select j->'sites'->0 as s) l)",
         "900 96 lulea 96 12 32 2 9000 null");
     assert_json(
-        ASK("read_history", NULL, "24"),
+        ASK("read_history", NULL, "24", NULL),
         "(select bool_and(v->>(n - 1)::int is not distinct from (select e.carbon_g_per_kwh::text from helio_report.site_energy e "
         "where e.time <= t::timestamptz and e.time > t::timestamptz - interval '15 min' order by e.time desc limit 1)) "
         "from (select j->'sites'->0->'carbon_g_per_kwh' as v) s, jsonb_array_elements_text(j->'times') with ordinality as k (t, n))",
         "t");
-    assert_json(ASK("read_history", NULL, "48"), "concat_ws(' ', j->>'step_s', jsonb_array_length(j->'times'))",
+    assert_json(ASK("read_history", NULL, "48", NULL), "concat_ws(' ', j->>'step_s', jsonb_array_length(j->'times'))",
                 "3600 48");
     static const char *const tenants[] = {NULL, "acme", "other"}, *const away[] = {"lulea oregon 1", "lulea oregon 1",
                                                                                    ""};
     for (size_t i = 0; i < 3; i++)
-        assert_json(ASK("read_history", tenants[i], "24"),
+        assert_json(ASK("read_history", tenants[i], "24", NULL),
                     "(select concat_ws(' ', a->>'from', a->>'to', a->>'jobs') from (select j->'away'->0 as a) l)",
                     away[i]);
+    static const char *const asked[] = {"lulea", "oregon", "paris"}, *const found[] = {"1 1", "0 1", "0 0"};
+    for (size_t i = 0; i < 3; i++)
+        assert_json(ASK("read_history", NULL, "24", asked[i]),
+                    "concat_ws(' ', jsonb_array_length(j->'sites'), jsonb_array_length(j->'away'))", found[i]);
     helio_pg_exec(conninfo, "delete from helio.placements where epoch = 9");
 }
 
