@@ -180,14 +180,22 @@ order by c.class_id
 
 -- name: load_given_up
 -- What attempts can have used at most whose estimates follow, for as many as the core keeps. One without a placement is not
--- among them, and keeps its estimate.
-select g.job_id, g.task, g.epoch, g.site, g.nodes, g.gpus, g.time_limit_ms, helio.time_ms(g.placed_at)
+-- among them, and keeps its estimate. Of the open jobs also those that nobody saw run, and whose ends can still be told.
+select g.job_id, g.task, g.epoch, g.site, g.nodes, g.gpus, j.time_limit_ms, helio.time_ms(g.placed_at), j.tenant,
+    coalesce(e.queue, j.queue), coalesce(g.pool, ''), coalesce(g.gpu_model, '')
 from (
-    select a.at, a.job_id, a.task, a.epoch, a.site, p.nodes, p.gpus, j.time_limit_ms, p.at as placed_at
-    from helio.attempts a join helio.placements p using (job_id, task, epoch) join helio.jobs j using (job_id)
-    where a.basis = 1 and a.at > now() - interval '35 days'
-    order by a.at desc limit 100000
+    (select a.at, a.job_id, a.task, a.epoch, a.site, p.nodes, p.gpus, p.at as placed_at, p.pool, p.gpu_model
+     from helio.attempts a join helio.placements p using (job_id, task, epoch)
+     where a.basis = 1 and a.at > now() - interval '35 days'
+     order by a.at desc limit 50000)
+    union all
+    (select p.at, p.job_id, p.task, p.epoch, p.site, p.nodes, p.gpus, p.at, p.pool, p.gpu_model
+     from helio.open_jobs o join helio.job_state s using (job_id) join helio.placements p on p.job_id = s.job_id and p.task = s.task
+     where (p.epoch < s.epoch or s.state not between 1 and 7) and p.at > now() - interval '35 days'
+       and not exists (select from helio.attempts a where a.job_id = p.job_id and a.task = p.task and a.epoch = p.epoch)
+     order by p.at desc limit 50000)
 ) g
+join helio.jobs j using (job_id) left join helio.edits e using (job_id)
 order by g.at, g.job_id, g.task, g.epoch
 
 -- name: load_estimate

@@ -128,7 +128,13 @@ static void put_placement(sim_database_t *self, const helio_row_placement_t *row
                                                .nodes = row->nodes,
                                                .gpus = row->gpus,
                                                .time_limit_ms = job ? job->row.time_limit_ms : 0,
-                                               .placed_ms = row->at_ms};
+                                               .placed_ms = row->at_ms,
+                                               .tenant = job ? job->row.tenant : (helio_text_t){0},
+                                               .queue = job && job->edit ? job->edit->queue
+                                                        : job            ? job->row.queue
+                                                                         : (helio_text_t){0},
+                                               .pool = row->pool,
+                                               .gpu_model = row->gpu_model};
     attempt->least = (helio_row_earliest_start_t){row->key, row->earliest_site, row->earliest_pool, row->earliest_ms};
 }
 

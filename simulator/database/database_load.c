@@ -95,10 +95,19 @@ static void load_classes(sim_database_t *self, sim_database_emit_fn *emit, void 
     }
 }
 
+/*  Nobody saw it run, and nobody said that it ended; its job is open, and not there any more. */
+static bool is_untold(sim_database_t *self, const vattempt_t *attempt)
+{
+    const vjob_t *job = database_job(self, attempt->id.key.job);
+    const helio_row_state_t state = sim_database_state(self, attempt->id.key).row;
+    bool left = attempt->id.epoch < state.epoch || !helio_job_state_is_live(state.state);
+    return attempt->placed && !attempt->forgotten && !attempt->ended && job && job->open_tasks && left;
+}
+
 static void load_estimates(sim_database_t *self, sim_database_emit_fn *emit, void *arg)
 {
     for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
-        if (attempt->basis == HELIO_ATTEMPT_GIVEN_UP)
+        if (attempt->basis == HELIO_ATTEMPT_GIVEN_UP || is_untold(self, attempt))
             emit(arg, HELIO_BROKER_EV_LOAD_GIVEN_UP, &attempt->given_up);
     for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
         for (uint32_t i = 0; i < attempt->estimate_count && attempt->basis == HELIO_ATTEMPT_GIVEN_UP; i++)

@@ -55,10 +55,21 @@ static bool is_given_up(const harness_t *self, const helio_row_given_up_t *row)
     return false;
 }
 
+/*  Nothing was ever charged for it, and its job is open and not there any more. */
+static bool is_untold(const harness_t *self, const helio_row_given_up_t *row)
+{
+    const task_t *task = harness_task_find(self, row->key);
+    for (const charged_row_t *entry = self->charged_by_job[bucket_of(row->key)]; entry; entry = entry->next_of_job)
+        if (helio_job_key_equal(entry->row.key, row->key) && entry->row.epoch == row->epoch)
+            return false;
+    return task && !helio_job_state_is_terminal(task->state) &&
+           (row->epoch < task->epoch || !helio_job_state_is_live(task->state));
+}
+
 void harness_load_estimates(harness_t *self, const harness_t *from)
 {
     for (const expected_use_row_t *entry = from->expected_use; entry; entry = entry->next)
-        if (is_given_up(from, &entry->given_up))
+        if (is_given_up(from, &entry->given_up) || is_untold(from, &entry->given_up))
             harness_step(self, HELIO_BROKER_EV_LOAD_GIVEN_UP, &entry->given_up);
     for (const charged_row_t *entry = from->charged; entry; entry = entry->next)
         if (entry->row.part == HELIO_LEDGER_ESTIMATE && !harness_was_reversed(from, &entry->row))
@@ -100,7 +111,11 @@ void harness_keep_expected_use(harness_t *self, const helio_row_placement_t *row
                                              .nodes = row->nodes,
                                              .gpus = row->gpus,
                                              .time_limit_ms = document->time_limit_ms,
-                                             .placed_ms = row->at_ms};
+                                             .placed_ms = row->at_ms,
+                                             .tenant = document->tenant,
+                                             .queue = document->queue,
+                                             .pool = helio_arena_text(self->arena, row->pool),
+                                             .gpu_model = helio_arena_text(self->arena, row->gpu_model)};
     entry->next = self->expected_use;
     self->expected_use = entry;
 }

@@ -13,7 +13,7 @@
 #include "federation/base/memory.h"
 
 /*  A site of a thousand GPUs that is lost for good leaves a few thousand hours. As many as load_estimate and
- *  load_given_up load. */
+ *  load_given_up load, which takes half of them for those that nobody saw run. */
 enum { HOURS_MAX = 100000, ATTEMPTS_MAX = 100000 };
 
 enum {
@@ -106,7 +106,9 @@ void core_estimate_begin(helio_broker_core_t *self, const helio_row_ledger_t *ro
 void core_estimate_load(helio_broker_core_t *self, const helio_row_given_up_t *row)
 {
     const use_limits_t limits = {row->gpus, row->nodes, row->time_limit_ms, row->placed_ms, 0};
-    (void)begin(self, row->key, row->epoch, row->site, &limits);
+    const helio_row_ledger_t names = {
+        .tenant = row->tenant, .queue = row->queue, .pool = row->pool, .gpu_model = row->gpu_model};
+    name(begin(self, row->key, row->epoch, row->site, &limits), &names);
 }
 
 void core_estimate_note(helio_broker_core_t *self, const helio_row_ledger_t *row)

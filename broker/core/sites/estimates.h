@@ -7,7 +7,8 @@
  *      one that nobody saw run is given up    -                                             an estimate without hours
  *      its site reports the end               attempt REPORTED, USE each hour               it is forgotten
  *      that report again, or any other        as of every fenced attempt: the store has it   -
- *      a new leader                           loads the ESTIMATEs that were not reversed    as it was
+ *      a new leader                           loads the ESTIMATEs that were not reversed,   as it was
+ *                                             and of open jobs the attempts without an end
  *
  *  What the site reports is believed within three bounds, and counts as the nearest that is within them:
  *
@@ -28,9 +29,10 @@
  *  The store takes rows of an attempt only if they fit its basis (put_ledger in schema/queries/put.sql). So one whose
  *  estimate is no longer noted keeps it; later reports do not change it.
  *
- *  Budgets are charged in the same step, with two exceptions: ends of attempts that nobody saw run and that a former
- *  leader gave up, and ends that contradict the site's own former report of that attempt. The core cannot know whether
- *  the store takes these, so budgets get them with the next leader, who reads the ledger. */
+ *  Budgets are charged in the same step, with two exceptions: ends of attempts that nobody saw run, that a former leader
+ *  gave up and whose jobs were over when this one began, and ends that contradict the site's own former report of that
+ *  attempt. The core cannot know whether the store takes these, so budgets get them with the next leader, who reads the
+ *  ledger. */
 #ifndef HELIO_BROKER_CORE_SITES_ESTIMATES_H
 #define HELIO_BROKER_CORE_SITES_ESTIMATES_H
 

@@ -335,6 +335,38 @@ static void unseen__run_is_charged_when_its_end_is_told(void **state)
     }
 }
 
+/*  The leader that gave it up is gone, and its job is open: the next one charges budgets in the same step, and once. */
+static void unseen__run_that_a_former_leader_gave_up_is_charged_to_budgets_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(harness_budget(h, "acme", "", "100 gpu-h/month")->rc, HELIO_OK);
+    const helio_job_spec_t spec = spec_of_run(HELIO_SITE_LOSS_EAGER);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_ACCEPTED);
+    harness_clear(h);
+    give_up(key);
+    harness_tick(h);
+    assert_int_equal(in_ledger(), 0);
+    next_leader();
+    const uint64_t run_ms = MEASURED_MS + HOUR_MS;
+    for (int times = 0; times < 3; times++) {
+        harness_clear(h);
+        tell(BACK, key, run_ms);
+        assert_int_equal(basis_of_next(), HELIO_ATTEMPT_REPORTED);
+        assert_int_equal(in_ledger(), 2 * run_ms);
+    }
+    harness_tick(h);
+    harness_clear(h);
+    (void)large();
+    char here[512];
+    (void)snprintf(here, sizeof here, "%s", why());
+    assert_non_null(strstr(here, "BudgetUsed"));
+    next_leader();
+    wait_for_sites();
+    assert_string_equal(why(), here);
+}
+
 /* ---- bounds --------------------------------------------------------------------------------------------- */
 
 /*  As many hours as a leader keeps, and one more: the oldest attempt is forgotten, and keeps its estimate. */
@@ -395,6 +427,7 @@ int main(void)
         CASE(corrected__less_gives_back_to_the_budget),
         CASE(corrected__more_is_charged_to_the_budget),
         CASE(unseen__run_is_charged_when_its_end_is_told),
+        CASE(unseen__run_that_a_former_leader_gave_up_is_charged_to_budgets_at_once),
         CASE(estimates__are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,8 @@ static void append_placement(helio_store_t *store)
                                        .pool = HELIO_TEXT("h100"),
                                        .nodes = 2,
                                        .gpus = 8,
-                                       .at_ms = 1};
+                                       .at_ms = 1,
+                                       .gpu_model = HELIO_TEXT("H100")};
     append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
 }
 
@@ -169,6 +170,21 @@ static void corrections__are_of_nothing_that_was_reported(void **state)
     helio_store_destroy(&store);
 }
 
+static helio_row_given_up_t given_up_of(uint32_t epoch, int64_t placed_ms)
+{
+    return (helio_row_given_up_t){.key = {job_id(1), HELIO_NO_TASK},
+                                  .epoch = epoch,
+                                  .site = HELIO_TEXT("lulea"),
+                                  .nodes = 2,
+                                  .gpus = 8,
+                                  .time_limit_ms = 86400000,
+                                  .placed_ms = placed_ms,
+                                  .tenant = HELIO_TEXT("acme"),
+                                  .queue = HELIO_TEXT("standard"),
+                                  .pool = HELIO_TEXT("h100"),
+                                  .gpu_model = HELIO_TEXT("H100")};
+}
+
 static void expect_loaded(helio_store_t *store, bool loaded)
 {
     loaded_t all = load(store);
@@ -176,7 +192,7 @@ static void expect_loaded(helio_store_t *store, bool loaded)
     const helio_row_ledger_t *row = nth(&all, HELIO_BROKER_EV_LOAD_ESTIMATE, 0);
     assert_true(loaded == (row && helio_record_equal(&helio_row_ledger_type, row, &expected)));
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_ESTIMATE, 1));
-    const helio_row_given_up_t limits = {{job_id(1), HELIO_NO_TASK}, 1, HELIO_TEXT("lulea"), 2, 8, 86400000, 1};
+    const helio_row_given_up_t limits = given_up_of(1, 1);
     const helio_row_given_up_t *given_up = nth(&all, HELIO_BROKER_EV_LOAD_GIVEN_UP, 0);
     assert_true(loaded == (given_up && helio_record_equal(&helio_row_given_up_type, given_up, &limits)));
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_GIVEN_UP, 1));
@@ -205,6 +221,57 @@ static void estimates__are_loaded_by_the_next_leader(void **state)
     helio_store_destroy(&store);
 }
 
+static void append_placed(helio_store_t *store, uint32_t job, uint32_t epoch)
+{
+    helio_row_placement_t placement = {.key = {job_id(job), HELIO_NO_TASK},
+                                       .epoch = epoch,
+                                       .site = HELIO_TEXT("lulea"),
+                                       .pool = HELIO_TEXT("h100"),
+                                       .nodes = 2,
+                                       .gpus = 8,
+                                       .at_ms = start_ms + epoch,
+                                       .gpu_model = HELIO_TEXT("H100")};
+    append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
+}
+
+/*  Whose end nobody told, and which are not there any more: of open jobs alone. */
+static void attempts__without_an_end_are_loaded_of_open_jobs(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    for (uint32_t job = 1; job <= 2; job++) {
+        const helio_row_job_t row = job_row(job);
+        append(store, HELIO_BROKER_FX_ROW_JOB, &row);
+        for (uint32_t epoch = 1; epoch <= 3; epoch++)
+            append_placed(store, job, epoch);
+    }
+    helio_row_attempt_t told = {.key = {job_id(1), HELIO_NO_TASK},
+                                .epoch = 2,
+                                .site = HELIO_TEXT("lulea"),
+                                .kind = HELIO_REPORT_KIND_STOPPED,
+                                .fenced = true,
+                                .started_ms = start_ms,
+                                .run_ms = 1000,
+                                .at_ms = start_ms};
+    append(store, HELIO_BROKER_FX_ROW_ATTEMPT, &told);
+    static const uint32_t states[] = {HELIO_JOB_RUNNING, HELIO_JOB_QUEUED};
+    helio_row_state_t over = state_row(2, HELIO_NO_TASK, HELIO_JOB_SUCCEEDED);
+    append(store, HELIO_BROKER_FX_ROW_STATE, &over);
+    for (uint32_t i = 0; i < 2; i++) { /* the third is there, and then it has left */
+        helio_row_state_t row = state_row(1, HELIO_NO_TASK, states[i]);
+        append(store, HELIO_BROKER_FX_ROW_STATE, &row);
+        commit(store);
+        loaded_t all = load(store);
+        const helio_row_given_up_t expected[] = {given_up_of(1, start_ms + 1), given_up_of(3, start_ms + 3)};
+        for (uint32_t n = 0; n <= i; n++)
+            assert_true(helio_record_equal(&helio_row_given_up_type, the(&all, HELIO_BROKER_EV_LOAD_GIVEN_UP, n),
+                                           &expected[n]));
+        assert_null(nth(&all, HELIO_BROKER_EV_LOAD_GIVEN_UP, i + 1));
+        helio_arena_destroy(&all.arena);
+    }
+    helio_store_destroy(&store);
+}
+
 int main(void)
 {
     start_ms = helio_clock_wall_ms() / HOUR_MS * HOUR_MS - 2 * HOUR_MS + 600000;
@@ -215,6 +282,7 @@ int main(void)
         cmocka_unit_test(corrections__may_come_in_one_batch),
         cmocka_unit_test(corrections__are_of_nothing_that_was_reported),
         cmocka_unit_test(estimates__are_loaded_by_the_next_leader),
+        cmocka_unit_test(attempts__without_an_end_are_loaded_of_open_jobs),
     };
     return cmocka_run_group_tests(tests, up, down);
 }
