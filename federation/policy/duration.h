@@ -7,6 +7,9 @@
  *  four hours on eight GPUs. Without enough runs the time limit is used. Numbers are removed from names: "finetune-17"
  *  is a run of "finetune".
  *
+ *  A limit may say more than past runs: for each run the share of its limit is kept too, and where the shares of a key
+ *  lie closer together than its runs, the prediction is that share of the job's own limit.
+ *
  *  A sample is a run from its beginning to its own end: success, or the time limit, which is a lower bound. Attempts
  *  that failed, were stopped or were cancelled do not predict how long success takes; they are counted and shown.
  *
