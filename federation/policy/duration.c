@@ -324,6 +324,14 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
     return (helio_duration_t){0};
 }
 
+uint64_t helio_duration_bound_ms(uint32_t basis, uint64_t p90_ms)
+{
+#ifdef HELIO_MUTANT_caps_by_runs_of_others
+    return p90_ms;
+#endif
+    return basis == HELIO_DURATION_BASIS_NAME ? p90_ms : 0;
+}
+
 /* ---- on a GPU model ----------------------------------------------------------------------------------------- */
 
 uint32_t helio_duration_weight_milli(bool has_gpus, helio_text_t model)

@@ -81,6 +81,9 @@ void helio_durations_secret(helio_durations_t *self, const helio_hash_key_t *sec
 void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
                           bool whole);
 helio_duration_t helio_durations_expect(const helio_durations_t *self, const helio_runner_t *runner);
+/*  The p90 by which deadlines and caps are checked: of runs of the same name alone. Runs of other names say what to
+ *  expect of a new job, but not that it may start. 0 = the time limit. */
+uint64_t helio_duration_bound_ms(uint32_t basis, uint64_t p90_ms);
 uint32_t helio_durations_keys(const helio_durations_t *self);
 
 /*  The name without counters: trailing numbers are removed; other numbers become '#', and so do words of eight or more

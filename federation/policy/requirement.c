@@ -86,7 +86,7 @@ static uint64_t step_of(const helio_requirement_t *self, uint64_t normal_ms)
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms)
 {
     self->expected_ms = step_of(self, p50_ms);
-    self->expected_high_ms = p50_ms ? step_of(self, p90_ms > p50_ms ? p90_ms : p50_ms) : 0;
+    self->expected_high_ms = p50_ms && p90_ms ? step_of(self, p90_ms > p50_ms ? p90_ms : p50_ms) : 0;
 }
 
 static uint32_t weight_at(const helio_requirement_t *self, helio_text_t gpu_model)

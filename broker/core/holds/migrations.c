@@ -47,6 +47,10 @@ void core_migrations_move_by(helio_broker_core_t *self, int64_t by_ms)
     {
         migrant->gone_ms += by_ms;
     }
+    DL_FOREACH(self->migrations->migrants, migrant)
+    {
+        migrant->saves_ms += migrant->saves_ms ? by_ms : 0;
+    }
 }
 
 /* ---- held capacity ----------------------------------------------------------------------------------------- */
@@ -218,6 +222,7 @@ void core_migrations_state_changed(helio_broker_core_t *self, job_t *job)
         watch(self, job);
     if (runs && job->migrant) {
         job->migrant->facts = 0; /* it may run elsewhere now */
+        job->migrant->saves_ms = 0;
         core_migrations_note_due(self, job->migrant, self->wall_ms + (int64_t)core_migrations_residence_ms(self, job));
     }
     if (job->migrant && ((live && !job->migrating) || (!live && job->state != HELIO_JOB_QUEUED)))

@@ -171,6 +171,11 @@ static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
     job_t *job = migrant->job;
     if (job->state != HELIO_JOB_RUNNING || !job->pool || job->migrations >= HELIO_MIGRATION_TIMES_MAX)
         return MIGRANT_PASSED_OVER;
+    if (migrant->saves_ms > self->wall_ms) {
+        core_migrations_note_due(self, migrant, migrant->saves_ms);
+        return MIGRANT_PASSED_OVER;
+    }
+    migrant->saves_ms = 0;
     bool judged = is_judged(self, migrant);
     if (judged && !migrant->want_count)
         return MIGRANT_PASSED_OVER;
@@ -186,6 +191,11 @@ static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
         migrant->pools = self->pools_version;
         migrant->hour_ms = helio_hour_of(self->wall_ms);
         migrant->due_ms = 0;
+    }
+    if (best.target && best.migration.saved_in_ms) { /* it leaves with its next checkpoint, if it is still worth it */
+        migrant->saves_ms = self->wall_ms + (int64_t)best.migration.saved_in_ms;
+        core_migrations_note_due(self, migrant, migrant->saves_ms);
+        return judged ? MIGRANT_PASSED_OVER : MIGRANT_STAYS;
     }
     if (best.target) {
         migrant->facts = 0;

@@ -279,6 +279,18 @@ static void expect__ignores_limits_that_say_less_than_the_runs(void **state)
     assert_int_equal(expected_of(0, "test").p90_ms, 50 * MINUTE);
 }
 
+static void bound__is_of_runs_of_the_same_name_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(helio_duration_bound_ms(HELIO_DURATION_BASIS_NAME, 5), 5);
+    assert_int_equal(helio_duration_bound_ms(HELIO_DURATION_BASIS_USER, 5), 0);
+    assert_int_equal(helio_duration_bound_ms(HELIO_DURATION_BASIS_KIND, 5), 0);
+    helio_requirement_t want = {.time_limit_ms = 60 * MINUTE};
+    helio_requirement_expect(&want, 5 * MINUTE, 0);
+    assert_int_equal(helio_requirement_run_ms(&want, helio_text_of("A100")), helio_duration_step(5 * MINUTE));
+    assert_int_equal(helio_requirement_run_high_ms(&want, helio_text_of("A100")), 60 * MINUTE);
+}
+
 static void expect__of_the_whole_limit_is_not_rounded_to_less(void **state)
 {
     (void)state;
@@ -399,6 +411,7 @@ int main(void)
         CASE(property__a_faster_model_is_never_slower_and_no_run_is_longer_than_its_limit),
         CASE(expect__follows_the_limits_of_a_user_who_knows_how_long_jobs_take),
         CASE(expect__ignores_limits_that_say_less_than_the_runs),
+        CASE(bound__is_of_runs_of_the_same_name_alone),
         CASE(expect__of_the_whole_limit_is_not_rounded_to_less),
         CASE(step__is_within_a_fifth_and_ascends),
         CASE(memory__is_bounded_and_names_do_not_displace_users),
