@@ -159,8 +159,15 @@ bool core_migrations_any(const helio_broker_core_t *self)
     return self->migrations->migrants != NULL;
 }
 
+/*  Those that gain most go first, since room is scarce where it is worth most. */
+static int by_gain(const migrant_t *a, const migrant_t *b)
+{
+    return (a->gain < b->gain) - (a->gain > b->gain);
+}
+
 void core_migrations_begin_pass(helio_broker_core_t *self)
 {
+    DL_SORT(self->migrations->migrants, by_gain);
     self->migrations->at = self->migrations->migrants;
     self->migrations->due_ms = INT64_MAX;
 }

@@ -121,11 +121,14 @@ static best_target_t best_of_all(helio_broker_core_t *self, migrant_t *migrant, 
     helio_details_t details;
     self->figures.migrants_judged_total++;
     migrant->want_count = 0;
+    migrant->gain = 0;
     for (uint32_t i = 0; i < targets->count; i++) {
         const target_t *target = &targets->items[i];
         if (!core_migration_target_is_suitable(self, migrant->job, here, target) ||
             !is_better(&weighing, target, &best, &migration))
             continue;
+        int64_t gain = migration.saves_micro_usd / (int64_t)(target->of.gpus ? target->of.gpus : 1);
+        migrant->gain = gain > migrant->gain ? gain : migrant->gain;
         if (core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE)
             best = (best_target_t){target, migration};
         else
