@@ -193,7 +193,11 @@ static helio_migration_t weigh(const helio_migration_job_t *job, const helio_mig
 helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
                                         const helio_migration_target_t *there)
 {
+#ifdef HELIO_MUTANT_migrations_amid_work
+    uint64_t until_ms = 0 * unsaved_until_ms(job);
+#else
     uint64_t until_ms = unsaved_until_ms(job);
+#endif
     helio_migration_t migration =
         weigh(job, stay, there, 0, helio_migration_lost_ms(job->ran_ms, job->every_ms, job->signalled));
     if (!until_ms || until_ms >= stay->rest_ms)

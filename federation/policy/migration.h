@@ -80,7 +80,7 @@ typedef struct helio_migration {
     int64_t saves_money_micro_usd;
     int64_t saves_mg;
     int64_t needs_micro_usd; /* required saving */
-    uint64_t saved_in_ms;    /* until its next checkpoint, if staying until then costs less than doing the work since the
+    uint64_t saved_in_ms; /* until its next checkpoint, if staying until then costs less than doing the work since the
                                 last one again; 0 = it does not pay to wait for that */
 } helio_migration_t;
 
