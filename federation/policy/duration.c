@@ -31,8 +31,13 @@ typedef struct past {
     uint32_t run_count;
     uint32_t run_next; /* position of the next run: a ring */
     uint64_t runs_ms[HELIO_DURATION_RUNS];
+    uint64_t shares_ppm[HELIO_DURATION_RUNS]; /* of the time limit of the same run */
+    uint64_t limit_ms;                        /* of the last run */
+    uint32_t same_limit;                      /* so many of the last runs had that limit */
     UT_hash_handle hh;
 } past_t;
+
+__extension__ typedef unsigned __int128 wide_t;
 
 struct helio_durations {
     past_t *names, *others; /* ordered by their last end */
@@ -195,6 +200,17 @@ static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const
 
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
+static const uint64_t WHOLE_PPM = 1000000;
+
+/*  At least 1, so that a share can divide. */
+static uint64_t share_ppm(uint64_t normal_ms, uint64_t limit_ms)
+{
+    uint64_t limit = limit_ms && limit_ms < RUN_MAX_MS ? limit_ms : RUN_MAX_MS, most = RUN_MAX_MS * WEIGHT_MAX / 1000;
+    normal_ms = normal_ms < most ? normal_ms : most;
+    uint64_t ppm = (uint64_t)((wide_t)normal_ms * WHOLE_PPM / limit);
+    return ppm ? ppm : 1;
+}
+
 void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
                           bool whole)
 {
@@ -209,44 +225,76 @@ void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner,
         if (!whole)
             continue;
         past->runs_ms[past->run_next] = normal ? normal : 1;
+        past->shares_ppm[past->run_next] = share_ppm(normal, runner->limit_ms);
+        past->same_limit = past->limit_ms == runner->limit_ms ? past->same_limit + 1 : 1;
+        past->limit_ms = runner->limit_ms;
         past->run_next = (past->run_next + 1) % HELIO_DURATION_RUNS;
         past->run_count += past->run_count < HELIO_DURATION_RUNS;
     }
 }
 
 typedef struct weighed {
-    uint64_t ms;
+    uint64_t value; /* ms, or ppm of the limit */
     uint32_t weight;
 } weighed_t;
 
-/*  Ascending. Returns the sum of the weights. */
-static uint32_t sorted(const past_t *past, weighed_t ret_runs[HELIO_DURATION_RUNS])
+typedef struct sample {
+    weighed_t runs[HELIO_DURATION_RUNS]; /* ascending */
+    uint32_t count, weight;
+} sample_t;
+
+static void sample_sort(const past_t *past, const uint64_t values[HELIO_DURATION_RUNS], sample_t *ret_sample)
 {
     /* 65536 * 2^(-age / 16) */
     static const uint32_t weights[HELIO_DURATION_RUNS] = {
         65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393, 46341, 44376, 42495, 40693, 38968, 37316, 35734, 34219,
         32768, 31379, 30048, 28774, 27554, 26386, 25268, 24196, 23170, 22188, 21247, 20347, 19484, 18658, 17867, 17109};
-    uint32_t sum = 0;
+    weighed_t *runs = ret_sample->runs;
+    ret_sample->count = past->run_count;
+    ret_sample->weight = 0;
     for (uint32_t age = 0; age < past->run_count; age++) {
-        uint64_t ms = past->runs_ms[(past->run_next + HELIO_DURATION_RUNS - 1 - age) % HELIO_DURATION_RUNS];
+        uint64_t value = values[(past->run_next + HELIO_DURATION_RUNS - 1 - age) % HELIO_DURATION_RUNS];
         uint32_t at = age;
-        for (; at > 0 && ret_runs[at - 1].ms > ms; at--)
-            ret_runs[at] = ret_runs[at - 1];
-        ret_runs[at] = (weighed_t){ms, weights[age]};
-        sum += weights[age];
+        for (; at > 0 && runs[at - 1].value > value; at--)
+            runs[at] = runs[at - 1];
+        runs[at] = (weighed_t){value, weights[age]};
+        ret_sample->weight += weights[age];
     }
-    return sum;
 }
 
-static uint64_t quantile(const weighed_t *runs, uint32_t count, uint32_t sum, uint32_t percent)
+static uint64_t quantile(const sample_t *sample, uint32_t percent)
 {
-    uint64_t below = 0, want = (uint64_t)sum * percent;
-    for (uint32_t i = 0; i < count; i++) {
-        below += (uint64_t)runs[i].weight * 100;
+    uint64_t below = 0, want = (uint64_t)sample->weight * percent;
+    for (uint32_t i = 0; i < sample->count; i++) {
+        below += (uint64_t)sample->runs[i].weight * 100;
         if (below >= want)
-            return runs[i].ms;
+            return sample->runs[i].value;
     }
-    return runs[count - 1].ms;
+    return sample->runs[sample->count - 1].value;
+}
+
+/*  Whether the middle half of `a` lies closer together than that of `b`: by the quotient of its ends. */
+static bool is_narrower(const sample_t *a, const sample_t *b)
+{
+    return (wide_t)quantile(a, 75) * quantile(b, 25) < (wide_t)quantile(b, 75) * quantile(a, 25);
+}
+
+/*  The runs of the key, or, where its limits tell more than that, their shares of the runner's limit: users who know
+ *  how long a job takes say so in its limit. */
+static void sample_of(const past_t *past, const helio_runner_t *runner, sample_t *ret_sample)
+{
+    sample_t shares;
+    sample_sort(past, past->runs_ms, ret_sample);
+    if (past->same_limit >= past->run_count || !runner->limit_ms)
+        return; /* one limit says nothing */
+    sample_sort(past, past->shares_ppm, &shares);
+    if (!is_narrower(&shares, ret_sample))
+        return;
+    for (uint32_t i = 0; i < shares.count; i++) {
+        wide_t ms = (wide_t)shares.runs[i].value * runner->limit_ms / WHOLE_PPM;
+        shares.runs[i].value = !ms ? 1 : ms < (wide_t)RUN_MAX_MS * WEIGHT_MAX ? (uint64_t)ms : RUN_MAX_MS * WEIGHT_MAX;
+    }
+    *ret_sample = shares;
 }
 
 /*  Workloads drift: fewer future runs stay below a sample quantile than its name says. On public traces 82 to 86 %
@@ -262,18 +310,26 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
         uint32_t least = basis == HELIO_DURATION_BASIS_NAME ? HELIO_DURATION_RUNS_MIN : HELIO_DURATION_OTHERS_MIN;
         if (!past || past->run_count < least)
             continue;
-        weighed_t runs[HELIO_DURATION_RUNS];
-        uint32_t sum = sorted(past, runs), count = past->run_count;
+        sample_t sample;
+        sample_of(past, runner, &sample);
         return (helio_duration_t){
-            .p50_ms = quantile(runs, count, sum, 50),
-            .p75_ms = quantile(runs, count, sum, 75),
-            .p90_ms = quantile(runs, count, sum, PERCENT_OF_P90),
+            .p50_ms = quantile(&sample, 50),
+            .p75_ms = quantile(&sample, 75),
+            .p90_ms = quantile(&sample, PERCENT_OF_P90),
             .basis = basis,
-            .runs = count,
+            .runs = sample.count,
             .failed = (uint32_t)__builtin_popcount(past->ends),
         };
     }
     return (helio_duration_t){0};
+}
+
+uint64_t helio_duration_bound_ms(uint32_t basis, uint64_t p90_ms)
+{
+#ifdef HELIO_MUTANT_caps_by_runs_of_others
+    return p90_ms;
+#endif
+    return basis == HELIO_DURATION_BASIS_NAME ? p90_ms : 0;
 }
 
 /* ---- on a GPU model ----------------------------------------------------------------------------------------- */
@@ -301,6 +357,5 @@ uint64_t helio_duration_step(uint64_t normal_ms)
         low = high;
         high = half % 2 ? (UINT64_C(1) << half / 2) * 181 / 128 : UINT64_C(1) << half / 2;
     }
-    __extension__ typedef unsigned __int128 wide_t;
     return (wide_t)normal_ms * normal_ms <= (wide_t)low * high ? low : high;
 }

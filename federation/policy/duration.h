@@ -7,6 +7,9 @@
  *  four hours on eight GPUs. Without enough runs the time limit is used. Numbers are removed from names: "finetune-17"
  *  is a run of "finetune".
  *
+ *  A limit may say more than past runs: for each run the share of its limit is kept too, and where the shares of a key
+ *  lie closer together than its runs, the prediction is that share of the job's own limit.
+ *
  *  A sample is a run from its beginning to its own end: success, or the time limit, which is a lower bound. Attempts
  *  that failed, were stopped or were cancelled do not predict how long success takes; they are counted and shown.
  *
@@ -78,6 +81,9 @@ void helio_durations_secret(helio_durations_t *self, const helio_hash_key_t *sec
 void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
                           bool whole);
 helio_duration_t helio_durations_expect(const helio_durations_t *self, const helio_runner_t *runner);
+/*  The p90 by which deadlines and caps are checked: of runs of the same name alone. Runs of other names say what to
+ *  expect of a new job, but not that it may start. 0 = the time limit. */
+uint64_t helio_duration_bound_ms(uint32_t basis, uint64_t p90_ms);
 uint32_t helio_durations_keys(const helio_durations_t *self);
 
 /*  The name without counters: trailing numbers are removed; other numbers become '#', and so do words of eight or more

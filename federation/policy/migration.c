@@ -26,7 +26,20 @@ uint64_t helio_migration_lost_ms(uint64_t ran_ms, uint64_t every_ms, bool signal
 {
     if (signalled)
         return 0; /* work done while it leaves is lost, and charged as such */
-    return every_ms ? at_most(ran_ms, every_ms) : ran_ms;
+    if (!every_ms || ran_ms < every_ms + HELIO_MIGRATION_CHECKPOINT_MS)
+        return ran_ms;
+    return (ran_ms - HELIO_MIGRATION_CHECKPOINT_MS) % every_ms + HELIO_MIGRATION_CHECKPOINT_MS;
+}
+
+/*  Until it has saved what it did since its last checkpoint; 0: it has just done so, or never does. */
+static uint64_t unsaved_until_ms(const helio_migration_job_t *job)
+{
+    if (job->signalled || !job->every_ms)
+        return 0;
+    if (job->ran_ms < HELIO_MIGRATION_CHECKPOINT_MS)
+        return job->every_ms + HELIO_MIGRATION_CHECKPOINT_MS - job->ran_ms;
+    uint64_t over_ms = (job->ran_ms - HELIO_MIGRATION_CHECKPOINT_MS) % job->every_ms;
+    return over_ms ? job->every_ms - over_ms : 0;
 }
 
 uint64_t helio_migration_residence_ms(uint32_t times, uint64_t ran_ms, uint64_t protection_ms)
@@ -137,25 +150,29 @@ helio_migration_stay_t helio_migration_stay(const helio_migration_job_t *job, co
     };
 }
 
-helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
-                                        const helio_migration_target_t *there)
+/*  It stays for wait_ms more, does lost_ms of its work again, and the rest there. */
+static helio_migration_t weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
+                               const helio_migration_target_t *there, uint64_t wait_ms, uint64_t lost_ms)
 {
     const helio_migration_target_t *here = &stay->here;
     const helio_plan_t *leaving = &stay->leaving;
-    uint64_t twice_ms = HELIO_MIGRATION_RESTART_MS +
-                        scaled(helio_migration_lost_ms(job->ran_ms, job->every_ms, job->signalled), here, there);
-    uint64_t rest_there_ms = at_most(scaled(stay->rest_ms, here, there), job->limit_ms);
+    uint64_t twice_ms = HELIO_MIGRATION_RESTART_MS + scaled(lost_ms, here, there);
+    uint64_t rest_there_ms = at_most(scaled(less(stay->rest_ms, wait_ms), here, there), job->limit_ms);
     uint64_t away_ms = job->leave_ms + there->transfer.ms;
     helio_migration_t migration = {
         .rest_ms = stay->rest_ms,
         .run_ms = at_most(rest_there_ms + twice_ms, job->limit_ms),
-        .run_high_ms = at_most(scaled(stay->high_ms, here, there) + twice_ms, job->limit_ms),
-        .begin_ms = job->now_ms + (int64_t)away_ms,
+        .run_high_ms = at_most(scaled(less(stay->high_ms, wait_ms), here, there) + twice_ms, job->limit_ms),
+        .begin_ms = job->now_ms + (int64_t)(wait_ms + away_ms),
+        .saved_in_ms = wait_ms,
         .here = stay->rest,
     };
-    helio_plan_t whole = plan_of(job, there, migration.begin_ms, rest_there_ms + twice_ms);
+    helio_plan_t whole = plan_of(job, there, migration.begin_ms, rest_there_ms + twice_ms), staying = {0};
+    if (wait_ms)
+        staying = plan_of(job, here, job->now_ms, wait_ms);
     migration.there = plan_of(job, there, migration.begin_ms + (int64_t)twice_ms, rest_there_ms);
     migration.there.terms[HELIO_TERM_DISRUPTION] = weighed(&whole) - weighed(&migration.there) + weighed(leaving) +
+                                                   weighed(&staying) +
                                                    way_cost(job, there, away_ms + HELIO_MIGRATION_RESTART_MS);
     int64_t unknown_micro_usd = unknown_price(job, here, there, &migration);
     migration.there.terms[HELIO_TERM_RISK] += unknown_micro_usd;
@@ -165,12 +182,29 @@ helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const 
     migration.run.score_micro_usd = migration.there.score_micro_usd;
     migration.saves_micro_usd = migration.here.score_micro_usd - migration.there.score_micro_usd;
     migration.saves_money_micro_usd = migration.here.cost_micro_usd - whole.cost_micro_usd - leaving->cost_micro_usd -
-                                      there->transfer.egress_micro_usd - unknown_micro_usd;
+                                      staying.cost_micro_usd - there->transfer.egress_micro_usd - unknown_micro_usd;
     migration.saves_mg = (int64_t)migration.here.carbon_mg - (int64_t)whole.carbon_mg - (int64_t)leaving->carbon_mg -
-                         (int64_t)there->transfer.carbon_mg;
+                         (int64_t)staying.carbon_mg - (int64_t)there->transfer.carbon_mg;
     migration.needs_micro_usd = needs(&migration.here, job->times);
     migration.rejection = bounds(job, there, &migration);
     return migration;
+}
+
+helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
+                                        const helio_migration_target_t *there)
+{
+#ifdef HELIO_MUTANT_migrations_amid_work
+    uint64_t until_ms = 0 * unsaved_until_ms(job);
+#else
+    uint64_t until_ms = unsaved_until_ms(job);
+#endif
+    helio_migration_t migration =
+        weigh(job, stay, there, 0, helio_migration_lost_ms(job->ran_ms, job->every_ms, job->signalled));
+    if (!until_ms || until_ms >= stay->rest_ms)
+        return migration;
+    helio_migration_t saved = weigh(job, stay, there, until_ms, HELIO_MIGRATION_CHECKPOINT_MS);
+    return saved.rejection == HELIO_REJECTION_NONE && saved.saves_micro_usd > migration.saves_micro_usd ? saved
+                                                                                                        : migration;
 }
 
 bool helio_migration_is_worthwhile(const helio_migration_t *migration)

@@ -20,7 +20,7 @@
 
 enum {
     /* Saving required of a migration, in thousandths of the cost of the rest here. Day-ahead forecasts of price and
-     * intensity are commonly off by about as much, so a smaller saving may be noise. */
+     * intensity are commonly off by about half as much, and what a smaller saving takes, a larger one lacks. */
     HELIO_MIGRATION_SAVES_PER_MILLE = 100,
     /* After the first migration: the second of two thresholds, so that a job does not go back and forth between two
      * sites. */
@@ -34,6 +34,8 @@ enum {
     /* From the order until a program computes again: starting processes, from images that are present, and reading a
      * checkpoint. */
     HELIO_MIGRATION_RESTART_MS = 60000,
+    /* A checkpoint that is due is counted on so much later: the work began after a restart, and writing takes time. */
+    HELIO_MIGRATION_CHECKPOINT_MS = 120000,
     /* Minimum rest of a run, in thousandths of its predicted run time: a run that exceeds its prediction will not end
      * immediately, and its end is unknown. */
     HELIO_MIGRATION_FLOOR_PER_MILLE = 100
@@ -78,6 +80,8 @@ typedef struct helio_migration {
     int64_t saves_money_micro_usd;
     int64_t saves_mg;
     int64_t needs_micro_usd; /* required saving */
+    uint64_t saved_in_ms; /* until its next checkpoint, if staying until then costs less than doing the work since the
+                                last one again; 0 = it does not pay to wait for that */
 } helio_migration_t;
 
 /*  What a job's targets are compared with, the same for all of them. */
@@ -98,7 +102,8 @@ uint32_t helio_migration_needs_per_mille(uint32_t times);
 
 /*  How long the job still has to stay: since its last migration, or since its start (protection_ms). */
 uint64_t helio_migration_residence_ms(uint32_t times, uint64_t ran_ms, uint64_t protection_ms);
-/*  Work that runs twice: at most the time since the last checkpoint. A signalled job saves when it leaves. */
+/*  Work that runs twice: the time since the last checkpoint that is counted on. They follow each other from the beginning
+ *  of the attempt. A signalled job saves when it leaves. */
 uint64_t helio_migration_lost_ms(uint64_t ran_ms, uint64_t every_ms, bool signalled);
 
 #endif

@@ -6,7 +6,7 @@
 #include "federation/energy/power.h"
 #include "federation/policy/prices.h"
 
-enum { DEAD_AFTER_MS = 24 * HELIO_HOUR_MS };
+enum { DEAD_AFTER_MS = 24 * HELIO_HOUR_MS, DAY_H = 24 };
 /*  micro-USD × 3.6e12 from (micro-USD per GPU-hour) × ms. */
 static const int64_t RENT_SCALE = 1000000;
 
@@ -75,13 +75,30 @@ static int64_t whole(double value, const bounds_t *bounds)
     return llround(fmin(fmax(value, bounds->least), bounds->most) * bounds->scale);
 }
 
+/*  From this hour on, the hours of a series that ends are those of the day before: prices and intensities follow the
+ *  day, and the value of one hour would stand for all hours of a long run. A series of less than a day has no such hour,
+ *  and what will be free depends on what runs, not on the hour. */
+static uint32_t first_repeated(const helio_series_t *series, const helio_f64s_t *points, int64_t from_ms)
+{
+    int64_t left_ms = series->start_wall_ms + (int64_t)points->count * series->step_s * 1000 - from_ms;
+    int64_t hours = (left_ms + HELIO_HOUR_MS - 1) / HELIO_HOUR_MS;
+    bool repeats = left_ms >= (int64_t)DAY_H * HELIO_HOUR_MS && hours < HELIO_POOL_FORECAST_HOURS &&
+                   series->signal != HELIO_SIGNAL_FREE_GPUS;
+    return repeats ? (uint32_t)hours : HELIO_POOL_FORECAST_HOURS;
+}
+
 /*  Fills the hours from one list of points of a series. False if no point is good. */
 static bool fill(int64_t *hours, int64_t from_ms, const helio_series_t *series, const helio_f64s_t *points,
                  const bounds_t *bounds)
 {
     double last = last_before(series, points, bounds->least, from_ms);
     uint32_t waiting = 0; /* hours before the first good value */
+    const uint32_t repeated = first_repeated(series, points, from_ms);
     for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++) {
+        if (h >= repeated && isfinite(last)) {
+            hours[h] = hours[h - DAY_H];
+            continue;
+        }
         double value = hour_mean(series, points, bounds->least, from_ms + (int64_t)h * HELIO_HOUR_MS);
         if (isfinite(value))
             last = value;
@@ -212,9 +229,7 @@ uint32_t helio_pool_forecast_hour(const helio_pool_forecast_t *self, int64_t wal
     return hour < HELIO_POOL_FORECAST_HOURS ? (uint32_t)hour : HELIO_POOL_FORECAST_HOURS - 1;
 }
 
-/*  The sums of one GPU since from_ms. Before from_ms the first hour is extended backwards: the beginning of the current
- *  hour is never far. */
-static helio_pool_forecast_sums_t until(const helio_pool_forecast_t *self, int64_t ms)
+static helio_pool_forecast_sums_t within(const helio_pool_forecast_t *self, int64_t ms)
 {
     uint32_t h = helio_pool_forecast_hour(self, ms);
     helio_i128_t rest = ms - self->from_ms - (int64_t)h * HELIO_HOUR_MS, energy = rest * self->milliwatts[h];
@@ -225,6 +240,25 @@ static helio_pool_forecast_sums_t until(const helio_pool_forecast_t *self, int64
         self->sums[h].carbon_high + energy * self->carbon_high[h],
         self->sums[h].taken + rest * self->taken[h],
     };
+}
+
+/*  The sums of one GPU since from_ms. Before from_ms the first hour is extended backwards: the beginning of the current
+ *  hour is never far. After the last hour, the last day is repeated. */
+static helio_pool_forecast_sums_t until(const helio_pool_forecast_t *self, int64_t ms)
+{
+    const int64_t day_ms = (int64_t)DAY_H * HELIO_HOUR_MS,
+                  end_ms = self->from_ms + (int64_t)HELIO_POOL_FORECAST_HOURS * HELIO_HOUR_MS;
+    if (ms <= end_ms)
+        return within(self, ms);
+    const helio_pool_forecast_sums_t *end = &self->sums[HELIO_POOL_FORECAST_HOURS], *day = end - DAY_H;
+    helio_i128_t days = (ms - end_ms) / day_ms + 1;
+    helio_pool_forecast_sums_t sums = within(self, end_ms - day_ms + (ms - end_ms) % day_ms);
+    sums.energy += days * (end->energy - day->energy);
+    sums.money += days * (end->money - day->money);
+    sums.carbon += days * (end->carbon - day->carbon);
+    sums.carbon_high += days * (end->carbon_high - day->carbon_high);
+    sums.taken += days * (end->taken - day->taken);
+    return sums;
 }
 
 helio_pool_forecast_use_t helio_pool_forecast_use(const helio_pool_forecast_t *self, int64_t begin_ms, int64_t end_ms)

@@ -3,8 +3,10 @@
  *  Hours are UTC hours. Every figure is an integer per GPU. Sums over any interval are exact, so that the parts of a
  *  split run add up to the whole. Forecasts are used as issued.
  *
- *  The value of an hour is the time-weighted mean of the series over that hour. Gaps (points that are not a number,
- *  hours after the end) take the last good value; hours before the first good value take that one. A series that ended
+ *  The value of an hour is the time-weighted mean of the series over that hour. Points that are not a number are gaps, and
+ *  take the last good value; hours before the first good value take that one. Hours after the end of a series take the
+ *  value of the same hour of the day before if the series reaches a day ahead, except of free GPUs; otherwise they are
+ *  gaps. A series that ended
  *  more than a day ago is dead: the static figure of the profile replaces it, where one is set. If several series have
  *  one signal, the pool's own precedes the site's, then the one issued last.
  */
@@ -13,7 +15,7 @@
 
 #include "federation/model/site.h"
 
-/*  48 hours for the start (prices.h) and a day for the run; beyond that the last hour repeats. */
+/*  48 hours for the start (prices.h) and a day for the run; beyond that the last day repeats. */
 enum { HELIO_POOL_FORECAST_HOURS = 72, HELIO_HOUR_MS = 3600000 };
 
 /*  The beginning of the UTC hour that contains a time, also before 1970. */

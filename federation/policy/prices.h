@@ -65,6 +65,9 @@ enum { HELIO_RISK_STALE_AFTER_MS = 10000, HELIO_RISK_STALE_WAIT_MS = 60000 };
  *  now (money and carbon). Half of it is enough to keep waiting, so that forecast noise does not end a wait; see
  *  choice.h. */
 enum { HELIO_DEFER_PER_MILLE_AND_H = 2, HELIO_DEFER_HELD_PER_MILLE_AND_H = 1 };
+/*  And at least a cent in all, half of it while it waits: 5 g of CO2e at the price of `green`, 50 g at that of
+ *  `balanced`. Nobody waits for hours for less. */
+enum { HELIO_DEFER_LEAST_MICRO_USD = 10000 };
 /*  Margin by which a window must be better than the chosen one, in thousandths of the same cost. */
 enum { HELIO_DEFER_SWITCH_PER_MILLE = 10 };
 

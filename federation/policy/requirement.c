@@ -75,10 +75,18 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
     return self;
 }
 
+/*  A run that is expected to last as long as its limit is not rounded to less than that: the limit is part of the class
+ *  anyway. */
+static uint64_t step_of(const helio_requirement_t *self, uint64_t normal_ms)
+{
+    uint64_t step = helio_duration_step(normal_ms);
+    return normal_ms >= self->time_limit_ms && step < self->time_limit_ms ? self->time_limit_ms : step;
+}
+
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms)
 {
-    self->expected_ms = helio_duration_step(p50_ms);
-    self->expected_high_ms = p50_ms ? helio_duration_step(p90_ms > p50_ms ? p90_ms : p50_ms) : 0;
+    self->expected_ms = step_of(self, p50_ms);
+    self->expected_high_ms = p50_ms && p90_ms ? step_of(self, p90_ms > p50_ms ? p90_ms : p50_ms) : 0;
 }
 
 static uint32_t weight_at(const helio_requirement_t *self, helio_text_t gpu_model)

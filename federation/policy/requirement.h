@@ -50,7 +50,7 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
 /*  The value of free_until_ms for a job that may wait for flexible_ms. */
 int64_t helio_requirement_free_until(uint64_t flexible_ms, int64_t submitted_ms);
 
-/*  p50 and p90 as on an A100, 0 = unknown. Rounded to steps, so that jobs of similar length share a class. */
+/*  p50 and p90 as on an A100, 0 = unknown, and the limit is used. Rounded to steps, so that jobs of similar length share a class. */
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms);
 /*  Expected run time on this model, at most the limit: for the score (p50), and for deadline and caps (p90). */
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model);

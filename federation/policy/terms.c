@@ -122,5 +122,7 @@ int64_t helio_plan_patience(const helio_plan_t *now, int64_t wait_ms, bool held)
     int64_t money = now->terms[HELIO_TERM_MONEY], carbon = now->terms[HELIO_TERM_CARBON];
     helio_i128_t base = (helio_i128_t)(money < 0 ? -money : money) + carbon;
     int64_t rate = held ? HELIO_DEFER_HELD_PER_MILLE_AND_H : HELIO_DEFER_PER_MILLE_AND_H;
-    return wait_ms > 0 ? ratio(base * rate * wait_ms, (helio_i128_t)1000 * HELIO_HOUR_MS) : 0;
+    int64_t least = held ? HELIO_DEFER_LEAST_MICRO_USD / 2 : HELIO_DEFER_LEAST_MICRO_USD;
+    int64_t share = wait_ms > 0 ? ratio(base * rate * wait_ms, (helio_i128_t)1000 * HELIO_HOUR_MS) : 0;
+    return wait_ms > 0 && share < least ? least : share;
 }

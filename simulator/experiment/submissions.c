@@ -194,7 +194,7 @@ static bool submit(exp_run_t *self, uint32_t number)
     helio_submission_t submission = {.source = helio_text_of(source)};
     helio_job_spec_t *spec = &submission.spec;
     *spec =
-        (helio_job_spec_t){.name = job->user.size ? job->user : job->team,
+        (helio_job_spec_t){.name = job->user, /* traces have no names */
                            .queue = job->queue,
                            .kind = job->kind,
                            .home = home.text,

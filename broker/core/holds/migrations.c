@@ -47,6 +47,10 @@ void core_migrations_move_by(helio_broker_core_t *self, int64_t by_ms)
     {
         migrant->gone_ms += by_ms;
     }
+    DL_FOREACH(self->migrations->migrants, migrant)
+    {
+        migrant->saves_ms += migrant->saves_ms ? by_ms : 0;
+    }
 }
 
 /* ---- held capacity ----------------------------------------------------------------------------------------- */
@@ -155,8 +159,19 @@ bool core_migrations_any(const helio_broker_core_t *self)
     return self->migrations->migrants != NULL;
 }
 
+/*  Those that gain most go first, since room is scarce where it is worth most. */
+static int by_gain(const migrant_t *a, const migrant_t *b)
+{
+    return (a->gain < b->gain) - (a->gain > b->gain);
+}
+
 void core_migrations_begin_pass(helio_broker_core_t *self)
 {
+#ifdef HELIO_MUTANT_room_to_the_first
+    (void)by_gain;
+#else
+    DL_SORT(self->migrations->migrants, by_gain);
+#endif
     self->migrations->at = self->migrations->migrants;
     self->migrations->due_ms = INT64_MAX;
 }
@@ -218,6 +233,7 @@ void core_migrations_state_changed(helio_broker_core_t *self, job_t *job)
         watch(self, job);
     if (runs && job->migrant) {
         job->migrant->facts = 0; /* it may run elsewhere now */
+        job->migrant->saves_ms = 0;
         core_migrations_note_due(self, job->migrant, self->wall_ms + (int64_t)core_migrations_residence_ms(self, job));
     }
     if (job->migrant && ((live && !job->migrating) || (!live && job->state != HELIO_JOB_QUEUED)))

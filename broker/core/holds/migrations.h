@@ -27,6 +27,8 @@ struct migrant {
     uint64_t facts, pools; /* versions by which it was judged; 0 = it was not */
     int64_t hour_ms;       /* likewise */
     int64_t due_ms;        /* wall clock: when it has stayed long enough; 0 = it has */
+    int64_t saves_ms;      /* wall clock: it would leave, and waits for this checkpoint; 0 = for none */
+    int64_t gain;          /* the most that it was worth to migrate when it was judged, in micro-USD per GPU */
     uint32_t want_count;   /* while these versions stand; the targets that save most */
     wanted_target_t wants[MIGRATION_WANTS_MAX];
     site_t *to; /* where capacity is held for it; NULL = nowhere */

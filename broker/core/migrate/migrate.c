@@ -121,11 +121,14 @@ static best_target_t best_of_all(helio_broker_core_t *self, migrant_t *migrant, 
     helio_details_t details;
     self->figures.migrants_judged_total++;
     migrant->want_count = 0;
+    migrant->gain = 0;
     for (uint32_t i = 0; i < targets->count; i++) {
         const target_t *target = &targets->items[i];
         if (!core_migration_target_is_suitable(self, migrant->job, here, target) ||
             !is_better(&weighing, target, &best, &migration))
             continue;
+        int64_t gain = migration.saves_micro_usd / (int64_t)(target->of.gpus ? target->of.gpus : 1);
+        migrant->gain = gain > migrant->gain ? gain : migrant->gain;
         if (core_migration_target_rejection(self, migrant->job, target, &details) == HELIO_REJECTION_NONE)
             best = (best_target_t){target, migration};
         else
@@ -171,6 +174,11 @@ static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
     job_t *job = migrant->job;
     if (job->state != HELIO_JOB_RUNNING || !job->pool || job->migrations >= HELIO_MIGRATION_TIMES_MAX)
         return MIGRANT_PASSED_OVER;
+    if (migrant->saves_ms > self->wall_ms) {
+        core_migrations_note_due(self, migrant, migrant->saves_ms);
+        return MIGRANT_PASSED_OVER;
+    }
+    migrant->saves_ms = 0;
     bool judged = is_judged(self, migrant);
     if (judged && !migrant->want_count)
         return MIGRANT_PASSED_OVER;
@@ -186,6 +194,11 @@ static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
         migrant->pools = self->pools_version;
         migrant->hour_ms = helio_hour_of(self->wall_ms);
         migrant->due_ms = 0;
+    }
+    if (best.target && best.migration.saved_in_ms) { /* it leaves with its next checkpoint, if it is still worth it */
+        migrant->saves_ms = self->wall_ms + (int64_t)best.migration.saved_in_ms;
+        core_migrations_note_due(self, migrant, migrant->saves_ms);
+        return judged ? MIGRANT_PASSED_OVER : MIGRANT_STAYS;
     }
     if (best.target) {
         migrant->facts = 0;

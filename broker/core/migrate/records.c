@@ -184,6 +184,9 @@ static helio_details_t why_not(helio_broker_core_t *self, const job_t *job, cons
                         helio_value_number(self->wall_ms + (int64_t)stays_ms));
     helio_details_t details;
     helio_rejection_t against = core_migration_target_rejection(self, job, target, &details);
+    if (against == HELIO_REJECTION_NONE && migration->saved_in_ms)
+        return CORE_WHY(self, HELIO_DETAIL_MIGRATION_WHEN_SAVED,
+                        helio_value_number(self->wall_ms + (int64_t)migration->saved_in_ms));
     if (against == HELIO_REJECTION_NONE)
         return CORE_WHY0(self, HELIO_DETAIL_MIGRATION_DUE);
     helio_details_t why =

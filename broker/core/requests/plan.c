@@ -170,7 +170,8 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
                            .gpus = helio_requirement_gpus(&class.want),
                            .time_limit_ms = time_limit_ms};
     core_run_expect(self, &row);
-    helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
+    helio_requirement_expect(&class.want, row.expected_ms,
+                             helio_duration_bound_ms(row.expected_basis, row.expected_high_ms));
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
     reply.plan = (helio_planned_t){
         .name = document->spec.name,

@@ -220,7 +220,8 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
     if (!want->deadline_wall_ms)
         return true;
     core_run_expect(self, &row);
-    helio_requirement_expect(&expected, row.expected_ms, row.expected_high_ms);
+    helio_requirement_expect(&expected, row.expected_ms,
+                             helio_duration_bound_ms(row.expected_basis, row.expected_high_ms));
     helio_detail_t fault =
         core_deadline_fault(self, &expected, queue, job->spec.not_before_wall_ms, number_of(event, job));
     if (!fault.code)

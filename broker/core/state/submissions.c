@@ -8,6 +8,7 @@
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/queues.h"
+#include "federation/policy/duration.h"
 
 submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job)
 {
@@ -91,7 +92,8 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->row.queue = helio_text_of(submission->queue->name);
     helio_requirement_t want =
         helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
-    helio_requirement_expect(&want, row->expected_ms, row->expected_high_ms);
+    helio_requirement_expect(&want, row->expected_ms,
+                             helio_duration_bound_ms(row->expected_basis, row->expected_high_ms));
     submission->class = core_class_get(self, &want, 0, submission->tenant, submission->queue, row->class_id);
     row->class_id = submission->class->id;
     if (row->tasks.count)

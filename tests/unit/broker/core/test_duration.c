@@ -199,6 +199,25 @@ static void duration__caps_must_hold_for_nine_runs_in_ten(void **state)
     assert_true(helio_detail_value(above, 0).number > 2000000);
 }
 
+/*  Ten runs of her other jobs say what to expect of a new one, but not that it may start. */
+static void duration__runs_of_other_names_decide_no_caps(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        helio_job_spec_t other = named(i % 2 ? "eval" : "test", "H100", 1);
+        other.time_limit_ms = 6 * (uint64_t)HOUR;
+        play(&other, 10 * MINUTE, HELIO_REPORT_KIND_ENDED, 0, false);
+    }
+    helio_job_spec_t spec = named("novel", "H100", 1);
+    spec.time_limit_ms = 6 * (uint64_t)HOUR;
+    assert_about(plan(&spec)->run_ms, 10 * MINUTE);
+    spec.max_cost_micro_usd = 2000000;
+    assert_true(helio_text_is(candidate(plan(&spec), "a")->rejected_reason, "CostCap"));
+    spec.max_cost_micro_usd = 0;
+    spec.deadline_wall_ms = harness_wall_ms(h) + 3 * HOUR;
+    assert_true(helio_text_is(candidate(plan(&spec), "a")->rejected_reason, "Deadline"));
+}
+
 static void duration__a_job_that_might_delay_the_gang_at_the_head_does_not_start(void **state)
 {
     (void)state;
@@ -346,6 +365,7 @@ int main(void)
         CASE(duration__a_job_without_gpus_takes_as_long_beside_any_model),
         CASE(duration__a_deadline_must_be_met_by_nine_runs_in_ten),
         CASE(duration__caps_must_hold_for_nine_runs_in_ten),
+        CASE(duration__runs_of_other_names_decide_no_caps),
         CASE(duration__a_job_that_might_delay_the_gang_at_the_head_does_not_start),
         CASE(duration__failed_and_cancelled_runs_are_no_samples_and_timeouts_are),
         CASE(duration__a_job_that_was_placed_twice_is_no_sample),

@@ -313,6 +313,35 @@ static void migrate__explain_tells_whether_another_site_is_better_and_why_the_jo
     assert_non_null(strstr(better_site(key), "StaysJustMigrated until=2026-03-01T01:"));
 }
 
+/*  Its checkpoint is 12 minutes away: 8 GPUs here for so long cost less than 20 minutes of work again. */
+static void migrate__a_job_without_a_signal_leaves_after_its_next_checkpoint(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = movable(1, 8);
+    spec.checkpoint_signal = (helio_text_t){0};
+    spec.checkpoint_every_ms = 30 * MINUTE;
+    helio_job_key_t key = run(&spec);
+    for (int i = 0; i < 20; i++) {
+        tell(NORTH, 100);
+        harness_wait(h, MINUTE);
+    }
+    tell(NORTH, 900);
+    tell(SOUTH, 600);
+    harness_wait(h, 11000);
+    assert_state(key, HELIO_JOB_RUNNING);
+    assert_non_null(strstr(better_site(key), "MigrationWhenSaved until=2026-03-01T00:32:"));
+    for (int i = 0; i < 11; i++) {
+        assert_state(key, HELIO_JOB_RUNNING);
+        harness_wait(h, MINUTE);
+        harness_renew(h, NORTH);
+        harness_renew(h, SOUTH);
+    }
+    tell(SOUTH, 600);
+    harness_wait(h, 2 * MINUTE);
+    assert_state(key, HELIO_JOB_STOPPING);
+}
+
 static void migrate__a_job_that_does_not_state_how_it_saves_gets_a_note_at_once(void **state)
 {
     (void)state;
@@ -349,6 +378,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(migrate__the_decision_has_the_cost_of_the_migration, begin, end),
         cmocka_unit_test_setup_teardown(migrate__explain_tells_whether_another_site_is_better_and_why_the_job_stays,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(migrate__a_job_without_a_signal_leaves_after_its_next_checkpoint, begin_calmly,
+                                        end),
         cmocka_unit_test_setup_teardown(migrate__a_job_that_does_not_state_how_it_saves_gets_a_note_at_once, begin,
                                         end),
     };

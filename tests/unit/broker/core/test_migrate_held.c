@@ -180,11 +180,28 @@ static void migrate__capacity_that_becomes_free_at_a_better_site_is_taken(void *
     assert_state(key, HELIO_JOB_STOPPING);
 }
 
-/*  No site becomes stale, which would be a change of facts. */
-static int begin_calmly(void **state)
+static void migrate__room_goes_to_the_job_that_gains_most(void **state)
 {
     (void)state;
-    return begin_with(HOUR);
+    join();
+    static const char *const there[] = {"south", NULL};
+    helio_job_spec_t fills = harness_spec(h, "H100", 8), brief = movable(1, 8), lasts = movable(1, 8);
+    harness_strings(h, &fills.sites, there);
+    fills.time_limit_ms = 20 * HOUR;
+    brief.time_limit_ms = 3 * HOUR;
+    helio_job_key_t runs = harness_job(h, &fills), more = harness_job(h, &fills), first = run(&brief),
+                    second = run(&lasts);
+    harness_run_up_to(h, SOUTH, runs, 1, HELIO_JOB_RUNNING);
+    harness_run_up_to(h, SOUTH, more, 1, HELIO_JOB_RUNNING);
+    settle();
+    tell(NORTH, 900);
+    harness_wait(h, MINUTE);
+    assert_state(first, HELIO_JOB_RUNNING);
+    assert_state(second, HELIO_JOB_RUNNING);
+    harness_say(h, SOUTH, runs, 1, HELIO_REPORT_KIND_ENDED);
+    harness_wait(h, 11000);
+    assert_state(first, HELIO_JOB_RUNNING);
+    assert_state(second, HELIO_JOB_STOPPING);
 }
 
 /*  What starts and ends elsewhere is no reason to compare all sites again for each job that would go. */
@@ -259,6 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(migrate__a_new_leader_places_the_job_once_like_any_other, begin, end),
         cmocka_unit_test_setup_teardown(migrate__capacity_that_a_class_waits_for_is_not_taken, begin, end),
         cmocka_unit_test_setup_teardown(migrate__capacity_that_becomes_free_at_a_better_site_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(migrate__room_goes_to_the_job_that_gains_most, begin, end),
         cmocka_unit_test_setup_teardown(migrate__jobs_that_wait_for_room_are_not_judged_again_by_any_change,
                                         begin_calmly, end),
         cmocka_unit_test_setup_teardown(migrate__many_jobs_migrate_in_portions_and_within_the_capacity, begin, end),

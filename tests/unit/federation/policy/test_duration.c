@@ -240,6 +240,67 @@ static void property__a_faster_model_is_never_slower_and_no_run_is_longer_than_i
     }
 }
 
+static void ran_of(uint64_t minutes, uint64_t limit_minutes, const char *name)
+{
+    helio_runner_t who = runner("acme", "ada", name);
+    who.limit_ms = limit_minutes * MINUTE;
+    helio_durations_note(d, &who, minutes * MINUTE, A100, true);
+}
+
+static helio_duration_t expected_of(uint64_t limit_minutes, const char *name)
+{
+    helio_runner_t who = runner("acme", "ada", name);
+    who.limit_ms = limit_minutes * MINUTE;
+    return helio_durations_expect(d, &who);
+}
+
+static void expect__follows_the_limits_of_a_user_who_knows_how_long_jobs_take(void **state)
+{
+    (void)state;
+    static const uint64_t minutes[] = {8, 800, 16, 80, 4000, 8, 400};
+    for (size_t i = 0; i < sizeof minutes / sizeof minutes[0]; i++)
+        ran_of(minutes[i], minutes[i] * 5 / 4, "eval"); /* four fifths of the limit each */
+    assert_int_equal(expected_of(1000, "eval").p50_ms, 800 * MINUTE);
+    assert_int_equal(expected_of(10, "eval").p90_ms, 8 * MINUTE);
+    assert_int_equal(expected_of(10, "eval").runs, 7);
+}
+
+static void expect__ignores_limits_that_say_less_than_the_runs(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = {60, 1440, 240, 120, 2880, 720};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
+        ran_of(40 + i, limits[i], "train");
+    assert_int_equal(expected_of(6000, "train").p50_ms, 43 * MINUTE);
+    for (size_t i = 0; i < 32; i++)
+        ran_of(i % 2 ? 10 : 50, 60, "test"); /* one limit: it does not tell the runs apart */
+    assert_int_equal(expected_of(600, "test").p90_ms, 50 * MINUTE);
+    ran_of(50, 0, "test");
+    assert_int_equal(expected_of(0, "test").p90_ms, 50 * MINUTE);
+}
+
+static void bound__is_of_runs_of_the_same_name_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(helio_duration_bound_ms(HELIO_DURATION_BASIS_NAME, 5), 5);
+    assert_int_equal(helio_duration_bound_ms(HELIO_DURATION_BASIS_USER, 5), 0);
+    assert_int_equal(helio_duration_bound_ms(HELIO_DURATION_BASIS_KIND, 5), 0);
+    helio_requirement_t want = {.time_limit_ms = 60 * MINUTE};
+    helio_requirement_expect(&want, 5 * MINUTE, 0);
+    assert_int_equal(helio_requirement_run_ms(&want, helio_text_of("A100")), helio_duration_step(5 * MINUTE));
+    assert_int_equal(helio_requirement_run_high_ms(&want, helio_text_of("A100")), 60 * MINUTE);
+}
+
+static void expect__of_the_whole_limit_is_not_rounded_to_less(void **state)
+{
+    (void)state;
+    helio_requirement_t want = {.time_limit_ms = 100 * MINUTE};
+    helio_requirement_expect(&want, 100 * MINUTE, 100 * MINUTE);
+    assert_int_equal(helio_requirement_run_ms(&want, helio_text_of("A100")), 100 * MINUTE);
+    helio_requirement_expect(&want, 50 * MINUTE, 100 * MINUTE);
+    assert_int_equal(helio_requirement_run_ms(&want, helio_text_of("A100")), helio_duration_step(50 * MINUTE));
+}
+
 static void step__is_within_a_fifth_and_ascends(void **state)
 {
     (void)state;
@@ -348,6 +409,10 @@ int main(void)
         CASE(expect__a_run_on_one_model_predicts_one_on_another),
         CASE(property__quantiles_ascend_and_lie_among_the_runs),
         CASE(property__a_faster_model_is_never_slower_and_no_run_is_longer_than_its_limit),
+        CASE(expect__follows_the_limits_of_a_user_who_knows_how_long_jobs_take),
+        CASE(expect__ignores_limits_that_say_less_than_the_runs),
+        CASE(bound__is_of_runs_of_the_same_name_alone),
+        CASE(expect__of_the_whole_limit_is_not_rounded_to_less),
         CASE(step__is_within_a_fifth_and_ascends),
         CASE(memory__is_bounded_and_names_do_not_displace_users),
         CASE(memory__the_key_with_the_oldest_last_run_is_dropped_first),

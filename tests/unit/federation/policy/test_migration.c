@@ -187,28 +187,57 @@ static void migration__the_rest_is_shorter_on_a_faster_gpu(void **state)
     assert_int_equal(migration.rest_ms, 6 * H);
     assert_int_equal(migration.run_ms, 3 * H + M);
     assert_int_equal(migration.there.terms[HELIO_TERM_MONEY], rent_of(1, 180) / 2);
-    /* work of an hour runs twice, and takes half of it there */
+    /* half of what runs twice, since it takes half of the time there */
     job.signalled = false;
     job.every_ms = H;
+    job.ran_ms = 4 * H + 12 * M;
     migration = compared(&here, &there);
-    assert_int_equal(migration.run_ms, 3 * H + M + H / 2);
+    assert_int_equal(migration.run_ms, 3 * H - 6 * M + M + 6 * M);
 }
 
 static void migration__unsaved_work_runs_twice(void **state)
 {
     (void)state;
-    assert_int_equal(helio_migration_lost_ms(4 * H, H, false), H);
     assert_int_equal(helio_migration_lost_ms(H / 2, H, false), H / 2);
-    assert_int_equal(helio_migration_lost_ms(4 * H, 3 * H, false),
-                     3 * H); /* no mercy as among victims: the loss is its own */
+    assert_int_equal(helio_migration_lost_ms(H + M, H, false), H + M); /* it may not be written yet */
+    assert_int_equal(helio_migration_lost_ms(H + 2 * M, H, false), 2 * M);
+    assert_int_equal(helio_migration_lost_ms(4 * H + 30 * M, H, false), 30 * M);
+    assert_int_equal(helio_migration_lost_ms(4 * H, 3 * H, false), H); /* no mercy as among victims: its own loss */
     assert_int_equal(helio_migration_lost_ms(4 * H, 0, false), 4 * H);
     assert_int_equal(helio_migration_lost_ms(4 * H, H, true), 0);
     int64_t signalled = weigh().there.terms[HELIO_TERM_DISRUPTION];
     job.signalled = false;
-    job.every_ms = 2 * H;
+    job.every_ms = 8 * H; /* the next one is as far as the end */
     helio_migration_t migration = weigh();
-    assert_true(migration.there.terms[HELIO_TERM_DISRUPTION] - signalled == rent_of(1, 120));
-    assert_int_equal(migration.run_ms, 8 * H + M);
+    assert_true(migration.there.terms[HELIO_TERM_DISRUPTION] - signalled == rent_of(1, 240));
+    assert_int_equal(migration.run_ms, 10 * H); /* a new attempt has the whole limit, and no more */
+}
+
+static void migration__waits_for_a_checkpoint_that_costs_less_than_doing_the_work_again(void **state)
+{
+    (void)state;
+    job.signalled = false;
+    job.every_ms = H;
+    job.leave_ms = 0;
+    job.ran_ms = 3 * H + 50 * M; /* 12 minutes at twice the price, or 50 minutes again */
+    helio_migration_t migration = weigh();
+    assert_int_equal(migration.saved_in_ms, 12 * M);
+    assert_int_equal(migration.begin_ms, NOON + (int64_t)(12 * M));
+    /* until then here, then the rest, two minutes of work that may not be saved, and the restart */
+    assert_int_equal(migration.there.score_micro_usd, rent_of(2, 12) + rent_of(1, 370 - 12 + 2 + 1));
+    assert_int_equal(migration.saves_micro_usd, migration.here.score_micro_usd - migration.there.score_micro_usd);
+    assert_int_equal(migration.saves_money_micro_usd, migration.saves_micro_usd);
+    assert_int_equal(migration.run_ms, 361 * M);
+    job.ran_ms = 3 * H + 10 * M; /* 52 minutes at twice the price, or ten minutes again */
+    assert_int_equal(weigh().saved_in_ms, 0);
+    job.ran_ms = 4 * H + 2 * M; /* it has just saved */
+    migration = weigh();
+    assert_int_equal(migration.saved_in_ms, 0);
+    assert_int_equal(migration.run_ms, 358 * M + M + 2 * M);
+    job.ran_ms = 10 * H - 5 * M; /* the end comes before the checkpoint */
+    assert_int_equal(weigh().saved_in_ms, 0);
+    job.every_ms = 0;
+    assert_int_equal(weigh().saved_in_ms, 0);
 }
 
 static void migration__data_takes_time_money_and_carbon(void **state)
@@ -508,6 +537,7 @@ int main(void)
         cmocka_unit_test_setup(migration__the_rest_follows_the_predicted_run_time, begin),
         cmocka_unit_test_setup(migration__the_rest_is_shorter_on_a_faster_gpu, begin),
         cmocka_unit_test_setup(migration__unsaved_work_runs_twice, begin),
+        cmocka_unit_test_setup(migration__waits_for_a_checkpoint_that_costs_less_than_doing_the_work_again, begin),
         cmocka_unit_test_setup(migration__data_takes_time_money_and_carbon, begin),
         cmocka_unit_test_setup(migration__caps_of_the_job_are_checked_at_p90, begin),
         cmocka_unit_test_setup(migration__the_first_must_save_a_tenth_and_a_later_one_a_fifth, begin),

@@ -144,6 +144,43 @@ static void pool_forecast__an_ended_series_continues_for_a_day_and_then_is_dead(
     assert_int_equal(pool_forecast.free_gpus[0], -1); /* of what is free a dead series says nothing */
 }
 
+static void pool_forecast__the_hours_after_a_series_are_those_of_its_last_day(void **state)
+{
+    (void)state;
+    double day[30];
+    for (int h = 0; h < 30; h++)
+        day[h] = 100 + h;
+    add(HELIO_SIGNAL_CARBON, "", 3600, 30, day, 30);
+    add(HELIO_SIGNAL_FREE_GPUS, "h100", 3600, 30, day, 30);
+    add(HELIO_SIGNAL_ELECTRICITY, "", 3600, 23, day, 23);
+    make(NOON);
+    assert_int_equal(pool_forecast.carbon[29], 129000);
+    assert_int_equal(pool_forecast.carbon[30], 106000);
+    assert_int_equal(pool_forecast.carbon[53], 129000);
+    assert_int_equal(pool_forecast.carbon[54], 106000);
+    assert_int_equal(pool_forecast.free_gpus[54], 129);    /* nothing says that what is free follows the day */
+    assert_int_equal(pool_forecast.tariff[54], 122000000); /* less than a day: the last value */
+}
+
+static void use__beyond_the_hours_repeats_the_last_day(void **state)
+{
+    (void)state;
+    double values[HELIO_POOL_FORECAST_HOURS];
+    for (int h = 0; h < HELIO_POOL_FORECAST_HOURS; h++)
+        values[h] = 100 + h;
+    add(HELIO_SIGNAL_CARBON, "", 3600, HELIO_POOL_FORECAST_HOURS, values, HELIO_POOL_FORECAST_HOURS);
+    make(NOON);
+    const int64_t end = NOON + (int64_t)HELIO_POOL_FORECAST_HOURS * HELIO_HOUR_MS, day = 24 * HELIO_HOUR_MS;
+    helio_pool_forecast_use_t last = helio_pool_forecast_use(&pool_forecast, end - day, end),
+                              third = helio_pool_forecast_use(&pool_forecast, end + 2 * day, end + 3 * day),
+                              hour = helio_pool_forecast_use(&pool_forecast, end - day + 5 * HELIO_HOUR_MS,
+                                                             end - day + 6 * HELIO_HOUR_MS),
+                              again = helio_pool_forecast_use(&pool_forecast, end + 7 * day + 5 * HELIO_HOUR_MS,
+                                                              end + 7 * day + 6 * HELIO_HOUR_MS);
+    assert_true(last.carbon == third.carbon && last.money == third.money && last.energy == third.energy);
+    assert_true(hour.carbon == again.carbon && hour.carbon_high == again.carbon_high && hour.taken == again.taken);
+}
+
 static void pool_forecast__the_pools_series_precedes_the_sites_and_newer_ones_older_ones(void **state)
 {
     (void)state;
@@ -261,6 +298,8 @@ int main(void)
         CASE(pool_forecast__an_hour_is_the_mean_of_its_points_by_time),
         CASE(pool_forecast__gaps_take_the_last_good_value_or_the_first_one),
         CASE(pool_forecast__an_ended_series_continues_for_a_day_and_then_is_dead),
+        CASE(pool_forecast__the_hours_after_a_series_are_those_of_its_last_day),
+        CASE(use__beyond_the_hours_repeats_the_last_day),
         CASE(pool_forecast__the_pools_series_precedes_the_sites_and_newer_ones_older_ones),
         CASE(pool_forecast__marginal_intensity_is_never_mixed_with_average),
         CASE(pool_forecast__the_risk_is_between_the_mean_and_the_tenth_decile),

@@ -231,6 +231,18 @@ static void terms__nothing_overflows(void **state)
     assert_true(helio_plan_patience(&p, 48 * HOUR, false) > 0);
 }
 
+static void patience__is_a_share_and_at_least_a_cent(void **state)
+{
+    (void)state;
+    helio_plan_t large = {.terms = {[HELIO_TERM_MONEY] = 100000000, [HELIO_TERM_CARBON] = 50000000}}, small = {0};
+    small.terms[HELIO_TERM_CARBON] = 20000; /* two cents: a hundredth of that each hour would pay for nothing */
+    assert_int_equal(helio_plan_patience(&large, 2 * HOUR, false), 600000);
+    assert_int_equal(helio_plan_patience(&large, 2 * HOUR, true), 300000);
+    assert_int_equal(helio_plan_patience(&small, 2 * HOUR, false), 10000);
+    assert_int_equal(helio_plan_patience(&small, 2 * HOUR, true), 5000);
+    assert_int_equal(helio_plan_patience(&small, 0, false), 0);
+}
+
 /* ---- which start --------------------------------------------------------------------------------------- */
 
 static void start__is_the_cleanest_hour_that_the_job_can_wait_for(void **state)
@@ -432,6 +444,7 @@ static void property__a_cleaner_or_cheaper_site_never_loses_by_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(patience__is_a_share_and_at_least_a_cent),
         CASE(prices__a_goal_is_two_prices_and_a_job_can_set_its_own),
         CASE(terms__each_is_in_dollars),
         CASE(terms__waiting_costs_only_after_the_free_time),
