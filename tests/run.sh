@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs all tests: installs packages from Debian, builds, runs every stage, prints a summary line.
 #
-#   tests/run.sh            everything: 30 to 45 minutes on two cores
+#   tests/run.sh            everything: about half an hour on two cores
 #   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: at most 5 minutes
 #   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
 set -uo pipefail
