@@ -166,7 +166,7 @@ def misled(federation):
     return [fault for holds, fault in [
         (status == 503, f"a follower that is misled is ready: {status}"),
         (answer == 503, f"a follower that is misled answers a submission {answer}"),
-        ("answers itself" in doctor.stdout and doctor.returncode, f"doctor: {doctor.stdout}")] if not holds]
+        ("the address of this broker" in doctor.stdout and doctor.returncode, f"doctor: {doctor.stdout}")] if not holds]
 
 
 def kill_leader(federation, number):

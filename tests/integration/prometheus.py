@@ -225,7 +225,7 @@ def faults_of_sites(f, m, fed, away, skewed):
     f.start(away.name)
     fed.write_feed()
     restart(f, fed.name)  # a restart asks at once; otherwise after a minute
-    check("whole" in tamper(f, "left(actor, -1)").stderr, "the audit is not whole again")
+    check("intact" in tamper(f, "left(actor, -1)").stderr, "the audit is not whole again")
     f.helio("quota", "set", "demo", "--budget", "none")
     if skewed.has_clock:
         skewed.clock.set(0)

@@ -210,7 +210,7 @@ if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null && command -v setpriv >
   chown -R nobody "$f"
   id=$(setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups sbatch --parsable --export=NONE --time=2 --chdir=/ --output="$f/slurm.log" "$work/wrapper" "$shim" "$f")
   soon "the job as the wrong user" over
-  says done '^failed=1$'; says done 'runs as user'
+  says done '^failed=1$'; says done 'runs the job as user'
   ok
 else
   echo "not tried: a job of another user (needs root, nobody, and a build folder that nobody may enter)"

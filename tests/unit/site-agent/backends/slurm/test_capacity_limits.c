@@ -2,8 +2,6 @@
 #include "federation/reason/detail.h"
 #include "tests/unit/site-agent/backends/slurm/capacity_testing.h"
 
-#define NO HELIO_SLURM_NO_LIMIT
-
 static helio_user_rule_t lines[2];
 static helio_job_rules_t rules;
 static helio_slurm_association_t association_items[4];
