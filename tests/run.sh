@@ -145,6 +145,9 @@ beside clusters kubernetes-replay tests/doubles/kubernetes_replay.py
 beside clusters kubernetes-spoilt tests/doubles/kubernetes_test.py
 beside clusters containers on_containers tests/integration/containers.py --build build-release
 beside clusters console tests/console/run.sh build-release
+if [ -n "$quick" ]; then kills=(--jobs 60 --kills 4); else kills=(--jobs 500 --kills 16); fi
+aside clusters kill9 tests/faults/kill9.py --build build-release "${kills[@]}"
+beside clusters model tests/model.sh --brief
 aside users bad-input tests/integration/bad_input.sh build-release
 aside users queues tests/integration/queues.sh build-release
 aside users budgets tests/integration/budgets.sh build-release
@@ -166,16 +169,10 @@ stage layers suite build-release layers
 stage unit-release suite build-release unit 5 # more than half of their time they wait
 [ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit 4
 stage simulation suite build-release sim
-slow model tests/model.sh --brief
 stage mutants suite build-release mutants 6 # most of them wait
 stage pgtap tests/pgtap.sh
 slow fuzz tests/fuzz/run.sh 10
 slow races races
-if [ -n "$quick" ]; then
-  stage kill9 tests/faults/kill9.py --build build-release --jobs 60 --kills 4
-else
-  stage kill9 tests/faults/kill9.py --build build-release --jobs 500 --kills 16
-fi
 stage security tests/security/attacks.py --build build-release
 stage units tests/integration/units.sh build-release
 slow slurm-lab on_slurm tests/integration/slurm_lab.sh
