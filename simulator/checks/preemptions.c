@@ -49,7 +49,7 @@ void checks_preemption_transition(sim_checks_t *self, const helio_row_transition
     const helio_detail_t *by = helio_details_find(&row->why, HELIO_DETAIL_PREEMPTED_BY);
     if (row->to == HELIO_JOB_STOPPING || !helio_job_state_is_live(row->to))
         preempted_of(self, row->key)->stays = false;
-    if (row->from == HELIO_JOB_STOPPING && by)
+    if (row->from == HELIO_JOB_STOPPING && (by || row->to == HELIO_JOB_QUEUED)) /* as was asked, or by itself before */
         preempted_of(self, row->key)->left = true;
     if (row->to != HELIO_JOB_STOPPING || !by || row->from == HELIO_JOB_SUSPECT) /* its site came back while it ends */
         return;
