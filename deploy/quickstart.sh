@@ -161,7 +161,10 @@ manage() { # COMMAND…: of helio-broker, quiet unless it fails
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
 
 case $mode in down | purge) [ ! -f "$state/.heliostat-quickstart" ] || only_here ;; esac
-if [ "$mode" = down ]; then down; echo "stopped; the state is in $state (--purge removes it)"; exit 0; fi
+if [ "$mode" = down ]; then
+  [ -d "$state" ] || fail "nothing runs there: $state does not exist; name the state directory with --state DIR"
+  down; echo "stopped; the state is in $state (--purge removes it)"; exit 0
+fi
 if [ "$mode" = purge ]; then
   down
   case $state in /|"$HOME"|"") fail "refusing to remove '$state'" ;; esac

@@ -13,8 +13,8 @@ static const helio_spec_field_t fields[] = {
      AT(command),
      .most = WORDS_MOST,
      .example = "[/usr/share/heliostat/adapters/gridengine]",
-     .doc = "The adapter and its arguments; no shell reads them. It gets PATH and nothing else of the agent's "
-            "environment (`env` in front of it sets more). The backend `exec` needs it."},
+     .doc = "The adapter and its arguments; no shell reads them. Of the agent's environment it gets PATH "
+            "and HOME (`env` in front of it sets more). The backend `exec` needs it."},
     {.key = "folder",
      .kind = HELIO_SPEC_PATH,
      AT(folder),
