@@ -54,8 +54,23 @@ void helio_snapshot_begin(helio_buffer_t *out)
     helio_buffer_append(out, &(uint8_t){HELIO_SNAPSHOT_VERSION}, 1);
 }
 
-/*  What a decision reads stays. */
-static void strip(helio_ev_load_job_t *job)
+/*  A URI without what can be a secret: user and password before the host, the query behind the path. Dataset catalogues
+ *  have neither. */
+static helio_text_t bare_uri(helio_text_t uri)
+{
+    const char *query = uri.size ? memchr(uri.data, '?', uri.size) : NULL;
+    if (query)
+        uri.size = (uint32_t)(query - uri.data);
+    const char *scheme = uri.size ? memmem(uri.data, uri.size, "://", 3) : NULL;
+    if (!scheme)
+        return uri;
+    const char *host = scheme + 3, *end = uri.data + uri.size, *path = memchr(host, '/', (size_t)(end - host));
+    const char *user = memrchr(host, '@', (size_t)((path ? path : end) - host));
+    return user ? (helio_text_t){user + 1, (uint32_t)(end - user - 1)} : uri;
+}
+
+/*  What a decision reads stays. The entries of `data` are copied to ret_data. */
+static void strip(helio_ev_load_job_t *job, helio_data_ask_t ret_data[HELIO_JOB_LIST_MAX])
 {
 #ifdef HELIO_MUTANT_snapshot_tells_all
     return;
@@ -63,6 +78,13 @@ static void strip(helio_ev_load_job_t *job)
     job->row.source = job->row.spec_hash = job->row.idempotency_key = (helio_text_t){0};
     job->spec.run = (helio_text_t){0};
     job->spec.env.count = job->spec.secrets.count = 0;
+    if (job->spec.image.size)
+        job->spec.image = HELIO_TEXT("image"); /* that it has one decides; its name can have a password in it */
+    for (uint32_t i = 0; i < job->spec.data.count; i++) {
+        ret_data[i] = job->spec.data.items[i];
+        ret_data[i].uri = bare_uri(ret_data[i].uri);
+    }
+    job->spec.data.items = ret_data;
 }
 
 helio_rc helio_snapshot_add(uint32_t kind, const void *record, helio_buffer_t *out, helio_error_t *err)
@@ -70,9 +92,12 @@ helio_rc helio_snapshot_add(uint32_t kind, const void *record, helio_buffer_t *o
     uint8_t head[HEAD_SIZE] = {0};
     size_t start = out->size;
     helio_ev_load_job_t job;
+    helio_data_ask_t data[HELIO_JOB_LIST_MAX];
     if (kind == HELIO_BROKER_EV_LOAD_JOB || kind == HELIO_SNAPSHOT_PAST_JOB) {
         job = *(const helio_ev_load_job_t *)record;
-        strip(&job);
+        if (job.spec.data.count > HELIO_JOB_LIST_MAX)
+            return helio_fail(err, HELIO_INVALID, "a job has more than %d entries of data", HELIO_JOB_LIST_MAX);
+        strip(&job, data);
         record = &job;
     }
     helio_buffer_append(out, head, sizeof head);

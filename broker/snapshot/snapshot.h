@@ -5,7 +5,8 @@
  *  record in canonical encoding (wire/codec.h). Kinds below HELIO_SNAPSHOT_OPTIONS are those of LOAD_* events
  *  (broker/model/events.h), in the order that the core wants, without LOADED.
  *
- *  No part has a secret: documents, environments, commands and idempotency keys of jobs are left out. Pure. */
+ *  No part has a secret: documents, environments, commands and idempotency keys of jobs are left out, and so
+ *  are the names of images, and users, passwords and queries of data URIs. Pure. */
 #ifndef HELIO_BROKER_SNAPSHOT_H
 #define HELIO_BROKER_SNAPSHOT_H
 

@@ -34,6 +34,8 @@ static void fill(helio_buffer_t *out)
 {
     helio_pair_t variable = {HELIO_TEXT("PASSWORD"), HELIO_TEXT("hidden")};
     helio_string_t secret = {HELIO_TEXT("hidden-too")};
+    helio_data_ask_t data[] = {{.uri = HELIO_TEXT("s3://user:hidden@bucket/a@b?key=hidden"), .size_bytes = 7},
+                               {.uri = HELIO_TEXT("s3://acme/corpus"), .size_bytes = 8}};
     const helio_row_tenant_t tenant = {.tenant = HELIO_TEXT("acme")};
     const helio_ev_load_job_t job = {.row = {.tenant = HELIO_TEXT("acme"),
                                              .idempotency_key = HELIO_TEXT("hidden-key"),
@@ -43,6 +45,8 @@ static void fill(helio_buffer_t *out)
                                      .spec = {.name = HELIO_TEXT("train"),
                                               .nodes = 2,
                                               .run = HELIO_TEXT("hidden"),
+                                              .image = HELIO_TEXT("docker://robot:hidden@registry/x"),
+                                              .data = {data, 2},
                                               .env = {&variable, 1},
                                               .secrets = {&secret, 1}}};
     const helio_snapshot_options_t options = {.release = HELIO_TEXT("1"), .lease_ms = 20000};
@@ -63,6 +67,10 @@ static void snapshot__gives_back_its_parts_in_order(void **state)
     assert_int_equal(seen.kinds[0], HELIO_BROKER_EV_LOAD_TENANT);
     assert_int_equal(seen.kinds[2], HELIO_SNAPSHOT_OPTIONS);
     assert_int_equal(seen.options.lease_ms, 20000);
+    assert_true(seen.job.spec.image.size > 0);
+    assert_int_equal(seen.job.spec.data.count, 2);
+    assert_true(helio_text_is(seen.job.spec.data.items[0].uri, "bucket/a@b"));
+    assert_true(helio_text_is(seen.job.spec.data.items[1].uri, "s3://acme/corpus"));
     assert_true(helio_text_is(seen.job.row.name, "train") && seen.job.row.gpus == 8 && seen.job.spec.nodes == 2);
 }
 
