@@ -53,7 +53,7 @@ drain=$("$helio" drain lulea --dry-run --for 6h)
 says "a drain keeps back what would start" "does not start" "$drain"
 same "and stops nothing" "" "$(grep -e interrupted -e moves <<<"$drain")"
 same "nor does it drain" "ready" "$("$helio" sites -o json | jq -r '.[] | select(.site == "lulea").state')"
-says "nothing" "Nothing changes for any of 4 jobs" "$("$helio" rehearse --price oslo:1 --for 6h)"
+says "nothing" "No job is affected; 4 were rehearsed until" "$("$helio" rehearse --price oslo:1 --for 6h)"
 "$helio" rehearse --price oslo:0.5 --for 6h -o json >"$lab/price.json"
 same "half a price" "costs less 4" "$(jq -r --arg id "$other" '.jobs[] | select(.id == $id) | "\(.effects[0]) \(.with.cost_usd | round)"' "$lab/price.json")"
 "$helio" rehearse --change quota=demo:4 --for 6h -o json >"$lab/quota.json"
@@ -73,8 +73,12 @@ same "what a quota would have cost" "does not start, waits longer" "$(effects "$
 says "a time that is too long" "--last takes 1h to 31d" "$(cat "$lab/said")"
 
 # ---- refused
-"$helio" rehearse --down luela 2>"$lab/said" && fault "a site that is not there went down"
-says "an unknown site" "there is no site 'luela'" "$(cat "$lab/said")"
+"$helio" rehearse --down luela 2>"$lab/said"
+same "an unknown site is not found" 3 $?
+says "and the site that may be meant" "there is no site 'luela'; did you mean 'lulea'?" "$(cat "$lab/said")"
+"$helio" drain lulae --dry-run 2>"$lab/said"
+same "nor is it in a drain" 3 $?
+says "with the same advice" "did you mean 'lulea'?" "$(cat "$lab/said")"
 "$helio" rehearse --change quota=nobody:4 2>"$lab/said" && fault "a quota of nobody"
 says "an unknown tenant" "nobody" "$(cat "$lab/said")"
 "$helio" rehearse --change down:lulea 2>"$lab/said"
