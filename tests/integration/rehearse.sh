@@ -44,6 +44,9 @@ same "a strict job waits for its site" "is interrupted, waits longer" "$(effects
 same "one that is in the queue for it" "does not start, waits longer" "$(effects "$waits" down)"
 says "and why" "lulea" "$(jq -r --arg id "$waits" '.jobs[] | select(.id == $id).why' "$lab/down.json")"
 same "a job elsewhere is not named" "" "$(effects "$other" down)"
+"$helio" rehearse --down lulea:2m --for 6h -o json >"$lab/back.json"
+same "a strict job begins anew once its site is back" "is interrupted true lulea" \
+  "$(jq -r --arg id "$stays" '.jobs[] | select(.id == $id) | "\(.effects[0]) \(.with.waited_s < 130 and .with.ended_at != null) \(.with.site)"' "$lab/back.json")"
 table=$("$helio" rehearse --down lulea --for 6h)
 says "as a table" "does not start" "$table"
 says "the tenant's account" "GPU-H WAITED" "$table"
@@ -94,5 +97,15 @@ comes_to "$goes" running oslo
 comes_to "$stays" suspect lulea
 same "what waits for lulea" "queued -" "$(state "$waits")"
 same "what runs elsewhere" "running oslo" "$(state "$other")"
-for id in "$goes" "$other" "$stays" "$waits"; do "$helio" cancel "$id" >/dev/null 2>&1; done
+
+# ---- and so it comes back: what ran there ended with the power
+mapfile -t shims < <(pgrep -f "^helio-shim $lab/lulea-state/")
+[ "${#shims[@]}" -gt 0 ] || fault "no shim runs at lulea"
+kill -9 "${shims[@]}"
+start_agent lulea
+attempt() { "$helio" show "$stays" -o json 2>/dev/null | jq -r '.state + " \(.attempts)"'; }
+for _ in $(seq 300); do [ "$(attempt)" = "running 2" ] && break; sleep 0.1; done
+same "a strict job begins anew as soon as its site is back" "running 2" "$(attempt)"
+for id in "$waits" "$goes" "$other" "$stays"; do "$helio" cancel "$id" >/dev/null 2>&1; done
+for _ in $(seq 100); do pgrep -f "^helio-shim $lab/" >/dev/null || break; sleep 0.1; done
 closing
