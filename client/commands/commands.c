@@ -300,7 +300,7 @@ static const helio_command_t commands[] = {
     {"doctor", "", "Check settings, broker, token, clock, sites and held jobs, and suggest remedies", "",
      "helio doctor", 0, 0, 0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor},
     {.name = "rehearse",
-     .synopsis = "",
+     .synopsis = "--down SITE | --price SITE:FACTOR | --change CHANGE",
      .summary = "Say what would become of the jobs if a site went down, or prices, nodes or a quota changed",
      .doc =
          "Runs a copy of the live state on in virtual time, by the broker's own decisions, twice: as it is, and with "

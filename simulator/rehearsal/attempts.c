@@ -120,7 +120,7 @@ void reh_attempts_take_ends(reh_run_t *self)
     while ((first = helio_heap_first(&self->ends)) &&
            HELIO_HEAP_OWNER(first, reh_attempt_t, item)->ends_ms <= self->wall_ms) {
         reh_attempt_t *attempt = HELIO_HEAP_OWNER(helio_heap_take(&self->ends), reh_attempt_t, item);
-        reh_site_end(&self->sites[attempt->site], attempt, HELIO_REPORT_KIND_ENDED, 0, self->wall_ms);
+        reh_site_end(&self->sites[attempt->site], attempt, self->wall_ms);
     }
 }
 
@@ -147,12 +147,12 @@ void reh_attempts_stop(reh_run_t *self, const helio_fx_stop_t *fx)
     while (attempt &&
            (attempt->order.epoch != fx->stop.epoch || !helio_job_key_equal(attempt->order.key, fx->stop.key)))
         attempt = attempt->next;
-    if (!attempt) { /* it ended in an outage, or the site never had it */
+    if (!attempt) { /* it has just ended, or the site never had it */
         reh_site_report_gone(site, &fx->stop, self->wall_ms);
         return;
     }
     helio_heap_remove(&self->ends, &attempt->item);
-    reh_site_end(site, attempt, HELIO_REPORT_KIND_STOPPED, save(self, attempt), self->wall_ms);
+    reh_site_stop(site, attempt, save(self, attempt), self->wall_ms);
 }
 
 void reh_attempts_kill(reh_run_t *self, uint32_t index)
@@ -165,7 +165,7 @@ void reh_attempts_kill(reh_run_t *self, uint32_t index)
         if (life)
             life->interrupted = true;
         helio_heap_remove(&self->ends, &attempt->item);
-        reh_site_end(site, attempt, HELIO_REPORT_KIND_COUNT, 0, self->wall_ms);
+        reh_site_kill(site, attempt, self->wall_ms);
     }
 }
 

@@ -2,8 +2,10 @@
 #include "simulator/rehearsal/change.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "federation/base/suggest.h"
 #include "federation/spec/value.h"
 
 static const double FACTOR_MOST = 1000;
@@ -64,15 +66,26 @@ static bool read_value(reh_change_t *self, bool given, helio_text_t value)
     }
 }
 
-static helio_rc bad(const char *text, helio_error_t *err)
+/*  What is wrong, and all forms. */
+static helio_rc bad(const char *text, const char *wrong, helio_error_t *err)
 {
     return helio_fail(err, HELIO_INVALID,
-                      "'%s' is no change\nhelp: "
+                      "'%s'%s\nhelp: "
 #define X(NAME, word, form) word "=" form ", "
                       REH_CHANGE_TABLE(X)
 #undef X
                           "without blanks",
-                      text);
+                      text, wrong);
+}
+
+static helio_rc bad_value(const reh_change_t *self, helio_text_t value, helio_error_t *err)
+{
+    char wrong[160] = " is no change";
+    uint64_t number;
+    if (self->kind == REH_CHANGE_DOWN && helio_u64_parse(value, &number) == HELIO_OK && number)
+        (void)snprintf(wrong, sizeof wrong, ": '%.*s' has no unit, as in %.*s:%.*sh", HELIO_TEXT_ARGS(value),
+                       HELIO_TEXT_ARGS(self->name), HELIO_TEXT_ARGS(value));
+    return bad(self->text, wrong, err);
 }
 
 helio_rc reh_change_parse(const char *text, reh_change_t *ret_change, helio_error_t *err)
@@ -85,7 +98,7 @@ helio_rc reh_change_parse(const char *text, reh_change_t *ret_change, helio_erro
     reh_change_t self = {.text = text};
     helio_text_t word, rest, left, value;
     if (!split(helio_text_of(text), '=', &word, &rest))
-        return bad(text, err);
+        return bad(text, " is no change", err);
     uint32_t kind = 0;
     while (kind < REH_CHANGE_COUNT && !helio_text_is(word, words[kind]))
         kind++;
@@ -93,9 +106,10 @@ helio_rc reh_change_parse(const char *text, reh_change_t *ret_change, helio_erro
     bool given = split(rest, ':', &left, &value);
     bool two = split(left, '/', &self.name, &self.second);
     bool may_be_two = kind == REH_CHANGE_NODES || kind == REH_CHANGE_QUOTA;
-    if (kind == REH_CHANGE_COUNT || !self.name.size || (two && (!may_be_two || !self.second.size)) ||
-        !read_value(&self, given, value))
-        return bad(text, err);
+    if (kind == REH_CHANGE_COUNT || !self.name.size || (two && (!may_be_two || !self.second.size)))
+        return bad(text, " is no change", err);
+    if (!read_value(&self, given, value))
+        return bad_value(&self, value, err);
     *ret_change = self;
     return HELIO_OK;
 }
@@ -177,21 +191,46 @@ static void set_goal_of(helio_ev_load_job_t *job, const reh_change_t *change)
     job->spec.prices_set = false;
 }
 
+/*  known: the names that there are, each on a line. */
+static helio_rc unknown(const char *what, helio_text_t name, const helio_buffer_t *known, helio_error_t *err)
+{
+    helio_text_t near = helio_suggestion_among(name, helio_buffer_view(known), '\n');
+    return helio_fail(err, HELIO_NOT_FOUND, "there is no %s '%.*s'%s%.*s%s", what, HELIO_TEXT_ARGS(name),
+                      near.size ? "; did you mean '" : "", HELIO_TEXT_ARGS(near), near.size ? "'?" : "");
+}
+
+static void add_line(helio_text_t name, helio_buffer_t *into)
+{
+    helio_buffer_append(into, name.data, name.size);
+    helio_buffer_text(into, "\n");
+}
+
 /*  Of all its jobs, whatever they ask for. */
 static helio_rc set_goal(reh_copy_t *copy, const reh_change_t *change, helio_error_t *err)
 {
     bool known = false;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t names = {0};
     for (uint32_t i = 0; i < copy->part_count; i++) {
         void *record = copy->parts[i].record;
-        if (copy->parts[i].kind == HELIO_BROKER_EV_LOAD_TENANT)
-            known = known || helio_text_equal(((const helio_row_tenant_t *)record)->tenant, change->name);
-        else if (copy->parts[i].kind == HELIO_BROKER_EV_LOAD_JOB)
+        const helio_row_tenant_t *tenant = record;
+        if (copy->parts[i].kind == HELIO_BROKER_EV_LOAD_TENANT) {
+            known = known || helio_text_equal(tenant->tenant, change->name);
+            add_line(tenant->tenant, &names);
+        } else if (copy->parts[i].kind == HELIO_BROKER_EV_LOAD_JOB) {
             set_goal_of(record, change);
+        }
     }
     for (uint32_t i = 0; i < copy->past_job_count; i++)
         set_goal_of(copy->past_jobs[i]->load, change);
-    return known ? HELIO_OK
-                 : helio_fail(err, HELIO_NOT_FOUND, "there is no tenant '%.*s'", HELIO_TEXT_ARGS(change->name));
+    return known ? HELIO_OK : unknown("tenant", change->name, &names, err);
+}
+
+static helio_rc unknown_site(const reh_copy_t *copy, helio_text_t name, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t names = {0};
+    for (uint32_t i = 0; i < copy->site_count; i++)
+        add_line(copy->sites[i].profile.name, &names);
+    return unknown("site", name, &names, err);
 }
 
 helio_rc reh_change_apply(const reh_change_t *self, reh_copy_t *copy, helio_error_t *err)
@@ -202,7 +241,7 @@ helio_rc reh_change_apply(const reh_change_t *self, reh_copy_t *copy, helio_erro
         return set_goal(copy, self, err);
     reh_site_copy_t *site = reh_copy_site(copy, self->name);
     if (!site)
-        return helio_fail(err, HELIO_NOT_FOUND, "there is no site '%.*s'", HELIO_TEXT_ARGS(self->name));
+        return unknown_site(copy, self->name, err);
     if (self->kind == REH_CHANGE_PRICE)
         reprice(copy, site, self->factor);
     return self->kind == REH_CHANGE_NODES ? set_nodes(copy, site, self, err) : HELIO_OK;

@@ -30,7 +30,7 @@ void reh_attempts_adopt(reh_run_t *self);
 void reh_attempts_start(reh_run_t *self, const helio_fx_order_t *fx);
 void reh_attempts_stop(reh_run_t *self, const helio_fx_stop_t *fx);
 void reh_attempts_take_ends(reh_run_t *self);
-/*  All that runs at the site ends with it, without a word. */
+/*  All that runs at the site ends with it, without a word until it is back. */
 void reh_attempts_kill(reh_run_t *self, uint32_t site);
 int64_t reh_attempts_next_ms(const reh_run_t *self); /* INT64_MAX = nothing runs */
 

@@ -8,7 +8,7 @@
 #include "federation/spec/value.h"
 #include "simulator/rehearsal/difference.h"
 
-enum { EXIT_FAILURE_ = 1, EXIT_USAGE = 2 };
+enum { EXIT_FAILURE_ = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 3 /* as those of helio */ };
 #define FOR_DEFAULT "3d"
 static const uint64_t FOR_MOST_MS = UINT64_C(60) * 86400000;
 
@@ -139,7 +139,7 @@ static int run(program_t *self, int argc, char **argv)
     if (rc == HELIO_OK)
         return fflush(self->out) == 0 ? 0 : EXIT_FAILURE_;
     (void)fprintf(self->err, "helio rehearse: error: %s\n", err.text);
-    return code;
+    return rc == HELIO_NOT_FOUND ? EXIT_NOT_FOUND : code;
 }
 
 int reh_program(int argc, char **argv, FILE *out, FILE *err)

@@ -59,7 +59,7 @@ static void send_reports(reh_run_t *self, uint32_t index)
                                          .reports = {site->reports + sent, left < HOLDINGS_MAX ? left : HOLDINGS_MAX}};
         step(self, HELIO_BROKER_EV_SITE_REPORTS, &event);
     }
-    site->report_count = 0;
+    site->report_count = site->lost_count = 0;
 }
 
 static void send_inventory(reh_run_t *self, uint32_t site)
@@ -76,7 +76,8 @@ static void send_inventory(reh_run_t *self, uint32_t site)
     }
 }
 
-/*  HELLO with the journal that its agent has, what it runs, and a first summary. */
+/*  HELLO with the journal that its agent has, what it runs or has lost, and a first summary. The number of the journal
+ *  rises with each HELLO, as that of an agent does; an old one would say that the agent lost its memory. */
 static void open_session(reh_run_t *self, uint32_t index)
 {
     const reh_site_copy_t *copy = self->sites[index].copy;
@@ -86,7 +87,7 @@ static void open_session(reh_run_t *self, uint32_t index)
                                    .incarnation_seen = self->copy->incarnation,
                                    .profile = copy->profile,
                                    .memory_since_ms = copy->row->memory_since_ms,
-                                   .memory_mark = copy->row->memory_mark};
+                                   .memory_mark = ++self->sites[index].report_seq};
     step(self, HELIO_BROKER_EV_SITE_HELLO, &hello);
     send_inventory(self, index);
     send_summary(self, index, true);

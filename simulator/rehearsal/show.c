@@ -154,8 +154,8 @@ void reh_difference_table(const reh_difference_t *self, helio_buffer_t *out)
     char until[CELL_SIZE];
     show_time(self->after->until_ms, until);
     if (!self->job_count)
-        helio_buffer_printf(out, "Nothing changes for any of %u jobs until %s.\n", HASH_COUNT(self->after->lives.all),
-                            until);
+        helio_buffer_printf(out, "No job is affected; %u were rehearsed until %s.\n",
+                            HASH_COUNT(self->after->lives.all), until);
     else
         put_jobs(self, out);
     put_whys(self, out);

@@ -11,7 +11,8 @@
 void reh_site_init(reh_site_t *self, const reh_site_copy_t *copy, bool up, helio_arena_t *arena)
 {
     uint32_t count = copy->profile.pools.count;
-    *self = (reh_site_t){.copy = copy, .profile = copy->profile, .up = up, .back_ms = INT64_MAX};
+    *self = (reh_site_t){
+        .copy = copy, .profile = copy->profile, .up = up, .back_ms = INT64_MAX, .report_seq = copy->row->memory_mark};
     self->profile.pools.items = helio_arena_alloc(arena, count ? count : 1, sizeof *self->profile.pools.items);
     for (uint32_t i = 0; i < count; i++) {
         helio_pool_t *pool = &self->profile.pools.items[i];
@@ -61,29 +62,32 @@ static reh_attempt_t *take(reh_site_t *self, const helio_order_t *order, int64_t
     return attempt;
 }
 
-static void report_end(reh_site_t *self, const helio_order_t *order, uint32_t kind, int64_t started_ms,
-                       uint64_t saved_ms, int64_t wall_ms)
+static helio_report_t *report_end(reh_site_t *self, const helio_order_t *order, uint32_t kind, int64_t started_ms,
+                                  int64_t wall_ms)
 {
     helio_report_t *end = report(self, order->key, order->epoch, kind, wall_ms);
     end->started_wall_ms = started_ms;
     end->ended_wall_ms = wall_ms;
     end->run_ms = (uint64_t)(wall_ms - started_ms);
     end->gpu_ms = end->run_ms * order->nodes * order->gpus_per_node;
-    end->saved_run_ms = saved_ms;
-    if (kind != HELIO_REPORT_KIND_ENDED)
-        end->cause = kind == HELIO_REPORT_KIND_LOST ? HELIO_CAUSE_NODE_FAILED : HELIO_CAUSE_STOPPED;
+    return end;
+}
+
+/*  Its journal has it until the broker has the report. */
+static void lose(reh_site_t *self, const helio_order_t *order, uint32_t cause, int64_t started_ms, int64_t wall_ms)
+{
+    self->lost = helio_grow(self->lost, self->lost_count + 1, sizeof *self->lost);
+    self->lost[self->lost_count++] =
+        (helio_holding_t){.key = order->key, .epoch = order->epoch, .state = HELIO_JOB_RUNNING};
+    report_end(self, order, HELIO_REPORT_KIND_LOST, started_ms, wall_ms)->cause = cause;
 }
 
 reh_attempt_t *reh_site_adopt(reh_site_t *self, const helio_order_t *order, int64_t started_ms, int64_t wall_ms)
 {
     reh_attempt_t *attempt = take(self, order, started_ms);
-    if (attempt)
-        return attempt;
-    self->lost = helio_grow(self->lost, self->lost_count + 1, sizeof *self->lost);
-    self->lost[self->lost_count++] =
-        (helio_holding_t){.key = order->key, .epoch = order->epoch, .state = HELIO_JOB_RUNNING};
-    report_end(self, order, HELIO_REPORT_KIND_LOST, started_ms, 0, wall_ms);
-    return NULL;
+    if (!attempt)
+        lose(self, order, HELIO_CAUSE_NODE_FAILED, started_ms, wall_ms);
+    return attempt;
 }
 
 /*  The fullest nodes first, so that whole nodes stay free as they do at a site. */
@@ -135,16 +139,35 @@ reh_attempt_t *reh_site_start(reh_site_t *self, const helio_order_t *order, int6
     return attempt;
 }
 
-void reh_site_end(reh_site_t *self, reh_attempt_t *attempt, uint32_t kind, uint64_t saved_ms, int64_t wall_ms)
+/*  Frees its nodes. */
+static void drop(reh_site_t *self, reh_attempt_t *attempt)
 {
     helio_capacity_give_back(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
     DL_DELETE(self->attempts, attempt);
     self->running--;
     self->changed = true;
-    if (kind < HELIO_REPORT_KIND_COUNT)
-        report_end(self, &attempt->order, kind, attempt->started_ms, saved_ms, wall_ms);
     free(attempt->slots);
     free(attempt);
+}
+
+void reh_site_end(reh_site_t *self, reh_attempt_t *attempt, int64_t wall_ms)
+{
+    (void)report_end(self, &attempt->order, HELIO_REPORT_KIND_ENDED, attempt->started_ms, wall_ms);
+    drop(self, attempt);
+}
+
+void reh_site_stop(reh_site_t *self, reh_attempt_t *attempt, uint64_t saved_ms, int64_t wall_ms)
+{
+    helio_report_t *end = report_end(self, &attempt->order, HELIO_REPORT_KIND_STOPPED, attempt->started_ms, wall_ms);
+    end->saved_run_ms = saved_ms;
+    end->cause = HELIO_CAUSE_STOPPED;
+    drop(self, attempt);
+}
+
+void reh_site_kill(reh_site_t *self, reh_attempt_t *attempt, int64_t wall_ms)
+{
+    lose(self, &attempt->order, HELIO_CAUSE_VANISHED, attempt->started_ms, wall_ms);
+    drop(self, attempt);
 }
 
 void reh_site_report_gone(reh_site_t *self, const helio_stop_t *stop, int64_t wall_ms)

@@ -27,7 +27,7 @@ typedef struct reh_site {
     helio_capacity_t *capacity;
     reh_attempt_t *attempts;
     uint32_t running;
-    helio_holding_t *lost; /* what it ran on nodes that it has no more */
+    helio_holding_t *lost; /* what ended in an outage, or on nodes that it has no more: not reported yet */
     uint32_t lost_count;
     uint64_t dispatch_seen, summary_seq, report_seq;
     helio_report_t *reports; /* not sent yet */
@@ -47,9 +47,11 @@ reh_attempt_t *reh_site_adopt(reh_site_t *self, const helio_order_t *order, int6
 void reh_site_leave_to_others(reh_site_t *self);
 /*  Starts the attempt of an order; NULL: it refuses. The caller sets site, works_ms and ends_ms. */
 reh_attempt_t *reh_site_start(reh_site_t *self, const helio_order_t *order, int64_t wall_ms);
-/*  Frees its nodes. kind: the report, ENDED or STOPPED; HELIO_REPORT_KIND_COUNT = none, the site is down. saved_ms: of its
- *  run, what a later attempt need not run again. Frees the attempt. */
-void reh_site_end(reh_site_t *self, reh_attempt_t *attempt, uint32_t kind, uint64_t saved_ms, int64_t wall_ms);
+/*  Each frees its nodes and the attempt. saved_ms: of its run, what a later attempt need not run again. */
+void reh_site_end(reh_site_t *self, reh_attempt_t *attempt, int64_t wall_ms);
+void reh_site_stop(reh_site_t *self, reh_attempt_t *attempt, uint64_t saved_ms, int64_t wall_ms);
+/*  With the power of the site, whose agent finds that it vanished when it is back. */
+void reh_site_kill(reh_site_t *self, reh_attempt_t *attempt, int64_t wall_ms);
 /*  The answer to a stop of what it does not run. */
 void reh_site_report_gone(reh_site_t *self, const helio_stop_t *stop, int64_t wall_ms);
 

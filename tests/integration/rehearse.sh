@@ -44,6 +44,9 @@ same "a strict job waits for its site" "is interrupted, waits longer" "$(effects
 same "one that is in the queue for it" "does not start, waits longer" "$(effects "$waits" down)"
 says "and why" "lulea" "$(jq -r --arg id "$waits" '.jobs[] | select(.id == $id).why' "$lab/down.json")"
 same "a job elsewhere is not named" "" "$(effects "$other" down)"
+"$helio" rehearse --down lulea:2m --for 6h -o json >"$lab/back.json"
+same "a strict job begins anew once its site is back" "is interrupted true lulea" \
+  "$(jq -r --arg id "$stays" '.jobs[] | select(.id == $id) | "\(.effects[0]) \(.with.waited_s < 130 and .with.ended_at != null) \(.with.site)"' "$lab/back.json")"
 table=$("$helio" rehearse --down lulea --for 6h)
 says "as a table" "does not start" "$table"
 says "the tenant's account" "GPU-H WAITED" "$table"
@@ -53,7 +56,7 @@ drain=$("$helio" drain lulea --dry-run --for 6h)
 says "a drain keeps back what would start" "does not start" "$drain"
 same "and stops nothing" "" "$(grep -e interrupted -e moves <<<"$drain")"
 same "nor does it drain" "ready" "$("$helio" sites -o json | jq -r '.[] | select(.site == "lulea").state')"
-says "nothing" "Nothing changes for any of 4 jobs" "$("$helio" rehearse --price oslo:1 --for 6h)"
+says "nothing" "No job is affected; 4 were rehearsed until" "$("$helio" rehearse --price oslo:1 --for 6h)"
 "$helio" rehearse --price oslo:0.5 --for 6h -o json >"$lab/price.json"
 same "half a price" "costs less 4" "$(jq -r --arg id "$other" '.jobs[] | select(.id == $id) | "\(.effects[0]) \(.with.cost_usd | round)"' "$lab/price.json")"
 "$helio" rehearse --change quota=demo:4 --for 6h -o json >"$lab/quota.json"
@@ -73,8 +76,12 @@ same "what a quota would have cost" "does not start, waits longer" "$(effects "$
 says "a time that is too long" "--last takes 1h to 31d" "$(cat "$lab/said")"
 
 # ---- refused
-"$helio" rehearse --down luela 2>"$lab/said" && fault "a site that is not there went down"
-says "an unknown site" "there is no site 'luela'" "$(cat "$lab/said")"
+"$helio" rehearse --down luela 2>"$lab/said"
+same "an unknown site is not found" 3 $?
+says "and the site that may be meant" "there is no site 'luela'; did you mean 'lulea'?" "$(cat "$lab/said")"
+"$helio" drain lulae --dry-run 2>"$lab/said"
+same "nor is it in a drain" 3 $?
+says "with the same advice" "did you mean 'lulea'?" "$(cat "$lab/said")"
 "$helio" rehearse --change quota=nobody:4 2>"$lab/said" && fault "a quota of nobody"
 says "an unknown tenant" "nobody" "$(cat "$lab/said")"
 "$helio" rehearse --change down:lulea 2>"$lab/said"
@@ -90,5 +97,15 @@ comes_to "$goes" running oslo
 comes_to "$stays" suspect lulea
 same "what waits for lulea" "queued -" "$(state "$waits")"
 same "what runs elsewhere" "running oslo" "$(state "$other")"
-for id in "$goes" "$other" "$stays" "$waits"; do "$helio" cancel "$id" >/dev/null 2>&1; done
+
+# ---- and so it comes back: what ran there ended with the power
+mapfile -t shims < <(pgrep -f "^helio-shim $lab/lulea-state/")
+[ "${#shims[@]}" -gt 0 ] || fault "no shim runs at lulea"
+kill -9 "${shims[@]}"
+start_agent lulea
+attempt() { "$helio" show "$stays" -o json 2>/dev/null | jq -r '.state + " \(.attempts)"'; }
+for _ in $(seq 300); do [ "$(attempt)" = "running 2" ] && break; sleep 0.1; done
+same "a strict job begins anew as soon as its site is back" "running 2" "$(attempt)"
+for id in "$waits" "$goes" "$other" "$stays"; do "$helio" cancel "$id" >/dev/null 2>&1; done
+for _ in $(seq 100); do pgrep -f "^helio-shim $lab/" >/dev/null || break; sleep 0.1; done
 closing

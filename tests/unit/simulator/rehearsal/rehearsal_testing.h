@@ -72,7 +72,9 @@ static inline void add_site(const char *name, double usd_per_gpu_h, uint32_t oth
                                    .pue = 1,
                                    .carbon_g_per_kwh = 100,
                                    .leases = true,
-                                   .seen_ms = NOON};
+                                   .seen_ms = NOON,
+                                   .memory_since_ms = NOON - DAY,
+                                   .memory_mark = 41};
     const helio_row_pool_t pool = {.site = helio_text_of(name),
                                    .pool = HELIO_TEXT("h100"),
                                    .gpu = HELIO_TEXT("H100"),

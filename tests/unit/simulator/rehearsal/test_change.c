@@ -52,6 +52,16 @@ static void change__of_no_form_is_refused_with_all_forms(void **state)
     }
 }
 
+static void down__for_a_number_without_a_unit_says_so(void **state)
+{
+    (void)state;
+    reh_change_t change;
+    assert_int_equal(reh_change_parse("down=lulea:4", &change, &err), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "'down=lulea:4': '4' has no unit, as in lulea:4h\n"));
+    assert_int_equal(reh_change_parse("down=lulea:soon", &change, &err), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "'down=lulea:soon' is no change\n"));
+}
+
 static void price__scales_series_past_and_issued_and_static_figures_of_one_site(void **state)
 {
     (void)state;
@@ -92,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(change__is_read_with_all_its_parts),
         CASE(change__of_no_form_is_refused_with_all_forms),
+        CASE(down__for_a_number_without_a_unit_says_so),
         CASE(price__scales_series_past_and_issued_and_static_figures_of_one_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void rehearse__prints_jobs_reasons_and_accounts(void **state)
     assert_says(out, "globex  1     +1    +40.00");
     assert_says(out, "Not over at 01-05 18:00Z: 1 of 2 jobs, and 0 without the change.");
     assert_int_equal(RUN(path, "--change", "price=north:1", "--for", "6h"), 0);
-    assert_says(out, "Nothing changes for any of 2 jobs until ");
+    assert_says(out, "No job is affected; 2 were rehearsed until ");
     assert_int_equal(RUN(path, "--change", "drain=north", "-o", "json", "--for", "6h"), 0);
     assert_says(out, "\"changes\": [\"drain=north\"]");
     assert_says(out, "\"effects\": [\"misses its deadline\", \"does not start\", \"waits longer\"]");
@@ -81,8 +81,14 @@ static void rehearse__names_what_is_wrong(void **state)
     assert_says(said, "'north' is no change");
     assert_int_equal(RUN(path, "--change", "down=north", "--for", "61d"), 2);
     assert_says(said, "--for 61d");
-    assert_int_equal(RUN(path, "--change", "down=south"), 1);
-    assert_says(said, "there is no site 'south'");
+    assert_int_equal(RUN(path, "--change", "down=nowhere"), 3);
+    assert_says(said, "there is no site 'nowhere'\n");
+    assert_int_equal(RUN(path, "--change", "drain=nroth"), 3);
+    assert_says(said, "there is no site 'nroth'; did you mean 'north'?\n");
+    assert_int_equal(RUN(path, "--change", "goal=acne:green"), 3);
+    assert_says(said, "there is no tenant 'acne'; did you mean 'acme'?\n");
+    assert_int_equal(RUN(path, "--change", "quota=nobody:4"), 3);
+    assert_int_equal(RUN(path, "--change", "nodes=north/a100:4"), 3);
     assert_int_equal(RUN("/nowhere", "--change", "down=north"), 1);
     assert_says(said, "/nowhere: No such file");
     keep(HELIO_TEXT("something else"));

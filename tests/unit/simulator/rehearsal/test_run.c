@@ -59,6 +59,39 @@ static void down__for_a_while_lets_strict_jobs_begin_anew(void **state)
     forget(r);
 }
 
+/*  The agent of a site that is back reports what it lost: nobody has to wait for a lease, or for an operator. */
+static void down__shorter_than_a_lease_ends_what_ran_there_at_the_return(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change;
+        int64_t back_ms;
+    } rows[] = {{"down=north:20s", 20000}, {"down=north:2m", 2 * MINUTE}};
+    add_site("north", 1, 0);
+    helio_job_key_t keys[] = {
+        add_job("acme", (job_ask_t){.gpus = 2, .hours = 2, .runs_at = "north", .ran_min = 50}),
+        add_job("acme",
+                (job_ask_t){
+                    .gpus = 2, .hours = 2, .runs_at = "north", .ran_min = 50, .on_site_loss = HELIO_SITE_LOSS_LEASE}),
+        add_job("acme",
+                (job_ask_t){
+                    .gpus = 2, .hours = 2, .runs_at = "north", .ran_min = 50, .on_site_loss = HELIO_SITE_LOSS_EAGER}),
+    };
+    helio_text_t taken = snapshot();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rehearsed_t *r = REHEARSE(taken, rows[i].change);
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            const reh_life_t *life = reh_lives_find(&r->after.lives, keys[k]);
+            int64_t again_ms = NOON + rows[i].back_ms + 2 * HOUR;
+            assert_true(effects_on(r, keys[k]) & EFFECT(INTERRUPTED));
+            assert_in_range(life->ended_ms, again_ms, again_ms + 1000);
+            assert_in_range(life->waited_ms, 0, rows[i].back_ms);
+            assert_int_equal(life->gpu_ms, 2 * (2 * HOUR + 50 * MINUTE)); /* what is lost is charged, too */
+        }
+        forget(r);
+    }
+}
+
 static void down__makes_jobs_late_and_others_give_way(void **state)
 {
     (void)state;
@@ -277,6 +310,7 @@ int main(void)
         CASE(run__as_it_is_ends_each_job_when_its_like_do),
         CASE(down__moves_what_may_go_and_keeps_what_must_stay),
         CASE(down__for_a_while_lets_strict_jobs_begin_anew),
+        CASE(down__shorter_than_a_lease_ends_what_ran_there_at_the_return),
         CASE(down__makes_jobs_late_and_others_give_way),
         CASE(drain__stops_nothing_and_lets_nothing_in),
         CASE(price__decides_where_a_job_starts_and_what_it_costs),
