@@ -8,7 +8,7 @@ from federation import TOP, run
 
 GREETING = bytes([0xff]) + bytes(8) + bytes([0x7f])
 ROUND_S = 4       # of each attack
-SESSION_S = 20    # within which a site that starts beside an attack has its session
+SESSION_S = 60    # within which a site that starts beside an attack has its session
 
 
 def greeting(mechanism=b"CURVE", major=3, as_server=0):
