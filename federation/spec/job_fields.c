@@ -267,7 +267,7 @@ static const helio_spec_field_t job_fields[] = {
      .kind = HELIO_SPEC_TEXT,
      AT(image),
      .most = 512,
-     .rule = &helio_spec_rule_uri,
+     .rule = &helio_spec_rule_image,
      .example = "registry.example/train:1.4",
      .doc = "Container image. Only sites with a container runtime can run the job."},
     {.key = "env",

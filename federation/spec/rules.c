@@ -116,6 +116,11 @@ static bool is_uri(helio_text_t text)
     return text.size > 0;
 }
 
+static bool is_image(helio_text_t text)
+{
+    return is_uri(text) && text.data[0] != '-';
+}
+
 static bool is_option(helio_text_t text)
 {
     return text.size > 0 && text.size <= 64 && helio_is_letter(text.data[0]) && all_of(text, 1, "_-./");
@@ -143,6 +148,8 @@ const helio_spec_rule_t helio_spec_rule_signal = {is_signal, "one of USR1, USR2,
                                                   "^(USR1|USR2|TERM|INT|HUP|CONT|QUIT)$"};
 const helio_spec_rule_t helio_spec_rule_script = {is_script, "a non-empty script", "\\S"};
 const helio_spec_rule_t helio_spec_rule_uri = {is_uri, "a URI without spaces", "^\\S+$"};
+const helio_spec_rule_t helio_spec_rule_image = {is_image, "a URI without spaces that does not begin with '-'",
+                                                 "^[^\\s-]\\S*$"};
 const helio_spec_rule_t helio_spec_rule_option = {
     is_option, "a name of letters, digits, '_', '-', '.' and '/' that begins with a letter",
     "^[A-Za-z][A-Za-z0-9_./-]{0,63}$"};

@@ -22,6 +22,7 @@ extern const helio_spec_rule_t helio_spec_rule_job_id;
 extern const helio_spec_rule_t helio_spec_rule_signal;
 extern const helio_spec_rule_t helio_spec_rule_script;
 extern const helio_spec_rule_t helio_spec_rule_uri;
+extern const helio_spec_rule_t helio_spec_rule_image;
 extern const helio_spec_rule_t helio_spec_rule_option; /* names of backend options */
 extern const helio_spec_rule_t helio_spec_rule_gpu;    /* for its text: CUSTOM */
 extern const helio_spec_rule_t helio_spec_rule_array;

@@ -50,9 +50,11 @@ static const helio_spec_field_t fields[] = {
      .rule = &word_rule,
      .example = "[charliecloud-run, \"--bind={mount}\", \"{image}\", --, \"{program}\"]",
      .doc =
-         "The command for `containers: command`, found by the job's PATH. `{image}`, `{workdir}`, `{gpus}` (`2,5`) and "
+         "The command for `containers: command`, found by `path`, whatever PATH the job sets. Of the job's variables its "
+         "environment has only those that Heliostat sets; `{env_file}` is the path of a file with the others too, a line "
+         "NAME=VALUE for each, and a word with `{env}` and `{value}` is repeated for each. `{image}`, `{workdir}`, `{gpus}` (`2,5`) and "
          "`{renumbered}` (`0,1`) are replaced in a word. A word with `{mount}`, `{env}` or `{gpu}` is repeated for each path "
-         "that the job needs under its own name, each variable's name, and each GPU. A word with `{any_gpu}` is left out "
+         "that the job needs under its own name, each variable's name (with `{env_file}`: of those alone that do not fit into a line), and each GPU. A word with `{any_gpu}` is left out "
          "without GPUs. `{program}` alone is the job's program."},
     {.key = "container_options",
      .kind = HELIO_SPEC_STRINGS,
@@ -92,7 +94,8 @@ static const char *const podman[] = {"podman",
                                      "--security-opt=no-new-privileges",
                                      "--workdir={workdir}",
                                      "--volume={mount}:{mount}",
-                                     "--env={env}",
+                                     "--env-file={env_file}",
+                                     "--env={env}={value}",
                                      "--env=CUDA_VISIBLE_DEVICES={renumbered}",
                                      "--device=nvidia.com/gpu={gpu}",
                                      "{options}",
@@ -106,7 +109,7 @@ static const char *const apptainer[] = {
 static const char *const enroot[] = {"enroot",
                                      "start",
                                      "--mount={mount}:{mount}",
-                                     "--env={env}",
+                                     "--env={env}={value}",
                                      "--env=CUDA_VISIBLE_DEVICES={renumbered}",
                                      "--env=NVIDIA_VISIBLE_DEVICES={gpus}",
                                      "{options}",
@@ -176,7 +179,7 @@ helio_rc helio_container_find(const helio_container_rules_t *rules, const char *
         at += size + (at[size] == ':');
     }
     return helio_fail(err, HELIO_NOT_FOUND,
-                      "there is no program '%.*s' in the jobs' PATH (%.200s): install it, or take "
+                      "there is no program '%.*s' in `path` (%.200s): install it, or take "
                       "`containers` out of the site file",
                       HELIO_TEXT_ARGS(name), path);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARGS_MOST = 4096, PATH_SIZE = 4096 };
+enum { ARGS_MOST = 4096, PATH_SIZE = 4096, LINE_MOST = 60000 /* podman reads lines of 64 KiB */ };
 
 typedef struct filling {
     const helio_container_job_t *job;
@@ -13,7 +13,7 @@ typedef struct filling {
     char **argv;
     uint32_t count;
     helio_text_t gpus, inside; /* as they are called here, and in the container */
-    bool renumbers;            /* the template says how the devices are called in the container */
+    helio_text_t value;        /* of the variable that repeats the argument */
     bool overflow;
 } filling_t;
 
@@ -59,7 +59,8 @@ static bool take_word(filling_t *self, helio_text_t text, const char *repeats, h
         helio_text_t value;
     } words[] = {{"{image}", plan->image}, {"{workdir}", plan->workdir},
                  {"{gpus}", self->gpus},   {"{renumbered}", self->inside},
-                 {"{any_gpu}", {0}},       {repeats ? repeats : "{any_gpu}", value}};
+                 {"{any_gpu}", {0}},       {"{env_file}", helio_text_of(self->job->env_file)},
+                 {"{value}", self->value}, {repeats ? repeats : "{any_gpu}", value}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         uint32_t size = (uint32_t)strlen(words[i].word);
         if (text.size < size || memcmp(text.data, words[i].word, size) != 0)
@@ -103,17 +104,47 @@ static void each_gpu(filling_t *self, helio_text_t text)
     }
 }
 
-/*  PATH and HOME are the image's own. */
+static bool names(const helio_plan_t *plan, const char *word)
+{
+    for (uint32_t i = 0; i < plan->container_count; i++)
+        if (find(plan->container[i], word))
+            return true;
+    return false;
+}
+
+static helio_text_t name_of(const char *entry)
+{
+    return (helio_text_t){entry, (uint32_t)strcspn(entry, "=")};
+}
+
+static helio_text_t value_of(const char *entry)
+{
+    size_t size = strcspn(entry, "=");
+    return helio_text_of(entry + size + (entry[size] == '='));
+}
+
+/*  PATH and HOME are the image's own; the devices have a word of their own where it says how they are called. */
+static bool is_handed_over(const helio_plan_t *plan, helio_text_t name)
+{
+    return !helio_text_is(name, "PATH") && !helio_text_is(name, "HOME") &&
+           !(helio_text_is(name, "CUDA_VISIBLE_DEVICES") && names(plan, "{renumbered}"));
+}
+
+static bool is_line(const char *entry)
+{
+    return !strpbrk(entry, "\r\n") && strlen(entry) <= LINE_MOST;
+}
+
 static void each_variable(filling_t *self, helio_text_t text)
 {
     const helio_environment_t *env = self->job->env;
+    bool file = names(self->job->plan, "{env_file}");
     for (uint32_t i = 0; i < env->count; i++) {
-        helio_text_t name = {env->items[i], (uint32_t)strcspn(env->items[i], "=")};
-        bool own = helio_text_is(name, "PATH") || helio_text_is(name, "HOME") ||
-                   (self->renumbers && helio_text_is(name, "CUDA_VISIBLE_DEVICES"));
-        if (!own)
-            repeat(self, text, "{env}", name);
+        self->value = value_of(env->items[i]);
+        if (is_handed_over(self->job->plan, name_of(env->items[i])) && !(file && is_line(env->items[i])))
+            repeat(self, text, "{env}", name_of(env->items[i]));
     }
+    self->value = (helio_text_t){0};
 }
 
 static void each_mount(filling_t *self, helio_text_t text)
@@ -143,8 +174,42 @@ static void fill(filling_t *self, helio_text_t text)
         each_variable(self, text);
     else if (find(text, "{gpu}"))
         each_gpu(self, text);
-    else if (!find(text, "{any_gpu}") || helio_device_count(self->gpus))
+    else if ((!find(text, "{any_gpu}") || helio_device_count(self->gpus)) &&
+             (!find(text, "{env_file}") || self->job->env_file))
         put(self, text, NULL, (helio_text_t){0});
+}
+
+/* ---- the environment ----------------------------------------------------------------------------------- */
+
+helio_environment_t helio_container_environment(const helio_container_job_t *job)
+{
+    const helio_plan_t *plan = job->plan;
+    helio_environment_t env = {.arena = job->env->arena};
+    helio_environment_set(&env, HELIO_VARIABLE_PATH, plan->runtime_path);
+    if (plan->runtime_home.size)
+        helio_environment_set(&env, HELIO_VARIABLE_HOME, plan->runtime_home);
+    if (plan->user.size)
+        helio_environment_set(&env, HELIO_VARIABLE_USER, plan->user);
+    helio_environment_add(&env, "LC_ALL", HELIO_TEXT("C.UTF-8"));
+    for (uint32_t i = 0; i < job->env->count; i++) {
+        helio_text_t name = name_of(job->env->items[i]), value = value_of(job->env->items[i]);
+        if (helio_variable_is_ours(name))
+            helio_environment_add(&env, helio_arena_string(env.arena, name), value);
+        if (plan->runtime_prefix.size && is_handed_over(plan, name))
+            helio_environment_add(
+                &env,
+                helio_arena_printf(env.arena, "%.*s%.*s", HELIO_TEXT_ARGS(plan->runtime_prefix), HELIO_TEXT_ARGS(name))
+                    .data,
+                value);
+    }
+    return env;
+}
+
+void helio_container_variables(const helio_container_job_t *job, helio_buffer_t *out)
+{
+    for (uint32_t i = 0; names(job->plan, "{env_file}") && i < job->env->count; i++)
+        if (is_handed_over(job->plan, name_of(job->env->items[i])) && is_line(job->env->items[i]))
+            helio_buffer_printf(out, "%s\n", job->env->items[i]);
 }
 
 /* ---- the program --------------------------------------------------------------------------------------- */
@@ -174,8 +239,6 @@ helio_rc helio_container_argv(const helio_container_job_t *job, const char *path
     const char *gpus = helio_environment_get(job->env, HELIO_VARIABLE_CUDA_DEVICES);
     self.gpus = helio_text_of(gpus);
     self.inside = renumbered(&self);
-    for (uint32_t i = 0; i < job->plan->container_count; i++)
-        self.renumbers = self.renumbers || find(job->plan->container[i], "{renumbered}");
     for (uint32_t i = 0; i < job->plan->container_count; i++)
         fill(&self, job->plan->container[i]);
     if (self.overflow || !self.count)

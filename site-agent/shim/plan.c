@@ -54,6 +54,10 @@ void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out)
         helio_buffer_text(out, "setuid_programs=1\n");
     if (self->image.size)
         helio_buffer_printf(out, "image=%.*s\n", HELIO_TEXT_ARGS(self->image));
+    if (self->runtime_path.size)
+        helio_buffer_printf(out, "runtime_path=%.*s\nruntime_home=%.*s\nruntime_prefix=%.*s\n",
+                            HELIO_TEXT_ARGS(self->runtime_path), HELIO_TEXT_ARGS(self->runtime_home),
+                            HELIO_TEXT_ARGS(self->runtime_prefix));
     for (uint32_t i = 0; i < self->container_count; i++)
         helio_buffer_printf(out, "container=%.*s\n", HELIO_TEXT_ARGS(self->container[i]));
     for (uint32_t i = 0; i < self->mount_count; i++)
@@ -75,7 +79,10 @@ static bool plan_text_of(helio_plan_t *plan, helio_text_t key, helio_text_t valu
                  {"stderr_path", &plan->stderr_path},
                  {"srun", &plan->srun},
                  {"cgroup", &plan->cgroup},
-                 {"image", &plan->image}};
+                 {"image", &plan->image},
+                 {"runtime_path", &plan->runtime_path},
+                 {"runtime_home", &plan->runtime_home},
+                 {"runtime_prefix", &plan->runtime_prefix}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (helio_text_is(key, texts[i].key)) {
             *texts[i].text = value;

@@ -60,6 +60,9 @@ typedef struct helio_plan {
     helio_text_t image;          /* "" = no container */
     helio_text_t container[HELIO_PLAN_CONTAINER_MAX]; /* the template of its command (container.h) */
     uint32_t container_count;
+    /* of the runtime's own environment: the site's PATH; the home of the job's user; what each of the job's variables is
+     * called in it, before its name, "" = they are not in it */
+    helio_text_t runtime_path, runtime_home, runtime_prefix;
     helio_text_t mounts[HELIO_PLAN_MOUNTS_MAX]; /* the site's */
     uint32_t mount_count;
 } helio_plan_t;

@@ -30,6 +30,7 @@ typedef struct launch {
     pid_t shim;
     char *const *argv;
     char *const *env;
+    int file;
     int gate[2];  /* children wait for one byte each */
     int words[2]; /* children report how far they came */
 } launch_t;
@@ -164,7 +165,10 @@ static _Noreturn void child(const launch_t *launch)
     while (got < 0 && errno == EINTR);
     if (got != 1) /* the shim died or gave up: this attempt never ran */
         _exit(127);
-    (void)close_range(3, ~0U, 0);
+    int copy =
+        launch->file < 0 ? -1 : fcntl(launch->file, F_DUPFD, HELIO_RANKS_FILE + 1); /* not itself already there */
+    bool file = copy >= 0 && dup2(copy, HELIO_RANKS_FILE) >= 0;
+    (void)close_range(HELIO_RANKS_FILE + file, ~0U, 0);
     (void)execve(launch->argv[0], launch->argv, launch->env);
     int code = errno == ENOENT ? 127 : 126;
     (void)dprintf(2, "helio: cannot execute the job's program: %s\n", strerror(errno));
@@ -234,6 +238,7 @@ static helio_rc fork_all(launch_t *launch, helio_ranks_t *ranks, helio_error_t *
     for (; ranks->count < launch->start->count; ranks->count++) {
         launch->argv = launch->start->argvs[ranks->count];
         launch->env = launch->start->envs[ranks->count];
+        launch->file = launch->start->files[ranks->count];
         helio_rc rc = fork_rank(launch, &ranks->items[ranks->count], err);
         if (rc)
             return rc;

@@ -23,11 +23,15 @@ typedef struct helio_ranks {
     int gate;           /* written to at release; closing it ends the waiting children without a run */
 } helio_ranks_t;
 
+enum { HELIO_RANKS_FILE = 3 };
+#define HELIO_RANKS_FILE_PATH "/proc/self/fd/3"
+
 /*  The inputs of prepare; all of it is borrowed for the call. */
 typedef struct helio_ranks_start {
     const helio_plan_t *plan;  /* uid, gid, user, workdir, launcher, setuid_programs */
     char *const *const *argvs; /* one a rank */
     char *const *const *envs;  /* one a rank */
+    const int *files;          /* one a rank, which it finds as HELIO_RANKS_FILE; -1 = none */
     uint32_t count;
     int output, errors; /* where standard output and error go */
     const char *cgroup; /* control group that they enter; NULL = none */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ typedef struct kit {
     helio_environment_t base; /* of the attempt, the same for all ranks */
     char *const *argvs[HELIO_PLAN_RANKS_MAX];
     char *const *envs[HELIO_PLAN_RANKS_MAX];
+    int files[HELIO_PLAN_RANKS_MAX]; /* with the variables of a container; -1 = none */
     uint32_t count;
     int writers[HELIO_OUTPUT_STREAMS];
 } kit_t;
@@ -52,23 +54,54 @@ static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
 
 /* ---- environment --------------------------------------------------------------------------------------------- */
 
+/*  In memory, because a secret may be among the variables. -1: there are none for it. */
+static helio_rc make_env_file(const helio_container_job_t *job, int *ret_file, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t lines = {0};
+    helio_container_variables(job, &lines);
+    *ret_file = -1;
+    if (!lines.size)
+        return HELIO_OK;
+    *ret_file = memfd_create("env", MFD_CLOEXEC);
+    bool good = *ret_file >= 0 && write(*ret_file, lines.data, lines.size) == (ssize_t)lines.size;
+    explicit_bzero(lines.data, lines.size);
+    return good ? HELIO_OK : helio_fail(err, HELIO_IO, "the container's variables: %s", strerror(errno));
+}
+
+/*  The command of a container, and its runtime's own environment. The plan of a former agent, of which a scheduler may
+ *  still hold some, has no path for it. */
+static helio_rc contain(helio_shim_t *self, kit_t *kit, const helio_environment_t *env, char ***ret_argv,
+                        helio_environment_t *ret_env, helio_error_t *err)
+{
+    bool former = !self->plan.runtime_path.size && self->plan.launcher != HELIO_LAUNCHER_LOCAL;
+    helio_container_job_t job = {.plan = &self->plan,
+                                 .folder = self->call->folder,
+                                 .env = env,
+                                 .own = helio_ranks_program_is_own(self->call->folder)};
+    helio_rc rc = make_env_file(&job, &kit->files[kit->count], err);
+    if (kit->files[kit->count] >= 0)
+        job.env_file = HELIO_RANKS_FILE_PATH;
+    if (!former)
+        *ret_env = helio_container_environment(&job);
+    const char *path = helio_environment_get(ret_env, HELIO_VARIABLE_PATH);
+    return rc ? rc : helio_container_argv(&job, path, kit->arena, ret_argv, err);
+}
+
 /*  The program of one more rank, itself or in a container. */
 static helio_rc add_rank(helio_shim_t *self, kit_t *kit, const helio_environment_t *env, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
     char **argv = NULL;
+    helio_environment_t own = *env;
+    kit->files[kit->count] = -1;
     if (self->plan.image.size) {
-        helio_container_job_t job = {.plan = &self->plan,
-                                     .folder = self->call->folder,
-                                     .env = env,
-                                     .own = helio_ranks_program_is_own(self->call->folder)};
-        rc = helio_container_argv(&job, helio_environment_get(env, HELIO_VARIABLE_PATH), kit->arena, &argv, err);
+        rc = contain(self, kit, env, &argv, &own, err);
     } else {
         argv = helio_ranks_program(kit->arena, self->call->folder);
     }
     kit->argvs[kit->count] = argv;
-    kit->envs[kit->count] = env->items;
-    kit->count += rc == HELIO_OK;
+    kit->envs[kit->count] = own.items;
+    kit->count++; /* even on failure: its file is to be closed */
     return rc;
 }
 
@@ -93,6 +126,7 @@ static helio_rc equip_head(helio_shim_t *self, kit_t *kit, helio_error_t *err)
     helio_rc rc = helio_slurm_srun(&self->plan, self->call->environ_list, self->call->program, self->call->folder,
                                    kit->arena, &argv, err);
     kit->argvs[kit->count] = argv;
+    kit->files[kit->count] = -1;
     kit->envs[kit->count++] = env.items;
     return rc ? rc : helio_gang_make(self->folder, self->plan.nodes, err);
 }
@@ -250,6 +284,7 @@ static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
     helio_ranks_start_t start = {.plan = &self->plan,
                                  .argvs = kit->argvs,
                                  .envs = kit->envs,
+                                 .files = kit->files,
                                  .count = kit->count,
                                  .cgroup = self->cgroup[0] ? self->cgroup : NULL,
                                  .is_srun = self->head,
@@ -282,6 +317,9 @@ helio_rc helio_shim_start(helio_shim_t *self, helio_error_t *err)
     kit->writers[0] = kit->writers[1] = -1;
     rc = start_with(self, kit, err);
     close_writers(kit);
+    for (uint32_t i = 0; i < kit->count; i++)
+        if (kit->files[i] >= 0)
+            (void)close(kit->files[i]);
     helio_arena_destroy(&kit->arena);
     free(kit);
     return rc;

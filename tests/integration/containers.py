@@ -67,7 +67,7 @@ class World:
         self.podman = Podman(self.federation)
 
     def submit(self, program, **more):
-        return self.federation.submit_one(image=more.pop("image", IMAGE), run=program, env={"COLOUR": "deep blue"}, **more)
+        return self.federation.submit_one(image=more.pop("image", IMAGE), run=program, env={"COLOUR": "deep blue", **more.pop("env", {})}, **more)
 
     def state(self, job, column="state"):
         return self.federation.look_up(job, column)
@@ -94,11 +94,12 @@ class World:
 
 
 def plain(world):
-    """The image's own files, the job's variables, its folder, its exit code; and it is its user's."""
-    job = world.submit("echo $COLOUR $HELIO_GPUS $HELIO_NODE_RANK; cd /bin; [ -e /usr ] && echo host; echo result >$HELIO_OUTPUT_DIR/out; "
-                       f"echo report >{world.federation.records}/seen; exit 3", name="plain")
+    """The image's own files, the job's variables, its folder, its exit code; and it is its user's. The runtime heeds none of the variables:
+    a PATH without podman, and a library that the host's linker would complain about."""
+    job = world.submit("echo $COLOUR $HELIO_GPUS $HELIO_NODE_RANK; echo \"$TWO\" $LD_PRELOAD; cd /bin; [ -e /usr ] && echo host; echo result >$HELIO_OUTPUT_DIR/out; "
+                       f"echo report >{world.federation.records}/seen; exit 3", name="plain", env={"PATH": "/nowhere", "LD_PRELOAD": "/no/such.so", "TWO": "one\ntwo"})
     world.until(job, "failed")
-    check(world.federation.logs(job) == "deep blue 0 0\n", f"the log: {world.federation.logs(job)!r}")
+    check(world.federation.logs(job) == "deep blue 0 0\none\ntwo /no/such.so\n", f"the log: {world.federation.logs(job)!r}")
     check(world.state(job, "exit_code") == "3", f"exit code {world.state(job, 'exit_code')}")
     out = world.federation.path("here", "state", "output", f"helio-{job}-1", "out")
     with open(out, encoding="utf-8") as file:

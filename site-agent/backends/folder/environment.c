@@ -102,6 +102,12 @@ static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, uin
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t value = {0};
         helio_text_t name = task->spec->secrets.items[i].text;
         helio_rc rc = read_secret(rules, unix_user, name, &value, err);
+        if (!rc && task->spec->image.size && value.size && memchr(value.data, '\n', value.size))
+            rc = helio_fail(
+                err, HELIO_INVALID,
+                "'%.*s' has several lines, which others could read where a container's runtime starts: keep it "
+                "in one line, such as base64 makes",
+                HELIO_TEXT_ARGS(name));
         if (rc)
             *ret_cause = HELIO_CAUSE_MISSING_SECRET;
         else if (!helio_variable_is_ours(name))

@@ -113,6 +113,11 @@ static helio_rc fill_container(const helio_folder_job_t *job, helio_arena_t *are
     if (rc)
         return rc;
     plan->image = image_of(job, arena);
+    plan->runtime_path =
+        job->folders->rules.path.size ? job->folders->rules.path : HELIO_TEXT("/usr/local/bin:/usr/bin:/bin");
+    plan->runtime_home = helio_arena_text(arena, helio_text_of(job->account->home));
+    if (helio_text_is(rules->runtime, "apptainer")) /* its own way, for values of any form */
+        plan->runtime_prefix = HELIO_TEXT("APPTAINERENV_");
     for (uint32_t i = 0; i < words.count; i++) {
         plan->container[plan->container_count++] = words.items[i].text;
         if (helio_text_is(rules->runtime, "podman") && i == 1 && plan->cgroup.size)

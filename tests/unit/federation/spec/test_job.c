@@ -285,6 +285,8 @@ static const bad_case_t bad_cases[] = {
     {"sharing: mgi", BAD(UNKNOWN_WORD), 10, "one of none, mig", "'mig'"},
     {"sharing: mig", BAD(CONTRADICTION), 10, "the job requests none", NULL},
     {"image: a b", BAD(BAD_VALUE), 8, "image: expected", NULL},
+    {"image: --privileged", BAD(BAD_VALUE), 8, "image: expected a URI without spaces that does not begin with '-'",
+     NULL},
     {"image: \"a\\nb\"", BAD(BAD_VALUE), 8, "one line", NULL},
     {"env: [A]", BAD(WRONG_TYPE), 6, "a mapping of names to text", "LR"},
     {"env: {9A: 1}", BAD(BAD_VALUE), 7, "found '9A'", NULL},

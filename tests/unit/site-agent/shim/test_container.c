@@ -78,6 +78,63 @@ static void container__devices_that_are_no_numbers_keep_their_names(void **state
     expect(&bench, "/bin/sh GPU-a,MIG-b -gGPU-a -gMIG-b /bin/sh /s/attempts/a/run");
 }
 
+static bool has(const helio_environment_t *env, const char *entry)
+{
+    for (uint32_t i = 0; i < env->count; i++)
+        if (strcmp(env->items[i], entry) == 0)
+            return true;
+    return false;
+}
+
+/*  The runtime runs outside of the container, and may gain rights. */
+static void container__a_runtime_gets_no_variable_that_the_job_chose(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"podman", "{program}", NULL};
+    bench_t bench;
+    open_bench(&bench, "2", words);
+    helio_environment_set(&bench.env, HELIO_VARIABLE_PATH, HELIO_TEXT("/evil:/bin"));
+    helio_environment_add(&bench.env, "LD_PRELOAD", HELIO_TEXT("/evil.so"));
+    bench.plan.runtime_path = HELIO_TEXT("/usr/bin:/bin");
+    bench.plan.runtime_home = HELIO_TEXT("/root/ada");
+    bench.plan.user = HELIO_TEXT("ada");
+    helio_environment_t env = helio_container_environment(&bench.job);
+    assert_true(has(&env, "PATH=/usr/bin:/bin") && has(&env, "HOME=/root/ada") && has(&env, "USER=ada"));
+    assert_true(has(&env, "LC_ALL=C.UTF-8") && has(&env, "HELIO_OUTPUT_DIR=/s/output/a"));
+    assert_true(has(&env, "HELIO_REPORT=/s/attempts/a/report") && has(&env, "CUDA_VISIBLE_DEVICES=2"));
+    assert_int_equal(env.count, 7);
+    bench.plan.runtime_prefix = HELIO_TEXT("APPTAINERENV_");
+    env = helio_container_environment(&bench.job);
+    assert_true(has(&env, "APPTAINERENV_LD_PRELOAD=/evil.so") && !has(&env, "APPTAINERENV_PATH=/evil:/bin"));
+    assert_false(has(&env, "LD_PRELOAD=/evil.so"));
+    helio_arena_destroy(&bench.arena);
+}
+
+static void container__variables_go_by_a_file_and_those_of_several_lines_by_arguments(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"/bin/sh", "--file={env_file}", "-e{env}={value}", "{program}", NULL};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t file = {0};
+    bench_t bench;
+    open_bench(&bench, "", words);
+    helio_environment_add(&bench.env, "LR", HELIO_TEXT("1e-4 {gpus}"));
+    helio_environment_add(&bench.env, "TWO", HELIO_TEXT("a\nb={image}"));
+    helio_container_variables(&bench.job, &file);
+    assert_string_equal(file.data, ("HELIO_OUTPUT_DIR=/s/output/a\nHELIO_REPORT=/s/attempts/a/report\n"
+                                    "CUDA_VISIBLE_DEVICES=\nLR=1e-4 {gpus}\n"));
+    bench.job.env_file = "/file";
+    expect(&bench, "/bin/sh --file=/file -eTWO=a\nb={image} /bin/sh /s/attempts/a/run");
+}
+
+static void container__without_variables_there_is_no_file(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"/bin/sh", "--file={env_file}", "{program}", NULL};
+    bench_t bench;
+    open_bench(&bench, "", words);
+    expect(&bench, "/bin/sh /bin/sh /s/attempts/a/run");
+}
+
 /*  Nothing of a job is read as a word of the template. */
 static void container__what_a_job_says_is_not_expanded_again(void **state)
 {
@@ -111,6 +168,9 @@ int main(void)
         cmocka_unit_test(container__words_are_replaced_and_repeated),
         cmocka_unit_test(container__without_gpus_their_words_are_left_out),
         cmocka_unit_test(container__devices_that_are_no_numbers_keep_their_names),
+        cmocka_unit_test(container__a_runtime_gets_no_variable_that_the_job_chose),
+        cmocka_unit_test(container__variables_go_by_a_file_and_those_of_several_lines_by_arguments),
+        cmocka_unit_test(container__without_variables_there_is_no_file),
         cmocka_unit_test(container__what_a_job_says_is_not_expanded_again),
         cmocka_unit_test(container__a_runtime_that_is_not_there_is_named),
     };

@@ -32,7 +32,10 @@ static void plan__of_slurm_round_trips_and_is_refused_when_truncated(void **stat
                          .container = {HELIO_TEXT("podman"), HELIO_TEXT("--env=A={gpus}")},
                          .container_count = 2,
                          .mounts = {HELIO_TEXT("/data")},
-                         .mount_count = 1};
+                         .mount_count = 1,
+                         .runtime_path = HELIO_TEXT("/opt/bin:/bin"),
+                         .runtime_home = HELIO_TEXT("/home/ada"),
+                         .runtime_prefix = HELIO_TEXT("APPTAINERENV_")};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_plan_text(&plan, &text);
     helio_plan_t back;
@@ -43,6 +46,8 @@ static void plan__of_slurm_round_trips_and_is_refused_when_truncated(void **stat
     assert_true(helio_text_is(back.srun, "/opt/slurm/bin/srun"));
     assert_true(helio_text_is(back.image, "train:1") && back.container_count == 2 && back.mount_count == 1);
     assert_true(helio_text_is(back.container[1], "--env=A={gpus}") && helio_text_is(back.mounts[0], "/data"));
+    assert_true(helio_text_is(back.runtime_path, "/opt/bin:/bin") && helio_text_is(back.runtime_home, "/home/ada"));
+    assert_true(helio_text_is(back.runtime_prefix, "APPTAINERENV_"));
     for (uint32_t cut = 0; cut + 6 < text.size; cut++)
         assert_int_not_equal(helio_plan_parse((helio_text_t){text.data, cut}, &back, NULL), HELIO_OK);
     const char *faults[] = {"launcher=cloud\n", "nodes=0\n", "nodes=-1\n", "batch_script=2\n", "rank=\n", "other=1\n"};

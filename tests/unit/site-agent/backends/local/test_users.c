@@ -221,12 +221,24 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     site_wait_log(&site, "<s3cret>\n");
     assert_int_not_equal(access(site_path(&site, "attempts", 1, "env", path), F_OK), 0);
 
+    (void)snprintf(path, sizeof path, "%s/HF_TOKEN", mine);
+    put(path, "two\nlines\n"); /* an argument of a container's runtime would show it to others */
+    site.rules.containers.runtime = HELIO_TEXT("podman");
+    site_reopen(&site);
+    attempt.epoch = 30;
+    attempt.spec.image = HELIO_TEXT("train:1");
+    site_start(&site, &attempt);
+    const heard_t *lines = site_wait(&site, 3);
+    expect(lines, HELIO_BACKEND_REPORT_FAILED_TO_START);
+    assert_non_null(strstr(lines->explanation, "several lines"));
+    attempt.spec.image = (helio_text_t){0};
+
     const char *bad[] = {"MISSING", "THEIRS", "../someone/THEIRS", "/etc/passwd", "..", ""};
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         name.text = helio_text_of(bad[i]);
         attempt.epoch = 2 + i;
         site_start(&site, &attempt);
-        const heard_t *heard = site_wait(&site, 3 + i);
+        const heard_t *heard = site_wait(&site, 4 + i);
         expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
         assert_int_equal(heard->event.cause, HELIO_CAUSE_MISSING_SECRET);
         assert_non_null(strstr(heard->explanation, bad[i]));
@@ -277,6 +289,49 @@ static void orders__with_an_image_run_by_the_sites_runtime(void **state)
     site_start(&site, &option);
     expect(site_wait(&site, 3), HELIO_BACKEND_REPORT_FAILED_TO_START);
     assert_int_equal(site.heard[2].event.cause, HELIO_CAUSE_BAD_OPTION);
+    site_close(&site);
+}
+
+/*  What a job chooses reaches its container, and not the runtime, which runs outside of it and may gain rights. */
+static void orders__with_an_image_do_not_choose_their_runtime(void **state)
+{
+    (void)state;
+    helio_string_t words[] = {
+        {HELIO_TEXT("runtime")}, {HELIO_TEXT("{image}")}, {HELIO_TEXT("{env_file}")}, {HELIO_TEXT("{program}")}};
+    char good[512], evil[512], program[600], paths[2][600];
+    site_t site = {0};
+    site_open(&site);
+    assert_int_equal(chmod(site.dir, 0755), 0);
+    (void)snprintf(good, sizeof good, "%s/good", site.dir);
+    (void)snprintf(evil, sizeof evil, "%s/evil", site.dir);
+    assert_int_equal(mkdir(good, 0755) | mkdir(evil, 0755), 0);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(program, sizeof program, "%s/runtime", i ? evil : good);
+        (void)snprintf(paths[i], sizeof paths[i], "%s:/usr/bin:/bin", i ? evil : good);
+        put(program,
+            i ? "#!/bin/sh\necho evil\n"
+              : "#!/bin/sh\necho \"<$PATH> <$LD_LIBRARY_PATH> <$COLOUR>\"\ngrep COLOUR $2\necho $HELIO_GPUS\n");
+        assert_int_equal(chmod(program, 0755), 0);
+    }
+    site.rules.containers.runtime = HELIO_TEXT("command");
+    site.rules.containers.command.items = words;
+    site.rules.containers.command.count = 4;
+    site.rules.path = helio_text_of(paths[0]);
+    site_reopen(&site);
+    helio_pair_t env[] = {{HELIO_TEXT("PATH"), helio_text_of(paths[1])},
+                          {HELIO_TEXT("LD_LIBRARY_PATH"), helio_text_of(evil)},
+                          {HELIO_TEXT("COLOUR"), HELIO_TEXT("deep blue")}};
+    attempt_t attempt = {.run = "true"};
+    attempt.spec.image = HELIO_TEXT("train:1");
+    attempt.spec.env.items = env;
+    attempt.spec.env.count = 3;
+    site_start(&site, &attempt);
+    expect_end(site_wait(&site, 2), 0);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
+    char want[800];
+    site_log(&site, 1, &log);
+    (void)snprintf(want, sizeof want, "<%s> <> <>\nCOLOUR=deep blue\n0\n", paths[0]);
+    assert_string_equal(log.data, want);
     site_close(&site);
 }
 
@@ -363,6 +418,7 @@ int main(void)
         cmocka_unit_test(users__checkpoints_of_another_user_are_not_given_to_a_job),
         cmocka_unit_test(secrets__come_from_the_mapped_users_folder_alone),
         cmocka_unit_test(orders__with_an_image_run_by_the_sites_runtime),
+        cmocka_unit_test(orders__with_an_image_do_not_choose_their_runtime),
         cmocka_unit_test(orders__that_the_site_cannot_run_are_refused_with_a_cause),
         cmocka_unit_test(rights__a_job_begins_plain),
     };
