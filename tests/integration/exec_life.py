@@ -109,7 +109,7 @@ class SshSite(ExecSite):
     def leftovers(self):
         folder = os.path.join(self.host, "attempts")
         return [name for name in os.listdir(folder) if name.startswith("helio-") and not os.path.exists(f"{folder}/{name}/done")
-                and not open(f"{folder}/{name}/claim", encoding="utf-8").read().startswith("pid=0\n")]
+                and not os.path.exists(f"{self.host}/.kept/{name}/closed")]
 
     def down(self):
         self.process.terminate()
@@ -298,7 +298,49 @@ def lease(world):
     world.until(jobs, "cancelled")
 
 
-SCENARIOS = (plain, array, image, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, lease)
+HOSTILE = r"""
+cd FOLDER/attempts/helio-$HELIO_JOB_ID-$HELIO_EPOCH || exit 9
+for name in .stop .claim stop closed_ms engine.log devices submitted owner; do rm -f $name; ln -s SECRET $name; done
+printf '1 1 1 0\nATTEMPT helio-01k9x2m4q8r70000000000000b-1 runs 8 8 8 0\nFILE ../../outside 0 4 1\nEVIL' >asked
+rm -f log; ln -s SECRET log; rm -f report; mkfifo report
+printf 'pid=VICTIM\nstart_ticks=TICKS\nboot_id=x\nhost=x\nscheduler_id=x\n' >claim
+: >laid; trap 'exit 0' TERM; sleep 60 & wait
+"""
+
+
+def hostile(world):
+    """A job's user forges everything in the folder on the host: no file and no process of another is reached, and others' jobs go on."""
+    for site in (one for one in world.sites if one.carries):
+        secret = os.path.join(site.host, "secret")
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write("the secret of root\n")
+        os.chmod(secret, 0o600)
+        victim = subprocess.Popen(["sleep", "600"])
+        try:
+            with open(f"/proc/{victim.pid}/stat", encoding="utf-8") as file:
+                ticks = file.read().rpartition(")")[2].split()[19]
+            program = HOSTILE
+            for word, value in (("FOLDER", site.folder), ("SECRET", site.folder + "/secret"), ("VICTIM", str(victim.pid)), ("TICKS", ticks)):
+                program = program.replace(word, value)
+            bad = world.submit(program, site)
+            laid = os.path.join(site.host, "attempts", f"helio-{bad}-1", "laid")
+            world.federation.wait_for(lambda: os.path.exists(laid), 60, "the hostile job does not begin")
+            good = world.submit("echo good", site, gpus=7)
+            world.until([good], "succeeded")
+            check(world.federation.logs(good) == "good\n", f"the log of the good job is {world.federation.logs(good)!r}")
+            world.federation.helio("cancel", bad)
+            world.until([bad], "cancelled", "failed", "succeeded", seconds=60)
+            check("secret" not in world.federation.logs(bad), "a file of root was read for a job")
+            with open(secret, encoding="utf-8") as file:
+                check(file.read() == "the secret of root\n", "a file of root was written for a job")
+            check(victim.poll() is None, "a process of root was killed for a job")
+            check(not os.path.exists(os.path.join(site.folder, "outside")), "a file outside the attempt was written")
+        finally:
+            victim.kill()
+            victim.wait()
+
+
+SCENARIOS = (plain, array, image, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, hostile, lease)
 NOT_HERE = {"gang": "a job on several nodes is not placed at a site of the kind exec"}
 
 
