@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "broker/core/check.h"
+#include "broker/core/invariants.h"
 #include "broker/core/clock.h"
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
@@ -205,7 +205,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
 
 void helio_broker_core_check(const helio_broker_core_t *self)
 {
-    core_check(self);
+    core_assert_invariants(self);
 }
 
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)

@@ -32,7 +32,7 @@ typedef enum helio_ledger_part {
     F(R, TEXT, provenance, 64, _) /* of energy: "model" | "measured" | "assumed" (the site gives no power); \
                                    * "transfer" = for bringing its data */ \
     F(R, BOOL, fenced, 0, _)                                                                                  \
-    F(R, U64, hourly_price_id, 0, _) /* the price that applied */                                             \
+    F(R, U64, hourly_price_id, 0, _) /* the price that applied: column rates_id */                            \
     F(R, BOOL, estimated, 0, _)      /* the time is an estimate: the attempt's end was not seen */            \
     F(R, U32, part, 0, _)            /* helio_ledger_part_t */
 HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)

@@ -1,4 +1,5 @@
-/*  listing.c -- requests a list from the broker and prints it. */
+/*  listing.c -- for all commands that print a list: requests it from the broker and prints it. Which columns it has:
+ *  client/output/columns.c. */
 #include "client/commands/listing.h"
 
 #include "client/invocation/option.h"

@@ -488,7 +488,7 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
     end;
 
 -- One row per budget, with the amounts used and committed in the current period, in the budget's own integers. The broker decides by the
--- same figures (broker/core/budget.c): the ledger, and for each job at a site the estimate made at its placement, spread evenly over its
+-- same figures (broker/core/state/budgets.c): the ledger, and for each job at a site the estimate made at its placement, spread evenly over its
 -- expected run time, then over its p90, then over its limit. used has the part until now, committed the rest that falls into the period.
 -- A budget for each tenant in a queue applies to every tenant without a budget of its own there.
 create or replace view helio.budgets_now as

@@ -1,5 +1,5 @@
-/*  patience.h -- how long an agent waits for a word of its broker before it tries another one. Pure: the uplink and the
- *  simulator use it. */
+/*  patience.h -- how long an agent pauses between two connections, and how long it waits for a message of its broker
+ *  before it tries another one. Pure: the uplink and the simulator use it. */
 #ifndef HELIO_AGENT_PATIENCE_H
 #define HELIO_AGENT_PATIENCE_H
 

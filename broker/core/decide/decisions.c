@@ -8,7 +8,7 @@
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
-#include "broker/core/decide/pending.h"
+#include "broker/core/decide/pool_rejection.h"
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/preemptions.h"

@@ -9,7 +9,7 @@
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
-#include "broker/core/decide/pending.h"
+#include "broker/core/decide/pool_rejection.h"
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"

@@ -11,7 +11,7 @@
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/names.h"
 #include "broker/core/decide/overflow.h"
-#include "broker/core/decide/pending.h"
+#include "broker/core/decide/pool_rejection.h"
 #include "broker/core/preempt/preempt.h"
 #include "broker/core/requests/ahead.h"
 #include "broker/core/state/ask.h"

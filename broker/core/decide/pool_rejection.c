@@ -1,5 +1,5 @@
-/*  pending.c -- what keeps a job from a pool now although nothing forbids it there. */
-#include "broker/core/decide/pending.h"
+/*  pool_rejection.c -- what keeps a job from a pool now although nothing forbids it there. */
+#include "broker/core/decide/pool_rejection.h"
 
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"

@@ -1,8 +1,8 @@
-/*  check.c -- the invariants of the core between any two steps, as assertions.
+/*  invariants.c -- the invariants of the core between any two steps, as assertions.
  *
  *  Counts and lists that different rooms keep of the same jobs must agree. They are recounted here from the jobs, each
  *  of which has its own class, site and state. */
-#include "broker/core/check.h"
+#include "broker/core/invariants.h"
 
 #include <assert.h>
 
@@ -144,7 +144,7 @@ static tally_t tally_of(const helio_broker_core_t *self)
     return tally;
 }
 
-void core_check(const helio_broker_core_t *self)
+void core_assert_invariants(const helio_broker_core_t *self)
 {
     assert(!self->effects && !self->event); /* between two steps */
     if (!self->loaded)

@@ -1,6 +1,6 @@
-/*  pending.h -- why a job does not start at a pool now although it fits there. */
-#ifndef HELIO_BROKER_CORE_DECIDE_PENDING_H
-#define HELIO_BROKER_CORE_DECIDE_PENDING_H
+/*  pool_rejection.h -- why a job does not start at a pool now although it fits there. */
+#ifndef HELIO_BROKER_CORE_DECIDE_POOL_REJECTION_H
+#define HELIO_BROKER_CORE_DECIDE_POOL_REJECTION_H
 
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/state/nouns.h"
