@@ -247,6 +247,7 @@ void helio_broker_core_each(const helio_broker_core_t *self,
             .goal = submission->goal,
             .deadline_wall_ms = submission->class->want.deadline_wall_ms,
             .queue = submission->queue->name,
+            .kept_back = job->kept_back,
         };
         visit(arg, &view);
     }

@@ -48,6 +48,7 @@ typedef struct helio_broker_job_view {
     uint32_t goal;
     int64_t deadline_wall_ms;
     const char *queue;
+    bool kept_back; /* queued, but not in its queue: a site may run a copy of it */
 } helio_broker_job_view_t;
 void helio_broker_core_each(const helio_broker_core_t *self,
                             void (*visit)(void *arg, const helio_broker_job_view_t *job), void *arg);

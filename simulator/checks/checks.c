@@ -59,6 +59,8 @@ void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_eff
         checks_attested_site(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_ATTEMPT) {
         checks_attested_attempt(self, effect->payload);
+    } else if (effect->kind == HELIO_BROKER_FX_VERDICTS_DONE) {
+        checks_preemption_inventory(self);
     }
 }
 

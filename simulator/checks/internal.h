@@ -64,6 +64,7 @@ void checks_preemption_transition(sim_checks_t *self, const helio_row_transition
 void checks_preemption_state(sim_checks_t *self, const helio_row_state_t *row);
 void checks_preemption_placement(sim_checks_t *self, const helio_row_placement_t *row);
 void checks_preemption_class(sim_checks_t *self, const helio_row_class_t *row);
+void checks_preemption_inventory(sim_checks_t *self); /* after the step that took one */
 void checks_preemption_takeover(sim_checks_t *self);
 void checks_preemption_step(sim_checks_t *self); /* after every step */
 void checks_preemptions_free(sim_checks_t *self);

@@ -155,6 +155,29 @@ void checks_preemption_class(sim_checks_t *self, const helio_row_class_t *row)
     }
 }
 
+/*  A site that is back lists a copy of the job that preempted others: the job no longer waits for capacity but for that
+ *  copy's end, and what came back is free for all. */
+static void free_for_all(void *arg, const helio_broker_job_view_t *view)
+{
+    sim_checks_t *self = arg;
+    const sim_job_t *job = view->kept_back ? sim_workload_given(self->workload, view->key.job) : NULL;
+    if (!job)
+        return;
+    checks_preemption_t *preempted, *next;
+    HASH_ITER(hh, self->preemptions, preempted, next)
+    {
+        if (strcmp(preempted->queue, view->queue) == 0 && strcmp(preempted->tenant, job->tenant) == 0)
+            preempted->open = false;
+    }
+}
+
+void checks_preemption_inventory(sim_checks_t *self)
+{
+    const helio_broker_core_t *core = sim_broker_core(checks_leader(self));
+    if (core)
+        helio_broker_core_each(core, free_for_all, self);
+}
+
 void checks_preemption_placement(sim_checks_t *self, const helio_row_placement_t *row)
 {
     const sim_job_t *job = sim_workload_given(self->workload, row->key.job);
