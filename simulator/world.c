@@ -178,8 +178,10 @@ world_t *world_new(world_options_t options)
     self->options = options;
     if (!options.generation)
         self->options.generation = WORLD_GENERATION;
-    self->engine = sim_engine_new((sim_engine_options_t){
-        .seed = options.seed, .wall_ms = sim_hours_begin_wall_ms(options.seed), .trace = options.trace});
+    self->engine = sim_engine_new((sim_engine_options_t){.seed = options.seed,
+                                                         .wall_ms = sim_hours_begin_wall_ms(options.seed),
+                                                         .trace = options.trace,
+                                                         .hash = options.hash});
     make_federation(self);
     self->workload = sim_workload_new(self->federation, options.jobs, options.faults_ms);
     self->storm = sim_storm_new(self->federation, options.faults_ms);

@@ -28,11 +28,12 @@ typedef struct world_options {
     uint32_t jobs;       /* submissions */
     int64_t faults_ms;   /* faults are drawn until then; afterwards everything heals */
     bool trace;          /* print every event */
+    bool hash;           /* hash every event */
 } world_options_t;
 
 typedef struct world_result {
     const char *violation; /* "" = every promise holds */
-    uint64_t hash;         /* of all events: equal for equal seeds */
+    uint64_t hash;         /* of all events, if asked for: equal for equal seeds */
     uint64_t steps;
     sim_seen_t seen;
     sim_faults_t faults;

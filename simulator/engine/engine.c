@@ -181,9 +181,11 @@ void sim_record(sim_engine_t *self, const char *node, const char *event, const h
                 const void *payload)
 {
     self->steps++;
-    self->hash = helio_hash(self->hash, &self->now_ms, sizeof self->now_ms);
-    self->hash = helio_hash(self->hash, node, strlen(node));
-    self->hash = helio_record_hash(type, payload, helio_hash(self->hash, event, strlen(event)));
+    if (self->options.hash) {
+        self->hash = helio_hash(self->hash, &self->now_ms, sizeof self->now_ms);
+        self->hash = helio_hash(self->hash, node, strlen(node));
+        self->hash = helio_record_hash(type, payload, helio_hash(self->hash, event, strlen(event)));
+    }
     if (self->options.trace)
         print_event(self, node, event, type, payload);
 }

@@ -38,6 +38,7 @@ typedef struct sim_engine_options {
     uint64_t seed;
     int64_t wall_ms; /* what a wall clock without skew shows at time 0 */
     bool trace;      /* print every event */
+    bool hash;       /* hash every event */
 } sim_engine_options_t;
 
 sim_engine_t *sim_engine_new(sim_engine_options_t options);
@@ -73,7 +74,7 @@ void sim_record(sim_engine_t *self, const char *node, const char *event, const h
 void sim_note(const sim_engine_t *self, const char *node, const char *effect, const helio_record_type_t *type,
               const void *payload); /* likewise printed, but neither counted nor hashed: what a node has decided */
 void sim_remark(const sim_engine_t *self, const char *what, const char *which); /* printed with the events */
-uint64_t sim_hash(const sim_engine_t *self);
+uint64_t sim_hash(const sim_engine_t *self);                                    /* of no event without the option */
 uint64_t sim_steps(const sim_engine_t *self);
 
 /*  Records the first broken promise, which ends the run. Later ones are dropped. */
