@@ -39,7 +39,7 @@ static bool finish(helio_exec_t *self, helio_json_writer_t *json, helio_buffer_t
 static void put_held(helio_json_writer_t *json, const helio_exec_attempt_t *attempt)
 {
     helio_json_begin_object(json, NULL);
-    helio_json_put_string(json, "name", attempt->name);
+    helio_json_put_string(json, "name", attempt->held.name);
     helio_json_put_string(json, "id", attempt->id);
     helio_json_end(json);
 }
@@ -50,7 +50,8 @@ bool helio_exec_ask_inventory(helio_exec_t *self, helio_command_done_fn *done)
     helio_json_writer_t json = helio_exec_request(self, "inventory", &text);
     helio_json_begin_array(&json, "held");
     uint32_t count = 0;
-    for (const helio_exec_attempt_t *attempt = self->first; attempt && count < HELD_MOST; attempt = attempt->after)
+    for (const helio_exec_attempt_t *attempt = helio_exec_first(self); attempt && count < HELD_MOST;
+         attempt = helio_exec_after(attempt))
         if (attempt->phase != HELIO_EXEC_AT_GONE && ++count)
             put_held(&json, attempt);
     helio_json_end(&json);
@@ -74,7 +75,7 @@ bool helio_exec_ask_submit(helio_exec_attempt_t *attempt, const helio_unix_accou
     helio_exec_t *self = attempt->backend;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_exec_request(self, "submit", &text);
-    helio_json_put_string(&json, "name", attempt->name);
+    helio_json_put_string(&json, "name", attempt->held.name);
     helio_json_put_string(&json, "user", account->name);
     helio_json_put_u64(&json, "uid", account->uid);
     helio_json_put_text(&json, "tenant", attempt->order.tenant);
@@ -88,7 +89,7 @@ bool helio_exec_ask_about(helio_exec_attempt_t *attempt, const char *op, const c
     helio_exec_t *self = attempt->backend;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_exec_request(self, op, &text);
-    helio_json_put_string(&json, "name", attempt->name);
+    helio_json_put_string(&json, "name", attempt->held.name);
     helio_json_put_string(&json, "id", attempt->id);
     if (mode)
         helio_json_put_string(&json, "mode", mode);

@@ -94,22 +94,10 @@ static void exec_survey(helio_backend_t *base)
     helio_exec_survey(helio_exec_of(base));
 }
 
-/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that before the
- *  end. Computed from the remaining time, the margin can only be underestimated: a shim alone kills early rather
- *  than late. */
 static helio_rc exec_lease(helio_backend_t *base, const helio_afx_lease_t *granted, helio_error_t *err)
 {
     helio_exec_t *self = helio_exec_of(base);
-    int64_t left_ms = granted->deadline_boot_ms - helio_clock_boot_ms(), wall_ms = helio_clock_wall_ms();
-    if (left_ms < 0)
-        left_ms = 0;
-    int64_t third = left_ms / 3;
-    int64_t margin = (int64_t)self->lease_margin_ms < third ? (int64_t)self->lease_margin_ms : third;
-    helio_lease_t lease = {.number = wall_ms > 0 ? (uint64_t)wall_ms : 1,
-                           .written_wall_ms = wall_ms,
-                           .stop_in_ms = left_ms,
-                           .kill_in_ms = left_ms + margin / 4 * 3};
-    helio_rc rc = helio_folders_lease(self->folders, &lease, granted, err);
+    helio_rc rc = helio_folders_lease_left(self->folders, self->lease_margin_ms, granted, err);
     self->poll.lease_due = self->poll.lease_due || (!rc && self->settings.carries);
     self->next_ms = self->poll.lease_due ? 0 : self->next_ms;
     return rc;
@@ -118,20 +106,13 @@ static helio_rc exec_lease(helio_backend_t *base, const helio_afx_lease_t *grant
 static helio_rc exec_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,
                               helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
 {
-    helio_exec_t *self = helio_exec_of(base);
+    const helio_exec_t *self = helio_exec_of(base);
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
-    /* Before reading. Every attempt that may still run is held here: it was adopted at the start. */
+    /* Every attempt that may still run is held here: it was adopted at the start. */
     const helio_exec_attempt_t *attempt = helio_exec_find(self, key, epoch);
     bool over = !attempt || attempt->phase == HELIO_EXEC_AT_GONE;
-    uint64_t next = offset;
-    bool end = false;
-    helio_rc rc = helio_folders_log_read(self->folders, name, offset, max, out, &next, &end, err);
-    if (rc)
-        return rc;
-    *ret_next = next;
-    *ret_end = end || (over && next - offset < max);
-    return HELIO_OK;
+    return helio_folders_log_of(self->folders, name, over, offset, max, out, ret_next, ret_end, err);
 }
 
 /* ---- the loop's side ----------------------------------------------------------------------------------- */
@@ -167,8 +148,8 @@ static void exec_process(helio_backend_t *base, int64_t now_boot_ms, int64_t now
     self->next_ms = INT64_MAX;
     helio_commands_process(self->commands, now_boot_ms); /* their results move attempts, and report no end */
     /* A callback can add attempts (at the front) but removes none: only serving an attempt does. */
-    for (helio_exec_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
-        after = attempt->after;
+    for (helio_exec_attempt_t *attempt = helio_exec_first(self), *after; attempt; attempt = after) {
+        after = helio_exec_after(attempt);
         if (attempt_next_ms(attempt) <= now_boot_ms)
             helio_exec_serve(attempt);
     }
@@ -179,7 +160,7 @@ static void exec_process(helio_backend_t *base, int64_t now_boot_ms, int64_t now
     int64_t next = earlier(earlier(self->next_ms, self->sweep_ms), helio_exec_poll_next_ms(self));
     if (self->survey.open)
         next = earlier(next, self->survey.due_ms);
-    for (const helio_exec_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (const helio_exec_attempt_t *attempt = helio_exec_first(self); attempt; attempt = helio_exec_after(attempt))
         next = earlier(next, attempt_next_ms(attempt));
     self->next_ms = next > now_boot_ms ? next : 0;
 }
@@ -189,8 +170,8 @@ static void exec_process(helio_backend_t *base, int64_t now_boot_ms, int64_t now
 static void exec_destroy(helio_backend_t *base)
 {
     helio_exec_t *self = helio_exec_of(base);
-    while (self->first)
-        helio_exec_remove(self->first);
+    while (self->attempts.first)
+        helio_exec_remove(helio_exec_first(self));
     helio_commands_destroy(&self->commands);
     helio_folders_destroy(&self->folders);
     helio_arena_destroy(&self->poll.arena);

@@ -19,13 +19,13 @@
 #define HELIO_BACKENDS_EXEC_INTERNAL_H
 
 #include <string.h>
-#include <uthash.h>
 
 #include "federation/base/json.h"
 #include "federation/reason/codes.h"
 #include "site-agent/backends/command.h"
 #include "site-agent/backends/exec/capacity.h"
 #include "site-agent/backends/exec/exec.h"
+#include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
 
 enum {
@@ -54,11 +54,8 @@ typedef struct helio_exec_listed {
 } helio_exec_listed_t;
 
 typedef struct helio_exec_attempt {
-    helio_attempt_id_t attempt_id;
-    UT_hash_handle hh;
-    struct helio_exec_attempt *before, *after; /* the newest first */
+    helio_held_t held;
     helio_exec_t *backend;
-    char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_exec_phase_t phase;
     int64_t since_ms, due_ms;
 
@@ -82,7 +79,7 @@ typedef struct helio_exec_attempt {
     bool hidden;    /* its folder exists and cannot be read: its user changed it */
     int64_t started_wall_ms;
     bool said_started, suspended;
-    int64_t beat_ns, beat_ms; /* its shim's last sign of life, and when it changed; 0 = never */
+    helio_beat_t beat;
     helio_exec_listed_t listed;
     uint32_t missing;   /* inventories in a row that do not list it, ... */
     int64_t missing_ms; /* ... and since when */
@@ -119,8 +116,8 @@ typedef struct helio_exec_poll {
     int64_t unanswered_ms; /* time of the first request since the last one that counts; 0 = none */
     helio_arena_t *arena;  /* of the last one that counts; NULL = none yet */
     helio_exec_answer_t answer;
-    bool capacity_due, said_silent;
-    int64_t silent_ms;
+    bool capacity_due;
+    helio_silence_t silence;
     char doubt[300]; /* what was wrong with the last answer, as it was logged */
     bool lease_out, lease_due;
 } helio_exec_poll_t;
@@ -148,9 +145,7 @@ struct helio_exec {
     const char *folder; /* of all attempts */
     const char *shim, *lease_path;
 
-    helio_exec_attempt_t *by_id; /* a hash table */
-    helio_exec_attempt_t *first;
-    uint32_t count;
+    helio_held_table_t attempts;
     helio_exec_poll_t poll;
     helio_exec_survey_t survey;
     int64_t now_boot_ms, now_wall_ms, next_ms, sweep_ms;
@@ -159,6 +154,16 @@ struct helio_exec {
 static inline helio_exec_t *helio_exec_of(helio_backend_t *base)
 {
     return (helio_exec_t *)(void *)base;
+}
+
+/*  All attempts, the newest first. NULL: there is none, or no other. */
+static inline helio_exec_attempt_t *helio_exec_first(const helio_exec_t *self)
+{
+    return (helio_exec_attempt_t *)(void *)self->attempts.first;
+}
+static inline helio_exec_attempt_t *helio_exec_after(const helio_exec_attempt_t *attempt)
+{
+    return (helio_exec_attempt_t *)(void *)attempt->held.after;
 }
 
 /* ---- settings.c */

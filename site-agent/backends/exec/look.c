@@ -5,19 +5,10 @@
 
 #include "site-agent/backends/exec/internal.h"
 
-enum { BEAT_SILENT_MS = 30000 };
-
-static void read_claim(helio_exec_attempt_t *attempt, int folder)
+static void note_taken(helio_exec_attempt_t *attempt, helio_folder_taken_t taken)
 {
-    helio_claim_t claim;
-    helio_rc rc = helio_folder_claim(folder, &claim, NULL);
-    if (rc == HELIO_NOT_FOUND)
-        return;
-    if (rc == HELIO_OK && claim.shim.pid == 0) {
-        attempt->closed = true;
-        return;
-    }
-    attempt->claimed = true; /* also when it is damaged: it is claimed */
+    attempt->closed = attempt->closed || taken == HELIO_FOLDER_CLOSED;
+    attempt->claimed = attempt->claimed || taken == HELIO_FOLDER_TAKEN;
 }
 
 static void read_started(helio_exec_attempt_t *attempt, int folder)
@@ -28,18 +19,9 @@ static void read_started(helio_exec_attempt_t *attempt, int folder)
     free(started);
 }
 
-static void note_beat(helio_exec_attempt_t *attempt, int folder)
-{
-    int64_t ns = 0;
-    if (helio_folder_beat(folder, &ns) || (attempt->beat_ms && ns == attempt->beat_ns))
-        return;
-    attempt->beat_ns = ns;
-    attempt->beat_ms = attempt->backend->now_boot_ms ? attempt->backend->now_boot_ms : 1;
-}
-
 bool helio_exec_is_alive(const helio_exec_attempt_t *attempt)
 {
-    return attempt->claimed && attempt->beat_ms && attempt->backend->now_boot_ms - attempt->beat_ms < BEAT_SILENT_MS;
+    return attempt->claimed && helio_beat_is_fresh(&attempt->beat, attempt->backend->now_boot_ms);
 }
 
 /*  Told to stop, and not by this agent: the engine, or somebody at the site, ended it. */
@@ -51,16 +33,9 @@ static uint32_t cause_of(const helio_exec_attempt_t *attempt, const helio_done_t
     return attempt->listed.cause != HELIO_CAUSE_NONE ? attempt->listed.cause : HELIO_CAUSE_SITE_CANCELLED;
 }
 
-static void end_by_done(helio_exec_attempt_t *attempt, const helio_done_t *done, const helio_progress_t *progress)
+static void end_by_done(helio_exec_attempt_t *attempt, int folder, const helio_done_t *done)
 {
-    attempt->end = (helio_aev_backend_t){.exit_code = done->exit_code,
-                                         .limit_reached = done->limit_reached,
-                                         .stopped = done->stopped,
-                                         .started_wall_ms = done->started_wall_ms,
-                                         .ended_wall_ms = done->ended_wall_ms,
-                                         .run_ms = done->run_ms,
-                                         .units_done = done->failed ? 0 : progress->units,
-                                         .saved_run_ms = done->failed ? 0 : progress->saved_run_ms};
+    attempt->end = helio_folder_end(folder, done);
     helio_exec_end(attempt, done->failed ? HELIO_BACKEND_REPORT_FAILED_TO_START : HELIO_BACKEND_REPORT_ENDED,
                    cause_of(attempt, done), "%s", done->explanation);
 }
@@ -68,11 +43,12 @@ static void end_by_done(helio_exec_attempt_t *attempt, const helio_done_t *done,
 static void on_status_files(helio_exec_attempt_t *attempt, int folder)
 {
     helio_done_t done;
+    helio_claim_t claim;
     if (!attempt->claimed && !attempt->closed)
-        read_claim(attempt, folder);
+        note_taken(attempt, helio_folder_taken(folder, &claim));
     if (!attempt->claimed)
         return;
-    note_beat(attempt, folder);
+    helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms);
     if (!attempt->started_wall_ms)
         read_started(attempt, folder);
     if (attempt->phase < HELIO_EXEC_AT_HELD) {
@@ -81,16 +57,14 @@ static void on_status_files(helio_exec_attempt_t *attempt, int folder)
     }
     if (attempt->started_wall_ms)
         helio_exec_say_started(attempt);
-    if (helio_folder_done(folder, &done, NULL) == HELIO_OK) {
-        helio_progress_t progress = helio_folder_progress(folder, &done);
-        end_by_done(attempt, &done, &progress);
-    }
+    if (helio_folder_done(folder, &done, NULL) == HELIO_OK)
+        end_by_done(attempt, folder, &done);
 }
 
 bool helio_exec_look(helio_exec_attempt_t *attempt, bool *ret_folder)
 {
     int folder = -1;
-    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL);
+    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->held.name, &folder, NULL);
     attempt->hidden = rc == HELIO_FORBIDDEN;
     *ret_folder = folder >= 0 || attempt->hidden;
     if (rc)
@@ -107,22 +81,10 @@ bool helio_exec_look(helio_exec_attempt_t *attempt, bool *ret_folder)
 
 static helio_rc close_here(helio_exec_attempt_t *attempt)
 {
-    int folder = -1;
-    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL);
-    if (rc)
-        return HELIO_IO;
-    if (folder < 0) { /* no shim can run what does not exist */
-        attempt->closed = true;
-        return HELIO_OK;
-    }
-    rc = helio_folder_close_unclaimed(folder, NULL);
-    if (rc == HELIO_OK)
-        attempt->closed = true;
-    if (rc == HELIO_CONFLICT)
-        read_claim(attempt, folder);
-    (void)close(folder);
-    if (rc == HELIO_CONFLICT && attempt->closed)
-        return HELIO_OK; /* by a former agent */
+    helio_folder_taken_t taken;
+    helio_claim_t claim;
+    helio_rc rc = helio_folders_close(attempt->backend->folders, attempt->held.name, &taken, &claim, NULL);
+    note_taken(attempt, taken);
     return rc == HELIO_OK || rc == HELIO_CONFLICT ? rc : HELIO_IO;
 }
 

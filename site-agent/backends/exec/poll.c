@@ -56,7 +56,7 @@ static void take_stranger(helio_exec_t *self, const helio_exec_seen_t *seen)
 
 static void tell_attempts(helio_exec_t *self)
 {
-    for (helio_exec_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (helio_exec_attempt_t *attempt = helio_exec_first(self); attempt; attempt = helio_exec_after(attempt))
         if (self->poll.heard >= attempt->since_list)
             attempt->listed = (helio_exec_listed_t){0};
     for (uint32_t i = 0; i < self->poll.answer.attempt_count; i++) {
@@ -67,8 +67,8 @@ static void tell_attempts(helio_exec_t *self)
         else if (self->poll.heard >= attempt->since_list)
             helio_exec_note(attempt, seen);
     }
-    for (helio_exec_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
-        after = attempt->after;
+    for (helio_exec_attempt_t *attempt = helio_exec_first(self), *after; attempt; attempt = after) {
+        after = helio_exec_after(attempt);
         if (self->poll.heard >= attempt->since_list)
             helio_exec_on_list(attempt);
     }
@@ -151,32 +151,23 @@ static bool is_waiting(const helio_exec_attempt_t *attempt)
 
 static void say_silence(helio_exec_t *self, bool silent)
 {
-    helio_exec_poll_t *poll = &self->poll;
-    if (silent == poll->said_silent)
-        return;
-    poll->said_silent = silent;
-    int64_t from_ms = silent && poll->unanswered_ms ? poll->unanswered_ms : self->now_boot_ms;
-    uint64_t for_ms = (uint64_t)(self->now_boot_ms - (silent ? from_ms : poll->silent_ms));
-    if (silent)
-        poll->silent_ms = from_ms;
-    if (self->sink.on_silence)
-        self->sink.on_silence(self->sink.arg, silent, for_ms);
+    helio_silence_report(&self->poll.silence, &self->sink, silent, self->poll.unanswered_ms, self->now_boot_ms);
 }
 
 /*  The oldest first, as the engine will start them. */
 static void say_capacity(helio_exec_t *self)
 {
     helio_arena_t *arena = helio_arena_new();
-    helio_exec_waiting_t *all = helio_arena_alloc(arena, self->count + 1, sizeof *all);
-    uint32_t at = self->count; /* the list has the newest first */
-    for (const helio_exec_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    helio_exec_waiting_t *all = helio_arena_alloc(arena, self->attempts.count + 1, sizeof *all);
+    uint32_t at = self->attempts.count; /* the list has the newest first */
+    for (const helio_exec_attempt_t *attempt = helio_exec_first(self); attempt; attempt = helio_exec_after(attempt))
         if (is_waiting(attempt))
             all[--at] = (helio_exec_waiting_t){.pool = helio_text_of(attempt->pool),
                                                .gpus = attempt->gpus,
                                                .cpus = attempt->cpus,
                                                .memory_bytes = attempt->memory_bytes};
     helio_aev_capacity_t capacity;
-    helio_exec_capacity(&self->site, &self->poll.answer, all + at, self->count - at, arena, &capacity);
+    helio_exec_capacity(&self->site, &self->poll.answer, all + at, self->attempts.count - at, arena, &capacity);
     say_silence(self, false);
     if (self->sink.on_capacity)
         self->sink.on_capacity(self->sink.arg, &capacity);
@@ -206,7 +197,7 @@ static bool is_silent(const helio_exec_t *self)
 static void serve_capacity(helio_exec_t *self)
 {
     helio_exec_poll_t *poll = &self->poll;
-    if (is_silent(self) ? poll->said_silent && !poll->capacity_due : !poll->capacity_due || !poll->heard)
+    if (is_silent(self) ? poll->silence.silent && !poll->capacity_due : !poll->capacity_due || !poll->heard)
         return;
     poll->capacity_due = false;
     if (is_silent(self))
@@ -247,7 +238,7 @@ int64_t helio_exec_poll_next_ms(const helio_exec_t *self)
 {
     const helio_exec_poll_t *poll = &self->poll;
     int64_t next = poll->out ? INT64_MAX : poll->due_ms;
-    if (!poll->said_silent && poll->unanswered_ms && poll->unanswered_ms + SILENT_MS < next)
+    if (!poll->silence.silent && poll->unanswered_ms && poll->unanswered_ms + SILENT_MS < next)
         next = poll->unanswered_ms + SILENT_MS;
     return poll->lease_due && !poll->lease_out ? 0 : next;
 }

@@ -4,8 +4,6 @@
  *  on, and cancelling its job is only tidying. A claimed one is told by the file `stop` in its folder, by the adapter
  *  where that carries the folder, and, if that does not end it in time, by the engine's own cancelling.
  */
-#include <unistd.h>
-
 #include "site-agent/backends/exec/internal.h"
 
 enum {
@@ -63,17 +61,6 @@ static void stop_looking(helio_exec_attempt_t *attempt)
         attempt->stop_due_ms = INT64_MAX;
 }
 
-static void mark_stop(helio_exec_attempt_t *attempt)
-{
-    int folder = -1;
-    if (attempt->stop_marked == attempt->stop_mode + 1 ||
-        helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL) || folder < 0)
-        return;
-    if (helio_folder_stop(folder, attempt->stop_mode, NULL) == HELIO_OK)
-        attempt->stop_marked = attempt->stop_mode + 1;
-    (void)close(folder);
-}
-
 static void stop_claimed(helio_exec_attempt_t *attempt)
 {
     const helio_exec_t *self = attempt->backend;
@@ -82,7 +69,7 @@ static void stop_claimed(helio_exec_attempt_t *attempt)
     if (!attempt->stop_ms)
         attempt->stop_ms = self->now_boot_ms;
     bool late = self->now_boot_ms - attempt->stop_ms >= most_ms;
-    mark_stop(attempt);
+    helio_folders_mark_stop(self->folders, attempt->held.name, attempt->stop_mode, &attempt->stop_marked);
     if (late || self->settings.carries)
         helio_exec_cancel(attempt, kill || late);
     attempt->stop_due_ms =

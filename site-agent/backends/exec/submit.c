@@ -85,8 +85,8 @@ static helio_rc make_folder(helio_exec_attempt_t *attempt, uint32_t *ret_cause, 
                               .batch_script = helio_job_is_batch_script(&attempt->spec),
                               .clock_tolerance_ms = self->settings.clock_tolerance_ms};
     /* An existing folder was closed, or left incomplete by a former agent: nothing of it ever ran. */
-    helio_folders_remove(self->folders, attempt->name);
-    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->name, &how, ret_cause, err);
+    helio_folders_remove(self->folders, attempt->held.name);
+    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->held.name, &how, ret_cause, err);
     if (!rc)
         attempt->closed = false;
     return rc;

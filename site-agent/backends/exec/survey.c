@@ -23,10 +23,10 @@ static void take_folder(void *arg, const char *name, helio_job_key_t key, uint32
 /*  Those that the journal knows are held whatever becomes of them. */
 static bool knows_all(helio_exec_t *self)
 {
-    for (const helio_exec_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (const helio_exec_attempt_t *attempt = helio_exec_first(self); attempt; attempt = helio_exec_after(attempt))
         if (attempt->surveyed && !attempt->known && !attempt->said_started && attempt->phase < HELIO_EXEC_AT_OVER) {
             (void)helio_fail(&self->survey.hindrance, HELIO_UNAVAILABLE, "what became of %s is not known yet",
-                             attempt->name);
+                             attempt->held.name);
             return false;
         }
     return true;

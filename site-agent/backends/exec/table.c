@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <utlist.h>
 
 #include "site-agent/backends/exec/internal.h"
 
@@ -11,35 +10,24 @@
 
 helio_exec_attempt_t *helio_exec_find(const helio_exec_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    const helio_attempt_id_t id = {key, epoch};
-    helio_exec_attempt_t *attempt;
-    HASH_FIND(hh, self->by_id, &id, sizeof id, attempt);
-    return attempt;
+    return helio_held_find(&self->attempts, key, epoch);
 }
 
 helio_exec_attempt_t *helio_exec_add(helio_exec_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    helio_exec_attempt_t *attempt = helio_new(1, sizeof *attempt);
+    helio_exec_attempt_t *attempt = helio_held_add(&self->attempts, key, epoch, sizeof *attempt);
     attempt->backend = self;
-    attempt->attempt_id = (helio_attempt_id_t){key, epoch};
     attempt->stop_mode = HELIO_EXEC_NO_STOP;
     attempt->grace_ms = self->rules.grace_ms;
     attempt->since_list = self->poll.asked + 1;
-    helio_attempt_name(key, epoch, attempt->name);
-    HASH_ADD(hh, self->by_id, attempt_id, sizeof attempt->attempt_id, attempt);
-    DL_PREPEND2(self->first, attempt, before, after);
-    self->count++;
     self->next_ms = 0;
     return attempt;
 }
 
 void helio_exec_remove(helio_exec_attempt_t *attempt)
 {
-    helio_exec_t *self = attempt->backend;
-    helio_commands_drop(self->commands, attempt);
-    HASH_DEL(self->by_id, attempt);
-    DL_DELETE2(self->first, attempt, before, after);
-    self->count--;
+    helio_commands_drop(attempt->backend->commands, attempt);
+    helio_held_remove(&attempt->backend->attempts, &attempt->held);
     helio_arena_destroy(&attempt->arena);
     free(attempt);
 }
@@ -70,35 +58,14 @@ void helio_exec_advance(helio_exec_attempt_t *attempt, helio_exec_phase_t phase)
 
 static void say(const helio_exec_attempt_t *attempt, helio_aev_backend_t event)
 {
-    const helio_exec_t *self = attempt->backend;
-    event.key = attempt->attempt_id.key;
-    event.epoch = attempt->attempt_id.epoch;
-    event.local_id = helio_text_of(attempt->id);
-    self->sink.on_event(self->sink.arg, &event);
-}
-
-/*  Explanations are written to reports and logs: one line of whole UTF-8 characters. */
-static void flatten(char *text)
-{
-    size_t size = strlen(text), at = size;
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-    while (at && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
-        at--;
-    if (!at || ((unsigned char)text[at - 1] & 0x80) == 0)
-        return;
-    unsigned char lead = (unsigned char)text[at - 1];
-    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (at - 1 + length > size)
-        text[at - 1] = '\0';
+    helio_held_report(&attempt->backend->sink, &attempt->held, attempt->id, event);
 }
 
 void helio_exec_say(helio_exec_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation)
 {
     char text[sizeof attempt->explanation];
     (void)snprintf(text, sizeof text, "%s", explanation);
-    flatten(text);
+    helio_explanation_flatten(text);
     say(attempt, (helio_aev_backend_t){.word = word, .cause = cause, .explanation = helio_text_of(text)});
 }
 
@@ -117,7 +84,7 @@ void helio_exec_end(helio_exec_attempt_t *attempt, uint32_t word, uint32_t cause
     va_start(args, format);
     (void)vsnprintf(attempt->explanation, sizeof attempt->explanation, format, args);
     va_end(args);
-    flatten(attempt->explanation);
+    helio_explanation_flatten(attempt->explanation);
     attempt->end.word = word;
     attempt->end.cause = cause;
     if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_REPORT_FAILED_TO_START)
@@ -148,13 +115,11 @@ void helio_exec_say_end(helio_exec_attempt_t *attempt)
     }
     /* Removed before the report: the reply can be another start of it. */
     helio_aev_backend_t end = attempt->end;
+    helio_held_t held = attempt->held;
     char explanation[sizeof attempt->explanation], id[HELIO_EXEC_ID_SIZE];
     memcpy(explanation, attempt->explanation, sizeof explanation);
     memcpy(id, attempt->id, sizeof id);
-    end.key = attempt->attempt_id.key;
-    end.epoch = attempt->attempt_id.epoch;
     end.explanation = helio_text_of(explanation);
-    end.local_id = helio_text_of(id);
     self->poll.capacity_due = true;
     if (may_be_held(attempt)) {
         helio_exec_advance(attempt, HELIO_EXEC_AT_GONE);
@@ -163,5 +128,5 @@ void helio_exec_say_end(helio_exec_attempt_t *attempt)
     } else {
         helio_exec_remove(attempt);
     }
-    self->sink.on_event(self->sink.arg, &end);
+    helio_held_report(&self->sink, &held, id, end);
 }

@@ -212,7 +212,7 @@ static void set_times(helio_exec_attempt_t *attempt)
 {
     const helio_exec_t *self = attempt->backend;
     helio_aev_backend_t *end = &attempt->end;
-    int64_t silent_ms = attempt->beat_ms ? self->now_boot_ms - attempt->beat_ms : 0;
+    int64_t silent_ms = attempt->beat.seen_ms ? self->now_boot_ms - attempt->beat.seen_ms : 0;
     end->started_wall_ms = attempt->started_wall_ms;
     end->ended_wall_ms = attempt->listed.ended_ms ? attempt->listed.ended_ms : self->now_wall_ms - silent_ms;
     int64_t ran_ms = end->ended_wall_ms - end->started_wall_ms;
@@ -267,8 +267,8 @@ static bool is_listed(const helio_exec_attempt_t *attempt)
 {
     const helio_exec_answer_t *answer = &attempt->backend->poll.answer;
     for (uint32_t i = 0; i < answer->attempt_count; i++)
-        if (helio_job_key_equal(answer->attempts[i].key, attempt->attempt_id.key) &&
-            answer->attempts[i].epoch == attempt->attempt_id.epoch)
+        if (helio_job_key_equal(answer->attempts[i].key, attempt->held.id.key) &&
+            answer->attempts[i].epoch == attempt->held.id.epoch)
             return true;
     return false;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/base/clock.h"
 #include "site-agent/backends/folder/internal.h"
 
 enum { ROOT_MAX = 3000, EACH_MAX = 1000000 };
@@ -194,6 +195,15 @@ helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, u
     return HELIO_OK;
 }
 
+helio_rc helio_folders_log_of(const helio_folders_t *self, const char *name, bool over, uint64_t offset, size_t max,
+                              helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
+{
+    helio_rc rc = helio_folders_log_read(self, name, offset, max, out, ret_next, ret_end, err);
+    if (!rc && over && *ret_next - offset < max)
+        *ret_end = true;
+    return rc;
+}
+
 /* ---- all of them --------------------------------------------------------------------------------------- */
 
 helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, void *arg, helio_error_t *err)
@@ -246,4 +256,23 @@ helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease, 
     if (!rc && mine.number)
         self->lease_number = mine.number;
     return rc;
+}
+
+int64_t helio_lease_kill_after_ms(int64_t left_ms, uint64_t margin_ms)
+{
+    int64_t third = left_ms > 0 ? left_ms / 3 : 0;
+    return ((int64_t)margin_ms < third ? (int64_t)margin_ms : third) / 4 * 3;
+}
+
+helio_rc helio_folders_lease_left(helio_folders_t *self, uint64_t margin_ms, const helio_afx_lease_t *granted,
+                                  helio_error_t *err)
+{
+    int64_t left_ms = granted->deadline_boot_ms - helio_clock_boot_ms(), wall_ms = helio_clock_wall_ms();
+    if (left_ms < 0)
+        left_ms = 0;
+    helio_lease_t lease = {.number = wall_ms > 0 ? (uint64_t)wall_ms : 1,
+                           .written_wall_ms = wall_ms,
+                           .stop_in_ms = left_ms,
+                           .kill_in_ms = left_ms + helio_lease_kill_after_ms(left_ms, margin_ms)};
+    return helio_folders_lease(self, &lease, granted, err);
 }

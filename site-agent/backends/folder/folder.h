@@ -84,6 +84,18 @@ HELIO_MUST_CHECK helio_rc helio_folders_open(const helio_folders_t *self, const 
 /*  Claims an unclaimed attempt for no shim: a shim that comes later finds it claimed and exits. CONFLICT: a shim was
  *  faster. */
 HELIO_MUST_CHECK helio_rc helio_folder_close_unclaimed(int folder, helio_error_t *err);
+/*  Who has claimed it. */
+typedef enum helio_folder_taken {
+    HELIO_FOLDER_OPEN,   /* nobody: a shim can still begin */
+    HELIO_FOLDER_TAKEN,  /* a shim; *ret_claim is all zero if the claim is damaged */
+    HELIO_FOLDER_CLOSED, /* no shim, and none ever will */
+} helio_folder_taken_t;
+helio_folder_taken_t helio_folder_taken(int folder, helio_claim_t *ret_claim);
+/*  The same as close_unclaimed for the folder of that name; one that does not exist is closed, since no shim can run it.
+ *  CONFLICT: a shim was faster (TAKEN), or its claim cannot be read now (OPEN). */
+HELIO_MUST_CHECK helio_rc helio_folders_close(const helio_folders_t *self, const char *name,
+                                              helio_folder_taken_t *ret_taken, helio_claim_t *ret_claim,
+                                              helio_error_t *err);
 /*  What its status files say. NOT_FOUND: that status file does not exist (yet). INVALID: it is damaged. */
 HELIO_MUST_CHECK helio_rc helio_folder_claim(int folder, helio_claim_t *ret_claim, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err);
@@ -96,17 +108,33 @@ typedef struct helio_progress {
 /*  What HELIO_REPORT says of an attempt that ended with `done`. If its last line names a checkpoint, the run is saved
  *  up to the time of that write: by the file system's time, not the job's, and never more than it ran. */
 helio_progress_t helio_folder_progress(int folder, const helio_done_t *done);
+/*  The end that `done` and HELIO_REPORT tell, without word, cause and explanation. */
+helio_aev_backend_t helio_folder_end(int folder, const helio_done_t *done);
 /*  When its shim last showed life, in the file system's own time: only a change of it has a meaning. NOT_FOUND: no
  *  claim. */
 HELIO_MUST_CHECK helio_rc helio_folder_beat(int folder, int64_t *ret_ns);
+/*  The shim's last sign of life, and when it changed (boot clock; 0 = never). */
+typedef struct helio_beat {
+    int64_t ns, seen_ms;
+} helio_beat_t;
+void helio_beat_note(helio_beat_t *self, int folder, int64_t now_boot_ms);
+/*  It changed lately, so the shim runs, whatever its scheduler says. */
+bool helio_beat_is_fresh(const helio_beat_t *self, int64_t now_boot_ms);
 /*  Tells its shim to stop, even if the scheduler does not know it. The shim obeys within seconds. */
 HELIO_MUST_CHECK helio_rc helio_folder_stop(int folder, uint32_t stop_mode, helio_error_t *err);
+/*  The same by name, unless *marked has that mode already: the mode + 1; 0 = none. */
+void helio_folders_mark_stop(const helio_folders_t *self, const char *name, uint32_t stop_mode, uint32_t *marked);
 
 /*  As in helio_backend_class_t, as far as the folder tells: *ret_end needs a `done` file. If an attempt is over without
  *  one, a read of fewer than `max` bytes is the last. */
 HELIO_MUST_CHECK helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, uint64_t offset,
                                                  size_t max, helio_buffer_t *out, uint64_t *ret_next, bool *ret_end,
                                                  helio_error_t *err);
+/*  The same for an attempt of which its backend knows whether it is over. It must know that before it calls: otherwise
+ *  what is written in between would be missed. */
+HELIO_MUST_CHECK helio_rc helio_folders_log_of(const helio_folders_t *self, const char *name, bool over,
+                                               uint64_t offset, size_t max, helio_buffer_t *out, uint64_t *ret_next,
+                                               bool *ret_end, helio_error_t *err);
 /*  The attempt name of every folder but the acknowledged ones, for a survey. IO, TOO_BIG: not all were listed. */
 typedef void helio_folders_fn(void *arg, const char *name, helio_job_key_t key, uint32_t epoch);
 HELIO_MUST_CHECK helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, void *arg,
@@ -115,6 +143,13 @@ HELIO_MUST_CHECK helio_rc helio_folders_each(const helio_folders_t *self, helio_
  *  former agent's. */
 HELIO_MUST_CHECK helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease,
                                               const helio_afx_lease_t *granted, helio_error_t *err);
+/*  The same in the form for shims on other machines: the time that is left, from now. */
+HELIO_MUST_CHECK helio_rc helio_folders_lease_left(helio_folders_t *self, uint64_t margin_ms,
+                                                   const helio_afx_lease_t *granted, helio_error_t *err);
+/*  How long after its deadline a shim kills; margin_ms: the agent's lease margin. The core's deadline is its lease's end
+ *  minus min (margin, lease / 4), and it kills a quarter of that before the end. Computed from the time that is left, the
+ *  margin can only be underestimated: a shim alone kills early rather than late. */
+int64_t helio_lease_kill_after_ms(int64_t left_ms, uint64_t margin_ms);
 
 /*  ---- tidying ---- */
 void helio_folders_remove(helio_folders_t *self, const char *name);

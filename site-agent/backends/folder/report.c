@@ -89,3 +89,18 @@ helio_progress_t helio_folder_progress(int folder, const helio_done_t *done)
     (void)close(fd);
     return progress;
 }
+
+helio_aev_backend_t helio_folder_end(int folder, const helio_done_t *done)
+{
+    helio_progress_t progress = {0};
+    if (!done->failed)
+        progress = helio_folder_progress(folder, done);
+    return (helio_aev_backend_t){.exit_code = done->exit_code,
+                                 .limit_reached = done->limit_reached,
+                                 .stopped = done->stopped,
+                                 .started_wall_ms = done->started_wall_ms,
+                                 .ended_wall_ms = done->ended_wall_ms,
+                                 .run_ms = done->run_ms,
+                                 .units_done = progress.units,
+                                 .saved_run_ms = progress.saved_run_ms};
+}

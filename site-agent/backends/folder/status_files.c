@@ -7,7 +7,7 @@
 
 #include "site-agent/backends/folder/internal.h"
 
-enum { STARTED_MAX = 64 << 10, CLAIM_MAX = 4096 };
+enum { STARTED_MAX = 64 << 10, CLAIM_MAX = 4096, BEAT_SILENT_MS = 30000 };
 
 helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder, helio_error_t *err)
 {
@@ -36,6 +36,33 @@ helio_rc helio_folder_claim(int folder, helio_claim_t *ret_claim, helio_error_t 
     if (!rc && helio_claim_parse(helio_buffer_view(&text), ret_claim))
         rc = helio_fail(err, HELIO_INVALID, "a claim is damaged");
     return rc;
+}
+
+helio_folder_taken_t helio_folder_taken(int folder, helio_claim_t *ret_claim)
+{
+    helio_claim_t claim = {0};
+    helio_rc rc = helio_folder_claim(folder, &claim, NULL);
+    *ret_claim = rc ? (helio_claim_t){0} : claim;
+    if (rc == HELIO_NOT_FOUND)
+        return HELIO_FOLDER_OPEN;
+    return rc == HELIO_OK && claim.shim.pid == 0 ? HELIO_FOLDER_CLOSED : HELIO_FOLDER_TAKEN;
+}
+
+helio_rc helio_folders_close(const helio_folders_t *self, const char *name, helio_folder_taken_t *ret_taken,
+                             helio_claim_t *ret_claim, helio_error_t *err)
+{
+    int folder = -1;
+    *ret_taken = HELIO_FOLDER_OPEN;
+    helio_rc rc = helio_folders_open(self, name, &folder, err);
+    if (!rc && folder >= 0)
+        rc = helio_folder_close_unclaimed(folder, err);
+    if (rc == HELIO_OK)
+        *ret_taken = HELIO_FOLDER_CLOSED;
+    if (rc == HELIO_CONFLICT)
+        *ret_taken = helio_folder_taken(folder, ret_claim);
+    if (folder >= 0)
+        (void)close(folder);
+    return rc == HELIO_CONFLICT && *ret_taken == HELIO_FOLDER_CLOSED ? HELIO_OK : rc; /* by a former agent */
 }
 
 helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err)
@@ -71,8 +98,32 @@ helio_rc helio_folder_beat(int folder, int64_t *ret_ns)
     return HELIO_OK;
 }
 
+void helio_beat_note(helio_beat_t *self, int folder, int64_t now_boot_ms)
+{
+    int64_t ns = 0;
+    if (helio_folder_beat(folder, &ns) || (self->seen_ms && ns == self->ns))
+        return;
+    self->ns = ns;
+    self->seen_ms = now_boot_ms ? now_boot_ms : 1;
+}
+
+bool helio_beat_is_fresh(const helio_beat_t *self, int64_t now_boot_ms)
+{
+    return self->seen_ms && now_boot_ms - self->seen_ms < BEAT_SILENT_MS;
+}
+
 helio_rc helio_folder_stop(int folder, uint32_t stop_mode, helio_error_t *err)
 {
     return helio_status_file_write(
         folder, "stop", stop_mode == HELIO_STOP_MODE_KILL ? HELIO_TEXT("kill") : HELIO_TEXT("grace"), 0644, err);
+}
+
+void helio_folders_mark_stop(const helio_folders_t *self, const char *name, uint32_t stop_mode, uint32_t *marked)
+{
+    int folder = -1;
+    if (*marked == stop_mode + 1 || helio_folders_open(self, name, &folder, NULL) || folder < 0)
+        return;
+    if (helio_folder_stop(folder, stop_mode, NULL) == HELIO_OK)
+        *marked = stop_mode + 1;
+    (void)close(folder);
 }

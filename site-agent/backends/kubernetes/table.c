@@ -5,6 +5,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/base/number.h"
+#include "site-agent/backends/events.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
@@ -119,19 +120,6 @@ void helio_kube_set_pod(helio_kube_attempt_t *attempt, const json_t *pod, bool g
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-/*  Explanations are written to reports and logs: one line of whole characters. */
-static void flatten(char *text)
-{
-    size_t size = strlen(text);
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            text[i] = ' ';
-    while (size && ((unsigned char)text[size - 1] & 0xc0) == 0x80)
-        size--;
-    if (size && ((unsigned char)text[size - 1] & 0xc0) == 0xc0)
-        text[size - 1] = '\0'; /* its last character can be cut off */
-}
-
 static void send(helio_kube_attempt_t *attempt, uint32_t word, const helio_kube_verdict_t *verdict)
 {
     helio_kube_t *self = attempt->backend;
@@ -166,7 +154,7 @@ void helio_kube_say(helio_kube_attempt_t *attempt, const helio_kube_verdict_t *v
 {
     char said[HELIO_KUBE_WHY_SIZE];
     (void)snprintf(said, sizeof said, "%s", verdict->why);
-    flatten(said);
+    helio_explanation_flatten(said);
     bool same = verdict->word == attempt->word && strcmp(said, attempt->said) == 0;
     if (same || attempt->over)
         return;

@@ -2,8 +2,7 @@
 #ifndef HELIO_BACKENDS_LOCAL_INTERNAL_H
 #define HELIO_BACKENDS_LOCAL_INTERNAL_H
 
-#include <uthash.h>
-
+#include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/local/local.h"
 #include "site-agent/shim/cgroup.h"
@@ -18,10 +17,7 @@ typedef enum helio_local_state {
 
 /*  One attempt from its look-up until its end was reported; after that only the folder remembers it. */
 typedef struct helio_local_attempt {
-    helio_attempt_id_t attempt_id;
-    UT_hash_handle hh;
-    struct helio_local_attempt *before, *after; /* the newest first */
-    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_held_t held;
     helio_local_state_t state;
     int folder; /* -1 = none (never prepared) */
     int pidfd;  /* of the shim; -1 = none: the attempt is checked by the clock */
@@ -54,8 +50,7 @@ typedef struct helio_local {
     helio_cgroup_powers_t powers;
     int epoll;
     char boot_id[HELIO_BOOT_ID_SIZE];
-    helio_local_attempt_t *by_id; /* a hash table */
-    helio_local_attempt_t *first;
+    helio_held_table_t attempts;
     int64_t next_ms;
     int64_t sweep_ms;
     int64_t survey_ms;       /* when the survey goes on; INT64_MAX = it is complete, or was not asked for */
@@ -63,6 +58,16 @@ typedef struct helio_local {
     helio_error_t hindrance; /* why it is not complete */
     bool hindrance_said;
 } helio_local_t;
+
+/*  All attempts, the newest first. NULL: there is none, or no other. */
+static inline helio_local_attempt_t *helio_local_first(const helio_local_t *self)
+{
+    return (helio_local_attempt_t *)(void *)self->attempts.first;
+}
+static inline helio_local_attempt_t *helio_local_after(const helio_local_attempt_t *attempt)
+{
+    return (helio_local_attempt_t *)(void *)attempt->held.after;
+}
 
 /*  inspect.c: the state of an attempt, from its folder and the processes together. */
 typedef enum helio_local_found {

@@ -27,7 +27,7 @@ static void take_energy(const helio_local_t *self, const helio_local_attempt_t *
                         const helio_backend_task_t *task)
 {
     for (uint32_t i = 0; self->options.energy_take && i < task->slot_count; i++)
-        self->options.energy_take(self->options.energy_arg, attempt->name, task->slots[i].gpus.items,
+        self->options.energy_take(self->options.energy_arg, attempt->held.name, task->slots[i].gpus.items,
                                   task->slots[i].gpus.count);
 }
 
@@ -73,15 +73,15 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
                               .batch_script = helio_job_is_batch_script(task->spec)};
     char cgroup[PATH_SIZE];
     uint32_t cause = HELIO_CAUSE_START_FAILED;
-    helio_rc rc = make_cgroup(self, task, attempt->name, cgroup, &how.cgroup, &why);
+    helio_rc rc = make_cgroup(self, task, attempt->held.name, cgroup, &how.cgroup, &why);
     if (!rc)
-        rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &cause, &why);
+        rc = helio_folders_prepare(self->folders, task, attempt->held.name, &how, &cause, &why);
     if (!rc) {
         take_energy(self, attempt, task);
         cause = HELIO_CAUSE_START_FAILED;
         rc = helio_local_spawn(self, attempt, &why);
         if (rc)
-            helio_folders_remove(self->folders, attempt->name);
+            helio_folders_remove(self->folders, attempt->held.name);
     }
     if (rc && how.cgroup)
         helio_cgroup_remove(how.cgroup);
@@ -122,17 +122,13 @@ static void local_survey(helio_backend_t *base)
     helio_local_survey(local_of(base));
 }
 
-/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that before the
- *  end. Computed from the remaining time, the margin can only be underestimated: a shim alone kills early rather
- *  than late. */
 static helio_rc local_lease(helio_backend_t *base, const helio_afx_lease_t *granted, helio_error_t *err)
 {
     helio_local_t *self = local_of(base);
     int64_t left_ms = granted->deadline_boot_ms - helio_clock_boot_ms();
-    int64_t third = left_ms > 0 ? left_ms / 3 : 0;
-    int64_t margin = (int64_t)self->options.lease_margin_ms < third ? (int64_t)self->options.lease_margin_ms : third;
-    helio_lease_t lease = {.stop_boot_ms = granted->deadline_boot_ms,
-                           .kill_boot_ms = granted->deadline_boot_ms + margin / 4 * 3};
+    helio_lease_t lease = {
+        .stop_boot_ms = granted->deadline_boot_ms,
+        .kill_boot_ms = granted->deadline_boot_ms + helio_lease_kill_after_ms(left_ms, self->options.lease_margin_ms)};
     memcpy(lease.boot_id, self->boot_id, sizeof lease.boot_id);
     return helio_folders_lease(self->folders, &lease, granted, err);
 }
@@ -158,12 +154,8 @@ static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint3
     helio_local_t *self = local_of(base);
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
-    bool dead =
-        is_dead(self, key, epoch, name); /* before reading: otherwise what is written in between would be missed */
-    helio_rc rc = helio_folders_log_read(self->folders, name, offset, max, out, ret_next, ret_end, err);
-    if (!rc && dead && *ret_next - offset < max)
-        *ret_end = true;
-    return rc;
+    bool dead = is_dead(self, key, epoch, name);
+    return helio_folders_log_of(self->folders, name, dead, offset, max, out, ret_next, ret_end, err);
 }
 
 /* ---- called by the loop ------------------------------------------------------------------------------------- */
@@ -187,8 +179,8 @@ static void local_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
         ((helio_local_attempt_t *)events[i].data.ptr)->due_ms = 0;
     self->next_ms = INT64_MAX;
     /* A callback can add attempts (at the front) but never removes one: only serving an attempt does. */
-    for (helio_local_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
-        after = attempt->after;
+    for (helio_local_attempt_t *attempt = helio_local_first(self), *after; attempt; attempt = after) {
+        after = helio_local_after(attempt);
         if (attempt->due_ms <= now_boot_ms)
             helio_local_serve(self, attempt, now_boot_ms, now_wall_ms);
     }
@@ -198,7 +190,7 @@ static void local_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     }
     int64_t next = self->next_ms < self->sweep_ms ? self->next_ms : self->sweep_ms;
     next = self->survey_ms < next ? self->survey_ms : next;
-    for (const helio_local_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (const helio_local_attempt_t *attempt = helio_local_first(self); attempt; attempt = helio_local_after(attempt))
         next = attempt->due_ms < next ? attempt->due_ms : next;
     self->next_ms = next;
 }
@@ -208,8 +200,8 @@ static void local_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
 static void local_destroy(helio_backend_t *base)
 {
     helio_local_t *self = local_of(base);
-    while (self->first) {
-        helio_local_attempt_t *attempt = self->first;
+    while (self->attempts.first) {
+        helio_local_attempt_t *attempt = helio_local_first(self);
         helio_local_unlink(self, attempt);
         helio_local_free(attempt);
     }

@@ -115,7 +115,7 @@ bool helio_local_stray_is_gone(helio_local_t *self, helio_local_attempt_t *attem
     attempt->looks = stops || childless ? attempt->looks + 1 : 0;
     bool late = attempt->looks > KILL_AFTER_LOOKS;
     look_t look = {.kill_jobs = stops && (late || !shim_lives), .kill_shims = late};
-    bool found = helio_local_strays(self, attempt->name, look_or_kill, &look) > 0;
+    bool found = helio_local_strays(self, attempt->held.name, look_or_kill, &look) > 0;
     attempt->stray_empty = found ? 0 : attempt->stray_empty + 1;
     if (found)
         helio_local_stray_seen(attempt, look.eldest_ticks);

@@ -59,13 +59,13 @@ static bool sees_all(helio_local_t *self)
 #ifdef HELIO_MUTANT_unseen_is_complete
     return true;
 #endif
-    for (const helio_local_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (const helio_local_attempt_t *attempt = helio_local_first(self); attempt; attempt = helio_local_after(attempt))
         if (attempt->unseen && !attempt->known) {
             (void)helio_fail(
                 &self->hindrance, HELIO_IO,
                 "the folder '%s/attempts/%s' cannot be read: make it readable, or remove it if nothing of that "
                 "attempt runs",
-                self->options.state_dir, attempt->name);
+                self->options.state_dir, attempt->held.name);
             return false;
         }
     return true;

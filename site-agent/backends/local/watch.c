@@ -12,7 +12,6 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "federation/reason/codes.h"
 #include "site-agent/backends/local/internal.h"
@@ -32,28 +31,20 @@ enum {
 
 helio_local_attempt_t *helio_local_find(const helio_local_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    const helio_attempt_id_t id = {key, epoch};
-    helio_local_attempt_t *attempt;
-    HASH_FIND(hh, self->by_id, &id, sizeof id, attempt);
-    return attempt;
+    return helio_held_find(&self->attempts, key, epoch);
 }
 
 helio_local_attempt_t *helio_local_add(helio_local_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    helio_local_attempt_t *attempt = helio_new(1, sizeof *attempt);
-    attempt->attempt_id = (helio_attempt_id_t){key, epoch};
+    helio_local_attempt_t *attempt = helio_held_add(&self->attempts, key, epoch, sizeof *attempt);
     attempt->folder = attempt->pidfd = -1;
-    helio_attempt_name(key, epoch, attempt->name);
-    HASH_ADD(hh, self->by_id, attempt_id, sizeof attempt->attempt_id, attempt);
-    DL_PREPEND2(self->first, attempt, before, after);
     self->next_ms = 0;
     return attempt;
 }
 
 void helio_local_unlink(helio_local_t *self, helio_local_attempt_t *attempt)
 {
-    HASH_DEL(self->by_id, attempt);
-    DL_DELETE2(self->first, attempt, before, after);
+    helio_held_remove(&self->attempts, &attempt->held);
 }
 
 void helio_local_free(helio_local_attempt_t *attempt)
@@ -78,22 +69,9 @@ void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, uint32_t
 
 static void say_done(helio_local_attempt_t *attempt, const helio_done_t *done)
 {
-    attempt->end = (helio_aev_backend_t){
-        .exit_code = done->exit_code,
-        .limit_reached = done->limit_reached,
-        .stopped = done->stopped,
-        .started_wall_ms = done->started_wall_ms,
-        .ended_wall_ms = done->ended_wall_ms,
-        .run_ms = done->run_ms,
-    };
-    if (!done->failed) {
-        helio_progress_t progress = helio_folder_progress(attempt->folder, done);
-        attempt->end.units_done = progress.units;
-        attempt->end.saved_run_ms = progress.saved_run_ms;
-    }
+    attempt->end = helio_folder_end(attempt->folder, done);
     helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_REPORT_FAILED_TO_START : HELIO_BACKEND_REPORT_ENDED,
                         done->cause, done->explanation);
-    attempt->end.ended_wall_ms = done->ended_wall_ms;
 }
 
 /*  By its plan, for an agent that has lost the order. 0: the plan cannot be read. */
@@ -115,11 +93,8 @@ static uint32_t gpus_of(int folder)
 
 static void say(helio_local_t *self, helio_local_attempt_t *attempt, helio_aev_backend_t event)
 {
-    event.key = attempt->attempt_id.key;
-    event.epoch = attempt->attempt_id.epoch;
-    event.local_id = helio_text_of(attempt->name);
     event.gpus = attempt->folder >= 0 ? gpus_of(attempt->folder) : 0;
-    self->options.sink.on_event(self->options.sink.arg, &event);
+    helio_held_report(&self->options.sink, &attempt->held, attempt->held.name, event);
 }
 
 /* ---- adoption ------------------------------------------------------------------------------------------------ */
@@ -178,7 +153,7 @@ helio_local_attempt_t *helio_local_look_up(helio_local_t *self, helio_job_key_t 
     helio_local_attempt_t *attempt = helio_local_add(self, key, epoch);
     helio_local_inspect_t look;
     *ret_found = HELIO_LOCAL_DEAD;
-    if (helio_local_inspect(self, attempt->name, &look, NULL)) {
+    if (helio_local_inspect(self, attempt->held.name, &look, NULL)) {
         attempt->state = HELIO_LOCAL_LEFT;
         attempt->unseen = true;
         return attempt;
@@ -192,7 +167,7 @@ static helio_rc spawn_with(helio_local_t *self, helio_local_attempt_t *attempt, 
                            posix_spawnattr_t *attributes, helio_error_t *err)
 {
     char folder[4096], log[4200];
-    int size = snprintf(folder, sizeof folder, "%s/attempts/%s", self->options.state_dir, attempt->name);
+    int size = snprintf(folder, sizeof folder, "%s/attempts/%s", self->options.state_dir, attempt->held.name);
     assert(size > 0 && (size_t)size < sizeof folder);
     (void)snprintf(log, sizeof log, "%s/shim.log", folder);
     sigset_t held, all;
@@ -225,7 +200,7 @@ static helio_rc spawn_with(helio_local_t *self, helio_local_attempt_t *attempt, 
 
 helio_rc helio_local_spawn(helio_local_t *self, helio_local_attempt_t *attempt, helio_error_t *err)
 {
-    if (helio_folders_open(self->folders, attempt->name, &attempt->folder, NULL) || attempt->folder < 0)
+    if (helio_folders_open(self->folders, attempt->held.name, &attempt->folder, NULL) || attempt->folder < 0)
         return helio_fail(err, HELIO_IO, "the attempt's folder cannot be opened");
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -344,7 +319,7 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
 {
     helio_local_inspect_t look;
     helio_error_t err = {0};
-    if (helio_local_inspect(self, attempt->name, &look, &err)) {
+    if (helio_local_inspect(self, attempt->held.name, &look, &err)) {
         attempt->due_ms = now_boot_ms + AGAIN_MS;
         return;
     }
@@ -413,7 +388,7 @@ static void finish(helio_local_t *self, helio_local_attempt_t *attempt, int64_t 
         say_started(self, attempt, attempt->end.started_wall_ms);
     if (self->options.energy_give) {
         int64_t ended_ms = attempt->end.ended_wall_ms ? attempt->end.ended_wall_ms : now_wall_ms;
-        attempt->end.energy_j = self->options.energy_give(self->options.energy_arg, attempt->name, ran, ended_ms);
+        attempt->end.energy_j = self->options.energy_give(self->options.energy_arg, attempt->held.name, ran, ended_ms);
     }
     helio_local_unlink(self, attempt); /* before the report: the reply can be another start of it */
     attempt->end.explanation = helio_text_of(attempt->explanation);

@@ -14,13 +14,17 @@ enum { SHARED_MAX = 2048 };
 /* ---- orders -------------------------------------------------------------------------------------------- */
 
 /*  An attempt whose end was reported is only tidied up here: for the caller it does not exist. */
-static helio_slurm_attempt_t *find_open(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
+static helio_slurm_attempt_t *open_attempt(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
 {
     helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
-    if (!attempt || attempt->phase != HELIO_SLURM_AT_GONE)
-        return attempt;
-    helio_slurm_remove(attempt);
-    return NULL;
+    if (attempt && attempt->phase == HELIO_SLURM_AT_GONE) {
+        helio_slurm_remove(attempt);
+        attempt = NULL;
+    }
+    if (!attempt)
+        attempt = helio_slurm_add(self, key, epoch);
+    attempt->known = true;
+    return attempt;
 }
 
 /*  A GPU job that names no CPUs or memory gets its GPUs' share of the node; Slurm would give it one CPU. */
@@ -72,35 +76,21 @@ static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t
 
 static void slurm_start(helio_backend_t *base, const helio_backend_task_t *task)
 {
-    helio_slurm_t *self = helio_slurm_of(base);
-    helio_slurm_attempt_t *attempt = find_open(self, task->order->key, task->order->epoch);
-    if (!attempt)
-        attempt = helio_slurm_add(self, task->order->key, task->order->epoch);
-    if (attempt->to_start || attempt->phase != HELIO_SLURM_AT_LOOKING) {
-        attempt->known = true;
-        return; /* its events come, or have come, anyway */
-    }
-    attempt->known = true;
-    take_task(attempt, task, true);
+    helio_slurm_attempt_t *attempt = open_attempt(helio_slurm_of(base), task->order->key, task->order->epoch);
+    if (!attempt->to_start && attempt->phase == HELIO_SLURM_AT_LOOKING)
+        take_task(attempt, task, true); /* else its events come, or have come, anyway */
 }
 
 static void slurm_adopt(helio_backend_t *base, const helio_backend_task_t *task)
 {
-    helio_slurm_t *self = helio_slurm_of(base);
-    helio_slurm_attempt_t *attempt = find_open(self, task->order->key, task->order->epoch);
-    if (!attempt)
-        attempt = helio_slurm_add(self, task->order->key, task->order->epoch);
-    attempt->known = true;
+    helio_slurm_attempt_t *attempt = open_attempt(helio_slurm_of(base), task->order->key, task->order->epoch);
     take_task(attempt, task, false); /* a survey can have added it, without its size */
 }
 
 static void slurm_stop(helio_backend_t *base, const helio_stop_t *stop)
 {
     helio_slurm_t *self = helio_slurm_of(base);
-    helio_slurm_attempt_t *attempt = find_open(self, stop->key, stop->epoch);
-    if (!attempt)
-        attempt = helio_slurm_add(self, stop->key, stop->epoch);
-    attempt->known = true;
+    helio_slurm_attempt_t *attempt = open_attempt(self, stop->key, stop->epoch);
     bool first = attempt->stop_mode == HELIO_SLURM_NO_STOP,
          harder = attempt->stop_mode == HELIO_STOP_MODE_GRACE && stop->mode == HELIO_STOP_MODE_KILL;
     if (!first && !harder)
@@ -125,41 +115,22 @@ static void slurm_survey(helio_backend_t *base)
     helio_slurm_survey(helio_slurm_of(base));
 }
 
-/*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that before the
- *  end. Computed from the remaining time, the margin can only be underestimated: a shim alone kills early rather
- *  than late. */
 static helio_rc slurm_lease(helio_backend_t *base, const helio_afx_lease_t *granted, helio_error_t *err)
 {
     helio_slurm_t *self = helio_slurm_of(base);
-    int64_t left_ms = granted->deadline_boot_ms - helio_clock_boot_ms(), wall_ms = helio_clock_wall_ms();
-    if (left_ms < 0)
-        left_ms = 0;
-    int64_t third = left_ms / 3;
-    int64_t margin = (int64_t)self->lease_margin_ms < third ? (int64_t)self->lease_margin_ms : third;
-    helio_lease_t lease = {.number = wall_ms > 0 ? (uint64_t)wall_ms : 1,
-                           .written_wall_ms = wall_ms,
-                           .stop_in_ms = left_ms,
-                           .kill_in_ms = left_ms + margin / 4 * 3};
-    return helio_folders_lease(self->folders, &lease, granted, err);
+    return helio_folders_lease_left(self->folders, self->lease_margin_ms, granted, err);
 }
 
 static helio_rc slurm_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,
                                helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
 {
-    helio_slurm_t *self = helio_slurm_of(base);
+    const helio_slurm_t *self = helio_slurm_of(base);
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
-    /* Before reading. Every attempt that may still run is held here: it was adopted at the start. */
+    /* Every attempt that may still run is held here: it was adopted at the start. */
     const helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
     bool over = !attempt || attempt->phase == HELIO_SLURM_AT_GONE;
-    uint64_t next = offset;
-    bool end = false;
-    helio_rc rc = helio_folders_log_read(self->folders, name, offset, max, out, &next, &end, err);
-    if (rc)
-        return rc;
-    *ret_next = next;
-    *ret_end = end || (over && next - offset < max);
-    return HELIO_OK;
+    return helio_folders_log_of(self->folders, name, over, offset, max, out, ret_next, ret_end, err);
 }
 
 /* ---- the loop's side ----------------------------------------------------------------------------------- */
@@ -191,8 +162,8 @@ static void slurm_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     self->next_ms = INT64_MAX;
     helio_commands_process(self->commands, now_boot_ms); /* their results move attempts, and end none */
     /* A callback can add attempts (at the front) but removes none: only serving an attempt does. */
-    for (helio_slurm_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
-        after = attempt->after;
+    for (helio_slurm_attempt_t *attempt = helio_slurm_first(self), *after; attempt; attempt = after) {
+        after = helio_slurm_after(attempt);
         if (attempt_next_ms(attempt) <= now_boot_ms)
             helio_slurm_serve(attempt);
     }
@@ -205,7 +176,7 @@ static void slurm_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     next = poll < next ? poll : next;
     if (self->survey.open && !self->survey.out)
         next = self->survey.due_ms < next ? self->survey.due_ms : next;
-    for (const helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (const helio_slurm_attempt_t *attempt = helio_slurm_first(self); attempt; attempt = helio_slurm_after(attempt))
         next = attempt_next_ms(attempt) < next ? attempt_next_ms(attempt) : next;
     self->next_ms = next > now_boot_ms ? next : 0;
 }
@@ -215,8 +186,8 @@ static void slurm_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
 static void slurm_destroy(helio_backend_t *base)
 {
     helio_slurm_t *self = helio_slurm_of(base);
-    while (self->first)
-        helio_slurm_remove(self->first);
+    while (self->attempts.first)
+        helio_slurm_remove(helio_slurm_first(self));
     helio_commands_destroy(&self->commands);
     helio_folders_destroy(&self->folders);
     helio_slurm_poll_clear(self);

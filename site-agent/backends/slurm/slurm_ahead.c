@@ -109,11 +109,11 @@ static void add_left(const helio_slurm_t *self, kinds_t *kinds)
 
 const helio_slurm_ahead_t *helio_slurm_ahead(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count)
 {
-    size_t most = (size_t)self->count + HELIO_SLURM_RUNS_KEPT + 1;
+    size_t most = (size_t)self->attempts.count + HELIO_SLURM_RUNS_KEPT + 1;
     kinds_t kinds = {.items = helio_arena_alloc(arena, most, sizeof *kinds.items),
                      .thousandths = helio_arena_alloc(arena, most, sizeof *kinds.thousandths)};
-    for (const helio_slurm_attempt_t *attempt = self->first; attempt && self->settings.ahead_ms;
-         attempt = attempt->after) {
+    for (const helio_slurm_attempt_t *attempt = helio_slurm_first(self); attempt && self->settings.ahead_ms;
+         attempt = helio_slurm_after(attempt)) {
         uint32_t thousandths = can_end(attempt) ? ends_soon(attempt) : 0;
         if (thousandths)
             add_one(&kinds, size_of(attempt), thousandths);

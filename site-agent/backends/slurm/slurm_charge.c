@@ -60,7 +60,7 @@ static int64_t birth_wall_ms(const helio_slurm_attempt_t *attempt)
 {
     int64_t ms = 0;
     for (int i = 0; i < 6; i++)
-        ms = ms << 8 | attempt->attempt_id.key.job.bytes[i];
+        ms = ms << 8 | attempt->held.id.key.job.bytes[i];
     return ms <= attempt->backend->now_wall_ms ? ms : 0;
 }
 

@@ -30,7 +30,7 @@ bool helio_slurm_scancel(helio_slurm_attempt_t *attempt, const char *first, cons
 {
     helio_slurm_t *self = attempt->backend;
     char name[HELIO_ATTEMPT_NAME_SIZE + 8];
-    (void)snprintf(name, sizeof name, "--name=%s", attempt->name);
+    (void)snprintf(name, sizeof name, "--name=%s", attempt->held.name);
     const char *argv[6] = {"scancel", name};
     int count = 2;
     if (first)

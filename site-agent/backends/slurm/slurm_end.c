@@ -122,7 +122,7 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     else if (attempt->locked)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
                         "Slurm says %s, and its folder attempts/%s cannot be opened and is kept",
-                        helio_slurm_state_name(fact->state), attempt->name);
+                        helio_slurm_state_name(fact->state), attempt->held.name);
     else if (by_itself(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
                         "Slurm says %s, exit code %u, but helio-shim left no status file of the end",
@@ -224,7 +224,7 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
     else if (attempt->locked)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
                         "Slurm does not know it, and its folder attempts/%s cannot be opened and is kept",
-                        attempt->name);
+                        attempt->held.name);
     else if (started)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
                         "Slurm no longer knows its job %s", attempt->id);
@@ -317,7 +317,7 @@ static void on_detail(void *arg, const helio_command_result_t *result)
         return;
     bool answered = clear(result) && result->exit_code == 0;
     bool read = answered && helio_slurm_read_detail(result->out, &detail, NULL) == HELIO_OK;
-    if (read && helio_text_is(detail.id, attempt->id) && helio_text_is(detail.name, attempt->name) &&
+    if (read && helio_text_is(detail.id, attempt->id) && helio_text_is(detail.name, attempt->held.name) &&
         helio_slurm_is_ours(attempt, detail.uid))
         on_known(attempt, &detail);
     else if (read || (clear(result) && result->exit_code &&
@@ -351,7 +351,7 @@ static void on_sacct(void *arg, const helio_command_result_t *result)
     const helio_slurm_end_t *mine = NULL;
     if (clear(result) && result->exit_code == 0 && helio_slurm_read_ends(result->out, arena, &ends, NULL) == HELIO_OK)
         for (uint32_t i = 0; i < ends.count; i++) /* a number can have been given twice: the name decides */
-            if (helio_text_is(ends.items[i].id, attempt->id) && helio_text_is(ends.items[i].name, attempt->name) &&
+            if (helio_text_is(ends.items[i].id, attempt->id) && helio_text_is(ends.items[i].name, attempt->held.name) &&
                 (ends.items[i].uid == UINT32_MAX || helio_slurm_is_ours(attempt, ends.items[i].uid)))
                 mine = &ends.items[i];
     if (mine && helio_slurm_state_is_over(mine->state)) {

@@ -13,7 +13,8 @@
  *      slurm_end.c            how it ended if `done` does not tell
  *      slurm_stop.c           stopping, and cancelling what Slurm still holds
  *      slurm_watch.c          what a list and the clock mean for it
- *      slurm_poll.c           squeue for all, nodes, partitions, reservations; capacity and series
+ *      slurm_offer.c          what the site offers by the cluster's figures: capacity and series
+ *      slurm_poll.c           squeue for all, nodes, partitions, reservations
  *      slurm_survey.c         what Slurm and the folders hold, whatever the journal knows
  *      slurm.c                the functions that the agent calls: start, adopt, stop, …; creation and end
  *
@@ -27,10 +28,10 @@
 #define HELIO_BACKENDS_SLURM_INTERNAL_H
 
 #include <string.h>
-#include <uthash.h>
 
 #include "federation/reason/codes.h"
 #include "site-agent/backends/command.h"
+#include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/capacity.h"
 #include "site-agent/backends/slurm/listing/listing.h"
@@ -111,11 +112,8 @@ typedef struct helio_slurm_leaving {
 
 /*  One attempt, from its look-up until its end was reported and Slurm holds nothing of it. */
 typedef struct helio_slurm_attempt {
-    helio_attempt_id_t attempt_id;
-    UT_hash_handle hh;
-    struct helio_slurm_attempt *before, *after; /* the newest first */
+    helio_held_t held;
     helio_slurm_t *backend;
-    char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_slurm_phase_t phase;
     int64_t since_ms, due_ms;
 
@@ -146,8 +144,8 @@ typedef struct helio_slurm_attempt {
     bool said_started;
     int64_t said_started_ms;
     helio_slurm_witness_t witness;
-    int64_t doubted_ms;             /* since when Slurm's report of its end is awaited; 0 = not */
-    int64_t beat_ns, beat_ms;       /* its shim's last sign of life, and when it changed (0 = never) */
+    int64_t doubted_ms; /* since when Slurm's report of its end is awaited; 0 = not */
+    helio_beat_t beat;
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
     uint32_t uid;                   /* the user whose jobs count, ... */
     bool uid_known;                 /* ... once known */
@@ -196,6 +194,12 @@ typedef enum helio_slurm_asked {
     HELIO_SLURM_ASK_COUNT
 } helio_slurm_asked_t;
 
+/*  Not every cluster tells it. */
+static inline bool helio_slurm_is_optional(helio_slurm_asked_t asked)
+{
+    return asked == HELIO_SLURM_ASK_CONFIG || asked == HELIO_SLURM_ASK_QOS;
+}
+
 typedef struct helio_slurm_poll {
     helio_slurm_t *of; /* the poll is the argument of all queries about the cluster */
     bool out;          /* squeue is under way */
@@ -242,10 +246,9 @@ typedef struct helio_slurm_poll {
     uint32_t reasons_said;
 
     bool capacity_due;
-    uint64_t ahead_hash;  /* what the last capacity offered ahead, ... */
-    uint64_t ahead_pools; /* ... and of which pools of the site: bit by bit */
-    bool said_nothing_free;
-    int64_t silent_ms; /* since when it has been silent; 0 = it is not */
+    uint64_t ahead_hash;     /* what the last capacity offered ahead, ... */
+    uint64_t ahead_pools;    /* ... and of which pools of the site: bit by bit */
+    helio_silence_t silence; /* nothing is offered meanwhile */
     int64_t series_ms;
     uint64_t series_hash;
 } helio_slurm_poll_t;
@@ -275,9 +278,7 @@ struct helio_slurm {
     const char *shared;
     const char *lease_path;
 
-    helio_slurm_attempt_t *by_id; /* a hash table */
-    helio_slurm_attempt_t *first;
-    uint32_t count;
+    helio_held_table_t attempts;
     helio_slurm_runs_t runs;
     helio_slurm_poll_t poll;
     helio_slurm_survey_t survey;
@@ -289,6 +290,16 @@ struct helio_slurm {
 static inline helio_slurm_t *helio_slurm_of(helio_backend_t *base)
 {
     return (helio_slurm_t *)(void *)base;
+}
+
+/*  All attempts, the newest first. NULL: there is none, or no other. */
+static inline helio_slurm_attempt_t *helio_slurm_first(const helio_slurm_t *self)
+{
+    return (helio_slurm_attempt_t *)(void *)self->attempts.first;
+}
+static inline helio_slurm_attempt_t *helio_slurm_after(const helio_slurm_attempt_t *attempt)
+{
+    return (helio_slurm_attempt_t *)(void *)attempt->held.after;
 }
 
 static inline bool helio_slurm_begins(const char *text, const char *head)
@@ -397,6 +408,10 @@ void helio_slurm_submit(helio_slurm_attempt_t *attempt);
 void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt);
 /*  UNSURE: calls sbatch again, into the same folder, or gives up. */
 void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_offer.c */
+void helio_slurm_offer_serve(helio_slurm_t *self); /* reports what is due */
+int64_t helio_slurm_offer_next_ms(const helio_slurm_t *self);
 
 /* ---- slurm_poll.c */
 void helio_slurm_poll_open(helio_slurm_t *self);

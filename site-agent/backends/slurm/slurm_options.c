@@ -239,11 +239,11 @@ static helio_text_t literal(helio_arena_t *arena, helio_text_t path)
 static void add_own(const helio_slurm_t *self, const helio_slurm_attempt_t *attempt, helio_text_t account,
                     arguments_t *args)
 {
-    helio_text_t folder = helio_arena_printf(args->arena, "%s/attempts/%s", self->shared, attempt->name);
+    helio_text_t folder = helio_arena_printf(args->arena, "%s/attempts/%s", self->shared, attempt->held.name);
     if (account.size)
         ADD(args, "--account=%.*s", HELIO_TEXT_ARGS(account));
     ADD(args, "--parsable");
-    ADD(args, "--job-name=%s", attempt->name);
+    ADD(args, "--job-name=%s", attempt->held.name);
     ADD(args, "--no-requeue");
     ADD(args, "--export=NONE");
     ADD(args, "--propagate=NONE"); /* a job must not inherit the agent's own resource limits */

@@ -1,4 +1,4 @@
-/*  slurm_poll.c -- one squeue for all jobs, then the capacity of the cluster; less often where the controller is slow.
+/*  slurm_poll.c -- one squeue for all jobs, then the figures of the cluster; less often where the controller is slow.
  *
  *  A list counts when squeue reports that it is complete: exit 0, nothing on standard error, not cut, every line read.
  */
@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "federation/reason/detail.h"
 #include "site-agent/backends/slurm/slurm_internal.h"
-#include "site-agent/core/capacity.h"
 
 enum {
     BACK_OFF_MOST_MS = 60000,
@@ -17,15 +15,9 @@ enum {
     IDLE_AFTER = 5,       /* lists without a change and without attempts; each further one doubles the pause, ... */
     IDLE_MOST_MS = 10000, /* ... up to this */
     CLUSTER_EVERY = 5,
-    CLUSTER_FAILURES = 3,
-    SILENT_MS = 12000,         /* since the first query without an answer; squeue itself gives up after 9 s */
-    CLUSTER_SILENT_MS = 30000, /* for figures of nodes */
     LEFTOVERS_MOST = 64,
     CONFIG_EVERY_MS = 600000,
-    USERS_MOST = 64, /* whose limits are looked at */
-    SERIES_LEAST_MS = 60000,
-    SERIES_MOST_MS = 600000,
-    SERIES_HOURS = 48
+    USERS_MOST = 64 /* whose limits are looked at */
 };
 
 /*  A slow controller is slow each time; one that restarts is slow once. */
@@ -84,7 +76,7 @@ static bool is_leftovers_turn(const helio_slurm_t *self, uint32_t index)
 
 static void tell_attempts(helio_slurm_t *self)
 {
-    for (helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (helio_slurm_attempt_t *attempt = helio_slurm_first(self); attempt; attempt = helio_slurm_after(attempt))
         if (self->poll.heard >= attempt->since_list)
             attempt->seen.live = attempt->seen.over = attempt->other.live = attempt->other.over = false;
     for (uint32_t i = 0; i < self->poll.ours_count; i++) {
@@ -99,8 +91,8 @@ static void tell_attempts(helio_slurm_t *self)
         if (attempt && self->poll.heard >= attempt->since_list)
             helio_slurm_note_job(attempt, job);
     }
-    for (helio_slurm_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
-        after = attempt->after;
+    for (helio_slurm_attempt_t *attempt = helio_slurm_first(self), *after; attempt; attempt = after) {
+        after = helio_slurm_after(attempt);
         if (self->poll.heard >= attempt->since_list)
             helio_slurm_on_list(attempt);
     }
@@ -119,8 +111,8 @@ static uint64_t hash_of(const helio_slurm_jobs_t *jobs)
 static void want_cluster(helio_slurm_t *self, uint64_t hash)
 {
     helio_slurm_poll_t *poll = &self->poll;
-    bool idle = !self->count && poll->unchanged > IDLE_AFTER;
-    bool all = poll->polls++ % CLUSTER_EVERY == 0 || idle || poll->said_nothing_free;
+    bool idle = !self->attempts.count && poll->unchanged > IDLE_AFTER;
+    bool all = poll->polls++ % CLUSTER_EVERY == 0 || idle || poll->silence.silent;
     poll->unchanged = hash == poll->hash ? poll->unchanged + 1 : 0;
     if (hash != poll->hash)
         poll->cluster_wanted[HELIO_SLURM_ASK_NODES] = true;
@@ -213,12 +205,6 @@ static helio_rc read_cluster(helio_slurm_poll_t *poll, helio_text_t text, helio_
     return HELIO_INVALID;
 }
 
-/*  Not every cluster tells; the others are asked at once. */
-static bool is_optional(helio_slurm_asked_t asked)
-{
-    return asked == HELIO_SLURM_ASK_CONFIG || asked == HELIO_SLURM_ASK_QOS;
-}
-
 static void on_cluster(void *arg, const helio_command_result_t *result)
 {
     helio_slurm_t *self = ((helio_slurm_poll_t *)arg)->of;
@@ -230,8 +216,8 @@ static void on_cluster(void *arg, const helio_command_result_t *result)
     self->next_ms = 0;
     if (!helio_slurm_is_whole(result) || read_cluster(poll, helio_arena_text(arena, result->out), arena)) {
         helio_arena_destroy(&arena); /* still wanted */
-        poll->cluster_failures += !is_optional(asked);
-        if (is_optional(asked)) {
+        poll->cluster_failures += !helio_slurm_is_optional(asked);
+        if (helio_slurm_is_optional(asked)) {
             poll->cluster_wanted[asked] = false;
             poll->cluster_due_ms = 0;
         }
@@ -305,158 +291,12 @@ static void ask_cluster(helio_slurm_t *self)
     }
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------ */
-
-/*  Submitted, and not contained in what the nodes' figures show as in use. */
-static bool is_waiting(const helio_slurm_attempt_t *attempt)
-{
-    const helio_slurm_poll_t *poll = &attempt->backend->poll;
-    if (attempt->phase >= HELIO_SLURM_AT_LEAVING || attempt->closed || attempt->nodes == 0 ||
-        (attempt->phase == HELIO_SLURM_AT_LOOKING && !attempt->to_start))
-        return false;
-    return attempt->holds_list == 0 || attempt->holds_list > poll->nodes_after;
-}
-
-static void say_series(helio_slurm_t *self, const helio_slurm_view_t *view, helio_arena_t *arena)
-{
-    helio_slurm_poll_t *poll = &self->poll;
-    int64_t age_ms = self->now_boot_ms - poll->series_ms;
-    if (!self->sink.on_series || (poll->series_ms && age_ms < SERIES_LEAST_MS))
-        return;
-    helio_aev_series_t all;
-    uint64_t hash = HELIO_HASH_SEED;
-    helio_slurm_free_series(view, SERIES_HOURS, arena, &all);
-    for (uint32_t i = 0; i < all.series.count; i++)
-        hash = helio_hash(hash, all.series.items[i].values.items,
-                          all.series.items[i].values.count * sizeof *all.series.items[i].values.items);
-    if (poll->series_ms && hash == poll->series_hash && age_ms < SERIES_MOST_MS)
-        return;
-    poll->series_ms = self->now_boot_ms ? self->now_boot_ms : 1;
-    poll->series_hash = hash;
-    self->sink.on_series(self->sink.arg, &all);
-}
-
-/*  The oldest first, as Slurm will start them. */
-static const helio_slurm_waiting_t *waiting_of(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count)
-{
-    helio_slurm_waiting_t *all = helio_arena_alloc(arena, self->count + 1, sizeof *all);
-    uint32_t at = self->count; /* the list has the newest first */
-    for (const helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
-        if (is_waiting(attempt))
-            all[--at] = (helio_slurm_waiting_t){.pool = helio_text_of(attempt->pool),
-                                                .nodes = attempt->nodes,
-                                                .gpus_per_node = attempt->gpus_per_node,
-                                                .cpus_per_node = attempt->cpus_per_node,
-                                                .memory_bytes_per_node = attempt->memory_bytes_per_node};
-    *ret_count = self->count - at;
-    return all + at;
-}
-
-/*  Logs once when the controller stops answering, and once when it answers again. */
-static void say_silence(helio_slurm_t *self, bool silent)
-{
-    helio_slurm_poll_t *poll = &self->poll;
-    if (silent == poll->said_nothing_free)
-        return;
-    poll->said_nothing_free = silent;
-    int64_t from_ms = silent && poll->unanswered_ms ? poll->unanswered_ms : self->now_boot_ms;
-    uint64_t for_ms = (uint64_t)(self->now_boot_ms - (silent ? from_ms : poll->silent_ms));
-    if (silent)
-        poll->silent_ms = from_ms;
-    if (self->sink.on_silence)
-        self->sink.on_silence(self->sink.arg, silent, for_ms);
-}
-
-static void say_capacity(helio_slurm_t *self)
-{
-    helio_slurm_poll_t *poll = &self->poll;
-    helio_arena_t *arena = helio_arena_new();
-    uint32_t count;
-    const helio_slurm_waiting_t *waiting = waiting_of(self, arena, &count);
-    helio_slurm_view_t view = {.site = &self->site,
-                               .settings = &self->settings,
-                               .nodes = &poll->nodes,
-                               .partitions = &poll->partitions,
-                               .reservations = &poll->reservations,
-                               .jobs = &poll->jobs,
-                               .waiting = waiting,
-                               .waiting_count = count,
-                               .wall_ms = self->now_wall_ms};
-    if (poll->cluster[HELIO_SLURM_ASK_QOS].have && poll->enforced && poll->users) {
-        view.rules = &self->rules;
-        view.associations = &poll->associations;
-        view.qos = &poll->qos;
-    }
-    view.ahead = helio_slurm_ahead(self, arena, &view.ahead_count);
-    poll->ahead_hash = helio_slurm_ahead_hash(view.ahead, view.ahead_count);
-    poll->ahead_pools = 0;
-    for (uint32_t i = 0; i < view.ahead_count; i++)
-        if (view.ahead[i].nodes)
-            poll->ahead_pools |= UINT64_C(1) << helio_site_pool_index(&self->site, view.ahead[i].pool) % 64;
-    helio_aev_capacity_t capacity;
-    helio_slurm_capacity(&view, arena, &capacity);
-    say_silence(self, false);
-    if (self->sink.on_capacity)
-        self->sink.on_capacity(self->sink.arg, &capacity);
-    say_series(self, &view, arena);
-    helio_arena_destroy(&arena);
-}
-
-/*  The free capacity is unknown, so none is offered. */
-static void say_nothing_free(helio_slurm_t *self)
-{
-    helio_arena_t *arena = helio_arena_new();
-    helio_aev_capacity_t capacity = {0};
-    capacity.pools.count = self->site.pools.count;
-    capacity.pools.items = helio_arena_alloc(arena, capacity.pools.count + 1, sizeof *capacity.pools.items);
-    for (uint32_t i = 0; i < capacity.pools.count; i++) {
-        const helio_pool_t *pool = &self->site.pools.items[i];
-        helio_pool_capacity_t *one = &capacity.pools.items[i];
-        one->pool = pool->name;
-        one->withheld = HELIO_DETAIL_WITHHELD_SCHEDULER;
-        one->free_nodes.count = pool->gpus_per_node + 1;
-        one->free_nodes.items = helio_arena_alloc(arena, one->free_nodes.count, sizeof(uint32_t));
-    }
-    say_silence(self, true);
-    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
-        self->poll.cluster[i].have = false; /* old figures are not offered when it answers again */
-    if (self->sink.on_capacity)
-        self->sink.on_capacity(self->sink.arg, &capacity);
-    helio_arena_destroy(&arena);
-}
-
-/*  squeue alone is not enough: figures of nodes that are not renewed would be offered for ever. */
-static bool is_silent(const helio_slurm_t *self)
-{
-    const helio_slurm_poll_t *poll = &self->poll;
-    return (poll->unanswered_ms && self->now_boot_ms - poll->unanswered_ms >= SILENT_MS) ||
-           (poll->cluster_failures >= CLUSTER_FAILURES &&
-            self->now_boot_ms - poll->cluster[HELIO_SLURM_ASK_NODES].at_ms >= CLUSTER_SILENT_MS);
-}
-
-static void serve_capacity(helio_slurm_t *self)
-{
-    helio_slurm_poll_t *poll = &self->poll;
-    bool known = true;
-    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
-        known = known && (poll->cluster[i].have || is_optional((helio_slurm_asked_t)i));
-    if (is_silent(self)) {
-        if (poll->capacity_due || !poll->said_nothing_free) {
-            poll->capacity_due = false;
-            say_nothing_free(self);
-        }
-    } else if (poll->capacity_due && known && poll->jobs_answer.have) {
-        poll->capacity_due = false;
-        say_capacity(self);
-    }
-}
-
 /* ---- called by the loop ------------------------------------------------------------------------------------- */
 
 static int64_t jobs_due_ms(const helio_slurm_t *self)
 {
     const helio_slurm_poll_t *poll = &self->poll;
-    return self->count || poll->idle_due_ms < poll->due_ms ? poll->due_ms : poll->idle_due_ms;
+    return self->attempts.count || poll->idle_due_ms < poll->due_ms ? poll->due_ms : poll->idle_due_ms;
 }
 
 void helio_slurm_poll_serve(helio_slurm_t *self)
@@ -466,7 +306,7 @@ void helio_slurm_poll_serve(helio_slurm_t *self)
         ask_jobs(self);
     if (!poll->cluster_out && self->now_boot_ms >= poll->cluster_due_ms)
         ask_cluster(self);
-    serve_capacity(self);
+    helio_slurm_offer_serve(self);
 }
 
 int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self)
@@ -478,9 +318,8 @@ int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self)
         wanted = wanted || poll->cluster_wanted[i];
     if (wanted && !poll->cluster_out && poll->cluster_due_ms < next)
         next = poll->cluster_due_ms;
-    if (!poll->said_nothing_free && poll->unanswered_ms && poll->unanswered_ms + SILENT_MS < next)
-        next = poll->unanswered_ms + SILENT_MS;
-    return next;
+    int64_t offer = helio_slurm_offer_next_ms(self);
+    return offer < next ? offer : next;
 }
 
 void helio_slurm_poll_clear(helio_slurm_t *self)

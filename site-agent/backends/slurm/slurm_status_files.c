@@ -8,8 +8,6 @@
 
 #include "site-agent/backends/slurm/slurm_internal.h"
 
-enum { BEAT_SILENT_MS = 30000 };
-
 /*  The folder and its contents are the job's user's: a value is used only if it is a number. */
 static bool is_id(const char *text)
 {
@@ -21,7 +19,7 @@ static bool is_listed_as(helio_slurm_attempt_t *attempt, const char *id)
 {
     const helio_slurm_poll_t *poll = &attempt->backend->poll;
     for (uint32_t i = 0; i < poll->ours_count; i++)
-        if (helio_text_is(poll->ours[i]->name, attempt->name) && helio_text_is(poll->ours[i]->id, id) &&
+        if (helio_text_is(poll->ours[i]->name, attempt->held.name) && helio_text_is(poll->ours[i]->id, id) &&
             helio_slurm_is_ours(attempt, poll->ours[i]->uid))
             return true;
     return false;
@@ -37,18 +35,13 @@ static void take_claimant(helio_slurm_attempt_t *attempt, const char *id)
         (void)helio_text_copy(helio_text_of(id), attempt->id, sizeof attempt->id);
 }
 
-static void read_claim(helio_slurm_attempt_t *attempt, int folder)
+static void note_taken(helio_slurm_attempt_t *attempt, helio_folder_taken_t taken, const helio_claim_t *claim)
 {
-    helio_claim_t claim;
-    helio_rc rc = helio_folder_claim(folder, &claim, NULL);
-    if (rc == HELIO_NOT_FOUND)
+    attempt->closed = attempt->closed || taken == HELIO_FOLDER_CLOSED;
+    if (taken != HELIO_FOLDER_TAKEN)
         return;
-    if (rc == HELIO_OK && claim.shim.pid == 0) {
-        attempt->closed = true;
-        return;
-    }
-    attempt->claimed = true; /* also when it is damaged: it is claimed */
-    take_claimant(attempt, rc == HELIO_OK ? claim.scheduler_id : "");
+    attempt->claimed = true;
+    take_claimant(attempt, claim->scheduler_id);
 }
 
 static void read_started(helio_slurm_attempt_t *attempt, int folder)
@@ -60,30 +53,14 @@ static void read_started(helio_slurm_attempt_t *attempt, int folder)
     free(started);
 }
 
-static void note_beat(helio_slurm_attempt_t *attempt, int folder)
-{
-    int64_t ns = 0;
-    if (helio_folder_beat(folder, &ns) || (attempt->beat_ms && ns == attempt->beat_ns))
-        return;
-    attempt->beat_ns = ns;
-    attempt->beat_ms = attempt->backend->now_boot_ms ? attempt->backend->now_boot_ms : 1;
-}
-
 bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt)
 {
-    return attempt->claimed && attempt->beat_ms && attempt->backend->now_boot_ms - attempt->beat_ms < BEAT_SILENT_MS;
+    return attempt->claimed && helio_beat_is_fresh(&attempt->beat, attempt->backend->now_boot_ms);
 }
 
-static void end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, const helio_progress_t *progress)
+static void end_by_done(helio_slurm_attempt_t *attempt, int folder, const helio_done_t *done)
 {
-    attempt->end = (helio_aev_backend_t){.exit_code = done->exit_code,
-                                         .limit_reached = done->limit_reached,
-                                         .stopped = done->stopped,
-                                         .started_wall_ms = done->started_wall_ms,
-                                         .ended_wall_ms = done->ended_wall_ms,
-                                         .run_ms = done->run_ms,
-                                         .units_done = done->failed ? 0 : progress->units,
-                                         .saved_run_ms = done->failed ? 0 : progress->saved_run_ms};
+    attempt->end = helio_folder_end(folder, done);
     if (done->failed) {
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, done->cause, "%s", done->explanation);
         return;
@@ -105,11 +82,14 @@ static void end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done
 static void on_status_files(helio_slurm_attempt_t *attempt, int folder)
 {
     helio_done_t done;
-    if ((!attempt->claimed && !attempt->closed) || attempt->unproven)
-        read_claim(attempt, folder);
+    helio_claim_t claim;
+    if ((!attempt->claimed && !attempt->closed) || attempt->unproven) {
+        helio_folder_taken_t taken = helio_folder_taken(folder, &claim);
+        note_taken(attempt, taken, &claim);
+    }
     if (!attempt->claimed)
         return;
-    note_beat(attempt, folder);
+    helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms);
     if (!attempt->started_wall_ms && !attempt->unproven)
         read_started(attempt, folder);
     if (attempt->phase != HELIO_SLURM_AT_RUNNING && attempt->phase != HELIO_SLURM_AT_LEAVING) {
@@ -123,16 +103,14 @@ static void on_status_files(helio_slurm_attempt_t *attempt, int folder)
     if (attempt->started_wall_ms)
         helio_slurm_say_started(attempt);
     if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK &&
-        !helio_slurm_awaits_slurm(attempt, &done)) {
-        helio_progress_t progress = helio_folder_progress(folder, &done);
-        end_by_done(attempt, &done, &progress);
-    }
+        !helio_slurm_awaits_slurm(attempt, &done))
+        end_by_done(attempt, folder, &done);
 }
 
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
 {
     int folder = -1;
-    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL);
+    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->held.name, &folder, NULL);
     attempt->locked =
         rc == HELIO_FORBIDDEN || (!rc && folder < 0 && attempt->marked && attempt->phase > HELIO_SLURM_AT_UNSURE);
     *ret_folder = folder >= 0 || attempt->locked;
@@ -148,23 +126,11 @@ bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
 
 helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err)
 {
-    int folder = -1;
+    helio_folder_taken_t taken;
+    helio_claim_t claim = {0};
     if (attempt->closed)
         return HELIO_OK;
-    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, err);
-    if (rc)
-        return rc;
-    if (folder < 0) { /* no shim can run what does not exist */
-        attempt->closed = true;
-        return HELIO_OK;
-    }
-    rc = helio_folder_close_unclaimed(folder, err);
-    if (rc == HELIO_OK)
-        attempt->closed = true;
-    if (rc == HELIO_CONFLICT)
-        read_claim(attempt, folder);
-    (void)close(folder);
-    if (rc == HELIO_CONFLICT && attempt->closed)
-        return HELIO_OK; /* by a former agent */
+    helio_rc rc = helio_folders_close(attempt->backend->folders, attempt->held.name, &taken, &claim, err);
+    note_taken(attempt, taken, &claim);
     return rc;
 }

@@ -108,24 +108,14 @@ static void stop_looking(helio_slurm_attempt_t *attempt)
         attempt->stop_due_ms = INT64_MAX;
 }
 
-/*  The file also reaches the shim while the controller is away, or knows the job by another name. */
-static void mark_stop(helio_slurm_attempt_t *attempt)
-{
-    int folder = -1;
-    if (!attempt->claimed || attempt->closed || attempt->stop_marked == attempt->stop_mode + 1 ||
-        helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL) || folder < 0)
-        return;
-    if (helio_folder_stop(folder, attempt->stop_mode, NULL) == HELIO_OK)
-        attempt->stop_marked = attempt->stop_mode + 1;
-    (void)close(folder);
-}
-
 void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     if (self->now_boot_ms < attempt->stop_due_ms)
         return;
-    mark_stop(attempt);
+    /* The file also reaches the shim while the controller is away, or knows the job by another name. */
+    if (attempt->claimed && !attempt->closed)
+        helio_folders_mark_stop(self->folders, attempt->held.name, attempt->stop_mode, &attempt->stop_marked);
     if (attempt->phase == HELIO_SLURM_AT_LOOKING)
         stop_looking(attempt);
     if (attempt->phase == HELIO_SLURM_AT_SUBMITTING || attempt->phase == HELIO_SLURM_AT_UNSURE ||
@@ -173,7 +163,7 @@ helio_slurm_attempt_t *helio_slurm_leftover(helio_slurm_t *self, helio_job_key_t
     helio_attempt_name(key, epoch, name);
     if (helio_folders_open(self->folders, name, &folder, NULL) || folder < 0)
         return NULL;
-    bool closed = helio_folder_claim(folder, &claim, NULL) == HELIO_OK && claim.shim.pid == 0;
+    bool closed = helio_folder_taken(folder, &claim) == HELIO_FOLDER_CLOSED;
     (void)close(folder);
     if (!closed)
         return NULL;

@@ -146,8 +146,8 @@ static helio_rc make_folder(helio_slurm_attempt_t *attempt, const helio_folder_h
 {
     helio_slurm_t *self = attempt->backend;
     helio_backend_task_t task = {.order = &attempt->order, .spec = &attempt->spec};
-    helio_folders_remove(self->folders, attempt->name);
-    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->name, how, ret_cause, err);
+    helio_folders_remove(self->folders, attempt->held.name);
+    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->held.name, how, ret_cause, err);
     attempt->closed = false;
     return rc;
 }

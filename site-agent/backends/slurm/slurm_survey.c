@@ -85,10 +85,10 @@ static void ask_marks(helio_slurm_t *self)
 /*  Those that the journal knows are held whatever becomes of them. */
 static bool knows_all(helio_slurm_t *self)
 {
-    for (const helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+    for (const helio_slurm_attempt_t *attempt = helio_slurm_first(self); attempt; attempt = helio_slurm_after(attempt))
         if (attempt->surveyed && !attempt->known && !attempt->said_started && attempt->phase < HELIO_SLURM_AT_OVER) {
             (void)helio_fail(&self->survey.hindrance, HELIO_UNAVAILABLE, "what became of %s is not known yet",
-                             attempt->name);
+                             attempt->held.name);
             return false;
         }
     return true;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 #include "site-agent/backends/slurm/slurm_internal.h"
 
@@ -12,35 +11,24 @@
 
 helio_slurm_attempt_t *helio_slurm_find(const helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    const helio_attempt_id_t id = {key, epoch};
-    helio_slurm_attempt_t *attempt;
-    HASH_FIND(hh, self->by_id, &id, sizeof id, attempt);
-    return attempt;
+    return helio_held_find(&self->attempts, key, epoch);
 }
 
 helio_slurm_attempt_t *helio_slurm_add(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    helio_slurm_attempt_t *attempt = helio_new(1, sizeof *attempt);
+    helio_slurm_attempt_t *attempt = helio_held_add(&self->attempts, key, epoch, sizeof *attempt);
     attempt->backend = self;
-    attempt->attempt_id = (helio_attempt_id_t){key, epoch};
     attempt->stop_mode = HELIO_SLURM_NO_STOP;
     attempt->grace_ms = self->rules.grace_ms;
     attempt->since_list = self->poll.asked + 1;
-    helio_attempt_name(key, epoch, attempt->name);
-    HASH_ADD(hh, self->by_id, attempt_id, sizeof attempt->attempt_id, attempt);
-    DL_PREPEND2(self->first, attempt, before, after);
-    self->count++;
     self->next_ms = 0;
     return attempt;
 }
 
 void helio_slurm_remove(helio_slurm_attempt_t *attempt)
 {
-    helio_slurm_t *self = attempt->backend;
-    helio_commands_drop(self->commands, attempt);
-    HASH_DEL(self->by_id, attempt);
-    DL_DELETE2(self->first, attempt, before, after);
-    self->count--;
+    helio_commands_drop(attempt->backend->commands, attempt);
+    helio_held_remove(&attempt->backend->attempts, &attempt->held);
     helio_arena_destroy(&attempt->arena);
     free(attempt);
 }
@@ -70,41 +58,14 @@ void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t pha
 
 static void say(const helio_slurm_attempt_t *attempt, helio_aev_backend_t event)
 {
-    const helio_slurm_t *self = attempt->backend;
-    event.key = attempt->attempt_id.key;
-    event.epoch = attempt->attempt_id.epoch;
-    event.local_id = helio_text_of(attempt->id);
-    self->sink.on_event(self->sink.arg, &event);
-}
-
-/*  Explanations are written to reports and logs: one line, and printable bytes only. */
-static void flatten(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = ' ';
-}
-
-/*  Never within a UTF-8 character. */
-static void cut(char *text)
-{
-    size_t size = strlen(text), at = size;
-    while (at && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
-        at--;
-    if (at == 0 || ((unsigned char)text[at - 1] & 0x80) == 0)
-        return;
-    unsigned char lead = (unsigned char)text[at - 1];
-    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (at - 1 + length > size)
-        text[at - 1] = '\0';
+    helio_held_report(&attempt->backend->sink, &attempt->held, attempt->id, event);
 }
 
 void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation)
 {
     char text[sizeof attempt->explanation];
     (void)snprintf(text, sizeof text, "%s", explanation);
-    flatten(text);
-    cut(text);
+    helio_explanation_flatten(text);
     say(attempt, (helio_aev_backend_t){.word = word, .cause = cause, .explanation = helio_text_of(text)});
 }
 
@@ -124,8 +85,7 @@ void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cau
     va_start(args, format);
     (void)vsnprintf(attempt->explanation, sizeof attempt->explanation, format, args);
     va_end(args);
-    flatten(attempt->explanation);
-    cut(attempt->explanation);
+    helio_explanation_flatten(attempt->explanation);
     attempt->end.word = word;
     attempt->end.cause = cause;
     if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_REPORT_FAILED_TO_START)
@@ -145,7 +105,7 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
     helio_slurm_t *self = attempt->backend;
     helio_slurm_charge(attempt);
     helio_slurm_note_run(attempt);
-    cut(attempt->explanation);
+    helio_explanation_flatten(attempt->explanation);
     bool ran = attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {
         attempt->started_wall_ms = attempt->end.started_wall_ms;
@@ -153,13 +113,11 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
     }
     /* Removed before the report: the reply can be another start of it. */
     helio_aev_backend_t end = attempt->end;
+    helio_held_t held = attempt->held;
     char explanation[sizeof attempt->explanation], id[HELIO_SLURM_ID_SIZE];
     memcpy(explanation, attempt->explanation, sizeof explanation);
     memcpy(id, attempt->id, sizeof id);
-    end.key = attempt->attempt_id.key;
-    end.epoch = attempt->attempt_id.epoch;
     end.explanation = helio_text_of(explanation);
-    end.local_id = helio_text_of(id);
     self->poll.capacity_due = true;
     if (may_be_held(attempt)) {
         helio_slurm_advance(attempt, HELIO_SLURM_AT_GONE);
@@ -168,7 +126,7 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
     } else {
         helio_slurm_remove(attempt);
     }
-    self->sink.on_event(self->sink.arg, &end);
+    helio_held_report(&self->sink, &held, id, end);
 }
 
 void helio_slurm_leave(helio_slurm_attempt_t *attempt)

@@ -252,7 +252,7 @@ static bool is_listed(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_poll_t *poll = &attempt->backend->poll;
     for (uint32_t i = 0; i < poll->ours_count; i++)
-        if (helio_text_is(poll->ours[i]->name, attempt->name) && helio_slurm_is_ours(attempt, poll->ours[i]->uid))
+        if (helio_text_is(poll->ours[i]->name, attempt->held.name) && helio_slurm_is_ours(attempt, poll->ours[i]->uid))
             return true;
     return false;
 }

@@ -50,7 +50,7 @@ bool helio_slurm_is_ours(helio_slurm_attempt_t *attempt, uint32_t uid)
 {
     helio_slurm_t *self = attempt->backend;
     int folder = -1;
-    if (!attempt->uid_known && helio_folders_open(self->folders, attempt->name, &folder, NULL) == HELIO_OK &&
+    if (!attempt->uid_known && helio_folders_open(self->folders, attempt->held.name, &folder, NULL) == HELIO_OK &&
         folder >= 0) {
         helio_slurm_note_owner(attempt, folder);
         (void)close(folder);

@@ -399,6 +399,112 @@ static void folder__a_survey_skips_acknowledged_attempts(void **state)
     close_bed(&bed);
 }
 
+static void folder__of_nobody_is_closed_for_ever(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, false, NULL);
+    helio_folder_taken_t taken;
+    helio_claim_t claim = {0};
+    assert_int_equal(helio_folders_close(bed.folders, bed.name, &taken, &claim, NULL),
+                     HELIO_OK); /* it does not exist */
+    assert_int_equal(taken, HELIO_FOLDER_CLOSED);
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    assert_int_equal(helio_folder_taken(folder, &claim), HELIO_FOLDER_OPEN);
+    for (int i = 0; i < 2; i++) { /* the second time as after a restart of the agent */
+        assert_int_equal(helio_folders_close(bed.folders, bed.name, &taken, &claim, NULL), HELIO_OK);
+        assert_int_equal(taken, HELIO_FOLDER_CLOSED);
+        assert_int_equal(helio_folder_taken(folder, &claim), HELIO_FOLDER_CLOSED);
+    }
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__that_a_shim_has_claimed_is_not_closed(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, false, NULL);
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    helio_claim_t claim = {.shim = {.pid = 77, .start_ticks = 5}}, read = {0};
+    (void)snprintf(claim.scheduler_id, sizeof claim.scheduler_id, "4711");
+    helio_process_boot_id(claim.boot_id);
+    helio_buffer_t text = {0};
+    helio_claim_text(&claim, &text);
+    assert_int_equal(helio_status_file_claim(folder, "claim", helio_buffer_view(&text), NULL), HELIO_OK);
+    helio_folder_taken_t taken;
+    assert_int_equal(helio_folders_close(bed.folders, bed.name, &taken, &read, NULL), HELIO_CONFLICT);
+    assert_int_equal(taken, HELIO_FOLDER_TAKEN);
+    assert_string_equal(read.scheduler_id, "4711");
+    /* a damaged claim is one all the same, of nobody that is known */
+    assert_int_equal(helio_status_file_replace(folder, "claim", HELIO_TEXT("noise"), 0644, NULL), HELIO_OK);
+    assert_int_equal(helio_folder_taken(folder, &read), HELIO_FOLDER_TAKEN);
+    assert_string_equal(read.scheduler_id, "");
+    helio_buffer_clear(&text);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__a_sign_of_life_counts_from_its_last_change(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, false, NULL);
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    helio_beat_t beat = {0};
+    helio_beat_note(&beat, folder, 1000);
+    assert_false(helio_beat_is_fresh(&beat, 1000)); /* nobody has claimed it */
+    assert_int_equal(helio_folder_close_unclaimed(folder, NULL), HELIO_OK);
+    helio_beat_note(&beat, folder, 1000);
+    helio_beat_note(&beat, folder, 20000);
+    assert_true(helio_beat_is_fresh(&beat, 30999));
+    assert_false(helio_beat_is_fresh(&beat, 31000));
+    const struct timespec times[2] = {{.tv_sec = 5}, {.tv_sec = 5}};
+    assert_int_equal(utimensat(folder, "claim", times, 0), 0);
+    helio_beat_note(&beat, folder, 31000);
+    assert_true(helio_beat_is_fresh(&beat, 31000));
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__a_stop_is_marked_once_for_each_mode(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, false, NULL);
+    uint32_t marked = 0;
+    helio_folders_mark_stop(bed.folders, bed.name, HELIO_STOP_MODE_GRACE, &marked);
+    assert_int_equal(marked, 0); /* there is no folder yet */
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    helio_folders_mark_stop(bed.folders, bed.name, HELIO_STOP_MODE_GRACE, &marked);
+    assert_int_equal(marked, HELIO_STOP_MODE_GRACE + 1);
+    int folder = folder_of(&bed);
+    assert_int_equal(unlinkat(folder, "stop", 0), 0);
+    helio_folders_mark_stop(bed.folders, bed.name, HELIO_STOP_MODE_GRACE, &marked);
+    assert_int_equal(faccessat(folder, "stop", F_OK, 0), -1);
+    helio_folders_mark_stop(bed.folders, bed.name, HELIO_STOP_MODE_KILL, &marked);
+    assert_int_equal(marked, HELIO_STOP_MODE_KILL + 1);
+    assert_int_equal(faccessat(folder, "stop", F_OK, 0), 0);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__a_shim_kills_three_quarters_of_the_margin_after_its_deadline(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t left_ms;
+        uint64_t margin_ms;
+        int64_t after_ms;
+    } rows[] = {{900000, 10000, 7500}, {30000, 10000, 7500}, {12000, 10000, 3000},
+                {0, 10000, 0},         {-5, 10000, 0},       {900000, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(helio_lease_kill_after_ms(rows[i].left_ms, rows[i].margin_ms), rows[i].after_ms);
+}
+
 static void folder__batch_scripts_run_without_a_slurm(void **state)
 {
     (void)state;
@@ -453,6 +559,11 @@ int main(void)
         cmocka_unit_test(folder__removal_takes_its_contents_and_nothing_else),
         cmocka_unit_test(folder__of_any_depth_and_size_is_removed_in_bounded_pieces),
         cmocka_unit_test(folder__a_survey_skips_acknowledged_attempts),
+        cmocka_unit_test(folder__of_nobody_is_closed_for_ever),
+        cmocka_unit_test(folder__that_a_shim_has_claimed_is_not_closed),
+        cmocka_unit_test(folder__a_sign_of_life_counts_from_its_last_change),
+        cmocka_unit_test(folder__a_stop_is_marked_once_for_each_mode),
+        cmocka_unit_test(folder__a_shim_kills_three_quarters_of_the_margin_after_its_deadline),
         cmocka_unit_test(folder__batch_scripts_run_without_a_slurm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static const char *arguments(lab_t *lab, lab_job_t *job, helio_text_t account, c
     attempt->order = job->order;
     attempt->spec = job->spec;
     attempt->grace_ms = 30000;
-    (void)snprintf(attempt->name, sizeof attempt->name, "helio-x-1");
+    (void)snprintf(attempt->held.name, sizeof attempt->held.name, "helio-x-1");
     ret_text[0] = '\0';
     if (helio_slurm_launch(self, attempt, unix_account, arena, &launch, &err)) {
         (void)snprintf(ret_text, size, "%s", err.text);
