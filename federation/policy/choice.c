@@ -308,6 +308,14 @@ static void look_ahead(const bounds_t *bounds, const helio_work_t *work, helio_c
     }
 }
 
+/*  The score of a start that does not wait in the site's own queue. */
+static int64_t unqueued_score(const helio_work_t *work, const helio_site_now_t *now, int64_t start_ms)
+{
+    helio_extras_t extras = now->extras;
+    extras.queue_wait_ms = 0;
+    return helio_plan_of(now->pool_forecast, work, &extras, start_ms).score_micro_usd;
+}
+
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
                                      const helio_pool_t *pool, const helio_site_now_t *now)
 {
@@ -333,6 +341,8 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
     bounds.high.run_ms = c.run_high_ms;
     helio_plan_t high;
     c.now = helio_plan_of(now->pool_forecast, &work, &now->extras, step_ms);
+    c.queue_wait_ms = now->extras.queue_wait_ms;
+    c.queue_micro_usd = c.queue_wait_ms ? c.now.score_micro_usd - unqueued_score(&work, now, step_ms) : 0;
     c.rejection = caps(&bounds, now->wall_ms, step_ms, &high);
     c.high_cost_micro_usd = high.cost_micro_usd;
     c.high_mg_per_kwh = helio_plan_mg_per_kwh(&high);

@@ -35,6 +35,8 @@ typedef struct helio_candidate {
     int64_t high_cost_micro_usd; /* of a run of that length, started now; 0 = no cap needs it */
     uint64_t high_mg_per_kwh;
     helio_plan_t now;          /* a start now; none if the pool never fits */
+    int64_t queue_wait_ms;     /* of a start now, in the site's own queue */
+    int64_t queue_micro_usd;   /* what that adds to now's score */
     helio_plan_t later;        /* the best later start; none: it may not wait, or no start meets the caps */
     helio_transfer_t transfer; /* of its data, before either */
     int64_t not_before_ms;     /* if rejected by a cap: the first later start that meets all caps; 0 = none known */

@@ -86,7 +86,8 @@ helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const hel
 {
     uint64_t gpus = helio_lesser_u64(work->gpus, GPUS_MAX), run_ms = helio_lesser_u64(work->run_ms, RUN_MAX_MS);
     helio_plan_t plan = {.start_ms = start_ms};
-    int64_t begin_ms = start_ms + extras->queue_wait_ms + (int64_t)extras->transfer.ms;
+    int64_t queued_ms = work->now_ms + extras->queue_wait_ms;
+    int64_t begin_ms = (start_ms > queued_ms ? start_ms : queued_ms) + (int64_t)extras->transfer.ms;
     helio_pool_forecast_use_t use = helio_pool_forecast_use(pool_forecast, begin_ms, begin_ms + (int64_t)run_ms);
     take_use(&plan, &use, gpus);
     int64_t free_until = work->free_until_ms > work->now_ms ? work->free_until_ms : work->now_ms;

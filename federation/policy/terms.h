@@ -62,7 +62,7 @@ typedef struct helio_work {
 /*  Additional costs at a pool; all zero if unknown. */
 typedef struct helio_extras {
     bool stale;            /* the site's figures are old (broker/core/sites/silence.c) */
-    int64_t queue_wait_ms; /* after the start, in the site's own queue */
+    int64_t queue_wait_ms; /* from now on, in the site's own queue: a later start does not begin before */
     int64_t shadow_micro_usd_per_gpu_h;
     int64_t disruption_micro_usd;
     helio_transfer_t transfer; /* of its data, before it begins */

@@ -3,7 +3,7 @@
 
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/decide/overflow.h"
-#include "broker/core/decide/pending.h"
+#include "broker/core/decide/pool_rejection.h"
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/reservations.h"
@@ -117,6 +117,8 @@ static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluat
 static void add_assumptions(helio_broker_core_t *self, const option_t *o, helio_details_t *details)
 {
     const helio_pool_t *pool = &o->pool->info;
+    if (o->c.queue_wait_ms)
+        core_why_add(self, details, CORE_DETAIL(self, HELIO_DETAIL_SITE_QUEUE, helio_value_number(o->c.queue_wait_ms)));
     if (!o->c.gpus_per_node)
         return;
     if (o->price_unknown)
@@ -167,25 +169,27 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         add_assumptions(self, o, &details);
     }
     int64_t now_ms = core_judged_ms(self, e->class);
+    bool queued = rejection == HELIO_REJECTION_NO_CAPACITY && o->c.queue_wait_ms;
     int64_t start_ms = expected_use         ? e->preempts_at_ms
                        : later              ? plan->start_ms
                        : o->c.not_before_ms ? o->c.not_before_ms
+                       : queued             ? now_ms + o->c.queue_wait_ms
                                             : now_ms;
-    int64_t loss = o == e->preempts ? e->loss_micro_usd : 0;
+    int64_t loss = o == e->preempts ? e->loss_micro_usd : 0, queue = o == e->preempts ? o->c.queue_micro_usd : 0;
     return (helio_row_candidate_t){
         .decision_id = e->decision_id,
         .rank = rank,
         .site = helio_text_of(o->site->name),
         .pool = pool->info.name,
         .start_ms = start_ms,
-        .score_micro_usd = plan->score_micro_usd + loss,
+        .score_micro_usd = plan->score_micro_usd + loss - queue,
         .cost_micro_usd = plan->cost_micro_usd,
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_name(rejection)),
         .details = details,
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
-        .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
+        .wait_micro_usd = plan->terms[HELIO_TERM_WAIT] - queue,
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
         .shadow_micro_usd = plan->terms[HELIO_TERM_SHADOW],
         .disruption_micro_usd = plan->terms[HELIO_TERM_DISRUPTION] + loss,

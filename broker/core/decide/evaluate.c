@@ -10,6 +10,7 @@
 #include "broker/core/decide/gangs.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/forecast/pool_forecast.h"
+#include "broker/core/forecast/queue_wait.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
@@ -67,6 +68,15 @@ static int by_preference(const void *a_, const void *b_)
     return order ? order : (a->pool > b->pool) - (a->pool < b->pool);
 }
 
+/*  Where the site's own scheduler gives a figure. */
+static int64_t queue_wait_ms(const job_class_t *class, const site_t *site, const pool_t *pool, int64_t wall_ms)
+{
+    if (!pool->wait_count)
+        return 0;
+    helio_candidate_t c = helio_choice_filter(&class->want, &site->profile, &pool->info);
+    return c.rejection == HELIO_REJECTION_NONE ? core_queue_wait_ms(pool, &class->want, c.gpus_per_node, wall_ms) : 0;
+}
+
 static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *site, pool_t *pool)
 {
     int64_t wall_ms = core_judged_ms(self, class);
@@ -78,7 +88,10 @@ static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *sit
         .draining = site->draining,
         .wall_ms = wall_ms,
         .pool_forecast = core_pool_forecast(self, site, pool),
-        .extras = {.stale = site->stale, .transfer = transfer, .no_link = no_link},
+        .extras = {.stale = site->stale,
+                   .queue_wait_ms = queue_wait_ms(class, site, pool, wall_ms),
+                   .transfer = transfer,
+                   .no_link = no_link},
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
         .objective = self->options.objective,
     };
@@ -181,19 +194,28 @@ static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool cached)
         order(self, e);
 }
 
-/*  Cached verdicts: judges again those of sites that changed since. */
+static bool waits_otherwise(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    const pool_t *pool = option->pool;
+    if ((!pool->wait_count && !option->c.queue_wait_ms) || !option->c.run_ms)
+        return false;
+    int64_t wait_ms = core_queue_wait_ms(pool, &class->want, option->c.gpus_per_node, core_judged_ms(self, class));
+    return wait_ms != option->c.queue_wait_ms;
+}
+
+/*  Cached verdicts: judges again those of sites that changed since, and of queues that did. */
 static void judge_changed(helio_broker_core_t *self, evaluation_t *e)
 {
     job_class_t *class = e->class;
     e->options = class->options;
     e->count = class->option_count;
-    if (class->options_facts == self->facts_version)
+    if (class->options_facts == self->facts_version && !self->queues_told)
         return;
     class->options_facts = self->facts_version;
     bool changed = false;
     for (uint32_t i = 0; i < e->count; i++) {
         option_t *option = &e->options[i];
-        if (option->facts == option->site->facts)
+        if (option->facts == option->site->facts && !waits_otherwise(self, class, option))
             continue;
         *option = judge(self, class, option->site, option->pool);
         changed = true;

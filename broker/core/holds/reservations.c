@@ -13,6 +13,7 @@
 #include <utlist.h>
 
 #include "broker/core/forecast/pool_forecast.h"
+#include "broker/core/forecast/queue_wait.h"
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
@@ -45,15 +46,11 @@ static bool surely_fits_then(const pool_t *pool, const free_nodes_t *free_now, c
     return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
 }
 
-/*  The site's own estimate for a gang of that many nodes; 0 = it has none. */
+/*  The site's own estimate; 0 = it has none, or its time has passed. */
 static int64_t reported_ms(const helio_broker_core_t *self, const pool_t *pool, uint32_t nodes)
 {
-    uint32_t i = 0;
-    while (i < 31 && (UINT32_C(1) << i) < nodes)
-        i++;
-    if (i >= pool->wait_count || pool->waits_s[i] == UINT32_MAX || !pool->waits_s[i])
-        return 0;
-    return self->wall_ms + (int64_t)pool->waits_s[i] * 1000;
+    int64_t at_ms = core_queue_reported_ms(pool, nodes);
+    return at_ms > self->wall_ms ? at_ms : 0;
 }
 
 int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,

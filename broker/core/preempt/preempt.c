@@ -130,6 +130,12 @@ static bool is_behind(const victim_search_t *search, const option_t *option, con
            (best && (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask)));
 }
 
+/*  What a start on preempted capacity costs, beside the loss: it does not wait in the site's own queue. */
+static int64_t unqueued_score(const option_t *option)
+{
+    return option->c.now.score_micro_usd - option->c.queue_micro_usd;
+}
+
 /*  When other jobs' limits free enough at a pool that costs no more (wall clock); 0 = unknown. */
 static int64_t room_by_itself_ms(const victim_search_t *search, const evaluation_t *e, const option_t *best,
                                  int64_t total)
@@ -138,7 +144,7 @@ static int64_t room_by_itself_ms(const victim_search_t *search, const evaluation
     for (uint32_t i = 0; i < e->feasible && i < PREEMPT_POOLS_MAX && !is_behind(search, &e->options[i], best); i++) {
         const option_t *option = &e->options[i];
         reservation_t found;
-        if (option->c.now.score_micro_usd > total || option->pool->preemptions ||
+        if (unqueued_score(option) > total || option->pool->preemptions ||
             core_option_takes_no_offers(search, option) || core_pool_is_claimed(search->class, option->pool) ||
             core_would_wait(search->core, e, option))
             continue;
@@ -189,7 +195,7 @@ static bool find_best(victim_search_t *search, evaluation_t *e, helio_victims_t 
         looked_at += search->count > 0;
         if (!set.count || ends_sooner(search, &set) || core_would_wait(search->core, e, option))
             continue;
-        int64_t loss = loss_of(search, &set), total = option->c.now.score_micro_usd + loss;
+        int64_t loss = loss_of(search, &set), total = unqueued_score(option) + loss;
         if (best && total >= best_total)
             continue;
         best = option;

@@ -99,7 +99,7 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         pool->sampled_ms = self->now_ms;
 }
 
-static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
+static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures, int64_t wall_ms)
 {
     pool->figured = (free_nodes_t){.cpus = figures->cpus_free, .memory_bytes = figures->memory_free_bytes};
     for (uint32_t k = 0; k < figures->free_nodes.count && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
@@ -116,6 +116,7 @@ static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
     pool->wait_count = figures->expected_wait_s.count < WAITS_MAX ? figures->expected_wait_s.count : WAITS_MAX;
     for (uint32_t i = 0; i < pool->wait_count; i++)
         pool->waits_s[i] = figures->expected_wait_s.items[i];
+    pool->waits_told_ms = wall_ms;
     return changed;
 }
 
@@ -180,7 +181,8 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         if (!pool)
             continue;
         core_pool_options_take(self, site, pool, &summary->pools.items[i]);
-        if (take_figures(pool, &summary->pools.items[i]))
+        self->queues_told = self->queues_told || summary->pools.items[i].expected_wait_s.count;
+        if (take_figures(pool, &summary->pools.items[i], self->wall_ms))
             pool->written_ms = 0;
     }
     if (rebase(self, site, summary->dispatch_seen) || first) {

@@ -58,6 +58,7 @@ struct pool {
     uint32_t promised_gpus[PROMISE_HOURS]; /* to windows; index: hour since 1970 modulo */
     uint32_t waits_s[WAITS_MAX]; /* the site's own figures: until 1, 2, 4, ... nodes are free; UINT32_MAX = unknown */
     uint32_t wait_count;
+    int64_t waits_told_ms;      /* when they came (wall clock) */
     free_nodes_t figured;       /* as in the site's last summary */
     free_nodes_t free;          /* that, less what was placed since: decisions use it */
     free_nodes_t believed;      /* scratch of a rebase */

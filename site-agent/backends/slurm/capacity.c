@@ -172,6 +172,15 @@ static void count_jobs(const helio_slurm_picture_t *self, const helio_slurm_memb
     }
 }
 
+/*  Whole nodes that are about to be free are offered although their jobs' limits end much later: a job that takes one
+ *  does not wait for these limits. */
+static void expect_ahead(uint32_t whole_before, helio_pool_capacity_t *pool)
+{
+    uint32_t whole = pool->free_nodes.items[pool->free_nodes.count - 1];
+    for (uint32_t i = 0; i < pool->expected_wait_s.count && whole > whole_before && UINT32_C(1) << i <= whole; i++)
+        pool->expected_wait_s.items[i] = 0;
+}
+
 void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, helio_aev_capacity_t *ret_capacity)
 {
     helio_slurm_picture_t picture;
@@ -186,6 +195,7 @@ void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, 
         pool->free_nodes.items = helio_arena_alloc(arena, pool->free_nodes.count, sizeof(uint32_t));
         for (uint32_t i = 0; i < all[p].count; i++)
             add_node(&all[p], &picture.places[all[p].places[i]], pool);
+        uint32_t whole = pool->free_nodes.items[pool->free_nodes.count - 1];
         helio_slurm_add_ahead(&picture, &all[p], p, pool);
         helio_slurm_apply_limits(view, &all[p], pool);
         count_jobs(&picture, &all[p], pool);
@@ -194,6 +204,7 @@ void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena, 
         pool->options.items = options.items;
         pool->options.count = options.count;
         helio_slurm_expected_wait(&picture, &all[p], &pool->expected_wait_s);
+        expect_ahead(whole, pool);
     }
     *ret_capacity = capacity;
 }
