@@ -227,6 +227,7 @@ static bool open_socket(helio_dialer_t *self, const target_t *target)
            helio_socket_prepare(socket, self->options.frame_max_bytes, self->options.queue_messages,
                                 target->endpoint) &&
            helio_socket_int(socket, ZMQ_RECONNECT_IVL, -1) &&
+           helio_socket_int(socket, ZMQ_HANDSHAKE_IVL, 0) && /* connect_ms limits it, with all that is before it */
            helio_socket_int(socket, ZMQ_CONNECT_TIMEOUT, (int)self->options.connect_ms) &&
            helio_socket_text(socket, ZMQ_CURVE_SERVERKEY, target->server_key) &&
            helio_socket_text(socket, ZMQ_CURVE_PUBLICKEY, self->pair.public_key) &&

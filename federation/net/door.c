@@ -139,12 +139,29 @@ helio_rc helio_door_open(const char *endpoint, int *ret_fd, char *ret_bound, siz
     return HELIO_OK;
 }
 
-int helio_door_accept(int door, unsigned silence_ms)
+/*  A port for both families shows an IPv4 address as ::ffff:a.b.c.d. */
+static helio_origin_t origin_of(const address_t *from)
+{
+    helio_origin_t origin = {{0}};
+    const struct in6_addr *v6 = &from->v6.sin6_addr;
+    if (from->any.sa_family == AF_INET)
+        memcpy(origin.bytes + 12, &from->v4.sin_addr, 4);
+    else if (from->any.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(v6))
+        memcpy(origin.bytes + 12, v6->s6_addr + 12, 4);
+    else if (from->any.sa_family == AF_INET6)
+        memcpy(origin.bytes, v6->s6_addr, 8);
+    return origin;
+}
+
+int helio_door_accept(int door, unsigned silence_ms, helio_origin_t *ret_origin)
 {
     static const int yes = 1;
-    int fd = accept4(door, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    address_t from = {0};
+    socklen_t size = sizeof from;
+    int fd = accept4(door, &from.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return -1;
+    *ret_origin = origin_of(&from);
     /* Without these the connection works all the same, only later or with a later end. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);

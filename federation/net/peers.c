@@ -25,14 +25,51 @@ static void unset_ready(helio_peers_t *self, helio_peer_t *peer)
     self->ready_count--;
 }
 
+/*  There are at most as many crowds as strangers, so they are searched one by one. */
+static helio_crowd_t *crowd_of(helio_peers_t *self, helio_origin_t origin)
+{
+    helio_crowd_t *crowd;
+    DL_FOREACH2(self->crowds, crowd, next)
+    if (memcmp(&crowd->origin, &origin, sizeof origin) == 0)
+        return crowd;
+    crowd = helio_new(1, sizeof *crowd);
+    crowd->origin = origin;
+    DL_APPEND2(self->crowds, crowd, previous, next);
+    return crowd;
+}
+
+static void leave_strangers(helio_peers_t *self, helio_peer_t *peer)
+{
+    DL_DELETE2(self->strangers, peer, previous, next);
+    self->stranger_count--;
+    helio_crowd_t *crowd = peer->crowd;
+    peer->crowd = NULL;
+    if (--crowd->count)
+        return;
+    DL_DELETE2(self->crowds, crowd, previous, next);
+    free(crowd);
+}
+
+/*  The oldest of the largest crowd. */
+static helio_peer_t *first_to_go(const helio_peers_t *self)
+{
+    uint32_t most = 0;
+    const helio_crowd_t *crowd;
+    DL_FOREACH2(self->crowds, crowd, next)
+    most = crowd->count > most ? crowd->count : most;
+    helio_peer_t *peer = self->strangers;
+    while (peer->crowd->count < most)
+        peer = peer->next;
+    return peer;
+}
+
 static void leave_lists(helio_peers_t *self, helio_peer_t *peer)
 {
     if (peer->allowed) {
         DL_DELETE2(peer->allowed->peers, peer, previous, next);
         peer->allowed->peer_count--;
     } else {
-        DL_DELETE2(self->strangers, peer, previous, next);
-        self->stranger_count--;
+        leave_strangers(self, peer);
     }
     unset_ready(self, peer);
 }
@@ -152,11 +189,11 @@ static void make_room(helio_peers_t *self, helio_allowed_t *allowed, uint32_t pe
     helio_peers_retire(self, silent, HELIO_GONE_CROWDED);
 }
 
-helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_line_t *line, int64_t now_ms,
-                              uint32_t strangers_max)
+helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_line_t *line, helio_origin_t origin,
+                              int64_t now_ms, uint32_t strangers_max)
 {
     if (self->stranger_count >= strangers_max)
-        helio_peers_forget(self, self->strangers);
+        helio_peers_forget(self, first_to_go(self));
     helio_peer_t *peer = helio_new(1, sizeof *peer);
     peer->handle = handle;
     peer->line = *line;
@@ -164,14 +201,15 @@ helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_
     HASH_ADD(by_handle, self->by_handle, handle, sizeof peer->handle, peer);
     DL_APPEND2(self->strangers, peer, previous, next);
     self->stranger_count++;
+    peer->crowd = crowd_of(self, origin);
+    peer->crowd->count++;
     return peer;
 }
 
 void helio_peers_admit(helio_peers_t *self, helio_peer_t *peer, helio_allowed_t *allowed, uint32_t per_key_max)
 {
     make_room(self, allowed, per_key_max);
-    DL_DELETE2(self->strangers, peer, previous, next);
-    self->stranger_count--;
+    leave_strangers(self, peer);
     peer->allowed = allowed;
     DL_APPEND2(allowed->peers, peer, previous, next);
     allowed->peer_count++;

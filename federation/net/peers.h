@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "federation/net/curve.h"
+#include "federation/net/door.h"
 #include "federation/net/line.h"
 #include "federation/net/outbox.h"
 #include "federation/net/rate.h"
@@ -27,10 +28,18 @@ typedef struct helio_allowed {
     UT_hash_handle hh;
 } helio_allowed_t;
 
+/*  The strangers of one origin. */
+typedef struct helio_crowd {
+    helio_origin_t origin;
+    uint32_t count;
+    struct helio_crowd *previous, *next;
+} helio_crowd_t;
+
 struct helio_peer {
     uint64_t handle;
     helio_line_t line;
     helio_allowed_t *allowed; /* NULL: a stranger */
+    helio_crowd_t *crowd;     /* of a stranger */
     bool spoken;              /* the caller knows its handle */
     bool slowed;              /* it waits until it may send again */
     bool ready;               /* it is in the list of those that are to be served again */
@@ -51,6 +60,7 @@ typedef struct helio_peers {
     helio_allowed_t *allowed;
     helio_peer_t *by_handle;
     helio_peer_t *strangers;
+    helio_crowd_t *crowds;
     helio_peer_t *ready;
     uint32_t stranger_count, spoken_count, ready_count;
     uint64_t last_handle;
@@ -75,10 +85,11 @@ HELIO_MUST_CHECK helio_rc helio_peers_replace(helio_peers_t *self, const helio_g
                                               helio_error_t *err);
 
 helio_peer_t *helio_peers_find(const helio_peers_t *self, uint64_t handle);
-/*  A new stranger for an open line, which it takes over. Beyond strangers_max, the oldest stranger is forgotten, so
- *  that connections which prove nothing keep no agent out. */
-helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_line_t *line, int64_t now_ms,
-                              uint32_t strangers_max);
+/*  A new stranger for an open line, which it takes over. Beyond strangers_max, the oldest stranger of the origin that has
+ *  most of them is forgotten. So connections that prove nothing keep no agent out, and a flood from one address costs the
+ *  handshakes of that address alone. */
+helio_peer_t *helio_peers_add(helio_peers_t *self, uint64_t handle, const helio_line_t *line, helio_origin_t origin,
+                              int64_t now_ms, uint32_t strangers_max);
 /*  The stranger has proved the key. The peer of this key that was silent longest may be retired for it. */
 void helio_peers_admit(helio_peers_t *self, helio_peer_t *peer, helio_allowed_t *allowed, uint32_t per_key_max);
 void helio_peers_heard(helio_peers_t *self, helio_peer_t *peer, int64_t now_ms);

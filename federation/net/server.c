@@ -304,7 +304,7 @@ static void watch_door(void *arg)
     helio_watch_door(self->watch, self->door);
 }
 
-static void greet(helio_server_t *self, int connection)
+static void greet(helio_server_t *self, int connection, helio_origin_t origin)
 {
     helio_line_t line;
     helio_line_options_t options = {.number = ++self->last_handle,
@@ -316,15 +316,16 @@ static void greet(helio_server_t *self, int connection)
         self->counters.turned_away++;
         return;
     }
-    helio_watch_peer(self->watch, helio_peers_add(&self->peers, options.number, &line, helio_loop_now_ms(self->loop),
-                                                  STRANGERS_MAX));
+    helio_watch_peer(self->watch, helio_peers_add(&self->peers, options.number, &line, origin,
+                                                  helio_loop_now_ms(self->loop), STRANGERS_MAX));
 }
 
 static void open_door(helio_server_t *self)
 {
     int connection = -1;
-    for (int i = 0; i < ACCEPTS && (connection = helio_door_accept(self->door, SILENCE_MS)) >= 0; i++)
-        greet(self, connection);
+    helio_origin_t origin;
+    for (int i = 0; i < ACCEPTS && (connection = helio_door_accept(self->door, SILENCE_MS, &origin)) >= 0; i++)
+        greet(self, connection, origin);
     /* Without descriptors the same connection would be announced again at once, and for ever. */
     if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
         helio_timer_arm(self->reopen, REOPEN_MS, 0);

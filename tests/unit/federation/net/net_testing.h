@@ -156,7 +156,8 @@ typedef struct client {
     size_t connected, disconnected, failed, received;
     char endpoint[256], left[256], why[256], frame[64]; /* left: the endpoint of the last connection that ended */
     bool redial_on_message, hello;
-    uint32_t redials; /* as many in a row */
+    uint32_t redials;   /* as many in a row */
+    int64_t connect_ms; /* 0 = the default */
 } client_t;
 
 static inline void on_message(void *arg, helio_text_t frame)
@@ -201,6 +202,7 @@ static inline void dial_targets(world_t *world, client_t *client, int key, const
                                       .target_count = count,
                                       .secret_key = world->pairs[key].secret_key,
                                       .frame_max_bytes = 64 << 10,
+                                      .connect_ms = client->connect_ms,
                                       .backoff_min_ms = 2,
                                       .backoff_max_ms = client->redials ? 2000 : 20,
                                       .seed = 7,

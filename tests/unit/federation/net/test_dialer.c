@@ -1,6 +1,10 @@
 /*  test_dialer.c -- the side that dials: targets, returns, queues and last words. */
 #include "tests/unit/federation/net/net_testing.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void net__the_dialer_detects_a_wrong_server_key(void **state)
@@ -15,6 +19,28 @@ static void net__the_dialer_detects_a_wrong_server_key(void **state)
     UNTIL(world, client.failed);
     assert_int_equal(client.connected, 0);
     assert_non_null(strstr(client.why, "key"));
+}
+
+/*  A busy server takes its time, also for those that it has not accepted yet. libzmq would give up after its own 5 s. */
+static void net__a_dialer_awaits_the_handshake_for_as_long_as_the_attempt_may_take(void **state)
+{
+    enum { ATTEMPT_MS = 5500 };
+    world_t *world = *state;
+    client_t client = {.connect_ms = ATTEMPT_MS};
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int mute = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(mute, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(mute, 8), 0);
+    assert_int_equal(getsockname(mute, (struct sockaddr *)&address, &size), 0);
+    char endpoint[64];
+    (void)snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u", (unsigned)ntohs(address.sin_port));
+    helio_dialer_target_t target = {endpoint, world->pairs[3].public_key};
+    dial_targets(world, &client, 0, &target, 1);
+    UNTIL(world, client.failed);
+    assert_string_equal(client.why, "no answer within 5500 ms");
+    (void)close(mute);
 }
 
 static void net__a_dialer_reconnects_after_the_server_restarts(void **state)
@@ -206,6 +232,7 @@ int main(int argc, char **argv)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(net__the_dialer_detects_a_wrong_server_key),
+        TEST(net__a_dialer_awaits_the_handshake_for_as_long_as_the_attempt_may_take),
         TEST(net__a_dialer_reconnects_after_the_server_restarts),
         TEST(net__a_dialer_that_is_repeatedly_refused_waits_longer),
         TEST(net__a_dialer_goes_on_to_the_next_target_and_back),

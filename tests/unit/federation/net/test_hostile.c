@@ -1,5 +1,6 @@
 /*  test_hostile.c -- peers that are not who they should be, never read, or send too much. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -452,6 +453,55 @@ static void net__connections_that_prove_nothing_are_bounded_and_keep_nobody_out(
     assert_int_equal(world->gone_count, 0);
 }
 
+static int stranger_from(const world_t *world, in_addr_t source)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET}, to = {.sin_family = AF_INET};
+    from.sin_addr.s_addr = htonl(source);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons((uint16_t)strtoul(strrchr(helio_server_endpoint(world->server), ':') + 1, NULL, 10));
+    int stranger = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(stranger >= 0);
+    assert_int_equal(bind(stranger, (struct sockaddr *)&from, sizeof from), 0);
+    assert_int_equal(connect(stranger, (struct sockaddr *)&to, sizeof to), 0);
+    return stranger;
+}
+
+/*  The broker has hung up. */
+static bool is_cut_off(int stranger)
+{
+    char greeting[256];
+    ssize_t size;
+    while ((size = recv(stranger, greeting, sizeof greeting, MSG_DONTWAIT)) > 0)
+        continue;
+    return size == 0 || errno != EAGAIN;
+}
+
+static void net__a_crowd_from_one_address_leaves_the_handshakes_of_others_alone(void **state)
+{
+    enum { CROWD = 600, SLOW = 3 };
+    world_t *world = *state;
+    helio_server_options_t options = server_options(world);
+    int crowd[CROWD], slow[SLOW];
+    start_server(world, &options);
+    allow(world, 0, "site:lulea");
+    for (int i = 0; i < SLOW; i++) {
+        slow[i] = stranger_from(world, INADDR_LOOPBACK + (in_addr_t)i);
+        turn(world, 0);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = stranger_from(world, INADDR_LOOPBACK + 8);
+        turn(world, 0);
+    }
+    UNTIL(world, is_cut_off(crowd[CROWD - 300])); /* whoever comes takes the place of one from the same address */
+    for (int i = 0; i < SLOW; i++)
+        assert_false(is_cut_off(slow[i]));
+    for (int i = 0; i < CROWD; i++)
+        (void)close(crowd[i]);
+    for (int i = 0; i < SLOW; i++)
+        (void)close(slow[i]);
+    UNTIL(world, counters(world).strangers == 0);
+}
+
 static void net__a_key_that_sends_too_much_is_read_at_its_rate_and_loses_nothing(void **state)
 {
     enum { RATE = 200, SAVED = 4 * RATE, COUNT = SAVED + RATE };
@@ -541,6 +591,7 @@ int main(int argc, char **argv)
         TEST(net__a_peer_that_takes_the_next_routing_id_harms_nobody),
         TEST(net__a_peer_that_takes_a_former_routing_id_gets_nothing_of_its_owner),
         TEST(net__connections_that_prove_nothing_are_bounded_and_keep_nobody_out),
+        TEST(net__a_crowd_from_one_address_leaves_the_handshakes_of_others_alone),
         TEST(net__a_key_that_sends_too_much_is_read_at_its_rate_and_loses_nothing),
         TEST(net__the_end_of_a_connection_is_seen_without_sending),
         TEST(net__a_client_without_curve_gets_nothing),
