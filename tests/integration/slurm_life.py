@@ -359,7 +359,7 @@ def case_partition_gone(world):
     configure(before)
     row = world.wait_state(waits, "succeeded", "failed", "held", "lost")
     # a second time, or a third if the partition was away during the minute of the new submission
-    if row[:2] != ["succeeded", "eu"] or row[2] not in "23" or "Withdrawn: Slurm ended it in its queue" not in world.reasons(waits):
+    if row[:2] != ["succeeded", "eu"] or row[2] not in "23" or "Withdrawn: Slurm ended it in the queue" not in world.reasons(waits):
         faults.append(f"what had been handed in to it ended as {row}: {world.reasons(waits)}")
     if world.wait_state(pinned, "succeeded", "failed", "held", "lost")[:3] != ["succeeded", "eu", "1"]:
         faults.append(f"with the partition back, it is {world.row(pinned)}")

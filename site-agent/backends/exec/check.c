@@ -51,7 +51,8 @@ static bool check_folder(const check_t *self)
     helio_backend_destroy(&backend);
     (void)snprintf(detail, sizeof detail, "%.*s", HELIO_TEXT_ARGS(self->options->settings->folder));
     if (!rc && geteuid() == 0 && (stat(detail, &status) || !(status.st_mode & 001)))
-        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by jobs' users: chmod o+x it", detail);
+        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by the users of jobs: run chmod o+x on it",
+                        detail);
     say(self, "folder", rc, rc ? err.text : detail);
     return rc == HELIO_OK;
 }
@@ -95,7 +96,7 @@ void helio_exec_check(const helio_exec_options_t *options, bool probe, helio_exe
     if (probe && good)
         helio_exec_conform(options, line, arg);
     else if (probe)
-        say(&self, "probe", HELIO_UNAVAILABLE, "not tried: see above");
+        say(&self, "probe", HELIO_UNAVAILABLE, "not tried, because of the failures above");
     helio_arena_destroy(&self.arena);
 }
 

@@ -263,7 +263,7 @@ void helio_exec_conform(const helio_exec_options_t *options, helio_exec_check_fn
     helio_rc rc =
         options->rules->users.count && options->site->pools.count
             ? renew(&self, &err)
-            : helio_fail(&err, HELIO_INVALID, "`users` names nobody that a job could run as, or there is no pool");
+            : helio_fail(&err, HELIO_INVALID, "`users` maps no user that a job could run as, or there is no pool");
     if (rc) {
         say(&self, "jobs", rc, err.text);
         return;

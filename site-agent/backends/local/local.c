@@ -301,7 +301,8 @@ static helio_rc check_state_dir(const char *path, helio_error_t *err)
         return helio_fail(err, HELIO_FORBIDDEN, "cannot make folders in '%s': %s; give it to the agent's user", path,
                           strerror(errno));
     if (geteuid() == 0 && !(status.st_mode & 001))
-        return helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it", path);
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by the users of jobs: run chmod o+x on it",
+                          path);
     return HELIO_OK;
 }
 

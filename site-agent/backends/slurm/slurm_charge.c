@@ -171,7 +171,7 @@ static void doubt_unstarted(helio_slurm_attempt_t *attempt)
         return;
     (void)helio_cause_text(attempt->end.cause, helio_text_of(attempt->explanation), said, sizeof said);
     (void)snprintf(attempt->explanation, sizeof attempt->explanation,
-                   "its status file says that it did not run, but Slurm showed it on its nodes: %llu ms are charged "
+                   "its status file shows no run, but Slurm showed it on its nodes: %llu ms are charged "
                    "(%.120s)",
                    (unsigned long long)ran_ms, said);
     attempt->end.cause = HELIO_CAUSE_DOUBTED;
@@ -200,7 +200,7 @@ void helio_slurm_charge(helio_slurm_attempt_t *attempt)
     char doubt[132];
     if (end->run_ms != said_ms)
         (void)snprintf(
-            doubt, sizeof doubt, "its status file says %llu ms, but by Slurm and the agent it ran %s %llu ms",
+            doubt, sizeof doubt, "its status file shows %llu ms, but by Slurm and the agent it ran %s %llu ms",
             (unsigned long long)said_ms, said_ms > most ? "at most" : "at least", (unsigned long long)end->run_ms);
     else if (moved)
         (void)snprintf(doubt, sizeof doubt, "its status files give times at which it was not on its nodes");

@@ -53,8 +53,8 @@ static bool check_commands(const check_t *self)
         if (rc == HELIO_OK)
             continue;
         (void)snprintf(detail, sizeof detail,
-                       "%s: %.400s; install Slurm's commands here, or say agent.slurm.commands and conf", names[i],
-                       text);
+                       "%s: %.400s; install Slurm's commands here, or set agent.slurm.commands and agent.slurm.conf",
+                       names[i], text);
         say(self, "commands", rc, detail);
         return false;
     }
@@ -76,11 +76,11 @@ static bool check_controller(const check_t *self)
     bool none = rc && strstr(text, "storage is disabled");
     if (rc && !none)
         (void)snprintf(detail, sizeof detail,
-                       "%.400s; is slurmdbd running? Jobs go on, and ends without a mark are read from the "
+                       "%.400s; is slurmdbd running? Jobs go on, and ends without a status file are read from the "
                        "queue meanwhile",
                        text);
     say(self, "accounting", none ? HELIO_OK : rc,
-        none ? "not kept: ends without a mark are read from the queue"
+        none ? "not kept: ends without a status file are read from the queue"
         : rc ? detail
              : "kept");
     return true;
@@ -96,7 +96,8 @@ static bool check_shared(const check_t *self)
     helio_backend_destroy(&backend);
     (void)snprintf(detail, sizeof detail, "%.*s", HELIO_TEXT_ARGS(self->options->settings->shared));
     if (!rc && geteuid() == 0 && (stat(detail, &status) || !(status.st_mode & 001)))
-        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by jobs' users: chmod o+x it", detail);
+        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by the users of jobs: run chmod o+x on it",
+                        detail);
     say(self, "shared", rc, rc ? err.text : detail);
     return rc == HELIO_OK;
 }
@@ -116,10 +117,11 @@ static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_s
         helio_slurm_pool_t mapping;
         helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
         (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
-        int size = snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
-                            pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu),
-                            HELIO_TEXT_ARGS(mapping.partition), HELIO_TEXT_ARGS(mapping.gres),
-                            shut ? ": none of them starts jobs, all are drained or down (sinfo -R says why)" : "");
+        int size =
+            snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
+                     pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
+                     HELIO_TEXT_ARGS(mapping.gres),
+                     shut ? ": none of them starts jobs; all are drained or down (sinfo -R shows the reasons)" : "");
         if (known && nodes[i].shared && size > 0 && size < (int)sizeof detail)
             (void)snprintf(detail + size, sizeof detail - (size_t)size,
                            "; %u of them belong to pool '%.*s', too, and both offer them: a job can name the partition "
@@ -136,12 +138,13 @@ static void check_prolog(const check_t *self, const helio_slurm_settings_t *sett
     bool some = false, known = helio_slurm_ask_prologs(settings, self->arena, &some) == HELIO_OK;
     unsigned long long most_s = (settings->prolog_ms ? settings->prolog_ms : HELIO_SLURM_PROLOG_MS) / 1000;
     (void)snprintf(
-        detail, sizeof detail, "%s; up to %llu s between a job's start and its first program are not held against it%s",
-        !known ? "the cluster does not say"
+        detail, sizeof detail, "%s; up to %llu s between a job's start and its first program are tolerated%s",
+        !known ? "the cluster does not report them"
         : some ? "the cluster has some, or powers nodes up"
                : "none",
         most_s,
-        some && !self->options->settings->prolog_ms ? "; agent.slurm.prolog says how long they really take" : "");
+        some && !self->options->settings->prolog_ms ? "; set agent.slurm.prolog to the longest time that they take"
+                                                    : "");
     say(self, "prolog", HELIO_OK, detail);
 }
 
@@ -203,7 +206,7 @@ static helio_rc judge(const check_t *self, helio_backend_t *backend, const helio
     helio_rc rc = backend->class->log_read(backend, order->key, 1, 0, 4096, &log, &next, &end, NULL);
     const char *at = rc == HELIO_OK && log.data ? strstr(log.data, "clock=") : NULL;
     if (!at || sscanf(at, "clock=%lld", &clock_s) != 1) {
-        (void)snprintf(ret_detail, DETAIL_SIZE, "it ended well, but its output is not in the shared folder");
+        (void)snprintf(ret_detail, DETAIL_SIZE, "it succeeded, but its output is not in the shared folder");
         return HELIO_IO;
     }
     long long apart_s = clock_s - (long long)(probe->end.started_wall_ms / 1000),
@@ -248,7 +251,8 @@ static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *p
         helio_stop_t stop = {.key = order.key, .epoch = 1, .mode = HELIO_STOP_MODE_KILL};
         backend->class->stop(backend, &stop);
         run_until(backend, probe, helio_clock_boot_ms() + PROBE_MS);
-        (void)snprintf(detail, sizeof detail, "a job of one minute did not end within two: is the pool busy, or held?");
+        (void)snprintf(detail, sizeof detail,
+                       "a job of one minute did not end within two minutes: is the pool busy, or held?");
     } else if (probe->end.word != HELIO_BACKEND_REPORT_ENDED || probe->end.exit_code) {
         char why[300];
         (void)helio_cause_text(probe->end.cause, helio_text_of(probe->explanation), why, sizeof why);
@@ -273,7 +277,7 @@ static void probe_pools(const check_t *self, const helio_site_profile_t *site, c
     with.settings = settings;
     with.sink = (helio_backend_sink_t){.arg = &heard, .on_event = on_event};
     if (!with.rules->users.count) {
-        say(self, "probe", HELIO_INVALID, "`users` names nobody that a job could run as");
+        say(self, "probe", HELIO_INVALID, "`users` maps no user that a job could run as");
         return;
     }
     helio_rc rc = helio_slurm_new(&with, &backend, &err);
@@ -298,6 +302,6 @@ void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_s
     if (probe && good)
         probe_pools(&self, &site, &settings);
     else if (probe)
-        say(&self, "probe", HELIO_UNAVAILABLE, "not tried: see above");
+        say(&self, "probe", HELIO_UNAVAILABLE, "not tried, because of the failures above");
     helio_arena_destroy(&self.arena);
 }

@@ -76,14 +76,14 @@ static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
                         attempt->trouble[0] ? ", " : "", attempt->trouble);
     else if (fact->state == HELIO_SLURM_NODE_FAIL && had_no_node(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
-                        "Slurm ended it in its queue, as it does when a partition is removed");
+                        "Slurm ended it in the queue, as it does when a partition is removed");
     else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_NODE_FAILED, "before it began");
     else if (fact->state == HELIO_SLURM_PREEMPTED)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_PREEMPTED, "before it began");
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
-                        "Slurm says %s%s%.*s, exit code %u:%u, before helio-shim began", word,
+                        "Slurm reports %s%s%.*s, exit code %u:%u, before helio-shim started", word,
                         fact->reason.size ? ", " : "", HELIO_TEXT_ARGS(fact->reason), fact->exit_code,
                         fact->exit_signal);
 }
@@ -115,17 +115,17 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     }
     if (attempt->leaving.signalled)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "killed at the site, and Slurm does not report that it ended by itself");
+                        "it was killed at the site: Slurm does not report that it ended by itself");
     else if (attempt->leaving.done_read)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
                         "it was stopped at the site");
     else if (attempt->locked)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm says %s, and its folder attempts/%s cannot be opened and is kept",
+                        "Slurm reports %s; the folder attempts/%s cannot be opened and is kept",
                         helio_slurm_state_name(fact->state), attempt->held.name);
     else if (by_itself(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm says %s, exit code %u, but helio-shim left no status file of the end",
+                        "Slurm reports %s, exit code %u, but helio-shim left no status file of the end",
                         helio_slurm_state_name(fact->state), fact->exit_code);
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
@@ -223,7 +223,7 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
         ended(attempt, 128 + 9, false, HELIO_CAUSE_NONE);
     else if (attempt->locked)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm does not know it, and its folder attempts/%s cannot be opened and is kept",
+                        "Slurm does not know it; the folder attempts/%s cannot be opened and is kept",
                         attempt->held.name);
     else if (started)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,

@@ -106,7 +106,7 @@ static helio_rc check_name(const helio_slurm_t *self, helio_text_t name, helio_e
 {
     if (AMONG(never, name))
         return helio_fail(err, HELIO_FORBIDDEN,
-                          "--%.*s is said by the job file itself or kept by the federation; take it out of "
+                          "--%.*s is set by the job file itself or by the federation; remove it from "
                           "`slurm`",
                           HELIO_TEXT_ARGS(name));
     if (AMONG(allowed, name) || site_allows(&self->settings, name))

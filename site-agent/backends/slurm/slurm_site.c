@@ -140,17 +140,18 @@ static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_
 {
     if (pool->nodes > members->count)
         return helio_fail(
-            err, HELIO_INVALID, "pool '%.*s' says %u nodes, but the cluster has %u of them in partition '%.*s'",
+            err, HELIO_INVALID,
+            "pool '%.*s' has %u nodes in the site file, but the cluster has %u of them in partition '%.*s'",
             HELIO_TEXT_ARGS(pool->name), pool->nodes, members->count, HELIO_TEXT_ARGS(members->partition));
     if (pool->gpus_per_node > sums->gpus)
-        return helio_fail(err, HELIO_INVALID,
-                          "pool '%.*s' says %u GPUs a node, but the nodes of partition '%.*s' have at most %u of them",
-                          HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, HELIO_TEXT_ARGS(members->partition),
-                          sums->gpus);
+        return helio_fail(
+            err, HELIO_INVALID,
+            "pool '%.*s' has %u GPUs per node in the site file, but the nodes of partition '%.*s' have at most %u",
+            HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, HELIO_TEXT_ARGS(members->partition), sums->gpus);
     if (sums->mixed && members->by_model)
         return helio_fail(err, HELIO_INVALID,
-                          "pool '%.*s': partition '%.*s' has GPUs of the types '%.*s' and '%.*s'; say which `gres` "
-                          "under agent.slurm.pools, or make a pool of each",
+                          "pool '%.*s': partition '%.*s' has GPUs of the types '%.*s' and '%.*s'; name its `gres` "
+                          "under agent.slurm.pools, or define a pool for each",
                           HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members->partition),
                           HELIO_TEXT_ARGS(sums->other), HELIO_TEXT_ARGS(sums->type));
     return HELIO_OK;
@@ -203,7 +204,7 @@ static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t 
     helio_slurm_members(picture, index, &members);
     if (!has_partition(cluster, members.partition))
         return helio_fail(err, HELIO_INVALID,
-                          "pool '%.*s': the cluster has no partition '%.*s'; say which one under agent.slurm.pools",
+                          "pool '%.*s': the cluster has no partition '%.*s'; name one under agent.slurm.pools",
                           HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition));
     if (!members.count)
         return helio_fail(err, HELIO_INVALID,
@@ -370,7 +371,7 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
         return HELIO_OK; /* the file alone suffices until the controller answers */
     if (rc)
         return helio_fail(err, HELIO_UNAVAILABLE,
-                          "the cluster cannot be asked what it has (say nodes and gpus_per_node of each pool to begin "
+                          "the cluster cannot be queried (set nodes and gpus_per_node of each pool to start "
                           "without it): %.300s",
                           why.text);
     helio_site_profile_t mine = *site;

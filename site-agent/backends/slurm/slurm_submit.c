@@ -114,7 +114,7 @@ static void on_reply(void *arg, const helio_command_result_t *result)
 void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt)
 {
     if (!attempt->trouble[0])
-        (void)snprintf(attempt->trouble, sizeof attempt->trouble, "the controller could not be asked for a minute");
+        (void)snprintf(attempt->trouble, sizeof attempt->trouble, "the controller could not be queried for a minute");
     attempt->due_ms = attempt->backend->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
     fail(attempt, HELIO_CAUSE_SUBMIT_FAILED);
 }

@@ -131,7 +131,7 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
                   : limited ? "a limit of its account or QOS keeps it waiting"
                             : "the cluster does not let it start");
     else if (too_early)
-        take_back(attempt, HELIO_CAUSE_WITHDRAWN, "what was expected to become free for it did not");
+        take_back(attempt, HELIO_CAUSE_WITHDRAWN, "the capacity that it waited for did not become free");
     return attempt->phase != HELIO_SLURM_AT_QUEUED;
 }
 

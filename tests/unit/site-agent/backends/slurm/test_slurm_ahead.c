@@ -140,7 +140,7 @@ static void ahead__it_is_taken_back_when_nothing_becomes_free(void **state)
     assert_int_equal(lab.heard_count, heard);
     lab_pass(&lab, 6000);
     lab_expect(&lab, heard, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN,
-               "what was expected to become free for it did not: Resources");
+               "the capacity that it waited for did not become free: Resources");
     lab_close(&lab);
 }
 

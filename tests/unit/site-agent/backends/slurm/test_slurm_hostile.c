@@ -21,7 +21,7 @@ static void a_folder_that_was_shut_stops_no_end_and_is_left(void **state)
         uint32_t cause;
         const char *says;
         uint32_t word;
-    } cases[] = {{"COMPLETED", HELIO_CAUSE_VANISHED, "Slurm says COMPLETED, and its folder", WORD(VANISHED)},
+    } cases[] = {{"COMPLETED", HELIO_CAUSE_VANISHED, "Slurm reports COMPLETED; the folder", WORD(VANISHED)},
                  {"CANCELLED", HELIO_CAUSE_SITE_CANCELLED, "", WORD(VANISHED)},
                  {"TIMEOUT", HELIO_CAUSE_NONE, "", WORD(ENDED)}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -58,7 +58,7 @@ static void a_new_agent_ends_an_attempt_whose_folder_was_shut(void **state)
     lab_adopt(&lab, &job);
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm does not know it, and its folder");
+    lab_expect(&lab, 0, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm does not know it; the folder");
     lab_close(&lab);
 }
 
@@ -148,15 +148,15 @@ static const struct {
     uint32_t word;
 } charged[] = {
     {700000, false, {.run_ms = 699000}, 699000, 699000, HELIO_CAUSE_NONE, "", WORD(ENDED)},
-    {700000, false, {.run_ms = 1}, 640000, 720000, HELIO_CAUSE_DOUBTED, "its status file says 1 ms", WORD(ENDED)},
-    {700000, true, {.run_ms = 1}, 540000, 720000, HELIO_CAUSE_DOUBTED, "its status file says 1 ms", WORD(ENDED)},
+    {700000, false, {.run_ms = 1}, 640000, 720000, HELIO_CAUSE_DOUBTED, "its status file shows 1 ms", WORD(ENDED)},
+    {700000, true, {.run_ms = 1}, 540000, 720000, HELIO_CAUSE_DOUBTED, "its status file shows 1 ms", WORD(ENDED)},
     {700000,
      false,
      {.run_ms = UINT64_C(9000000000000000)},
      640000,
      750000,
      HELIO_CAUSE_DOUBTED,
-     "its status file says 9000000000000000 ms",
+     "its status file shows 9000000000000000 ms",
      WORD(ENDED)},
     {700000,
      false,
@@ -172,7 +172,7 @@ static const struct {
      540000,
      720000,
      HELIO_CAUSE_DOUBTED,
-     "its status file says that it did not run",
+     "its status file shows no run",
      WORD(VANISHED)},
     {20000,
      true,
@@ -293,7 +293,7 @@ static void slurms_own_start_and_end_go_before_the_mark_also_after_a_restart(voi
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = lab.wall_ms, .run_ms = 20});
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(ENDED), HELIO_CAUSE_DOUBTED, "its status file says 20 ms");
+    lab_expect(&lab, 1, WORD(ENDED), HELIO_CAUSE_DOUBTED, "its status file shows 20 ms");
     assert_true(lab.heard[1].event.run_ms > 3000000);
     lab_close(&lab);
 }

@@ -147,15 +147,15 @@ static void probe__names_a_site_without_users_and_tries_nothing_when_more_is_mis
     (void)state;
     lab.rules.users.count = 0;
     lines_t lines = check();
-    expect_line(&lines, "bad probe: `users` names nobody that a job could run as\n");
+    expect_line(&lines, "bad probe: `users` maps no user that a job could run as\n");
     assert_int_equal(lab_calls(&lab, "sbatch --parsable"), 0);
     lab.rules.users.count = 1;
     lab_answer(&lab, "scancel", "", "scancel: error while loading shared libraries\n", 127);
     lines = check();
     expect_line(&lines,
                 "bad commands: scancel: scancel: error while loading shared libraries; install Slurm's commands "
-                "here, or say agent.slurm.commands and conf\n");
-    expect_line(&lines, "bad probe: not tried: see above\n");
+                "here, or set agent.slurm.commands and agent.slurm.conf\n");
+    expect_line(&lines, "bad probe: not tried, because of the failures above\n");
     assert_int_equal(lab_calls(&lab, "sbatch --parsable"), 0);
 }
 

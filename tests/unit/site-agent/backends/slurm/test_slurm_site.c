@@ -112,10 +112,12 @@ static void slurm_site__a_contradiction_is_named(void **state)
         helio_slurm_pool_t mapping;
         const char *says;
     } cases[] = {
-        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3}, {.pool = HELIO_TEXT("p")}, "says 3 nodes"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3},
+         {.pool = HELIO_TEXT("p")},
+         "has 3 nodes in the site file"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .gpus_per_node = 9},
          {.pool = HELIO_TEXT("p")},
-         "says 9 GPUs"},
+         "has 9 GPUs per node in the site file"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("B200")},
          {.pool = HELIO_TEXT("p")},
          "has GPUs of the type 'B200'"},
@@ -209,7 +211,7 @@ static void slurm_site__a_pool_of_the_file_finds_the_product_of_its_model(void *
         lab_put(&site.lab, "nodes", "%s", products);
         lab_put(&site.lab, "partitions", "%s", PARTITION("main", "YES", "a[1-2]") PARTITION("old", "NO", "a2"));
         assert_int_equal(fill(&site), several ? HELIO_INVALID : HELIO_OK);
-        if (several && !strstr(site.err.text, "'nvidia_a100-sxm4-80gb' and 'nvidia_a100-sxm4-40gb'; say which `gres`"))
+        if (several && !strstr(site.err.text, "'nvidia_a100-sxm4-80gb' and 'nvidia_a100-sxm4-40gb'; name its `gres`"))
             fail_msg("%s", site.err.text);
         if (!several)
             assert_true(helio_text_is(site.settings.pools.items[0].gres, "nvidia_a100-sxm4-40gb"));

@@ -256,7 +256,7 @@ static void a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end(void **stat
     lab_set(&lab, "101", "listed", "no"); /* a controller that was killed has forgotten it, */
     lab_set(&lab, "101", "known", "no");  /* and had its nodes end what it did not know */
     lab_pass(&lab, 300000);
-    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "killed at the site");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "it was killed at the site");
     lab_close(&lab);
 }
 
@@ -286,8 +286,8 @@ static void an_exit_code_of_another_run_under_the_same_number_is_not_the_attempt
         const char *says;
         uint32_t word;
     } cases[] = {
-        {false, "1:0", HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 1", WORD(VANISHED)},
-        {true, "1:0", HELIO_CAUSE_VANISHED, "killed at the site", WORD(VANISHED)},
+        {false, "1:0", HELIO_CAUSE_VANISHED, "Slurm reports FAILED, exit code 1", WORD(VANISHED)},
+        {true, "1:0", HELIO_CAUSE_VANISHED, "it was killed at the site", WORD(VANISHED)},
         {true, "137:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)},
         {true, "9:0", HELIO_CAUSE_DOUBTED, "its status files give times", WORD(ENDED)}}; /* as sacct writes 137 */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -348,11 +348,11 @@ static void trap_4__without_done_ends_are_read_from_slurms_states(void **state)
         const char *says;
     } cases[] = {
         {"FAILED", "3:0", "NonZeroExitCode", WORD(VANISHED), 0, false, HELIO_CAUSE_VANISHED,
-         "Slurm says FAILED, exit code 3, but helio-shim left no status file of the end"},
+         "Slurm reports FAILED, exit code 3, but helio-shim left no status file of the end"},
         {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false, HELIO_CAUSE_VANISHED,
          "helio-shim was killed by signal 11"},
         {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false, HELIO_CAUSE_VANISHED,
-         "Slurm says COMPLETED, exit code 0, but helio-shim"},
+         "Slurm reports COMPLETED, exit code 0, but helio-shim"},
         {"TIMEOUT", "0:0", "TimeLimit", WORD(ENDED), 124, true, HELIO_CAUSE_NONE, ""},
         {"OUT_OF_MEMORY", "0:125", "OutOfMemory", WORD(ENDED), 137, false, HELIO_CAUSE_OUT_OF_MEMORY, ""},
         {"NODE_FAIL", "0:0", "NodeDown", WORD(VANISHED), 0, false, HELIO_CAUSE_NODE_FAILED, ""},
@@ -392,10 +392,10 @@ static void the_same_words_before_a_shim_came_are_failures_to_start(void **state
         {"CANCELLED", "None", HELIO_CAUSE_SITE_CANCELLED, "cancelled at the site before it began"},
         {"NODE_FAIL", "NodeDown", HELIO_CAUSE_NODE_FAILED, ""},
         {"PREEMPTED", "None", HELIO_CAUSE_PREEMPTED, ""},
-        {"FAILED", "JobLaunchFailure", HELIO_CAUSE_START_FAILED, "Slurm says FAILED, JobLaunchFailure"},
+        {"FAILED", "JobLaunchFailure", HELIO_CAUSE_START_FAILED, "Slurm reports FAILED, JobLaunchFailure"},
         {"FAILED", "BadConstraints", HELIO_CAUSE_SUBMIT_REFUSED, "BadConstraints"},
-        {"COMPLETED", "None", HELIO_CAUSE_START_FAILED, "Slurm says COMPLETED"},
-        {"TIMEOUT", "TimeLimit", HELIO_CAUSE_START_FAILED, "Slurm says TIMEOUT"},
+        {"COMPLETED", "None", HELIO_CAUSE_START_FAILED, "Slurm reports COMPLETED"},
+        {"TIMEOUT", "TimeLimit", HELIO_CAUSE_START_FAILED, "Slurm reports TIMEOUT"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
@@ -418,7 +418,7 @@ static void what_waited_in_a_partition_that_was_removed_had_no_node_to_fail(void
         int64_t start_s;
         uint32_t cause;
         const char *says;
-    } cases[] = {{0, HELIO_CAUSE_WITHDRAWN, "Slurm ended it in its queue"},
+    } cases[] = {{0, HELIO_CAUSE_WITHDRAWN, "Slurm ended it in the queue"},
                  {1790000061, HELIO_CAUSE_WITHDRAWN, ""}, /* scontrol has no start that is not its end */
                  {1790000060, HELIO_CAUSE_NODE_FAILED, "before it began"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
