@@ -53,24 +53,29 @@ start_time() { awk '{ sub(/^.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/nul
 alive() { # NAME: the recorded process exists, is the one that was started, and is not a zombie
   local pid born
   [ -f "$state/run/$1.pid" ] || return 1
-  read -r pid born <"$state/run/$1.pid"
-  [ "$(start_time "$pid")" = "$born" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
+  read -r pid born <"$state/run/$1.pid" # states of older versions have both numbers in one file
+  [ -n "$born" ] || born=$(cat "$state/run/$1.born" 2>/dev/null)
+  [ -n "$born" ] && [ "$(start_time "$pid")" = "$born" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
 }
 start() { # NAME COMMAND…: logs to $state/log/NAME.log
   local name=$1
   shift
   setsid "$@" </dev/null >>"$state/log/$name.log" 2>&1 9>&- &
-  local pid=$!
-  echo "$pid $(start_time $pid)" >"$state/run/$name.pid"
+  record "$name" $!
 }
+record() { # NAME PID: NAME.pid has the pid alone, for `kill $(cat NAME.pid)`
+  start_time "$2" >"$state/run/$1.born" || true
+  echo "$2" >"$state/run/$1.pid"
+}
+forget() { rm -f "$state/run/$1.pid" "$state/run/$1.born"; }
 stop() { # NAME [SIGNAL]
-  alive "$1" || { rm -f "$state/run/$1.pid"; return 0; }
+  alive "$1" || { forget "$1"; return 0; }
   local pid _
   read -r pid _ <"$state/run/$1.pid"
   kill -"${2:-TERM}" "$pid" 2>/dev/null || true
   for _ in $(seq 100); do alive "$1" || break; sleep 0.1; done
   if alive "$1"; then kill -KILL "$pid" 2>/dev/null || true; fi
-  rm -f "$state/run/$1.pid"
+  forget "$1"
 }
 
 # ---- what else uses the state directory, or its ports --------------------------------------------------------------
@@ -148,7 +153,7 @@ down() { # [keep]: leaves jobs running
   for pid_file in "$state"/run/site-*.pid; do [ ! -f "$pid_file" ] || stop "$(basename "$pid_file" .pid)"; done
   stop broker
   for pid in $by_hand; do
-    echo "$pid $(start_time "$pid")" >"$state/run/by-hand.pid"
+    record by-hand "$pid"
     echo "stopping process $pid, which was started by hand: $(command_of "$pid")"
     stop by-hand
   done

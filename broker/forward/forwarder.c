@@ -26,6 +26,7 @@ typedef struct transfer {
     char type[128];
     char piece[48];
     char broker[16];
+    char retry_after[16];
 } transfer_t;
 
 struct helio_forwarder {
@@ -87,6 +88,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *arg)
     keep_header(line, "Content-Type", self->type, sizeof self->type);
     keep_header(line, HELIO_LOG_PIECE_HEADER, self->piece, sizeof self->piece);
     keep_header(line, HELIO_BROKER_HEADER, self->broker, sizeof self->broker);
+    keep_header(line, "Retry-After", self->retry_after, sizeof self->retry_after);
     return size;
 }
 
@@ -195,6 +197,14 @@ static void answer(helio_forwarder_t *self, helio_forward_t *forward, helio_rc r
     forward->done(forward, rc, answer);
 }
 
+/*  0: none, or no number of seconds. */
+static uint32_t seconds_of(const char *text)
+{
+    char *rest = NULL;
+    unsigned long seconds = *text >= '0' && *text <= '9' ? strtoul(text, &rest, 10) : 0;
+    return rest && !*rest && seconds <= INT32_MAX ? (uint32_t)seconds : 0;
+}
+
 static void finish(helio_forwarder_t *self, transfer_t *transfer, CURLcode code)
 {
     (void)curl_multi_remove_handle(self->multi, transfer->easy);
@@ -207,8 +217,12 @@ static void finish(helio_forwarder_t *self, transfer_t *transfer, CURLcode code)
     helio_rc rc = outcome(transfer, code);
     long status = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-    helio_forward_answer_t got = {(uint32_t)status, transfer->type, transfer->piece, transfer->broker,
-                                  helio_buffer_view(&transfer->body)};
+    helio_forward_answer_t got = {(uint32_t)status,
+                                  transfer->type,
+                                  transfer->piece,
+                                  transfer->broker,
+                                  helio_buffer_view(&transfer->body),
+                                  seconds_of(transfer->retry_after)};
     helio_lanes_leave(self->lanes, transfer->forward);
     answer(self, transfer->forward, rc, rc == HELIO_OK ? &got : NULL);
     transfer_destroy(transfer);

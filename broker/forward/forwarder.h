@@ -44,6 +44,7 @@ typedef struct helio_forward_answer {
     const char *piece;  /* HELIO_LOG_PIECE_HEADER; "" = none */
     const char *broker; /* HELIO_BROKER_HEADER; "" = none */
     helio_text_t body;
+    uint32_t retry_after_s; /* 0 = not said */
 } helio_forward_answer_t;
 
 /*  Texts must live until `done`; "" = absent. */

@@ -38,11 +38,46 @@ static void check_key(tally_t *tally, const helio_settings_t *settings)
     line(tally, "key file", rc, rc == HELIO_OK ? text : err.text);
 }
 
+enum { SQL_INDENT = 4, SQL_WIDTH = 90 };
+
+/*  A statement a line, indented, so that `sed` can take them out; long ones are continued after a comma that is in no
+ *  parentheses. Nothing within quotes is touched. */
+static void print_sql(const char *sql)
+{
+    uint32_t column = SQL_INDENT, depth = 0;
+    char quote = '\0';
+    (void)printf("\n%*s", SQL_INDENT, "");
+    for (; *sql; sql++) {
+        bool is_mark = *sql == '"' || *sql == '\'';
+        if (is_mark && (!quote || quote == *sql))
+            quote = quote ? '\0' : *sql;
+        depth += !quote && *sql == '(';
+        depth -= !quote && *sql == ')' && depth;
+        bool ends = !quote && !depth && sql[1] == ' ' && (*sql == ';' || (*sql == ',' && column >= SQL_WIDTH));
+        (void)putchar(*sql);
+        column++;
+        if (!ends)
+            continue;
+        column = SQL_INDENT + (*sql == ',' ? 2 : 0);
+        (void)printf("\n%*s", (int)column, "");
+        sql++; /* the space */
+    }
+    (void)putchar('\n');
+}
+
 /*  The broker works all the same, so it does not count as failed. */
 static void advise(void *arg, const char *text)
 {
     (void)arg;
-    (void)printf("! privileges: %s\n", text);
+    static const char words[] = "let a superuser run:";
+    const char *at = strstr(text, words);
+    if (!at) {
+        (void)printf("! privileges: %s\n", text);
+        return;
+    }
+    at += sizeof words - 1;
+    (void)printf("! privileges: %.*s", (int)(at - text), text);
+    print_sql(at + strspn(at, " "));
 }
 
 /*  The line says already what it is about. */

@@ -37,7 +37,7 @@ static const helio_spec_field_t limit_fields[] = {
      .fallback = "0",
      .example = "60000",
      .doc =
-         "Maximum number of jobs that one tenant submits in a minute, an array counted as one; as many are saved up. "
+         "Maximum number of jobs that one tenant submits in a minute, an array counted as one; as many are saved up. More than that at once are never taken. "
          "Further submissions are refused with 429 until there is room. 0: no bound."},
     {.key = "offers_unanswered",
      .kind = HELIO_SPEC_U32,
@@ -257,7 +257,7 @@ static const helio_spec_field_t setting_fields[] = {
      .example = "4",
      .doc =
          "Number of database connections that answer queries of the API. Lists and reports use at most half of them, "
-         "a tenant all but one."},
+         "a tenant all but one. A snapshot for `helio rehearse` uses one more for as long as it is taken."},
     {.key = "limits",
      .kind = HELIO_SPEC_GROUP,
      .table = &limit_table,

@@ -1,5 +1,5 @@
 /*  read_queue.c -- owners in a circle, each with its light and heavy reads. An owner is there while it has reads that
- *  wait or run. */
+ *  wait or run. Beside them, the snapshot. */
 #include "broker/store/read_queue.h"
 
 #include <assert.h>
@@ -10,10 +10,10 @@
 enum { LIGHT, HEAVY, LANES };
 
 /*  Queries whose cost grows with the number of jobs, days or log entries. */
-static const char *const heavy[] = {"read_jobs",    "read_audit",       "read_audit_verify",  "read_report",
-                                    "read_totals",  "read_balance",     "read_forecasts_now", "read_balance_now",
-                                    "read_quotas",  "read_queues",      "read_retention",     "read_forecast",
-                                    "read_history", HELIO_READ_SNAPSHOT};
+static const char *const heavy[] = {"read_jobs",   "read_audit",   "read_audit_verify",  "read_report",
+                                    "read_totals", "read_balance", "read_forecasts_now", "read_balance_now",
+                                    "read_quotas", "read_queues",  "read_retention",     "read_forecast",
+                                    "read_history"};
 
 typedef struct owner owner_t;
 struct owner {
@@ -28,6 +28,8 @@ struct helio_read_queue {
     uint32_t waiting, waiting_max;
     uint32_t heavy_running, heavy_max;
     uint32_t owner_running_max;
+    helio_read_t *snapshot; /* that waits; NULL = none */
+    bool snapshot_runs;
 };
 
 bool helio_read_is_heavy(const helio_read_t *read)
@@ -36,6 +38,11 @@ bool helio_read_is_heavy(const helio_read_t *read)
         if (strcmp(read->query, heavy[i]) == 0)
             return true;
     return false;
+}
+
+bool helio_read_is_snapshot(const helio_read_t *read)
+{
+    return strcmp(read->query, HELIO_READ_SNAPSHOT) == 0;
 }
 
 helio_read_queue_t *helio_read_queue_new(uint32_t connections)
@@ -51,7 +58,7 @@ void helio_read_queue_destroy(helio_read_queue_t **self_p)
 {
     if (!*self_p)
         return;
-    assert(!(*self_p)->owners);
+    assert(!(*self_p)->owners && !(*self_p)->snapshot);
     free(*self_p);
     *self_p = NULL;
 }
@@ -74,8 +81,21 @@ static void forget_if_done(helio_read_queue_t *self, owner_t *owner)
     free(owner);
 }
 
+static helio_rc push_snapshot(helio_read_queue_t *self, helio_read_t *read, int64_t now_ms)
+{
+#ifndef HELIO_MUTANT_snapshots_at_once
+    if (self->snapshot || self->snapshot_runs)
+        return HELIO_BUSY;
+#endif
+    read->posted_ms = now_ms;
+    self->snapshot = read;
+    return HELIO_OK;
+}
+
 helio_rc helio_read_queue_push(helio_read_queue_t *self, helio_read_t *read, int64_t now_ms)
 {
+    if (helio_read_is_snapshot(read))
+        return push_snapshot(self, read, now_ms);
     owner_t *owner = find(self, read);
     bool has_enough = read->owner && owner && owner->waiting >= HELIO_READ_QUEUE_OWNER_MAX;
     if (self->waiting >= self->waiting_max || has_enough)
@@ -125,8 +145,20 @@ helio_read_t *helio_read_queue_pop(helio_read_queue_t *self)
     return NULL;
 }
 
+helio_read_t *helio_read_queue_pop_snapshot(helio_read_queue_t *self)
+{
+    helio_read_t *read = self->snapshot;
+    self->snapshot = NULL;
+    self->snapshot_runs = self->snapshot_runs || read;
+    return read;
+}
+
 void helio_read_queue_ran(helio_read_queue_t *self, const helio_read_t *read)
 {
+    if (helio_read_is_snapshot(read)) {
+        self->snapshot_runs = false;
+        return;
+    }
     owner_t *owner = find(self, read);
     assert(owner && owner->running);
     owner->running--;
@@ -136,6 +168,10 @@ void helio_read_queue_ran(helio_read_queue_t *self, const helio_read_t *read)
 
 helio_read_t *helio_read_queue_drain(helio_read_queue_t *self)
 {
+    helio_read_t *snapshot = self->snapshot;
+    self->snapshot = NULL;
+    if (snapshot)
+        return snapshot;
     for (owner_t *owner = self->owners; owner; owner = owner->next) {
         if (!owner->waiting)
             continue;

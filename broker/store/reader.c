@@ -33,12 +33,13 @@ typedef struct worker {
     uint32_t host; /* the last one that let it in */
     const char *prepared[PREPARED_MAX];
     uint32_t prepared_count;
+    bool snapshots; /* it reads nothing else */
 } worker_t;
 
 struct helio_reader {
     char *conninfo;
-    int stop_fd; /* readable once the reader is being destroyed; never drained */
-    uint32_t count;
+    int stop_fd;    /* readable once the reader is being destroyed; never drained */
+    uint32_t count; /* of workers, with the one for snapshots */
     worker_t *workers;
     pthread_mutex_t mutex; /* guards the queue and `stopped` */
     pthread_cond_t changed;
@@ -119,7 +120,7 @@ static helio_rc run_snapshot(worker_t *self, const helio_read_t *read, helio_buf
 static helio_rc run(worker_t *self, const helio_read_t *read, answer_t *ret_answer, helio_error_t *err)
 {
     helio_rc rc = ensure_connection(self, err);
-    if (rc == HELIO_OK && strcmp(read->query, HELIO_READ_SNAPSHOT) == 0)
+    if (rc == HELIO_OK && self->snapshots)
         return run_snapshot(self, read, &ret_answer->snapshot, err);
     if (rc == HELIO_OK)
         rc = ensure_prepared(self, read->query, err);
@@ -193,21 +194,26 @@ static void serve(worker_t *self, helio_read_t *read)
 }
 
 /*  NULL: the reader is being destroyed. */
-static helio_read_t *await_read(helio_reader_t *self)
+static helio_read_t *await_read(const worker_t *self)
 {
+    helio_reader_t *reader = self->reader;
     helio_read_t *read = NULL;
-    (void)pthread_mutex_lock(&self->mutex);
-    while (!self->stopped && !(read = helio_read_queue_pop(self->queue)))
-        (void)pthread_cond_wait(&self->changed, &self->mutex);
-    (void)pthread_mutex_unlock(&self->mutex);
+    (void)pthread_mutex_lock(&reader->mutex);
+    while (!reader->stopped && !(read = self->snapshots ? helio_read_queue_pop_snapshot(reader->queue)
+                                                        : helio_read_queue_pop(reader->queue)))
+        (void)pthread_cond_wait(&reader->changed, &reader->mutex);
+    (void)pthread_mutex_unlock(&reader->mutex);
     return read;
 }
 
 static void *work(void *arg)
 {
     worker_t *self = arg;
-    for (helio_read_t *read; (read = await_read(self->reader));)
+    for (helio_read_t *read; (read = await_read(self));) {
         serve(self, read);
+        if (self->snapshots) /* they are seldom */
+            forget_connection(self);
+    }
     forget_connection(self);
     return NULL;
 }
@@ -218,16 +224,17 @@ helio_reader_t *helio_reader_new(const char *conninfo, uint32_t threads)
     helio_reader_t *self = helio_new(1, sizeof *self);
     self->conninfo = helio_strdup(conninfo);
     self->stop_fd = eventfd(0, EFD_CLOEXEC);
-    self->count = threads;
+    self->count = threads + 1;
     self->queue = helio_read_queue_new(threads);
     if (pthread_mutex_init(&self->mutex, NULL) != 0 || pthread_cond_init(&self->changed, NULL) != 0)
         abort();
-    self->workers = helio_new(threads, sizeof *self->workers);
+    self->workers = helio_new(self->count, sizeof *self->workers);
     if (self->stop_fd < 0)
         abort();
-    for (uint32_t i = 0; i < threads; i++) {
+    for (uint32_t i = 0; i < self->count; i++) {
         worker_t *worker = &self->workers[i];
         worker->reader = self;
+        worker->snapshots = i == threads;
         if (pthread_create(&worker->thread, NULL, work, worker) != 0)
             abort();
     }
@@ -264,7 +271,7 @@ helio_rc helio_reader_post(helio_reader_t *self, helio_read_t *read)
     assert(read->param_count <= HELIO_READ_PARAMS_MAX);
     (void)pthread_mutex_lock(&self->mutex);
     helio_rc rc = helio_read_queue_push(self->queue, read, helio_clock_boot_ms());
-    (void)pthread_cond_signal(&self->changed);
+    (void)pthread_cond_broadcast(&self->changed); /* one signal could wake the worker that reads others */
     (void)pthread_mutex_unlock(&self->mutex);
     return rc;
 }

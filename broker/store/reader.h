@@ -32,10 +32,12 @@ typedef struct helio_reader helio_reader_t;
  *  is over. */
 #define HELIO_READ_SNAPSHOT "snapshot"
 
-/*  Starts the threads (1 to 64). conninfo is copied. Connections are made with the first read of each thread. */
+/*  Starts the threads (1 to 64), and one for snapshots. conninfo is copied. Connections are made with the first read of each
+ *  thread, and for each snapshot. */
 helio_reader_t *helio_reader_new(const char *conninfo, uint32_t threads);
 void helio_reader_destroy(helio_reader_t **self_p); /* answers the queued reads with UNAVAILABLE, joins the threads */
-/*  HELIO_BUSY: too many reads wait, of this owner or of all (read_queue.h), and done is not called. */
+/*  HELIO_BUSY: too many reads wait, of this owner or of all, or another snapshot does or runs (read_queue.h), and done is
+ *  not called. */
 HELIO_MUST_CHECK helio_rc helio_reader_post(helio_reader_t *self, helio_read_t *read);
 
 #endif

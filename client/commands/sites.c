@@ -7,6 +7,7 @@
 #include "client/commands/simulator.h"
 #include "client/commands/withheld.h"
 #include "client/output/humanise.h"
+#include "client/reasons/reply_details.h"
 
 /*  Why a site is refused: too long for a column, and too important for the wide format only. */
 static void say_refused(const helio_client_t *client, const json_t *sites)
@@ -120,8 +121,9 @@ static int change_site(helio_client_t *client, const char *action, json_t *body,
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--reason is not UTF-8");
     }
     int code = helio_ask_post(client, helio_path(client, "/v1/sites/", site, after.data), body, &reply);
+    bool unchanged = helio_reply_has_detail(reply, HELIO_DETAIL_SITE_NOT_DRAINED);
     if (code == HELIO_EXIT_OK)
-        helio_client_say(client, "%s %s", site, done);
+        helio_client_say(client, "%s %s", site, unchanged ? "is not drained; nothing was changed" : done);
     return code;
 }
 

@@ -609,7 +609,7 @@ from (
 where b.ratio is not null
 
 -- name: read_history
--- $1 tenant: whose jobs `away` counts; $2 hours (1 to 168); $3 site, and no other; null: all. What every site was at the end of each step, from its last sample within it
+-- $1 tenant: whose jobs `away` counts; $2 hours (1 to 168); $3 site, and no other (no row: there is none of that name); null: all. What every site was at the end of each step, from its last sample within it
 -- (null: none came, as of a silent site); carbon as helio_report.site_energy has it. A step is a quarter of an hour, and an hour for
 -- more than a day: {"step_s", "times", "sites": [{"site", "gpus_total": one for each time, "gpus_free", "jobs_running",
 -- "power_watts", "carbon_g_per_kwh"}], "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another
@@ -661,6 +661,7 @@ select json_build_object('step_s', (select s.step_s from span s),
         from places p), '[]'),
     'away', coalesce((select json_agg(json_build_object('time', helio.rfc3339(m.at), 'from', m.home_site, 'to', m.site, 'jobs', m.jobs)
         order by m.at, m.home_site, m.site) from moved m), '[]'))::text
+where $3::text is null or exists (select from helio.sites s where s.site = $3::text) or exists (select from moved)
 
 -- name: read_forecasts_now
 -- How far off the series issued one to two days ago were a day ahead: [{"site", "signal", "error_ratio"}].

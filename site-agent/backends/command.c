@@ -31,7 +31,9 @@ struct helio_commands {
     uint32_t at_once, queue_max;
     int epoll;
     child_t *waiting, *running, *stuck;
+    child_t *left; /* over, and others of their group are not */
     uint32_t waiting_count, running_count, stuck_count;
+    uint64_t left_behind;
 };
 
 /* ---- texts --------------------------------------------------------------------------------------------- */
@@ -149,6 +151,16 @@ static bool is_over(child_t *child, int *ret_exit_code)
     return true;
 }
 
+/*  After its end. While others are in its group, the kernel gives its number to no new process; if one has it, they are
+ *  gone, and the group of that number is not ours. */
+static bool leaves_others(const child_t *child)
+{
+#ifdef HELIO_MUTANT_left_running
+    return false;
+#endif
+    return child->left_ms && kill(child->pid, 0) && errno == ESRCH && kill(-child->pid, 0) == 0;
+}
+
 static helio_text_t bounded_view(const helio_buffer_t *buffer)
 {
     helio_text_t view = helio_buffer_view(buffer);
@@ -212,7 +224,29 @@ static void serve(helio_commands_t *self, child_t *child, int64_t now_ms)
     unlink_child(&self->running, child);
     self->running_count--;
     tell(child, &result, now_ms);
-    free_child(child);
+    if (!leaves_others(child)) {
+        free_child(child);
+        return;
+    }
+    child->due_ms = now_ms + (int64_t)child->left_ms;
+    child->next = self->left;
+    self->left = child;
+}
+
+static void end_left(helio_commands_t *self, int64_t now_ms)
+{
+    for (child_t *child = self->left, *next; child; child = next) {
+        next = child->next;
+        bool gone = !leaves_others(child);
+        if (!gone && now_ms < child->due_ms)
+            continue;
+        if (!gone) {
+            (void)kill(-child->pid, SIGKILL);
+            self->left_behind++;
+        }
+        unlink_child(&self->left, child);
+        free_child(child);
+    }
 }
 
 static void reap_stuck(helio_commands_t *self)
@@ -263,6 +297,7 @@ void helio_commands_process(helio_commands_t *self, int64_t now_boot_ms)
         serve(self, child, now_boot_ms);
     }
     reap_stuck(self);
+    end_left(self, now_boot_ms);
     for (uint32_t i = self->waiting_count; i && may_start(self);
          i--) /* a command that cannot be run may queue another in its `done` */
         start_next(self, now_boot_ms);
@@ -280,7 +315,14 @@ int64_t helio_commands_next_ms(const helio_commands_t *self)
     int64_t next = INT64_MAX;
     for (const child_t *child = self->running; child; child = child->next)
         next = child->due_ms < next ? child->due_ms : next;
+    for (const child_t *child = self->left; child; child = child->next)
+        next = child->due_ms < next ? child->due_ms : next;
     return next;
+}
+
+uint64_t helio_commands_left_behind(const helio_commands_t *self)
+{
+    return self->left_behind;
 }
 
 uint32_t helio_commands_busy(const helio_commands_t *self)
@@ -307,6 +349,7 @@ helio_rc helio_commands_run(helio_commands_t *self, const helio_command_t *comma
     if (child->input_size)
         memcpy(child->input, command->input.data, child->input_size);
     child->timeout_ms = command->timeout_ms;
+    child->left_ms = command->left_ms;
     child->max_bytes = command->max_bytes;
     child->output.max = command->max_bytes + 1;
     child->complaint.max = COMPLAINT_MAX + 1;
@@ -375,6 +418,12 @@ void helio_commands_destroy(helio_commands_t **self_p)
         (void)kill(-child->pid, SIGKILL);
         siginfo_t info; /* a child that does not die now is reaped by the parent of this process */
         (void)waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG);
+        free_child(child);
+    }
+    for (child_t *child; (child = self->left);) {
+        self->left = child->next;
+        if (leaves_others(child))
+            (void)kill(-child->pid, SIGKILL);
         free_child(child);
     }
     for (child_t *child; (child = self->waiting);) {

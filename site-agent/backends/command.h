@@ -41,6 +41,7 @@ typedef struct helio_command {
     const char *const *env;  /* further "NAME=value" entries; NULL = none. Copied */
     helio_text_t input;      /* standard input; copied; "" = /dev/null */
     uint64_t timeout_ms;
+    uint64_t left_ms;        /* what it leaves behind in its process group is killed so long after its end; 0 = never */
     size_t max_bytes;        /* of standard output */
     helio_command_user_t as; /* copied */
     helio_command_done_fn *done;
@@ -64,6 +65,8 @@ HELIO_MUST_CHECK helio_rc helio_commands_run(helio_commands_t *self, const helio
                                              helio_error_t *err);
 /*  Calls no `done` with this arg any more; running commands continue and their results are dropped. */
 void helio_commands_drop(helio_commands_t *self, const void *arg);
+/*  Commands that left processes behind, which were then killed. */
+uint64_t helio_commands_left_behind(const helio_commands_t *self);
 uint32_t helio_commands_busy(const helio_commands_t *self); /* running and waiting */
 
 int helio_commands_fd(const helio_commands_t *self);          /* readable when process has work to do */

@@ -9,7 +9,7 @@ typedef struct helio_child {
     char **argv, **env; /* one block each; the texts follow the pointers */
     char *input;
     size_t input_size;
-    uint64_t timeout_ms;
+    uint64_t timeout_ms, left_ms;
     size_t max_bytes;
     helio_command_done_fn *done;
     void *arg;

@@ -84,6 +84,20 @@ def seed(federation):
         raise SystemExit(f"seed.sql: {done.stderr}")
 
 
+def check_tools():
+    """What is missing is said before a federation is started."""
+    browser = os.environ.get("HELIO_CHROMIUM", "/usr/bin/chromium")
+    modules = os.environ.get("HELIO_MODULES", os.path.join(os.path.dirname(os.path.dirname(HERE)), "console", "package.json"))
+    if not shutil.which("node"):
+        raise SystemExit("there is no program `node`: deploy/packages/install.sh node")
+    if not os.access(browser, os.X_OK):
+        raise SystemExit(f"there is no browser {browser}: deploy/packages/install.sh console, or name one in HELIO_CHROMIUM")
+    look = "const r = require('module').createRequire(process.argv[1]); r.resolve('playwright-core'); r.resolve('axe-core/axe.min.js')"
+    if subprocess.run(["node", "-e", look, modules], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        raise SystemExit(f"the modules playwright-core and axe-core are not in {os.path.dirname(modules)}/node_modules: "
+                         "run `npm ci --ignore-scripts` there, or name the package.json beside them in HELIO_MODULES")
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--build", required=True)
@@ -92,6 +106,7 @@ def main():
     args.add_argument("--keep", action="store_true", help="leave the federation running until Enter")
     args.add_argument("words", nargs="*")
     options = args.parse_args()
+    check_tools()
     folder = tempfile.mkdtemp(prefix="helio-console-")
     federation = Federation(options.build, folder, SITES)
     try:

@@ -18,29 +18,40 @@ class Site(LocalSite):
 
 
 class Podman:
-    """The runtime of the user that jobs run as, with storage below a home of its own."""
+    """The runtime of the user that jobs run as, with storage below a home of its own. The site's `podman` has the site's files (docs/sites/local.md);
+    those of the user name programs of the host that leave a mark."""
 
     def __init__(self, federation):
         self.home = federation.path("home")
         self.user = pwd.getpwnam(federation.job_user)
         self.wrapper = "runc" if shutil.which("runc") else "crun"
-        config = os.path.join(self.home, ".config", "containers")
-        os.makedirs(config)
-        with open(f"{config}/storage.conf", "w", encoding="utf-8") as file:
-            file.write(f'[storage]\ndriver = "vfs"\ngraphroot = "{self.home}/storage"\nrunroot = "{self.home}/run"\n')
-        with open(f"{config}/containers.conf", "w", encoding="utf-8") as file:
-            file.write(f'[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "{self.wrapper}"\n')
+        self.config = federation.path("podman")
+        os.mkdir(self.config)
+        federation.write("podman/storage.conf", f'[storage]\ndriver = "vfs"\ngraphroot = "{self.home}/storage"\nrunroot = "{self.home}/run"\n')
+        federation.write("podman/containers.conf",
+                         f'[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "{self.wrapper}"\n')
+        federation.write("podman/registries.conf", "")
+        self.names = {"CONTAINERS_CONF": "containers.conf", "CONTAINERS_STORAGE_CONF": "storage.conf", "CONTAINERS_REGISTRIES_CONF": "registries.conf"}
+        own = os.path.join(self.home, ".config", "containers")
+        os.makedirs(own)
+        self.mark, evil = f"{self.home}/mark", f"{self.home}/evil"
+        for path, text in ((evil, f'#!/bin/sh\necho "$0 $*" >>{self.mark}\nexit 1\n'),
+                           (f"{own}/storage.conf", f'[storage]\ndriver = "overlay"\n[storage.options]\nmount_program = "{evil}"\n'),
+                           (f"{own}/containers.conf", f'[engine]\nruntime = "evil"\n[engine.runtimes]\nevil = ["{evil}"]\n')):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        os.chmod(evil, 0o755)
         os.mkdir(federation.path("bin"))  # jobs run as a user who has no home
-        with open(federation.path("bin", "podman"), "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nHOME={self.home} exec /usr/bin/podman "$@"\n')
-        os.chmod(file.name, 0o755)
+        settings = "".join(f"export {name}={self.config}/{file}\n" for name, file in self.names.items())
+        federation.write("bin/podman", f'#!/bin/sh\n{settings}HOME={self.home} exec /usr/bin/podman "$@"\n')
+        os.chmod(federation.path("bin", "podman"), 0o755)
         for folder, _, names in os.walk(self.home):
             for path in [folder] + [os.path.join(folder, name) for name in names]:
                 os.chown(path, self.user.pw_uid, self.user.pw_gid)
 
     def call(self, *argv, given=None):
         who = dict(user=self.user.pw_uid, group=self.user.pw_gid, extra_groups=[]) if os.getuid() == 0 else {}
-        return subprocess.run(["podman", *argv], input=given, cwd="/", env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.home},
+        return subprocess.run(["podman", *argv], input=given, cwd="/", env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": self.home, **{name: f"{self.config}/{file}" for name, file in self.names.items()}},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **who)
 
     def make_image(self, folder):
@@ -153,7 +164,17 @@ def checked(world):
     check(f"✗ container: {f.job_user}: " in said and "no-such" in said, said)
 
 
-SCENARIOS = (checked, plain, stopped, limit, absent, agent_killed)
+def own_files(world):
+    """What the user's files name has not been run by any of these jobs; without the site's containers.conf it is."""
+    podman = world.podman
+    check(not os.path.exists(podman.mark), "a job ran a program that its user's own files name")
+    podman.names.pop("CONTAINERS_CONF")
+    said = podman.call("run", "--rm", "--network=host", "--cgroup-manager=cgroupfs", IMAGE, "/bin/true").stdout
+    podman.names["CONTAINERS_CONF"] = "containers.conf"
+    check(os.path.exists(podman.mark), f"the user's own file is not what it seems: nothing was tested: {said}")
+
+
+SCENARIOS = (checked, plain, stopped, limit, absent, agent_killed, own_files)
 
 
 def main():

@@ -53,8 +53,11 @@ same "no rule is left" "[]" "$("$helio" queues schedule nightly -o json | jq -c 
 same "what it says" "fresh created: weight 2, home home" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --weight 2 2>"$lab/tenants"
 same "the same again" "fresh unchanged: weight 2, home home" "$(cat "$lab/tenants")"
-"$helio" tenants set fresh --home hoem 2>"$lab/tenants"
-same "a slip" "fresh set: weight 2, home hoem; no known site is named 'hoem'; did you mean 'home'?" "$(cat "$lab/tenants")"
+"$helio" tenants set fresh --home hoem 2>"$lab/tenants" && fault "a misspelt home was taken"
+checks=$((checks + 1))
+grep -q "unknown site 'hoem'; did you mean 'home'?" "$lab/tenants" || fault "a slip: $(cat "$lab/tenants")"
+"$helio" tenants set fresh --home tomorrow 2>"$lab/tenants"
+same "a site to come" "fresh set: weight 2, home tomorrow; no known site is named 'tomorrow'" "$(cat "$lab/tenants")"
 "$helio" tenants set fresh --home cloud 2>/dev/null
 fresh=$("$helio" token add --tenant fresh --user ada -o json 2>/dev/null | jq -r .token)
 id=$(printf 'cpus: 1\ntime: 10m\nrun: "true"\n' | HELIO_TOKEN=$fresh "$helio" submit - -o name)

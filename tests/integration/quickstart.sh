@@ -62,7 +62,8 @@ grep -q "^tenant other has no home site" "$(dirname "$state")/said" || { echo "w
 planned=$(printf 'cpus: 1\nrun: "true"\n' | HELIO_TOKEN=$token HELIO_BROKER="$url" "$state/bin/helio" plan - -o json |
   jq -r '"\(.chosen) \([.candidates[] | select(.reason == "NoUserMapping") | .site] | unique | sort | join(","))"')
 [ "$planned" = "lulea brisbane,california,frankfurt,singapore,virginia" ] || { echo "the line of \`users\` that an operator added is not kept, or not known beforehand: $planned"; exit 1; }
-pids=$(cat "$state"/run/*.pid | cut -d' ' -f1)
+pids=$(cat "$state"/run/*.pid)
+for file in "$state"/run/*.pid; do [[ "$(cat "$file")" =~ ^[0-9]+$ ]] || { echo "$file has more than a number: $(cat "$file")"; exit 1; }; done
 # Open jobs are cancelled, and no process is left.
 printf 'name: long\ncpus: 1\ntime: 10m\nrun: |\n  echo $$ && exec sleep 600\n' >"$(dirname "$state")/long.yaml"
 long=$(client submit "$(dirname "$state")/long.yaml" -o name)
@@ -78,7 +79,7 @@ refused() { # NAME PID OPTION…
   grep -q "quickstart: .*process $pid (.*helio-broker run.*kill $pid\|quickstart: port .* is in use by process $pid (.*--port N" "$(dirname "$state")/output" ||
     { echo "$name: it does not say who is in its way (process $pid), and what to do:"; tail -n 3 "$(dirname "$state")/output"; exit 1; }
 }
-read -r broker_pid _ <"$state/run/broker.pid"
+broker_pid=$(cat "$state/run/broker.pid")
 refused "a second quickstart on the ports of the first" "$broker_pid" --state "$(dirname "$state")/second-state" --port "${url##*:}"
 [ ! -e "$(dirname "$state")/second-state" ] || { echo "a quickstart that is refused leaves a state folder"; exit 1; }
 kill "$broker_pid"

@@ -284,16 +284,20 @@ static int64_t submits_until_us(const helio_broker_core_t *self, const tenant_t 
     return rate ? from_us + (int64_t)documents * MINUTE_US / rate : 0;
 }
 
-/*  What a tenant did not submit in the last minute is saved up. More at once than a minute has is taken when a whole
- *  minute is saved up. */
+/*  What a tenant did not submit in the last minute is saved up. A submission that does not fit costs nothing. */
 static bool check_rate(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant,
                        uint32_t documents)
 {
-    int64_t saved_us = submits_until_us(self, tenant, 0), until_us = submits_until_us(self, tenant, documents);
-    int64_t room_us = until_us - saved_us > MINUTE_US ? saved_us : until_us - MINUTE_US;
-    int64_t wait_ms = (room_us - self->now_ms * 1000 + 999) / 1000;
+    int64_t until_us = submits_until_us(self, tenant, documents);
+    int64_t wait_ms = (until_us - MINUTE_US - self->now_ms * 1000 + 999) / 1000;
     if (wait_ms <= 0)
         return true;
+    if (documents > self->options.submissions_per_minute) {
+        core_reply_nothing_stored(self, event->call, HELIO_TOO_BIG, HELIO_REASON_INVALID,
+                                  CORE_DETAIL(self, HELIO_DETAIL_TENANT_BATCH_TOO_BIG, helio_value_number(documents),
+                                              helio_value_number(self->options.submissions_per_minute)));
+        return false;
+    }
     core_reply_nothing_stored(
         self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
         CORE_DETAIL(self, HELIO_DETAIL_TENANT_TOO_FAST, helio_value_number(self->options.submissions_per_minute),

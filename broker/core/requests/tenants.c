@@ -6,6 +6,7 @@
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/sites.h"
 #include "broker/core/state/tenants.h"
 #include "broker/core/state/why.h"
 
@@ -33,6 +34,12 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
     }
     if (event->weight_given && (!event->weight_milli || event->weight_milli > HELIO_QUOTA_WEIGHT_MAX)) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, core_quota_weight_fault(self));
+        return;
+    }
+    if (event->home_given && core_is_slip_of_a_site(self, event->home_site)) {
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->home_site),
+                               helio_value_string(core_site_meant(self, event->home_site))));
         return;
     }
     tenant_t *tenant;

@@ -42,6 +42,14 @@ void core_warn_site(helio_broker_core_t *self, helio_text_t name, helio_details_
         ret_details);
 }
 
+bool core_is_slip_of_a_site(helio_broker_core_t *self, helio_text_t name)
+{
+#ifdef HELIO_MUTANT_homes_of_any_name
+    return false;
+#endif
+    return name.size && !core_site_find(self, name) && core_site_meant(self, name)[0];
+}
+
 /* ---- tenants and queues ---------------------------------------------------------------------------------- */
 
 /*  "" = none. */

@@ -11,6 +11,9 @@
 helio_detail_t core_unknown_queue(helio_broker_core_t *self, helio_text_t queue, uint32_t job);
 helio_detail_t core_unknown_tenant(helio_broker_core_t *self, helio_text_t tenant); /* to operators: it names others */
 
+/*  Whether no site has that name and one has almost that name. A home of another name can be that of a site to come. */
+bool core_is_slip_of_a_site(helio_broker_core_t *self, helio_text_t name);
+
 /*  Each adds its warnings to the details, if it has any. */
 void core_warn_region(helio_broker_core_t *self, helio_text_t region, helio_details_t *ret_details);
 void core_warn_site(helio_broker_core_t *self, helio_text_t site, helio_details_t *ret_details); /* a home site */

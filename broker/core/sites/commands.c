@@ -50,6 +50,11 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
                                helio_value_string(core_site_meant(self, event->site))));
         return;
     }
+    if (kind == HELIO_BROKER_EV_UNDRAIN && !site->draining) {
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_SITE_NOT_DRAINED, helio_value_string(site->name)));
+        return;
+    }
     if (kind == HELIO_BROKER_EV_ATTEST && !core_site_attest(self, site, event->actor, event->reason)) {
         core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE, not_silent(self, site));
         return;

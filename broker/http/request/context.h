@@ -36,6 +36,8 @@ struct helio_http {
     helio_waiting_requests_t *waiting_requests;
     void *daemon; /* struct MHD_Daemon */
     uint16_t port;
+    _Atomic int64_t
+        snapshot_since_ms; /* boot clock: when the snapshot that is taken or sent was asked for; 0 = none is */
     atomic_bool stopping;
     _Atomic int64_t open; /* requests that the library has begun and not completed */
     int idle_fd;          /* while stopping: readable once no request is open */

@@ -61,11 +61,9 @@ static void on_read(helio_read_t *read, helio_rc rc, helio_text_t json, const he
 {
     helio_operation_t *operation = read->arg;
     operation->result.rc = rc;
-    /* The text about a bad parameter is for the caller; any other text can reveal internals of the database. */
-    if (rc == HELIO_INVALID && err)
-        helio_details_add(&operation->result.details, operation->arena,
-                          HELIO_DETAIL(operation->arena, HELIO_DETAIL_INPUT_INVALID, helio_value_string(""),
-                                       helio_value_string(err->text), helio_value_string("")));
+    (void)err; /* it has the database's own words, which reveal internals and help no caller */
+    if (rc == HELIO_INVALID)
+        helio_details_add(&operation->result.details, operation->arena, HELIO_DETAIL0(HELIO_DETAIL_READ_REFUSED));
     if (rc == HELIO_OK)
         helio_buffer_append(&operation->result.data, json.data, json.size);
     back(operation);
@@ -105,6 +103,7 @@ static void on_forwarded(helio_forward_t *forward, helio_rc rc, const helio_forw
     result->rc = rc;
     if (rc == HELIO_OK) {
         result->status = answer->status;
+        result->retry_after_s = answer->retry_after_s;
         result->type = helio_arena_string(operation->arena, helio_text_of(answer->type));
         helio_buffer_append(&result->data, answer->body.data, answer->body.size);
         if (operation->is_log)

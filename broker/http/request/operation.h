@@ -30,6 +30,7 @@ typedef struct helio_result {
     bool end;
     uint32_t status;                /* FORWARD: the leader's, of any kind */
     const char *type;               /* FORWARD; in the operation's arena */
+    uint32_t retry_after_s;         /* FORWARD; 0 = not said */
     helio_engine_figures_t figures; /* FIGURES */
 } helio_result_t;
 

@@ -1,6 +1,8 @@
 /*  problem.c -- the tables of status codes, and the JSON of errors. */
 #include "broker/http/request/problem.h"
 
+#include <string.h>
+
 #include "federation/base/json.h"
 #include "federation/reason/detail_json.h"
 #include "federation/reason/sentence.h"
@@ -73,6 +75,19 @@ const char *helio_status_reason(uint32_t status)
 uint32_t helio_status_retry_after_s(uint32_t status)
 {
     return status == 429 ? 1 : status == 503 ? 2 : 0;
+}
+
+uint32_t helio_problem_retry_after_s(uint32_t status, const helio_details_t *details)
+{
+    uint32_t retry_after_s = helio_status_retry_after_s(status);
+    const helio_detail_t *first = details->items.count ? &details->items.items[0] : NULL;
+    const helio_detail_entry_t *entry = first && retry_after_s ? helio_detail_entry(first->code) : NULL;
+    for (uint32_t i = 0; entry && i < entry->param_count; i++) {
+        int64_t wait_ms = helio_detail_value(first, i).number;
+        if (strcmp(entry->params[i].name, "wait_s") == 0 && wait_ms > 0 && wait_ms < INT32_MAX)
+            retry_after_s = (uint32_t)((wait_ms + 999) / 1000);
+    }
+    return retry_after_s;
 }
 
 /*  Begins the object; the caller ends it. */

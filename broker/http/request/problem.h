@@ -52,6 +52,9 @@ const char *helio_status_title(uint32_t status);
 const char *helio_status_reason(uint32_t status);
 uint32_t helio_status_retry_after_s(uint32_t status); /* 0 = no such header */
 
+/*  The same, for a problem whose first detail says how long to wait (wait_s): not before that. */
+uint32_t helio_problem_retry_after_s(uint32_t status, const helio_details_t *details);
+
 /*  A problem with at least one detail: `detail` gets the sentences, `details` the codes and values. reason NULL or "":
  *  that of the status. object: JSON whose members are added; empty = none. */
 void helio_problem_of_details(uint32_t status, const char *reason, const helio_details_t *details, helio_text_t object,

@@ -41,6 +41,9 @@ void helio_request_context_destroy(helio_request_context_t **self_p)
         helio_places_give_back(self->http->places, self->token);
         (void)atomic_fetch_sub_explicit(&self->http->metrics.streams, 1, memory_order_relaxed);
     }
+    int64_t since_ms = self->snapshot_since_ms;
+    if (since_ms) /* unless another one has taken the place meanwhile */
+        (void)atomic_compare_exchange_strong(&self->http->snapshot_since_ms, &since_ms, 0);
     helio_operation_destroy(&self->operation);
     helio_body_clear(&self->body);
     helio_buffer_clear(&self->response);
@@ -64,13 +67,13 @@ void helio_request_context_header(helio_request_context_t *self, const char *nam
     self->headers[self->header_count++].value = helio_arena_string(self->arena, helio_text_of(value));
 }
 
-static void response(helio_request_context_t *self, uint32_t status, const char *type)
+/*  retry_after_s: 0 = no such header. */
+static void response_after(helio_request_context_t *self, uint32_t status, const char *type, uint32_t retry_after_s)
 {
     assert(self->status == 0);
     self->status = status;
     self->response_type = type;
     helio_buffer_reset(&self->response);
-    uint32_t retry_after_s = helio_status_retry_after_s(status);
     if (retry_after_s) {
         char text[16];
         (void)snprintf(text, sizeof text, "%u", retry_after_s);
@@ -78,6 +81,11 @@ static void response(helio_request_context_t *self, uint32_t status, const char 
     }
     if (status == 401)
         helio_request_context_header(self, "WWW-Authenticate", "Bearer realm=\"heliostat\"");
+}
+
+static void response(helio_request_context_t *self, uint32_t status, const char *type)
+{
+    response_after(self, status, type, helio_status_retry_after_s(status));
 }
 
 void helio_response_json(helio_request_context_t *self, uint32_t status, helio_text_t json)
@@ -101,7 +109,7 @@ void helio_response_bytes(helio_request_context_t *self, uint32_t status, const 
 static void respond_details(helio_request_context_t *self, uint32_t status, const char *reason,
                             const helio_details_t *details, helio_text_t object)
 {
-    response(self, status, "application/problem+json");
+    response_after(self, status, "application/problem+json", helio_problem_retry_after_s(status, details));
     helio_problem_of_details(status, reason, details, object, &self->response);
 }
 
@@ -216,7 +224,9 @@ bool helio_response_ambiguous(helio_request_context_t *self, helio_text_t json)
 
 void helio_response_forwarded(helio_request_context_t *self, const helio_result_t *result)
 {
-    response(self, result->status, helio_arena_string(self->arena, helio_text_of(result->type)));
+    uint32_t usual_s = helio_status_retry_after_s(result->status);
+    response_after(self, result->status, helio_arena_string(self->arena, helio_text_of(result->type)),
+                   usual_s && result->retry_after_s ? result->retry_after_s : usual_s);
     helio_buffer_append(&self->response, result->data.data, result->data.size);
     self->by_leader = true;
 }

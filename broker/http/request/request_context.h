@@ -101,7 +101,8 @@ struct helio_request_context {
     int64_t wake_ms;                             /* idle until then */
     bool wants_notify;                           /* or until a notification */
     bool ended, broken, counted_stream;
-    void *state; /* what a handler keeps between its steps (helio_request_context_state) */
+    int64_t snapshot_since_ms; /* it has the place of the one snapshot; 0 = it has not */
+    void *state;               /* what a handler keeps between its steps (helio_request_context_state) */
 };
 
 helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_text_t raw_target);

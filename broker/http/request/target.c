@@ -1,11 +1,14 @@
 /*  target.c -- decodes a target. The library's own decoding ends a path at %00 and turns an escaped slash into a
  *  separator. */
 #include "broker/http/request/target.h"
-#include "federation/base/char.h"
 
 #include <string.h>
 
-/*  NULL: a bad escape, or a byte that is not allowed in a name. plus: '+' is a space, as in forms. */
+#include "federation/base/char.h"
+#include "federation/base/utf8.h"
+
+/*  NULL: a bad escape, a byte that is not allowed in a name, or no UTF-8, which the database would not take. plus: '+' is
+ *  a space, as in forms. */
 static const char *decode(helio_text_t text, bool plus, helio_arena_t *arena)
 {
     char *out = helio_arena_alloc(arena, (size_t)text.size + 1, 1);
@@ -27,7 +30,10 @@ static const char *decode(helio_text_t text, bool plus, helio_arena_t *arena)
             return NULL;
         out[size++] = (char)c;
     }
+#ifdef HELIO_MUTANT_targets_of_any_bytes
     return out;
+#endif
+    return helio_utf8_is_text((helio_text_t){out, (uint32_t)size}) ? out : NULL;
 }
 
 static helio_rc read_path(helio_text_t path, helio_arena_t *arena, helio_target_t *target, helio_error_t *err)
@@ -42,7 +48,7 @@ static helio_rc read_path(helio_text_t path, helio_arena_t *arena, helio_target_
             return helio_fail(err, HELIO_TOO_BIG, "the path has more than %d parts", HELIO_TARGET_SEGMENTS_MAX);
         const char *segment = decode((helio_text_t){at, (uint32_t)(stop - at)}, false, arena);
         if (!segment || !*segment || strchr(segment, '/') || strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0)
-            return helio_fail(err, HELIO_INVALID, "the path has an empty or malformed part");
+            return helio_fail(err, HELIO_INVALID, "the path has a part that is empty, malformed or not UTF-8");
         target->segments[target->segment_count++] = segment;
         target->folder = slash && slash + 1 == end;
         at = stop + 1;
@@ -65,7 +71,7 @@ static helio_rc read_query(helio_text_t query, helio_arena_t *arena, helio_targe
             const char *value =
                 equals ? decode((helio_text_t){equals + 1, (uint32_t)(stop - equals - 1)}, true, arena) : "";
             if (!name || !value || !*name)
-                return helio_fail(err, HELIO_INVALID, "a query parameter is malformed");
+                return helio_fail(err, HELIO_INVALID, "a query parameter is malformed or not UTF-8");
             if (helio_target_query(target, name))
                 return helio_fail(err, HELIO_INVALID, "the query parameter '%.64s' is given twice", name);
             target->query[target->query_count].name = name;

@@ -1,7 +1,7 @@
 /*  target.h -- a request's target as received, split into path segments and query parameters.
  *
- *  It is strict where laxness invites attacks: a bad escape, a NUL or control character, an empty, "." or ".." segment,
- *  an escaped slash and a repeated parameter are errors. Pure; everything lives in the caller's arena. */
+ *  It is strict where laxness invites attacks: a bad escape, a NUL or control character, bytes that are not UTF-8, an
+ *  empty, "." or ".." segment, an escaped slash and a repeated parameter are errors. Pure; everything lives in the caller's arena. */
 #ifndef HELIO_BROKER_HTTP_REQUEST_TARGET_H
 #define HELIO_BROKER_HTTP_REQUEST_TARGET_H
 

@@ -57,9 +57,11 @@ void helio_history(helio_request_context_t *self)
     uint64_t hours;
     if (!helio_request_context_number(self, "hours", (helio_query_bounds_t){1, 168, 24}, &hours))
         return;
+    self->parameter = helio_request_context_query(self, "site");
+    if (self->parameter && !helio_command_check_name(self, "site", helio_text_of(self->parameter), HELIO_SITE_NAME_MAX))
+        return;
     helio_await_read(self, on_read, "read_history", 3,
-                     (const char *[]){helio_request_context_tenant(self), text_of(self, hours),
-                                      helio_request_context_query(self, "site")});
+                     (const char *[]){helio_request_context_tenant(self), text_of(self, hours), self->parameter});
 }
 
 /*  Whether the parameter has the form of a site's name. False: a problem was answered. */

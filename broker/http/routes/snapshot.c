@@ -4,9 +4,35 @@
 #include "broker/http/request/request_context.h"
 #include "broker/http/routes/routes.h"
 #include "broker/snapshot/snapshot.h"
+#include "federation/base/clock.h"
+
+/*  One that is still being sent after this time keeps no other out: its client has stopped reading. */
+enum { SENT_WITHIN_MS = 60000 };
+
+static void refuse(helio_request_context_t *self)
+{
+    helio_response_problem(self, 503, "Busy", HELIO_DETAIL0(HELIO_DETAIL_SNAPSHOT_UNDER_WAY));
+}
+
+/*  A snapshot has tens of megabytes, from its reading until it is sent: one at a time, whoever asks. */
+static bool take_place(helio_request_context_t *self)
+{
+    int64_t now_ms = helio_clock_boot_ms(), since_ms = atomic_load(&self->http->snapshot_since_ms);
+    bool free_ = !since_ms || now_ms - since_ms >= SENT_WITHIN_MS;
+    if (!free_ || !atomic_compare_exchange_strong(&self->http->snapshot_since_ms, &since_ms, now_ms)) {
+        refuse(self);
+        return false;
+    }
+    self->snapshot_since_ms = now_ms;
+    return true;
+}
 
 static void on_read(helio_request_context_t *self, const helio_result_t *result)
 {
+    if (result->rc == HELIO_BUSY) { /* the database still works on one whose caller has gone */
+        refuse(self);
+        return;
+    }
     if (result->rc != HELIO_OK) {
         helio_response_failure(self, result, NULL);
         return;
@@ -31,7 +57,7 @@ static const helio_query_bounds_t past_hours = {1, 31 * 24, 1};
 void helio_snapshot_show(helio_request_context_t *self)
 {
     uint64_t hours;
-    if (!helio_request_context_number(self, "hours", past_hours, &hours))
+    if (!helio_request_context_number(self, "hours", past_hours, &hours) || !take_place(self))
         return;
     if (!helio_request_context_query(self, "hours")) {
         helio_await_read(self, on_read, HELIO_READ_SNAPSHOT, 0, NULL);

@@ -3,7 +3,7 @@
 
 #include "site-agent/backends/exec/internal.h"
 
-enum { HELD_MOST = 4096, COMPLAINT_MOST = 200 };
+enum { HELD_MOST = 4096, COMPLAINT_MOST = 200, LEFT_MS = 2000 };
 
 helio_json_writer_t helio_exec_request(const helio_exec_t *self, const char *op, helio_buffer_t *out)
 {
@@ -22,6 +22,7 @@ bool helio_exec_run(helio_exec_t *self, const helio_buffer_t *request, size_t ma
     helio_command_t command = {.argv = self->argv,
                                .input = helio_buffer_view(request),
                                .timeout_ms = self->settings.timeout_ms,
+                               .left_ms = LEFT_MS,
                                .max_bytes = max_bytes,
                                .done = done,
                                .arg = arg};

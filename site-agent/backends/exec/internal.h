@@ -118,7 +118,8 @@ typedef struct helio_exec_poll {
     helio_exec_answer_t answer;
     bool capacity_due;
     helio_silence_t silence;
-    char doubt[300]; /* what was wrong with the last answer, as it was logged */
+    char doubt[300];    /* what was wrong with the last answer, as it was logged */
+    uint64_t left_told; /* runs that left processes behind, as it was logged */
     bool lease_out, lease_due;
 } helio_exec_poll_t;
 

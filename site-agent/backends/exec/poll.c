@@ -86,6 +86,20 @@ static void doubt(helio_exec_t *self, const char *text)
         self->sink.on_doubt(self->sink.arg, self->poll.doubt);
 }
 
+/*  The first time, and whenever they have doubled: an adapter that does so does it at each run. */
+static void tell_left_behind(helio_exec_t *self)
+{
+    uint64_t count = helio_commands_left_behind(self->commands);
+    char text[200];
+    if (count < self->poll.left_told * 2 || !count || count == self->poll.left_told)
+        return;
+    self->poll.left_told = count;
+    (void)snprintf(text, sizeof text, "the adapter left processes running after its end, which were killed: %llu %s",
+                   (unsigned long long)count, count == 1 ? "run" : "runs");
+    if (self->sink.on_doubt)
+        self->sink.on_doubt(self->sink.arg, text);
+}
+
 static helio_rc read_inventory(const helio_command_result_t *result, helio_arena_t *arena, helio_exec_answer_t *ret,
                                helio_error_t *err)
 {
@@ -107,6 +121,7 @@ static void on_inventory(void *arg, const helio_command_result_t *result)
     helio_arena_t *arena = helio_arena_new();
     poll->out = false;
     self->next_ms = 0;
+    tell_left_behind(self);
     if (read_inventory(result, arena, &answer, &err)) {
         helio_arena_destroy(&arena);
         poll->failures++;

@@ -138,8 +138,20 @@ static void drain__stops_new_offers_and_nothing_else(void **state)
     harness_tick(h);
     assert_int_equal(harness_state(h, after), HELIO_JOB_QUEUED);
     assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 1);
     harness_tick(h);
     assert_placed(after, "north", "a");
+}
+
+static void drain__of_a_site_that_is_not_drained_is_taken_back_without_an_entry(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    const helio_fx_reply_t *reply = harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north");
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_string_equal(harness_facts(h, reply->details), "SiteNotDrained site=north");
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
 }
 
 static void drain__needs_an_operator_and_a_known_site(void **state)
@@ -260,6 +272,7 @@ int main(void)
         CASE(scheduling_order__jobs_of_a_lost_site_return_by_age_ahead_of_new_ones),
         CASE(scheduling_order__a_class_that_does_not_fit_does_not_block_others),
         CASE(drain__stops_new_offers_and_nothing_else),
+        CASE(drain__of_a_site_that_is_not_drained_is_taken_back_without_an_entry),
         CASE(drain__needs_an_operator_and_a_known_site),
         CASE(why__a_class_has_a_row_of_its_reason_and_one_when_it_ends),
         CASE(why__a_decision_has_every_candidate_in_order_of_preference),

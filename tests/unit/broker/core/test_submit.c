@@ -397,17 +397,29 @@ static void bounds__of_one_tenant_do_not_limit_another_and_tasks_count(void **st
     assert_int_equal(harness_submit(h, "other", &spec)->rc, HELIO_OK);
 }
 
-static helio_rc submit_many(const char *tenant, uint32_t count)
+static const helio_fx_reply_t *submit_and_hear(const char *tenant, uint32_t count)
 {
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     helio_submission_t jobs[16];
     assert_true(count <= sizeof jobs / sizeof jobs[0]);
     for (uint32_t i = 0; i < count; i++)
         jobs[i] = harness_submission(h, &spec, "", "");
-    return (helio_rc)harness_submit_all(h, tenant, jobs, count)->rc;
+    return harness_submit_all(h, tenant, jobs, count);
 }
 
-/*  Ten a minute, with ten saved up, and more than ten at once when all ten are. */
+static helio_rc submit_many(const char *tenant, uint32_t count)
+{
+    return (helio_rc)submit_and_hear(tenant, count)->rc;
+}
+
+static void check_refused(uint32_t count, helio_rc rc, const char *words)
+{
+    const helio_fx_reply_t *reply = submit_and_hear("acme", count);
+    assert_int_equal(reply->rc, rc);
+    assert_true(harness_says(h, &reply->details, words));
+}
+
+/*  Ten a minute, with ten saved up. What is refused costs nothing; more than ten at once are never taken, and say so. */
 static void bounds__of_a_rate_are_of_each_tenant_and_say_when_there_is_room(void **state)
 {
     (void)state;
@@ -427,13 +439,16 @@ static void bounds__of_a_rate_are_of_each_tenant_and_say_when_there_is_room(void
     harness_wait(h, 1);
     assert_int_equal(submit_many("acme", 1), HELIO_OK);
     assert_int_equal(submit_many("acme", 1), HELIO_BUSY); /* and nothing of what was refused was counted */
-    assert_int_equal(submit_many("acme", 16), HELIO_BUSY);
+    assert_int_equal(submit_many("acme", 11), HELIO_TOO_BIG);
     harness_wait(h, 60000);
-    assert_int_equal(submit_many("acme", 16), HELIO_OK);
-    harness_wait(h, 36000);
-    assert_int_equal(submit_many("acme", 1), HELIO_BUSY);
+    check_refused(11, HELIO_TOO_BIG, "\"TenantBatchTooBig\",\"params\":{\"count\":11,\"limit\":10}");
+    assert_int_equal(submit_many("acme", 7), HELIO_OK); /* all ten were there */
+    check_refused(4, HELIO_BUSY, "\"limit\":10,\"wait_s\":6.0}");
+    assert_int_equal(submit_many("acme", 3), HELIO_OK);
+    check_refused(10, HELIO_BUSY, "\"limit\":10,\"wait_s\":60.0}");
+    harness_wait(h, 60000); /* when it says, there is room */
+    assert_int_equal(submit_many("acme", 10), HELIO_OK);
     harness_wait(h, 6000);
-    assert_int_equal(submit_many("acme", 1), HELIO_OK);
     helio_submission_t keyed = harness_submission(h, &spec, "k", "one");
     harness_wait(h, 6000);
     assert_int_equal(harness_submit_all(h, "acme", &keyed, 1)->rc, HELIO_OK);

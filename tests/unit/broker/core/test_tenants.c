@@ -112,13 +112,20 @@ static void tenant__needs_an_operator_and_valid_values(void **state)
     assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_FORBIDDEN);
 }
 
-static void tenant__with_an_unknown_home_gets_a_note(void **state)
+static void tenant__with_a_misspelt_home_is_refused_and_with_one_to_come_gets_a_note(void **state)
 {
     (void)state;
-    helio_ev_tenant_t event = {.tenant = HELIO_TEXT("acme"), .home_given = true, .home_site = HELIO_TEXT("nort")};
+    helio_ev_tenant_t event = {.tenant = HELIO_TEXT("fresh"), .home_given = true, .home_site = HELIO_TEXT("nort")};
     const helio_fx_reply_t *reply = harness_tenant(h, HELIO_ROLE_ADMIN, event);
+    assert_int_equal(reply->rc, HELIO_NOT_FOUND);
+    assert_true(says(reply, "\"UnknownSite\",\"params\":{\"site\":\"nort\",\"suggestion\":\"north\"}"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TENANT), 0);
+    event.home_site = HELIO_TEXT("brisbane");
+    reply = harness_tenant(h, HELIO_ROLE_ADMIN, event);
     assert_int_equal(reply->rc, HELIO_OK);
-    assert_true(says(reply, "\"WarnSite\",\"params\":{\"site\":\"nort\",\"suggestion\":\"north\"}"));
+    assert_true(says(reply, "\"WarnSite\",\"params\":{\"site\":\"brisbane\"}") ||
+                says(reply, "\"WarnSite\",\"params\":{\"site\":\"brisbane\",\"suggestion\":\"\"}"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TENANT), 1);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -131,7 +138,7 @@ int main(void)
         CASE(tenant__survives_a_new_leader),
         CASE(tenant__set_to_the_same_values_writes_nothing),
         CASE(tenant__needs_an_operator_and_valid_values),
-        CASE(tenant__with_an_unknown_home_gets_a_note),
+        CASE(tenant__with_a_misspelt_home_is_refused_and_with_one_to_come_gets_a_note),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

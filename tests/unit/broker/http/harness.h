@@ -40,6 +40,7 @@ typedef struct forwarded {
     helio_rc rc;
     uint32_t status;
     const char *type, *answer, *piece;
+    uint32_t retry_after_s;
     char tenant[40], instance[40];
     helio_forward_kind_t kind;
 } forwarded_t;
@@ -56,6 +57,7 @@ typedef struct world {
     helio_rc post_rc;  /* of posting itself */
     helio_rc reply_rc; /* of an event's answer */
     const char *reply_reason, *reply_text;
+    int64_t reply_wait_ms; /* not 0: the answer says that the tenant submits too fast */
     uint32_t jobs_existed; /* bit i: job i existed */
     bool hold;             /* keep calls until world_reply */
     helio_engine_figures_t figures;
@@ -337,6 +339,10 @@ static inline void reply_call(world_t *w, helio_call_t *call)
     helio_fx_reply_t answer = {.rc = (uint32_t)w->reply_rc,
                                .reason = helio_text_of(w->reply_reason),
                                .details.items = {&detail, text.text.size ? 1 : 0}};
+    helio_value_t waits[] = {{.number = 10}, {.number = w->reply_wait_ms}};
+    helio_detail_t too_fast = {.code = HELIO_DETAIL_TENANT_TOO_FAST, .values = {waits, 2}};
+    if (w->reply_wait_ms)
+        answer.details = (helio_details_t){{&too_fast, 1}};
     if (call->event == HELIO_BROKER_EV_SUBMIT && w->reply_rc == HELIO_OK) {
         for (uint32_t i = 0; i < w->submitted && i < 64; i++)
             jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = i < 32 && (w->jobs_existed >> i & 1)};
@@ -427,7 +433,7 @@ static inline helio_rc fake_probe(world_t *w, helio_forward_t *probe)
 {
     (void)pthread_mutex_lock(&w->mutex);
     w->probes++;
-    helio_forward_answer_t answer = {200, "text/plain", "", w->found ? w->found : "leader", helio_text_of("ok\n")};
+    helio_forward_answer_t answer = {200, "text/plain", "", w->found ? w->found : "leader", helio_text_of("ok\n"), 0};
     helio_rc rc = w->probe_rc;
     (void)pthread_mutex_unlock(&w->mutex);
     if (rc == HELIO_BUSY)
@@ -454,9 +460,12 @@ static inline helio_rc fake_forward(void *forwarder, helio_forward_t *forward)
     keep(helio_text_of(forward->content_type), self->content_type, sizeof self->content_type);
     keep(helio_text_of(forward->idempotency_key), self->key, sizeof self->key);
     keep(forward->body, self->body, sizeof self->body);
-    helio_forward_answer_t answer = {self->status ? self->status : 200, self->type ? self->type : "application/json",
-                                     self->piece ? self->piece : "", "leader",
-                                     helio_text_of(self->answer ? self->answer : "{}")};
+    helio_forward_answer_t answer = {self->status ? self->status : 200,
+                                     self->type ? self->type : "application/json",
+                                     self->piece ? self->piece : "",
+                                     "leader",
+                                     helio_text_of(self->answer ? self->answer : "{}"),
+                                     self->retry_after_s};
     helio_rc rc = self->rc;
     (void)pthread_mutex_unlock(&w->mutex);
     if (rc == HELIO_BUSY)

@@ -89,26 +89,31 @@ static void follower__passes_every_answer_and_names_each_failure(void **state)
     (void)state;
     const struct {
         helio_rc rc;
-        uint32_t status;
+        uint32_t status, said_s;
         int wanted;
-        const char *says;
+        const char *says, *retry;
     } cases[] = {
-        {HELIO_OK, 409, 409, "of the leader"},
-        {HELIO_OK, 503, 503, "of the leader"},
-        {HELIO_UNAVAILABLE, 0, 503, "BrokerUnavailable"}, /* nothing was sent: safe to ask again */
-        {HELIO_TIMEOUT, 0, 504, "ReplyLate"},             /* whether it was done is unknown */
-        {HELIO_BUSY, 0, 429, "BrokerBusy"},
+        {HELIO_OK, 409, 0, 409, "of the leader", NULL},
+        {HELIO_OK, 503, 0, 503, "of the leader", "2"},
+        {HELIO_OK, 429, 42, 429, "of the leader", "42"},
+        {HELIO_UNAVAILABLE, 0, 0, 503, "BrokerUnavailable", "2"}, /* nothing was sent: safe to ask again */
+        {HELIO_TIMEOUT, 0, 0, 504, "ReplyLate", NULL},            /* whether it was done is unknown */
+        {HELIO_BUSY, 0, 0, 429, "BrokerBusy", "1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         w->forwarded = (forwarded_t){.rc = cases[i].rc,
                                      .status = cases[i].status,
+                                     .retry_after_s = cases[i].said_s,
                                      .type = "application/problem+json",
                                      .answer = "{\"detail\": \"of the leader\"}"};
         ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo\n");
         assert_int_equal(r.status, cases[i].wanted);
         assert_non_null(strstr(r.body, cases[i].says));
         assert_non_null(strstr(r.head, "Content-Type: application/problem+json\r\n"));
-        assert_int_equal(strstr(r.head, "Retry-After: ") != NULL, r.status == 503 || r.status == 429);
+        const char *retry = reply_header(&r, "Retry-After");
+        assert_int_equal(retry != NULL, cases[i].retry != NULL);
+        if (retry)
+            assert_string_equal(retry, cases[i].retry);
     }
 }
 

@@ -1,6 +1,8 @@
 /*  test_jobs.c -- jobs over HTTP. */
 #include "tests/unit/broker/http/server_testing.h"
 
+#include "broker/http/request/problem.h"
+
 /* ---- jobs ---------------------------------------------------------------------------------------------- */
 
 static void http__a_job_is_answered_only_when_the_engine_has_answered(void **state)
@@ -267,6 +269,29 @@ static void http__a_full_engine_or_reader_is_429(void **state)
     assert_int_equal(r.status, 429);
 }
 
+/*  What a rate of the core says in the problem is what the header says, also when the leader said it. */
+static void http__a_wait_that_is_known_is_the_one_of_the_header(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
+    const struct {
+        int64_t wait_ms;
+        uint32_t status, seconds;
+    } rows[] = {{6000, 429, 6}, {59001, 429, 60}, {1, 429, 1}, {0, 429, 1}, {6000, 503, 6}, {6000, 409, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_details_t details = {0};
+        helio_details_add(&details, arena,
+                          HELIO_DETAIL(arena, HELIO_DETAIL_TENANT_TOO_FAST, helio_value_number(10),
+                                       helio_value_number(rows[i].wait_ms)));
+        assert_int_equal(helio_problem_retry_after_s(rows[i].status, &details), rows[i].seconds);
+    }
+    w->reply_rc = HELIO_BUSY;
+    w->reply_wait_ms = 41500;
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
+    assert_int_equal(r.status, 429);
+    assert_string_equal(reply_header(&r, "Retry-After"), "42");
+}
+
 static void http__a_missed_deadline_is_504_and_the_late_answer_is_dropped(void **state)
 {
     (void)state;
@@ -450,6 +475,7 @@ int main(void)
         TEST(http__a_bad_document_is_refused_with_its_place_and_not_submitted),
         TEST(http__every_result_of_the_engine_has_its_status),
         TEST(http__a_full_engine_or_reader_is_429),
+        TEST(http__a_wait_that_is_known_is_the_one_of_the_header),
         TEST(http__a_missed_deadline_is_504_and_the_late_answer_is_dropped),
         TEST(http__errors_of_the_database_are_not_shown_to_callers),
         TEST(http__a_list_passes_its_filters_on),

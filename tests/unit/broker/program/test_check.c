@@ -240,7 +240,10 @@ static void check__advises_on_rights_that_nobody_needs(void **state)
                                   "grant temporary on database template1 to public");
     assert_int_equal(RUN(self, helio_command_check, "check"), 0);
     assert_non_null(strstr(self->out, "! privileges: the broker's role postgres is a superuser"));
-    assert_non_null(strstr(self->out, "let a superuser run: grant execute on function pg_catalog."));
+    assert_non_null(strstr(self->out, "let a superuser run:\n    grant execute on function pg_catalog."));
+    assert_non_null(strstr(self->out, ";\n    revoke execute on function pg_catalog."));
+    for (const char *at = self->out; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        assert_true(strncmp(at, "    ", 4) != 0 || strcspn(at, "\n") < 180);
     assert_non_null(strstr(self->out, "revoke temporary on database template1 from public;"));
     helio_pg_exec(self->database, "select helio.add_privilege_checks(); "
                                   "revoke temporary on database template1 from public");

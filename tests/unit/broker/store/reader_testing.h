@@ -156,7 +156,7 @@ static inline void assert_rc(asked_t asked, helio_rc rc)
 }
 
 /*  The text of job n's id. */
-static const char *id_of(int n)
+static inline const char *id_of(int n)
 {
     static char ids[8][HELIO_ID_SIZE];
     char sql[128];

@@ -97,12 +97,34 @@ static void reads__that_wait_are_bounded_for_each_tenant(void **state)
     (void)ask(queue, NULL, "read_sites");
 }
 
+/*  Snapshots take no connection of the others, and there is one at a time. */
+static void reads__a_snapshot_has_a_lane_of_its_own(void **state)
+{
+    helio_read_queue_t *queue = *state;
+    const helio_read_t *first = ask(queue, "ops", HELIO_READ_SNAPSHOT), *running[2];
+    helio_read_t more = {.query = HELIO_READ_SNAPSHOT, .owner = "others"};
+    assert_int_equal(helio_read_queue_push(queue, &more, 0), HELIO_BUSY); /* it waits */
+    assert_null(helio_read_queue_pop(queue));
+    assert_ptr_equal(helio_read_queue_pop_snapshot(queue), first);
+    assert_null(helio_read_queue_pop_snapshot(queue));
+    assert_int_equal(helio_read_queue_push(queue, &more, 0), HELIO_BUSY); /* it runs */
+    (void)ask(queue, "a", "read_report");
+    (void)ask(queue, "b", "read_report");
+    for (int i = 0; i < 2; i++)
+        assert_non_null(running[i] = helio_read_queue_pop(queue)); /* as many lists as without it */
+    helio_read_queue_ran(queue, first);
+    for (int i = 0; i < 2; i++)
+        helio_read_queue_ran(queue, running[i]);
+    assert_int_equal(helio_read_queue_push(queue, &more, 0), HELIO_OK);
+    assert_ptr_equal(helio_read_queue_drain(queue), &more);
+}
+
 /*  A name that no query has would make its reads light without anybody noticing. */
 static void reads__lists_and_reports_are_heavy_and_one_job_is_not(void **state)
 {
     (void)state;
-    static const char *const heavy[] = {"read_jobs",    "read_audit",   "read_report",      "read_audit_verify",
-                                        "read_balance", "read_history", HELIO_READ_SNAPSHOT};
+    static const char *const heavy[] = {"read_jobs",         "read_audit",   "read_report",
+                                        "read_audit_verify", "read_balance", "read_history"};
     for (size_t i = 0; i < sizeof heavy / sizeof heavy[0]; i++)
         assert_true(helio_read_is_heavy(&(helio_read_t){.query = heavy[i]}));
     assert_false(helio_read_is_heavy(&(helio_read_t){.query = "read_job"}));
@@ -117,6 +139,7 @@ int main(void)
         TEST(reads__of_one_tenant_leave_a_connection_free),
         TEST(reads__that_are_heavy_leave_half_of_the_connections_to_the_light),
         TEST(reads__that_wait_are_bounded_for_each_tenant),
+        TEST(reads__a_snapshot_has_a_lane_of_its_own),
         TEST(reads__lists_and_reports_are_heavy_and_one_job_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

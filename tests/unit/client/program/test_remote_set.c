@@ -393,6 +393,25 @@ static void tenants__are_set_and_listed(void **state)
     end(&outcome);
 }
 
+static void undrain__says_what_was_done(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"POST /v1/sites/lulea/undrain ", 0, 200, NULL,
+                    "{\"site\":\"lulea\",\"status\":\"x\",\"details\":[{\"code\":\"SiteUndrained\"}]}", WHOLE, 0}),
+             WORDS("undrain", "lulea"));
+    expect(&outcome, 0, "", "lulea gets new jobs again");
+    end(&outcome);
+    outcome = play(
+        RULES(
+            {"POST /v1/sites/lulea/undrain ", 0, 200, NULL,
+             "{\"site\":\"lulea\",\"status\":\"x\",\"details\":[{\"code\":\"SiteNotDrained\",\"params\":{\"site\":\"lulea\"}}]}",
+             WHOLE, 0}),
+        WORDS("undrain", "lulea"));
+    expect(&outcome, 0, "", "lulea is not drained; nothing was changed");
+    end(&outcome);
+}
+
 static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
@@ -661,6 +680,7 @@ int main(void)
         cmocka_unit_test(queues__an_incomplete_change_is_refused_with_what_is_missing),
         cmocka_unit_test(queues__rules_are_listed_with_their_state),
         cmocka_unit_test(tenants__are_set_and_listed),
+        cmocka_unit_test(undrain__says_what_was_done),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(forecast__draws_one_line_per_series_and_keeps_the_figures),
         cmocka_unit_test(forecast__of_short_steps_shows_the_current_step_as_now),

@@ -171,6 +171,23 @@ static void command__a_program_that_cannot_run_is_reported_by_done(void **state)
     }
 }
 
+static void await_end(int child)
+{
+    for (int64_t end_ms = helio_clock_boot_ms() + 30000;;) { /* a zombie until init reaps it */
+        char path[64], line[512] = "";
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", child);
+        FILE *file = fopen(path, "re");
+        if (!file)
+            break;
+        (void)!fgets(line, sizeof line, file);
+        (void)fclose(file);
+        const char *after = strrchr(line, ')');
+        if (after && after[2] == 'Z')
+            break;
+        assert_true(helio_clock_boot_ms() < end_ms);
+    }
+}
+
 static void command__a_command_beyond_its_deadline_is_ended_with_its_children(void **state)
 {
     (void)state;
@@ -198,19 +215,42 @@ static void command__a_command_beyond_its_deadline_is_ended_with_its_children(vo
     assert_true(heard.result.timed_out);
     int child = (int)strtol(heard.out, NULL, 10);
     assert_true(child > 1);
-    for (int64_t end_ms = helio_clock_boot_ms() + 30000;;) { /* a zombie until init reaps it */
-        char path[64], line[512] = "";
-        (void)snprintf(path, sizeof path, "/proc/%d/stat", child);
-        FILE *file = fopen(path, "re");
-        if (!file)
-            break;
-        (void)!fgets(line, sizeof line, file);
-        (void)fclose(file);
-        const char *after = strrchr(line, ')');
-        if (after && after[2] == 'Z')
-            break;
-        assert_true(helio_clock_boot_ms() < end_ms);
+    await_end(child);
+    helio_commands_destroy(&commands);
+}
+
+/*  The test gives the time. Another command with the same habit, but without the bound, is left alone. */
+static void command__what_is_left_in_the_background_is_killed_after_its_time(void **state)
+{
+    (void)state;
+    static const char script[] = "sleep 1000 </dev/null >/dev/null 2>&1 & echo $!";
+    const char *argv[] = {"sh", "-c", script, NULL};
+    int pids[2];
+    helio_commands_t *commands = make(1, 4);
+    int64_t now_ms = helio_clock_boot_ms();
+    for (int i = 0; i < 2; i++) {
+        heard_t heard = {0};
+        helio_command_t command = shell(argv, &heard);
+        command.left_ms = i ? 5000 : 0;
+        assert_int_equal(helio_commands_run(commands, &command, false, NULL), HELIO_OK);
+        struct pollfd fd = {.fd = helio_commands_fd(commands), .events = POLLIN};
+        for (int64_t end_ms = now_ms + 30000; !heard.calls && helio_clock_boot_ms() < end_ms;) {
+            helio_commands_process(commands, now_ms);
+            (void)poll(&fd, 1, 50);
+        }
+        assert_int_equal(heard.result.exit_code, 0);
+        assert_true((pids[i] = (int)strtol(heard.out, NULL, 10)) > 1);
     }
+    assert_int_equal(helio_commands_next_ms(commands), now_ms + 5000);
+    helio_commands_process(commands, now_ms + 4999);
+    assert_int_equal(helio_commands_left_behind(commands), 0);
+    assert_int_equal(kill(pids[1], 0), 0);
+    helio_commands_process(commands, now_ms + 5000);
+    assert_int_equal(helio_commands_left_behind(commands), 1);
+    assert_true(helio_commands_next_ms(commands) == INT64_MAX);
+    await_end(pids[1]);
+    assert_int_equal(kill(pids[0], 0), 0);
+    assert_int_equal(kill(pids[0], SIGKILL), 0);
     helio_commands_destroy(&commands);
 }
 
@@ -377,6 +417,7 @@ int main(void)
         cmocka_unit_test(command__output_beyond_the_bound_is_truncated_and_marked),
         cmocka_unit_test(command__a_program_that_cannot_run_is_reported_by_done),
         cmocka_unit_test(command__a_command_beyond_its_deadline_is_ended_with_its_children),
+        cmocka_unit_test(command__what_is_left_in_the_background_is_killed_after_its_time),
         cmocka_unit_test(command__that_ignores_the_polite_signal_is_killed),
         cmocka_unit_test(command__at_most_the_allowed_number_runs_and_urgent_ones_go_first),
         cmocka_unit_test(command__dropped_commands_are_not_reported_and_waiting_ones_never_run),
