@@ -103,6 +103,7 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
     };
     helio_record_copy(&helio_site_profile_type, site->arena, &profile, &site->profile);
     site->heard_ms = self->now_ms; /* a new leader gives every site the full time until it is silent */
+    site->orders_ms = self->now_ms;
     site->heard_wall_ms = row->seen_ms;
     core_site_lease(self, site, self->leases_left_ms);
     if (row->state == HELIO_SITE_STATE_READY)

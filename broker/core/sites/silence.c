@@ -114,10 +114,11 @@ void core_check_silence(helio_broker_core_t *self)
     core_check_at(self, CORE_CHECK_SITES, self->now_ms + 1000);
 }
 
-/*  A leader that has just begun knows a site as silent, but the leader before it may have sent an order a moment ago. */
+/*  A leader that has just begun knows a site as silent, but the leader before it may have sent an order a moment ago. A
+ *  session that had no inventory carried none: an agent that says HELLO again and again, and fails, delays nothing. */
 int64_t core_site_attest_wait_ms(const helio_broker_core_t *self, const site_t *site)
 {
-    int64_t over_ms = site->heard_ms + core_site_attest_after_ms(self);
+    int64_t over_ms = site->orders_ms + core_site_attest_after_ms(self);
 #ifdef HELIO_MUTANT_attested_at_once
     return 0;
 #endif
@@ -142,6 +143,9 @@ bool core_site_attest(helio_broker_core_t *self, site_t *site, helio_text_t prin
     bool reconciled = core_restored_attest(self, site);
     if (site->state != HELIO_SITE_STATE_SILENT)
         return core_doubt_attest(self, site, why, actor) || reconciled;
+    if (site->peer) /* its inventory would be of before */
+        core_session_refuse(self, site, HELIO_TIMEOUT,
+                            HELIO_TEXT("an operator attested this site dead: say HELLO again"));
     job_t *job, *next;
     DL_FOREACH_SAFE(site->live, job, next)
     {
