@@ -49,20 +49,9 @@ static uint32_t pool_of(const reh_site_copy_t *self, helio_text_t name)
 static void add_site(reh_copy_t *self, const helio_row_site_t *row)
 {
     self->sites = helio_grow(self->sites, self->site_count + 1, sizeof *self->sites);
-    self->sites[self->site_count++] = (reh_site_copy_t){
-        .row = row,
-        .profile = {.name = row->site,
-                    .backend = row->backend,
-                    .region = row->region,
-                    .latitude = row->latitude,
-                    .longitude = row->longitude,
-                    .timezone = row->timezone,
-                    .pue = row->pue,
-                    .carbon_g_per_kwh = row->carbon_g_per_kwh,
-                    .electricity_usd_per_kwh = row->electricity_usd_per_kwh,
-                    .containers = row->containers,
-                    .leases = row->leases,
-                    .pools = {.items = helio_arena_alloc(self->arena, HELIO_SITE_POOLS_MAX, sizeof(helio_pool_t))}}};
+    reh_site_copy_t *site = &self->sites[self->site_count++];
+    *site = (reh_site_copy_t){.row = row, .profile = helio_row_site_profile(row)};
+    site->profile.pools.items = helio_arena_alloc(self->arena, HELIO_SITE_POOLS_MAX, sizeof(helio_pool_t));
 }
 
 static void add_pool(reh_copy_t *self, const helio_row_pool_t *row)
@@ -72,23 +61,7 @@ static void add_pool(reh_copy_t *self, const helio_row_pool_t *row)
     if (!site || gone)
         return;
     self->node_count += row->nodes;
-    site->profile.pools.items[site->profile.pools.count++] =
-        (helio_pool_t){.name = row->pool,
-                       .gpu = row->gpu,
-                       .gpu_memory_bytes = row->gpu_memory_bytes,
-                       .nodes = row->nodes,
-                       .max_nodes = row->max_nodes,
-                       .gpus_per_node = row->gpus_per_node,
-                       .cpus_per_node = row->cpus_per_node,
-                       .memory_bytes_per_node = row->memory_bytes_per_node,
-                       .interconnect = row->interconnect,
-                       .sharing = row->sharing,
-                       .owned = row->owned,
-                       .price_usd_per_gpu_h = row->price_usd_per_gpu_h,
-                       .idle_w = row->idle_w,
-                       .base_w = row->base_w,
-                       .slope_w = row->slope_w,
-                       .host_w = row->host_w};
+    site->profile.pools.items[site->profile.pools.count++] = helio_row_pool_profile(row);
 }
 
 static reh_job_copy_t *add_job(reh_copy_t *self, helio_ev_load_job_t *load)
