@@ -71,6 +71,13 @@ static int64_t stale_after_ms(const helio_broker_core_t *self)
     return after_ms > HELIO_RISK_STALE_AFTER_MS ? after_ms : HELIO_RISK_STALE_AFTER_MS;
 }
 
+/*  An agent that says HELLO and fails, again and again, does not keep the jobs of its site: between two sessions, silence
+ *  counts from the last one with an inventory. A session that is open can take its time to send one. */
+static int64_t silent_since_ms(const site_t *site)
+{
+    return site->peer ? site->heard_ms : site->orders_ms;
+}
+
 static void watch_site(helio_broker_core_t *self, site_t *site)
 {
     core_doubt_watch(self, site);
@@ -79,7 +86,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
         site->stale = true;
         core_facts_changed(self, site);
     }
-    bool silent = self->now_ms - site->heard_ms >= (int64_t)self->options.silent_after_ms;
+    bool silent = self->now_ms - silent_since_ms(site) >= (int64_t)self->options.silent_after_ms;
     if (!silent || site->state == HELIO_SITE_STATE_NEW || site->state == HELIO_SITE_STATE_LOST)
         return;
     if (site->peer) /* only an inventory can settle what it missed meanwhile, and what became of its jobs */

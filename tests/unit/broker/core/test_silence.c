@@ -255,6 +255,33 @@ static void cancel__of_a_suspect_lease_or_eager_job_needs_no_return(void **state
     assert_int_equal(harness_row(h, key)->exit_code, 130);
 }
 
+/*  Its agent says HELLO every 20 s, and fails before it has sent its inventory: silence goes on. */
+static void silence__is_not_ended_by_sessions_without_an_inventory(void **state)
+{
+    (void)state;
+    helio_job_key_t strict = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    helio_job_key_t eager = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    uint64_t peer = NORTH_AGAIN;
+    harness_renew(h, NORTH);
+    harness_gone(h, NORTH);
+    for (int i = 0; i < 2; i++) {
+        let_pass(15000);
+        harness_hello(h, ++peer, north);
+        let_pass(5000);
+        harness_gone(h, peer);
+    }
+    let_pass(18000);
+    assert_int_equal(harness_state(h, strict), HELIO_JOB_RUNNING);
+    let_pass(4000);
+    assert_int_equal(harness_state(h, strict), HELIO_JOB_SUSPECT);
+    assert_int_not_equal(harness_row(h, eager)->epoch, 1);
+    helio_holding_t holding = {strict, 1, HELIO_JOB_RUNNING, 1};
+    harness_hello(h, ++peer, north);
+    let_pass(50000); /* it has much to list */
+    harness_inventory(h, peer, &holding, 1);
+    assert_int_equal(harness_state(h, strict), HELIO_JOB_RUNNING);
+}
+
 /* ---- attest -------------------------------------------------------------------------------------------- */
 
 static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(void **state)
@@ -541,6 +568,7 @@ int main(void)
         CASE(loss__of_one_site_after_twenty_refusals_returns_the_job_to_its_queue),
         CASE(cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site),
         CASE(cancel__of_a_suspect_lease_or_eager_job_needs_no_return),
+        CASE(silence__is_not_ended_by_sessions_without_an_inventory),
         CASE(attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back),
         CASE(attest__of_a_site_that_is_not_silent_is_a_conflict),
         CASE(attest__waits_until_no_order_of_a_former_leader_can_arrive),
