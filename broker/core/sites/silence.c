@@ -18,7 +18,8 @@
 
 enum {
     LEASE_MARGIN_MS = 10000,
-    ATTEST_LEAST_MS = 30000 /* an order that is under way to a site arrives before that, or its connection ends
+    INVENTORY_MOST_MS = 300000, /* a session without an inventory for longer is ended, whatever else the site says */
+    ATTEST_LEAST_MS = 30000     /* an order that is under way to a site arrives before that, or its connection ends
                                (federation/net): 15 s without an answer, and what the site has then yet to read */
 };
 
@@ -71,11 +72,12 @@ static int64_t stale_after_ms(const helio_broker_core_t *self)
     return after_ms > HELIO_RISK_STALE_AFTER_MS ? after_ms : HELIO_RISK_STALE_AFTER_MS;
 }
 
-/*  An agent that says HELLO and fails, again and again, does not keep the jobs of its site: between two sessions, silence
- *  counts from the last one with an inventory. A session that is open can take its time to send one. */
-static int64_t silent_since_ms(const site_t *site)
+/*  An agent that says HELLO and fails, again and again, does not keep the jobs of its site: silence counts from the last
+ *  message of a session with an inventory, except while one that is open still has time to send it. */
+static int64_t silent_since_ms(const helio_broker_core_t *self, const site_t *site)
 {
-    return site->peer ? site->heard_ms : site->orders_ms;
+    bool in_time = site->inventory_closed || self->now_ms - site->opened_ms < INVENTORY_MOST_MS;
+    return site->peer && in_time ? site->heard_ms : site->orders_ms;
 }
 
 static void watch_site(helio_broker_core_t *self, site_t *site)
@@ -86,7 +88,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
         site->stale = true;
         core_facts_changed(self, site);
     }
-    bool silent = self->now_ms - silent_since_ms(site) >= (int64_t)self->options.silent_after_ms;
+    bool silent = self->now_ms - silent_since_ms(self, site) >= (int64_t)self->options.silent_after_ms;
     if (!silent || site->state == HELIO_SITE_STATE_NEW || site->state == HELIO_SITE_STATE_LOST)
         return;
     if (site->peer) /* only an inventory can settle what it missed meanwhile, and what became of its jobs */

@@ -282,6 +282,29 @@ static void silence__is_not_ended_by_sessions_without_an_inventory(void **state)
     assert_int_equal(harness_state(h, strict), HELIO_JOB_RUNNING);
 }
 
+/*  A site lists nothing, and more is to come, for ever. */
+static void silence__is_not_ended_by_an_inventory_without_end(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    const helio_ev_site_inventory_t page = {.peer = NORTH_AGAIN};
+    harness_gone(h, NORTH);
+    harness_hello(h, NORTH_AGAIN, north);
+    for (int64_t ms = 0; ms < 280000; ms += 20000) {
+        harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &page);
+        let_pass(20000);
+    }
+    assert_int_equal(harness_row(h, key)->epoch, 1);
+    harness_clear(h);
+    for (int i = 0; i < 2; i++) {
+        harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &page);
+        let_pass(20000);
+    }
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_true(refusal && refusal->peer == NORTH_AGAIN && refusal->rc == HELIO_TIMEOUT);
+    assert_int_not_equal(harness_row(h, key)->epoch, 1);
+}
+
 /* ---- attest -------------------------------------------------------------------------------------------- */
 
 static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(void **state)
@@ -569,6 +592,7 @@ int main(void)
         CASE(cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site),
         CASE(cancel__of_a_suspect_lease_or_eager_job_needs_no_return),
         CASE(silence__is_not_ended_by_sessions_without_an_inventory),
+        CASE(silence__is_not_ended_by_an_inventory_without_end),
         CASE(attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back),
         CASE(attest__of_a_site_that_is_not_silent_is_a_conflict),
         CASE(attest__waits_until_no_order_of_a_former_leader_can_arrive),
