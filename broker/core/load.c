@@ -88,21 +88,10 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
     (void)helio_text_copy(row->refused, site->refused, sizeof site->refused);
     site->refused_wall_ms = row->refused_ms;
     site->refused_ms = self->now_ms;
-    helio_site_profile_t profile = {
-        .name = row->site,
-        .backend = row->backend,
-        .region = row->region,
-        .latitude = row->latitude,
-        .longitude = row->longitude,
-        .timezone = row->timezone,
-        .pue = row->pue,
-        .carbon_g_per_kwh = row->carbon_g_per_kwh,
-        .electricity_usd_per_kwh = row->electricity_usd_per_kwh,
-        .containers = row->containers,
-        .leases = row->leases,
-    };
+    const helio_site_profile_t profile = helio_row_site_profile(row);
     helio_record_copy(&helio_site_profile_type, site->arena, &profile, &site->profile);
     site->heard_ms = self->now_ms; /* a new leader gives every site the full time until it is silent */
+    site->orders_ms = self->now_ms;
     site->heard_wall_ms = row->seen_ms;
     core_site_lease(self, site, self->leases_left_ms);
     if (row->state == HELIO_SITE_STATE_READY)
@@ -122,24 +111,7 @@ static void load_pool(helio_broker_core_t *self, const helio_row_pool_t *row)
     assert(site);
     if (!row->nodes && !row->max_nodes) /* it is no longer in the site file */
         return;
-    helio_pool_t pool = {
-        .name = row->pool,
-        .gpu = row->gpu,
-        .gpu_memory_bytes = row->gpu_memory_bytes,
-        .nodes = row->nodes,
-        .max_nodes = row->max_nodes,
-        .gpus_per_node = row->gpus_per_node,
-        .cpus_per_node = row->cpus_per_node,
-        .memory_bytes_per_node = row->memory_bytes_per_node,
-        .interconnect = row->interconnect,
-        .sharing = row->sharing,
-        .owned = row->owned,
-        .price_usd_per_gpu_h = row->price_usd_per_gpu_h,
-        .idle_w = row->idle_w,
-        .base_w = row->base_w,
-        .slope_w = row->slope_w,
-        .host_w = row->host_w,
-    };
+    const helio_pool_t pool = helio_row_pool_profile(row);
     site->pools = helio_grow(site->pools, site->pool_count + 1, sizeof *site->pools);
     pool_t *slot = &site->pools[site->pool_count++];
     *slot = (pool_t){0};

@@ -87,4 +87,8 @@ HELIO_RECORD_DECLARE(helio_row_capacity, HELIO_ROW_CAPACITY_FIELDS)
     F(R, F64S, p90, 0, _)
 HELIO_RECORD_DECLARE(helio_row_series, HELIO_ROW_SERIES_FIELDS)
 
+/*  What a row tells of the profile: views of the row. The profile has no pools, and no options. */
+helio_site_profile_t helio_row_site_profile(const helio_row_site_t *self);
+helio_pool_t helio_row_pool_profile(const helio_row_pool_t *self);
+
 #endif

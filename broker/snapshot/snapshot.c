@@ -13,23 +13,22 @@ HELIO_RECORD_DEFINE(helio_snapshot_taken, HELIO_SNAPSHOT_TAKEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_snapshot_past, HELIO_SNAPSHOT_PAST_FIELDS)
 HELIO_RECORD_DEFINE(helio_snapshot_run, HELIO_SNAPSHOT_RUN_FIELDS)
 
-/*  NULL: no part has this kind. */
-static const helio_record_type_t *type_of(uint32_t kind)
+helio_step_kind_t helio_snapshot_part(uint32_t kind)
 {
     static const struct {
         uint32_t kind;
-        const helio_record_type_t *type;
+        helio_step_kind_t part;
     } parts[] = {
-#define X(NAME, record) {HELIO_SNAPSHOT_##NAME, &record##_type},
+#define X(NAME, record) {HELIO_SNAPSHOT_##NAME, {.name = #NAME, .type = &record##_type}},
         HELIO_SNAPSHOT_PART_TABLE(X)
 #undef X
     };
     if (kind < HELIO_BROKER_EV_LOADED)
-        return helio_broker_events[kind].type;
+        return helio_broker_events[kind];
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (parts[i].kind == kind)
-            return parts[i].type;
-    return NULL;
+            return parts[i].part;
+    return (helio_step_kind_t){0};
 }
 
 static void put(uint8_t *at, uint32_t value, size_t size)
@@ -101,7 +100,7 @@ helio_rc helio_snapshot_add(uint32_t kind, const void *record, helio_buffer_t *o
         record = &job;
     }
     helio_buffer_append(out, head, sizeof head);
-    helio_rc rc = helio_wire_pack(type_of(kind), record, out, err);
+    helio_rc rc = helio_wire_pack(helio_snapshot_part(kind).type, record, out, err);
     if (rc == HELIO_OK && out->overflow)
         rc = helio_fail(err, HELIO_TOO_BIG, "the live state takes more than %d MiB", HELIO_SNAPSHOT_MAX >> 20);
     if (rc != HELIO_OK)
@@ -130,7 +129,7 @@ helio_rc helio_snapshot_each(helio_text_t bytes, helio_arena_t *arena, helio_sna
         const uint8_t *head = (const uint8_t *)bytes.data + at;
         size_t left = bytes.size - at;
         uint32_t size = left >= HEAD_SIZE ? get(head + 2, 4) : 0, kind = left >= HEAD_SIZE ? get(head, 2) : 0;
-        const helio_record_type_t *type = type_of(kind);
+        const helio_record_type_t *type = helio_snapshot_part(kind).type;
         if (left < HEAD_SIZE || size > left - HEAD_SIZE || !type)
             return helio_fail(err, HELIO_INVALID, "the snapshot is damaged after %zu bytes", at);
         void *record = helio_arena_alloc(arena, 1, type->size);

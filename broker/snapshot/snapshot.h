@@ -58,6 +58,9 @@ typedef enum helio_snapshot_part {
 #undef X
 } helio_snapshot_part_t;
 
+/*  A kind's name and record; type NULL: no part has this kind. */
+helio_step_kind_t helio_snapshot_part(uint32_t kind);
+
 void helio_snapshot_begin(helio_buffer_t *out);
 /*  A LOAD_JOB or PAST_JOB loses its document and what only its processes read. HELIO_TOO_BIG: the snapshot would exceed its
  *  maximum. */

@@ -29,8 +29,10 @@ void checks_attested_attempt(sim_checks_t *self, const helio_row_attempt_t *row)
     for (const sim_run_t *run = sim_backend_runs(self->federation->backend); run; run = run->hh.next) {
         if (!helio_job_key_equal(run->id.key, row->key) || run->id.epoch != row->epoch)
             continue;
-        /* By a clock that was set, it may have begun at any time since its placement. */
-        if (llabs(self->federation->hosts[run->site].clock.wall_skew_ms) > SITE_CLOCK_APART_MS)
+        /* By a clock that was set, or for a leader that knows of no start, it may have begun at any time since its
+         * placement. A leader that knew it was not there yet may be gone, and stored nothing of that. */
+        if (llabs(self->federation->hosts[run->site].clock.wall_skew_ms) > SITE_CLOCK_APART_MS ||
+            !sim_database_state(self->database, row->key).row.started_ms)
             continue;
         int64_t until_ms = self->heard_ms[run->site] + ROW_MS + CLOCKS_APART_MS;
         if ((int64_t)row->run_ms > until_ms - run->began_ms)

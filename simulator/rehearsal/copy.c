@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "federation/model/attempt.h"
+#include "simulator/rehearsal/sound.h"
 
 reh_site_copy_t *reh_copy_site(const reh_copy_t *self, helio_text_t name)
 {
@@ -48,45 +49,19 @@ static uint32_t pool_of(const reh_site_copy_t *self, helio_text_t name)
 static void add_site(reh_copy_t *self, const helio_row_site_t *row)
 {
     self->sites = helio_grow(self->sites, self->site_count + 1, sizeof *self->sites);
-    self->sites[self->site_count++] = (reh_site_copy_t){
-        .row = row,
-        .profile = {.name = row->site,
-                    .backend = row->backend,
-                    .region = row->region,
-                    .latitude = row->latitude,
-                    .longitude = row->longitude,
-                    .timezone = row->timezone,
-                    .pue = row->pue,
-                    .carbon_g_per_kwh = row->carbon_g_per_kwh,
-                    .electricity_usd_per_kwh = row->electricity_usd_per_kwh,
-                    .containers = row->containers,
-                    .leases = row->leases,
-                    .pools = {.items = helio_arena_alloc(self->arena, HELIO_SITE_POOLS_MAX, sizeof(helio_pool_t))}}};
+    reh_site_copy_t *site = &self->sites[self->site_count++];
+    *site = (reh_site_copy_t){.row = row, .profile = helio_row_site_profile(row)};
+    site->profile.pools.items = helio_arena_alloc(self->arena, HELIO_SITE_POOLS_MAX, sizeof(helio_pool_t));
 }
 
 static void add_pool(reh_copy_t *self, const helio_row_pool_t *row)
 {
     reh_site_copy_t *site = reh_copy_site(self, row->site);
     bool gone = !row->nodes && !row->max_nodes; /* no longer in the site file */
-    if (!site || gone || site->profile.pools.count == HELIO_SITE_POOLS_MAX)
+    if (!site || gone)
         return;
-    site->profile.pools.items[site->profile.pools.count++] =
-        (helio_pool_t){.name = row->pool,
-                       .gpu = row->gpu,
-                       .gpu_memory_bytes = row->gpu_memory_bytes,
-                       .nodes = row->nodes,
-                       .max_nodes = row->max_nodes,
-                       .gpus_per_node = row->gpus_per_node,
-                       .cpus_per_node = row->cpus_per_node,
-                       .memory_bytes_per_node = row->memory_bytes_per_node,
-                       .interconnect = row->interconnect,
-                       .sharing = row->sharing,
-                       .owned = row->owned,
-                       .price_usd_per_gpu_h = row->price_usd_per_gpu_h,
-                       .idle_w = row->idle_w,
-                       .base_w = row->base_w,
-                       .slope_w = row->slope_w,
-                       .host_w = row->host_w};
+    self->node_count += row->nodes;
+    site->profile.pools.items[site->profile.pools.count++] = helio_row_pool_profile(row);
 }
 
 static reh_job_copy_t *add_job(reh_copy_t *self, helio_ev_load_job_t *load)
@@ -127,7 +102,13 @@ static int by_submission(const void *a_, const void *b_)
 
 static void add_state(reh_copy_t *self, const helio_row_state_t *row)
 {
-    if (!helio_job_state_is_live(row->state) || !find_job(self, row->key.job))
+    self->last_state = &row->key;
+    if (helio_job_state_is_terminal(row->state)) {
+        find_job(self, row->key.job)->over_count++;
+        self->over = helio_grow(self->over, self->over_count + 1, sizeof *self->over);
+        self->over[self->over_count++] = row->key;
+    }
+    if (!helio_job_state_is_live(row->state))
         return;
     self->attempts = helio_grow(self->attempts, self->attempt_count + 1, sizeof *self->attempts);
     self->attempts[self->attempt_count++] = (reh_attempt_copy_t){.state = row};
@@ -174,7 +155,9 @@ static helio_rc take_part(void *arg, uint32_t kind, void *record, helio_error_t 
 {
     reh_copy_t *self = arg;
     reh_job_copy_t *job;
-    (void)err;
+    helio_rc rc = reh_sound_part(self, kind, record, err);
+    if (rc != HELIO_OK)
+        return rc;
     switch (kind) {
     case HELIO_SNAPSHOT_OPTIONS:
         self->options = *(const helio_snapshot_options_t *)record;
@@ -254,6 +237,7 @@ void reh_copy_clear(reh_copy_t *self)
     free(self->sites);
     free(self->parts);
     free(self->attempts);
+    free(self->over);
     helio_arena_destroy(&self->arena);
     *self = (reh_copy_t){0};
 }

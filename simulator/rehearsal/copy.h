@@ -24,7 +24,8 @@ typedef struct reh_job_copy {
     UT_hash_handle hh;
     helio_uuid_t id;
     helio_ev_load_job_t *load;
-    uint64_t class_id; /* as edited last */
+    uint64_t class_id;   /* as edited last */
+    uint32_t over_count; /* tasks that are over */
 } reh_job_copy_t;
 
 /*  How long a job of a time that is over worked. */
@@ -49,6 +50,7 @@ typedef struct reh_copy {
     uint64_t incarnation;
     reh_site_copy_t *sites;
     uint32_t site_count;
+    uint64_t node_count; /* of all their pools */
     reh_job_copy_t *jobs;
     bool is_past; /* of a time that is over: from taken_ms to past_to_ms */
     int64_t past_to_ms;
@@ -57,10 +59,13 @@ typedef struct reh_copy {
     reh_past_run_t *past_runs;
     reh_attempt_copy_t *attempts; /* of jobs in a live state */
     uint32_t attempt_count;
+    const helio_job_key_t *last_state; /* of the last LOAD_STATE; NULL = none yet */
+    helio_job_key_t *over;             /* tasks that are over; ascending */
+    uint32_t over_count;
 } reh_copy_t;
 
 /*  bytes must outlive the copy. Each call makes records of its own, which a change can alter. The errors are those of
- *  helio_snapshot_each. */
+ *  helio_snapshot_each and reh_sound_part. */
 HELIO_MUST_CHECK helio_rc reh_copy_read(helio_text_t bytes, reh_copy_t *ret_copy, helio_error_t *err);
 void reh_copy_clear(reh_copy_t *self);
 

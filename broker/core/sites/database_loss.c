@@ -11,7 +11,7 @@
 static void find_again(helio_broker_core_t *self)
 {
     for (site_t *site = self->sites; site; site = site->hh.next)
-        site->heard_ms = self->now_ms;
+        site->heard_ms = site->orders_ms = self->now_ms;
     self->database_lost_ms = 0;
     core_check_at(self, CORE_CHECK_DATABASE, INT64_MAX);
 }

@@ -46,6 +46,8 @@ void core_site_heard(helio_broker_core_t *self, site_t *site)
     site->heard_ms = self->now_ms;
     site->heard_wall_ms = self->wall_ms;
     site->message_ms = self->now_ms;
+    if (site->inventory_closed)
+        site->orders_ms = self->now_ms;
     if (site->refused[0])
         core_site_forgive(self, site, false);
     if (site->stale)
@@ -268,6 +270,7 @@ void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_
     if (!event->last)
         return;
     site->inventory_closed = true;
+    site->orders_ms = self->now_ms;
     core_restored_inventory(self, site);
     helio_fx_peer_t done = {.peer = site->peer};
     core_emit(self, HELIO_BROKER_FX_VERDICTS_DONE, &done);

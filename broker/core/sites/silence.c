@@ -18,7 +18,8 @@
 
 enum {
     LEASE_MARGIN_MS = 10000,
-    ATTEST_LEAST_MS = 30000 /* an order that is under way to a site arrives before that, or its connection ends
+    INVENTORY_MOST_MS = 300000, /* a session without an inventory for longer is ended, whatever else the site says */
+    ATTEST_LEAST_MS = 30000     /* an order that is under way to a site arrives before that, or its connection ends
                                (federation/net): 15 s without an answer, and what the site has then yet to read */
 };
 
@@ -71,6 +72,14 @@ static int64_t stale_after_ms(const helio_broker_core_t *self)
     return after_ms > HELIO_RISK_STALE_AFTER_MS ? after_ms : HELIO_RISK_STALE_AFTER_MS;
 }
 
+/*  An agent that says HELLO and fails, again and again, does not keep the jobs of its site: silence counts from the last
+ *  message of a session with an inventory, except while one that is open still has time to send it. */
+static int64_t silent_since_ms(const helio_broker_core_t *self, const site_t *site)
+{
+    bool in_time = site->inventory_closed || self->now_ms - site->opened_ms < INVENTORY_MOST_MS;
+    return site->peer && in_time ? site->heard_ms : site->orders_ms;
+}
+
 static void watch_site(helio_broker_core_t *self, site_t *site)
 {
     core_doubt_watch(self, site);
@@ -79,7 +88,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
         site->stale = true;
         core_facts_changed(self, site);
     }
-    bool silent = self->now_ms - site->heard_ms >= (int64_t)self->options.silent_after_ms;
+    bool silent = self->now_ms - silent_since_ms(self, site) >= (int64_t)self->options.silent_after_ms;
     if (!silent || site->state == HELIO_SITE_STATE_NEW || site->state == HELIO_SITE_STATE_LOST)
         return;
     if (site->peer) /* only an inventory can settle what it missed meanwhile, and what became of its jobs */
@@ -114,10 +123,11 @@ void core_check_silence(helio_broker_core_t *self)
     core_check_at(self, CORE_CHECK_SITES, self->now_ms + 1000);
 }
 
-/*  A leader that has just begun knows a site as silent, but the leader before it may have sent an order a moment ago. */
+/*  A leader that has just begun knows a site as silent, but the leader before it may have sent an order a moment ago. A
+ *  session that had no inventory carried none: an agent that says HELLO again and again, and fails, delays nothing. */
 int64_t core_site_attest_wait_ms(const helio_broker_core_t *self, const site_t *site)
 {
-    int64_t over_ms = site->heard_ms + core_site_attest_after_ms(self);
+    int64_t over_ms = site->orders_ms + core_site_attest_after_ms(self);
 #ifdef HELIO_MUTANT_attested_at_once
     return 0;
 #endif
@@ -142,6 +152,9 @@ bool core_site_attest(helio_broker_core_t *self, site_t *site, helio_text_t prin
     bool reconciled = core_restored_attest(self, site);
     if (site->state != HELIO_SITE_STATE_SILENT)
         return core_doubt_attest(self, site, why, actor) || reconciled;
+    if (site->peer) /* its inventory would be of before */
+        core_session_refuse(self, site, HELIO_TIMEOUT,
+                            HELIO_TEXT("an operator attested this site dead: say HELLO again"));
     job_t *job, *next;
     DL_FOREACH_SAFE(site->live, job, next)
     {

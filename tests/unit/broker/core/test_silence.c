@@ -255,6 +255,56 @@ static void cancel__of_a_suspect_lease_or_eager_job_needs_no_return(void **state
     assert_int_equal(harness_row(h, key)->exit_code, 130);
 }
 
+/*  Its agent says HELLO every 20 s, and fails before it has sent its inventory: silence goes on. */
+static void silence__is_not_ended_by_sessions_without_an_inventory(void **state)
+{
+    (void)state;
+    helio_job_key_t strict = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    helio_job_key_t eager = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    uint64_t peer = NORTH_AGAIN;
+    harness_renew(h, NORTH);
+    harness_gone(h, NORTH);
+    for (int i = 0; i < 2; i++) {
+        let_pass(15000);
+        harness_hello(h, ++peer, north);
+        let_pass(5000);
+        harness_gone(h, peer);
+    }
+    let_pass(18000);
+    assert_int_equal(harness_state(h, strict), HELIO_JOB_RUNNING);
+    let_pass(4000);
+    assert_int_equal(harness_state(h, strict), HELIO_JOB_SUSPECT);
+    assert_int_not_equal(harness_row(h, eager)->epoch, 1);
+    helio_holding_t holding = {strict, 1, HELIO_JOB_RUNNING, 1};
+    harness_hello(h, ++peer, north);
+    let_pass(50000); /* it has much to list */
+    harness_inventory(h, peer, &holding, 1);
+    assert_int_equal(harness_state(h, strict), HELIO_JOB_RUNNING);
+}
+
+/*  A site lists nothing, and more is to come, for ever. */
+static void silence__is_not_ended_by_an_inventory_without_end(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    const helio_ev_site_inventory_t page = {.peer = NORTH_AGAIN};
+    harness_gone(h, NORTH);
+    harness_hello(h, NORTH_AGAIN, north);
+    for (int64_t ms = 0; ms < 280000; ms += 20000) {
+        harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &page);
+        let_pass(20000);
+    }
+    assert_int_equal(harness_row(h, key)->epoch, 1);
+    harness_clear(h);
+    for (int i = 0; i < 2; i++) {
+        harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &page);
+        let_pass(20000);
+    }
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_true(refusal && refusal->peer == NORTH_AGAIN && refusal->rc == HELIO_TIMEOUT);
+    assert_int_not_equal(harness_row(h, key)->epoch, 1);
+}
+
 /* ---- attest -------------------------------------------------------------------------------------------- */
 
 static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(void **state)
@@ -317,6 +367,51 @@ static void attest__waits_until_no_order_of_a_former_leader_can_arrive(void **st
     harness_wait(h, 40000);
     assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north")->rc, HELIO_OK);
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+}
+
+/*  Its agent says HELLO every 20 s, and fails before it has sent its inventory. */
+static void attest__does_not_wait_for_an_agent_that_fails_at_every_start(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    uint64_t peer = NORTH_AGAIN;
+    harness_gone(h, NORTH);
+    let_pass(62000);
+    assert_int_equal(site_state("north"), HELIO_SITE_STATE_SILENT);
+    for (int i = 0; i < 5; i++) {
+        harness_hello(h, ++peer, north);
+        let_pass(10000);
+        harness_gone(h, peer);
+        let_pass(10000);
+    }
+    harness_hello(h, ++peer, north);
+    harness_clear(h);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_true(refusal && refusal->peer == peer);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    harness_inventory(h, peer, &holding, 1); /* of the session that has ended */
+    assert_int_equal(site_state("north"), HELIO_SITE_STATE_LOST);
+    come_back(++peer, &holding, 1);
+    const helio_fx_verdict_t *attempt_verdict = harness_take(h, HELIO_BROKER_FX_VERDICT);
+    assert_true(attempt_verdict && attempt_verdict->attempt_verdict.verdict == HELIO_VERDICT_FENCED);
+}
+
+/*  A session with an inventory can have carried an order to the last. */
+static void attest__waits_after_a_session_with_an_inventory(void **state)
+{
+    (void)state;
+    harness_gone(h, NORTH);
+    let_pass(62000);
+    come_back(NORTH_AGAIN, NULL, 0);
+    let_pass(30000);
+    harness_renew(h, NORTH_AGAIN);
+    harness_gone(h, NORTH_AGAIN);
+    let_pass(40000);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_CONFLICT);
+    let_pass(22000);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
 }
 
 /* ---- the inventory ------------------------------------------------------------------------------------- */
@@ -496,9 +591,13 @@ int main(void)
         CASE(loss__of_one_site_after_twenty_refusals_returns_the_job_to_its_queue),
         CASE(cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site),
         CASE(cancel__of_a_suspect_lease_or_eager_job_needs_no_return),
+        CASE(silence__is_not_ended_by_sessions_without_an_inventory),
+        CASE(silence__is_not_ended_by_an_inventory_without_end),
         CASE(attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back),
         CASE(attest__of_a_site_that_is_not_silent_is_a_conflict),
         CASE(attest__waits_until_no_order_of_a_former_leader_can_arrive),
+        CASE(attest__does_not_wait_for_an_agent_that_fails_at_every_start),
+        CASE(attest__waits_after_a_session_with_an_inventory),
         CASE(inventory__every_row_of_the_table),
         CASE(inventory__attempts_that_are_unknown_over_or_elsewhere_are_fenced),
         CASE(inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue),
