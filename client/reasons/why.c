@@ -249,8 +249,10 @@ static const char *despite_score(const json_t *other)
     for (size_t i = 0; i < sizeof not_tried / sizeof not_tried[0]; i++)
         if (helio_reply_has_detail(other, not_tried[i]))
             return "best of the others";
-    bool is_sentence_alone = !json_object_get(other, "details") && helio_output_string(other, "detail")[0];
-    return is_sentence_alone ? "ranked first" : "its GPU model comes first in `gpu`";
+    if (helio_reply_has_detail(other, HELIO_DETAIL_LONGER_WAIT))
+        return "best for how long it waits";
+    return helio_reply_has_detail(other, HELIO_DETAIL_GPU_NAMED_LATER) ? "its GPU model comes first in `gpu`"
+                                                                       : "ranked first";
 }
 
 static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)

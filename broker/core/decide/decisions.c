@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/core/decide/candidates.h"
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/pool_rejection.h"
 #include "broker/core/forecast/pool_forecast.h"
-#include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/state/accounts.h"
@@ -19,9 +19,6 @@
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
-#include "federation/base/clock.h"
-#include "federation/energy/power.h"
-#include "federation/policy/prices.h"
 
 enum { DECISION_REUSE_MS = 60000 }; /* an unchanged evaluation of a class is written again after this time */
 
@@ -49,176 +46,6 @@ static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, h
     return hash;
 }
 
-/*  The plan that a candidate is shown with: if a later start is waited for, the candidate's own best start. */
-static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
-{
-    if (!e->waits || !o->c.later.start_ms)
-        return &o->c.now;
-    bool later = o == e->chosen || o->c.rejection != HELIO_REJECTION_NONE ||
-                 helio_choice_worth(&o->c.later, &o->c.now, self->wall_ms, false) < o->c.now.score_micro_usd;
-    return later ? &o->c.later : &o->c.now;
-}
-
-/*  Sentences show whole cents and grams. */
-enum { CENT_MICRO_USD = 10000, GRAM_MG = 1000 };
-
-static bool is_shown_above(int64_t value, int64_t bound, int64_t unit)
-{
-    return (value + unit / 2) / unit > (bound + unit / 2) / unit;
-}
-
-static int64_t high_cost(const option_t *o)
-{
-    return o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd;
-}
-
-/*  The numbers as sentences show them. A cost that is shown like its limit is described as just above it. */
-static helio_detail_t above_cost(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o)
-{
-    int64_t cost = high_cost(o), bound = (int64_t)want->max_cost_micro_usd;
-    helio_value_t until = helio_value_number(o->c.not_before_ms);
-    if (!is_shown_above(cost, bound, CENT_MICRO_USD))
-        return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound),
-                           until);
-    return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound), until);
-}
-
-static helio_detail_t above_carbon(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o)
-{
-    uint64_t intensity = o->c.high_mg_per_kwh, bound = want->max_carbon_mg_per_kwh;
-    helio_value_t until = helio_value_number(o->c.not_before_ms);
-    if (!core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
-        return HELIO_DETAIL0(HELIO_DETAIL_CARBON_UNKNOWN);
-    if (!o->c.now.energy_j)
-        return o->c.not_before_ms ? CORE_DETAIL(self, HELIO_DETAIL_BOUND_ENDS, until) : (helio_detail_t){0};
-    if (!is_shown_above((int64_t)intensity, (int64_t)bound, GRAM_MG))
-        return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
-                           helio_value_number((int64_t)bound), until);
-    return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
-                       helio_value_number((int64_t)bound), until);
-}
-
-static helio_details_t cap_details(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
-{
-    const helio_requirement_t *want = &class->want;
-    if (o->c.rejection == HELIO_REJECTION_OVERFLOW)
-        return core_why(self, core_overflow_detail(self, class, o));
-    if (o->c.rejection == HELIO_REJECTION_CARBON_CAP)
-        return core_why(self, above_carbon(self, want, o));
-    if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_why(self, above_cost(self, want, o));
-    bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
-    if (!fits && helio_rejection_group(o->c.rejection) == HELIO_REASON_NEVER_FITS)
-        return core_why(self, core_infeasible_detail(self, want, o->site, &o->pool->info, o->c.rejection));
-    return want->data.count && fits ? core_transfer_details(self, want, o->site, o->pool) : (helio_details_t){0};
-}
-
-/*  Why the job does not go there, whatever the score. */
-static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluation_t *e, const option_t *o, bool later,
-                                        helio_details_t *ret_details)
-{
-    *ret_details = cap_details(self, e->class, o);
-    bool fits = o->c.rejection == HELIO_REJECTION_NONE;
-    if (o == e->chosen || (later && !(fits && core_overflow_is_closed(e->class, o))))
-        return HELIO_REJECTION_NONE;
-    if (o->c.rejection != HELIO_REJECTION_NONE)
-        return o->c.rejection;
-    helio_details_t pending;
-    helio_rejection_t against = core_pending_rejection(self, e->class, o, &pending);
-    if (against != HELIO_REJECTION_NONE)
-        *ret_details = pending;
-    bool passed_over = against == HELIO_REJECTION_NONE && e->chosen && !e->waits && o < e->chosen;
-    if (passed_over && core_is_doubtful(self, e->class, o))
-        *ret_details =
-            core_why(self, HELIO_DETAIL0(o->site->stale ? HELIO_DETAIL_SITE_LATE : HELIO_DETAIL_FAILED_THERE));
-    return against;
-}
-
-/*  Figures of the candidate that its site does not give. */
-static void add_assumptions(helio_broker_core_t *self, const option_t *o, helio_details_t *details)
-{
-    const helio_pool_t *pool = &o->pool->info;
-    if (!o->c.gpus_per_node)
-        return;
-    if (o->price_unknown)
-        core_why_add(self, details,
-                     CORE_DETAIL(self, HELIO_DETAIL_PRICE_UNKNOWN, helio_value_text(pool->name),
-                                 helio_value_number(o->unknown_micro_usd)));
-    if (helio_pool_power_is_assumed(pool))
-        core_why_add(self, details,
-                     CORE_DETAIL(self, HELIO_DETAIL_POWER_ASSUMED, helio_value_text(pool->gpu),
-                                 helio_value_number((int64_t)helio_pool_watts(pool, 1))));
-    if (!core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
-        core_why_add(self, details,
-                     CORE_DETAIL(self, HELIO_DETAIL_CARBON_ASSUMED,
-                                 helio_value_number((int64_t)HELIO_UNKNOWN_G_PER_KWH * 1000)));
-}
-
-static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const evaluation_t *e, const option_t *o,
-                                           uint32_t rank)
-{
-    const helio_plan_t *plan = shown(self, e, o);
-    const pool_t *pool = o->pool;
-    bool later = plan == &o->c.later;
-    helio_details_t details, against;
-    helio_rejection_t rejection = reason_against(self, e, o, later, &against);
-    bool expected_use = o == e->chosen && o == e->preempts && e->preempts_details.items.count;
-    details = expected_use ? e->preempts_details : against;
-    if (expected_use)
-        core_why_join(self, &details, &against);
-    if (rejection == HELIO_REJECTION_NONE)
-        add_assumptions(self, o, &details);
-    int64_t now_ms = core_judged_ms(self, e->class);
-    int64_t start_ms = expected_use         ? e->preempts_at_ms
-                       : later              ? plan->start_ms
-                       : o->c.not_before_ms ? o->c.not_before_ms
-                                            : now_ms;
-    int64_t loss = o == e->preempts ? e->loss_micro_usd : 0;
-    return (helio_row_candidate_t){
-        .decision_id = e->decision_id,
-        .rank = rank,
-        .site = helio_text_of(o->site->name),
-        .pool = pool->info.name,
-        .start_ms = start_ms,
-        .score_micro_usd = plan->score_micro_usd + loss,
-        .cost_micro_usd = plan->cost_micro_usd,
-        .energy_j = plan->energy_j,
-        .carbon_mg = plan->carbon_mg,
-        .rejected_reason = helio_text_of(helio_rejection_name(rejection)),
-        .details = details,
-        .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
-        .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
-        .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
-        .shadow_micro_usd = plan->terms[HELIO_TERM_SHADOW],
-        .disruption_micro_usd = plan->terms[HELIO_TERM_DISRUPTION] + loss,
-        .transfer_micro_usd = plan->terms[HELIO_TERM_TRANSFER],
-        .transfer_ms = o->c.transfer.ms,
-        .egress_micro_usd = o->c.transfer.egress_micro_usd,
-        .transfer_j = o->c.transfer.energy_j,
-        .transfer_carbon_mg = o->c.transfer.carbon_mg,
-        .run_ms = o->c.run_ms,
-        .run_high_ms = o->c.run_high_ms,
-    };
-}
-
-/*  The chosen candidate comes first. */
-static helio_row_candidate_t *candidate_rows(helio_broker_core_t *self, const evaluation_t *e)
-{
-    helio_row_candidate_t *rows = helio_arena_alloc(self->effects->arena, e->count, sizeof *rows);
-    uint32_t rank = 0;
-    for (uint32_t i = 0; i < e->count; i++)
-        if (&e->options[i] == e->chosen) {
-            rows[rank] = candidate_row(self, e, e->chosen, rank);
-            rank++;
-        }
-    for (uint32_t i = 0; i < e->count; i++)
-        if (&e->options[i] != e->chosen) {
-            rows[rank] = candidate_row(self, e, &e->options[i], rank);
-            rank++;
-        }
-    return rows;
-}
-
 static helio_row_decision_t decision_row(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
                                          const helio_details_t *details)
 {
@@ -240,7 +67,7 @@ void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, hel
                            const helio_details_t *details, helio_planned_t *plan)
 {
     plan->decision = decision_row(self, e, reason, details);
-    const helio_row_candidate_t *rows = candidate_rows(self, e);
+    const helio_row_candidate_t *rows = core_candidate_rows(self, e);
     plan->candidates.items = helio_arena_alloc(self->effects->arena, e->count, sizeof *plan->candidates.items);
     plan->candidates.count = e->count;
     for (uint32_t i = 0; i < e->count; i++)
@@ -263,7 +90,7 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
     class->decision_ms = self->now_ms;
     helio_row_decision_t row = decision_row(self, e, reason, details);
     core_emit(self, HELIO_BROKER_FX_ROW_DECISION, &row);
-    const helio_row_candidate_t *rows = candidate_rows(self, e);
+    const helio_row_candidate_t *rows = core_candidate_rows(self, e);
     for (uint32_t i = 0; i < e->count; i++)
         core_emit(self, HELIO_BROKER_FX_ROW_CANDIDATE, &rows[i]);
 }
@@ -314,9 +141,23 @@ static int64_t total_carbon(const option_t *option, const helio_plan_t *plan)
     return (int64_t)plan->carbon_mg + (int64_t)option->c.transfer.carbon_mg;
 }
 
+static bool are_full(helio_broker_core_t *self, const evaluation_t *e)
+{
+    for (uint32_t i = 0; i < e->feasible; i++)
+        if (core_pending_rejection(self, e->class, &e->options[i], NULL) != HELIO_REJECTION_NO_CAPACITY)
+            return false;
+    return true;
+}
+
+/*  Compared with a start now where one is possible; where every pool is full, it says that. */
 static helio_details_t window_details(helio_broker_core_t *self, const evaluation_t *e)
 {
-    const option_t *chosen = e->chosen, *now = e->feasible ? &e->options[0] : NULL;
+    const option_t *chosen = e->chosen;
+#ifdef HELIO_MUTANT_compared_with_a_full_pool
+    const option_t *now = e->feasible ? &e->options[0] : NULL;
+#else
+    const option_t *now = e->now;
+#endif
     helio_details_t why =
         core_why(self, core_window_detail(self, chosen->site, chosen->pool, chosen->c.later.start_ms));
     if (now) {
@@ -329,6 +170,8 @@ static helio_details_t window_details(helio_broker_core_t *self, const evaluatio
             CORE_DETAIL(self, HELIO_DETAIL_WINDOW_SAVES, helio_value_number(saved), site_of(now), pool_of(now),
                         helio_value_number(usd > 0 ? usd : 0), helio_value_number(usd < 0 ? -usd : 0),
                         helio_value_number(carbon > 0 ? carbon : 0), helio_value_number(carbon < 0 ? -carbon : 0)));
+    } else if (e->feasible && are_full(self, e)) {
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_POOLS_FULL, helio_value_number(e->feasible)));
     }
     return why;
 }
@@ -393,44 +236,6 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
     const helio_details_t besides = quota_besides(self, e, mildest);
     core_why_join(self, ret_details, &besides);
     return reason;
-}
-
-/*  The pool that comes nearest to the bound; NULL = the bound rejects none, or the figure is not known. */
-static const option_t *nearest(helio_broker_core_t *self, const evaluation_t *e, helio_rejection_t cap)
-{
-    const option_t *best = NULL;
-    for (uint32_t i = 0; i < e->count; i++) {
-        const option_t *o = &e->options[i];
-        if (o->c.rejection != cap)
-            continue;
-        if (cap == HELIO_REJECTION_CARBON_CAP && !core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
-            continue;
-        bool less = best && (cap == HELIO_REJECTION_COST_CAP ? high_cost(o) < high_cost(best)
-                                                             : o->c.high_mg_per_kwh < best->c.high_mg_per_kwh);
-        best = !best || less ? o : best;
-    }
-    return best;
-}
-
-void core_bounds_details(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *why)
-{
-    const helio_requirement_t *want = &e->class->want;
-    const option_t *cost = nearest(self, e, HELIO_REJECTION_COST_CAP),
-                   *carbon = nearest(self, e, HELIO_REJECTION_CARBON_CAP);
-    int64_t max_cost = (int64_t)want->max_cost_micro_usd, max_carbon = (int64_t)want->max_carbon_mg_per_kwh;
-    if (cost && is_shown_above(high_cost(cost), max_cost, CENT_MICRO_USD))
-        core_why_add(self, why,
-                     CORE_DETAIL(self, HELIO_DETAIL_COST_AT_LEAST, helio_value_number(high_cost(cost)), site_of(cost),
-                                 helio_value_number(max_cost)));
-    else if (cost)
-        core_why_add(self, why, above_cost(self, want, cost));
-    if (carbon && is_shown_above((int64_t)carbon->c.high_mg_per_kwh, max_carbon, GRAM_MG))
-        core_why_add(
-            self, why,
-            CORE_DETAIL(self, HELIO_DETAIL_CARBON_AT_LEAST, helio_value_number((int64_t)carbon->c.high_mg_per_kwh),
-                        site_of(carbon), helio_value_number(max_carbon)));
-    else if (carbon)
-        core_why_add(self, why, above_carbon(self, want, carbon));
 }
 
 helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *ret_details,

@@ -14,9 +14,6 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
 /*  The rows that core_decision_write would write, as part of a plan. Writes nothing. */
 void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
                            const helio_details_t *details, helio_planned_t *plan);
-/*  Appends how far the job is from its own `max_cost` and `max_carbon`, at the pool that comes nearest. The figures
- *  change with every hour, so no row has them. */
-void core_bounds_details(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *why);
 /*  The dominant reason why its head waits, with its details; *ret_expected_ms: when that is expected to end (wall
  *  clock), 0 = unknown. */
 helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, helio_details_t *ret_details,

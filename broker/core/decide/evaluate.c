@@ -406,6 +406,7 @@ void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *cho
 {
     e->waits = choice->later && (choice->now || is_worth_waiting_for(self, e, choice->later));
     e->chosen = e->waits ? choice->later : NULL;
+    e->now = e->waits ? choice->now : NULL;
     e->capped_gpus = e->waits ? 0 : capped_gpus(e);
     e->over_budget = e->waits || e->capped_gpus ? NULL : over_budget(self, e, &e->shortage);
     if (!e->waits)

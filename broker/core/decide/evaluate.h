@@ -16,6 +16,7 @@ typedef struct evaluation {
     uint32_t feasible;      /* can start now, with or without capacity */
     uint32_t alive;         /* bit i: step i of its overflow group has a pool for it, with or without capacity */
     const option_t *chosen; /* where it goes now, or the later start that it waits for */
+    const option_t *now;    /* of one that waits for a later start: where it could start now instead; NULL = nowhere */
     bool waits;             /* for chosen's later start */
     uint32_t capped_gpus;   /* the least it needs if its quota does not allow that; 0 = it waits for something else */
     const option_t *over_budget; /* where it would start if its budgets allowed it; NULL = they do */
@@ -58,7 +59,7 @@ choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e);
 /*  Whether a job of the class might wait for a later start although this option has capacity now. */
 bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, const option_t *option);
 /*  For a head that does not start now: what it waits for, and where a gang would get a reservation. Fills in chosen,
- *  waits, reserved and reservation; changes nothing else. */
+ *  waits, now, reserved and reservation; changes nothing else. */
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice);
 /*  Whether a quota or a budget is why it waits, wherever it could go. */
 bool core_is_capped(const evaluation_t *e);

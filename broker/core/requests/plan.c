@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "broker/core/decide/candidates.h"
 #include "broker/core/decide/decisions.h"
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/forecast/durations.h"

@@ -197,6 +197,24 @@ static void gpu__any_takes_the_cheapest_of_equal_alternatives(void **state)
     assert_placed(key, "south", "small"); /* 8 x 1 USD against 4 x 9 USD */
 }
 
+static void gpu__a_cheaper_model_that_is_named_later_says_so(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "big", "B200", 1, 8, 9.0)->base_w = 1000;
+    harness_pool(h, south, "small", "H100", 4, 8, 1.0)->base_w = 700;
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "B200", 4);
+    harness_or(h, &spec, "H100", 4);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(key, "north", "big");
+    (void)harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
+    const helio_row_candidate_t *other = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
+    assert_true(helio_text_is(other->site, "south"));
+    assert_string_equal(harness_facts(h, other->details), "GPUNamedLater");
+}
+
 static void gpu__a_cpu_job_runs_on_a_cpu_pool_and_is_bounded_by_its_cpus(void **state)
 {
     (void)state;
@@ -411,6 +429,7 @@ int main(void)
         CASE(place__without_a_home_the_largest_free_share_breaks_a_tie),
         CASE(gpu__the_first_alternative_is_taken_even_if_it_costs_more),
         CASE(gpu__any_takes_the_cheapest_of_equal_alternatives),
+        CASE(gpu__a_cheaper_model_that_is_named_later_says_so),
         CASE(gpu__a_cpu_job_runs_on_a_cpu_pool_and_is_bounded_by_its_cpus),
         CASE(gang__all_nodes_of_one_pool_or_none),
         CASE(capacity__a_placement_is_deducted_at_once),

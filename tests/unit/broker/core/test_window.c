@@ -108,6 +108,93 @@ static void window__a_flexible_job_starts_when_the_clean_hour_begins(void **stat
     assert_true(helio_text_is(last_class()->reason, ""));
 }
 
+/*  All GPUs of a site for `hours`. */
+static void fill(const char *site, uint64_t hours)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_string_t only = {helio_text_of(site)};
+    spec.nodes = 2;
+    spec.time_limit_ms = hours * HOUR;
+    spec.sites.items = &only;
+    spec.sites.count = 1;
+    (void)harness_job(h, &spec);
+    harness_tick(h);
+}
+
+static const helio_row_candidate_t *last_candidate(const char *site)
+{
+    const helio_row_candidate_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE)))
+        last = helio_text_is(row->site, site) ? row : last;
+    assert_non_null(last);
+    return last;
+}
+
+static void window__is_compared_with_a_start_that_is_possible_now(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 1, (double[]){200}); /* the best start of all, but for its room */
+    tell(SOUTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    fill("north", 40);
+    helio_job_spec_t spec = green(8, 12);
+    (void)harness_job(h, &spec);
+    harness_tick(h);
+    assert_string_equal(
+        harness_facts(h, last_class()->details),
+        "WindowAt site=south pool=a from=2026-03-01T03:00Z; WindowSaves saves_usd=$7.04 site=south pool=a "
+        "less_usd=$0.00 more_usd=$0.00 less_carbon_g=3.52 kg more_carbon_g=0 g");
+    assert_true(helio_text_is(last_candidate("north")->rejected_reason, "NoCapacity"));
+}
+
+static void window__of_full_pools_is_compared_with_nothing(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    fill("north", 1);
+    helio_job_spec_t spec = green(8, 12);
+    (void)harness_job(h, &spec);
+    harness_tick(h);
+    assert_string_equal(harness_facts(h, last_class()->details),
+                        "WindowAt site=north pool=a from=2026-03-01T03:00Z; PoolsFull pools=1");
+}
+
+/*  A cleaner hour at a pool that will be full is no start that the job gave up. */
+static void window__hours_without_room_are_no_candidates(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, (double[]){500, 500, 500, 10, 500, 500});
+    tell(SOUTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    fill("north", 40);
+    helio_job_spec_t spec = green(8, 12);
+    (void)harness_job(h, &spec);
+    harness_tick(h);
+    const helio_row_candidate_t *candidate = last_candidate("north");
+    assert_true(candidate->start_ms == harness_wall_ms(h));
+    assert_true(helio_text_is(candidate->rejected_reason, "NoCapacity"));
+}
+
+static void window__a_lower_score_after_a_longer_wait_says_so(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 4, (double[]){500, 100, 500, 500});
+    tell(SOUTH, HELIO_SIGNAL_CARBON, "", 12, (double[]){500, 500, 500, 500, 500, 500, 500, 500, 500, 500, 500, 99});
+    helio_job_spec_t spec = green(8, 14);
+    (void)harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(last_class()->expected_ms == midnight + HOUR);
+    const helio_row_candidate_t *candidate = last_candidate("south");
+    assert_true(candidate->start_ms == midnight + 11 * HOUR);
+    assert_string_equal(harness_facts(h, candidate->details),
+                        "LongerWait hours=10; PriceUnknown pool=a risk_usd=$0.00");
+}
+
 static void window__an_inflexible_job_starts_at_once(void **state)
 {
     (void)state;
@@ -351,6 +438,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(window__a_flexible_job_starts_when_the_clean_hour_begins),
+        CASE(window__is_compared_with_a_start_that_is_possible_now),
+        CASE(window__of_full_pools_is_compared_with_nothing),
+        CASE(window__hours_without_room_are_no_candidates),
+        CASE(window__a_lower_score_after_a_longer_wait_says_so),
         CASE(window__an_inflexible_job_starts_at_once),
         CASE(window__another_site_now_is_better_than_a_small_gain_later),
         CASE(window__a_new_forecast_starts_the_job_and_noise_does_not),

@@ -119,8 +119,12 @@ static void explain__says_why_a_lower_score_was_not_chosen(void **state)
         const char *other, *text;
     } cases[] = {
         {"\"details\":[{\"code\":\"PassedOver\",\"params\":{}}],\"detail\":\"passed over\"", "best of the others"},
-        {"\"details\":[],\"detail\":null", "its GPU model comes first in `gpu`"},
-        {"\"detail\":null", "its GPU model comes first in `gpu`"},
+        {"\"details\":[{\"code\":\"GPUNamedLater\",\"params\":{}}],\"detail\":\"named later\"",
+         "its GPU model comes first in `gpu`"},
+        {"\"details\":[{\"code\":\"LongerWait\",\"params\":{\"hours\":3}}],\"detail\":\"later\"",
+         "best for how long it waits"},
+        {"\"details\":[],\"detail\":null", "ranked first"}, /* nothing is known of GPU models */
+        {"\"detail\":null", "ranked first"},
         {"\"detail\":\"passed over: it is late\"", "ranked first"}, /* a broker of release 0.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

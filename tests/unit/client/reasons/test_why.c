@@ -235,7 +235,12 @@ static void rows__say_why_each_candidate_was_or_was_not_chosen(void **state)
              "south", "3", "") "]}",
          0, "-$2.00; late", "ranked first"},
         {"{\"chosen\":\"south\",\"candidates\":[" CANDIDATE("north", "1", "") "," CANDIDATE("south", "3", "") "]}", 0,
-         "-$2.00", "its GPU model comes first in `gpu`"},
+         "-$2.00", "ranked first"},
+        {"{\"chosen\":\"south\",\"candidates\":[" CANDIDATE(
+             "north", "1",
+             ",\"detail\":\"x\",\"details\":[{\"code\":\"GPUNamedLater\",\"params\":{}}]") "," CANDIDATE("south", "3",
+                                                                                                         "") "]}",
+         0, "-$2.00; x", "its GPU model comes first in `gpu`"},
         {"{\"chosen\":\"south\",\"candidates\":[" CANDIDATE(
              "north", "1",
              ",\"detail\":\"x\",\"details\":[{\"code\":\"SiteLate\",\"params\":{}}]") "," CANDIDATE("south", "3",
