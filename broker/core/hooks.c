@@ -7,6 +7,8 @@
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
+#include "broker/core/state/changes.h"
+#include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 
 /*  The preemption is before the quota: it subtracts from the leaving GPUs what the job is charged with
@@ -28,6 +30,11 @@ static void on_job_left_queue(helio_broker_core_t *self, job_class_t *class)
     if (!class->waiting_count) { /* no job is left to reserve capacity for */
         core_window_clear(class);
         core_reserve_drop(class);
+    } else if (class->reserved) { /* its next job is told that it holds the reservation now */
+#ifndef HELIO_MUTANT_reservation_of_the_gone
+        class->blocked_at = 0;
+        core_round_due(self);
+#endif
     }
     core_preempt_trim(self, class);
 }

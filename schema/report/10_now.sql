@@ -20,6 +20,19 @@ create or replace function helio.awaited_details(sites text[]) returns jsonb lan
     return jsonb_build_array(jsonb_build_object('code', 'SitesUnreconciled',
         'params', jsonb_build_object('sites', to_jsonb(sites[1:5]), 'sites_total', cardinality(sites))));
 
+-- The detail ReservedAhead, likewise: the row of a class says for which of its jobs capacity is reserved, and the others wait behind that
+-- one. Rows of older releases do not say which job it is.
+create or replace function helio.reserved_ahead(details jsonb, job uuid, task integer) returns text language sql immutable parallel safe
+    return case when details->0->>'code' = 'ReservedForIt' and details->0->'params'->>'job_id' <> '' then
+        nullif(details->0->'params'->>'job_id', helio.job_text(job, task)) end;
+
+create or replace function helio.reserved_ahead_sentence(details jsonb) returns text language sql immutable parallel safe
+    return format('%s/%s is reserved from %s for job %s, an equal one ahead of it', details->0->'params'->>'site',
+        details->0->'params'->>'pool', left(details->0->'params'->>'from', 16) || 'Z', details->0->'params'->>'job_id');
+
+create or replace function helio.reserved_ahead_details(details jsonb) returns jsonb language sql immutable parallel safe
+    return jsonb_set(details, '{0,code}', '"ReservedAhead"');
+
 -- Whether the row of a waiting task says that a copy of it, which a site has listed, keeps it out of its queue.
 create or replace function helio.has_copies(details jsonb) returns boolean language sql immutable parallel safe
     return coalesce(details @> '[{"code": "CopiesEnd"}]', false);
@@ -58,6 +71,7 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
              when helio.has_copies(s.details) then s.reason
              when g.job_id is not null and g.opened_at is null then g.detail
              when throttle.kept_out then helio.throttle_sentence(j.tasks_at_once)
+             when helio.reserved_ahead(c.details, j.job_id, t.task) is not null then helio.reserved_ahead_sentence(c.details)
              else c.detail end end as detail,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
              and throttle.kept_out is not true and w.sites is null and not helio.has_copies(s.details)
@@ -65,6 +79,7 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     s.at as changed_at,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
              and throttle.kept_out is not true and w.sites is null and not helio.has_copies(s.details)
+             and helio.reserved_ahead(c.details, j.job_id, t.task) is null
         then c.expected_at end as expected_at,
     nullif(s.saved_ms, 0) / 1000.0::float8 as saved_seconds,
     case when s.started_at is not null then
@@ -80,6 +95,7 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
          when helio.has_copies(s.details) then s.details
          when g.job_id is not null and g.opened_at is null then g.details
          when throttle.kept_out then helio.throttle_details(j.tasks_at_once)
+         when helio.reserved_ahead(c.details, j.job_id, t.task) is not null then helio.reserved_ahead_details(c.details)
          when c.reason is not null then c.details
          else s.details end as details,
     coalesce(e.goal, j.goal) as goal, coalesce(e.flexible_ms, j.flexible_ms) as flexible_ms,

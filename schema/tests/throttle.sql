@@ -61,5 +61,19 @@ select results_eq(
         (2, 'Gated', 'at most 2 tasks of this array run at once', null),
         (3, 'Gated', 'at most 2 tasks of this array run at once', null)$$, 'tasks in the queue and tasks before it');
 
+-- Of equal jobs that wait, only the one that holds the reservation is told when it starts.
+update helio.classes set detail = 'd', expected_at = '2026-03-01T03:00:00Z', details = jsonb_build_array(jsonb_build_object('code', 'ReservedForIt',
+    'params', jsonb_build_object('site', 'north', 'pool', 'a', 'from', '2026-03-01T03:00:00.000Z', 'job_id',
+        helio.job_text('0199eeee-0000-7000-8000-000000000001', 0))), '{"code": "OverflowOpens", "params": {}}'::jsonb) where class_id = 900001;
+create temporary view told as
+select t.task, t.detail, t.details->0->>'code' as code, t.details->1->>'code' as further, t.expected_at from helio.tasks_now t
+where t.job_id = '0199eeee-0000-7000-8000-000000000001' and t.task < 2;
+select results_eq($$select * from told order by task$$,
+    format($$values (0, 'd', 'ReservedForIt', 'OverflowOpens', timestamptz '2026-03-01T03:00:00Z'),
+        (1, 'north/a is reserved from 2026-03-01T03:00Z for job %s, an equal one ahead of it', 'ReservedAhead', 'OverflowOpens', null)$$,
+        helio.job_text('0199eeee-0000-7000-8000-000000000001', 0)), 'the reservation is that of the first');
+update helio.classes set details = details #- '{0,params,job_id}' where class_id = 900001;
+select is(count(*), 2::bigint, 'a row of an older release says it of all') from told where code = 'ReservedForIt' and expected_at is not null;
+
 select * from finish();
 rollback;

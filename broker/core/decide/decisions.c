@@ -192,9 +192,14 @@ static helio_details_t capacity_details(helio_broker_core_t *self, const evaluat
     uint32_t open = 0;
     for (uint32_t i = 0; i < e->feasible; i++)
         open += !core_overflow_is_closed(e->class, &e->options[i]);
-    helio_details_t why = e->reserved ? CORE_WHY(self, HELIO_DETAIL_RESERVED_FOR_IT, site_of(e->reserved),
-                                                 pool_of(e->reserved), helio_value_number(e->reservation.at_ms))
-                                      : CORE_WHY(self, HELIO_DETAIL_POOLS_FULL, helio_value_number(open));
+    char head[HELIO_KEY_SIZE] = ""; /* it alone holds the reservation; a plan's job has no id yet */
+    if (e->class->id && e->class->waiting)
+        helio_job_key_text(e->class->waiting->key, head);
+    helio_details_t why =
+        e->reserved ? CORE_WHY(self, HELIO_DETAIL_RESERVED_FOR_IT, site_of(e->reserved), pool_of(e->reserved),
+                               helio_value_number(e->reservation.at_ms),
+                               helio_value_string(helio_arena_string(self->effects->arena, helio_text_of(head))))
+                    : CORE_WHY(self, HELIO_DETAIL_POOLS_FULL, helio_value_number(open));
     if (open < e->feasible)
         core_why_add(self, &why, core_overflow_next(self, e->class));
     return why;

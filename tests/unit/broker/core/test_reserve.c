@@ -1,5 +1,6 @@
 /*  test_reserve.c -- the reservation of the gang at the head: which jobs can start before it, and that none delays
  *  it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "federation/base/rng.h"
@@ -58,6 +59,31 @@ static void assert_state(helio_job_key_t key, uint32_t state)
     assert_string_equal(helio_job_state_name(harness_state(h, key)), helio_job_state_name(state));
 }
 
+static const char *reserved_for(helio_job_key_t key)
+{
+    static char text[128];
+    char id[HELIO_KEY_SIZE];
+    helio_job_key_text(key, id);
+    (void)snprintf(text, sizeof text, "ReservedForIt site=north pool=a from=2026-03-01T03:00Z job_id=%s", id);
+    return text;
+}
+
+static void reserve__is_for_the_first_of_equal_jobs(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 2, 8, 0);
+    harness_join(h, NORTH, north);
+    running(1, 8, 3 * HOUR);
+    helio_job_key_t first = job(2, 8, HOUR), second = job(2, 8, HOUR);
+    harness_tick(h);
+    assert_string_equal(harness_facts(h, last_class()->details), reserved_for(first));
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first);
+    harness_tick(h);
+    const helio_row_class_t *row = last_class();
+    assert_non_null(row);
+    assert_string_equal(harness_facts(h, row->details), reserved_for(second));
+}
+
 static void reserve__only_jobs_that_end_before_the_reservation_start(void **state)
 {
     (void)state;
@@ -68,7 +94,7 @@ static void reserve__only_jobs_that_end_before_the_reservation_start(void **stat
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
-    assert_string_equal(harness_facts(h, row->details), "ReservedForIt site=north pool=a from=2026-03-01T03:00Z");
+    assert_string_equal(harness_facts(h, row->details), reserved_for(gang));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     helio_job_key_t late = job(1, 8, 3 * HOUR + 1), soon = job(1, 4, 3 * HOUR);
     harness_tick(h);
@@ -282,6 +308,7 @@ static void property__no_backfilled_job_delays_the_gang(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(reserve__is_for_the_first_of_equal_jobs),
         CASE(reserve__only_jobs_that_end_before_the_reservation_start),
         CASE(reserve__capacity_beyond_the_reservation_can_be_used),
         CASE(reserve__the_sites_own_estimate_counts_where_foreign_work_runs),

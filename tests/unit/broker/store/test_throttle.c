@@ -87,6 +87,32 @@ static void throttle__has_the_code_and_the_sentence_of_the_catalogue(void **stat
     }
 }
 
+static void reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue(void **state)
+{
+    (void)state;
+    static const char row[] = "'[{\"code\": \"ReservedForIt\", \"params\": {\"site\": \"north\", \"pool\": \"a\", "
+                              "\"from\": \"2026-03-01T03:00:00.000Z\", \"job_id\": \"j\"}}]'";
+    helio_value_t values[] = {helio_value_string("north"), helio_value_string("a"),
+                              helio_value_number(INT64_C(1772334000000)), helio_value_string("j")};
+    const helio_detail_t detail = {.code = HELIO_DETAIL_RESERVED_AHEAD, .values = {values, 4}};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    char sql[512];
+    helio_sentence(&detail, &text);
+    (void)snprintf(sql, sizeof sql, "helio.reserved_ahead_sentence(%s)", row);
+    assert_value(sql, text.data);
+    (void)snprintf(sql, sizeof sql, "select helio.reserved_ahead_details(%s)", row);
+    helio_arena_t *arena = helio_arena_new();
+    helio_details_t read = {0};
+    char *json = helio_pg_value(conninfo, sql);
+    assert_int_equal(helio_details_read(helio_text_of(json), arena, &read), HELIO_OK);
+    free(json);
+    assert_int_equal(read.items.count, 1);
+    assert_int_equal(read.items.items[0].code, HELIO_DETAIL_RESERVED_AHEAD);
+    assert_true(helio_detail_value(&read.items.items[0], 2).number == values[2].number);
+    assert_true(helio_text_is(helio_detail_value(&read.items.items[0], 3).text, "j"));
+    helio_arena_destroy(&arena);
+}
+
 static void awaited_sites__have_the_code_and_the_sentence_of_the_catalogue(void **state)
 {
     (void)state;
@@ -203,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks__beyond_the_limit_of_their_array_are_gated),
         cmocka_unit_test(throttle__has_the_code_and_the_sentence_of_the_catalogue),
+        cmocka_unit_test(reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(awaited_sites__have_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(reads__of_a_restored_job_name_the_sites_that_it_waits_for),
         cmocka_unit_test(reads__of_a_gated_task_say_why_and_show_no_decision_of_its_class),
