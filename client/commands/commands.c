@@ -1,6 +1,8 @@
 /*  commands.c -- the table of all commands. */
 #include "client/commands/commands.h"
 
+#include "client/slurm/options.h"
+
 #define O(name) HELIO_OPTION(name)
 
 static const helio_command_t commands[] = {
@@ -11,19 +13,19 @@ static const helio_command_t commands[] = {
      "affected. When the job becomes held, the command exits with 8, because an operator must release the job; "
      "--keep-waiting makes it wait for that.",
      "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING), 1, 1, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_FILES, helio_cmd_run},
+     HELIO_OPERANDS_FILES, helio_cmd_run, NULL},
     {"submit", "FILE…|-", "Submit jobs and print their ids",
      "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}; `-` reads "
      "standard input. All documents are checked here first: if one is wrong, nothing is sent.\n\nEach submission "
      "carries an idempotency key, so a lost answer never leads to a second job. With a key of your own you can also "
      "repeat the whole command safely.",
      "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_FILES, helio_cmd_submit},
+     HELIO_OPERANDS_FILES, helio_cmd_submit, NULL},
     {"plan", "FILE", "Show where a job would run, when, and at what cost",
      "The broker evaluates the job file as it would at submission, and stores nothing. The table has every site, "
      "with start, cost, energy and carbon, or with the reason why the job cannot run there. Exits with 5 if no site "
      "can ever run it. `-` reads standard input.",
-     "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_plan},
+     "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_plan, NULL},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Submit a batch script written for Slurm",
@@ -53,71 +55,73 @@ static const helio_command_t commands[] = {
      .synopsis = "[OPTION…]",
      .summary = "List jobs that are not over, in the formats of Slurm's squeue",
      .doc =
-         "Options: -u, --me, -j, -t, -n, -A (tenants), -q (queues), -p (pools), -M (sites), -o with the letters i A F "
-         "K j u a q P T t r N R D b M l L V S e Q, -O with the names of `sacct -e`, -h, -l, --start. Reasons and ids "
-         "are not cut. Options of helio itself go before `squeue`.",
+         "A tenant is Slurm's account, a queue its QOS, a pool its partition, a site its cluster. The letters of -o are i "
+         "A F K j u a q P T t r N R D b M l L V S e Q; the names of -O are those of `sacct -e`. Reasons and ids are not "
+         "cut.",
      .example = "helio squeue --me -t PENDING -o '%i %j %R'",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
      .words = HELIO_OPERANDS_PROGRAM,
-     .handler = helio_cmd_squeue},
+     .handler = helio_cmd_squeue,
+     .own = &helio_squeue_options},
     {.name = "sacct",
      .synopsis = "[OPTION…]",
      .summary = "List jobs, also those that are over, in the formats of Slurm's sacct",
      .doc = "Your own jobs that were submitted today; -S and -E set other times of submission, -a shows those of all "
-            "users, -j those of the ids alone. Further options: -u, -s, --name, -A (tenants), -q (queues), -M (sites), "
-            "-o (-e lists the fields), -n, -p, -P, --delimiter. Options of helio itself go before `sacct`.",
+            "users, -j those of the ids alone.",
      .example = "helio sacct -j 4q8r7xyz -P -o JobID,State,ExitCode,Elapsed",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
      .words = HELIO_OPERANDS_PROGRAM,
-     .handler = helio_cmd_sacct},
+     .handler = helio_cmd_sacct,
+     .own = &helio_sacct_options},
     {.name = "scancel",
      .synopsis = "[OPTION…] [ID…]",
      .summary = "Cancel jobs, with the options of Slurm's scancel",
-     .doc =
-         "Tasks of an array are ID_3 or ID_[1-3,7]. -u, --me, -n, -t, -A, -q, -p and -M choose among the jobs that are "
-         "not over. Signals other than TERM, KILL and INT are refused. Options of helio itself go before `scancel`.",
+     .doc = "Tasks of an array are ID_3 or ID_[1-3,7]. Options that choose do so among the jobs that are not over.",
      .example = "helio scancel --me -t PENDING",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
      .words = HELIO_OPERANDS_PROGRAM,
-     .handler = helio_cmd_scancel},
+     .handler = helio_cmd_scancel,
+     .own = &helio_scancel_options},
     {.name = "scontrol",
      .synopsis = "show job [ID] | release ID…",
      .summary = "Show or release jobs, as Slurm's scontrol does",
-     .doc = "-o prints one line for each job. Releasing is for operators only. Options of helio itself go before "
-            "`scontrol`.",
+     .doc = "Without ID, all jobs that are not over are shown. Releasing is for operators only.",
      .example = "helio scontrol -o show job 4q8r7xyz",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
      .words = HELIO_OPERANDS_PROGRAM,
-     .handler = helio_cmd_scontrol},
+     .handler = helio_cmd_scontrol,
+     .own = &helio_scontrol_options},
     {"ls", "", "List jobs, newest first",
      "Lists the newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
      "job id. Every command accepts those.",
      "helio ls --state running", O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_NONE, helio_cmd_ls},
+     HELIO_OPERANDS_NONE, helio_cmd_ls, NULL},
     {"show", "ID…", "Show jobs and their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_show},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_show, NULL},
     {"explain", "ID", "Explain why a job waits, or why it runs where it does",
      "Shows the state, the reason why the job waits, and its expected start; compares the chosen site with the next "
      "best; lists every site with its figures or the reason why it was rejected; and ends with the job's history. The "
      "figures are those of the decision that placed the job, or of the newest one while it waits.",
-     "helio explain 4q8r7xyz", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_explain},
+     "helio explain 4q8r7xyz", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_explain, NULL},
     {"logs", "ID", "Print a job's output",
      "Prints the log of the job's latest attempt, or of the attempt that --epoch names. With -f it continues until "
      "the job is over.",
-     "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_logs},
+     "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_logs,
+     NULL},
     {"wait", "ID…", "Wait for jobs to end and exit with their exit code",
      "Exits with the job's own exit code; of several jobs, with the first code that is not 0, in the order of the "
      "arguments. 124: time limit reached; 130: cancelled; 125: lost. Exits with 8 when --timeout has passed, and "
      "also when every job that is not over is held; with --keep-waiting it waits for their release. While the broker "
      "cannot be reached, the command waits.",
      "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_JOBS, helio_cmd_wait},
+     HELIO_OPERANDS_JOBS, helio_cmd_wait, NULL},
     {"cancel", "ID…", "Cancel jobs", "A running job first gets its grace time to save its state.",
-     "helio cancel 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel},
+     "helio cancel 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel,
+     NULL},
     {"edit", "ID…", "Change what waiting jobs ask for",
      "Edits jobs that are queued or held. An array is edited as a whole: tasks that are placed already continue "
      "unchanged. Options that are not given leave their values unchanged. --priority, -100 to 100 (0 by default), orders the jobs of one "
@@ -126,14 +130,15 @@ static const helio_command_t commands[] = {
      "change: `helio show` lists who edited what, and when.",
      "helio edit 4q8r7xyz --goal green --flexible 12h",
      O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1, HELIO_OPERANDS_MAX,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit, NULL},
     {"release", "ID…", "Release held jobs, so that they are placed again",
      "A job becomes held when it keeps failing for reasons that are not its own. `helio explain` shows the failures.",
-     "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_release},
+     "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_release,
+     NULL},
     {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_sites},
+     helio_cmd_sites, NULL},
     {"gpus", "", "List GPUs: how many are free, how many exist, and the largest free block", "", "helio gpus", 0, 0, 0,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_gpus},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_gpus, NULL},
     {"forecast", "[SITE]", "Show the sites' forecasts for the hours ahead",
      "One line per series: its value now; the minimum, mean and maximum of the hours ahead; the range of its "
      "quantiles if it has any; the age of the forecast; and one character per hour, or a note that all hours are the "
@@ -143,26 +148,27 @@ static const helio_command_t commands[] = {
      "adds pool, kind, whether the source estimates, and the error of such forecasts over the last seven days, by "
      "hours ahead. json and jsonl print the series, csv one line per point.",
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_SITES, helio_cmd_forecast},
+     HELIO_OPERANDS_SITES, helio_cmd_forecast, NULL},
     {"queues set", "QUEUE", "Create or change a queue, or change its priority for a limited time",
      "Creates the queue if it does not exist; --priority is then required. Options that are not given leave their values unchanged. --for "
      "sets the priority for that long only, and --region for the sites of that region only; --clear ends it. "
      "Operators only.",
      "helio queues set batch --priority 900 --region EU --for 6h",
      O(PRIORITY) | O(TIER) | O(TIME) | O(REGION) | O(FOR) | O(CLEAR), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_queues_set},
+     helio_cmd_queues_set, NULL},
     {"queues schedule", "QUEUE [HOURS]", "Set the priority of a queue for certain hours of the week",
      "HOURS are days, times and a time zone (UTC by default): 'Mon..Fri 20:00-08:00 Europe/Berlin', 'Sat,Sun "
      "00:00-24:00'. --region limits the rule to the sites of that region. --remove removes the rule with these hours "
      "and this region. Without HOURS the rules of the queue are listed, in order of precedence. Setting rules is for "
      "operators only.",
      "helio queues schedule batch 'Mon..Fri 20:00-08:00 Europe/Berlin' --priority 900",
-     O(PRIORITY) | O(REGION) | O(REMOVE), 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_schedule},
+     O(PRIORITY) | O(REGION) | O(REMOVE), 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_schedule,
+     NULL},
     {"queues rm", "QUEUE", "Remove a queue that has no unfinished jobs", "Operators only.", "helio queues rm nightly",
-     0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_rm},
+     0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_rm, NULL},
     {"queues", "", "List the queues",
      "PRIORITY is the priority that applies everywhere now, REGIONS lists the regions with another one.",
-     "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues},
+     "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues, NULL},
     {"overflow set", "NAME", "Set which further sites jobs may use as their wait grows",
      "Applies to the jobs of --queue, of --tenant, or of that tenant in that queue. Each --step names sites by "
      "patterns. From the second step on it also says how long a job waits before the step opens (after=10m), and "
@@ -171,18 +177,18 @@ static const helio_command_t commands[] = {
      "not used. Operators only.",
      "helio overflow set batch-out --queue batch --step 'home-*' --step 'eu-*,after=10m' "
      "--step 'cloud,after=30m,max-price=3'",
-     O(QUEUE) | O(TENANT) | O(STEP), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_set},
+     O(QUEUE) | O(TENANT) | O(STEP), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_set, NULL},
     {"overflow list", "", "List overflow groups", "", "helio overflow list", 0, 0, 0, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_NONE, helio_cmd_overflow_list},
+     HELIO_OPERANDS_NONE, helio_cmd_overflow_list, NULL},
     {"overflow rm", "NAME", "Remove an overflow group", "Its jobs can use all sites again. Operators only.",
-     "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_rm},
+     "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_rm, NULL},
     {"tenants set", "TENANT", "Create a tenant, or change its home site or weight",
      "Applies to jobs that are submitted from then on; existing jobs keep their home site. The weight is the same "
      "one that `helio quota set` sets. Options that are not given leave their values unchanged. Operators only.",
      "helio tenants set acme --home lulea --weight 2", O(HOME) | O(WEIGHT), 1, 1, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_NONE, helio_cmd_tenants_set},
+     HELIO_OPERANDS_NONE, helio_cmd_tenants_set, NULL},
     {"tenants", "", "List tenants: home site, weight, users with a token, unfinished jobs", "Operators only.",
-     "helio tenants", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_tenants},
+     "helio tenants", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_tenants, NULL},
     {"quota set", "TENANT", "Set the quota, guarantee and budgets of a tenant",
      "Applies to all queues of the tenant together, or with --queue to one. The burst limit counts all GPUs that the "
      "tenant holds at any moment, over all sites. If it holds more already, its running jobs continue and no new "
@@ -194,40 +200,40 @@ static const helio_command_t commands[] = {
      "quota of its own in that queue. Operators only.",
      "helio quota set acme --burst 64 --budget '20000 USD/month' --budget '2 t/month'",
      O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT) | O(BUDGET), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_quota_set},
+     helio_cmd_quota_set, NULL},
     {"quota", "[TENANT]", "List quotas, guarantees, use and budgets of tenants",
      "If there are budgets, a second table shows for each the amount used in the current period, the amount that "
      "running jobs are expected to use, the rest, and when the next period begins. csv has only the quotas. GPUH/DAY "
      "is the number of GPU-hours used in the last 24 hours, by the ledger.",
-     "helio quota", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_quota},
+     "helio quota", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_quota, NULL},
     {"data set", "PREFIX SITE…", "Set which sites hold the data under a URI prefix",
      "Several sites hold replicas. If several prefixes match a URI, the longest one counts. At a site that does "
      "not hold the data that a job names in `data`, the job is charged for its transfer: time, egress and carbon, by "
      "the links. This replaces the previous entry of the prefix. With --tenant the entry applies to that tenant's jobs "
      "only, and other tenants cannot see it; --tenant '*' makes it apply to everyone again. Operators only.",
      "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_OPERANDS_MAX,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_data_set},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_data_set, NULL},
     {"data rm", "PREFIX", "Remove a URI prefix from the data catalogue", "Operators only.",
-     "helio data rm s3://acme-eu/corpus", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_data_rm},
+     "helio data rm s3://acme-eu/corpus", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_data_rm, NULL},
     {"data list", "", "List which sites hold which data", "", "helio data list", 0, 0, 0, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_NONE, helio_cmd_data_list},
+     HELIO_OPERANDS_NONE, helio_cmd_data_list, NULL},
     {"links set", "FROM TO --gbps N", "Set the bandwidth and price of a link between two sites",
      "'*' stands for any site. If several links match, the most specific one counts, and FROM weighs more than TO. "
      "Until the first link is set, no transfer is charged; from then on data can move only over links. Operators "
      "only.",
      "helio links set oregon '*' --gbps 5 --egress 0.02 --rtt 90", O(GBPS) | O(EGRESS) | O(RTT), 2, 2,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_links_set},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_links_set, NULL},
     {"links rm", "FROM TO", "Remove a link", "Operators only.", "helio links rm oregon '*'", 0, 2, 2,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_links_rm},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_links_rm, NULL},
     {"links list", "", "List links, with the price of a GB", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_NONE, helio_cmd_links_list},
+     HELIO_OPERANDS_NONE, helio_cmd_links_list, NULL},
     {"top", "", "Show sites, queues and running jobs, live",
      "Refreshes every two seconds. q quits; the space bar refreshes at once. With --once, and when input or output "
      "is not a terminal, it prints the screen once; -o json prints one snapshot with the same data. USD/h is the "
      "price of the GPUs in use. CO2e/h is shown where sites report their power. These totals and the figures of "
      "sites and queues cover all jobs. The waiting tenants are counted over the newest 200 waiting jobs, and the job "
      "list, ordered by GPUs, shows the newest 200 jobs at sites; when there are more, the screen says so.",
-     "helio top", O(ONCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_top},
+     "helio top", O(ONCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_top, NULL},
     {"report", "", "Compare what jobs used with two baselines",
      "Prints totals of all time, then one line per day (UTC) and tenant for the jobs that ended on that day, against "
      "two baselines: home, an immediate start at the job's home site; and least-wait, the site where the job could "
@@ -235,70 +241,73 @@ static const helio_command_t commands[] = {
      "they waited longer. INTENSITY names the kind of carbon intensity that both sides use. --balance prints, by day "
      "and site, the energy of jobs, idle GPUs, GPUs used by others and overhead beside the site's own meter; "
      "DIFFERENCE is accounted / metered - 1, over the hours for which both are complete.",
-     "helio report --days 30", O(DAYS) | O(BALANCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_report},
+     "helio report --days 30", O(DAYS) | O(BALANCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_report,
+     NULL},
     {"events", "", "Print the events of jobs",
      "Prints one line per event: without -f the events recorded so far, starting after --after; with -f also new "
      "ones, until interrupted.",
-     "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_events},
+     "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_events, NULL},
     {"drain", "SITE --reason WHY", "Stop sending new jobs to a site",
      "Jobs that run there continue to their end. --dry-run drains nothing and prints what would become of the jobs that "
      "are there now, as `helio rehearse` does. Operators only.",
      "helio drain lulea --reason 'new switches'", O(REASON) | O(DRY_RUN) | O(FOR), 1, 1, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_SITES, helio_cmd_drain},
+     HELIO_OPERANDS_SITES, helio_cmd_drain, NULL},
     {"undrain", "SITE", "Send new jobs to a site again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_SITES, helio_cmd_undrain},
+     HELIO_OPERANDS_SITES, helio_cmd_undrain, NULL},
     {"attest", "SITE --dead --reason WHY", "Declare that nothing runs at a silent site any more",
      "The site's jobs can then run elsewhere, including jobs that must never run twice. A job that still runs there "
      "would then run twice, so check first. The command asks for confirmation; without a terminal it requires --yes. "
      "The audit keeps the reason. Operators only.",
      "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_attest},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_attest, NULL},
     {"keys add", "SITE KEY", "Admit a site by its agent's public key",
      "KEY is the public key (40 characters) or a file that holds it on a line of its own; lines that begin with '#' are "
      "comments. `helio-agent keygen PATH` makes the pair at the "
      "site: PATH holds the secret key, which never leaves the site, and PATH.pub the public key. A key that is in force for "
      "another site is refused; a revoked key needs --again. Administrators only.",
-     "helio keys add lulea lulea.pub", O(AGAIN), 2, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_add},
+     "helio keys add lulea lulea.pub", O(AGAIN), 2, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_add,
+     NULL},
     {"keys ls", "", "List the public keys of all sites", "Includes revoked keys. Administrators only.", "helio keys ls",
-     0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_keys_ls},
+     0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_keys_ls, NULL},
     {"keys revoke", "SITE [KEY]", "Revoke a site's public key immediately",
      "The site's connections with this key end within seconds, and it cannot open new ones. The site's jobs continue, and a new key that is "
      "added with `helio keys add` takes them over. Without KEY, all keys of the site are revoked. Administrators only.",
-     "helio keys revoke lulea lulea.pub", 0, 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_revoke},
+     "helio keys revoke lulea lulea.pub", 0, 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_revoke,
+     NULL},
     {"token add", "", "Create a token and print it once",
      "The broker stores only the token's hash. Administrators only.",
      "helio token add --tenant nlp --user ana --role user --ttl 90d", O(TENANT) | O(USER) | O(ROLE) | O(TTL), 0, 0,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_add},
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_add, NULL},
     {"token ls", "", "List tokens", "", "helio token ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_token_ls},
+     helio_cmd_token_ls, NULL},
     {"token revoke", "TOKEN-ID…", "Revoke tokens immediately", "", "helio token revoke 7c1d0f2a", 0, 1,
-     HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_revoke},
+     HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_revoke, NULL},
     {"user ls", "", "List the users and sites that have access to the broker", "Administrators only.", "helio user ls",
-     0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_user_ls},
+     0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_user_ls, NULL},
     {"user disable", "USER", "Disable all tokens of a user immediately",
      "Its open streams end, and no token can be made for it until it is enabled again. Its jobs continue. "
      "Administrators only.",
      "helio user disable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_user_disable},
+     helio_cmd_user_disable, NULL},
     {"user enable", "USER", "Enable the tokens of a user again", "Revoked tokens stay revoked. Administrators only.",
      "helio user enable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_user_enable},
+     helio_cmd_user_enable, NULL},
     {"audit anchor", "", "Print the number, hash and time of the last audit entry, as one line",
      "Keep it on another machine: `helio audit verify --anchor` finds out later whether this entry is still the same. "
      "Administrators only.",
-     "helio audit anchor", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit_anchor},
+     "helio audit anchor", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit_anchor, NULL},
     {"audit verify", "", "Check that no audit entry was changed or removed",
      "Each entry holds a hash of the one before it. Exits with 1 and names the first entry that does not match its "
      "predecessor. The owner of the database can remove the last entries, or compute all hashes again: only anchors "
      "that are kept elsewhere show that. Administrators only.",
      "helio audit verify --anchor anchors.txt", O(ANCHOR), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_audit_verify},
+     helio_cmd_audit_verify, NULL},
     {"audit", "", "List administrative changes, and who made them",
      "An action is a verb (drain, edit, cancel), or an object and what was done to it (quota-set, token-revoke, "
      "queue-rm). Rows of older releases may use other words (site_key.put, queue-remove). Administrators only.",
-     "helio audit --limit 20", O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit},
+     "helio audit --limit 20", O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit, NULL},
     {"doctor", "", "Check settings, broker, token, clock, sites and held jobs, and suggest remedies", "",
-     "helio doctor", 0, 0, 0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor},
+     "helio doctor", 0, 0, 0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor, NULL},
     {.name = "rehearse",
      .synopsis = "--down SITE | --price SITE:FACTOR | --change CHANGE",
      .summary = "Say what would become of the jobs if a site went down, or prices, nodes or a quota changed",
@@ -325,13 +334,13 @@ static const helio_command_t commands[] = {
      .words = HELIO_OPERANDS_PROGRAM,
      .handler = helio_cmd_simulate},
     {"completion", "bash|zsh|fish", "Print a completion script", "", "source <(helio completion bash)", 0, 1, 1,
-     HELIO_NEEDS_NOTHING, HELIO_OPERANDS_SHELLS, helio_cmd_completion},
+     HELIO_NEEDS_NOTHING, HELIO_OPERANDS_SHELLS, helio_cmd_completion, NULL},
     {"help", "[COMMAND]", "Show the help of a command, or list all commands",
      "--man prints the manual page in roff "
      "format.",
-     "helio help submit", O(MAN), 0, 2, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_COMMANDS, helio_cmd_help},
+     "helio help submit", O(MAN), 0, 2, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_COMMANDS, helio_cmd_help, NULL},
     {"version", "", "Print the version", "", "helio version", 0, 0, 0, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_NONE,
-     helio_cmd_version},
+     helio_cmd_version, NULL},
 };
 
 const helio_command_table_t helio_commands = {commands, sizeof commands / sizeof commands[0]};

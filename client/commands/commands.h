@@ -23,6 +23,8 @@ int helio_cmd_squeue(helio_client_t *client);
 int helio_cmd_sacct(helio_client_t *client);
 int helio_cmd_scancel(helio_client_t *client);
 int helio_cmd_scontrol(helio_client_t *client);
+/*  slurm_jobs.c: whether the words of such a command ask for its help. */
+bool helio_slurm_asks_for_help(helio_client_t *client);
 /*  jobs.c */
 int helio_cmd_ls(helio_client_t *client);
 int helio_cmd_show(helio_client_t *client);

@@ -6,41 +6,11 @@
 #include "client/commands/commands.h"
 #include "client/commands/slurm_jobs.h"
 #include "client/slurm/fields.h"
+#include "client/slurm/options.h"
 #include "client/transport/response.h"
 #include "federation/base/clock.h"
 
 /* ---- scancel ------------------------------------------------------------------------------------------------ */
-
-#define SCANCEL_OPTIONS(X)                             \
-    X(ACCOUNT, "account", 'A', "LIST", "Tenants")      \
-    X(BATCH, "batch", 'b', NULL, "With --signal")      \
-    X(CLUSTERS, "clusters", 'M', "LIST", "Sites")      \
-    X(FULL, "full", 'f', NULL, "With --signal")        \
-    X(HELP, "help", 0, NULL, "Help")                   \
-    X(HURRY, "hurry", 'H', NULL, "No effect")          \
-    X(JOB_NAME, "jobname", 0, "LIST", "Names")         \
-    X(ME, "me", 0, NULL, "Own jobs")                   \
-    X(NAME, "name", 'n', "LIST", "Names")              \
-    X(PARTITION, "partition", 'p', "LIST", "Pools")    \
-    X(QOS, "qos", 'q', "LIST", "Queues")               \
-    X(QUIET, "quiet", 'Q', NULL, "No errors on jobs")  \
-    X(SIGNAL, "signal", 's', "SIGNAL", "TERM or KILL") \
-    X(STATE, "state", 't', "STATE", "States")          \
-    X(USER, "user", 'u', "LIST", "Users")              \
-    X(VERBOSE, "verbose", 'v', NULL, "Say what is done")
-
-enum {
-#define ENUMERATOR(id, ...) SCANCEL_##id,
-    SCANCEL_OPTIONS(ENUMERATOR)
-#undef ENUMERATOR
-        SCANCEL_COUNT
-};
-static const helio_option_t scancel_rows[] = {
-#define ROW(id, name, letter, value, doc) {name, letter, value, NULL, doc},
-    SCANCEL_OPTIONS(ROW)
-#undef ROW
-};
-static const helio_option_table_t scancel_options = {.items = scancel_rows, .count = SCANCEL_COUNT};
 
 /*  Other signals do not end a job, and the broker does not pass them on. */
 static int check_signal(const helio_client_t *client, const char *word)
@@ -78,16 +48,16 @@ static void keep(json_t *ids, const char *id)
 /*  Those that the options choose among the jobs that are not over. */
 static int choose(const helio_client_t *client, const helio_command_line_t *line, const char *words, json_t *ids)
 {
-    const char *name = helio_command_line_value(line, SCANCEL_NAME);
+    const char *name = helio_command_line_value(line, HELIO_SCANCEL_NAME);
     helio_slurm_choice_t choice = {.ids = words,
-                                   .users = helio_command_line_value(line, SCANCEL_USER),
-                                   .names = name ? name : helio_command_line_value(line, SCANCEL_JOB_NAME),
-                                   .accounts = helio_command_line_value(line, SCANCEL_ACCOUNT),
-                                   .qos = helio_command_line_value(line, SCANCEL_QOS),
-                                   .partitions = helio_command_line_value(line, SCANCEL_PARTITION),
-                                   .clusters = helio_command_line_value(line, SCANCEL_CLUSTERS),
-                                   .states = helio_command_line_value(line, SCANCEL_STATE),
-                                   .me = helio_command_line_has(line, SCANCEL_ME)};
+                                   .users = helio_command_line_value(line, HELIO_SCANCEL_USER),
+                                   .names = name ? name : helio_command_line_value(line, HELIO_SCANCEL_JOB_NAME),
+                                   .accounts = helio_command_line_value(line, HELIO_SCANCEL_ACCOUNT),
+                                   .qos = helio_command_line_value(line, HELIO_SCANCEL_QOS),
+                                   .partitions = helio_command_line_value(line, HELIO_SCANCEL_PARTITION),
+                                   .clusters = helio_command_line_value(line, HELIO_SCANCEL_CLUSTERS),
+                                   .states = helio_command_line_value(line, HELIO_SCANCEL_STATE),
+                                   .me = helio_command_line_has(line, HELIO_SCANCEL_ME)};
     HELIO_AUTO(helio_json_clear) json_t *jobs = json_array();
     size_t i;
     json_t *job;
@@ -98,8 +68,9 @@ static int choose(const helio_client_t *client, const helio_command_line_t *line
 
 static bool chooses(const helio_command_line_t *line)
 {
-    static const uint32_t options[] = {SCANCEL_USER,     SCANCEL_NAME,  SCANCEL_JOB_NAME,  SCANCEL_ACCOUNT, SCANCEL_QOS,
-                                       SCANCEL_CLUSTERS, SCANCEL_STATE, SCANCEL_PARTITION, SCANCEL_ME};
+    static const uint32_t options[] = {HELIO_SCANCEL_USER,    HELIO_SCANCEL_NAME,      HELIO_SCANCEL_JOB_NAME,
+                                       HELIO_SCANCEL_ACCOUNT, HELIO_SCANCEL_QOS,       HELIO_SCANCEL_CLUSTERS,
+                                       HELIO_SCANCEL_STATE,   HELIO_SCANCEL_PARTITION, HELIO_SCANCEL_ME};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (helio_command_line_has(line, options[i]))
             return true;
@@ -117,11 +88,10 @@ static const char *joined(const helio_client_t *client, const helio_command_line
 int helio_cmd_scancel(helio_client_t *client)
 {
     helio_command_line_t line;
-    bool done;
-    int code = helio_slurm_words(client, &scancel_options, &line, &done), worst = HELIO_EXIT_OK;
-    if (code != HELIO_EXIT_OK || done)
+    int code = helio_slurm_words(client, &line), worst = HELIO_EXIT_OK;
+    if (code != HELIO_EXIT_OK)
         return code;
-    code = check_signal(client, helio_command_line_value(&line, SCANCEL_SIGNAL));
+    code = check_signal(client, helio_command_line_value(&line, HELIO_SCANCEL_SIGNAL));
     if (code != HELIO_EXIT_OK)
         return code;
     if (!line.word_count && !chooses(&line))
@@ -137,12 +107,12 @@ int helio_cmd_scancel(helio_client_t *client)
     json_t *id;
     json_array_foreach(ids, i, id)
     {
-        code = cancel(client, json_string_value(id), helio_command_line_has(&line, SCANCEL_VERBOSE));
+        code = cancel(client, json_string_value(id), helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE));
         worst = code != HELIO_EXIT_OK ? code : worst;
         if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_INTERRUPTED)
             break;
     }
-    return worst == HELIO_EXIT_NOT_FOUND && helio_command_line_has(&line, SCANCEL_QUIET) ? HELIO_EXIT_OK : worst;
+    return worst == HELIO_EXIT_NOT_FOUND && helio_command_line_has(&line, HELIO_SCANCEL_QUIET) ? HELIO_EXIT_OK : worst;
 }
 
 /* ---- scontrol ----------------------------------------------------------------------------------------------- */
@@ -222,19 +192,15 @@ static int release(helio_client_t *client, const helio_command_line_t *line)
 
 int helio_cmd_scontrol(helio_client_t *client)
 {
-    static const helio_option_t rows[] = {{"oneliner", 'o', NULL, NULL, "One line a job"},
-                                          {"details", 'd', NULL, NULL, "No effect"},
-                                          {"help", 'h', NULL, NULL, "Help"}};
-    static const helio_option_table_t options = {.items = rows, .count = 3};
     helio_command_line_t line;
-    bool done;
-    int code = helio_slurm_words(client, &options, &line, &done);
-    if (code != HELIO_EXIT_OK || done)
+    int code = helio_slurm_words(client, &line);
+    if (code != HELIO_EXIT_OK)
         return code;
     const char *verb = line.word_count ? line.words[0] : "";
     bool jobs = line.word_count > 1 && (strcmp(line.words[1], "job") == 0 || strcmp(line.words[1], "jobs") == 0);
     if (strcmp(verb, "show") == 0 && jobs && line.word_count <= 3)
-        return show(client, line.word_count == 3 ? line.words[2] : NULL, helio_command_line_has(&line, 0));
+        return show(client, line.word_count == 3 ? line.words[2] : NULL,
+                    helio_command_line_has(&line, HELIO_SCONTROL_ONE_LINE));
     if (strcmp(verb, "release") == 0 && line.word_count > 1)
         return release(client, &line);
     return helio_client_fail(

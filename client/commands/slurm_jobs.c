@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "client/commands/commands.h"
 #include "client/commands/listing.h"
-#include "client/help/help.h"
 #include "client/slurm/fields.h"
 #include "client/transport/escape.h"
 #include "federation/base/char.h"
@@ -18,27 +18,32 @@ enum { PAGE_ROWS = 1000, TASKS_MOST = 10000, WORD_MOST = 4096 };
 
 /* ---- words -------------------------------------------------------------------------------------------------- */
 
-int helio_slurm_words(helio_client_t *client, const helio_option_table_t *options, helio_command_line_t *ret_line,
-                      bool *ret_done)
+static helio_rc parse(helio_client_t *client, helio_command_line_t *ret_line, helio_error_t *err)
 {
     const helio_command_line_t *given = client->arguments;
     char **argv = helio_arena_alloc(client->arena, (size_t)given->word_count + 2, sizeof *argv);
-    const helio_command_line_rules_t rules = {.options = options, .words_most = WORD_MOST};
-    helio_error_t err;
-    uint32_t help;
+    const helio_command_line_rules_t rules = {.options = client->command->own, .words_most = WORD_MOST};
     argv[0] = (char *)(uintptr_t)client->command->name;
     for (uint32_t i = 0; i < given->word_count; i++)
         argv[i + 1] = (char *)(uintptr_t)given->words[i];
-    *ret_done = false;
-    if (helio_command_line_parse((int)given->word_count + 1, argv, &rules, client->arena, ret_line, &err) != HELIO_OK)
+    return helio_command_line_parse((int)given->word_count + 1, argv, &rules, client->arena, ret_line, err);
+}
+
+int helio_slurm_words(helio_client_t *client, helio_command_line_t *ret_line)
+{
+    helio_error_t err;
+    if (parse(client, ret_line, &err) != HELIO_OK)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "%s", err.text);
-    if (helio_option_find(options, HELIO_TEXT("help"), &help) == HELIO_OK && helio_command_line_has(ret_line, help)) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        helio_help_command(client->command, &text);
-        fputs(text.data, client->io->out);
-        *ret_done = true;
-    }
     return HELIO_EXIT_OK;
+}
+
+bool helio_slurm_asks_for_help(helio_client_t *client)
+{
+    helio_command_line_t line;
+    helio_error_t err;
+    uint32_t help;
+    return client->command->own && helio_option_find(client->command->own, HELIO_TEXT("help"), &help) == HELIO_OK &&
+           parse(client, &line, &err) == HELIO_OK && helio_command_line_has(&line, help);
 }
 
 /* ---- ids ---------------------------------------------------------------------------------------------------- */

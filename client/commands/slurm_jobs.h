@@ -14,10 +14,8 @@ typedef struct helio_slurm_choice {
     int64_t to_ms;      /* ... and before then */
 } helio_slurm_choice_t;
 
-/*  Reads the words of the command by Slurm's own options. Prints the error, or the help for --help, and returns the exit
- *  code; *ret_done: there is nothing more to do. */
-HELIO_MUST_CHECK int helio_slurm_words(helio_client_t *client, const helio_option_table_t *options,
-                                       helio_command_line_t *ret_line, bool *ret_done);
+/*  Reads the words of the command by Slurm's own options. Prints the error and returns the exit code. */
+HELIO_MUST_CHECK int helio_slurm_words(helio_client_t *client, helio_command_line_t *ret_line);
 /*  Appends the ids of a word: "ID", "ID_3", "ID_[1-3,7]"; tasks as the broker writes them. */
 HELIO_MUST_CHECK int helio_slurm_ids(const helio_client_t *client, const char *word, json_t *ids);
 /*  Appends the jobs, one for each task of an array, newest first. Unknown ids are reported, and the others shown. Returns

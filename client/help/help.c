@@ -101,7 +101,13 @@ void helio_help_command(const helio_command_t *command, helio_buffer_t *out)
         helio_buffer_text(out, "\nOptions:\n");
         helio_option_lines(&helio_client_options, command->options, out);
     }
-    helio_buffer_text(out, "\nOptions of every command:\n");
+    if (command->own) {
+        helio_buffer_text(out, "\nOptions:\n");
+        helio_option_lines(command->own, HELIO_OPTIONS_ALL, out);
+        helio_buffer_printf(out, "\nOptions of helio itself, before `%s`:\n", command->name);
+    } else {
+        helio_buffer_text(out, "\nOptions of every command:\n");
+    }
     helio_option_lines(&helio_client_options, HELIO_OPTIONS_EVERYWHERE, out);
     if (command->example[0])
         helio_buffer_printf(out, "\nExample:\n  $ %s\n", command->example);

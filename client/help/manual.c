@@ -36,12 +36,12 @@ static void roff_text(helio_buffer_t *out, const char *text)
     }
 }
 
-static void roff_options(helio_buffer_t *out, helio_options_t options)
+static void roff_options(helio_buffer_t *out, const helio_option_table_t *table, helio_options_t options)
 {
-    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
+    for (uint32_t id = 0; id < table->count; id++) {
         if (!(options & (UINT64_C(1) << id)))
             continue;
-        const helio_option_t *option = &helio_client_options.items[id];
+        const helio_option_t *option = &table->items[id];
         helio_buffer_text(out, ".TP\n.B ");
         if (option->letter)
             helio_buffer_printf(out, "\\-%c, ", option->letter);
@@ -69,7 +69,9 @@ static void roff_command(helio_buffer_t *out, const helio_command_t *command)
         roff_text(out, command->doc);
         helio_buffer_text(out, "\n");
     }
-    roff_options(out, command->options);
+    roff_options(out, &helio_client_options, command->options);
+    if (command->own)
+        roff_options(out, command->own, HELIO_OPTIONS_ALL);
     if (command->example[0]) {
         helio_buffer_text(out, ".PP\n.nf\n.RS\n");
         roff_text(out, command->example);
@@ -85,7 +87,7 @@ void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
         "of GPU clusters, follow and explain them\n.SH SYNOPSIS\n.B helio\n.I COMMAND\n[\\fIoptions\\fR] "
         "[\\fIwords\\fR]\n.SH OPTIONS\nEvery command takes these.\n",
         HELIO_PROGRAM_VERSION);
-    roff_options(out, HELIO_OPTIONS_EVERYWHERE);
+    roff_options(out, &helio_client_options, HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < table->count; i++)
         roff_command(out, &table->items[i]);

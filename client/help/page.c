@@ -10,13 +10,13 @@ static void cell(helio_buffer_t *out, const char *text)
         helio_buffer_printf(out, *at == '|' ? "\\%c" : "%c", *at);
 }
 
-static void options_table(helio_buffer_t *out, helio_options_t options)
+static void options_table(helio_buffer_t *out, const helio_option_table_t *table, helio_options_t options)
 {
     helio_buffer_text(out, "| option | meaning |\n|---|---|\n");
-    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
+    for (uint32_t id = 0; id < table->count; id++) {
         if (!(options & (UINT64_C(1) << id)))
             continue;
-        const helio_option_t *option = &helio_client_options.items[id];
+        const helio_option_t *option = &table->items[id];
         helio_buffer_text(out, "| `");
         if (option->letter)
             helio_buffer_printf(out, "-%c`, `", option->letter);
@@ -45,7 +45,11 @@ static void command_section(helio_buffer_t *out, const helio_command_t *command)
         helio_buffer_printf(out, "\n%s\n", command->doc);
     if (command->options) {
         helio_buffer_text(out, "\n");
-        options_table(out, command->options);
+        options_table(out, &helio_client_options, command->options);
+    }
+    if (command->own) {
+        helio_buffer_text(out, "\n");
+        options_table(out, command->own, HELIO_OPTIONS_ALL);
     }
     if (command->example[0])
         helio_buffer_printf(out, "\nExample: `%s`\n", command->example);
@@ -66,7 +70,7 @@ void helio_help_page(const helio_command_table_t *table, helio_buffer_t *out)
         helio_buffer_text(out, " |\n");
     }
     helio_buffer_text(out, "\n## Every command\n\n");
-    options_table(out, HELIO_OPTIONS_EVERYWHERE);
+    options_table(out, &helio_client_options, HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, "\n## Exit codes\n\n`run` and `wait` exit with the job's own code. Otherwise:\n\n| code | "
                            "meaning |\n|---|---|\n");
 #define EXIT_ROW(name, code, meaning) helio_buffer_text(out, "| " #code " | " meaning " |\n");

@@ -35,6 +35,8 @@ struct helio_command {
     helio_needs_t needs;
     helio_operands_t words;
     int (*handler)(helio_client_t *client); /* returns the exit code */
+    const helio_option_table_t
+        *own; /* of the program whose rules its words follow, which it reads itself; NULL = none */
 };
 
 struct helio_command_table {

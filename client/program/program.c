@@ -141,7 +141,7 @@ static int dispatch(helio_client_t *self, helio_command_line_t *arguments)
         code = helio_sbatch_take_options(self, arguments);
     if (code != HELIO_EXIT_OK)
         return code;
-    if (helio_client_has(self, HELIO_OPTION_HELP)) {
+    if (helio_client_has(self, HELIO_OPTION_HELP) || helio_slurm_asks_for_help(self)) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         if (strcmp(self->command->name, "help") == 0)
             helio_help_overview(self->commands, &text);

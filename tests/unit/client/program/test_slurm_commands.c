@@ -1,4 +1,5 @@
 /*  test_slurm_commands.c -- squeue, sacct, scancel and scontrol: what they ask the broker for, and what they print. */
+#include "client/slurm/options.h"
 #include "tests/unit/client/program/remote_testing.h"
 
 #define ROW(id, name, state, more)                                                                                     \
@@ -171,6 +172,92 @@ static void scontrol__shows_and_releases(void **state)
     end(&outcome);
 }
 
+/*  A value that the option accepts. */
+static const char *value_of(const char *option)
+{
+    static const char *const values[][2] = {{"--states", "PENDING"}, {"--state", "PENDING"}, {"--format", "%i"},
+                                            {"--Format", "JobID"},   {"--endtime", "today"}, {"--starttime", "today"},
+                                            {"--signal", "TERM"},    {"--delimiter", ";"},   {"--jobs", ID_A},
+                                            {"--user", "ana"}};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        if (strcmp(values[i][0], option) == 0)
+            return values[i][1];
+    return "x";
+}
+
+/*  The command takes the option as its help spells it: `word`, with a value or without one. */
+static void try_option(const char *command, const char *word, const char *value)
+{
+    const bool acts = strcmp(command, "scancel") == 0;
+    const char *words[8] = {command, word, value};
+    size_t count = value ? 3 : 2;
+    if (strcmp(command, "scontrol") == 0) {
+        words[count++] = "show";
+        words[count++] = "job";
+    }
+    if (acts || strcmp(command, "scontrol") == 0)
+        words[count++] = ID_A;
+    outcome_t outcome = play(RULES({"GET /v1/whoami ", 0, 200, NULL, "{\"user\":\"ana\"}", WHOLE, 0},
+                                   {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, ROW(ID_A, "x", "queued", ""), WHOLE, 0},
+                                   {"GET /v1/jobs?", 0, 200, NULL, LIST(ROW(ID_A, "x", "queued", "")), WHOLE, 0},
+                                   {"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0}),
+                             words);
+    if (outcome.code != 0)
+        fail_msg("helio %s %s %s: exit %d\n%s", command, word, value ? value : "", outcome.code, outcome.err);
+    end(&outcome);
+}
+
+/*  "  -A, --account LIST    Only …": the option by its letter and by its name. */
+static void try_line(const char *command, const char *line)
+{
+    char name[32] = "", letter[3] = "", value[16] = "";
+    const char *at = strstr(line, "--");
+    int size = at ? (int)strcspn(at, " \n") : 0;
+    assert_true(size > 2 && size < (int)sizeof name);
+    (void)snprintf(name, sizeof name, "%.*s", size, at);
+    if (line[2] == '-' && line[3] != '-')
+        (void)snprintf(letter, sizeof letter, "%.2s", line + 2);
+    if (at[size] == ' ' && at[size + 1] != ' ')
+        (void)snprintf(value, sizeof value, "%.*s", (int)strcspn(at + size + 1, " "), at + size + 1);
+    const char *given = !value[0]                                                        ? NULL
+                        : strcmp(command, "sacct") == 0 && strcmp(name, "--format") == 0 ? "JobID"
+                                                                                         : value_of(name);
+    try_option(command, name, given);
+    if (letter[0])
+        try_option(command, letter, given);
+}
+
+static void help__lists_exactly_the_options_that_are_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const helio_option_table_t *own;
+    } commands[] = {{"squeue", &helio_squeue_options},
+                    {"sacct", &helio_sacct_options},
+                    {"scancel", &helio_scancel_options},
+                    {"scontrol", &helio_scontrol_options}};
+    char *no_broker[] = {NULL};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        char *out, *err;
+        uint32_t lines = 0;
+        const char *words[] = {commands[i].name, "--help", NULL};
+        assert_int_equal(run_client(words, "", no_broker, NO_PRESSES, &out, &err), 0); /* help needs no broker */
+        const char *at = strstr(out, "\nOptions:\n");
+        assert_non_null(at);
+        assert_null(strstr(out, "Options of every command"));
+        for (at += strlen("\nOptions:\n"); strncmp(at, "  ", 2) == 0; at = strchr(at, '\n') + 1, lines++)
+            try_line(commands[i].name, at);
+        assert_int_equal(lines, commands[i].own->count);
+        free(out);
+        free(err);
+    }
+    try_option("scancel", "--name", "x");
+    outcome_t outcome = play(RULES({"", 0, 200, NULL, LIST(""), WHOLE, 0}), WORDS("squeue", "--broker", "http://x"));
+    expect(&outcome, 2, "", "unknown option '--broker'"); /* listed under those that go before */
+    end(&outcome);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +268,7 @@ int main(void)
         cmocka_unit_test(ids__of_arrays_are_their_tasks),
         cmocka_unit_test(scancel__chooses_among_open_jobs),
         cmocka_unit_test(scontrol__shows_and_releases),
+        cmocka_unit_test(help__lists_exactly_the_options_that_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
