@@ -76,6 +76,7 @@ static void add_pool(reh_copy_t *self, const helio_row_pool_t *row)
                        .gpu_memory_bytes = row->gpu_memory_bytes,
                        .nodes = row->nodes,
                        .max_nodes = row->max_nodes,
+                       .elastic = row->max_nodes > row->nodes,
                        .gpus_per_node = row->gpus_per_node,
                        .cpus_per_node = row->cpus_per_node,
                        .memory_bytes_per_node = row->memory_bytes_per_node,
