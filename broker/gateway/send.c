@@ -193,6 +193,12 @@ void helio_sessions_carry(helio_sessions_t *self, const helio_effect_t *effect, 
         helio_sessions_send(self, session->peer, HELIO_MSG_RENEWED, &renewed);
         break;
     }
+    case HELIO_BROKER_FX_DEMAND: {
+        const helio_fx_demand_t *fx = payload;
+        helio_msg_demand_t demand = {.pools = {fx->pools.items, fx->pools.count}};
+        helio_sessions_send(self, session->peer, HELIO_MSG_DEMAND, &demand);
+        break;
+    }
     case HELIO_BROKER_FX_RESYNC:
         carry_resync(self, session, payload);
         break;

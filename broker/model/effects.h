@@ -125,6 +125,11 @@ HELIO_RECORD_DECLARE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
     F(R, RECORD, attempt_verdict, 0, helio_attempt_verdict)
 HELIO_RECORD_DECLARE(helio_fx_verdict, HELIO_FX_VERDICT_FIELDS)
 
+#define HELIO_FX_DEMAND_FIELDS(F, R) \
+    F(R, U64, peer, 0, _)            \
+    F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_demand)
+HELIO_RECORD_DECLARE(helio_fx_demand, HELIO_FX_DEMAND_FIELDS)
+
 #define HELIO_FX_PEER_FIELDS(F, R) \
     F(R, U64, peer, 0, _)          \
     F(R, U32, rc, 0, _)            \
@@ -198,6 +203,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(WELCOME, helio_fx_welcome, HELD)                                                                 \
     X(RENEWED, helio_fx_renewed, HELD)                                                                 \
     X(RESYNC, helio_fx_peer, FREE)                                                                     \
+    X(DEMAND, helio_fx_demand, FREE)                                                                   \
     X(REFUSAL, helio_fx_peer, FREE)
 
 typedef enum helio_broker_effect {

@@ -26,6 +26,7 @@ helio_pool_t helio_row_pool_profile(const helio_row_pool_t *self)
         .gpu_memory_bytes = self->gpu_memory_bytes,
         .nodes = self->nodes,
         .max_nodes = self->max_nodes,
+        .elastic = self->max_nodes > self->nodes,
         .gpus_per_node = self->gpus_per_node,
         .cpus_per_node = self->cpus_per_node,
         .memory_bytes_per_node = self->memory_bytes_per_node,

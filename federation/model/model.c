@@ -14,6 +14,7 @@ HELIO_RECORD_DEFINE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 HELIO_RECORD_DEFINE(helio_pool_option, HELIO_POOL_OPTION_FIELDS)
 HELIO_RECORD_DEFINE(helio_pool, HELIO_POOL_FIELDS)
 HELIO_RECORD_DEFINE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
+HELIO_RECORD_DEFINE(helio_pool_demand, HELIO_POOL_DEMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 HELIO_RECORD_DEFINE(helio_series, HELIO_SERIES_FIELDS)
 HELIO_RECORD_DEFINE(helio_site_summary, HELIO_SITE_SUMMARY_FIELDS)
@@ -124,6 +125,11 @@ static uint32_t slash_of(helio_text_t gpu)
     while (at < gpu.size && gpu.data[at] != '/')
         at++;
     return at;
+}
+
+uint32_t helio_pool_nodes_most(const helio_pool_t *pool)
+{
+    return pool->elastic && pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
 }
 
 helio_text_t helio_gpu_model(helio_text_t gpu)

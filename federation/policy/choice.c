@@ -78,7 +78,7 @@ static bool backends_allow(const helio_requirement_t *want, helio_text_t backend
 
 static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask, const helio_pool_t *pool)
 {
-    uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+    uint32_t nodes = helio_pool_nodes_most(pool);
     helio_text_t model = helio_gpu_model(pool->gpu), slice = helio_gpu_slice(pool->gpu);
     bool named = ask->model.size || ask->mig.size; /* otherwise any GPU that is large enough, whole or sliced */
     if ((ask->model.size && !helio_text_equal(ask->model, model)) || !pool->gpus_per_node ||
@@ -96,7 +96,7 @@ static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_g
  *  furthest. */
 static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool, helio_candidate_t *c)
 {
-    uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+    uint32_t nodes = helio_pool_nodes_most(pool);
     helio_rejection_t miss = HELIO_REJECTION_NONE;
     for (uint32_t i = 0; i < want->gpus.count; i++) {
         helio_rejection_t r = ask_fits(want, &want->gpus.items[i], pool);

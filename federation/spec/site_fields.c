@@ -114,7 +114,9 @@ static const helio_spec_field_t pool_fields[] = {
      POOL(max_nodes),
      .most = 100000,
      .example = "32",
-     .doc = "Maximum number of nodes of an elastic pool. Default: `nodes`."},
+     .doc =
+         "Maximum number of nodes. A pool that an agent grows (`agent.scale`) has its own: `nodes` and `max`. Elsewhere nothing "
+         "adds nodes: leave it out. Default: `nodes`."},
     {.key = "gpus_per_node",
      .kind = HELIO_SPEC_U32,
      POOL(gpus_per_node),
@@ -175,7 +177,7 @@ static const helio_spec_field_t pool_fields[] = {
      .kind = HELIO_SPEC_DURATION,
      POOL(provision_ms),
      .example = "5m",
-     .doc = "Time that an elastic node takes to start."},
+     .doc = "Time that an elastic node takes to start: the wait of a job that needs one."},
     {.key = "power",
      .kind = HELIO_SPEC_GROUP,
      .table = &power_table,

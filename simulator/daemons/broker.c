@@ -159,6 +159,8 @@ static void send(sim_broker_t *self, const helio_effect_t *effect)
         down(self, fx->peer, HELIO_AGENT_EV_RESYNC, &nothing);
         break;
     }
+    case HELIO_BROKER_FX_DEMAND: /* no simulated site has elastic pools */
+        break;
     case HELIO_BROKER_FX_REFUSAL: {
         const helio_fx_peer_t *fx = effect->payload;
         sim_network_refuse(self->network, fx->peer, fx->rc == HELIO_FENCED || fx->rc == HELIO_CONFLICT);

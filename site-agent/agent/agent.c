@@ -27,6 +27,8 @@ helio_rc helio_agent_turn(helio_agent_t *self, int64_t timeout_ms, helio_error_t
     arm(self->tick_timer, self->wake_ms);
     arm(self->backend_timer, self->backend->class->next_ms(self->backend));
     arm(self->feeds_timer, helio_feeds_next_ms(self->feeds));
+    if (self->scaler)
+        arm(self->scaler_timer, helio_scaler_next_ms(self->scaler));
     return helio_loop_turn(self->parts.loop, timeout_ms, err);
 }
 
@@ -116,7 +118,9 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
         return rc;
     agent_tell_series(self);
     agent_make_timers(self);
-    rc = helio_net_new(0, &self->net, err);
+    rc = agent_open_scaler(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_net_new(0, &self->net, err);
     return rc == HELIO_OK ? agent_call_brokers(self, err) : rc;
 }
 
@@ -155,6 +159,7 @@ void helio_agent_destroy(helio_agent_t **self_p)
     helio_source_destroy(&self->feeds_source);
     helio_timer_destroy(&self->feeds_timer);
     helio_feeds_destroy(&self->feeds);
+    agent_close_scaler(self);
     helio_backend_destroy(&self->backend);
     agent_close_energy_account(self);
     helio_journal_close(&self->journal);

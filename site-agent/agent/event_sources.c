@@ -121,6 +121,7 @@ static void on_uplink_event(void *arg, uint32_t event, const void *payload)
         look_at_disk(arg);
         look_at_gpus(arg);
         look_at_found(arg);
+        agent_scale_orders(arg, payload);
     }
     agent_step(arg, event, payload);
 }
@@ -162,6 +163,7 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err)
                                       .seed = seed,
                                       .on_event = on_uplink_event,
                                       .on_log_read = on_log_read,
+                                      .on_demand = agent_on_demand,
                                       .on_note = on_note,
                                       .arg = self};
     helio_rc rc = helio_uplink_new(self->net, self->parts.loop, &options, &self->uplink, err);
@@ -201,10 +203,10 @@ static void on_backend_capacity(void *arg, const helio_aev_capacity_t *capacity)
     const helio_site_profile_t *site = &self->parts.settings->site;
     for (uint32_t i = 0; i < capacity->pools.count && !self->silent; i++)
         for (uint32_t k = 0; k < site->pools.count && k < 64; k++)
-            if (site->pools.items[k].gpus_per_node &&
+            if (site->pools.items[k].gpus_per_node && !site->pools.items[k].elastic &&
                 helio_text_equal(site->pools.items[k].name, capacity->pools.items[i].pool))
                 tell_empty(self, k, &capacity->pools.items[i]);
-    agent_step(self, HELIO_AGENT_EV_CAPACITY, capacity);
+    agent_tell_capacity(self, capacity);
 }
 
 static void on_backend_series(void *arg, const helio_aev_series_t *series)
@@ -260,6 +262,7 @@ helio_rc agent_open_backend(helio_agent_t *self, helio_error_t *err)
     helio_backend_sink_t sink = {.arg = self,
                                  .on_event = on_backend_event,
                                  .on_capacity = on_backend_capacity,
+                                 .on_nodes = agent_on_nodes,
                                  .on_series = on_backend_series,
                                  .on_silence = on_backend_silence,
                                  .on_doubt = on_backend_doubt,

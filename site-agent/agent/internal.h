@@ -8,6 +8,7 @@
 #include "site-agent/agent/state_files.h"
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/journal/journal.h"
+#include "site-agent/scale/scale.h"
 #include "site-agent/uplink/uplink.h"
 
 /*  Effects that wait for their batch. Of the two lists, one is carried out while the other is filled. */
@@ -29,6 +30,9 @@ struct helio_agent {
     helio_timer_t *backend_timer, *tick_timer, *feeds_timer, *energy_timer;
     helio_agent_settings_t settings; /* the caller's, with the energy account added; parts.settings points here */
     int64_t energy_save_ms;          /* CLOCK_BOOTTIME */
+    helio_scaler_t *scaler;          /* NULL = the site has no elastic pools */
+    helio_timer_t *scaler_timer;
+    helio_source_t *scaler_source;
     helio_feeds_t *feeds;
     helio_source_t *feeds_source;
     helio_arena_t *spec_arena;
@@ -67,6 +71,14 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err);
 void agent_survey(helio_agent_t *self);      /* asks the backend what runs here, before the journal is loaded */
 void agent_take_survey(helio_agent_t *self); /* and takes the answer, after that */
 void agent_tell_series(helio_agent_t *self); /* forecasts, and values of hours that are over */
+
+/* scaling.c: elastic pools; nothing of it happens at a site without them */
+helio_rc agent_open_scaler(helio_agent_t *self, helio_error_t *err);
+void agent_close_scaler(helio_agent_t *self);
+void agent_on_demand(void *arg, const helio_msg_demand_t *demand);
+void agent_on_nodes(void *arg, const helio_backend_node_t *nodes, uint32_t count);
+void agent_scale_orders(helio_agent_t *self, const helio_aev_orders_t *orders);      /* before the core takes them */
+void agent_tell_capacity(helio_agent_t *self, const helio_aev_capacity_t *capacity); /* without nodes that leave */
 
 /* energy_accounting.c: what no job is charged for */
 void agent_open_energy_account(helio_agent_t *self);  /* before the backend, which uses it to measure */

@@ -93,6 +93,13 @@ static const helio_spec_field_t own_fields[] = {
      .table = &helio_exec_settings_table,
      .example = "{command: [/usr/share/heliostat/adapters/gridengine], folder: /shared/heliostat}",
      .doc = "Settings of the backend `exec`."},
+    {.key = "scale",
+     .kind = HELIO_SPEC_LIST,
+     AT(scale),
+     .most = HELIO_SITE_POOLS_MAX,
+     .table = &helio_scale_rule_table,
+     .example = "[{pool: a100-cloud, max: 8, command: [/etc/heliostat/provider]}]",
+     .doc = "Elastic pools of a site with the backend `exec`, which grow and shrink by a provider's command."},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -298,6 +305,11 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     settings.exec.shim = resolve(arena, path, settings.exec.shim);
     if (!helio_text_is(settings.site.backend, "kubernetes"))
         settings.site.leases = true; /* the shim around each job enforces them */
+    rc = helio_scale_settle(&settings.scale, &settings.site, &err);
+    if (rc != HELIO_OK) {
+        helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
+        return rc;
+    }
     rc = settle_containers(path, source.text, arena, &settings, complaint);
     if (rc != HELIO_OK)
         return rc;
@@ -347,7 +359,7 @@ void helio_agent_reference(helio_buffer_t *out)
         out,
         "# The agent's part of the site file\n\n"
         "<!-- Generated from site-agent/agent/settings.c, site-agent/backends/rules.c, "
-        "site-agent/backends/slurm/slurm_settings.c,\nsite-agent/backends/kubernetes/settings.c and site-agent/backends/exec/settings.c; the test of the reference writes it. -->\n\n"
+        "site-agent/backends/slurm/slurm_settings.c,\nsite-agent/backends/kubernetes/settings.c, site-agent/backends/exec/settings.c and site-agent/scale/settings.c; the test of the reference writes it. -->\n\n"
         "How the agent of a site runs: the keys under `agent` in the [site file](site.md). `feeds` and "
         "`tariff` stand there too:\n"
         "[their page](feeds.md). Relative paths begin at the site file's folder. Durations and sizes: "

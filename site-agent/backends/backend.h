@@ -39,6 +39,12 @@ typedef struct helio_backend_task {
     uint32_t slot_count;
 } helio_backend_task_t;
 
+/*  A node on which jobs can start. busy: a job is on it, or may be about to. */
+typedef struct helio_backend_node {
+    helio_text_t name, pool;
+    bool busy;
+} helio_backend_node_t;
+
 /*  Receives a backend's events; given when the backend is made. on_capacity can be NULL, and is not used by a backend
  *  that leaves allocation to the core. The reported capacity must exclude what every attempt needs whose start has been
  *  called: the core considers an order contained in the first figures that come after its start. */
@@ -46,6 +52,8 @@ typedef struct helio_backend_sink {
     void *arg;
     void (*on_event)(void *arg, const helio_aev_backend_t *event);
     void (*on_capacity)(void *arg, const helio_aev_capacity_t *capacity);
+    /*  Before on_capacity, from a backend that knows its nodes by name: all that jobs can start on. Can be NULL. */
+    void (*on_nodes)(void *arg, const helio_backend_node_t *nodes, uint32_t count);
     /*  Series that the backend itself knows (free GPUs of the next hours), always all of them. Can be NULL. */
     void (*on_series)(void *arg, const helio_aev_series_t *series);
     /*  The cluster's scheduler stopped answering (silent: no GPUs are offered until it answers), or answers again. For

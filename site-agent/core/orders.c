@@ -57,7 +57,7 @@ static helio_rc place(helio_agent_core_t *self, const helio_order_t *order, heli
     if (p == UINT32_MAX)
         return helio_fail(err, HELIO_NOT_FOUND, "no pool '%.*s'", HELIO_TEXT_ARGS(order->pool));
     const helio_pool_t *pool = &self->profile.pools.items[p];
-    uint32_t most = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+    uint32_t most = helio_pool_nodes_most(pool);
     if (order->nodes == 0 || order->nodes > most || order->gpus_per_node > pool->gpus_per_node)
         return helio_fail(err, HELIO_INFEASIBLE, "%u nodes with %u GPUs requested, but the pool has %u with %u",
                           order->nodes, order->gpus_per_node, most, pool->gpus_per_node);

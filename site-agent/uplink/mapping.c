@@ -94,6 +94,7 @@ helio_rc helio_mapping_event(uint32_t message, const void *record, helio_arena_t
         *ret_payload = helio_arena_alloc(arena, 1, sizeof(helio_aev_nothing_t));
         return HELIO_OK;
     case HELIO_MSG_LOG_READ:
+    case HELIO_MSG_DEMAND:
     case HELIO_MSG_REFUSAL:
         return HELIO_NOT_FOUND;
     default: /* what agents send */

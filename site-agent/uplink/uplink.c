@@ -144,7 +144,9 @@ static void on_message(void *arg, helio_text_t frame)
         self->options.on_event(self->options.arg, event, payload);
     else if (message == HELIO_MSG_REFUSAL)
         on_refusal(self, record);
-    else if (self->options.on_log_read)
+    else if (message == HELIO_MSG_DEMAND && self->options.on_demand)
+        self->options.on_demand(self->options.arg, record);
+    else if (message == HELIO_MSG_LOG_READ && self->options.on_log_read)
         self->options.on_log_read(self->options.arg, record);
 }
 

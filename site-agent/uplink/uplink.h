@@ -33,6 +33,7 @@ typedef struct helio_uplink_options {
     /* an event for the core; the payload lives for the call */
     void (*on_event)(void *arg, uint32_t event, const void *payload);
     void (*on_log_read)(void *arg, const helio_msg_log_read_t *request);                          /* can be NULL */
+    void (*on_demand)(void *arg, const helio_msg_demand_t *demand);                               /* can be NULL */
     void (*on_note)(void *arg, helio_uplink_note_t note, const char *endpoint, const char *text); /* can be NULL */
     void *arg;
 } helio_uplink_options_t;

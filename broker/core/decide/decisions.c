@@ -14,6 +14,7 @@
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
@@ -200,6 +201,12 @@ static helio_details_t capacity_details(helio_broker_core_t *self, const evaluat
                                helio_value_number(e->reservation.at_ms),
                                helio_value_string(helio_arena_string(self->effects->arena, helio_text_of(head))))
                     : CORE_WHY(self, HELIO_DETAIL_POOLS_FULL, helio_value_number(open));
+    const growth_t *grows = &e->class->grows;
+    if (grows->site)
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_GROWS_FOR_IT, helio_value_string(grows->site->name),
+                                 helio_value_text(grows->pool->info.name),
+                                 helio_value_number((int64_t)grows->pool->info.provision_ms)));
     if (open < e->feasible)
         core_why_add(self, &why, core_overflow_next(self, e->class));
     return why;

@@ -70,10 +70,10 @@ static int by_preference(const void *a_, const void *b_)
     return order ? order : (a->pool > b->pool) - (a->pool < b->pool);
 }
 
-/*  Where the site's own scheduler gives a figure. */
+/*  Where the site's own scheduler gives a figure, or nodes are yet to come. */
 static int64_t queue_wait_ms(const job_class_t *class, const site_t *site, const pool_t *pool, int64_t wall_ms)
 {
-    if (!pool->wait_count)
+    if (!pool->wait_count && !pool->info.elastic)
         return 0;
     helio_candidate_t c = helio_choice_filter(&class->want, &site->profile, &pool->info);
     return c.rejection == HELIO_REJECTION_NONE ? core_queue_wait_ms(pool, &class->want, c.gpus_per_node, wall_ms) : 0;
@@ -219,7 +219,7 @@ static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool cached)
 static bool waits_otherwise(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     const pool_t *pool = option->pool;
-    if ((!pool->wait_count && !option->c.queue_wait_ms) || !option->c.run_ms)
+    if ((!pool->wait_count && !pool->info.elastic && !option->c.queue_wait_ms) || !option->c.run_ms)
         return false;
     int64_t wait_ms = core_queue_wait_ms(pool, &class->want, option->c.gpus_per_node, core_judged_ms(self, class));
     return wait_ms != option->c.queue_wait_ms;

@@ -12,11 +12,6 @@
 
 enum { SITES_NAMED = 3, MODELS_NAMED = 6, GB = 1000000000 };
 
-static uint32_t nodes_of(const helio_pool_t *pool)
-{
-    return pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
-}
-
 static bool lacks_cpus(const helio_requirement_t *want, const helio_pool_t *pool)
 {
     return pool->cpus_per_node && want->cpus > pool->cpus_per_node;
@@ -29,7 +24,7 @@ static bool lacks_memory(const helio_requirement_t *want, const helio_pool_t *po
 
 static helio_detail_t size_of(helio_broker_core_t *self, const helio_requirement_t *want, const helio_pool_t *pool)
 {
-    return CORE_DETAIL(self, HELIO_DETAIL_POOL_SIZE_IS, helio_value_number(nodes_of(pool)),
+    return CORE_DETAIL(self, HELIO_DETAIL_POOL_SIZE_IS, helio_value_number(helio_pool_nodes_most(pool)),
                        helio_value_number(want->gpus.count ? pool->gpus_per_node : 0),
                        helio_value_number(lacks_cpus(want, pool) ? pool->cpus_per_node : 0),
                        helio_value_number(lacks_memory(want, pool) ? (int64_t)pool->memory_bytes_per_node : 0));
@@ -100,9 +95,9 @@ static bool fit_to(const helio_requirement_t *want, const site_t *site, const he
             (helio_gpu_ask_t){.model = helio_gpu_model(pool->gpu), .mig = helio_gpu_slice(pool->gpu), .count = count};
         ret->gpus.items = ret_ask;
         ret->gpus.count = 1;
-        ret->nodes = nodes < nodes_of(pool) ? (uint32_t)nodes : nodes_of(pool);
-    } else if (ret->nodes > nodes_of(pool)) {
-        ret->nodes = nodes_of(pool);
+        ret->nodes = nodes < helio_pool_nodes_most(pool) ? (uint32_t)nodes : helio_pool_nodes_most(pool);
+    } else if (ret->nodes > helio_pool_nodes_most(pool)) {
+        ret->nodes = helio_pool_nodes_most(pool);
     }
     if (lacks_cpus(want, pool))
         ret->cpus = pool->cpus_per_node;
@@ -207,7 +202,7 @@ static helio_detail_t largest(helio_broker_core_t *self, const helio_requirement
             if (helio_choice_filter(want, &site->profile, pool).rejection != HELIO_REJECTION_TOO_SMALL)
                 continue;
             gpus = pool->gpus_per_node > gpus ? pool->gpus_per_node : gpus;
-            nodes = nodes_of(pool) > nodes ? nodes_of(pool) : nodes;
+            nodes = helio_pool_nodes_most(pool) > nodes ? helio_pool_nodes_most(pool) : nodes;
             cpus = pool->cpus_per_node > cpus ? pool->cpus_per_node : cpus;
             memory_bytes = pool->memory_bytes_per_node > memory_bytes ? pool->memory_bytes_per_node : memory_bytes;
         }

@@ -31,6 +31,10 @@ static helio_detail_t short_of(helio_broker_core_t *self, const job_class_t *cla
     int64_t at_ms =
         core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, INT64_MAX, NULL);
     helio_value_t free = helio_value_number(free_gpus), until = until_of(self, at_ms);
+    if (core_pool_grows(option->pool))
+        return CORE_DETAIL(self, HELIO_DETAIL_POOL_GROWS, helio_value_number(option->pool->last.nodes_up),
+                           helio_value_number(option->pool->info.max_nodes),
+                           helio_value_number(option->c.queue_wait_ms));
     if (!option->c.gpus_per_node)
         return CORE_DETAIL(self, HELIO_DETAIL_NO_CPUS_OR_MEMORY, until);
     if (free_gpus < gpus)

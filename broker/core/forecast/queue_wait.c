@@ -2,6 +2,7 @@
 #include "broker/core/forecast/queue_wait.h"
 
 #include "broker/core/state/pools.h"
+#include "federation/base/number.h"
 
 enum { MINUTE_MS = 60000, SHORT_MS = 10 * MINUTE_MS };
 
@@ -29,10 +30,13 @@ static bool fits(const pool_t *pool, const free_nodes_t *free_nodes, const helio
 
 int64_t core_queue_wait_ms(const pool_t *pool, const helio_requirement_t *want, uint32_t gpus_per_node, int64_t wall_ms)
 {
-    int64_t at_ms = core_queue_reported_ms(pool, want->nodes);
+    int64_t at_ms = core_queue_reported_ms(pool, want->nodes), most = QUEUE_WAIT_MAX_MS;
+    if (core_pool_grows(pool) && !fits(pool, &pool->free, want, gpus_per_node)) {
+        int64_t provision_ms = (int64_t)helio_lesser_u64(pool->info.provision_ms, QUEUE_WAIT_MAX_MS);
+        return in_steps(provision_ms);
+    }
     if (at_ms <= wall_ms)
         return 0;
-    int64_t most = QUEUE_WAIT_MAX_MS;
     if (fits(pool, &pool->free, want, gpus_per_node)) {
         bool whole = want->nodes > 1 || (gpus_per_node && gpus_per_node == pool->info.gpus_per_node);
         if (!whole || !fits(pool, &pool->figured, want, gpus_per_node))

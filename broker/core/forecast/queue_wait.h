@@ -4,6 +4,8 @@
  *  nearer with the clock, and is over when it has passed. No figure counts for more than a day, and none for more than
  *  an hour where the same summary shows that the job fits at once: a wrong figure makes a site less attractive, and for
  *  no longer than the site repeats it. No figure makes a site more attractive than one that gives none.
+ *
+ *  An elastic pool without room for the job has it once a new node is there.
  */
 #ifndef HELIO_BROKER_CORE_FORECAST_QUEUE_WAIT_H
 #define HELIO_BROKER_CORE_FORECAST_QUEUE_WAIT_H

@@ -6,6 +6,7 @@
 #include "broker/core/decide/candidates.h"
 #include "broker/core/decide/decisions.h"
 #include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/growth.h"
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/preempt/preempt.h"
@@ -52,6 +53,7 @@ static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, cons
                                 helio_details_t *ret_why, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
+    core_growth_choose(self, e);
     if (e->waits || choice->now || !core_preempt_expect(self, e)) {
         helio_reason_t reason = core_decision_reason(self, e, ret_why, ret_expected_ms);
         if (reason == HELIO_REASON_POLICY_CAP)

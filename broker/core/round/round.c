@@ -8,6 +8,7 @@
 
 #include "broker/core/decide/decisions.h"
 #include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/growth.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/placement.h"
 #include "broker/core/holds/awaited_sites.h"
@@ -75,6 +76,9 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     if (e->over_budget)
         due(class, e->shortage.fits_ms);
     bool preempted = !e->waits && !choice->now && core_preempt(self, e);
+    core_growth_choose(self, e);
+    if (preempted || choice->now)
+        class->grows = (growth_t){0};
     if (e->waits)
         core_preempt_class_drop(self, class);
     due(class, core_overflow_due_ms(class));

@@ -71,7 +71,7 @@ static void pool_row(helio_broker_core_t *self, const site_t *site, const helio_
         .gpu = pool->gpu,
         .gpu_memory_bytes = pool->gpu_memory_bytes,
         .nodes = pool->nodes,
-        .max_nodes = pool->max_nodes,
+        .max_nodes = helio_pool_nodes_most(pool),
         .gpus_per_node = pool->gpus_per_node,
         .cpus_per_node = pool->cpus_per_node,
         .memory_bytes_per_node = pool->memory_bytes_per_node,
@@ -138,6 +138,9 @@ static void replace_pools(helio_broker_core_t *self, site_t *site)
         if (class->window.site == site)
             kept[count++] =
                 (kept_window_t){class, class->window.pool->info.name, class->window.start_ms, class->window.gpus};
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        if (class->grows.site == site)
+            class->grows = (growth_t){0};
     core_site_pools_free(self, site);
     site->pool_count = site->profile.pools.count;
     site->pools = helio_new(site->pool_count, sizeof *site->pools);
@@ -163,6 +166,7 @@ void core_site_take_profile(helio_broker_core_t *self, site_t *site, const helio
         site->pools[i].info = site->profile.pools.items[i];
         site->pools[i].penalty_until_ms = 0; /* a new session is offered jobs at once */
         core_pool_bound(&site->pools[i].info);
+        self->queues_told = self->queues_told || site->pools[i].info.elastic;
         pool_row(self, site, &site->pools[i].info);
     }
     core_pool_options_bound(site);

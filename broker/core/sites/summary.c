@@ -7,6 +7,7 @@
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/sites/clocks.h"
+#include "broker/core/sites/demand.h"
 #include "broker/core/sites/pool_options.h"
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/sites/series.h"
@@ -193,6 +194,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
     for (uint32_t i = 0; i < site->pool_count; i++)
         if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
             write_capacity(self, site, &site->pools[i], summary->power_w);
+    core_demand_tell(self, site);
     site->capacity_known = true;
     core_site_found(self, site);
     for (uint32_t i = 0; i < summary->series.count; i++)

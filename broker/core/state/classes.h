@@ -28,6 +28,13 @@ typedef struct doubt {
     int64_t until_ms;
 } doubt_t;
 
+/*  Pools are compared by address, and by that of their site: the demand of a pool that was freed is dropped. */
+typedef struct growth {
+    site_t *site; /* NULL = none */
+    const pool_t *pool;
+    uint32_t gpus_per_node;
+} growth_t;
+
 struct job_class {
     uint64_t id;   /* in rows, the same under every leader while it has jobs */
     uint64_t hash; /* of what its jobs ask for, keyed: it is found by it */
@@ -58,6 +65,7 @@ struct job_class {
     site_t *earliest; /* where its head could have started while it waits for a better hour */
     char earliest_pool[33];
     int64_t earliest_ms;      /* since when; 0 = it does not wait by choice */
+    growth_t grows;           /* the elastic pool that it needs nodes of */
     pool_t *reserved;         /* where its head gang has a reservation; NULL = nowhere */
     int64_t next_check_ms;    /* wall clock: something that it waits for is due; 0 = nothing is */
     int64_t expected_ms;      /* wall clock, as in its row; 0 = unknown */

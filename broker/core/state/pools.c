@@ -8,6 +8,11 @@
 
 #include "broker/core/state/core.h"
 
+bool core_pool_grows(const pool_t *pool)
+{
+    return pool->info.elastic && pool->last.nodes_up < pool->info.max_nodes;
+}
+
 uint32_t core_pool_gpus_free(const pool_t *pool)
 {
     uint32_t gpus = 0;

@@ -59,6 +59,7 @@ struct pool {
     uint32_t waits_s[WAITS_MAX]; /* the site's own figures: until 1, 2, 4, ... nodes are free; UINT32_MAX = unknown */
     uint32_t wait_count;
     int64_t waits_told_ms;      /* when they came (wall clock) */
+    uint32_t demand_told;       /* of an elastic pool: the nodes that its site was last told to be wanted */
     free_nodes_t figured;       /* as in the site's last summary */
     free_nodes_t free;          /* that, less what was placed since: decisions use it */
     free_nodes_t believed;      /* scratch of a rebase */
@@ -75,6 +76,8 @@ struct pool {
 bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
 void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
 uint32_t core_pool_gpus_free(const pool_t *pool);
+/*  Whether it is elastic, and has fewer nodes than it can have. */
+bool core_pool_grows(const pool_t *pool);
 /*  GPUs that the site reserves there now, at most those that are up. */
 uint32_t core_site_window_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool);
 /*  The same on given figures, which need not be the pool's own. */

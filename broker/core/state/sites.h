@@ -55,6 +55,8 @@ struct site {
     bool missed;              /* with the next one: holds/awaited_sites.h */
     int64_t awaited_until_ms; /* 0 = it is not awaited */
     uint64_t summary_seq;
+    uint64_t demand_session; /* the session that was told what is wanted of its elastic pools */
+    int64_t demand_told_ms;
     uint64_t dispatch_seq;    /* the last one of this session */
     uint64_t reports_pending; /* at the agent, by its last summary; 0 without a session */
     int64_t clock_ahead_ms;   /* of the leader's clock, by the same; below 0 = behind */

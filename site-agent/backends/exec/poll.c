@@ -169,6 +169,33 @@ static void say_silence(helio_exec_t *self, bool silent)
     helio_silence_report(&self->poll.silence, &self->sink, silent, self->poll.unanswered_ms, self->now_boot_ms);
 }
 
+/*  Where a job waits for a node of the pool, any may be about to get it; and where the engine counts neither GPUs nor CPUs,
+ *  any node may have one that runs. */
+static bool is_busy(const helio_exec_t *self, const helio_exec_node_t *node, helio_text_t pool)
+{
+    bool busy = node->gpus_used || node->cpus_used || node->memory_used_bytes;
+    const helio_exec_attempt_t *attempt = helio_exec_first(self);
+    for (; attempt && !busy; attempt = helio_exec_after(attempt))
+        busy = (!attempt->pool[0] || helio_text_is(pool, attempt->pool)) &&
+               (is_waiting(attempt) || (!node->gpus && !node->cpus && attempt->phase < HELIO_EXEC_AT_OVER));
+    return busy;
+}
+
+static void say_nodes(helio_exec_t *self, helio_arena_t *arena)
+{
+    const helio_exec_answer_t *answer = &self->poll.answer;
+    helio_backend_node_t *nodes = helio_arena_alloc(arena, answer->node_count + 1, sizeof *nodes);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < answer->node_count; i++) {
+        const helio_exec_node_t *node = &answer->nodes[i];
+        helio_text_t pool = node->pool.size || !self->site.pools.count ? node->pool : self->site.pools.items[0].name;
+        if (node->up)
+            nodes[count++] = (helio_backend_node_t){node->name, pool, is_busy(self, node, pool)};
+    }
+    if (self->sink.on_nodes)
+        self->sink.on_nodes(self->sink.arg, nodes, count);
+}
+
 /*  The oldest first, as the engine will start them. */
 static void say_capacity(helio_exec_t *self)
 {
@@ -184,6 +211,7 @@ static void say_capacity(helio_exec_t *self)
     helio_aev_capacity_t capacity;
     helio_exec_capacity(&self->site, &self->poll.answer, all + at, self->attempts.count - at, arena, &capacity);
     say_silence(self, false);
+    say_nodes(self, arena);
     if (self->sink.on_capacity)
         self->sink.on_capacity(self->sink.arg, &capacity);
     helio_arena_destroy(&arena);

@@ -230,6 +230,8 @@ static void judge__an_elastic_pool_is_as_large_as_it_can_become(void **state)
     (void)state;
     want.nodes = 5;
     pool.max_nodes = 5;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL); /* nothing makes these nodes */
+    pool.elastic = true;
     assert_rejected(HELIO_REJECTION_NONE);
 }
 

@@ -40,6 +40,18 @@ static void four_nodes(void)
     (void)add_running("n4", 1, NOW_S + 300);
 }
 
+static void what_is_offered_ahead_does_not_wait_for_limits(void **state)
+{
+    (void)state;
+    helio_slurm_ahead_t ahead[] = {{HELIO_TEXT("p"), 1, 8, 4, 10}};
+    four_nodes();
+    w.view.ahead = ahead;
+    w.view.ahead_count = 1;
+    assert_waits(0, 3, 0u, 0u, 500u); /* of the third node, one will be free in a moment */
+    w.view.ahead_count = 0;
+    assert_waits(0, 3, 0u, 100u, 500u);
+}
+
 static void gangs_wait_for_the_ends_of_running_jobs(void **state)
 {
     (void)state;
@@ -227,6 +239,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        TEST(what_is_offered_ahead_does_not_wait_for_limits),
         TEST(gangs_wait_for_the_ends_of_running_jobs),
         TEST(gpus_that_no_job_explains_stay_in_use),
         TEST(pending_jobs_with_a_start_take_their_nodes_first),
