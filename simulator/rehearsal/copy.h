@@ -69,8 +69,8 @@ typedef struct reh_copy {
 HELIO_MUST_CHECK helio_rc reh_copy_read(helio_text_t bytes, reh_copy_t *ret_copy, helio_error_t *err);
 void reh_copy_clear(reh_copy_t *self);
 
-reh_site_copy_t *reh_copy_site(const reh_copy_t *self, helio_text_t name);    /* NULL = unknown */
-const reh_job_copy_t *reh_copy_job(const reh_copy_t *self, helio_uuid_t job); /* NULL = unknown */
+reh_site_copy_t *reh_copy_site(const reh_copy_t *self, helio_text_t name); /* NULL = unknown */
+reh_job_copy_t *reh_copy_job(const reh_copy_t *self, helio_uuid_t job);    /* NULL = unknown */
 /*  How long it worked in that time; 0 = not known. */
 uint64_t reh_copy_run_ms(const reh_copy_t *self, helio_job_key_t key);
 /*  Whether it was in session when the snapshot was taken, as far as the database knows. In a
