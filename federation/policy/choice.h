@@ -12,7 +12,7 @@
 #include "federation/policy/terms.h"
 #include "federation/reason/codes.h"
 
-#define HELIO_POLICY_VERSION "terms-4"
+#define HELIO_POLICY_VERSION "terms-5"
 
 /*  The changing state of a site and pool, in addition to the static profile. */
 typedef struct helio_site_now {

@@ -141,16 +141,19 @@ static helio_rejection_t bounds(const helio_migration_job_t *job, const helio_mi
 helio_migration_stay_t helio_migration_stay(const helio_migration_job_t *job, const helio_migration_target_t *here)
 {
     uint64_t rest_ms = rest_of(job, here);
+    uint64_t look_ms = job->look_ms ? at_most(rest_ms, unsaved_until_ms(job) + job->look_ms) : rest_ms;
     return (helio_migration_stay_t){
         .here = *here,
         .rest_ms = rest_ms,
+        .look_ms = look_ms,
         .high_ms = high_rest_of(job, here, rest_ms),
-        .rest = plan_of(job, here, job->now_ms, rest_ms),
+        .rest = plan_of(job, here, job->now_ms, look_ms),
         .leaving = plan_of(job, here, job->now_ms, job->leave_ms),
     };
 }
 
-/*  It stays for wait_ms more, does lost_ms of its work again, and the rest there. */
+/*  It stays for wait_ms more, does lost_ms of its work again, and the rest there. Compared are the hours of look_ms; what
+ *  the whole rest uses there is in `run`. */
 static helio_migration_t weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,
                                const helio_migration_target_t *there, uint64_t wait_ms, uint64_t lost_ms)
 {
@@ -158,6 +161,7 @@ static helio_migration_t weigh(const helio_migration_job_t *job, const helio_mig
     const helio_plan_t *leaving = &stay->leaving;
     uint64_t twice_ms = HELIO_MIGRATION_RESTART_MS + scaled(lost_ms, here, there);
     uint64_t rest_there_ms = at_most(scaled(less(stay->rest_ms, wait_ms), here, there), job->limit_ms);
+    uint64_t look_there_ms = at_most(scaled(less(stay->look_ms, wait_ms), here, there), rest_there_ms);
     uint64_t away_ms = job->leave_ms + there->transfer.ms;
     helio_migration_t migration = {
         .rest_ms = stay->rest_ms,
@@ -167,10 +171,10 @@ static helio_migration_t weigh(const helio_migration_job_t *job, const helio_mig
         .saved_in_ms = wait_ms,
         .here = stay->rest,
     };
-    helio_plan_t whole = plan_of(job, there, migration.begin_ms, rest_there_ms + twice_ms), staying = {0};
+    helio_plan_t whole = plan_of(job, there, migration.begin_ms, look_there_ms + twice_ms), staying = {0};
     if (wait_ms)
         staying = plan_of(job, here, job->now_ms, wait_ms);
-    migration.there = plan_of(job, there, migration.begin_ms + (int64_t)twice_ms, rest_there_ms);
+    migration.there = plan_of(job, there, migration.begin_ms + (int64_t)twice_ms, look_there_ms);
     migration.there.terms[HELIO_TERM_DISRUPTION] = weighed(&whole) - weighed(&migration.there) + weighed(leaving) +
                                                    weighed(&staying) +
                                                    way_cost(job, there, away_ms + HELIO_MIGRATION_RESTART_MS);
@@ -178,7 +182,8 @@ static helio_migration_t weigh(const helio_migration_job_t *job, const helio_mig
     migration.there.terms[HELIO_TERM_RISK] += unknown_micro_usd;
     migration.there.start_ms = migration.begin_ms;
     migration.there.score_micro_usd = weighed(&migration.there) + migration.there.terms[HELIO_TERM_DISRUPTION];
-    migration.run = whole;
+    migration.run =
+        look_there_ms == rest_there_ms ? whole : plan_of(job, there, migration.begin_ms, rest_there_ms + twice_ms);
     migration.run.score_micro_usd = migration.there.score_micro_usd;
     migration.saves_micro_usd = migration.here.score_micro_usd - migration.there.score_micro_usd;
     migration.saves_money_micro_usd = migration.here.cost_micro_usd - whole.cost_micro_usd - leaving->cost_micro_usd -

@@ -1,7 +1,7 @@
 /*  migration.h -- whether the rest of a run would be better at another pool: the cost of continuing here, the cost of
  *  continuing there including the migration, and the saving that a migration requires. Pure.
  *
- *  here     money, carbon and risk of the rest, hour by hour from now;
+ *  here     money, carbon and risk of the next hours of the rest, hour by hour from now;
  *  there    the same from the time when the job runs again, plus the migration:
  *             the GPUs here while it leaves (its grace; the work of that time is assumed to be lost),
  *             the GPUs there while it restarts, and for the work since its last checkpoint, which runs twice,
@@ -25,12 +25,15 @@ enum {
     /* After the first migration: the second of two thresholds, so that a job does not go back and forth between two
      * sites. */
     HELIO_MIGRATION_SAVES_AGAIN_PER_MILLE = 200,
-    /* The same in micro-USD: a saving below ten cents does not matter, and every migration can fail. */
-    HELIO_MIGRATION_SAVES_LEAST_MICRO_USD = 100000,
+    /* The same in micro-USD: a saving below three cents does not matter, and every migration can fail. */
+    HELIO_MIGRATION_SAVES_LEAST_MICRO_USD = 30000,
     /* Minimum stay after a migration: prices and intensities, on which it was decided, change by the hour. */
     HELIO_MIGRATION_RESIDENCE_MS = 3600000,
-    /* Per job: a migration each day and each night of a run of two days, which is as far as forecasts reach. */
-    HELIO_MIGRATION_TIMES_MAX = 4,
+    /* Compared are so many hours of the rest, from its next checkpoint on: after them it can migrate again, and forecasts
+     * of prices for the hours beyond are often wrong (decisions/0015-moves-by-the-hour.md). */
+    HELIO_MIGRATION_LOOK_MS = 3 * HELIO_HOUR_MS,
+    /* Per job: four migrations a day in a run of two weeks. A program that does not get further ends its migrations. */
+    HELIO_MIGRATION_TIMES_MAX = 56,
     /* From the order until a program computes again: starting processes, from images that are present, and reading a
      * checkpoint. */
     HELIO_MIGRATION_RESTART_MS = 60000,
@@ -50,6 +53,7 @@ typedef struct helio_migration_job {
     uint64_t limit_ms;
     uint64_t leave_ms;        /* time to leave: its grace; 0 if it is ended immediately */
     uint64_t every_ms;        /* checkpoint interval; 0 = not declared */
+    uint64_t look_ms;         /* of the rest, so much is compared from its next checkpoint on; 0 = all of it */
     bool signalled;           /* it saves when told to leave */
     uint32_t times;           /* migrations so far */
     int64_t deadline_wall_ms; /* 0 = none, as below */
@@ -88,8 +92,9 @@ typedef struct helio_migration {
 typedef struct helio_migration_stay {
     helio_migration_target_t here;
     uint64_t rest_ms, high_ms; /* of the run, p50 and p90 */
-    helio_plan_t rest;
-    helio_plan_t leaving; /* the GPUs here while it leaves */
+    uint64_t look_ms;          /* the part of rest_ms that is compared */
+    helio_plan_t rest;         /* of look_ms */
+    helio_plan_t leaving;      /* the GPUs here while it leaves */
 } helio_migration_stay_t;
 helio_migration_stay_t helio_migration_stay(const helio_migration_job_t *job, const helio_migration_target_t *here);
 helio_migration_t helio_migration_weigh(const helio_migration_job_t *job, const helio_migration_stay_t *stay,

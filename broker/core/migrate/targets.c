@@ -107,6 +107,9 @@ weighing_t core_migration_weighing(helio_broker_core_t *self, const job_t *job)
         .limit_ms = want->time_limit_ms,
         .leave_ms = killed ? 0 : submission->grace_ms,
         .every_ms = submission->checkpoint_every_ms,
+#ifndef HELIO_MUTANT_migrations_for_the_rest
+        .look_ms = HELIO_MIGRATION_LOOK_MS,
+#endif
         .signalled = submission->signalled,
         .times = job->migrations,
         .deadline_wall_ms = want->deadline_wall_ms,

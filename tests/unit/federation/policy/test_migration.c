@@ -293,13 +293,49 @@ static void migration__the_first_must_save_a_tenth_and_a_later_one_a_fifth(void 
         helio_migration_t migration = weigh();
         assert_int_equal(helio_migration_is_worthwhile(&migration), rows[i].worth);
     }
-    make(&north, 0.004, 500); /* 19 cents in all: half of it is nothing */
-    make(&south, 0.002, 500);
+    make(&north, 0.001, 500); /* 5 cents in all: half of it is nothing */
+    make(&south, 0.0005, 500);
     job.times = 0;
     helio_migration_t migration = weigh();
     assert_true(helio_migration_saves_per_mille(&migration) > 400);
     assert_false(helio_migration_is_worthwhile(&migration));
     assert_int_equal(migration.needs_micro_usd, HELIO_MIGRATION_SAVES_LEAST_MICRO_USD);
+}
+
+/*  Later hours are another day's decision; what the whole rest uses there is told all the same. */
+static void migration__compares_the_next_hours_where_it_can_move_again(void **state)
+{
+    (void)state;
+    static const double falls[] = {2, 2, 2, 0.1};
+    memcpy(north.rent, falls, sizeof falls);
+    north.hours = 4;
+    north.grams[1] = north.grams[2] = north.grams[3] = 500;
+    look(&north, NOON);
+    helio_migration_t migration = weigh();
+    assert_false(helio_migration_is_worthwhile(&migration));
+    job.look_ms = 3 * H;
+    migration = weigh();
+    assert_true(helio_migration_is_worthwhile(&migration));
+    assert_int_equal(migration.here.score_micro_usd, rent_of(2, 180));
+    assert_int_equal(migration.there.terms[HELIO_TERM_MONEY], rent_of(1, 180));
+    assert_int_equal(migration.saves_money_micro_usd, migration.saves_micro_usd);
+    assert_int_equal(migration.rest_ms, 6 * H);
+    assert_int_equal(migration.run_ms, 6 * H + M);
+    assert_int_equal(migration.run.cost_micro_usd, rent_of(1, 361));
+    job.look_ms = 20 * H; /* never more than the rest */
+    assert_int_equal(weigh().here.score_micro_usd, rent_of(2, 180) + rent_of(1, 18));
+    /* a checkpoint that comes after these hours delays them, and forbids nothing */
+    job.signalled = false;
+    job.every_ms = 5 * H;
+    job.ran_ms = 4 * H + 2 * M;
+    job.leave_ms = 0;
+    job.look_ms = H;
+    north.rent[3] = 2;
+    look(&north, NOON);
+    migration = weigh();
+    assert_int_equal(migration.here.score_micro_usd, rent_of(2, 120));
+    assert_int_equal(migration.saved_in_ms, 60 * M);
+    assert_true(helio_migration_is_worthwhile(&migration));
 }
 
 static void migration__a_migrated_job_stays_for_an_hour(void **state)
@@ -541,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup(migration__data_takes_time_money_and_carbon, begin),
         cmocka_unit_test_setup(migration__caps_of_the_job_are_checked_at_p90, begin),
         cmocka_unit_test_setup(migration__the_first_must_save_a_tenth_and_a_later_one_a_fifth, begin),
+        cmocka_unit_test_setup(migration__compares_the_next_hours_where_it_can_move_again, begin),
         cmocka_unit_test_setup(migration__a_migrated_job_stays_for_an_hour, begin),
         cmocka_unit_test_setup(migration__extreme_figures_stay_within_64_bits, begin),
         cmocka_unit_test_setup(migration__with_correct_forecasts_no_migration_loses_money, begin),
