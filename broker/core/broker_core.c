@@ -131,6 +131,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(PLAN, core_on_plan(self, event->payload))                               \
     X(EXPLAIN, core_on_explain(self, event->payload))                         \
     X(CANCEL, core_on_cancel(self, event->payload))                           \
+    X(HOLD, core_on_hold(self, event->payload))                               \
     X(RELEASE, core_on_release(self, event->payload))                         \
     X(EDIT, core_on_edit(self, event->payload))                               \
     X(DRAIN, core_on_site_command(self, event->kind, event->payload))         \

@@ -16,6 +16,7 @@
  *  equal counts mean that none is missing. */
 typedef struct tally {
     uint64_t states[HELIO_JOB_STATE_COUNT];
+    uint64_t held_by_people;
     uint64_t waiting, live;
 } tally_t;
 
@@ -138,6 +139,7 @@ static tally_t tally_of(const helio_broker_core_t *self)
     for (const job_t *job = self->jobs; job; job = job->hh.next) {
         job_check(job);
         tally.states[job->state]++;
+        tally.held_by_people += core_job_is_held_by_people(job);
         tally.waiting += job->state == HELIO_JOB_QUEUED && job->fed;
         tally.live += job->site != NULL;
     }
@@ -152,6 +154,7 @@ void core_assert_invariants(const helio_broker_core_t *self)
     tally_t tally = tally_of(self);
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
         assert(helio_job_state_is_terminal(state) || tally.states[state] == self->figures.jobs[state]);
+    assert(tally.held_by_people == self->figures.jobs_held_by_people);
     assert(HASH_COUNT(self->jobs) == self->open_jobs);
     for (const job_class_t *class = self->classes; class; class = class->hh.next)
         tally.waiting -= class_check(self, class);

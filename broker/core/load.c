@@ -196,6 +196,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->losses = row->losses < UINT8_MAX ? (uint8_t)row->losses : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
     core_job_set_why(job, &row->why);
+    self->figures.jobs_held_by_people += core_job_is_held_by_people(job);
     if (row->site.size)
         core_job_placed_at(job, row->site, row->pool);
     if (helio_job_state_is_live(job->state)) {

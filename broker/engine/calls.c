@@ -42,6 +42,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_PLAN:
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
+    case HELIO_BROKER_EV_HOLD:
     case HELIO_BROKER_EV_RELEASE:
     case HELIO_BROKER_EV_DRAIN:
     case HELIO_BROKER_EV_UNDRAIN:

@@ -19,6 +19,7 @@ typedef struct helio_site_clock {
 
 typedef struct helio_broker_figures {
     uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: jobs in this state now; terminal: since the broker started */
+    uint64_t jobs_held_by_people;         /* of the held ones: by a command, not because they kept failing */
     uint64_t classes;
     uint64_t sites_ready;
     uint64_t sites;

@@ -10,7 +10,7 @@ static const helio_command_t commands[] = {
      "Submits the job and follows it: its states go to standard error, its log to standard output. Ends with the "
      "job's own exit code.\n\nThe first Ctrl-C asks whether to cancel, the second cancels the job, and the third leaves at once. "
      "Ctrl-\\ leaves and lets the job run. While the broker cannot be reached, the command waits; the job is not "
-     "affected. When the job becomes held, the command exits with 8, because an operator must release the job; "
+     "affected. When the job becomes held, the command exits with 8, because somebody must release the job; "
      "--keep-waiting makes it wait for that.",
      "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING), 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_FILES, helio_cmd_run, NULL},
@@ -86,9 +86,9 @@ static const helio_command_t commands[] = {
      .handler = helio_cmd_scancel,
      .own = &helio_scancel_options},
     {.name = "scontrol",
-     .synopsis = "show job [ID] | release ID…",
-     .summary = "Show or release jobs, as Slurm's scontrol does",
-     .doc = "Without ID, all jobs that are not over are shown. Releasing is for operators only.",
+     .synopsis = "show job [ID] | hold ID… | release ID…",
+     .summary = "Show, hold or release jobs, as Slurm's scontrol does",
+     .doc = "Without ID, all jobs that are not over are shown. IDs can also be separated by commas.",
      .example = "helio scontrol -o show job 4q8r7xyz",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
@@ -131,8 +131,13 @@ static const helio_command_t commands[] = {
      "helio edit 4q8r7xyz --goal green --flexible 12h",
      O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit, NULL},
+    {"hold", "ID…", "Hold waiting jobs: they do not start before they are released",
+     "Holds jobs that are not placed yet; of an array, the tasks that are not. What waits for the job waits on. A hold by "
+     "an operator is ended by operators only.",
+     "helio hold 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_hold, NULL},
     {"release", "ID…", "Release held jobs, so that they are placed again",
-     "A job becomes held when it keeps failing for reasons that are not its own. `helio explain` shows the failures.",
+     "Users release what is held by its user (`helio hold`). A job also becomes held when it keeps failing for reasons "
+     "that are not its own; `helio explain` shows the failures, and an operator releases it.",
      "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_release,
      NULL},
     {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,

@@ -1,4 +1,5 @@
-/*  doctor_jobs.c -- one line on the jobs that wait for an operator: everything else can be well while they are held. */
+/*  doctor_jobs.c -- one line on the jobs that wait for an operator: everything else can be well while they are held.
+ *  What people hold on purpose waits for them and is no trouble. */
 #include "client/commands/doctor_jobs.h"
 
 #include <stdlib.h>
@@ -22,6 +23,8 @@ static json_t *count_causes(const json_t *jobs)
     const json_t *job;
     json_array_foreach(jobs, i, job)
     {
+        if (helio_is_held_by_people(job))
+            continue;
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t cause = {0};
         helio_held_cause(job, &cause);
         const char *key = cause.size ? cause.data : "no reason is known";
@@ -55,6 +58,15 @@ static bool put_most(json_t *counts, const char *before, helio_buffer_t *out)
     return true;
 }
 
+static size_t sum_of(const json_t *counts)
+{
+    size_t sum = 0;
+    const char *cause;
+    json_t *count;
+    json_object_foreach((json_t *)(uintptr_t)counts, cause, count) sum += (size_t)json_integer_value(count);
+    return sum;
+}
+
 void helio_doctor_jobs(const helio_checkup_t *checkup)
 {
     long status;
@@ -62,12 +74,12 @@ void helio_doctor_jobs(const helio_checkup_t *checkup)
     (void)snprintf(path, sizeof path, "/v1/jobs?state=held&limit=%d", COUNTED_MAX);
     json_t *reply = helio_checkup_look(checkup, path, &status);
     const json_t *jobs = json_object_get(reply, "jobs");
-    size_t held = json_array_size(jobs);
+    json_t *counts = count_causes(jobs);
+    size_t held = sum_of(counts);
     if (json_is_array(jobs) && !held)
         helio_checkup_good(checkup, "jobs", "no job is held");
     if (held) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        json_t *counts = count_causes(jobs);
         bool more = helio_output_string(reply, "next")[0] != '\0';
         helio_buffer_printf(&text, "%zu%s %s held", held, more ? " or more" : "", held == 1 && !more ? "is" : "are");
         bool alike = json_object_size(counts) == 1; /* the number of all is theirs */
@@ -75,11 +87,11 @@ void helio_doctor_jobs(const helio_checkup_t *checkup)
             ;
         if (json_object_size(counts))
             helio_buffer_printf(&text, "; and %zu other reasons", json_object_size(counts));
-        json_decref(counts);
         helio_checkup_note(
             checkup, "jobs", text.data,
             "`helio ls --state held` lists them, and `helio explain ID` says what happened at each site; "
             "once the cause is fixed, an operator runs `helio release ID`");
     }
+    json_decref(counts);
     json_decref(reply);
 }

@@ -109,15 +109,19 @@ static bool print_closed_sites(const helio_client_t *client, const json_t *expla
 }
 
 /*  A held job lasts until a person acts. */
-static void print_way_out_of_hold(const helio_client_t *client, const char *id)
+static void print_way_out_of_hold(const helio_client_t *client, const json_t *explained)
 {
+    const char *id = helio_output_string(explained, "id");
+    bool by_user = helio_reply_has_detail(explained, HELIO_DETAIL_HELD_BY_USER);
+    bool by_people = helio_is_held_by_people(explained);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     char short_id[HELIO_HUMAN_SIZE];
     helio_short_id(id, short_id);
-    helio_buffer_printf(&text,
-                        "once the cause is fixed, an operator runs `helio release %s`, and the job is placed again; "
-                        "`helio cancel %s` ends it",
-                        short_id, short_id);
+    helio_buffer_printf(&text, "%s`helio release %s`, and the job is placed%s; `helio cancel %s` ends it",
+                        by_user     ? "run "
+                        : by_people ? "an operator runs "
+                                    : "once the cause is fixed, an operator runs ",
+                        short_id, by_people ? "" : " again", short_id);
     print_buffer(client, "What to do", &text);
 }
 
@@ -166,7 +170,7 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     const char *state = helio_output_string(explained, "state");
     bool queued = strcmp(state, "queued") == 0;
     if (helio_is_held(explained))
-        print_way_out_of_hold(client, helio_output_string(explained, "id"));
+        print_way_out_of_hold(client, explained);
     if (strcmp(state, "suspect") == 0)
         print_way_out_of_doubt(client, explained);
     bool hinted = helio_start_estimate_print(client, explained, queued ? helio_output_string(explained, "id") : "");

@@ -172,18 +172,20 @@ static int show(helio_client_t *client, const char *list, bool one_line)
     return code;
 }
 
-static int release(helio_client_t *client, const helio_command_line_t *line)
+/*  verb: "hold", "release" */
+static int post_each(helio_client_t *client, const helio_command_line_t *line, const char *verb)
 {
     HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
     int worst = HELIO_EXIT_OK;
     size_t i;
     json_t *id;
     for (uint32_t w = 1; w < line->word_count && worst == HELIO_EXIT_OK; w++)
-        worst = helio_slurm_ids(client, line->words[w], ids);
+        worst = helio_slurm_id_list(client, line->words[w], ids);
     json_array_foreach(ids, i, id)
     {
         HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-        const char *path = helio_path(client, "/v1/jobs/", json_string_value(id), "/release");
+        const char *path =
+            helio_path(client, "/v1/jobs/", json_string_value(id), strcmp(verb, "hold") == 0 ? "/hold" : "/release");
         int code = helio_ask_post(client, path, NULL, &reply);
         worst = code != HELIO_EXIT_OK ? code : worst;
     }
@@ -201,10 +203,10 @@ int helio_cmd_scontrol(helio_client_t *client)
     if (strcmp(verb, "show") == 0 && jobs && line.word_count <= 3)
         return show(client, line.word_count == 3 ? line.words[2] : NULL,
                     helio_command_line_has(&line, HELIO_SCONTROL_ONE_LINE));
-    if (strcmp(verb, "release") == 0 && line.word_count > 1)
-        return release(client, &line);
+    if ((strcmp(verb, "release") == 0 || strcmp(verb, "hold") == 0) && line.word_count > 1)
+        return post_each(client, &line, verb);
     return helio_client_fail(
         client, HELIO_EXIT_USAGE,
-        "scontrol: only `show job [ID]` and `release ID` exist here\nhelp: `helio edit` changes what "
+        "scontrol: only `show job [ID]`, `hold ID` and `release ID` exist here\nhelp: `helio edit` changes what "
         "a waiting job asks for, `helio cancel` ends one; at its cluster, a job is named after its id");
 }

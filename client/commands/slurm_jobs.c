@@ -97,7 +97,7 @@ int helio_slurm_ids(const helio_client_t *client, const char *word, json_t *ids)
 }
 
 /*  Ids are separated by commas outside of brackets. */
-static int ids_of(const helio_client_t *client, const char *list, json_t *ids)
+int helio_slurm_id_list(const helio_client_t *client, const char *list, json_t *ids)
 {
     int code = HELIO_EXIT_OK;
     for (const char *at = list; *at && code == HELIO_EXIT_OK;) {
@@ -288,7 +288,7 @@ int helio_slurm_jobs(const helio_client_t *client, const helio_slurm_choice_t *a
     HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
     size_t i;
     json_t *id;
-    int worst = ids_of(client, choice.ids, ids);
+    int worst = helio_slurm_id_list(client, choice.ids, ids);
     if (worst != HELIO_EXIT_OK)
         return worst;
     json_array_foreach(ids, i, id)

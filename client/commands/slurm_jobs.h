@@ -18,6 +18,8 @@ typedef struct helio_slurm_choice {
 HELIO_MUST_CHECK int helio_slurm_words(helio_client_t *client, helio_command_line_t *ret_line);
 /*  Appends the ids of a word: "ID", "ID_3", "ID_[1-3,7]"; tasks as the broker writes them. */
 HELIO_MUST_CHECK int helio_slurm_ids(const helio_client_t *client, const char *word, json_t *ids);
+/*  The same of a list: words that are separated by commas outside of brackets. */
+HELIO_MUST_CHECK int helio_slurm_id_list(const helio_client_t *client, const char *list, json_t *ids);
 /*  Appends the jobs, one for each task of an array, newest first. Unknown ids are reported, and the others shown. Returns
  *  the exit code. */
 HELIO_MUST_CHECK int helio_slurm_jobs(const helio_client_t *client, const helio_slurm_choice_t *choice, json_t *jobs);

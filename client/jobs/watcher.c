@@ -76,7 +76,7 @@ int helio_watcher_leave_held(helio_client_t *client, const helio_follow_t *follo
     helio_short_id(held->id, id);
     return helio_client_fail(
         client, HELIO_EXIT_TIMEOUT,
-        "%s is held%s%.200s; an operator must release it\nhelp: `helio release %s`, then `helio wait %s`; `helio "
+        "%s is held%s%.200s; it must be released\nhelp: `helio release %s`, then `helio wait %s`; `helio "
         "wait --keep-waiting %s` waits also while it is held",
         id, reason[0] ? ": " : "", reason, id, id, id);
 }

@@ -49,11 +49,18 @@ void helio_held_cause(const json_t *job, helio_buffer_t *out)
     put_end(job, out);
 }
 
+bool helio_is_held_by_people(const json_t *object)
+{
+    return helio_reply_has_detail(object, HELIO_DETAIL_HELD_BY_USER) ||
+           helio_reply_has_detail(object, HELIO_DETAIL_HELD_BY_OPERATOR);
+}
+
 void helio_held_attempts(const json_t *reply, const char *site, helio_buffer_t *out)
 {
     const char *placed = ""; /* only the entry of a placement names the site in every case */
     const json_t *last = NULL;
     size_t i, attempts = 0;
+    bool by_people = false;
     json_t *entry;
     json_array_foreach(json_object_get(reply, "history"), i, entry)
     {
@@ -61,12 +68,14 @@ void helio_held_attempts(const json_t *reply, const char *site, helio_buffer_t *
         bool ends = is_state(entry, "to", "queued") || is_state(entry, "to", "held");
         if (is_state(entry, "to", "offered"))
             placed = json_is_string(at) ? json_string_value(at) : "";
-        else if (is_state(entry, "from", "held")) /* released: what ended before no longer counts */
-            attempts = 0;
+        else if (is_state(entry, "from",
+                          "held")) /* released: what ended before no longer counts, unless people held it */
+            attempts = by_people ? attempts : 0;
         else if (ends && placed[0] && strcmp(placed, site) == 0) {
             attempts++;
             last = entry;
         }
+        by_people = is_state(entry, "to", "held") && helio_is_held_by_people(entry);
         if (ends)
             placed = "";
     }

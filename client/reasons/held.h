@@ -9,6 +9,8 @@
 
 /*  Of a reply of `explain`. */
 bool helio_is_held(const json_t *reply);
+/*  A reply, a row or an entry of a history: held on purpose, by a user or an operator. */
+bool helio_is_held_by_people(const json_t *object);
 /*  Appends how the attempts ended that the job had at that site since it was last released: "its attempt here ended:
  *  NodeFailure: it did not start". Nothing if it had none. */
 void helio_held_attempts(const json_t *reply, const char *site, helio_buffer_t *out);

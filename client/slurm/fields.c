@@ -159,13 +159,30 @@ static void put_id(const json_t *job, helio_buffer_t *out)
         helio_buffer_append(out, *at == '.' ? "_" : at, 1);
 }
 
+/*  What Slurm calls a hold by people; NULL: they do not hold it. */
+static const char *hold_of(const json_t *job)
+{
+    size_t i;
+    json_t *detail;
+    json_array_foreach(json_object_get(job, "details"), i, detail)
+    {
+        const char *code = helio_output_string(detail, "code");
+        if (strcmp(code, "HeldByUser") == 0)
+            return "JobHeldUser";
+        if (strcmp(code, "HeldByOperator") == 0)
+            return "JobHeldAdmin";
+    }
+    return NULL;
+}
+
 /*  Not cut: it is what a person looks for. */
 static void put_reason(const json_t *job, helio_buffer_t *out)
 {
     const char *reason = helio_output_string(job, "reason"), *detail = helio_output_string(job, "detail");
     bool held = strcmp(helio_output_string(job, "state"), "held") == 0;
-    if (is_at_site(job))
-        helio_buffer_text(out, "None");
+    const char *by_people = held ? hold_of(job) : NULL;
+    if (is_at_site(job) || by_people)
+        helio_buffer_text(out, by_people ? by_people : "None");
     else
         helio_buffer_printf(out, "%s%s%s", held ? "Held" : reason[0] ? reason : "None", detail[0] ? ": " : "", detail);
 }

@@ -32,6 +32,7 @@ enum {
     RELEASES_CALL = LOOKS_CALL,
     BUDGETS_CALL = 2000 * SIM_JOBS_MAX,
     ATTESTS_CALL = 3000 * SIM_JOBS_MAX,
+    HOLDS_CALL = 4000 * SIM_JOBS_MAX,
 };
 
 /*  Where a user's request arrives now; NULL = nowhere. */
@@ -75,6 +76,10 @@ void workload_edits_begin(sim_workload_t *self);
 void workload_edits_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 void workload_edits_decided(sim_workload_t *self, const helio_row_edit_t *row);
 void workload_edits_takeover(sim_workload_t *self);
+
+/*  holds.c: waiting jobs that are held and released, in a fifth of the worlds. */
+void workload_holds_begin(sim_workload_t *self);
+void workload_holds_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  attests.c: an operator attests sites dead that have no power. */
 void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply);

@@ -60,7 +60,7 @@ ALERTS = {
     "HeliostatFeedOld": ({**UP, one("helio_forecast_age_seconds", SITE + ', signal="carbon_g_per_kwh"'): step(600, 90000)}, 25, 55,
                          {"site": "north", "signal": "carbon_g_per_kwh"}),
     "HeliostatEnergyUnbalanced": ({one("helio_energy_balance_ratio", SITE): step(1, "0.8", 10, 200)}, 140, 215, {"site": "north"}),
-    "HeliostatJobsHeld": ({one("helio_jobs", 'state="held"'): step(0, 3)}, 25, 55, {}),
+    "HeliostatJobsHeld": ({one("helio_jobs", 'state="held"'): step(5, 8), one("helio_jobs_held_by_people"): "5x400"}, 25, 55, {}),
     "HeliostatJobsSuspect": ({one("helio_jobs", 'state="suspect"'): step(0, 3)}, 20, 55, {}),
     "HeliostatQueueWait": ({LE[0][1]: slopes(10, 0), LE[1][1]: slopes(10, 10), LE[2][1]: slopes(10, 10)}, 49, 140, {"tier": "critical"}),
     "HeliostatNothingPlaced": ({**FREE, one("helio_jobs", 'state="queued"'): "4x400", one("helio_placements_total"): slopes(1, 0, 10, 120)},

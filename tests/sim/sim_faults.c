@@ -193,14 +193,12 @@ static bool regressions(const settings_t *settings, totals_t *totals)
     return good;
 }
 
-/*  Edges that the campaign need not take. No command holds a queued job: only a report of its site holds a job. The
- *  others need reports that are lost alone, or twenty sites that fall silent: few seeds take them, or none, and the
- *  named unit tests of the broker's core do. */
+/*  Edges that the campaign need not take. They need reports that are lost alone, or twenty sites that fall silent: few
+ *  seeds take them, or none, and the named unit tests of the broker's core do. */
 static const struct {
     uint32_t from, to;
     const char *why;
 } rare[] = {
-    {HELIO_JOB_QUEUED, HELIO_JOB_HELD, "no command holds a queued job"},
     {HELIO_JOB_OFFERED, HELIO_JOB_STARTING, "product__every_report_in_every_state_has_its_listed_result takes it"},
     {HELIO_JOB_ACCEPTED, HELIO_JOB_HELD, "lost__twice_within_a_minute_holds_the_job_until_it_is_released takes it"},
     {HELIO_JOB_SUSPECT, HELIO_JOB_LOST, "loss__of_twenty_sites_ends_the_job_as_lost takes it"},

@@ -226,16 +226,19 @@ static void open_if_come(helio_broker_core_t *self, dependency_hold_t *hold)
 void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submission)
 {
     dependency_hold_t *hold = submission->hold;
-    if (!hold || hold->failed_after == HELIO_AFTER_COUNT)
+    if (!hold || hold->failed_after == HELIO_AFTER_COUNT || hold->refused)
         return;
+    hold->refused = true;
     wait_for_nothing(self, hold);
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(hold->failed_on, id);
     const helio_details_t why =
         CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
                  helio_value_string(hold->failed_after == HELIO_AFTER_OK ? "did not succeed" : "succeeded"));
-    while (submission->throttled) {
-        job_t *job = submission->throttled;
+    job_t *job;
+    for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
+        if (job->state != HELIO_JOB_QUEUED && job->state != HELIO_JOB_HELD)
+            continue;
         job->exit_code = 130;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, "broker");
     }

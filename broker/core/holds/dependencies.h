@@ -38,6 +38,7 @@ struct dependency_hold {
     helio_heap_item_t timed; /* in the heap while not_before_ms is set */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
+    bool refused;          /* its jobs were cancelled for that */
     bool dirty;            /* its row must be written at the end of the step */
     dependency_hold_t *dirty_prev, *dirty_next;
 };

@@ -18,8 +18,9 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 }
 
 /*  Returns true: the request is accepted in every state. */
-static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
+static bool cancel_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
+    const char *actor = core_actor(self, event->actor);
     helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_CANCELLED);
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
@@ -64,17 +65,16 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
 
 /*  Visits one job, or every open task of an array, if the caller may change it. Returns on how many it acted. */
 static uint32_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event,
-                         bool (*act)(helio_broker_core_t *self, job_t *job, const char *actor))
+                         bool (*act)(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job))
 {
-    const char *actor = core_actor(self, event->actor);
     job_t *job = core_job_find(self, event->key);
     if (job)
-        return may_touch(event, job) && act(self, job, actor);
+        return may_touch(event, job) && act(self, event, job);
     const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
     uint32_t touched = 0;
     for (uint32_t i = 0; array && i < array->row.tasks.count; i++) {
         job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[i]});
-        touched += job && may_touch(event, job) && act(self, job, actor);
+        touched += job && may_touch(event, job) && act(self, event, job);
     }
     return touched;
 }
@@ -93,30 +93,97 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
 }
 
-static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor)
+/* ---- hold and release -------------------------------------------------------------------------------------- */
+
+static bool is_held_by_user(const job_t *job)
 {
+    return job->state == HELIO_JOB_HELD && core_why_has(job->why, HELIO_DETAIL_HELD_BY_USER);
+}
+
+static helio_detail_code_t hold_of(const helio_ev_command_t *event)
+{
+    return event->role >= HELIO_ROLE_OPERATOR ? HELIO_DETAIL_HELD_BY_OPERATOR : HELIO_DETAIL_HELD_BY_USER;
+}
+
+/*  An operator's hold takes the place of a user's: its user cannot end it any more. */
+static bool hold_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+{
+    helio_details_t why = CORE_WHY0(self, hold_of(event));
+    if (job->state == HELIO_JOB_QUEUED) {
+        core_job_change_state(self, job, HELIO_JOB_HELD, why, core_actor(self, event->actor));
+    } else if (is_held_by_user(job) && event->role >= HELIO_ROLE_OPERATOR) {
+        core_job_set_why(job, &why);
+        core_job_mark_dirty(self, job);
+    }
+    return job->state == HELIO_JOB_HELD;
+}
+
+static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event, helio_rc rc, helio_detail_code_t code)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    core_reply(self, event->call, rc, rc == HELIO_FORBIDDEN ? HELIO_REASON_FORBIDDEN : HELIO_REASON_NONE,
+               CORE_DETAIL(self, code, helio_value_string(text)));
+}
+
+static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, const char *what)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    core_audit(self, event->actor, what, helio_arena_text(self->effects->arena, helio_text_of(text)),
+               (helio_text_t){0});
+}
+
+void core_on_hold(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    if (!for_each(self, event, hold_one)) {
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_WAITING);
+        return;
+    }
+    audit(self, event, "hold");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(hold_of(event)));
+}
+
+/*  An operator has seen to the cause: what happened before counts no more. A user ends a user's hold only. */
+static bool release_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+{
+    bool repaired = event->role >= HELIO_ROLE_OPERATOR;
+#ifndef HELIO_MUTANT_user_ends_any_hold
+    if (!repaired && !is_held_by_user(job))
+        return false;
+#endif
     if (job->state != HELIO_JOB_HELD)
         return false;
-    job->site_failures = 0;
-    job->losses = job->quick_losses = job->refusals = 0;
-    job->paused_until_ms = 0;
-    core_job_change_state(self, job, HELIO_JOB_QUEUED, CORE_WHY0(self, HELIO_DETAIL_RELEASED), actor);
+    if (repaired) {
+        job->site_failures = 0;
+        job->losses = job->quick_losses = job->refusals = 0;
+        job->paused_until_ms = 0;
+    }
+    core_job_change_state(self, job, HELIO_JOB_QUEUED, CORE_WHY0(self, HELIO_DETAIL_RELEASED),
+                          core_actor(self, event->actor));
     return true;
+}
+
+static bool is_held(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+{
+    (void)self;
+    (void)event;
+    return job->state == HELIO_JOB_HELD;
 }
 
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    char text[HELIO_KEY_SIZE];
-    helio_job_key_text(event->key, text);
-    if (!for_each(self, event, release_one)) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_HELD, helio_value_string(text)));
-        return;
+    if (for_each(self, event, release_one)) {
+        audit(self, event, "release");
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
+    } else if (for_each(self, event, is_held)) {
+        reply_to(self, event, HELIO_FORBIDDEN, HELIO_DETAIL_HOLD_NOT_OF_USER);
+    } else {
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
     }
-    core_audit(self, event->actor, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
-               (helio_text_t){0});
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
 }
+
+/* ---- tokens, users and site keys --------------------------------------------------------------------------- */
 
 /*  A token for an unknown tenant would make a tenant of a slip. What is in force can always be revoked. */
 void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)

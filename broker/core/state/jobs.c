@@ -145,6 +145,12 @@ void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
     (void)helio_text_copy(pool, job->last->pool, sizeof job->last->pool);
 }
 
+bool core_job_is_held_by_people(const job_t *job)
+{
+    return job->state == HELIO_JOB_HELD &&
+           (core_why_has(job->why, HELIO_DETAIL_HELD_BY_USER) || core_why_has(job->why, HELIO_DETAIL_HELD_BY_OPERATOR));
+}
+
 bool core_job_is_doubted(const job_t *job)
 {
     return job->state == HELIO_JOB_SUSPECT && core_why_has(job->why, HELIO_DETAIL_SITE_MEMORY_LOST);
@@ -298,6 +304,7 @@ void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, h
     uint32_t from = job->state;
     assert(helio_job_state_edge(from, to));
     write_transition(self, job, to, why, actor);
+    self->figures.jobs_held_by_people -= core_job_is_held_by_people(job);
     core_job_set_why(job, &why);
     self->figures.jobs[from]--;
     self->figures.jobs[to]++;
@@ -313,6 +320,7 @@ void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, h
     if (terminal || to == HELIO_JOB_HELD)
         unfeed(job);
     job->state = to;
+    self->figures.jobs_held_by_people += core_job_is_held_by_people(job);
     if (!live)
         job->intent = HELIO_INTENT_NONE;
     if (to == HELIO_JOB_QUEUED && from >= HELIO_JOB_RUNNING)

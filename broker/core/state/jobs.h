@@ -116,6 +116,8 @@ void core_job_keep_back(helio_broker_core_t *self, job_t *job);
 void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, helio_details_t why, const char *actor);
 void core_job_set_why(job_t *job, const helio_details_t *why); /* copies; its row shows it */
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
+/*  A command of its user or of an operator holds it. */
+bool core_job_is_held_by_people(const job_t *job);
 bool core_job_is_doubted(const job_t *job);  /* suspect because its site's agent lost its memory */
 uint32_t core_job_gpus(const job_t *job);    /* of the latest placement, on all its nodes */
 const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */

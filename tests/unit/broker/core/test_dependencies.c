@@ -75,6 +75,24 @@ static void depends__hold_under_a_new_leader(void **state)
     }
 }
 
+/*  What its user holds waits for other jobs all the same, under a new leader too; it ends with what it waits for. */
+static void depends__a_held_job_keeps_waiting_and_is_cancelled_with_what_fails(void **state)
+{
+    (void)state;
+    helio_job_key_t a = harness_job(h, &spec), waiting = harness_job_after(h, &spec, HELIO_AFTER_OK, a),
+                    other = harness_job_after(h, &spec, HELIO_AFTER_OK, a);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_HOLD, "acme", HELIO_ROLE_USER, waiting)->rc, HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_HOLD, "acme", HELIO_ROLE_USER, other)->rc, HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, waiting)->rc, HELIO_OK);
+    assert_waits(waiting);
+    rebuild();
+    assert_waits(waiting);
+    assert_int_equal(harness_state(h, other), HELIO_JOB_HELD);
+    cancel(a);
+    assert_int_equal(harness_row(h, waiting)->state, HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_row(h, other)->state, HELIO_JOB_CANCELLED);
+}
+
 static void depends__an_ended_hold_is_ended_for_a_new_leader(void **state)
 {
     (void)state;
@@ -300,6 +318,7 @@ int main(void)
         CASE(depends__a_job_waits_for_the_required_outcome_and_is_cancelled_by_the_other),
         CASE(depends__a_dependency_that_is_over_at_submit_is_judged_at_once),
         CASE(depends__hold_under_a_new_leader),
+        CASE(depends__a_held_job_keeps_waiting_and_is_cancelled_with_what_fails),
         CASE(depends__an_ended_hold_is_ended_for_a_new_leader),
         CASE(depends__the_job_shows_what_it_waits_for),
         CASE(depends__all_dependencies_must_be_satisfied),

@@ -215,7 +215,7 @@ static void lost__twice_within_a_minute_holds_the_job_until_it_is_released(void 
     assert_true(harness_is_open(h, key));
     harness_wait(h, 10000);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
     harness_tick(h);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
     assert_int_equal(harness_row(h, key)->site_failures, 0);

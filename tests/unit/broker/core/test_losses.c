@@ -84,7 +84,7 @@ static void losses__without_progress_hold_the_job_with_the_twentieth(void **stat
         }
         expect_held(key);
         assert_int_equal(harness_row(h, key)->site_failures, 0);
-        assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
         run_and_end(key, kinds[k], 10 * MINUTE_MS);
         assert_int_equal(harness_row(h, key)->losses, 1);
         assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);

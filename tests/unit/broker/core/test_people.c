@@ -1,4 +1,4 @@
-/*  test_people.c -- jobs that users cancel and operators release. */
+/*  test_people.c -- jobs that people cancel, hold and release. */
 #include "tests/unit/broker/core/life_testing.h"
 
 /* ---- people -------------------------------------------------------------------------------------------- */
@@ -120,6 +120,114 @@ static void release__of_a_job_that_is_not_held_says_so(void **state)
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
+static helio_rc hold(helio_job_key_t key, helio_role_t role)
+{
+    return harness_command(h, HELIO_BROKER_EV_HOLD, "acme", role, key)->rc;
+}
+
+static helio_rc release(helio_job_key_t key, helio_role_t role)
+{
+    return harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", role, key)->rc;
+}
+
+static void hold__of_a_waiting_job_lasts_until_its_user_releases_it(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_clear(h);
+    assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_OK);
+    const helio_row_transition_t *moved = harness_take(h, HELIO_BROKER_FX_ROW_TRANSITION);
+    assert_int_equal(moved->from, HELIO_JOB_QUEUED);
+    assert_int_equal(moved->to, HELIO_JOB_HELD);
+    const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
+    assert_true(helio_text_is(audit->action, "hold"));
+    assert_int_equal(harness_row(h, key)->state, HELIO_JOB_HELD);
+    assert_string_equal(harness_facts(h, harness_row(h, key)->why), "HeldByUser");
+    harness_wait(h, 10000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
+    assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_OK); /* again: nothing changes */
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "other", HELIO_ROLE_USER, key)->rc, HELIO_NOT_FOUND);
+    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_OK);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_NOT_FOUND); /* it is at a site */
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_HOLD, "other", HELIO_ROLE_USER, key)->rc, HELIO_NOT_FOUND);
+}
+
+static void hold__of_an_operator_is_not_ended_by_the_user(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t key = harness_job(h, &spec);
+    assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(hold(key, HELIO_ROLE_OPERATOR), HELIO_OK); /* takes the place of the user's */
+    assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_OK);     /* and not the other way round */
+    assert_string_equal(harness_facts(h, harness_row(h, key)->why), "HeldByOperator");
+    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_FORBIDDEN);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
+    assert_int_equal(release(key, HELIO_ROLE_OPERATOR), HELIO_OK);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void hold__by_a_user_forgives_no_failures(void **state)
+{
+    (void)state;
+    helio_job_key_t key = north_in_state(HELIO_JOB_STARTING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
+    report.run_ms = 0;
+    report.started_wall_ms = 0; /* it never started */
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_row(h, key)->site_failures, 1);
+    assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(harness_row(h, key)->site_failures, 1);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    report.epoch = 2;
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
+    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_FORBIDDEN); /* no user holds it */
+}
+
+/*  As under one leader: who holds it is in its row. */
+static void hold__is_known_to_a_new_leader(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t mine = harness_job(h, &spec), theirs = harness_job(h, &spec);
+    assert_int_equal(hold(mine, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(hold(theirs, HELIO_ROLE_OPERATOR), HELIO_OK);
+    harness_t *next = harness_rebuild(h);
+    harness_end(&h);
+    h = next;
+    assert_int_equal(harness_state(h, mine), HELIO_JOB_HELD);
+    assert_int_equal(release(theirs, HELIO_ROLE_USER), HELIO_FORBIDDEN);
+    assert_int_equal(release(mine, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(harness_state(h, mine), HELIO_JOB_QUEUED);
+}
+
+static void hold__of_an_array_holds_what_is_not_placed(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    uint32_t tasks[] = {0, 1, 2, 3};
+    spec.tasks = (helio_u32s_t){tasks, 4};
+    spec.tasks_at_once = 2;
+    helio_job_key_t array = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, harness_task(array, 1)), HELIO_JOB_OFFERED);
+    assert_int_equal(hold(array, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(harness_state(h, harness_task(array, 1)), HELIO_JOB_OFFERED);
+    assert_int_equal(harness_state(h, harness_task(array, 3)), HELIO_JOB_HELD);
+    assert_int_equal(release(harness_task(array, 3), HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(harness_state(h, harness_task(array, 2)), HELIO_JOB_HELD);
+    assert_int_equal(harness_state(h, harness_task(array, 3)), HELIO_JOB_QUEUED);
+    assert_int_equal(release(array, HELIO_ROLE_USER), HELIO_OK);
+    assert_int_equal(harness_state(h, harness_task(array, 2)), HELIO_JOB_QUEUED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +238,11 @@ int main(void)
         CASE(cancel__of_another_tenants_job_finds_nothing_unless_an_operator_asks),
         CASE(cancel__of_an_array_reaches_every_task_whatever_its_index),
         CASE(release__of_a_job_that_is_not_held_says_so),
+        CASE(hold__of_a_waiting_job_lasts_until_its_user_releases_it),
+        CASE(hold__of_an_operator_is_not_ended_by_the_user),
+        CASE(hold__by_a_user_forgives_no_failures),
+        CASE(hold__is_known_to_a_new_leader),
+        CASE(hold__of_an_array_holds_what_is_not_placed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,7 +365,7 @@ static void wander(helio_rng_t *rng, helio_job_key_t *keys, uint32_t *count)
         else if (draw == 8)
             harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
         else
-            harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, key);
+            harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key);
     }
 }
 

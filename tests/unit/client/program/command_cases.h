@@ -35,6 +35,7 @@ static const command_case_t command_cases[] = {
     {"wait", {"wait", ID_A}, "GET /v1/", FOLLOWS, ""},
     {"cancel", {"cancel", ID_A}, "DELETE /v1/jobs/" ID_A " ", CHANGES, ""},
     {"edit", {"edit", ID_A, "--goal", "green"}, "PATCH /v1/jobs/" ID_A " ", CHANGES, ""},
+    {"hold", {"hold", ID_A}, "POST /v1/jobs/" ID_A "/hold ", CHANGES, ""},
     {"release", {"release", ID_A}, "POST /v1/jobs/" ID_A "/release ", CHANGES, ""},
     {"sites", {"sites"}, "GET /v1/sites ", READS, ""},
     {"gpus", {"gpus"}, "GET /v1/gpus ", READS, ""},

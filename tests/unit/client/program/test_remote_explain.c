@@ -386,6 +386,9 @@ static void explain__has_a_sentence_for_every_state(void **state)
          "t (" ID_A ") is held\n"
          "What to do        once the cause is fixed, an operator runs `helio release bbccccdd`, and the job is placed again; "
          "`helio cancel bbccccdd` ends it\n"},
+        {"held\",\"details\":[{\"code\":\"HeldByUser\",\"params\":{}}],\"x\":\"", "",
+         "t (" ID_A ") is held\n"
+         "What to do        run `helio release bbccccdd`, and the job is placed; `helio cancel bbccccdd` ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},

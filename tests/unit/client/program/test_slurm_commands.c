@@ -75,7 +75,7 @@ static void squeue__names_what_is_wrong(void **state)
         {{"scancel"}, "scancel needs an id"},
         {{"scancel", "-s", "USR1", ID_A}, "the federation sends no signal USR1"},
         {{"scancel", "x_3-1"}, "is not the id of a job"},
-        {{"scontrol", "update", "job=x"}, "only `show job [ID]` and `release ID` exist here"},
+        {{"scontrol", "update", "job=x"}, "only `show job [ID]`, `hold ID` and `release ID` exist here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome = play(RULES({"", 0, 200, NULL, LIST(""), WHOLE, 0}), cases[i].words);
@@ -169,6 +169,25 @@ static void scontrol__shows_and_releases(void **state)
     outcome = play(RULES({"POST /v1/jobs/" ID_A ".2/release ", 0, 200, NULL, "{}", WHOLE, 0}),
                    WORDS("scontrol", "release", ID_A "_2"));
     expect(&outcome, 0, "", NULL);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/jobs/" ID_A ".2/hold ", 0, 202, NULL, "{}", WHOLE, 0},
+                         {"POST /v1/jobs/" ID_B "/hold ", 0, 202, NULL, "{}", WHOLE, 0}),
+                   WORDS("scontrol", "hold", ID_A "_2," ID_B));
+    expect(&outcome, 0, "", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "/hold "), 2);
+    end(&outcome);
+}
+
+static void squeue__names_holds_as_slurm_does(void **state)
+{
+    (void)state;
+#define HELD_BY(code) ",\"reason\":\"held\",\"details\":[{\"code\":\"" code "\",\"params\":{}}]"
+    outcome_t outcome = play(RULES({OPEN, 0, 200, NULL,
+                                    LIST(ROW(ID_A, "a", "held", HELD_BY("HeldByUser")) "," ROW(
+                                        ID_B, "b", "held", HELD_BY("HeldByOperator"))),
+                                    WHOLE, 0}),
+                             WORDS("squeue", "-h", "-o", "%j %t %R"));
+    expect(&outcome, 0, "a PD (JobHeldUser)\nb PD (JobHeldAdmin)\n", NULL);
     end(&outcome);
 }
 
@@ -268,6 +287,7 @@ int main(void)
         cmocka_unit_test(ids__of_arrays_are_their_tasks),
         cmocka_unit_test(scancel__chooses_among_open_jobs),
         cmocka_unit_test(scontrol__shows_and_releases),
+        cmocka_unit_test(squeue__names_holds_as_slurm_does),
         cmocka_unit_test(help__lists_exactly_the_options_that_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
