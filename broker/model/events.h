@@ -56,7 +56,7 @@ HELIO_RECORD_DECLARE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
 #define HELIO_ROLE_ENUMERATOR(name, word) HELIO_ROLE_##name,
 HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
 
-/*  CANCEL, HOLD, RELEASE: of one job, of one task, or of all tasks (NO_TASK on an array). */
+/*  CANCEL, HOLD, RELEASE, REQUEUE: of one job, of one task, or of all tasks (NO_TASK on an array). */
 #define HELIO_EV_COMMAND_FIELDS(F, R)        \
     F(R, U64, call, 0, _)                    \
     F(R, TEXT, tenant, 32, _)                \
@@ -338,7 +338,8 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(PRINCIPAL, helio_ev_principal)                                                                          \
     X(DATABASE, helio_ev_database)     /* the store lost its connection, or has it again and still leads */   \
     X(SITE_ALIVE, helio_ev_site_alive) /* it sent something that was dropped under overload */                \
-    X(HOLD, helio_ev_command)
+    X(HOLD, helio_ev_command)                                                                                 \
+    X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -86,8 +86,8 @@ static const helio_command_t commands[] = {
      .handler = helio_cmd_scancel,
      .own = &helio_scancel_options},
     {.name = "scontrol",
-     .synopsis = "show job [ID] | hold ID… | release ID…",
-     .summary = "Show, hold or release jobs, as Slurm's scontrol does",
+     .synopsis = "show job [ID] | hold ID… | release ID… | requeue ID…",
+     .summary = "Show, hold, release or requeue jobs, as Slurm's scontrol does",
      .doc = "Without ID, all jobs that are not over are shown. IDs can also be separated by commas.",
      .example = "helio scontrol -o show job 4q8r7xyz",
      .most = HELIO_OPERANDS_MAX,
@@ -139,6 +139,11 @@ static const helio_command_t commands[] = {
      "Users release what is held by its user (`helio hold`). A job also becomes held when it keeps failing for reasons "
      "that are not its own; `helio explain` shows the failures, and an operator releases it.",
      "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_release,
+     NULL},
+    {"requeue", "ID…", "Stop running jobs, so that they return to their queue and are placed again",
+     "A job first gets its signal and its grace time to save its state, and keeps its place in the queue. From inside a "
+     "job, `helio requeue \"$HELIO_JOB_ID\"` needs the address of the broker and a token, for instance as a secret.",
+     "helio requeue 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_requeue,
      NULL},
     {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_sites, NULL},

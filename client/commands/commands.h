@@ -30,6 +30,7 @@ int helio_cmd_ls(helio_client_t *client);
 int helio_cmd_show(helio_client_t *client);
 int helio_cmd_cancel(helio_client_t *client);
 int helio_cmd_hold(helio_client_t *client);
+int helio_cmd_requeue(helio_client_t *client);
 int helio_cmd_release(helio_client_t *client);
 /*  edit.c */
 int helio_cmd_edit(helio_client_t *client);

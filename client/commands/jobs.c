@@ -1,4 +1,4 @@
-/*  jobs.c -- `ls`, `show`, `cancel`, `hold`, `release`: commands that send one request per job. */
+/*  jobs.c -- `ls`, `show`, `cancel`, `hold`, `release`, `requeue`: commands that send one request per job. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,7 +247,7 @@ int helio_cmd_show(helio_client_t *client)
     return worst != HELIO_EXIT_OK ? worst : printed(rc);
 }
 
-/*  ---- cancel, hold, release ---- */
+/*  ---- cancel, hold, release, requeue ---- */
 
 static int each_job(helio_client_t *client, const char *method, const char *before, const char *after, const char *done)
 {
@@ -280,6 +280,11 @@ int helio_cmd_cancel(helio_client_t *client)
 int helio_cmd_hold(helio_client_t *client)
 {
     return each_job(client, "POST", "/v1/jobs/", "/hold", "held");
+}
+
+int helio_cmd_requeue(helio_client_t *client)
+{
+    return each_job(client, "POST", "/v1/jobs/", "/requeue", "requeueing");
 }
 
 int helio_cmd_release(helio_client_t *client)

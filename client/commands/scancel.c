@@ -24,8 +24,9 @@ static int check_signal(const helio_client_t *client, const char *word)
             return HELIO_EXIT_OK;
     return helio_client_fail(
         client, HELIO_EXIT_USAGE,
-        "the federation sends no signal %.32s\nhelp: a job that is cancelled or preempted gets the "
-        "signal of its `--signal` (`checkpoint: {signal}`) first",
+        "the federation sends no signal %.32s\nhelp: a job that is cancelled, preempted or requeued gets the "
+        "signal of its `--signal` (`checkpoint: {signal}`) first; at a Slurm site its owner sends others with the "
+        "cluster's own scancel and the job number there, which `helio show` prints",
         word);
 }
 
@@ -172,7 +173,7 @@ static int show(helio_client_t *client, const char *list, bool one_line)
     return code;
 }
 
-/*  verb: "hold", "release" */
+/*  verb: one of job_verbs */
 static int post_each(helio_client_t *client, const helio_command_line_t *line, const char *verb)
 {
     HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
@@ -184,8 +185,8 @@ static int post_each(helio_client_t *client, const helio_command_line_t *line, c
     json_array_foreach(ids, i, id)
     {
         HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-        const char *path =
-            helio_path(client, "/v1/jobs/", json_string_value(id), strcmp(verb, "hold") == 0 ? "/hold" : "/release");
+        const char *after = helio_arena_printf(client->arena, "/%s", verb).data;
+        const char *path = helio_path(client, "/v1/jobs/", json_string_value(id), after);
         int code = helio_ask_post(client, path, NULL, &reply);
         worst = code != HELIO_EXIT_OK ? code : worst;
     }
@@ -203,10 +204,18 @@ int helio_cmd_scontrol(helio_client_t *client)
     if (strcmp(verb, "show") == 0 && jobs && line.word_count <= 3)
         return show(client, line.word_count == 3 ? line.words[2] : NULL,
                     helio_command_line_has(&line, HELIO_SCONTROL_ONE_LINE));
-    if ((strcmp(verb, "release") == 0 || strcmp(verb, "hold") == 0) && line.word_count > 1)
-        return post_each(client, &line, verb);
+    static const char *const job_verbs[] = {"hold", "release", "requeue"};
+    for (size_t i = 0; i < sizeof job_verbs / sizeof job_verbs[0] && line.word_count > 1; i++)
+        if (strcmp(verb, job_verbs[i]) == 0)
+            return post_each(client, &line, verb);
+    if (strcmp(verb, "update") == 0)
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "scontrol: a job cannot be updated in Slurm's words\nhelp: `helio edit ID` changes the queue, priority, goal, "
+            "deadline and limits of a waiting job; its time limit, nodes and GPUs stay as submitted: cancel it and "
+            "submit it again to change them");
     return helio_client_fail(
         client, HELIO_EXIT_USAGE,
-        "scontrol: only `show job [ID]`, `hold ID` and `release ID` exist here\nhelp: `helio edit` changes what "
+        "scontrol: only `show job [ID]`, `hold ID`, `release ID` and `requeue ID` exist here\nhelp: `helio edit` changes what "
         "a waiting job asks for, `helio cancel` ends one; at its cluster, a job is named after its id");
 }

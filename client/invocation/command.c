@@ -50,6 +50,25 @@ static const char *const synonyms[][2] = {
     {"budget", "quota"}, {"budgets", "quota"},  {"limits", "quota"},
 };
 
+const char *helio_command_instead(const char *word)
+{
+    static const char *const instead[][2] = {
+        {"salloc",
+         "no site gives out a terminal: `helio sbatch --wrap COMMAND` and `helio logs -f ID` run a command and "
+         "follow it; for an interactive allocation use the cluster's own `salloc`"},
+        {"srun",
+         "inside a batch script `srun` starts the job's tasks at Slurm sites; from outside, `helio sbatch --wrap "
+         "COMMAND` and `helio logs -f ID` run a command and follow it, and the cluster's own `srun --pty` opens "
+         "a terminal"},
+        {"sattach", "`helio logs -f ID` follows the output of a job"},
+        {"strigger", "`helio wait ID` and `helio events` tell of the ends of jobs"},
+    };
+    for (size_t i = 0; i < sizeof instead / sizeof instead[0]; i++)
+        if (strcmp(instead[i][0], word) == 0)
+            return instead[i][1];
+    return NULL;
+}
+
 /*  Words for what groups do, and those that some group uses instead. */
 static const char *const group_synonyms[][2] = {
     {"list", "ls"}, {"ls", "list"},    {"delete", "rm"}, {"remove", "rm"},  {"delete", "revoke"}, {"rm", "revoke"},

@@ -49,6 +49,8 @@ const helio_command_t *helio_command_find(const helio_command_table_t *self, con
                                           uint32_t *ret_taken);
 /*  Whether the arguments after this first word follow the rules of another program. */
 bool helio_command_names_operands(const helio_command_table_t *self, const char *word);
+/*  What to do instead of a command of Slurm that a federation cannot have; NULL = it is none. */
+const char *helio_command_instead(const char *word);
 /*  The most similar command name; NULL = none is similar. */
 const char *helio_command_suggest(const helio_command_table_t *self, const char *word);
 /*  The same among the commands of a group, by the word after the group's. */

@@ -63,6 +63,9 @@ static int find_command(helio_client_t *self, helio_command_line_t *arguments)
         fputs(text.data, asked ? self->io->out : self->io->err);
         return asked ? HELIO_EXIT_OK : HELIO_EXIT_USAGE;
     }
+    const char *instead = helio_command_instead(word);
+    if (instead)
+        return helio_client_fail(self, HELIO_EXIT_USAGE, "a federation has no '%.32s'\nhelp: %s", word, instead);
     const char *near = helio_command_suggest(self->commands, word);
     if (near)
         return helio_client_fail(self, HELIO_EXIT_USAGE, "unknown command '%.64s'\nhelp: did you mean `helio %s`?",
@@ -161,7 +164,7 @@ static int dispatch(helio_client_t *self, helio_command_line_t *arguments)
 
 static bool has_own_words(const char *word)
 {
-    return helio_command_names_operands(&helio_commands, word);
+    return helio_command_names_operands(&helio_commands, word) || helio_command_instead(word);
 }
 
 /*  The reader of the output has seen enough, as `head` does after some lines: not an error. */

@@ -1,5 +1,5 @@
 /*  holds.c -- users hold their waiting jobs and release them, and an operator holds some too. A user's release ends the
- *  holds of users only. */
+ *  holds of users only. What runs already is requeued instead. */
 #include "simulator/workload/internal.h"
 
 enum { HOLDS = 24, HELD_FOR_MS = 90000 };
@@ -44,6 +44,9 @@ static void on_hold(void *arg, sim_happening_t *item)
     if (!workload_broker(self) || !self->jobs[draw_of(self, item->number) % self->job_count].answered)
         return;
     sim_broker_take(workload_broker(self), HELIO_BROKER_EV_HOLD, &hold);
+    hold.call += 2 * HOLDS;
+    if (workload_broker(self) && draw_of(self, item->number) / 512 % 2)
+        sim_broker_take(workload_broker(self), HELIO_BROKER_EV_REQUEUE, &hold);
     sim_later(self->engine, HELD_FOR_MS, on_release, self)->number = item->number;
 }
 
@@ -60,7 +63,7 @@ void workload_holds_begin(sim_workload_t *self)
 /*  Each may be refused: the job may be at a site, over, not held, of another tenant, or held by an operator. */
 void workload_holds_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    bool releases = reply->call - HOLDS_CALL >= HOLDS;
+    bool releases = reply->call - HOLDS_CALL >= HOLDS && reply->call - HOLDS_CALL < 2 * HOLDS;
     if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND && !(releases && reply->rc == HELIO_FORBIDDEN))
         workload_refused(self, reply, "a good hold or release was refused");
 }

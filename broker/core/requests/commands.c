@@ -2,6 +2,7 @@
 #include "broker/core/requests/commands.h"
 
 #include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
@@ -181,6 +182,29 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
     } else {
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
     }
+}
+
+/* ---- requeue ----------------------------------------------------------------------------------------------- */
+
+/*  As if it had been preempted, but for nobody: it gets its grace, and keeps its place in the queue. */
+static bool requeue_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+{
+    (void)event;
+    if (job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED)
+        return false;
+    const helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_REQUEUED);
+    (void)core_preempt_job(self, job, HELIO_PREEMPT_CAUSE_REQUEUE, NULL, &why);
+    return true;
+}
+
+void core_on_requeue(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    if (!for_each(self, event, requeue_one)) {
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
+        return;
+    }
+    audit(self, event, "requeue");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REQUEUED));
 }
 
 /* ---- tokens, users and site keys --------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "broker/core/state/preemptible.h"
 
 #include "broker/core/state/core.h"
+#include "broker/core/state/why.h"
 
 uint64_t core_preempt_ran_ms(const helio_broker_core_t *self, const job_t *job)
 {
@@ -37,7 +38,9 @@ bool core_preempt_can(const helio_broker_core_t *self, const job_t *job, bool pr
 
 helio_stop_mode_t core_preempt_mode(const job_t *job)
 {
-    bool saves = job->migrating && job->submission->signalled; /* a migration: no job waits for its GPUs */
-    bool kill = job->intent == HELIO_INTENT_PREEMPT && core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !saves;
+    bool saves = job->migrating && job->submission->signalled;  /* a migration: no job waits for its GPUs */
+    bool asked = core_why_has(job->why, HELIO_DETAIL_REQUEUED); /* likewise */
+    bool kill =
+        job->intent == HELIO_INTENT_PREEMPT && core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !saves && !asked;
     return kill ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;
 }

@@ -1,4 +1,4 @@
-/*  jobs.c -- /v1/jobs: list, show, cancel, hold, release. Submissions are in submit.c, edits in edit.c. */
+/*  jobs.c -- /v1/jobs: list, show, cancel, hold, release, requeue. Submissions are in submit.c, edits in edit.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -92,6 +92,7 @@ void helio_jobs_list(helio_request_context_t *self)
 
 static const helio_job_verb_t cancel = {HELIO_BROKER_EV_CANCEL, 202, "cancelled", helio_job_command_payload};
 static const helio_job_verb_t hold = {HELIO_BROKER_EV_HOLD, 202, "held", helio_job_command_payload};
+static const helio_job_verb_t requeue = {HELIO_BROKER_EV_REQUEUE, 202, "requeued", helio_job_command_payload};
 static const helio_job_verb_t release = {HELIO_BROKER_EV_RELEASE, 202, "released", helio_job_command_payload};
 
 void helio_jobs_cancel(helio_request_context_t *self)
@@ -102,6 +103,11 @@ void helio_jobs_cancel(helio_request_context_t *self)
 void helio_jobs_hold(helio_request_context_t *self)
 {
     helio_job_command(self, &hold, NULL);
+}
+
+void helio_jobs_requeue(helio_request_context_t *self)
+{
+    helio_job_command(self, &requeue, NULL);
 }
 
 void helio_jobs_release(helio_request_context_t *self)

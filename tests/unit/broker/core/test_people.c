@@ -1,4 +1,4 @@
-/*  test_people.c -- jobs that people cancel, hold and release. */
+/*  test_people.c -- jobs that people cancel, hold, release and requeue. */
 #include "tests/unit/broker/core/life_testing.h"
 
 /* ---- people -------------------------------------------------------------------------------------------- */
@@ -228,6 +228,49 @@ static void hold__of_an_array_holds_what_is_not_placed(void **state)
     assert_int_equal(harness_state(h, harness_task(array, 2)), HELIO_JOB_QUEUED);
 }
 
+static void requeue__of_a_running_job_stops_it_and_places_it_again(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t queued = harness_job(h, &spec);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, queued)->rc, HELIO_NOT_FOUND);
+    static const uint32_t states[] = {HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
+    for (int i = 0; i < 2; i++) {
+        helio_job_key_t key = any_in_state(states[i]);
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "other", HELIO_ROLE_USER, key)->rc,
+                         HELIO_NOT_FOUND);
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+        const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
+        assert_int_equal(stop->stop.mode, HELIO_STOP_MODE_GRACE);
+        assert_true(
+            helio_text_is(((const helio_row_audit_t *)harness_take(h, HELIO_BROKER_FX_ROW_AUDIT))->action, "requeue"));
+        /* again: it is stopping already */
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, key)->rc,
+                         HELIO_NOT_FOUND);
+        harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_STOPPED);
+        assert_int_equal(harness_row(h, key)->state, HELIO_JOB_QUEUED);
+        assert_string_equal(harness_facts(h, harness_row(h, key)->why), "Requeued");
+        assert_int_equal(harness_row(h, key)->losses, 0);
+        harness_tick(h);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+        assert_int_equal(harness_row(h, key)->epoch, 2);
+    }
+}
+
+/*  A best-effort job that is preempted is killed; one that is requeued gets its grace. */
+static void requeue__gives_best_effort_jobs_their_grace(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    assert_int_equal(harness_queue(h, "late", 50, HELIO_TIER_BEST_EFFORT)->rc, HELIO_OK);
+    spec.queue = HELIO_TEXT("late");
+    helio_job_key_t key = job_in_state(&spec, HELIO_JOB_RUNNING);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_int_equal(((const helio_fx_stop_t *)harness_take(h, HELIO_BROKER_FX_STOP))->stop.mode,
+                     HELIO_STOP_MODE_GRACE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +286,8 @@ int main(void)
         CASE(hold__by_a_user_forgives_no_failures),
         CASE(hold__is_known_to_a_new_leader),
         CASE(hold__of_an_array_holds_what_is_not_placed),
+        CASE(requeue__of_a_running_job_stops_it_and_places_it_again),
+        CASE(requeue__gives_best_effort_jobs_their_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,6 +250,7 @@ static inline void record_event(world_t *w, helio_call_t *call)
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_HOLD:
+    case HELIO_BROKER_EV_REQUEUE:
     case HELIO_BROKER_EV_RELEASE: {
         const helio_ev_command_t *event = call->payload;
         helio_job_key_text(event->key, w->key_text);

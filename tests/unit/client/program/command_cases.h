@@ -36,6 +36,7 @@ static const command_case_t command_cases[] = {
     {"cancel", {"cancel", ID_A}, "DELETE /v1/jobs/" ID_A " ", CHANGES, ""},
     {"edit", {"edit", ID_A, "--goal", "green"}, "PATCH /v1/jobs/" ID_A " ", CHANGES, ""},
     {"hold", {"hold", ID_A}, "POST /v1/jobs/" ID_A "/hold ", CHANGES, ""},
+    {"requeue", {"requeue", ID_A}, "POST /v1/jobs/" ID_A "/requeue ", CHANGES, ""},
     {"release", {"release", ID_A}, "POST /v1/jobs/" ID_A "/release ", CHANGES, ""},
     {"sites", {"sites"}, "GET /v1/sites ", READS, ""},
     {"gpus", {"gpus"}, "GET /v1/gpus ", READS, ""},

@@ -75,7 +75,10 @@ static void squeue__names_what_is_wrong(void **state)
         {{"scancel"}, "scancel needs an id"},
         {{"scancel", "-s", "USR1", ID_A}, "the federation sends no signal USR1"},
         {{"scancel", "x_3-1"}, "is not the id of a job"},
-        {{"scontrol", "update", "job=x"}, "only `show job [ID]`, `hold ID` and `release ID` exist here"},
+        {{"scontrol", "update", "JobId=x", "TimeLimit=5"}, "`helio edit ID` changes the queue"},
+        {{"salloc", "-N1"}, "a federation has no 'salloc'"},
+        {{"srun", "hostname"}, "`helio sbatch --wrap COMMAND`"},
+        {{"scontrol", "top", "x"}, "only `show job [ID]`, `hold ID`, `release ID` and `requeue ID` exist here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome = play(RULES({"", 0, 200, NULL, LIST(""), WHOLE, 0}), cases[i].words);
@@ -175,6 +178,10 @@ static void scontrol__shows_and_releases(void **state)
                    WORDS("scontrol", "hold", ID_A "_2," ID_B));
     expect(&outcome, 0, "", NULL);
     assert_int_equal(broker_double_count(outcome.broker, "/hold "), 2);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/jobs/" ID_A "/requeue ", 0, 202, NULL, "{}", WHOLE, 0}),
+                   WORDS("scontrol", "requeue", ID_A));
+    expect(&outcome, 0, "", NULL);
     end(&outcome);
 }
 
