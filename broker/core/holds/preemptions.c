@@ -81,6 +81,16 @@ static int64_t gone_ms(const helio_broker_core_t *self, const job_t *job)
     return self->wall_ms + (killed ? 0 : (int64_t)job->submission->grace_ms);
 }
 
+static void tell_to_leave(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why,
+                          const helio_details_t *reason, const char *actor)
+{
+    job->intent = HELIO_INTENT_PREEMPT;
+    count_leaving(job);
+    self->figures.preemptions_total[why]++;
+    core_job_change_state(self, job, HELIO_JOB_STOPPING, *reason, actor);
+    core_stop(self, job, core_preempt_mode(job), reason);
+}
+
 int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
                          const helio_details_t *reason)
 {
@@ -88,14 +98,15 @@ int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_ca
 #ifdef HELIO_MUTANT_own_preemptions_count
     counts = gainer;
 #endif
-    job->intent = HELIO_INTENT_PREEMPT;
     if (counts && job->preemptions < UINT8_MAX)
         job->preemptions++;
-    count_leaving(job);
-    self->figures.preemptions_total[why]++;
-    core_job_change_state(self, job, HELIO_JOB_STOPPING, *reason, "broker");
-    core_stop(self, job, core_preempt_mode(job), reason);
+    tell_to_leave(self, job, why, reason, "broker");
     return gone_ms(self, job);
+}
+
+void core_preempt_on_request(helio_broker_core_t *self, job_t *job, const helio_details_t *reason, const char *actor)
+{
+    tell_to_leave(self, job, HELIO_PREEMPT_CAUSE_REQUEUE, reason, actor);
 }
 
 void core_preempt_load(job_t *job)

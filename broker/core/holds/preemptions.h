@@ -35,6 +35,8 @@ void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms); /* the wall
  *  clock). Precondition: core_preempt_can, or the job itself asks to migrate (migrate.h). */
 int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
                          const helio_details_t *reason);
+/*  The same on request of a person, for no other work: every job gets its grace. The job runs, or is suspended. */
+void core_preempt_on_request(helio_broker_core_t *self, job_t *job, const helio_details_t *reason, const char *actor);
 /*  Takes a preemption that has begun, and owns it. core_preempt_join then adds its victims, which are ordered to stop.
  *  */
 void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption);

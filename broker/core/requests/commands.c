@@ -189,11 +189,10 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
 /*  As if it had been preempted, but for nobody: it gets its grace, and keeps its place in the queue. */
 static bool requeue_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
-    (void)event;
     if (job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED)
         return false;
     const helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_REQUEUED);
-    (void)core_preempt_job(self, job, HELIO_PREEMPT_CAUSE_REQUEUE, NULL, &why);
+    core_preempt_on_request(self, job, &why, core_actor(self, event->actor));
     return true;
 }
 

@@ -241,6 +241,8 @@ static void requeue__of_a_running_job_stops_it_and_places_it_again(void **state)
                          HELIO_NOT_FOUND);
         assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
         assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+        const helio_row_transition_t *moved = harness_take(h, HELIO_BROKER_FX_ROW_TRANSITION);
+        assert_false(helio_text_is(moved->actor, "broker")); /* who asked for it */
         const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
         assert_int_equal(stop->stop.mode, HELIO_STOP_MODE_GRACE);
         assert_true(
