@@ -64,6 +64,6 @@ void workload_holds_begin(sim_workload_t *self)
 void workload_holds_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     bool releases = reply->call - HOLDS_CALL >= HOLDS && reply->call - HOLDS_CALL < 2 * HOLDS;
-    if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND && !(releases && reply->rc == HELIO_FORBIDDEN))
+    if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND && !(releases && reply->rc == HELIO_CONFLICT))
         workload_refused(self, reply, "a good hold or release was refused");
 }

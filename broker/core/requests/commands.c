@@ -123,8 +123,7 @@ static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event,
 {
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
-    core_reply(self, event->call, rc, rc == HELIO_FORBIDDEN ? HELIO_REASON_FORBIDDEN : HELIO_REASON_NONE,
-               CORE_DETAIL(self, code, helio_value_string(text)));
+    core_reply(self, event->call, rc, HELIO_REASON_NONE, CORE_DETAIL(self, code, helio_value_string(text)));
 }
 
 static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, const char *what)
@@ -178,7 +177,7 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
         audit(self, event, "release");
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
     } else if (for_each(self, event, is_held)) {
-        reply_to(self, event, HELIO_FORBIDDEN, HELIO_DETAIL_HOLD_NOT_OF_USER);
+        reply_to(self, event, HELIO_CONFLICT, HELIO_DETAIL_HOLD_NOT_OF_USER);
     } else {
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
     }

@@ -164,7 +164,7 @@ static void hold__of_an_operator_is_not_ended_by_the_user(void **state)
     assert_int_equal(hold(key, HELIO_ROLE_OPERATOR), HELIO_OK); /* takes the place of the user's */
     assert_int_equal(hold(key, HELIO_ROLE_USER), HELIO_OK);     /* and not the other way round */
     assert_string_equal(harness_facts(h, harness_row(h, key)->why), "HeldByOperator");
-    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_FORBIDDEN);
+    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_CONFLICT);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
     assert_int_equal(release(key, HELIO_ROLE_OPERATOR), HELIO_OK);
     harness_tick(h);
@@ -188,7 +188,7 @@ static void hold__by_a_user_forgives_no_failures(void **state)
     report.epoch = 2;
     harness_report(h, NORTH, &report);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
-    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_FORBIDDEN); /* no user holds it */
+    assert_int_equal(release(key, HELIO_ROLE_USER), HELIO_CONFLICT); /* no user holds it */
 }
 
 /*  As under one leader: who holds it is in its row. */
@@ -203,7 +203,7 @@ static void hold__is_known_to_a_new_leader(void **state)
     harness_end(&h);
     h = next;
     assert_int_equal(harness_state(h, mine), HELIO_JOB_HELD);
-    assert_int_equal(release(theirs, HELIO_ROLE_USER), HELIO_FORBIDDEN);
+    assert_int_equal(release(theirs, HELIO_ROLE_USER), HELIO_CONFLICT);
     assert_int_equal(release(mine, HELIO_ROLE_USER), HELIO_OK);
     assert_int_equal(harness_state(h, mine), HELIO_JOB_QUEUED);
 }
