@@ -192,17 +192,26 @@ static void an_attested_run__is_charged_up_to_the_last_message_of_its_site(void 
     (void)state;
     static const struct {
         uint64_t run_ms;
-        bool heard, given_up, broken;
-    } cases[] = {{120000, true, true, false},
-                 {140000, true, true, true},
-                 {140000, true, false, false},
-                 {HOUR_MS, false, true, true}};
+        bool heard, given_up, begun, broken; /* begun: a leader knew that it had */
+    } cases[] = {{120000, true, true, true, false},
+                 {140000, true, true, true, true},
+                 {140000, true, false, true, false},
+                 {HOUR_MS, true, true, false, false},
+                 {HOUR_MS, false, true, true, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         stage_t *self = stage_of(1, ends_by_itself);
         accept_job(self, 0);
         helio_afx_start_t start = {
             .order = {.key = key_at(0), .epoch = 1, .nodes = 1, .source = helio_text_of(job_at(self, 0)->source)}};
         sim_backend_start(self->federation->backend, 0, &start);
+        if (cases[i].begun) {
+            helio_row_state_t state_row = {.key = key_at(0),
+                                           .state = HELIO_JOB_RUNNING,
+                                           .epoch = 1,
+                                           .site = HELIO_TEXT("site0"),
+                                           .started_ms = sim_true_wall_ms(self->engine)};
+            durable(self, HELIO_BROKER_FX_ROW_STATE, &state_row);
+        }
         helio_row_site_t site = {.site = HELIO_TEXT("site0"), .seen_ms = cases[i].heard};
         decided(self, HELIO_BROKER_FX_ROW_SITE, &site);
         helio_row_attempt_t row = {.key = key_at(0),
