@@ -70,6 +70,8 @@ typedef struct bounds {
     double least, most, scale;
 } bounds_t;
 
+static const bounds_t rent_bounds = {-1e6, 1e6, 1e6}, tariff_bounds = {-1e3, 1e3, 1e6};
+
 static int64_t whole(double value, const bounds_t *bounds)
 {
     return llround(fmin(fmax(value, bounds->least), bounds->most) * bounds->scale);
@@ -181,6 +183,22 @@ static void taken_of(helio_pool_forecast_t *self, const helio_pool_t *pool)
     }
 }
 
+/*  The exact sums of the hours. */
+static void sum(helio_pool_forecast_t *self)
+{
+    self->sums[0] = (helio_pool_forecast_sums_t){0};
+    for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++) {
+        helio_i128_t energy = (helio_i128_t)self->milliwatts[h] * HELIO_HOUR_MS;
+        self->sums[h + 1] = (helio_pool_forecast_sums_t){
+            self->sums[h].energy + energy,
+            self->sums[h].money + (helio_i128_t)self->rent[h] * HELIO_HOUR_MS * RENT_SCALE + energy * self->tariff[h],
+            self->sums[h].carbon + energy * self->carbon[h],
+            self->sums[h].carbon_high + energy * self->carbon_high[h],
+            self->sums[h].taken + (helio_i128_t)self->taken[h] * HELIO_HOUR_MS,
+        };
+    }
+}
+
 double helio_pool_forecast_hour_mean(const helio_series_t *series, double least, int64_t hour_ms)
 {
     return series->step_s ? hour_mean(series, &series->values, least, hour_ms) : NAN;
@@ -194,14 +212,14 @@ bool helio_pool_forecast_has_price(const helio_pool_forecast_t *self, const heli
 void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
                               const helio_series_t *series, uint32_t series_count, int64_t wall_ms)
 {
-    static const bounds_t rent = {-1e6, 1e6, 1e6}, tariff = {-1e3, 1e3, 1e6}, devices = {0, 1e7, 1};
+    static const bounds_t devices = {0, 1e7, 1};
     maker_t maker = {series, series_count, pool->name, helio_hour_of(wall_ms), wall_ms};
     self->from_ms = maker.from_ms;
     /* A static figure of 0 is one that was not given: it must not replace a series that has ended. */
-    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, pool->price_usd_per_gpu_h != 0, pool->price_usd_per_gpu_h, &rent,
+    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, pool->price_usd_per_gpu_h != 0, pool->price_usd_per_gpu_h, &rent_bounds,
                     self->rent, &self->rent_from);
     (void)signal_of(&maker, HELIO_SIGNAL_ELECTRICITY, site->electricity_usd_per_kwh != 0, site->electricity_usd_per_kwh,
-                    &tariff, self->tariff, &self->tariff_from);
+                    &tariff_bounds, self->tariff, &self->tariff_from);
     if (!pool->owned)
         fill_all(self->tariff, 0);
     (void)signal_of(&maker, HELIO_SIGNAL_FREE_GPUS, false, 0, &devices, self->free_gpus, &self->free_from);
@@ -210,17 +228,21 @@ void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_prof
     taken_of(self, pool);
     carbon_of(self, &maker, site);
     power_of(self, &maker, site, pool);
-    self->sums[0] = (helio_pool_forecast_sums_t){0};
+    sum(self);
+}
+
+static int64_t scaled(int64_t value, uint32_t per_mille, const bounds_t *bounds)
+{
+    return whole((double)value * per_mille / 1000 / bounds->scale, bounds);
+}
+
+void helio_pool_forecast_reprice(helio_pool_forecast_t *self, uint32_t per_mille)
+{
     for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++) {
-        helio_i128_t energy = (helio_i128_t)self->milliwatts[h] * HELIO_HOUR_MS;
-        self->sums[h + 1] = (helio_pool_forecast_sums_t){
-            self->sums[h].energy + energy,
-            self->sums[h].money + (helio_i128_t)self->rent[h] * HELIO_HOUR_MS * RENT_SCALE + energy * self->tariff[h],
-            self->sums[h].carbon + energy * self->carbon[h],
-            self->sums[h].carbon_high + energy * self->carbon_high[h],
-            self->sums[h].taken + (helio_i128_t)self->taken[h] * HELIO_HOUR_MS,
-        };
+        self->rent[h] = scaled(self->rent[h], per_mille, &rent_bounds);
+        self->tariff[h] = scaled(self->tariff[h], per_mille, &tariff_bounds);
     }
+    sum(self);
 }
 
 uint32_t helio_pool_forecast_hour(const helio_pool_forecast_t *self, int64_t wall_ms)

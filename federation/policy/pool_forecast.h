@@ -64,6 +64,9 @@ bool helio_pool_forecast_has_price(const helio_pool_forecast_t *self, const heli
 void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
                               const helio_series_t *series, uint32_t series_count, int64_t wall_ms);
 
+/*  The same with prices of so many thousandths: rent and tariff of every hour. What is not known stays so. */
+void helio_pool_forecast_reprice(helio_pool_forecast_t *self, uint32_t per_mille);
+
 /*  The time-weighted mean of a series over one hour; points below `least` are ignored. NAN if no point is left. */
 double helio_pool_forecast_hour_mean(const helio_series_t *series, double least, int64_t hour_ms);
 

@@ -610,10 +610,11 @@ where b.ratio is not null
 
 -- name: read_history
 -- $1 tenant: whose jobs `away` counts; $2 hours (1 to 168); $3 site, and no other; null: all. What every site was at the end of each step, from its last sample within it
--- (null: none came, as of a silent site); carbon as helio_report.site_energy has it. A step is a quarter of an hour, and an hour for
--- more than a day: {"step_s", "times", "sites": [{"site", "gpus_total": one for each time, "gpus_free", "jobs_running",
--- "power_watts", "carbon_g_per_kwh"}], "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another
--- site than their home, among the newest 20,000 placements.
+-- (null: none came, as of a silent site); carbon as helio_report.site_energy has it, and the price as helio_report.site_price, the mean
+-- over the GPUs of its pools. A step is a quarter of an hour, and an hour for more than a day: {"step_s", "times", "sites": [{"site",
+-- "gpus_total": one for each time, "gpus_free", "jobs_running", "power_watts", "carbon_g_per_kwh", "price_usd_per_gpu_h", "draining"}],
+-- "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another site than their home, among the newest
+-- 20,000 placements. `draining`: by the commands among the newest 20,000 entries of the audit; before the first of them, what it changed.
 with span as materialized (
     select h.hours, case when h.hours > 24 then 3600 else 900 end as step_s
     from (select least(greatest($2::int4, 1), 168) as hours) h
@@ -623,19 +624,39 @@ with span as materialized (
     from span s, generate_series(1, s.hours * 3600 / s.step_s) i
 ), samples as materialized (
     select p.site, t.i, max(c.at) as at, sum(c.gpus_total)::int4 as gpus_total, sum(c.gpus_free)::int4 as gpus_free,
-        sum(c.jobs_running)::int4 as jobs_running, nullif(max(c.site_power_w), -1) as power_watts
-    from steps t cross join helio.pools p
+        sum(c.jobs_running)::int4 as jobs_running, nullif(max(c.site_power_w), -1) as power_watts,
+        sum(r.price * c.gpus_total) / nullif(sum(c.gpus_total) filter (where r.price is not null), 0) as price_usd_per_gpu_h
+    from steps t cross join helio.pools p join helio.sites s using (site)
     cross join lateral (
         select c.* from helio.capacity_samples c
         where c.site = p.site and c.pool = p.pool and c.at > t.at - t.step and c.at <= t.at
         order by c.at desc limit 1) c
+    cross join lateral (
+        select coalesce(
+            (select a.value from helio.actuals a
+             where a.site = p.site and a.signal = 1 and a.pool in (p.pool, '') and a.hour <= c.at and a.hour > c.at - interval '25 hours'
+             order by a.pool = '', a.hour desc limit 1),
+            case when not p.owned then p.price_usd_per_gpu_h
+            else coalesce(
+                (select a.value from helio.actuals a
+                 where a.site = p.site and a.signal = 2 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
+                 order by a.hour desc limit 1), s.electricity_usd_per_kwh) * s.pue * (p.host_w + p.base_w + p.slope_w) / 1000 end) as price
+    ) r
     where $3::text is null or p.site = $3::text
     group by p.site, t.i
+), drains as materialized (
+    select a.object as site, a.at, a.action = 'drain' as drains
+    from (select a.* from helio.audit a order by a.audit_id desc limit 20000) a
+    where a.action in ('drain', 'undrain')
 ), places as (
     select s.site, json_agg(m.gpus_total order by t.i) as gpus_total, json_agg(m.gpus_free order by t.i) as gpus_free,
         json_agg(m.jobs_running order by t.i) as jobs_running, json_agg(m.power_watts order by t.i) as power_watts,
         json_agg(case when m.at is not null then coalesce(k.value, case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) end
-            order by t.i) as carbon_g_per_kwh
+            order by t.i) as carbon_g_per_kwh,
+        json_agg(m.price_usd_per_gpu_h order by t.i) as price_usd_per_gpu_h,
+        json_agg(coalesce((select d.drains from drains d where d.site = s.site and d.at <= t.at order by d.at desc limit 1),
+            (select not d.drains from drains d where d.site = s.site and d.at > t.at order by d.at limit 1), s.draining)
+            order by t.i) as draining
     from helio.sites s cross join steps t
     left join samples m on m.site = s.site and m.i = t.i
     left join lateral (
@@ -657,7 +678,8 @@ with span as materialized (
 select json_build_object('step_s', (select s.step_s from span s),
     'times', (select json_agg(helio.rfc3339(t.at) order by t.i) from steps t),
     'sites', coalesce((select json_agg(json_build_object('site', p.site, 'gpus_total', p.gpus_total, 'gpus_free', p.gpus_free,
-        'jobs_running', p.jobs_running, 'power_watts', p.power_watts, 'carbon_g_per_kwh', p.carbon_g_per_kwh) order by p.site)
+        'jobs_running', p.jobs_running, 'power_watts', p.power_watts, 'carbon_g_per_kwh', p.carbon_g_per_kwh,
+        'price_usd_per_gpu_h', p.price_usd_per_gpu_h, 'draining', p.draining) order by p.site)
         from places p), '[]'),
     'away', coalesce((select json_agg(json_build_object('time', helio.rfc3339(m.at), 'from', m.home_site, 'to', m.site, 'jobs', m.jobs)
         order by m.at, m.home_site, m.site) from moved m), '[]'))::text

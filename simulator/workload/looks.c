@@ -4,6 +4,15 @@
 
 enum { LOOKS = 48 };
 
+/*  One plan in three supposes a drain, and one in three a price, of a site that can be unknown yet. */
+static void suppose(uint64_t draw, helio_ev_submit_t *plan)
+{
+    static const char *const sites[] = {"site0", "site1", "site2", "site3"};
+    plan->supposed_site = helio_text_of(draw % 3 ? sites[draw / 3 % 4] : "");
+    plan->supposed_drain = draw % 3 == 1;
+    plan->supposed_price_per_mille = (uint32_t)(draw / 12 % 4000);
+}
+
 static void on_look(void *arg, sim_happening_t *item)
 {
     sim_workload_t *self = arg;
@@ -18,6 +27,7 @@ static void on_look(void *arg, sim_happening_t *item)
                               .tenant = helio_text_of(job->tenant),
                               .user = HELIO_TEXT("ana"),
                               .jobs = {&document, 1}};
+    suppose(draw >> 32, &plan);
     sim_broker_take(workload_broker(self), HELIO_BROKER_EV_PLAN, &plan);
     helio_ev_command_t explain = {.call = LOOKS_CALL + LOOKS + item->number,
                                   .tenant = helio_text_of(job->tenant),

@@ -27,6 +27,8 @@
 struct evaluator {
     option_t *scratch; /* of an evaluation that is not cached */
     uint32_t capacity;
+    supposition_t supposed;
+    helio_pool_forecast_t repriced; /* scratch: of a pool whose prices are supposed */
 };
 
 evaluator_t *core_evaluator_new(void)
@@ -77,17 +79,35 @@ static int64_t queue_wait_ms(const job_class_t *class, const site_t *site, const
     return c.rejection == HELIO_REJECTION_NONE ? core_queue_wait_ms(pool, &class->want, c.gpus_per_node, wall_ms) : 0;
 }
 
+void core_suppose(helio_broker_core_t *self, supposition_t supposed)
+{
+    self->evaluator->supposed = supposed;
+}
+
+/*  The pool's, or at the prices that are supposed. Valid until the next call. */
+static const helio_pool_forecast_t *forecast_of(helio_broker_core_t *self, const site_t *site, pool_t *pool)
+{
+    const helio_pool_forecast_t *as_it_is = core_pool_forecast(self, site, pool);
+    evaluator_t *evaluator = self->evaluator;
+    if (evaluator->supposed.site != site || evaluator->supposed.price_per_mille == 1000)
+        return as_it_is;
+    evaluator->repriced = *as_it_is;
+    helio_pool_forecast_reprice(&evaluator->repriced, evaluator->supposed.price_per_mille);
+    return &evaluator->repriced;
+}
+
 static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *site, pool_t *pool)
 {
     int64_t wall_ms = core_judged_ms(self, class);
+    const supposition_t *supposed = &self->evaluator->supposed;
     bool no_link;
     helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, wall_ms, &no_link);
     helio_site_now_t now = {
         .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
         .away = core_site_is_away(self, site),
-        .draining = site->draining,
+        .draining = site->draining || (supposed->site == site && supposed->drains),
         .wall_ms = wall_ms,
-        .pool_forecast = core_pool_forecast(self, site, pool),
+        .pool_forecast = forecast_of(self, site, pool),
         .extras = {.stale = site->stale,
                    .queue_wait_ms = queue_wait_ms(class, site, pool, wall_ms),
                    .transfer = transfer,
@@ -155,6 +175,8 @@ static void order(const helio_broker_core_t *self, evaluation_t *e)
  *  afterwards. */
 static bool is_cached(const helio_broker_core_t *self, const job_class_t *class)
 {
+    if (self->evaluator->supposed.site)
+        return false;
     if (class->deferred_round == self->rounds)
         return true; /* asked again in this same round */
     return class->refs && !class->want.deadline_wall_ms &&

@@ -39,6 +39,13 @@ typedef struct choice {
     uint32_t room;         /* jobs of the class that will find capacity there then */
 } choice_t;
 
+/*  What a question supposes of one site. It stands only within a step, and evaluation caches nothing meanwhile. */
+typedef struct supposition {
+    const site_t *site; /* NULL = nothing is supposed */
+    bool drains;
+    uint32_t price_per_mille; /* its prices, of what they are */
+} supposition_t;
+
 evaluator_t *core_evaluator_new(void);
 void core_evaluator_destroy(evaluator_t **self_p);
 
@@ -48,6 +55,8 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
  *  it. */
 evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, const job_class_t *in_place_of,
                                job_class_t *ret_class);
+/*  Every evaluation from now on is made under it; supposes nothing if its site is NULL. */
+void core_suppose(helio_broker_core_t *self, supposition_t supposed);
 /*  Whether the pool failed or refused such a job just now, or its site has not been heard of for seconds. */
 bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 /*  Whether its waiting jobs are paused there, because attempts ended at once. */

@@ -129,7 +129,24 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     core_hints(self, &e, reason, plan->expected_ms, start_estimate);
 }
 
-void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
+/*  False: it supposes something of a site that there is not, and that was answered. */
+static bool suppose(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    const site_t *site = core_site_find(self, event->supposed_site);
+    if (event->supposed_site.size && !site) {
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->supposed_site),
+                               helio_value_string(core_site_meant(self, event->supposed_site))));
+        return false;
+    }
+    core_suppose(self,
+                 (supposition_t){.site = site,
+                                 .drains = event->supposed_drain,
+                                 .price_per_mille = event->supposed_drain ? 1000 : event->supposed_price_per_mille});
+    return true;
+}
+
+static void plan_one(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     if (event->jobs.count != 1) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
@@ -196,4 +213,12 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     if (!helio_text_is(reply.plan.decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
         reply.details = core_submit_note(self, document, 1); /* else the reason says it */
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
+}
+
+void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    if (!suppose(self, event))
+        return;
+    plan_one(self, event);
+    core_suppose(self, (supposition_t){0});
 }

@@ -3,6 +3,7 @@
 
 #include "broker/http/request/reasons.h"
 #include "broker/http/routes/plan_prices.h"
+#include "broker/http/routes/plan_supposed.h"
 #include "broker/http/routes/routes.h"
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/submission.h"
@@ -153,8 +154,10 @@ void helio_plans_make(helio_request_context_t *self)
     helio_diagnostics_t wrong;
     int document;
     helio_plan_prices_t prices;
-    if (!helio_plan_prices_read(self, &prices))
+    helio_plan_supposed_t supposed;
+    if (!helio_plan_prices_read(self, &prices) || !helio_plan_supposed_read(self, &supposed))
         return;
+    helio_plan_supposed_set(&supposed, arena, event);
     if (helio_submission_read(body, "", arena, event, &wrong, &document) != HELIO_OK) {
         helio_response_diagnostics(self, &wrong, document);
         return;

@@ -6,8 +6,15 @@
 #include "broker/http/routes/asked.h"
 #include "broker/http/routes/job_command.h"
 #include "broker/http/routes/plan_prices.h"
+#include "broker/http/routes/plan_supposed.h"
 #include "broker/http/routes/plans.h"
 #include "broker/http/routes/routes.h"
+
+/*  What the query asks for, until the document is there. */
+typedef struct replan {
+    helio_plan_prices_t prices;
+    helio_plan_supposed_t supposed;
+} replan_t;
 
 /*  What it depended on is not asked again: the plan tells where it would go if it could start. */
 static bool take_job(const json_t *stored, helio_arena_t *arena, helio_ev_submit_t *event)
@@ -44,8 +51,9 @@ static void on_stored(helio_request_context_t *self, const helio_result_t *resul
     } else if (!take_job(stored, arena, event)) {
         HELIO_PROBLEM(self, 409, JOB_SOURCE_UNREAD, helio_value_string(self->parameter));
     } else {
-        helio_plan_prices_set(helio_request_context_state(self, sizeof(helio_plan_prices_t)),
-                              &event->jobs.items[0].spec);
+        const replan_t *replan = helio_request_context_state(self, sizeof *replan);
+        helio_plan_prices_set(&replan->prices, &event->jobs.items[0].spec);
+        helio_plan_supposed_set(&replan->supposed, arena, event);
         helio_await_event(self, helio_plan_put, HELIO_BROKER_EV_PLAN, event);
     }
     json_decref(stored);
@@ -53,10 +61,11 @@ static void on_stored(helio_request_context_t *self, const helio_result_t *resul
 
 void helio_jobs_plan(helio_request_context_t *self)
 {
-    helio_plan_prices_t prices;
-    if (!helio_job_id_check(self) || !helio_plan_prices_read(self, &prices))
+    replan_t replan;
+    if (!helio_job_id_check(self) || !helio_plan_prices_read(self, &replan.prices) ||
+        !helio_plan_supposed_read(self, &replan.supposed))
         return;
-    *(helio_plan_prices_t *)helio_request_context_state(self, sizeof prices) = prices;
+    *(replan_t *)helio_request_context_state(self, sizeof replan) = replan;
     helio_await_read(self, on_stored, "read_job_source", 2,
                      (const char *[]){self->parameter, helio_request_context_tenant(self)});
 }

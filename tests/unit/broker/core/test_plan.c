@@ -1,4 +1,5 @@
 /*  test_plan.c -- a plan is the decision that would be made, and changes nothing. */
+#include <stdio.h>
 #include <string.h>
 
 #include "federation/base/rng.h"
@@ -37,15 +38,34 @@ static void join(void)
         harness_join(h, NORTH + i, sites[i]);
 }
 
-static const helio_fx_reply_t *plan_of(const char *tenant, helio_submission_t *jobs, uint32_t count)
+static const helio_fx_reply_t *asked(helio_ev_submit_t event)
 {
-    helio_ev_submit_t event = {
-        .call = 77, .tenant = helio_text_of(tenant), .user = HELIO_TEXT("ada"), .jobs = {jobs, count}};
+    event.call = 77;
+    event.user = HELIO_TEXT("ada");
     harness_step(h, HELIO_BROKER_EV_PLAN, &event);
     const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
     assert_non_null(reply);
     assert_true(reply->call == 77);
     return reply;
+}
+
+static const helio_fx_reply_t *plan_of(const char *tenant, helio_submission_t *jobs, uint32_t count)
+{
+    return asked((helio_ev_submit_t){.tenant = helio_text_of(tenant), .jobs = {jobs, count}});
+}
+
+/*  price_per_mille: UINT32_MAX = the site drains. */
+static const helio_planned_t *plan_supposing(const helio_job_spec_t *spec, const char *site, uint32_t price_per_mille)
+{
+    helio_submission_t job = harness_submission(h, spec, "", "");
+    bool drain = price_per_mille == UINT32_MAX;
+    const helio_fx_reply_t *reply = asked((helio_ev_submit_t){.tenant = HELIO_TEXT("acme"),
+                                                              .jobs = {&job, 1},
+                                                              .supposed_site = helio_text_of(site),
+                                                              .supposed_drain = drain,
+                                                              .supposed_price_per_mille = drain ? 0 : price_per_mille});
+    assert_int_equal(reply->rc, HELIO_OK);
+    return &reply->plan;
 }
 
 static const helio_planned_t *plan(const helio_job_spec_t *spec)
@@ -117,8 +137,11 @@ static void plan__changes_nothing(void **state)
     harness_tick(h);
     harness_clear(h);
     helio_broker_figures_t before = harness_figures(h);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         (void)plan(&spec);
+        (void)plan_supposing(&spec, "north", UINT32_MAX);
+        (void)plan_supposing(&spec, "north", 5000);
+    }
     harness_wait(h, 4 * HOUR);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DECISION), 0);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_CANDIDATE), 0);
@@ -293,6 +316,85 @@ static void plan__of_an_array_counts_the_starts_and_explains_the_rest(void **sta
     assert_non_null(helio_details_find(&p->tasks_details, HELIO_DETAIL_TASKS_NONE));
 }
 
+/*  The verdict of each pool as text. */
+static const char *verdicts(const helio_planned_t *p)
+{
+    char *text = helio_arena_alloc(harness_arena(h), 512, 1);
+    size_t at = 0;
+    for (uint32_t i = 0; i < p->candidates.count; i++) {
+        const helio_row_candidate_t *row = &p->candidates.items[i].row;
+        at += (size_t)snprintf(text + at, 512 - at, "%.*s %lld %lld %.*s, ", HELIO_TEXT_ARGS(row->site),
+                               (long long)row->score_micro_usd, (long long)row->cost_micro_usd,
+                               HELIO_TEXT_ARGS(row->rejected_reason));
+    }
+    (void)snprintf(text + at, 512 - at, "-> %.*s", HELIO_TEXT_ARGS(p->decision.chosen_site));
+    return text;
+}
+
+static void plan__supposing_a_drain_is_the_plan_of_when_it_is_drained(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    const char *before = verdicts(plan(&spec));
+    assert_non_null(strstr(before, "-> north"));
+    const char *supposed = verdicts(plan_supposing(&spec, "north", UINT32_MAX));
+    assert_non_null(strstr(supposed, "Draining"));
+    assert_non_null(strstr(supposed, "-> south"));
+    assert_string_equal(verdicts(plan(&spec)), before);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, "north")->rc, HELIO_OK);
+    assert_string_equal(verdicts(plan(&spec)), supposed);
+}
+
+static void plan__supposing_a_price_is_the_plan_at_that_price(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    const char *before = verdicts(plan(&spec)), *dearer = verdicts(plan_supposing(&spec, "north", 2000)),
+               *free_of_charge = verdicts(plan_supposing(&spec, "west", 0));
+    assert_string_equal(verdicts(plan_supposing(&spec, "north", 1000)), before);
+    assert_non_null(strstr(dearer, "-> south"));
+    assert_non_null(strstr(free_of_charge, "-> west"));
+    assert_string_equal(verdicts(plan(&spec)), before);
+    sites[0]->pools.items[0].price_usd_per_gpu_h *= 2;
+    harness_join(h, NORTH, sites[0]);
+    assert_string_equal(verdicts(plan(&spec)), dearer);
+}
+
+/*  The verdicts of a class that waits are kept between rounds; those of a supposition are not among them. */
+static void plan__supposing_something_leaves_what_waits_as_it_is(void **state)
+{
+    (void)state;
+    join();
+    tell(NORTH, 4, (double[]){900, 900, 10, 900});
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.goal = HELIO_GOAL_GREEN;
+    spec.flexible_ms = 5 * HOUR;
+    helio_job_key_t waiting = harness_job(h, &spec);
+    harness_tick(h);
+    const char *before = verdicts(plan(&spec));
+    for (uint32_t per_mille = 0; per_mille <= 3000; per_mille += 500) {
+        (void)plan_supposing(&spec, "north", per_mille);
+        (void)plan_supposing(&spec, "south", UINT32_MAX);
+        harness_tick(h);
+        assert_string_equal(verdicts(plan(&spec)), before);
+    }
+    assert_true(harness_is_open(h, waiting));
+}
+
+static void plan__supposing_something_of_no_site_is_refused(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_submission_t job = harness_submission(h, &spec, "", "");
+    const helio_fx_reply_t *reply = asked((helio_ev_submit_t){
+        .tenant = HELIO_TEXT("acme"), .jobs = {&job, 1}, .supposed_site = HELIO_TEXT("nort"), .supposed_drain = true});
+    assert_int_equal(reply->rc, HELIO_NOT_FOUND);
+    assert_string_equal(harness_facts(h, reply->details), "UnknownSite site=nort suggestion=north");
+}
+
 static void plan__without_sites_is_answered(void **state)
 {
     (void)state;
@@ -380,6 +482,10 @@ int main(void)
         CASE(plan__of_a_dependent_job_has_the_latest_end_of_its_dependencies),
         CASE(plan__has_hints),
         CASE(plan__of_an_array_counts_the_starts_and_explains_the_rest),
+        CASE(plan__supposing_a_drain_is_the_plan_of_when_it_is_drained),
+        CASE(plan__supposing_a_price_is_the_plan_at_that_price),
+        CASE(plan__supposing_something_leaves_what_waits_as_it_is),
+        CASE(plan__supposing_something_of_no_site_is_refused),
         CASE(plan__without_sites_is_answered),
         CASE(plan__refuses_invalid_requests),
         CASE(property__the_next_submission_gets_its_plan),

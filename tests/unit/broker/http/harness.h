@@ -78,8 +78,8 @@ typedef struct world {
     uint32_t hash_sizes[4];
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
-    char budgets[256]; /* of QUOTA: whose they are, whether a burst is given, and each */
-    char prefix[1100],
+    char budgets[256];               /* of QUOTA: whose they are, whether a burst is given, and each */
+    char prefix[1100], supposed[64], /* of PLAN */
         link[80]; /* of DATA with its sites, of LINK, TENANT with its figures, of PLAN its queue and prices */
     helio_ev_edit_t edit;
     char edit_queue[40];
@@ -112,6 +112,8 @@ static inline void record_plan(world_t *w, const helio_ev_submit_t *event)
                    spec->prices_set ? "prices" : helio_goal_name(spec->goal),
                    (long long)spec->carbon_price_micro_usd_per_t, (long long)spec->wait_price_micro_usd_per_gpu_h,
                    spec->after_ok.count);
+    (void)snprintf(w->supposed, sizeof w->supposed, "%.*s %d %u", HELIO_TEXT_ARGS(event->supposed_site),
+                   event->supposed_drain, event->supposed_price_per_mille);
 }
 
 static inline void record_submit(world_t *w, const helio_ev_submit_t *event)

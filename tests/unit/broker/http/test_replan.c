@@ -75,6 +75,52 @@ static void replan__prices_replace_those_of_a_document(void **state)
     assert_string_equal(w->link, "batch balanced 0 0 0");
 }
 
+static void replan__something_is_supposed_of_one_site(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *query, *supposed; /* NULL: it is refused */
+    } rows[] = {
+        {"", " 0 1000"},
+        {"drain=lulea", "lulea 1 1000"},
+        {"price=lulea:1.5", "lulea 0 1500"},
+        {"price=lulea:0", "lulea 0 0"},
+        {"price=lulea:1000", "lulea 0 1000000"},
+        {"carbon=1&wait=2&price=lulea:0.001", "lulea 0 1"},
+        {"drain=lulea&price=lulea:2", NULL},
+        {"drain=", NULL},
+        {"drain=lulea:2", NULL},
+        {"drain=%ff", NULL},
+        {"drain=a23456789012345678901234567890123", NULL},
+        {"price=lulea", NULL},
+        {"price=lulea:", NULL},
+        {"price=:2", NULL},
+        {"price=lulea:-1", NULL},
+        {"price=lulea:1000.001", NULL},
+        {"price=lulea:1e2", NULL},
+        {"price=lulea:0.0001", NULL},
+        {"price=lulea:2:2", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char target[128];
+        w->events = w->read_count = w->read_calls = 0;
+        script_read(w, "read_job_source", HELIO_OK, STORED("null"));
+        (void)snprintf(target, sizeof target, "/v1/jobs/abcdef/plan?%s", rows[i].query);
+        ask(w, &r, "GET", target, w->user.text, "", NULL);
+        assert_int_equal(r.status, rows[i].supposed ? 200 : 400);
+        if (rows[i].supposed)
+            assert_string_equal(w->supposed, rows[i].supposed);
+        (void)snprintf(target, sizeof target, "/v1/plans?%s", rows[i].query);
+        ask(w, &r, "POST", target, w->user.text, YAML, "run: true\n");
+        assert_int_equal(r.status, rows[i].supposed ? 200 : 400);
+        if (rows[i].supposed)
+            assert_string_equal(w->supposed, rows[i].supposed);
+        else
+            assert_contains(r.body, "QuerySupposed");
+        assert_int_equal(w->events, rows[i].supposed ? 2 : 0);
+    }
+}
+
 static void replan__says_what_it_cannot_plan(void **state)
 {
     (void)state;
@@ -104,6 +150,7 @@ int main(void)
         TEST(replan__judges_the_stored_document_for_its_own_tenant),
         TEST(replan__prices_are_two_numbers_or_none),
         TEST(replan__prices_replace_those_of_a_document),
+        TEST(replan__something_is_supposed_of_one_site),
         TEST(replan__says_what_it_cannot_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,15 @@ static void read_history__has_each_site_step_by_step(void **state)
         "t");
     assert_json(ASK("read_history", NULL, "48", NULL), "concat_ws(' ', j->>'step_s', jsonb_array_length(j->'times'))",
                 "3600 48");
+    assert_json(
+        ASK("read_history", NULL, "24", NULL),
+        "(select bool_and((v->>(n - 1)::int)::float8 is not distinct from (select sum(p.price_usd_per_gpu_h * c.gpus_total) / "
+        "sum(c.gpus_total) from helio_report.site_capacity c join helio_report.site_price p using (time, site, pool) "
+        "where c.site = 'lulea' and c.time = (select max(e.time) from helio_report.site_capacity e where e.site = 'lulea' "
+        "and e.time <= t::timestamptz and e.time > t::timestamptz - interval '15 min'))) and count(v->>(n - 1)::int) > 0 "
+        "from (select j->'sites'->0->'price_usd_per_gpu_h' as v) s, "
+        "jsonb_array_elements_text(j->'times') with ordinality as k (t, n))",
+        "t");
     static const char *const tenants[] = {NULL, "acme", "other"}, *const away[] = {"lulea oregon 1", "lulea oregon 1",
                                                                                    ""};
     for (size_t i = 0; i < 3; i++)
@@ -62,11 +71,32 @@ static void read_history__has_each_site_step_by_step(void **state)
     helio_pg_exec(conninfo, "delete from helio.placements where epoch = 9");
 }
 
+/*  By the commands of operators; before the first that is known, what it changed; without any, what is so now. */
+static void read_history__says_when_a_site_was_drained(void **state)
+{
+    (void)state;
+    static const char drained[] =
+        "(select string_agg(c, '' order by k) from (select min(n) as k, left(v, 1) as c from (select n, v, "
+        "sum(case when v = w then 0 else 1 end) over (order by n) as run from (select n, v, lag(v) over (order by n) as w "
+        "from jsonb_array_elements_text(j->'sites'->0->'draining') with ordinality as e (v, n)) e) r group by run, v) r)";
+    assert_json(ASK("read_history", NULL, "24", "lulea"), drained, "f");
+    helio_pg_exec(conninfo, "insert into helio.audit (at, actor, action, object) values "
+                            "(now() - interval '20 hours', 'operator', 'undrain', 'lulea'), "
+                            "(now() - interval '10 hours', 'operator', 'drain', 'oregon'), "
+                            "(now() - interval '5 hours', 'operator', 'drain', 'lulea'), "
+                            "(now() - interval '4 hours', 'operator', 'drain', 'lulea'), "
+                            "(now() - interval '2 hours', 'operator', 'undrain', 'lulea')");
+    assert_json(ASK("read_history", NULL, "24", "lulea"), drained, "tftf");
+    assert_json(ASK("read_history", NULL, "3", "lulea"), drained, "tf");
+    assert_json(ASK("read_history", NULL, "1", "lulea"), drained, "f");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_attempts__says_what_each_used_and_what_the_job_saved),
         cmocka_unit_test(read_history__has_each_site_step_by_step),
+        cmocka_unit_test(read_history__says_when_a_site_was_drained),
     };
     return cmocka_run_group_tests(tests, up, down);
 }

@@ -288,6 +288,31 @@ static void use__is_the_sum_over_hours_of_power_times_rate(void **state)
     assert_true(use.energy == 0 && use.money == 0);
 }
 
+/*  As one that was made from such series, to the rounding of a millionth. */
+static void reprice__is_as_if_its_prices_had_been_so(void **state)
+{
+    (void)state;
+    add(HELIO_SIGNAL_ELECTRICITY, "", 3600, 5, (double[]){0.1, -0.05, 0.2, 0.002, 0.3}, 5);
+    make(NOON);
+    helio_pool_forecast_t was = pool_forecast;
+    helio_pool_forecast_reprice(&pool_forecast, 1000);
+    assert_memory_equal(&was, &pool_forecast, sizeof was);
+    helio_pool_forecast_reprice(&pool_forecast, 2500);
+    helio_pool_forecast_t repriced = pool_forecast;
+    for (uint32_t i = 0; i < 5; i++)
+        points[0][i] *= 2.5;
+    pool.price_usd_per_gpu_h *= 2.5;
+    make(NOON);
+    assert_memory_equal(&repriced, &pool_forecast, sizeof repriced);
+    helio_pool_forecast_reprice(&pool_forecast, 0);
+    helio_pool_forecast_use_t use = helio_pool_forecast_use(&pool_forecast, NOON, NOON + INT64_C(100) * 3600000);
+    assert_true(use.money == 0 && use.energy > 0);
+    pool = (helio_pool_t){.name = HELIO_TEXT("h100"), .price_usd_per_gpu_h = 1e6};
+    make(NOON);
+    helio_pool_forecast_reprice(&pool_forecast, 1000000);
+    assert_true(pool_forecast.rent[0] == INT64_C(1000000000000)); /* no more than any price can be */
+}
+
 #define CASE(name) cmocka_unit_test_setup(name, begin)
 int main(void)
 {
@@ -305,6 +330,7 @@ int main(void)
         CASE(pool_forecast__the_risk_is_between_the_mean_and_the_tenth_decile),
         CASE(pool_forecast__extreme_figures_are_clamped),
         CASE(use__splits_add_up_to_the_whole),
+        CASE(reprice__is_as_if_its_prices_had_been_so),
         CASE(use__is_the_sum_over_hours_of_power_times_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
