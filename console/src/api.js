@@ -7,6 +7,7 @@ export class Problem extends Error {
     super(document?.detail || document?.title || `the broker answered ${status}`);
     this.status = status;
     this.reason = document?.reason ?? "";
+    this.diagnostic = document?.diagnostic ?? ""; // of a document: each error with its line and what helps
   }
 }
 

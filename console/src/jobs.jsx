@@ -21,7 +21,17 @@ export const columns = [
   },
   { id: "state", title: "State", value: (j) => j.state, cell: (j) => <State value={j.state} /> },
   { id: "queue", title: "Queue", wide: true, value: (j) => j.queue, cell: (j) => j.queue },
-  { id: "owner", title: "Tenant", wide: true, value: (j) => j.tenant, cell: (j) => j.tenant },
+  {
+    id: "owner",
+    title: "Owner",
+    wide: true,
+    value: (j) => `${j.tenant}/${j.user ?? ""}`,
+    cell: (j) => (
+      <>
+        {j.user ?? "–"} <small>{j.tenant}</small>
+      </>
+    ),
+  },
   {
     id: "gpus",
     title: "GPUs",

@@ -59,7 +59,7 @@ export function useResource(key, load, { every = 0, on } = {}) {
     if (!event || current.current.on?.(event)) reader.current.soon();
   });
   const stale = state.key !== key;
-  return { data: stale ? null : state.data, error: stale ? null : state.error, reload: () => reader.current.soon() };
+  return { data: stale ? null : state.data, error: stale ? null : state.error, reload: () => reader.current.now() };
 }
 
 function readAgain(load, every, tell) {
@@ -83,14 +83,21 @@ function readAgain(load, every, tell) {
       if (!end.signal.aborted) tell({ error });
     }
     busy = false;
+    const again = wanted && rest === 0;
     rest = Math.max(PAUSE_MS, SHARE * (performance.now() - began));
-    if (!end.signal.aborted && (wanted || every)) wait(wanted ? rest : every);
+    if (!end.signal.aborted && (wanted || every)) wait(again ? 0 : wanted ? rest : every);
   }
   read();
   return {
     soon() {
       if (!busy && !wanted) wait(rest);
       wanted = true;
+    },
+    // For who has just changed something: without the rest.
+    now() {
+      rest = 0;
+      if (busy) wanted = true;
+      else wait(0);
     },
     end() {
       clearTimeout(timer);

@@ -7,14 +7,12 @@ import { useStream } from "./live.js";
 import { Login } from "./login.jsx";
 import { MapPage } from "./map.jsx";
 import { insist } from "./patience.js";
-import { SavingsPage } from "./savings.jsx";
+import { Waiting } from "./parts.jsx";
 import { QueuePage } from "./queue.jsx";
 import { link, usePlace } from "./router.js";
 import { SitePage } from "./site.jsx";
 import { SitesPage } from "./sites.jsx";
-import { TeamsPage } from "./teams.jsx";
 import { ThemeButton } from "./theme.jsx";
-import { WhatIfPage } from "./whatif.jsx";
 
 const tabs = [
   ["map", "Map"],
@@ -26,16 +24,28 @@ const tabs = [
 ];
 const parents = { jobs: "queue" };
 
+// A page of later.jsx. While the broker does not answer, the file is asked for again.
+function Later({ page, ...rest }) {
+  const [pages, setPages] = useState(null);
+  useEffect(() => {
+    const end = new AbortController();
+    insist(() => import("./later.jsx"), end.signal).then((found) => end.signal.aborted || setPages(found));
+    return () => end.abort();
+  }, []);
+  const Found = pages?.[page];
+  return Found ? <Found {...rest} /> : <Waiting what="the page" />;
+}
+
 function Page({ place, who }) {
   const { page, argument, values } = place;
   if (page === "sites" && argument) return <SitePage key={argument} name={argument} who={who} />;
   if (page === "sites") return <SitesPage />;
   if (page === "queue") return <QueuePage values={values} />;
-  if (page === "savings") return <SavingsPage values={values} />;
-  if (page === "teams") return <TeamsPage who={who} />;
-  if (page === "whatif") return <WhatIfPage key={values.job} values={values} />;
+  if (page === "savings") return <Later page="SavingsPage" values={values} />;
+  if (page === "teams") return <Later page="TeamsPage" who={who} />;
+  if (page === "whatif") return <Later page="WhatIfPage" key={values.job} values={values} />;
   if (page === "jobs" && argument) return <JobPage key={argument} id={argument} />;
-  return <MapPage />;
+  return <MapPage values={values} />;
 }
 
 const streams = { connecting: "connecting", live: "live", waiting: "no connection, trying again" };

@@ -1,7 +1,7 @@
 // The planet with day and night. Each site is a disc whose colour and number are its carbon intensity; the ring around
 // it fills with the GPUs in use. Arcs lead from home to where jobs of the last hour went instead.
 import { geoCircle, geoEqualEarth, geoGraticule10, geoPath } from "d3-geo";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { feature, mesh } from "topojson-client";
 import { get } from "./api.js";
 import { arcsOf } from "./arcs.js";
@@ -9,9 +9,9 @@ import { intensity, number, plural } from "./format.js";
 import { placeLabels, spread } from "./labels.js";
 import { useResource } from "./live.js";
 import { Notice, Title, Waiting } from "./parts.jsx";
-import { awayAt, sitesAt } from "./past.js";
+import { awayAt, sitesAt, stepOf } from "./past.js";
 import { legend, rampColor, rgb } from "./ramp.js";
-import { link } from "./router.js";
+import { link, parseHash, setValues } from "./router.js";
 import { Scrubber, useHistory } from "./scrubber.jsx";
 import { SitesTable, Swatch, useSites } from "./sites.jsx";
 import { antipode, subsolarPoint } from "./sun.js";
@@ -176,11 +176,24 @@ const Legend = () => (
 );
 
 // The sites and arcs of now, or of a step of the history.
-function useMoment(sites, jobs) {
+function useMoment(sites, jobs, from) {
   const [at, setAt] = useState(null);
-  const [wanted, setWanted] = useState(false);
+  const [wanted, setWanted] = useState(Boolean(from));
   const { history, error } = useHistory(wanted);
   const step = history && at !== null ? Math.min(at, history.times.length - 1) : null;
+  // The address has the time that is shown, once the slider rests: whoever gets it sees the same.
+  const asked = useRef(from);
+  useEffect(() => {
+    if (!history || !asked.current) return;
+    setAt(stepOf(history, asked.current));
+    asked.current = "";
+  }, [history]);
+  useEffect(() => {
+    if (asked.current) return undefined;
+    const text = step === null ? "" : history.times[step];
+    const timer = setTimeout(() => (parseHash(location.hash).values.at ?? "") === text || setValues({ at: text }), 400);
+    return () => clearTimeout(timer);
+  }, [step]);
   const minute = useNow(60000);
   const now = step === null ? minute : Date.parse(history.times[step]);
   const shown = useMemo(() => (step === null ? sites : sitesAt(sites, history, step)), [sites, history, step]);
@@ -193,14 +206,14 @@ function useMoment(sites, jobs) {
 
 const none = [];
 
-export function MapPage() {
+export function MapPage({ values }) {
   const { data: sites, error } = useSites();
   const jobs = useResource("placed", (signal) => get("jobs?state=starting,running,succeeded&limit=500", { signal }), {
     every: 60000,
     on: (event) => event.to === "running",
   });
   const layout = useLayout(sites ?? none);
-  const { shown, arcs, now, past, scrubber } = useMoment(sites ?? none, jobs.data?.jobs ?? none);
+  const { shown, arcs, now, past, scrubber } = useMoment(sites ?? none, jobs.data?.jobs ?? none, values.at ?? "");
   const then = useMemo(() => new Map(shown.map((site) => [site.site, site])), [shown]);
   const free = shown.reduce((sum, site) => sum + site.gpus_free, 0);
   const total = shown.reduce((sum, site) => sum + site.gpus_total, 0);

@@ -35,6 +35,12 @@ export function Title({ children, text }) {
 export function Notice({ error, what }) {
   if (!error) return null;
   const gone = error.status === undefined;
+  if (error.diagnostic)
+    return (
+      <div class="notice" role="alert">
+        {what}:<pre>{error.diagnostic.trim()}</pre>
+      </div>
+    );
   return (
     <p class="notice" role="alert">
       {gone

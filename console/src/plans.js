@@ -1,4 +1,7 @@
 // Plans at other prices: the steps of the sliders, and what a plan says beside another.
+import { query, request } from "./api.js";
+import { instant } from "./format.js";
+import { valuesOf } from "./supposed.js";
 import { isPriced, ranked } from "./waterfall.js";
 
 // The prices of the goals are among them, zero too.
@@ -9,19 +12,24 @@ export const waitSteps = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
 export const nearest = (steps, price) =>
   steps.reduce((best, step, i) => (Math.abs(step - price) < Math.abs(steps[best] - price) ? i : best), 0);
 
-const pick = ({ candidates, chosen, chosen_pool: pool }) =>
-  candidates.find((each) => each.site === chosen && each.pool === pool) ?? null;
+// The plan of a job that exists, or of a job file.
+export async function askPlan({ id, text, prices, supposed, signal }) {
+  const search = query({ ...prices, ...valuesOf(supposed) });
+  if (id) return (await request(`jobs/${encodeURIComponent(id)}/plan${search}`, { signal })).json();
+  return (await request(`plans${search}`, { method: "POST", text, signal })).json();
+}
 
 // Where the job would go: the pool that is chosen, or the best one that could ever run it; null: none. `sure`: it would start there.
-// without: a site that is left out, as one that drains is.
-export function placeOf(plan, without = "") {
-  const chosen = pick(plan);
-  if (chosen && chosen.site !== without) return { candidate: chosen, sure: true };
-  const others = ranked(plan.candidates).filter((each) => each.site !== without && isPriced(each));
-  const free = others.find((each) => !each.reason);
-  if (free) return { candidate: free, sure: Boolean(without) && Boolean(chosen) };
+export function placeOf({ candidates, chosen, chosen_pool: pool }) {
+  const mine = candidates.find((each) => each.site === chosen && each.pool === pool);
+  if (mine) return { candidate: mine, sure: true };
+  const others = ranked(candidates).filter((each) => isPriced(each) && each.reason !== "Draining");
   return others.length ? { candidate: others[0], sure: false } : null;
 }
+
+export const startOf = ({ start }) => (start && new Date(start) > Date.now() + 60000 ? instant(start) : "now");
+export const placeWords = (place) =>
+  place ? `${place.candidate.site}, ${place.sure ? startOf(place.candidate) : "when there is room"}` : "nowhere";
 
 // Positive: the second costs less.
 export const difference = (first, second) =>

@@ -1,10 +1,12 @@
 // Who waits, for what, and what runs.
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query, request } from "./api.js";
-import { duration, number, plural } from "./format.js";
+import { ago, duration, number, plural } from "./format.js";
+import { found, groupings, groupsOf, isIn } from "./groups.js";
 import { JobsTable } from "./jobs.jsx";
-import { useResource } from "./live.js";
+import { useEvents, useResource } from "./live.js";
 import { reasonsOf } from "./reasons.js";
+import { Patches } from "./patches.js";
 import { Confirm, Notice, Title, Waiting } from "./parts.jsx";
 import { setValues } from "./router.js";
 import { ENDED, OPEN } from "./states.js";
@@ -23,6 +25,7 @@ async function readJobs(values, signal) {
   const states = views[values.view] ?? views.open;
   const pages = states === ENDED ? 1 : PAGES;
   const jobs = [];
+  const asked = Date.now();
   let cursor = "";
   for (let i = 0; i < pages; i++) {
     const page = await get(
@@ -33,7 +36,29 @@ async function readJobs(values, signal) {
     cursor = page.next ?? "";
     if (!cursor) break;
   }
-  return { jobs, more: Boolean(cursor) };
+  return { jobs, asked, more: Boolean(cursor) };
+}
+
+// The list as it was read, with what the events since then say of its jobs: they come in bursts, and one of them changes little.
+function usePatched(data, states) {
+  const patches = useRef(null);
+  patches.current ??= new Patches();
+  const [version, setVersion] = useState(0);
+  const timer = useRef(0);
+  useEvents((event) => {
+    if (!event) return;
+    patches.current.take(event);
+    timer.current ||= setTimeout(() => {
+      timer.current = 0;
+      setVersion((old) => old + 1);
+    }, 250);
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useMemo(() => {
+    if (!data) return null;
+    patches.current.forget(data.asked);
+    return { ...data, jobs: patches.current.apply(data.jobs, states) };
+  }, [data, version]);
 }
 
 const queues = [
@@ -69,7 +94,48 @@ const queues = [
   },
 ];
 
-// What is being typed is kept while the page is drawn anew for an event.
+const groupColumns = (title, open) => [
+  {
+    id: "group",
+    title,
+    value: (g) => g.group,
+    cell: (g) => (
+      <button type="button" class="in-row" onClick={() => open(g.group)}>
+        {g.group}
+      </button>
+    ),
+  },
+  { id: "jobs", title: "Jobs", numeric: true, value: (g) => g.jobs, cell: (g) => number(g.jobs) },
+  { id: "waiting", title: "Waiting", numeric: true, value: (g) => g.waiting, cell: (g) => number(g.waiting) },
+  { id: "gpus", title: "GPUs waiting", numeric: true, value: (g) => g.gpus_waiting, cell: (g) => number(g.gpus_waiting) },
+  { id: "running", title: "At a site", numeric: true, value: (g) => g.running, cell: (g) => number(g.running) },
+  { id: "busy", title: "GPUs there", numeric: true, wide: true, value: (g) => g.gpus_running, cell: (g) => number(g.gpus_running) },
+  { id: "oldest", title: "Oldest", numeric: true, value: (g) => -Date.parse(g.oldest), cell: (g) => ago(g.oldest) },
+];
+const endedColumns = (columns) => columns.filter(({ id }) => id === "group" || id === "jobs" || id === "oldest");
+
+// What is being typed is kept while the page is drawn anew for an event. The search goes on at each key, and tells its place a moment later.
+function Search({ value, set }) {
+  const [draft, setDraft] = useState(value);
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <input
+      type="search"
+      value={draft}
+      placeholder="name, id, user, site …"
+      autoComplete="off"
+      spellcheck={false}
+      onInput={(event) => {
+        const text = event.target.value;
+        setDraft(text);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => set(text.trim()), 150);
+      }}
+    />
+  );
+}
+
 function NameFilter({ value, set }) {
   const [draft, setDraft] = useState(value);
   return (
@@ -86,7 +152,9 @@ function NameFilter({ value, set }) {
 }
 
 const Filters = ({ values, names }) => {
-  const set = (part) => setValues({ ...values, ...part });
+  const latest = useRef(values);
+  latest.current = values;
+  const set = (part) => setValues({ ...latest.current, ...part });
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} role="search" aria-label="Jobs">
       <label>
@@ -112,6 +180,21 @@ const Filters = ({ values, names }) => {
         Name
         <NameFilter key={values.name} value={values.name ?? ""} set={(name) => set({ name })} />
       </label>
+      <label>
+        Search
+        <Search value={values.find ?? ""} set={(find) => set({ find })} />
+      </label>
+      <label>
+        Group by
+        <select value={values.by ?? ""} onChange={(event) => set({ by: event.target.value, in: "" })}>
+          <option value="">nothing</option>
+          {Object.entries(groupings).map(([by, [title]]) => (
+            <option key={by} value={by}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
     </form>
   );
 };
@@ -136,13 +219,22 @@ const Reasons = ({ jobs, values }) => {
   );
 };
 
-// Cancels one after another; what is over by then stays as it is.
-async function cancelAll(jobs) {
+const AT_ONCE = 4; // requests, so that thousands take seconds and leave room for others
+
+// Cancels a few at once; what is over by then stays as it is. Resolves to the number of those that were refused.
+async function cancelAll(jobs, tell) {
   let refused = 0;
-  for (const { id } of jobs)
-    await request(`jobs/${id}`, { method: "DELETE" }).catch((error) => {
-      if (error.status !== 409) refused++;
-    });
+  let next = 0;
+  const worker = async () => {
+    while (next < jobs.length) {
+      const { id } = jobs[next++];
+      await request(`jobs/${id}`, { method: "DELETE" }).catch((error) => {
+        if (error.status !== 409) refused++;
+      });
+      if (next % 50 === 0) tell(next);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return refused;
 }
 
@@ -151,7 +243,7 @@ function CancelShown({ jobs, reload }) {
   const [said, setSaid] = useState("");
   const run = async () => {
     setSaid(`Cancelling ${plural(jobs.length, "job")} …`);
-    const refused = await cancelAll(jobs);
+    const refused = await cancelAll(jobs, (done) => setSaid(`Cancelled ${number(done)} of ${plural(jobs.length, "job")} …`));
     setSaid(refused ? `${plural(refused, "job")} could not be cancelled.` : "");
     reload();
   };
@@ -173,16 +265,24 @@ function CancelShown({ jobs, reload }) {
 
 export function QueuePage({ values }) {
   const key = `jobs ${values.view} ${values.queue} ${values.name}`;
-  const { data, error, reload } = useResource(key, (signal) => readJobs(values, signal), {
+  const { data: read, error, reload } = useResource(key, (signal) => readJobs(values, signal), {
     on: () => true,
     every: 30000,
   });
+  const data = usePatched(read, views[values.view] ?? views.open);
   const lines = useResource("queues", (signal) => get("queues", { signal }), { on: () => true, every: 30000 });
+  const by = groupings[values.by] ? values.by : "";
+  const group = by && values.in !== undefined ? values.in : null;
   const jobs = useMemo(
-    () => (data?.jobs ?? []).filter((job) => !values.reason || (job.reason ?? "Queued") === values.reason),
-    [data, values.reason],
+    () =>
+      found(data?.jobs ?? [], values.find ?? "").filter(
+        (job) => (!values.reason || (job.reason ?? "Queued") === values.reason) && (group === null || isIn(job, by, group)),
+      ),
+    [data, values.reason, values.find, by, group],
   );
+  const groups = useMemo(() => (by && group === null ? groupsOf(jobs, by) : null), [jobs, by, group]);
   const isOpen = (values.view ?? "open") !== "ended";
+  const columns = by && groupColumns(groupings[by][0], (name) => setValues({ ...values, in: name }));
   return (
     <>
       <Title text="Queue" />
@@ -192,15 +292,34 @@ export function QueuePage({ values }) {
       {data && (
         <p class="summary" role="status">
           {plural(jobs.length, "job")}
+          {groups && ` in ${plural(groups.length, "group")}`}
           {data.more ? ` of more than ${number(data.jobs.length)}: filters show the others` : ""}
         </p>
       )}
-      {data ? (
+      {data && group !== null && (
+        <p>
+          <button type="button" onClick={() => setValues({ ...values, in: "" })}>
+            Back to all groups
+          </button>{" "}
+          {groupings[by][0]}: <b>{group}</b>
+        </p>
+      )}
+      {groups ? (
+        <Table
+          key={by}
+          caption="Groups"
+          columns={isOpen ? columns : endedColumns(columns)}
+          rows={groups}
+          rowKey={(g) => g.group}
+          sort={{ id: "jobs", down: true }}
+          empty="No job is in one of these states."
+        />
+      ) : data ? (
         <JobsTable
           caption="Jobs"
           jobs={jobs}
           sort={{ id: "age", down: isOpen }}
-          empty="No job is in one of these states."
+          empty={data.jobs.length ? "No job is found by these filters." : "No job is in one of these states."}
         />
       ) : (
         !error && <Waiting what="the jobs" />

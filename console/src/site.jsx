@@ -5,6 +5,8 @@ import { Fan } from "./fan.jsx";
 import { useResource } from "./live.js";
 import { Confirm, Figures, Gpus, Notice, Price, Title, Waiting } from "./parts.jsx";
 import { JobsTable } from "./jobs.jsx";
+import { drainsOf } from "./past.js";
+import { link } from "./router.js";
 import { extremes, signals } from "./series.js";
 import { Condition, Swatch, useSites } from "./sites.jsx";
 import { OPEN } from "./states.js";
@@ -57,6 +59,21 @@ const warnings = (site) =>
       `It has not sent its inventory since the database was restored (${instant(site.unreconciled_at)}).`,
   ].filter(Boolean);
 
+const Came = ({ expected }) => (
+  <p class="legend">
+    <span>
+      <span class="sample-box used" aria-hidden="true" />
+      came in the last 24 hours
+    </span>
+    {expected && (
+      <span>
+        <span class="sample-box ahead" aria-hidden="true" />
+        expected
+      </span>
+    )}
+  </p>
+);
+
 function Series({ series, past }) {
   const signal = signals[series.signal] ?? { title: series.signal, unit: "", digits: 2 };
   const title = `${signal.title}${series.pool ? ` of pool ${series.pool}` : ""}`;
@@ -73,18 +90,7 @@ function Series({ series, past }) {
         {title} <small>{signal.unit}</small>
       </h3>
       <Fan signal={signal} points={series.points} past={past} label={`${title}, ${past?.length ? "the last 24 hours and the " : ""}forecast. ${text}`} />
-      {past?.length > 0 && (
-        <p class="legend">
-          <span>
-            <span class="sample-box used" aria-hidden="true" />
-            came in the last 24 hours
-          </span>
-          <span>
-            <span class="sample-box ahead" aria-hidden="true" />
-            expected
-          </span>
-        </p>
-      )}
+      {past?.length > 0 && <Came expected />}
       <p>
         {text} {off && `Forecasts up to ${first.horizon_h_to} h ahead were off by ${off} on average.`}
       </p>
@@ -116,11 +122,37 @@ function Series({ series, past }) {
   );
 }
 
-// The carbon intensity of the last 24 hours, as /v1/history has it.
-const cameOf = (history) => {
-  const own = history?.sites[0]?.carbon_g_per_kwh ?? [];
+// What a signal was in the last 24 hours, as /v1/history has it.
+const cameOf = (history, signal) => {
+  const own = history?.sites[0]?.[signal] ?? [];
   return own.map((value, i) => ({ time: history.times[i], value }));
 };
+const known = (points) => points.filter(({ value }) => value !== null);
+
+// The price of a site that has sent no forecast of it.
+function PastPrice({ points }) {
+  const signal = signals.price_usd_per_gpu_h;
+  const { lowest, highest } = extremes(points);
+  const at = (point) => `${money(point.value)} at ${instant(point.time)}`;
+  const text = `Lowest ${at(lowest)}, highest ${at(highest)}.`;
+  return (
+    <section class="series">
+      <h3>
+        {signal.title} <small>{signal.unit}</small>
+      </h3>
+      <Fan signal={{ ...signal, digits: 4 }} points={[]} past={points} label={`${signal.title}, the last 24 hours. ${text}`} />
+      <Came />
+      <p>{text}</p>
+    </section>
+  );
+}
+
+const Drains = ({ history }) =>
+  drainsOf(history.sites[0], history.times).map(({ from, to }) => (
+    <p key={from} class="source">
+      {`It was drained ${from ? `from ${instant(from)}` : "from before these hours"} ${to ? `to ${instant(to)}` : "until now"}.`}
+    </p>
+  ));
 
 function Forecast({ name }) {
   const { data, error } = useResource(
@@ -129,9 +161,15 @@ function Forecast({ name }) {
     { every: 300000 },
   );
   const history = useResource(`history ${name}`, (signal) => get(`history${query({ site: name })}`, { signal }), { every: 300000 });
-  const came = useMemo(() => cameOf(history.data), [history.data]);
+  const came = useMemo(() => cameOf(history.data, "carbon_g_per_kwh"), [history.data]);
+  const prices = useMemo(() => cameOf(history.data, "price_usd_per_gpu_h"), [history.data]);
   const wanted = Object.keys(signals).slice(0, 4);
   const shown = (data ?? []).filter(({ signal, points }) => wanted.includes(signal) && points.length > 1);
+  const priced = shown.filter(({ signal }) => signal === "price_usd_per_gpu_h");
+  const pastOf = ({ signal, kind }) => {
+    if (signal === "carbon_g_per_kwh" && kind !== "marginal") return came;
+    return priced.length === 1 && signal === "price_usd_per_gpu_h" ? prices : undefined; // the history has the mean of the pools
+  };
   return (
     <>
       <h2>
@@ -145,10 +183,12 @@ function Forecast({ name }) {
           <Series
             key={`${series.signal} ${series.pool} ${series.kind}`}
             series={series}
-            past={series.signal === "carbon_g_per_kwh" && series.kind !== "marginal" ? came : undefined}
+            past={pastOf(series)}
           />
         ))}
+        {history.data && !priced.length && known(prices).length > 1 && <PastPrice points={prices} />}
       </div>
+      {history.data?.sites.length > 0 && <Drains history={history.data} />}
     </>
   );
 }
@@ -225,6 +265,11 @@ export function SitePage({ name, who }) {
       <div class="heading">
         <Title text={name} />
         {site && <Condition site={site} />}
+        {site && (
+          <a class="button" href={`${link("whatif")}?drain=${encodeURIComponent(name)}`}>
+            What if it drained …
+          </a>
+        )}
         {site && who && who.role !== "user" && <Drain site={site} reload={reload} />}
       </div>
       <Notice error={error} what="Site" />

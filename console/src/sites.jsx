@@ -74,7 +74,7 @@ const columns = [
   { id: "seen", title: "Last seen", wide: true, value: (s) => s.last_seen, cell: (s) => ago(s.last_seen) },
 ];
 
-const ofThen = ["site", "state", "carbon", "gpus", "jobs", "region"];
+const ofThen = ["site", "state", "carbon", "price", "gpus", "jobs", "region"];
 
 // past: as the sites were then, without what nobody keeps.
 export const SitesTable = ({ sites, sort, past }) => (

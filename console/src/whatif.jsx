@@ -1,12 +1,13 @@
 // Where a job would go at other prices of carbon and waiting, by the broker's own plan, which changes nothing.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { request } from "./api.js";
 import { Candidates } from "./candidates.jsx";
 import { carbon, duration, energy, instant, money, number, plural } from "./format.js";
 import { placeLabels } from "./labels.js";
-import { Notice, Title } from "./parts.jsx";
-import { carbonSteps, difference, nearest, placeOf, pointsOf, waitSteps } from "./plans.js";
+import { Moves } from "./moves.jsx";
+import { Choice, Notice, Title } from "./parts.jsx";
+import { askPlan, carbonSteps, difference, nearest, placeOf, placeWords, pointsOf, startOf, waitSteps } from "./plans.js";
 import { link, setValues } from "./router.js";
+import { factors, supposedOf, valuesOf, wordsOf } from "./supposed.js";
 
 const EXAMPLE = `name: what-if
 gpu: H100:8
@@ -17,14 +18,8 @@ run: ./train.sh
 
 const DOCUMENT = "heliostat.whatif"; // stays when somebody looks at another page of this tab
 
-async function askPlan({ id, text, prices, signal }) {
-  const search = prices ? `?carbon=${prices.carbon}&wait=${prices.wait}` : "";
-  if (id) return (await request(`jobs/${encodeURIComponent(id)}/plan${search}`, { signal })).json();
-  return (await request(`plans${search}`, { method: "POST", text, signal })).json();
-}
-
-// The plan of the job as it is, and the one at the prices: {base, plan, error, busy}.
-function usePlans(id, text, prices) {
+// The plan of the job as it is, and the one at the prices and with what is supposed: {base, plan, error, busy}.
+function usePlans(id, text, prices, supposed) {
   const [state, setState] = useState({ base: null, plan: null, error: null, busy: true });
   const first = useRef(true);
   useEffect(() => {
@@ -38,7 +33,7 @@ function usePlans(id, text, prices) {
     const read = async () => {
       try {
         const base = await askPlan({ id, text, signal });
-        const plan = prices ? await askPlan({ id, text, prices, signal }) : base;
+        const plan = prices || supposed ? await askPlan({ id, text, prices, supposed, signal }) : base;
         setState({ base, plan, error: null, busy: false });
       } catch (error) {
         if (!signal.aborted) setState((old) => ({ ...old, error, busy: false }));
@@ -50,7 +45,7 @@ function usePlans(id, text, prices) {
       clearTimeout(timer);
       end.abort();
     };
-  }, [id, text, prices?.carbon, prices?.wait]);
+  }, [id, text, prices?.carbon, prices?.wait, JSON.stringify(supposed)]);
   return state;
 }
 
@@ -166,20 +161,15 @@ function Scatter({ plan, place }) {
   );
 }
 
-const startOf = (candidate) =>
-  candidate.start && new Date(candidate.start) > Date.now() + 60000 ? instant(candidate.start) : "now";
-const wordsOf = (place) =>
-  place ? `${place.candidate.site}, ${place.sure ? startOf(place.candidate) : "when there is room"}` : "nowhere";
-
 // Several prices of carbon, one after the other, at the same price of waiting: where the choice turns.
-function Sweep({ id, text, wait }) {
+function Sweep({ id, text, wait, supposed }) {
   const [steps, setSteps] = useState([]);
   const [busy, setBusy] = useState(false);
   const end = useRef(null);
   useEffect(() => {
     setSteps([]);
     return () => end.current?.abort();
-  }, [id, text, wait]);
+  }, [id, text, wait, JSON.stringify(supposed)]);
   const run = async () => {
     end.current = new AbortController();
     const { signal } = end.current;
@@ -187,7 +177,7 @@ function Sweep({ id, text, wait }) {
     setSteps([]);
     try {
       for (const price of carbonSteps) {
-        const plan = await askPlan({ id, text, prices: { carbon: price, wait }, signal });
+        const plan = await askPlan({ id, text, prices: { carbon: price, wait }, supposed, signal });
         setSteps((old) => [...old, { price, place: placeOf(plan) }]);
       }
     } catch {
@@ -195,7 +185,7 @@ function Sweep({ id, text, wait }) {
     }
     setBusy(false);
   };
-  const turns = steps.filter(({ place }, i) => i === 0 || wordsOf(place) !== wordsOf(steps[i - 1].place));
+  const turns = steps.filter(({ place }, i) => i === 0 || placeWords(place) !== placeWords(steps[i - 1].place));
   return (
     <>
       <h2>
@@ -207,7 +197,7 @@ function Sweep({ id, text, wait }) {
       <ol class="sweep" aria-label="Site by carbon price" aria-busy={busy ? "true" : undefined}>
         {turns.map(({ price, place }, i) => (
           <li key={price}>
-            <b>{wordsOf(place)}</b>
+            <b>{placeWords(place)}</b>
             <span>
               from {number(price)} USD/t{i === turns.length - 1 && !busy ? " on" : ""}
             </span>
@@ -228,11 +218,45 @@ function Scope() {
         depends on counts as fulfilled, and the GPUs that it holds are not free for it.
       </p>
       <p>
-        “Without a site” takes the best of the pools that the same plan judged elsewhere. That is what a drain means for this job: a drained
-        site gets no new work, and what runs there goes on. The broker does not plan other jobs for a site with another price or state, so the
-        page does not say who else would move; <code>helio simulate</code> does, over a trace.
+        “Suppose of a site” does the same with a site that were drained, or whose prices of GPU hours and electricity were so many times what
+        they are, in all hours ahead. “Who would move” asks that for the open jobs, one by one. It knows nothing of what they would take from
+        one another, nor of what happens later, and moves no job that runs: <code>helio rehearse</code> runs a copy of the live state on for
+        that, and <code>helio simulate</code> a trace.
       </p>
     </details>
+  );
+}
+
+// A site, and whether it is drained or has another price. What is chosen stays though no plan names it.
+function Suppose({ sites, supposed, set }) {
+  const names = supposed && !sites.includes(supposed.site) ? [...sites, supposed.site] : sites;
+  const site = supposed?.site ?? "";
+  return (
+    <>
+      <label>
+        Suppose of a site
+        <select value={site} onChange={(event) => set(event.target.value ? { drain: true, factor: 1, ...supposed, site: event.target.value } : null)}>
+          <option value="">nothing</option>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      {supposed && (
+        <Choice
+          name="It is"
+          value={supposed.drain ? "drained" : "price"}
+          set={(to) => set({ site, drain: to === "drained", factor: to === "drained" ? 1 : 1.5 })}
+          of={[
+            ["drained", "drained"],
+            ["price", "at another price"],
+          ]}
+        />
+      )}
+      {supposed && !supposed.drain && (
+        <Slider name="Its price" unit="times" steps={factors} price={supposed.factor} set={(factor) => set({ ...supposed, factor })} />
+      )}
+    </>
   );
 }
 
@@ -244,19 +268,19 @@ export function WhatIfPage({ values }) {
   const [text, setText] = useState(draft);
   const given = values.carbon !== undefined && values.wait !== undefined;
   const prices = given ? { carbon: Number(values.carbon) || 0, wait: Number(values.wait) || 0 } : null;
-  const { base, plan, error, busy } = usePlans(id, text, prices);
+  const supposed = supposedOf(values);
+  const { base, plan, error, busy } = usePlans(id, text, prices, supposed);
   const own = base?.job.prices;
   const shown = prices ?? { carbon: own?.carbon_usd_per_t ?? 200, wait: own?.wait_usd_per_gpu_h ?? 0.5 };
   const set = (part) => setValues({ ...values, ...shown, ...part, carbon: String(part.carbon ?? shown.carbon), wait: String(part.wait ?? shown.wait) });
-  const without = values.without ?? "";
   const before = base && placeOf(base);
-  const after = plan && placeOf(plan, without);
+  const after = plan && placeOf(plan);
   const take = (event) => {
     event.preventDefault();
     sessionStorage.setItem(DOCUMENT, draft);
     setText(draft);
   };
-  const changed = prices || without;
+  const changed = prices || supposed;
   return (
     <>
       <Title text="What if" />
@@ -289,15 +313,7 @@ export function WhatIfPage({ values }) {
           )}
           <Slider name="Carbon" unit="USD per tonne" steps={carbonSteps} price={shown.carbon} set={(to) => set({ carbon: to })} />
           <Slider name="Waiting" unit="USD per GPU hour" steps={waitSteps} price={shown.wait} set={(to) => set({ wait: to })} />
-          <label>
-            Without a site
-            <select value={without} onChange={(event) => setValues({ ...values, without: event.target.value })}>
-              <option value="">all sites</option>
-              {sitesOf(plan).map((site) => (
-                <option key={site}>{site}</option>
-              ))}
-            </select>
-          </label>
+          <Suppose sites={sitesOf(plan ?? base)} supposed={supposed} set={(to) => setValues({ ...values, ...valuesOf(to) })} />
           <p>
             <button type="button" disabled={!changed} onClick={() => setValues({ job: id })}>
               As the job has it
@@ -315,19 +331,20 @@ export function WhatIfPage({ values }) {
           )}
           {plan && changed && (
             <Answer
-              title={without ? `Then, without ${without}` : "Then"}
+              title={supposed ? `Then, ${wordsOf(supposed)}` : "Then"}
               plan={plan}
               place={after}
               against={before?.candidate}
-              note={`${shown.carbon} USD/t, ${shown.wait} USD/GPU h`}
+              note={prices && `${shown.carbon} USD/t, ${shown.wait} USD/GPU h`}
             />
           )}
           {plan && <Scatter plan={plan} place={after} />}
         </div>
       </div>
-      {plan && <Candidates of={{ ...plan, candidates: plan.candidates.filter(({ site }) => site !== without) }} />}
+      {supposed && <Moves supposed={supposed} />}
+      {plan && <Candidates of={plan} />}
       {plan && <p class="source">{plural(plan.candidates.length, "pool")} judged at {instant(plan.planned_at)}.</p>}
-      {(id || text.trim()) && base && <Sweep id={id} text={text} wait={shown.wait} />}
+      {(id || text.trim()) && base && <Sweep id={id} text={text} wait={shown.wait} supposed={supposed} />}
       <Scope />
     </>
   );

@@ -157,6 +157,8 @@ export async function forEverybody(page, name) {
   }
   await page.setViewportSize({ width: 360, height: 740 });
   await shot(page, `${name}-phone`);
+  const beyond = (all) => all.filter((link) => link.getBoundingClientRect().right > innerWidth).map((link) => link.textContent);
+  assert.deepEqual(await page.locator("nav a").evaluateAll(beyond), []);
   const [inner, whole] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
   assert.ok(whole <= inner, `${whole} > ${inner}`);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The console in a headless Chromium over a federation of real processes: runs the cases of pages.test.mjs and views.test.mjs
-beside this file.
+"""The console in a headless Chromium over a federation of real processes: runs the cases of the files *.test.mjs beside
+this one.
   tests/console/pages.py --build BUILD_DIR [--shots FOLDER] [--pictures FOLDER] [--keep] [WORD…]
 WORD: only the cases whose name contains it. --shots: pictures of every page, in both themes and as on a phone, go there.
 --pictures: those of the README go there, and nothing else is done."""
@@ -103,9 +103,11 @@ def main():
                    HELIO_SHOTS=options.shots, HELIO_PICTURES=options.pictures, HELIO_DATABASE=federation.database, HELIO_TOOL=federation.tool("helio"))
         words = [f"--test-name-pattern={word}" for word in (["pictures:"] if options.pictures else options.words)]
         codes, results = [], []
-        for cases in ("views.test.mjs", "pages.test.mjs"):  # the second kills what the first looks at
+        # the second kills what the first looks at; the third submits thousands of jobs
+        for cases in ("views.test.mjs", "pages.test.mjs", "many.test.mjs"):
             done = subprocess.run(["node", "--test", "--test-reporter=tap", *words, os.path.join(HERE, cases)], env=env, text=True,
                                   stdout=subprocess.PIPE)
+            print("".join(f"{line[2:]}\n" for line in done.stdout.splitlines() if line.startswith("# ") and "a frame after" in line), end="")
             results += [line for line in done.stdout.splitlines() if line.startswith(("ok ", "not ok ")) and "# SKIP" not in line]
             codes.append(done.returncode)
             if done.returncode:

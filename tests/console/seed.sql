@@ -35,3 +35,8 @@ select s.site, '', 3, date_trunc('hour', now(), 'UTC') - h * interval '1 hour',
 from helio.sites s cross join generate_series(1, 26) h
 join (values ('lulea', 55), ('frankfurt', 300), ('amsterdam', 350), ('paris', 75), ('virginia', 390), ('brisbane', 720)) b (site, grams) using (site)
 on conflict (site, signal, pool, hour) do update set value = excluded.value;
+
+-- What operators did yesterday: virginia was drained for four hours.
+insert into helio.audit (at, actor, action, object, detail)
+select date_trunc('hour', now(), 'UTC') - h * interval '1 hour', 'user:demo/ops', action, 'virginia', 'new switches'
+from (values (14, 'drain'), (10, 'undrain')) d (h, action) order by h desc;

@@ -2,7 +2,7 @@
 // what the views of helio_report, the API and the command line say.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { carbon, energy, money, number } from "../../console/src/format.js";
+import { carbon, energy, instant, money, number } from "../../console/src/format.js";
 import { admin, api, cells, close, closeBrowser, forEverybody, helio, open, openBrowser, reaches } from "./browser.mjs";
 import { picture, pictures, rows, shot, sql, submit, until, url, user, violations } from "./browser.mjs";
 
@@ -165,16 +165,21 @@ test("what if: the sliders plan the job file at other prices, by keyboard too", 
   await close(page);
 });
 
-test("what if: without a site it goes to the next best one, and the prices at which the choice turns are found", async () => {
+const supposing = async (words) =>
+  (await fetch(`${url}/v1/plans?${words}`, { method: "POST", headers: { Authorization: `Bearer ${admin}`, "Content-Type": "application/yaml" }, body: doc })).json();
+
+test("what if: with a site drained it goes to the next best one, and the prices at which the choice turns are found", async () => {
   const page = await open("#/whatif");
   await page.getByLabel("Job file").fill(doc);
   await page.getByRole("button", { name: "Plan it" }).click();
   await answer(page, "With its goal, balanced").waitFor();
   const { candidates, chosen } = await plan(200, 0.5);
   const next = candidates.filter(({ site, reason }) => site !== chosen && !reason).sort((a, b) => a.score_usd - b.score_usd)[0];
-  await page.getByLabel("Without a site").selectOption(chosen);
-  await answer(page, `Then, without ${chosen}`).getByRole("link", { name: next.site }).waitFor();
-  assert.ok(!(await cells(page, "Candidates", "Site")).some((text) => text.startsWith(chosen)));
+  await page.getByLabel("Suppose of a site").selectOption(chosen);
+  await answer(page, `Then, with ${chosen} drained`).getByRole("link", { name: next.site }).waitFor();
+  assert.equal((await supposing(`drain=${chosen}`)).chosen, next.site);
+  await rows(page, "Candidates").filter({ hasText: chosen }).getByText(/^Draining/).waitFor();
+  assert.equal((await api("GET", "sites")).find(({ site }) => site === chosen).draining, false);
   await page.getByRole("button", { name: /^Try \d+ prices/ }).click();
   const turns = page.getByRole("list", { name: "Site by carbon price" });
   await turns.getByText("from 0 USD/t").waitFor();
@@ -183,12 +188,67 @@ test("what if: without a site it goes to the next best one, and the prices at wh
   await close(page);
 });
 
+test("what if: with a site at another price, by keyboard, it goes where the broker says, and the address keeps it", async () => {
+  const page = await open("#/whatif");
+  await page.getByLabel("Job file").fill(doc);
+  await page.keyboard.press("Control+Enter");
+  await answer(page, "With its goal, balanced").waitFor();
+  const { chosen } = await plan(200, 0.5);
+  await page.getByLabel("Suppose of a site").selectOption(chosen);
+  await page.getByRole("radio", { name: "drained" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("slider", { name: /^Its price/ }).focus();
+  await page.keyboard.press("End");
+  await answer(page, `Then, with ${chosen} at 10 times its price`).waitFor();
+  const dear = await supposing(`price=${chosen}:10`);
+  const mine = dear.candidates.find(({ site }) => site === dear.chosen);
+  await answer(page, `Then, with ${chosen} at 10 times its price`).getByText(`${money(mine.cost_usd)} · `).waitFor();
+  await page.reload();
+  await answer(page, `Then, with ${chosen} at 10 times its price`).getByRole("link", { name: dear.chosen }).waitFor();
+  const before = (await plan(200, 0.5)).candidates.find(({ site }) => site === chosen);
+  const after = dear.candidates.find(({ site }) => site === chosen);
+  assert.ok(Math.abs(after.cost_usd - 10 * before.cost_usd) < 1e-5);
+  await close(page);
+});
+
+test("what if: who would move if a site were drained, job by job, as the broker plans each", async () => {
+  const never = { not_before: "2099-01-01T00:00:00Z" };
+  const sweep = await submit({ name: "sweep", gpu: "H100:1", cpus: 1, time: "1h", array: "0-2", run: "true", placement: never });
+  const pinned = await submit({ name: "pinned", gpu: "H100:1", cpus: 1, time: "1h", run: "true", placement: { ...never, sites: ["paris"] } });
+  const there = await submit({ name: "resident", gpu: "H100:1", cpus: 1, time: "1h", run: "sleep 600", placement: { sites: ["lulea"] } });
+  await reaches(there, "running");
+  const page = await open("#/sites/lulea");
+  await page.getByRole("link", { name: "What if it drained …" }).click();
+  await page.getByRole("button", { name: "Judge the open jobs" }).click();
+  const line = (name) => rows(page, "Who would move").filter({ hasText: name });
+  const planned = async (id, words = "") => (await api("GET", `jobs/${id}/plan${words}`)).chosen;
+  assert.equal(await planned(`${sweep}.0`), "lulea");
+  const next = await planned(`${sweep}.0`, "?drain=lulea");
+  assert.ok(next && next !== "lulea");
+  await line("sweep").getByText(`${next}, `).waitFor();
+  assert.match(await line("sweep").innerText(), /× 3[^]*lulea, /);
+  assert.match(await line("pinned").innerText(), /paris, [^]*the same/);
+  assert.match(await line("resident").innerText(), /runs at lulea[^]*runs on; started anew: nowhere/);
+  await page.getByText("3 of 4 waiting jobs would go elsewhere. 1 job runs at lulea, and would run on.").waitFor();
+  await forEverybody(page, "moves");
+  for (const id of [sweep, pinned, there]) await api("DELETE", `jobs/${id}`);
+  await reaches(there, "cancelled");
+  await close(page);
+});
+
 test("what if: a job file that is wrong says where, and what was there stays", async () => {
   const page = await open("#/whatif");
   await answer(page, "With its goal, balanced").waitFor();
   await page.getByLabel("Job file").fill("run: true\ngpus: H100\n");
   await page.getByRole("button", { name: "Plan it" }).click();
-  await page.getByRole("alert").filter({ hasText: "Plan: " }).filter({ hasText: "gpus" }).waitFor();
+  const notice = page.getByRole("alert").filter({ hasText: "Plan:" });
+  await notice.getByText("gpus: H100").waitFor();
+  const problem = await fetch(`${url}/v1/plans`, {
+    method: "POST", headers: { Authorization: `Bearer ${admin}`, "Content-Type": "application/yaml" }, body: "run: true\ngpus: H100\n",
+  });
+  const { diagnostic } = await problem.json();
+  assert.match(diagnostic, /help: did you mean/);
+  assert.equal(await notice.locator("pre").innerText(), diagnostic.trim()); // with its line and what helps, as on the command line
   await close(page);
 });
 
@@ -240,6 +300,11 @@ test("time: what it shows is what the views have, and only its own jobs for a us
       and time <= '${times[at]}' and time > '${times[at]}'::timestamptz - interval '15 minutes' order by time desc limit 1`);
     assert.deepEqual([grams[at], watts[at]], row.map(Number), site);
   }
+  for (const { site, price_usd_per_gpu_h: price } of sites) {
+    const [[cost]] = sql(`select price_usd_per_gpu_h from helio_report.site_price where site = '${site}'
+      and time <= '${times[at]}' and time > '${times[at]}'::timestamptz - interval '15 minutes' order by time desc limit 1`);
+    assert.ok(Math.abs(price[at] - Number(cost)) < 1e-9, site);
+  }
   const mine = await api("GET", "history?hours=1", undefined, user);
   assert.ok(mine.times.length === 4 && mine.away.every(({ from, to, jobs }) => from !== to && jobs > 0));
 });
@@ -260,10 +325,35 @@ test("time: it plays, and stops at the hand of the reader", async () => {
 test("time: a site's forecast stands beside what came in the last 24 hours", async () => {
   const page = await open("#/sites/lulea");
   await page.getByRole("img", { name: /^Carbon intensity, the last 24 hours and the forecast\./ }).waitFor();
-  await page.getByText("came in the last 24 hours").waitFor();
+  await page.getByText("came in the last 24 hours").first().waitFor();
   assert.ok(page.record.urls.some((address) => address.endsWith("/v1/history?site=lulea")));
   const { sites } = await api("GET", "history?site=lulea", undefined, user);
   assert.deepEqual(sites.map(({ site }) => site), ["lulea"]);
+  await close(page);
+});
+
+test("time: the price and the drain of hours ago are on the map and on the site's page", async () => {
+  const page = await open("#/map");
+  await page.getByRole("link", { name: /^virginia \d/ }).waitFor();
+  const slider = page.getByRole("slider");
+  await slider.focus();
+  await page.locator(".scrubber output").waitFor();
+  const { times, sites } = await api("GET", "history");
+  const { draining, price_usd_per_gpu_h: price } = sites.find(({ site }) => site === "virginia");
+  const step = draining.indexOf(true) + 2;
+  assert.ok(step > 2 && draining.filter(Boolean).length === 16 && !draining.at(-1));
+  await slider.fill(String(step));
+  await page.getByRole("link", { name: /^virginia \d.*, draining$/ }).waitFor();
+  const time = times[step];
+  await until("the time in the address", async () => page.url().endsWith(`at=${encodeURIComponent(time)}`));
+  await page.reload();
+  await page.getByRole("link", { name: /^virginia \d.*, draining$/ }).waitFor(); // whoever gets the address sees the same
+  const at = (await cells(page, "Sites", "Site")).indexOf("virginia");
+  assert.equal((await cells(page, "Sites", "Price per GPU h"))[at], money(price[step]));
+  await page.evaluate(() => (location.hash = "#/sites/virginia"));
+  const from = times[draining.indexOf(true)], to = times[draining.lastIndexOf(true) + 1];
+  await page.getByText(`It was drained from ${instant(from)} to ${instant(to)}.`).waitFor();
+  await page.getByRole("img", { name: /^Price, the last 24 hours\. Lowest / }).waitFor();
   await close(page);
 });
 
@@ -330,7 +420,7 @@ test("pictures: the map, the savings, and a job at other prices", { skip: !pictu
   const savings = await open("#/savings?days=30", { ...size, theme: "light", height: 860 });
   await pages.savings[1](savings);
   await picture(savings, "savings");
-  const prices = await open("#/whatif?carbon=0&wait=0.1&without=lulea", { ...size, height: 760 });
-  await answer(prices, "Then, without lulea").waitFor();
+  const prices = await open("#/whatif?drain=lulea", { ...size, height: 760 });
+  await answer(prices, "Then, with lulea drained").waitFor();
   await picture(prices, "what-if");
 });

@@ -72,14 +72,14 @@ test("a budget's bar holds what is used and promised, and shows where the budget
 
 const candidate = (site, score_usd, carbon_g = 1, reason = null) => ({ site, pool: "p", score_usd, cost_usd: score_usd, carbon_g, energy_kwh: 1, reason });
 
-test("a job goes where the plan says, or to the next best without that site", () => {
+test("a job goes where the plan says, or to the best that could run it, and to no drained site", () => {
   const plan = { candidates: [candidate("c", 3), candidate("a", 1, 9), candidate("b", 2), candidate("x", 0, 0, "Forbidden")], chosen: "a", chosen_pool: "p" };
   assert.equal(placeOf(plan).candidate.site, "a");
-  assert.deepEqual([placeOf(plan, "a").candidate.site, placeOf(plan, "a").sure], ["b", true]);
-  assert.equal(placeOf(plan, "b").candidate.site, "a");
   const full = { candidates: [candidate("a", 1, 1, "NoCapacity"), candidate("b", 2, 1, "NoCapacity")], chosen: null, chosen_pool: null };
   assert.deepEqual([placeOf(full).candidate.site, placeOf(full).sure], ["a", false]);
   assert.equal(placeOf({ candidates: [candidate("x", 0, 0, "Forbidden")], chosen: null }), null);
+  const drained = { candidates: [candidate("a", 1, 1, "Draining"), candidate("b", 2, 1, "NoCapacity")], chosen: null, chosen_pool: null };
+  assert.deepEqual([placeOf(drained).candidate.site, placeOf(drained).sure], ["b", false]);
   assert.deepEqual(difference(candidate("a", 5, 9), candidate("b", 2, 4)), { cost: 3, carbon: 5, energy: 0 });
   assert.equal(difference(null, candidate("b", 2)), null);
 });
@@ -104,7 +104,7 @@ test("sliders have the prices of the goals, in ascending order, and find the nea
 
 const history = {
   times: ["2026-11-20T10:00Z", "2026-11-20T10:15Z", "2026-11-20T11:15Z"],
-  sites: [{ site: "a", gpus_total: [8, null, 8], gpus_free: [3, null, 8], jobs_running: [2, null, 0], power_watts: [900, null, 1], carbon_g_per_kwh: [12, null, 400] }],
+  sites: [{ site: "a", gpus_total: [8, null, 8], gpus_free: [3, null, 8], jobs_running: [2, null, 0], power_watts: [900, null, 1], carbon_g_per_kwh: [12, null, 400], price_usd_per_gpu_h: [2.5, null, 2], draining: [false, true, false] }],
   away: [
     { time: "2026-11-20T10:15Z", from: "b", to: "a", jobs: 5000 }, { time: "2026-11-20T11:00Z", from: "b", to: "a", jobs: 2 }, { time: "2026-11-20T11:15Z", from: "b", to: "a", jobs: 1 },
   ],
@@ -113,9 +113,9 @@ const now = [{ site: "a", latitude: 1, longitude: 1, state: "ready", gpus_total:
 
 test("a site of hours ago has the figures of then, and nothing of now", () => {
   const [a, b] = sitesAt(now, history, 0);
-  assert.deepEqual([a.state, a.gpus_free, a.carbon_g_per_kwh, a.jobs_running, a.latitude], ["ready", 3, 12, 2, 1]);
+  assert.deepEqual([a.state, a.gpus_free, a.carbon_g_per_kwh, a.jobs_running, a.latitude, a.price_usd_per_gpu_h], ["ready", 3, 12, 2, 1, 2.5]);
   assert.deepEqual([b.state, b.gpus_total, b.gpus_free, b.carbon_g_per_kwh], ["silent", 0, 0, null]); // it did not exist yet
-  assert.deepEqual(sitesAt(now, history, 1).map(({ state }) => state), ["silent", "silent"]);
+  assert.deepEqual(sitesAt(now, history, 1).map(({ state }) => state), ["draining", "silent"]);
 });
 
 test("arcs are of the hour before, as many as jobs went", () => {
