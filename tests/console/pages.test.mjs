@@ -147,6 +147,16 @@ test("map: labels of neighbours do not cover each other", async () => {
   await close(page);
 });
 
+test("map: on a phone it begins where most sites are, and the slider stays in view", async () => {
+  const page = await open("#/map", { width: 360, height: 740 });
+  const paris = page.getByRole("link", { name: /^paris \d/ });
+  await paris.waitFor();
+  const seen = (locator) => locator.evaluate((node) => node.getBoundingClientRect().left >= 0 && node.getBoundingClientRect().right <= innerWidth);
+  await until("paris", () => seen(paris));
+  assert.ok(await seen(page.getByRole("slider")));
+  await close(page);
+});
+
 test("map: headings sort the table, by keyboard too", async () => {
   const page = await open("#/map");
   await rows(page, "Sites").nth(5).waitFor();
