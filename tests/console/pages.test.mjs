@@ -277,7 +277,7 @@ test("site: one that goes silent is shown so, and comes back", async () => {
 test("queue: it says in the broker's words why each job waits", async () => {
   await until("a reason", async () => (await api("GET", `jobs/${waiting}`)).reason);
   const page = await open("#/queue?view=waiting");
-  const line = rows(page, "Jobs").filter({ hasText: waiting.slice(-8) });
+  const line = rows(page, "Jobs").filter({ has: page.getByRole("link", { name: waiting.slice(-8) }) }); // another one waits for it
   await line.waitFor();
   const { detail, reason } = await until("its row", async () => {
     const job = await api("GET", `jobs/${waiting}`);
