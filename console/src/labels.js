@@ -1,4 +1,5 @@
-// Places labels beside their points so that none covers another or a point, if there is such a place.
+// Places labels beside their points so that none covers another or a point. A label without such a place is hidden until its point is
+// pointed at.
 const overlap = (a, b) =>
   Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x)) *
   Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
@@ -47,7 +48,7 @@ export function spread(points) {
 }
 
 // points: {x, y, r}; labels: {w, h} of each. Returns {x, y, w, h, far} of each: x and y are of its top left corner, far
-// says that a line should lead to it.
+// says that a line should lead to it, hidden that there is no place for it.
 export function placeLabels(points, labels, { width, height }) {
   const blocked = points.map(({ x, y, r }) => ({ x: x - r, y: y - r, w: 2 * r, h: 2 * r }));
   return points.map((point, i) => {
@@ -59,12 +60,13 @@ export function placeLabels(points, labels, { width, height }) {
       if (!best || cost < best.cost) best = { box, cost };
       if (cost === 0) break;
     }
-    blocked.push(best.box);
-    const { box } = best;
+    const { box, cost } = best;
+    if (cost > 0) return { ...box, far: false, hidden: true };
+    blocked.push(box);
     const gap = Math.hypot(
       Math.max(box.x - point.x, 0, point.x - box.x - box.w),
       Math.max(box.y - point.y, 0, point.y - box.y - box.h),
     );
-    return { ...box, far: gap > point.r + 6 };
+    return { ...box, far: gap > point.r + 6, hidden: false };
   });
 }

@@ -92,7 +92,7 @@ const words = (site) => {
 };
 
 const Site = ({ site, point, box }) => (
-  <a href={link("sites", site.site)} class={`site ${site.state}`} aria-label={words(site)}>
+  <a href={link("sites", site.site)} class={`site ${site.state}${box.hidden ? " crowded" : ""}`} aria-label={words(site)}>
     {box.far && (
       <line
         class="lead"
@@ -149,7 +149,7 @@ const Arcs = ({ arcs }) => (
   </g>
 );
 
-const Legend = () => (
+const Legend = ({ crowded }) => (
   <div class="legend">
     <span>Carbon intensity, g/kWh</span>
     {legend.map((grams) => (
@@ -172,6 +172,7 @@ const Legend = () => (
       </svg>
       jobs of the last hour, from home to site
     </span>
+    {crowded && <span>Where it is crowded, names appear when their site is pointed at; the table has all.</span>}
   </div>
 );
 
@@ -204,6 +205,19 @@ function useMoment(sites, jobs, from) {
   return { shown, arcs, now, past: step !== null, scrubber: { history, error, at, setAt, want: () => setWanted(true) } };
 }
 
+// Where the map is wider than the screen it begins with the middle one of the sites.
+function useMiddle(layout) {
+  const world = useRef(null);
+  const known = layout.length > 0;
+  useEffect(() => {
+    if (!known) return;
+    const { scrollWidth, clientWidth } = world.current;
+    const across = layout.map(({ point }) => point.x).sort((a, b) => a - b);
+    world.current.scrollLeft = (scrollWidth * across[Math.floor(across.length / 2)]) / SIZE.width - clientWidth / 2;
+  }, [known]);
+  return world;
+}
+
 const none = [];
 
 export function MapPage({ values }) {
@@ -214,6 +228,7 @@ export function MapPage({ values }) {
   });
   const layout = useLayout(sites ?? none);
   const { shown, arcs, now, past, scrubber } = useMoment(sites ?? none, jobs.data?.jobs ?? none, values.at ?? "");
+  const world = useMiddle(layout);
   const then = useMemo(() => new Map(shown.map((site) => [site.site, site])), [shown]);
   const free = shown.reduce((sum, site) => sum + site.gpus_free, 0);
   const total = shown.reduce((sum, site) => sum + site.gpus_total, 0);
@@ -229,20 +244,22 @@ export function MapPage({ values }) {
       )}
       <Notice error={error} what="Sites" />
       <figure class="map">
-        <svg
-          viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
-          role="group"
-          aria-label="Sites on the map of the world, by carbon intensity"
-        >
-          <Globe now={now} />
-          <Arcs arcs={arcs} />
-          {layout.map((each) => (
-            <Site key={each.site.site} {...each} site={then.get(each.site.site)} />
-          ))}
-        </svg>
+        <div class="world" ref={world}>
+          <svg
+            viewBox={`0 0 ${SIZE.width} ${SIZE.height}`}
+            role="group"
+            aria-label="Sites on the map of the world, by carbon intensity"
+          >
+            <Globe now={now} />
+            <Arcs arcs={arcs} />
+            {layout.map((each) => (
+              <Site key={each.site.site} {...each} site={then.get(each.site.site)} />
+            ))}
+          </svg>
+        </div>
         <Scrubber {...scrubber} />
         <figcaption>
-          <Legend />
+          <Legend crowded={layout.some(({ box }) => box.hidden)} />
         </figcaption>
       </figure>
       <h2>The same as a table</h2>

@@ -109,8 +109,10 @@ const BOX = { width: 420, height: 220 };
 
 // Money to the right, carbon upwards: what is near the corner is good in both.
 function Scatter({ plan, place }) {
+  const mine = ({ site, pool }) => place?.candidate.site === site && place.candidate.pool === pool;
   const points = useMemo(() => {
-    const at = pointsOf(plan.candidates).map((each) => ({
+    const first = [...pointsOf(plan.candidates)].sort((a, b) => mine(b) - mine(a)); // whose label has a place for sure
+    const at = first.map((each) => ({
       ...each,
       x: 24 + each.x * (BOX.width - 110),
       y: BOX.height - 30 - each.y * (BOX.height - 60),
@@ -124,7 +126,6 @@ function Scatter({ plan, place }) {
     return at.map((each, i) => ({ ...each, box: boxes[i] }));
   }, [plan]);
   if (points.length < 2) return null;
-  const mine = ({ site, pool }) => place?.candidate.site === site && place.candidate.pool === pool;
   return (
     <section class="series">
       <h3>
@@ -141,9 +142,11 @@ function Scatter({ plan, place }) {
         {points.map((each) => (
           <g key={`${each.site}/${each.pool}`} class={mine(each) ? "mine" : each.open ? "shut" : ""}>
             <circle cx={each.x} cy={each.y} r={each.r} />
-            <text x={each.box.x + 2} y={each.box.y + 12}>
-              {each.site}
-            </text>
+            {!each.box.hidden && (
+              <text x={each.box.x + 2} y={each.box.y + 12}>
+                {each.site}
+              </text>
+            )}
           </g>
         ))}
       </svg>

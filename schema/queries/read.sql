@@ -626,7 +626,7 @@ with span as materialized (
 ), samples as materialized (
     select p.site, t.i, max(c.at) as at, sum(c.gpus_total)::int4 as gpus_total, sum(c.gpus_free)::int4 as gpus_free,
         sum(c.jobs_running)::int4 as jobs_running, nullif(max(c.site_power_w), -1) as power_watts,
-        sum(r.price * c.gpus_total) / nullif(sum(c.gpus_total) filter (where r.price is not null), 0) as price_usd_per_gpu_h
+        sum(r.price * c.gpus_total) / nullif(sum(c.gpus_total), 0) as price_usd_per_gpu_h
     from steps t cross join helio.pools p join helio.sites s using (site)
     cross join lateral (
         select c.* from helio.capacity_samples c

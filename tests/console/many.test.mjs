@@ -119,6 +119,12 @@ test("many: a hundred sites are a map whose time is moved, and a table, without 
   await page.reload();
   await page.getByText(/^100 sites, /).waitFor();
   assert.equal(await page.locator("a.site").count(), 100);
+  const covered = await page.locator(".site:not(.crowded) text").evaluateAll((texts) => {
+    const boxes = texts.map((text) => text.getBBox());
+    const apart = (a, b) => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y + 2 || b.y + b.height <= a.y + 2;
+    return { shown: boxes.length, pairs: boxes.flatMap((a, i) => boxes.slice(0, i).filter((b) => !apart(a, b))).length };
+  });
+  assert.ok(covered.shown > 30 && covered.pairs === 0, JSON.stringify(covered));
   const slider = page.getByRole("slider");
   await slider.focus();
   await page.keyboard.press("ArrowLeft");

@@ -147,6 +147,16 @@ test("map: labels of neighbours do not cover each other", async () => {
   await close(page);
 });
 
+test("map: on a phone it begins where most sites are, and the slider stays in view", async () => {
+  const page = await open("#/map", { width: 360, height: 740 });
+  const paris = page.getByRole("link", { name: /^paris \d/ });
+  await paris.waitFor();
+  const seen = (locator) => locator.evaluate((node) => node.getBoundingClientRect().left >= 0 && node.getBoundingClientRect().right <= innerWidth);
+  await until("paris", () => seen(paris));
+  assert.ok(await seen(page.getByRole("slider")));
+  await close(page);
+});
+
 test("map: headings sort the table, by keyboard too", async () => {
   const page = await open("#/map");
   await rows(page, "Sites").nth(5).waitFor();
@@ -267,7 +277,7 @@ test("site: one that goes silent is shown so, and comes back", async () => {
 test("queue: it says in the broker's words why each job waits", async () => {
   await until("a reason", async () => (await api("GET", `jobs/${waiting}`)).reason);
   const page = await open("#/queue?view=waiting");
-  const line = rows(page, "Jobs").filter({ hasText: waiting.slice(-8) });
+  const line = rows(page, "Jobs").filter({ has: page.getByRole("link", { name: waiting.slice(-8) }) }); // another one waits for it
   await line.waitFor();
   const { detail, reason } = await until("its row", async () => {
     const job = await api("GET", `jobs/${waiting}`);

@@ -46,6 +46,14 @@ test("a label that is far from its point says so", () => {
   assert.ok(boxes.some(({ far }) => far));
 });
 
+test("of two hundred sites many names have no place, and those that are shown cover nothing", () => {
+  const points = spread(Array.from({ length: 200 }, (_, i) => ({ x: 20 + ((i * 137) % 960), y: 20 + ((i * 61) % 440), r: 10 })));
+  const boxes = placeLabels(points, points.map(() => ({ w: 100, h: 17 })), field);
+  const shown = boxes.filter(({ hidden }) => !hidden);
+  assert.ok(shown.length > 40 && shown.length < 200, `${shown.length}`);
+  noCollision(points, shown);
+});
+
 test("lightness falls as carbon rises, over the whole ramp", () => {
   let last = Infinity;
   for (let grams = 0; grams <= 800; grams += 5) {
