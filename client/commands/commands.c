@@ -314,7 +314,7 @@ static const helio_command_t commands[] = {
      helio_cmd_audit_verify, NULL},
     {"audit", "", "List administrative changes, and who made them",
      "An action is a verb (drain, edit, cancel), or an object and what was done to it (quota-set, token-revoke, "
-     "queue-rm). Rows of older releases may use other words (site_key.put, queue-remove). Administrators only.",
+     "queue-rm). Rows of older releases may use other words (site_key.put, queue-remove, principal-disable). Administrators only.",
      "helio audit --limit 20", O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit, NULL},
     {"doctor", "", "Check settings, broker, token, clock, sites and held jobs, and suggest remedies", "",
      "helio doctor", 0, 0, 0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor, NULL},

@@ -115,9 +115,12 @@ static bool check_broker(helio_checkup_t *self)
         rc = helio_checkup_ask(self, self->broker = i, "/healthz", &response,
                                &err); /* those before it are named one by one later */
     if (rc != HELIO_OK) {
-        helio_checkup_bad(self, helio_response_exit_of_rc(rc), "broker", err.text,
-                          rc == HELIO_INVALID ? "name the certificates to trust with --ca-file or `ca_file:`"
-                                              : "check that it runs there and that this network reaches it");
+        helio_checkup_bad(
+            self, helio_response_exit_of_rc(rc), "broker", err.text,
+            rc == HELIO_INVALID
+                ? "name the certificates to trust with --ca-file or `ca_file:`"
+                : "check that it runs there, and start it if not (`systemctl start helio-broker`); `helio-broker "
+                  "check` tests its settings; if it runs, see whether this network reaches it");
         return false;
     }
     if (response.status != 200) {

@@ -85,10 +85,12 @@ static const char *remedy_of(const sites_t *self)
         return "`helio sites` shows why they are refused";
     if (self->silent)
         return self->silent == 1
-                   ? "agents reconnect within some seconds of a new leader; if it stays so, its agent's log says why: "
-                     "after `state_gone` (its state folder is lost), start it again"
-                   : "agents reconnect within some seconds of a new leader; if it stays so, their logs say why: after "
-                     "`state_gone` (the state folder is lost), start the agent again";
+                   ? "look there whether its agent still runs, and start it if not (`systemctl start helio-agent`); "
+                     "`helio-agent check` there tests its settings and the way to the broker; agents reconnect by "
+                     "themselves within some seconds of a new leader"
+                   : "look there whether their agents still run, and start those that do not (`systemctl start "
+                     "helio-agent`); `helio-agent check` there tests the settings and the way to the broker; agents "
+                     "reconnect by themselves within some seconds of a new leader";
     if (self->forgetful)
         return "jobs may still run there unseen: `helio sites` shows what to do";
     if (self->awaited)

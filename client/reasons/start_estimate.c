@@ -127,7 +127,9 @@ static const helio_detail_code_t never[] = {HELIO_DETAIL_QUOTA_TOO_SMALL, HELIO_
 
 const char *helio_hint_title(const json_t *reply)
 {
-    bool cannot = strcmp(helio_output_string(reply, "reason"), helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0;
+    const char *reason = helio_output_string(reply, "reason");
+    bool cannot = strcmp(reason, helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0 ||
+                  strcmp(reason, helio_rejection_name(HELIO_REJECTION_DEADLINE)) == 0;
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         cannot = cannot || helio_reply_has_detail(reply, never[i]);
     return cannot ? "To make it run" : "To start sooner";

@@ -27,9 +27,18 @@ static void show_names(const helio_value_t *value, helio_buffer_t *out)
         helio_buffer_printf(out, " and %" PRId64 " more", value->number - named);
 }
 
+/*  Whole cents; below one, enough digits not to be shown as nothing. */
 static void show_usd(int64_t micro_usd, helio_buffer_t *out)
 {
-    uint64_t cents = ((micro_usd < 0 ? 0 - (uint64_t)micro_usd : (uint64_t)micro_usd) + 5000) / 10000;
+    uint64_t size = micro_usd < 0 ? 0 - (uint64_t)micro_usd : (uint64_t)micro_usd, cents = (size + 5000) / 10000;
+    if (size && size < 10000) {
+        char digits[16];
+        int end = snprintf(digits, sizeof digits, "%.*f", size < 50 ? 6 : 4, (double)size / 1e6);
+        while (end > 4 && digits[end - 1] == '0') /* "0.00" stays */
+            end--;
+        helio_buffer_printf(out, "%s$%.*s", micro_usd < 0 ? "-" : "", end, digits);
+        return;
+    }
     helio_buffer_printf(out, "%s$%" PRIu64 ".%02" PRIu64, micro_usd < 0 ? "-" : "", cents / 100, cents % 100);
 }
 

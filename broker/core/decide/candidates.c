@@ -38,12 +38,27 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
-/*  Sentences show whole cents and grams. */
+/*  Sentences show whole grams and cents, and hundredths of a cent below one (federation/reason/sentence.c). */
 enum { CENT_MICRO_USD = 10000, GRAM_MG = 1000 };
 
-static bool is_shown_above(int64_t value, int64_t bound, int64_t unit)
+static int64_t rounded(int64_t value, int64_t unit)
 {
-    return (value + unit / 2) / unit > (bound + unit / 2) / unit;
+    return (value + unit / 2) / unit * unit;
+}
+
+static bool is_carbon_shown_above(int64_t value_mg, int64_t bound_mg)
+{
+    return rounded(value_mg, GRAM_MG) > rounded(bound_mg, GRAM_MG);
+}
+
+static int64_t shown_usd(int64_t micro_usd)
+{
+    return rounded(micro_usd, micro_usd >= CENT_MICRO_USD ? CENT_MICRO_USD : micro_usd < 50 ? 1 : 100);
+}
+
+static bool is_cost_shown_above(int64_t value, int64_t bound)
+{
+    return shown_usd(value) > shown_usd(bound);
 }
 
 static int64_t high_cost(const option_t *o)
@@ -56,7 +71,7 @@ static helio_detail_t above_cost(helio_broker_core_t *self, const helio_requirem
 {
     int64_t cost = high_cost(o), bound = (int64_t)want->max_cost_micro_usd;
     helio_value_t until = helio_value_number(o->c.not_before_ms);
-    if (!is_shown_above(cost, bound, CENT_MICRO_USD))
+    if (!is_cost_shown_above(cost, bound))
         return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound),
                            until);
     return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_COST, helio_value_number(cost), helio_value_number(bound), until);
@@ -70,7 +85,7 @@ static helio_detail_t above_carbon(helio_broker_core_t *self, const helio_requir
         return HELIO_DETAIL0(HELIO_DETAIL_CARBON_UNKNOWN);
     if (!o->c.now.energy_j)
         return o->c.not_before_ms ? CORE_DETAIL(self, HELIO_DETAIL_BOUND_ENDS, until) : (helio_detail_t){0};
-    if (!is_shown_above((int64_t)intensity, (int64_t)bound, GRAM_MG))
+    if (!is_carbon_shown_above((int64_t)intensity, (int64_t)bound))
         return CORE_DETAIL(self, HELIO_DETAIL_JUST_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
                            helio_value_number((int64_t)bound), until);
     return CORE_DETAIL(self, HELIO_DETAIL_ABOVE_MAX_CARBON, helio_value_number((int64_t)intensity),
@@ -251,13 +266,13 @@ void core_bounds_details(helio_broker_core_t *self, const evaluation_t *e, helio
     const option_t *cost = nearest(self, e, HELIO_REJECTION_COST_CAP),
                    *carbon = nearest(self, e, HELIO_REJECTION_CARBON_CAP);
     int64_t max_cost = (int64_t)want->max_cost_micro_usd, max_carbon = (int64_t)want->max_carbon_mg_per_kwh;
-    if (cost && is_shown_above(high_cost(cost), max_cost, CENT_MICRO_USD))
+    if (cost && is_cost_shown_above(high_cost(cost), max_cost))
         core_why_add(self, why,
                      CORE_DETAIL(self, HELIO_DETAIL_COST_AT_LEAST, helio_value_number(high_cost(cost)), site_of(cost),
                                  helio_value_number(max_cost)));
     else if (cost)
         core_why_add(self, why, above_cost(self, want, cost));
-    if (carbon && is_shown_above((int64_t)carbon->c.high_mg_per_kwh, max_carbon, GRAM_MG))
+    if (carbon && is_carbon_shown_above((int64_t)carbon->c.high_mg_per_kwh, max_carbon))
         core_why_add(
             self, why,
             CORE_DETAIL(self, HELIO_DETAIL_CARBON_AT_LEAST, helio_value_number((int64_t)carbon->c.high_mg_per_kwh),

@@ -170,6 +170,16 @@ helio_detail_t core_infeasible_remedy(helio_broker_core_t *self, const helio_req
     return helio_detail_make(self->effects->arena, code, values, code == HELIO_DETAIL_WOULD_FIT ? 6 : 5);
 }
 
+helio_detail_t core_infeasible_fewer(helio_broker_core_t *self, const helio_requirement_t *want,
+                                     const helio_requirement_t *fit)
+{
+    uint64_t asked = helio_requirement_gpus(want), gpus = helio_requirement_gpus(fit);
+    if (gpus >= asked)
+        return CORE_NO_DETAIL;
+    return CORE_DETAIL(self, HELIO_DETAIL_WOULD_FIT_FEWER, helio_value_number((int64_t)gpus),
+                       helio_value_number((int64_t)asked));
+}
+
 /* ---- why nowhere --------------------------------------------------------------------------------------- */
 
 /*  The sites that have a pool with this rejection; code NONE: no site. */
@@ -314,7 +324,10 @@ helio_details_t core_infeasible_details(helio_broker_core_t *self, const helio_r
             core_why_add(self, &why, rejected_at(self, want, (helio_rejection_t)r));
     core_why_add(self, &why, cause_of(self, want, (helio_rejection_t)furthest));
     helio_requirement_t fit;
-    core_why_add(self, &why, core_infeasible_remedy(self, want, HELIO_DETAIL_WOULD_FIT, &fit));
+    helio_detail_t remedy = core_infeasible_remedy(self, want, HELIO_DETAIL_WOULD_FIT, &fit);
+    core_why_add(self, &why, remedy);
+    if (remedy.code)
+        core_why_add(self, &why, core_infeasible_fewer(self, want, &fit));
     return why;
 }
 

@@ -20,5 +20,8 @@ helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_req
  *  the step's effects. */
 helio_detail_t core_infeasible_remedy(helio_broker_core_t *self, const helio_requirement_t *want,
                                       helio_detail_code_t code, helio_requirement_t *ret_fit);
+/*  That such a request has fewer GPUs in all than were asked for; code NONE: it has not. */
+helio_detail_t core_infeasible_fewer(helio_broker_core_t *self, const helio_requirement_t *want,
+                                     const helio_requirement_t *fit);
 
 #endif

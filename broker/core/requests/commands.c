@@ -231,7 +231,7 @@ void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *ev
 {
     const helio_row_principal_t *principal = &event->principal;
     core_emit(self, HELIO_BROKER_FX_ROW_PRINCIPAL, principal);
-    core_audit(self, event->actor, principal->disabled_ms ? "principal-disable" : "principal-enable",
+    core_audit(self, event->actor, principal->disabled_ms ? "user-disable" : "user-enable",
                helio_text_of(core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(principal->tenant),
                                          HELIO_TEXT_ARGS(principal->user))),
                (helio_text_t){0});

@@ -93,8 +93,8 @@ dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_su
     return foresight_of(self, &awaited, not_before_ms);
 }
 
-void core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
-                              helio_start_estimate_t *ret_estimate)
+int64_t core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
+                                 helio_start_estimate_t *ret_estimate)
 {
     const dependency_hold_t *hold = submission->hold;
     awaited_t awaited = {.known = true};
@@ -103,5 +103,5 @@ void core_dependencies_expect(helio_broker_core_t *self, const submission_t *sub
     dependency_eta_t found = foresight_of(self, &awaited, hold->not_before_ms);
     ret_estimate->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
     ret_estimate->basis = found.why;
-    core_why_add(self, &ret_estimate->basis, HELIO_DETAIL0(HELIO_DETAIL_START_THEN_CAPACITY));
+    return found.latest_ms;
 }

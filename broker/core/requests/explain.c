@@ -165,6 +165,52 @@ void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e
     }
 }
 
+bool core_start_estimate_is_forbidden(const evaluation_t *e, helio_reason_t reason, int64_t expected_ms)
+{
+    if (reason == HELIO_REASON_NEVER_FITS)
+        return true;
+    return reason == HELIO_REASON_POLICY_CAP &&
+           (e->capped_gpus ? core_quota_is_too_small(e->class, e->capped_gpus) : !expected_ms);
+}
+
+void core_start_estimate_forbid(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                                helio_start_estimate_t *estimate)
+{
+    helio_detail_code_t then = reason == HELIO_REASON_NEVER_FITS ? HELIO_DETAIL_START_NEVER
+                               : e->capped_gpus                  ? HELIO_DETAIL_START_QUOTA_RAISED
+                               : e->over_budget                  ? HELIO_DETAIL_START_BUDGET_RAISED
+                                                                 : HELIO_DETAIL_START_NO_HOUR;
+    helio_details_t basis = {0};
+    core_why_join(self, &basis, &estimate->basis);
+    core_why_add(self, &basis, HELIO_DETAIL0(then));
+    expect(estimate, 0, 0, basis);
+    if (e->class->judged_ms) /* else a hint would be for a start now */
+        core_hints(self, e, reason, 0, estimate);
+}
+
+/*  While its dependency hold lasts; what comes after is judged for the time at which it ends, if that is known. */
+static void expect_gated(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
+{
+    int64_t end_ms = core_dependencies_expect(self, job->submission, p), expected_ms = 0;
+    ask_t ask = core_ask_of(job->submission->class);
+    helio_details_t details;
+    ask.judged_ms = end_ms > self->wall_ms ? end_ms : 0;
+    job_class_t alone = core_class_of_ask(&ask, NULL);
+    alone.waiting_count = 1;
+    core_findings_expire(self);
+    evaluation_t e = core_evaluate(self, &alone);
+    choice_t choice = core_choose(self, &e);
+    helio_reason_t reason = HELIO_REASON_NONE;
+    if (!choice.now) {
+        core_decide(self, &e, &choice);
+        reason = core_decision_reason(self, &e, &details, &expected_ms);
+    }
+    if (core_start_estimate_is_forbidden(&e, reason, expected_ms))
+        core_start_estimate_forbid(self, &e, reason, p);
+    else
+        core_why_add(self, &p->basis, HELIO_DETAIL0(HELIO_DETAIL_START_THEN_CAPACITY));
+}
+
 /*  Until what the sites have listed, or may hold, is over. Other reasons can keep it longer. */
 static void expect_copies(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
 {
@@ -203,7 +249,7 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_st
     else if (core_job_is_kept_back(self, job))
         expect_copies(self, job, p);
     else if (submission->hold)
-        core_dependencies_expect(self, submission, p);
+        expect_gated(self, job, p);
     else
         expect(p, self->wall_ms, 0,
                CORE_WHY(self, HELIO_DETAIL_START_THROTTLE, helio_value_number(submission->tasks_at_once)));

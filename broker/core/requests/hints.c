@@ -58,7 +58,8 @@ static helio_details_t effect_of(const advisor_t *self, const ask_t *changed)
     evaluation_t e = core_evaluate_ask(core, changed, self->e->class, &class);
     choice_t choice = core_choose(core, &e);
     if (choice.now && !choice.later)
-        return start_of(core, HELIO_DETAIL_STARTS_NOW, choice.now, &choice.now->c.now, 0);
+        return start_of(core, changed->judged_ms ? HELIO_DETAIL_STARTS_AT : HELIO_DETAIL_STARTS_NOW, choice.now,
+                        &choice.now->c.now, changed->judged_ms);
     core_decide(core, &e, &choice);
     const helio_plan_t *later = e.waits ? &e.chosen->c.later : NULL;
     if (later && (!self->expected_ms || later->start_ms < self->expected_ms))
@@ -107,30 +108,55 @@ static uint64_t next_bound(const advisor_t *self, helio_rejection_t cap, uint64_
     return least;
 }
 
+/*  Of a job whose own bounds keep it from every pool: the change lets it wait for capacity at one, if it starts
+ *  nowhere yet. */
+static void raise_anyway(const advisor_t *self, const ask_t *changed, helio_hint_kind_t kind, helio_details_t change)
+{
+    job_class_t class;
+    if (!self->e->feasible && core_evaluate_ask(self->core, changed, self->e->class, &class).feasible)
+        add(self, kind, change, (helio_details_t){0});
+}
+
 static void raise_cost(const advisor_t *self)
 {
     uint64_t bound = self->e->class->want.max_cost_micro_usd;
+    ask_t first = {0};
+    helio_details_t first_change = {0};
     for (int i = 0; i < TRIES_MAX && (bound = next_bound(self, HELIO_REJECTION_COST_CAP, bound)); i++) {
         ask_t changed = core_ask_of(self->e->class);
         changed.want.max_cost_micro_usd = (bound + CENT - 1) / CENT * CENT;
-        if (try(self, &changed, HELIO_HINT_KIND_MAX_COST,
-                CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_COST,
-                         helio_value_number((int64_t)(changed.want.max_cost_micro_usd / 1000)))))
+        const helio_details_t change = CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_COST,
+                                                helio_value_number((int64_t)(changed.want.max_cost_micro_usd / 1000)));
+        if (try(self, &changed, HELIO_HINT_KIND_MAX_COST, change))
             return;
+        if (!i) {
+            first = changed;
+            first_change = change;
+        }
     }
+    if (first_change.items.count)
+        raise_anyway(self, &first, HELIO_HINT_KIND_MAX_COST, first_change);
 }
 
 static void raise_carbon(const advisor_t *self)
 {
     uint64_t bound = self->e->class->want.max_carbon_mg_per_kwh;
+    ask_t first = {0};
+    helio_details_t first_change = {0};
     for (int i = 0; i < TRIES_MAX && (bound = next_bound(self, HELIO_REJECTION_CARBON_CAP, bound)); i++) {
         ask_t changed = core_ask_of(self->e->class);
         changed.want.max_carbon_mg_per_kwh = (bound + 999) / 1000 * 1000;
-        if (try(self, &changed, HELIO_HINT_KIND_MAX_CARBON,
-                CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_CARBON,
-                         helio_value_number((int64_t)changed.want.max_carbon_mg_per_kwh))))
+        const helio_details_t change = CORE_WHY(self->core, HELIO_DETAIL_TRY_MAX_CARBON,
+                                                helio_value_number((int64_t)changed.want.max_carbon_mg_per_kwh));
+        if (try(self, &changed, HELIO_HINT_KIND_MAX_CARBON, change))
             return;
+        if (!i) {
+            first = changed;
+            first_change = change;
+        }
     }
+    if (first_change.items.count)
+        raise_anyway(self, &first, HELIO_HINT_KIND_MAX_CARBON, first_change);
 }
 
 /* ---- the request ------------------------------------------------------------------------------------------- */
@@ -171,8 +197,11 @@ static void what_fits(const advisor_t *self)
     ask_t changed = core_ask_of(self->e->class);
     helio_detail_t change =
         core_infeasible_remedy(self->core, &self->e->class->want, HELIO_DETAIL_TRY_REQUEST, &changed.want);
-    if (change.code)
-        (void)try(self, &changed, HELIO_HINT_KIND_GPU, core_why(self->core, change));
+    if (!change.code)
+        return;
+    helio_details_t why = core_why(self->core, change);
+    core_why_add(self->core, &why, core_infeasible_fewer(self->core, &self->e->class->want, &changed.want));
+    (void)try(self, &changed, HELIO_HINT_KIND_GPU, why);
 }
 
 /*  What was probably meant, rather than more of what was not. */

@@ -25,16 +25,21 @@
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/why.h"
 
-/*  What it waits for while its dependency hold lasts; "" = the time at which it is judged. */
+/*  What it waits for while its dependency hold lasts; *why: what would keep it from a start then, which stays in the
+ *  text if it keeps it for good. */
 static helio_reason_t show_as_gated(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
-                                    helio_details_t *ret_why, int64_t *ret_expected_ms)
+                                    bool for_good, helio_details_t *why, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
+    const helio_details_t then = *why;
     *ret_expected_ms = hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
-    *ret_why = hold->why;
+    *why = (helio_details_t){0};
+    core_why_join(self, why, &hold->why);
     core_why_add(
-        self, ret_why,
+        self, why,
         hold->latest_ms ? HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_THEN) : HELIO_DETAIL0(HELIO_DETAIL_SHOWN_AS_OF_NOW));
+    if (for_good)
+        core_why_join(self, why, &then);
     return HELIO_REASON_GATED;
 }
 
@@ -70,7 +75,7 @@ static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, cons
 
 /*  If nothing is chosen, the plan has what a submission's reply would say about the deadline. */
 static void check_deadline(helio_broker_core_t *self, const job_class_t *class, const dependency_eta_t *hold,
-                           helio_planned_t *plan)
+                           helio_planned_t *plan, helio_start_estimate_t *start_estimate)
 {
     if (plan->decision.chosen_site.size ||
         helio_text_is(plan->decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
@@ -80,7 +85,9 @@ static void check_deadline(helio_broker_core_t *self, const job_class_t *class, 
         return;
     plan->decision.reason = helio_text_of(helio_rejection_name(HELIO_REJECTION_DEADLINE));
     plan->decision.details = core_why(self, fault);
-    core_why_add(self, &plan->decision.details, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY));
+    core_why_add(self, &plan->decision.details, core_deadline_remedy(self, &class->want, hold->earliest_ms));
+    start_estimate->earliest_ms = start_estimate->latest_ms = 0;
+    start_estimate->basis = CORE_WHY0(self, HELIO_DETAIL_START_NEVER);
 }
 
 /*  As if it were the newest job, and alone in its class. */
@@ -100,8 +107,10 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     } else {
         reason = waits_for(self, &e, &choice, &why, &plan->expected_ms);
     }
+    const helio_reason_t then = reason;
+    bool for_good = core_start_estimate_is_forbidden(&e, reason, plan->expected_ms);
     if (hold->why.items.count && reason != HELIO_REASON_NEVER_FITS)
-        reason = show_as_gated(self, &e, hold, &why, &plan->expected_ms);
+        reason = show_as_gated(self, &e, hold, for_good, &why, &plan->expected_ms);
     else if (awaits && reason != HELIO_REASON_NEVER_FITS)
         reason = show_as_awaiting(self, &e, start_estimate, &why, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
@@ -118,6 +127,8 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     if (reason == HELIO_REASON_GATED) {
         start_estimate->earliest_ms = hold->earliest_ms ? hold->earliest_ms : self->wall_ms;
         start_estimate->basis = hold->why;
+        if (for_good)
+            core_start_estimate_forbid(self, &e, then, start_estimate);
         return;
     }
     if (awaits && reason != HELIO_REASON_NEVER_FITS)
@@ -211,7 +222,7 @@ static void plan_one(helio_broker_core_t *self, const helio_ev_submit_t *event)
     };
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
-    check_deadline(self, &class, &hold, &reply.plan);
+    check_deadline(self, &class, &hold, &reply.plan, &reply.start_estimate);
     if (!helio_text_is(reply.plan.decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
         reply.details = core_submit_note(self, document, 1); /* else the reason says it */
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

@@ -193,6 +193,14 @@ helio_detail_t core_deadline_fault(helio_broker_core_t *self, const helio_requir
                        helio_value_number(held_back ? not_before_ms : 0), helio_value_number(number));
 }
 
+helio_detail_t core_deadline_remedy(const helio_broker_core_t *self, const helio_requirement_t *want,
+                                    int64_t not_before_ms)
+{
+    int64_t start_ms = not_before_ms > self->wall_ms ? not_before_ms : self->wall_ms;
+    return want->deadline_wall_ms <= start_ms ? HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY_LATER)
+                                              : HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY);
+}
+
 void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, helio_detail_t remedy,
                          helio_detail_t outcome)
 {
@@ -226,7 +234,7 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
         core_deadline_fault(self, &expected, queue, job->spec.not_before_wall_ms, number_of(event, job));
     if (!fault.code)
         return true;
-    core_reply_deadline(self, event->call, fault, HELIO_DETAIL0(HELIO_DETAIL_DEADLINE_REMEDY),
+    core_reply_deadline(self, event->call, fault, core_deadline_remedy(self, want, job->spec.not_before_wall_ms),
                         HELIO_DETAIL0(HELIO_DETAIL_NOTHING_STORED));
     return false;
 }

@@ -32,6 +32,9 @@ void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t k
  *  where it fits. NONE: it can. want: with the expected run time; number: as above. */
 helio_detail_t core_deadline_fault(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue,
                                    int64_t not_before_ms, uint32_t number);
+/*  A shorter run does not help where the deadline is before any start. */
+helio_detail_t core_deadline_remedy(const helio_broker_core_t *self, const helio_requirement_t *want,
+                                    int64_t not_before_ms);
 /*  Refuses for that fault. remedy: what to do about it; outcome: what the request has not done. */
 void core_reply_deadline(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, helio_detail_t remedy,
                          helio_detail_t outcome);

@@ -70,7 +70,7 @@ static void plan__of_a_job_above_its_bounds_tells_the_figures_of_the_nearest_poo
         {10000000, 0,
          "RejectedFirstAt site=north rejection=CostCap; CostAtLeast cost_usd=$12.00 site=north max_cost_usd=$10.00"},
         {1, 0,
-         "RejectedFirstAt site=north rejection=CostCap; CostAtLeast cost_usd=$12.00 site=north max_cost_usd=$0.00"},
+         "RejectedFirstAt site=north rejection=CostCap; CostAtLeast cost_usd=$12.00 site=north max_cost_usd=$0.000001"},
         {11999999, 0,
          "RejectedFirstAt site=north rejection=CostCap; JustAboveMaxCost cost_usd=$12.00 max_cost_usd=$12.00"},
         {0, 150000,
@@ -91,6 +91,39 @@ static void plan__of_a_job_above_its_bounds_tells_the_figures_of_the_nearest_poo
         for (uint32_t k = 0; k < reply->start_estimate.hints.count; k++) /* no deadline is set, so none can be later */
             assert_int_not_equal(reply->start_estimate.hints.items[k].kind, HELIO_HINT_KIND_DEADLINE);
     }
+}
+
+/*  A begin time lifts no bound: after it the job would wait for ever. */
+static void gated__a_job_above_its_bounds_is_judged_for_its_begin_time(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.max_cost_micro_usd = 10000000;
+    spec.not_before_wall_ms = harness_wall_ms(h) + 2 * HOUR;
+    static const char then[] = "BeginTime at=2026-03-01T02:00:00Z; StartNoHour",
+                      hint[] = "StartsAt site=north pool=a cost_usd=$12.00";
+    const helio_fx_reply_t *reply = plan(&spec);
+    assert_true(helio_text_is(reply->plan.decision.reason, "Gated"));
+    const char *facts = harness_facts(h, reply->plan.decision.details);
+    assert_non_null(strstr(facts, "ShownAsOfThen; RejectedFirstAt site=north rejection=CostCap; CostAtLeast"));
+    assert_int_equal(reply->start_estimate.earliest_ms, 0);
+    assert_string_equal(harness_facts(h, reply->start_estimate.basis), then);
+    assert_true(reply->start_estimate.hints.count);
+    assert_int_equal(reply->start_estimate.hints.items[0].kind, HELIO_HINT_KIND_MAX_COST);
+    assert_non_null(strstr(harness_facts(h, reply->start_estimate.hints.items[0].effect), hint));
+    helio_job_key_t key = harness_job(h, &spec);
+    const helio_fx_reply_t *explained = harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
+    assert_int_equal(explained->start_estimate.earliest_ms, 0);
+    assert_true(explained->start_estimate.hints.count);
+    assert_string_equal(harness_facts(h, explained->start_estimate.basis), then);
+    assert_non_null(strstr(harness_facts(h, explained->start_estimate.hints.items[0].effect), hint));
+    spec.max_cost_micro_usd = 12000000;
+    reply = plan(&spec);
+    assert_true(reply->start_estimate.earliest_ms == spec.not_before_wall_ms);
+    assert_string_equal(harness_facts(h, reply->start_estimate.basis), "BeginTime at=2026-03-01T02:00:00Z");
+    key = harness_job(h, &spec);
+    explained = harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
+    assert_non_null(strstr(harness_facts(h, explained->start_estimate.basis), "StartThenCapacity"));
 }
 
 /*  One bound at each site: both figures, since either change would help. */
@@ -137,6 +170,30 @@ static void fill(void)
     harness_tick(h);
     assert_int_equal(harness_submit(h, "other", &large)->rc, HELIO_OK);
     harness_tick(h);
+}
+
+/*  The change is named even where the job would still have to wait for capacity. */
+static void hints__of_a_job_above_its_bounds_name_the_least_bound_although_all_is_full(void **state)
+{
+    (void)state;
+    harness_summary(h, NORTH, north, 0, 2); /* others work there */
+    harness_summary(h, SOUTH, south, 0, 2);
+    tell_carbon(NORTH, 400);
+    tell_carbon(SOUTH, 300);
+    helio_job_spec_t cost = harness_spec(h, "H100", 8), carbon = cost;
+    harness_strings(h, &cost.sites, (const char *const[]){"north", NULL});
+    harness_strings(h, &carbon.sites, (const char *const[]){"south", NULL});
+    cost.max_cost_micro_usd = 100;
+    carbon.max_carbon_mg_per_kwh = 1000;
+    helio_job_key_t keys[] = {harness_job(h, &cost), harness_job(h, &carbon)};
+    static const char *const expected[] = {"TryMaxCost max_cost_usd=12", "TryMaxCarbon max_carbon_g_per_kwh=300"};
+    harness_tick(h);
+    for (int i = 0; i < 2; i++) {
+        const helio_start_estimate_t *estimate = explain(keys[i]);
+        assert_true(estimate->hints.count > 0);
+        assert_string_equal(harness_facts(h, estimate->hints.items[0].change), expected[i]);
+        assert_int_equal(estimate->hints.items[0].effect.items.count, 0);
+    }
 }
 
 static void jobs_ahead__of_a_job_that_its_own_bounds_stop_are_none(void **state)
@@ -196,7 +253,9 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(plan__of_a_job_above_its_bounds_tells_the_figures_of_the_nearest_pool),
+        CASE(gated__a_job_above_its_bounds_is_judged_for_its_begin_time),
         CASE(plan__of_a_job_above_two_bounds_tells_both),
+        CASE(hints__of_a_job_above_its_bounds_name_the_least_bound_although_all_is_full),
         CASE(rows__of_a_job_above_its_bounds_have_no_figures),
         CASE(jobs_ahead__of_a_job_that_its_own_bounds_stop_are_none),
         CASE(jobs_ahead__of_a_job_that_no_site_can_run_any_more_are_none),

@@ -114,7 +114,12 @@ static void infeasible__names_what_is_too_much(void **state)
     } cases[] = {
         {"H100", 8, 5, 0, 0,
          "RejectedAt rejection=TooSmall sites=north, south; RejectedAt rejection=NoSuchGPU sites=west; "
-         "LargestPoolNodes nodes=4; WouldFit gpu=H100 gpus_per_node=8 nodes=4 cpus=0 memory_gb=0 site=north"},
+         "LargestPoolNodes nodes=4; WouldFit gpu=H100 gpus_per_node=8 nodes=4 cpus=0 memory_gb=0 site=north; "
+         "WouldFitFewer gpus=32 asked=40"},
+        {"H100", 64, 1, 0, 0,
+         "RejectedAt rejection=TooSmall sites=north, south; RejectedAt rejection=NoSuchGPU sites=west; "
+         "LargestNodeGPUs gpus=8; WouldFit gpu=H100 gpus_per_node=8 nodes=4 cpus=0 memory_gb=0 site=north; "
+         "WouldFitFewer gpus=32 asked=64"},
         {"H100", 8, 1, 65, 0,
          "RejectedAt rejection=TooSmall sites=north, south; RejectedAt rejection=NoSuchGPU sites=west; "
          "LargestNodeCPUs cpus=64; WouldFit gpu=H100 gpus_per_node=8 nodes=0 cpus=64 memory_gb=0 site=north"},

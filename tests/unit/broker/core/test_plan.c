@@ -211,6 +211,13 @@ static void plan__of_an_impossible_deadline_has_the_text_of_a_submission(void **
     const helio_detail_t *planned = helio_details_find(&p->decision.details, HELIO_DETAIL_DEADLINE_MISSED),
                          *refused = helio_details_find(&reply->details, HELIO_DETAIL_DEADLINE_MISSED);
     assert_true(planned && refused && helio_record_equal(&helio_detail_type, planned, refused));
+    assert_non_null(helio_details_find(&p->decision.details, HELIO_DETAIL_DEADLINE_REMEDY));
+    spec.deadline_wall_ms = harness_wall_ms(h) - HOUR; /* no run is short enough */
+    p = plan(&spec);
+    assert_non_null(helio_details_find(&p->decision.details, HELIO_DETAIL_DEADLINE_REMEDY_LATER));
+    reply = harness_submit(h, "acme", &spec);
+    assert_non_null(helio_details_find(&reply->details, HELIO_DETAIL_DEADLINE_REMEDY_LATER));
+    assert_null(helio_details_find(&reply->details, HELIO_DETAIL_DEADLINE_REMEDY));
     spec.deadline_wall_ms = harness_wall_ms(h) + HOUR; /* it would end in time */
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
 }

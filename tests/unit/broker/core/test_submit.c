@@ -341,7 +341,7 @@ static void principal__is_written_audited_by_its_name_and_answered(void **state)
         assert_int_equal(row->disabled_ms, event.principal.disabled_ms);
         const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
         assert_true(helio_text_is(audit->actor, "user:ada"));
-        assert_true(helio_text_is(audit->action, i ? "principal-enable" : "principal-disable"));
+        assert_true(helio_text_is(audit->action, i ? "user-enable" : "user-disable"));
         assert_true(helio_text_is(audit->object, "user:acme/bo"));
         const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
         assert_int_equal(reply->rc, HELIO_OK);

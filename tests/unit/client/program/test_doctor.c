@@ -110,6 +110,16 @@ static void doctor__names_a_site_without_a_key_in_force(void **state)
     end(&outcome);
 }
 
+static void doctor__says_how_to_start_a_broker_that_does_not_answer(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /healthz", 0, 0, NULL, NULL, DROP, 0}), WORDS("doctor"));
+    expect(&outcome, 7, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "start it if not (`systemctl start helio-broker`)"));
+    assert_non_null(strstr(outcome.out, "`helio-broker check`"));
+    end(&outcome);
+}
+
 /*  Keys that cannot be read say nothing of sites: others may not list them, and a broker may fail to. */
 static void doctor__without_sight_of_the_keys_takes_a_silent_site_for_silent(void **state)
 {
@@ -117,6 +127,8 @@ static void doctor__without_sight_of_the_keys_takes_a_silent_site_for_silent(voi
     outcome_t outcome = play(RULES(FIT, WHO("operator"), SITES(two_sites)), WORDS("doctor"));
     expect(&outcome, 1, NULL, NULL);
     assert_non_null(strstr(outcome.out, "lulea is silent since"));
+    assert_non_null(strstr(outcome.out, "look there whether its agent still runs, and start it if not"));
+    assert_non_null(strstr(outcome.out, "`helio-agent check` there"));
     assert_int_equal(broker_double_count(outcome.broker, "GET /v1/keys"), 0);
     end(&outcome);
     outcome = play(RULES(FIT, WHO("admin"), SITES(two_sites), {"GET /v1/keys", 0, 403, NULL, "{}", WHOLE, 0}),
@@ -222,6 +234,7 @@ int main(void)
         cmocka_unit_test(doctor__of_a_silent_site_does_not_say_what_it_withheld),
         cmocka_unit_test(doctor_and_sites__say_of_a_silent_site_that_its_agent_ended_without_its_state),
         cmocka_unit_test(doctor__names_a_site_without_a_key_in_force),
+        cmocka_unit_test(doctor__says_how_to_start_a_broker_that_does_not_answer),
         cmocka_unit_test(doctor__without_sight_of_the_keys_takes_a_silent_site_for_silent),
         cmocka_unit_test(doctor__names_the_site_whose_agent_lost_its_memory),
         cmocka_unit_test(doctor__says_how_many_jobs_are_held_and_why),

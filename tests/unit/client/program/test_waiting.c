@@ -178,6 +178,8 @@ static void hints__of_a_job_that_can_never_start_say_what_makes_it_run(void **st
         const char *members, *shown, *hidden;
     } cases[] = {
         {"\"reason\":\"NeverFits\",\"hints\":[]", "To make it run", "To start sooner"},
+        {"\"reason\":\"Deadline\",\"hints\":[{\"kind\":\"deadline\",\"change\":\"a later `deadline`, or none\"}]",
+         "To make it run", "To start sooner"},
         {"\"reason\":\"NeverFits\"", "To make it run", "To start sooner"},
         {"\"reason\":\"PolicyCap\",\"details\":[{\"code\":\"QuotaTooSmall\",\"params\":{}}]", "To make it run",
          "To start sooner"},
