@@ -145,8 +145,10 @@ static const helio_command_t commands[] = {
      "job, `helio requeue \"$HELIO_JOB_ID\"` needs the address of the broker and a token, for instance as a secret.",
      "helio requeue 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_requeue,
      NULL},
-    {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
-     helio_cmd_sites, NULL},
+    {"sites", "", "List the sites",
+     "FREE is what the site may still take; - for a site that is silent or lost, because what is free there now is not "
+     "known. JSON and CSV have the last figure that it reported, as gpus_free.",
+     "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_sites, NULL},
     {"gpus", "", "List GPUs: how many are free, how many exist, and the largest free block", "", "helio gpus", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_gpus, NULL},
     {"forecast", "[SITE]", "Show the sites' forecasts for the hours ahead",

@@ -2,6 +2,8 @@
  *  client/output/columns.c. */
 #include "client/commands/listing.h"
 
+#include <string.h>
+
 #include "client/invocation/option.h"
 
 bool helio_listing_limit(const helio_client_t *client, uint64_t by_default, uint64_t *ret_limit)
@@ -38,4 +40,16 @@ int helio_listing(const helio_client_t *client, const char *path, const char *ke
     json_t *rows;
     int code = helio_listing_ask(client, path, key, &reply, &rows);
     return code == HELIO_EXIT_OK ? helio_listing_print(client, rows, columns) : code;
+}
+
+void helio_listing_hide_stale_room(json_t *sites)
+{
+    size_t i;
+    json_t *site;
+    json_array_foreach(sites, i, site)
+    {
+        const char *state = helio_output_string(site, "state");
+        if (strcmp(state, "silent") == 0 || strcmp(state, "lost") == 0)
+            (void)json_object_set_new(site, "gpus_free", json_null());
+    }
 }

@@ -17,5 +17,7 @@ HELIO_MUST_CHECK int helio_listing(const helio_client_t *client, const char *pat
 /*  How many rows --limit and --all ask for: UINT64_MAX = all. False: they contradict one another, or are no number; it was
  *  said. */
 HELIO_MUST_CHECK bool helio_listing_limit(const helio_client_t *client, uint64_t by_default, uint64_t *ret_limit);
+/*  Rows of sites, for tables: what is free at a site that is silent or lost is not known. */
+void helio_listing_hide_stale_room(json_t *sites);
 
 #endif

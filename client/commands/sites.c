@@ -93,6 +93,8 @@ int helio_cmd_sites(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *sites;
     int code = helio_listing_ask(client, "/v1/sites", "sites", &reply, &sites);
+    if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)
+        helio_listing_hide_stale_room(sites);
     if (code == HELIO_EXIT_OK)
         code = helio_listing_print(client, sites, helio_columns_of_sites);
     if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/listing.h"
 #include "client/commands/screen.h"
 #include "client/invocation/settings.h"
 #include "client/output/columns.h"
@@ -117,7 +118,9 @@ static void put_totals(json_t *snapshot)
     const json_t *sites = json_object_get(snapshot, "sites"), *queues = json_object_get(snapshot, "queues");
     json_t *totals = json_object();
     put(totals, "gpus_total", json_integer((json_int_t)sum(sites, "gpus_total", NULL)));
-    put(totals, "gpus_free", json_integer((json_int_t)sum(sites, "gpus_free", NULL)));
+    HELIO_AUTO(helio_json_clear) json_t *usable = json_deep_copy(sites);
+    helio_listing_hide_stale_room(usable);
+    put(totals, "gpus_free", json_integer((json_int_t)sum(usable, "gpus_free", NULL)));
     put(totals, "gpus_allocated", json_integer((json_int_t)sum(sites, "gpus_allocated", NULL)));
     put(totals, "jobs_running", json_integer((json_int_t)sum(queues, "running", NULL)));
     put(totals, "jobs_queued", json_integer((json_int_t)sum(queues, "queued", NULL)));
@@ -272,7 +275,9 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
                      const char *trouble)
 {
     helio_output_t output = client->output;
-    const json_t *sites = json_object_get(snapshot, "sites"), *queues = json_object_get(snapshot, "queues");
+    HELIO_AUTO(helio_json_clear) json_t *sites = json_deep_copy(json_object_get(snapshot, "sites"));
+    const json_t *queues = json_object_get(snapshot, "queues");
+    helio_listing_hide_stale_room(sites);
     size_t left = size.height > 12 ? size.height - 9 : ROWS_LEAST, most = left / 3 > ROWS_LEAST ? left / 3 : ROWS_LEAST;
     if (!size.height)
         left = most = ROWS_ASKED;

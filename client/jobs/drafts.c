@@ -284,7 +284,8 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
                                .content_type = type,
                                .body = helio_buffer_view(&body),
                                .idempotency_key = key,
-                               .patient = strcmp(client->command->name, "run") == 0 ? client : NULL};
+                               .patient = strcmp(client->command->name, "run") == 0,
+                               .waits_for = client};
     int code = ask_for_jobs(client, &request, drafts, count, &reply, ret_sent);
     if (code == HELIO_EXIT_OK && !take_ids(reply, drafts, count))
         return helio_client_fail(

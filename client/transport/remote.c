@@ -462,13 +462,6 @@ static helio_rc attempt_each(helio_remote_t *self, const helio_request_t *reques
     return rc;
 }
 
-static void say_away(const helio_client_t *client, helio_rc rc, const helio_error_t *err, long status)
-{
-    char why[96];
-    (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", status);
-    helio_client_say(client, "%s; retrying for up to a minute", rc != HELIO_OK ? err->text : why);
-}
-
 helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request, helio_response_t *ret_response,
                            helio_error_t *err)
 {
@@ -478,6 +471,7 @@ helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
     int64_t end_ms = began_ms + unit_ms * HELIO_REMOTE_PATIENCE, takeover_ms = began_ms;
     if (self->brokers.count > 1 && !request->broker)
         takeover_ms += unit_ms * HELIO_REMOTE_TAKEOVER;
+    bool said = false;
     for (uint32_t n = 0;; n++) {
         helio_rc rc = attempt_each(self, request, ret_response, interrupts, err);
         bool again = rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT ||
@@ -486,8 +480,10 @@ helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
         bool enough = n + 1 >= HELIO_REMOTE_ATTEMPTS && helio_clock_boot_ms() >= takeover_ms;
         if (!again || !repeatable || (enough && !patient))
             return rc;
-        if (patient && n == 0)
-            say_away(request->patient, rc, err, ret_response->status);
+        if (request->waits_for && !said &&
+            (said = patient || helio_clock_boot_ms() - began_ms >= unit_ms * HELIO_REMOTE_SILENCE))
+            helio_retry_say(request->waits_for, rc == HELIO_OK ? NULL : err->text, ret_response->status,
+                            helio_buffer_view(&ret_response->body), patient);
         uint64_t pause_ms = helio_remote_backoff_ms(self, n);
         if (rc == HELIO_OK && ret_response->retry_after_ms) {
             if (ret_response->retry_after_ms > HELIO_REMOTE_RETRY_AFTER_MAX_MS)

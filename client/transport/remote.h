@@ -20,6 +20,7 @@
 enum {
     HELIO_REMOTE_ATTEMPTS = 3,
     HELIO_REMOTE_PATIENCE = 240, /* in units of the client's patience (250 ms): a minute */
+    HELIO_REMOTE_SILENCE = 12,   /* the same: 3 s */
     HELIO_REMOTE_TAKEOVER = 120, /* the same: 30 s; another broker takes over 20 s after the leader stood still */
     HELIO_REMOTE_HUNG_MS = 3000, /* without a byte of answer: another of several brokers is asked meanwhile */
     HELIO_REMOTE_RETRY_AFTER_MAX_MS = 10000,
@@ -35,9 +36,10 @@ typedef struct helio_request {
     bool once;                   /* no retries */
     uint32_t broker;             /* asks this one alone, counted from 1; 0 = whichever answers */
     uint32_t within_ms;          /* the whole answer must be there so soon; 0 = the time-out of the settings */
-    /*  The client whose user is told once that the broker does not answer; requests are then retried for about a minute
-     *  instead of three times. NULL = three attempts. */
-    const helio_client_t *patient;
+    bool patient;                /* retried for about a minute instead of three times */
+    /*  The client whose user is told once that the broker does not answer: a patient one at once, others when they have
+     *  waited for HELIO_REMOTE_SILENCE. NULL = nobody is. */
+    const helio_client_t *waits_for;
 } helio_request_t;
 
 typedef struct helio_response {

@@ -157,6 +157,25 @@ static int print_ambiguous(const helio_client_t *client, const json_t *ids, int 
     return helio_client_fail(client, code, "several jobs match; type more of the id:%s", list.data);
 }
 
+/*  What the broker says of itself, where its refusal names several causes; "" = nothing. */
+static void ask_cause(const helio_client_t *client, helio_buffer_t *out)
+{
+    enum { CAUSE_WITHIN_MS = 2000 };
+    static const char prefix[] = "not ready: ";
+    const helio_request_t request = {.method = "GET", .path = "/readyz", .once = true, .within_ms = CAUSE_WITHIN_MS};
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
+    helio_error_t err;
+    if (!client->remote || helio_remote_call(client->remote, &request, &response, &err) != HELIO_OK ||
+        response.status != 503 || !response.body.size)
+        return;
+    HELIO_AUTO(helio_json_clear)
+    json_t *problem = json_loadb(response.body.data, response.body.size, 0, NULL);
+    const char *detail = helio_output_string(problem, "detail");
+    size_t skip = strncmp(detail, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+    if (detail[0])
+        helio_buffer_printf(out, "the broker cannot do this at the moment: %.400s", detail + skip);
+}
+
 int helio_response_print_error(const helio_client_t *client, long status, helio_text_t body, uint64_t retry_after_ms)
 {
     int code = helio_response_exit(status);
@@ -172,7 +191,10 @@ int helio_response_print_error(const helio_client_t *client, long status, helio_
     const json_t *ambiguous = json_object_get(problem, "ambiguous");
     if (json_is_array(ambiguous) && json_array_size(ambiguous))
         return print_ambiguous(client, ambiguous, code);
-    const char *detail = helio_output_string(problem, "detail|title");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t cause = {0};
+    if (status == 503 && helio_reply_has_detail(problem, HELIO_DETAIL_BROKER_UNAVAILABLE))
+        ask_cause(client, &cause);
+    const char *detail = cause.size ? cause.data : helio_output_string(problem, "detail|title");
     const char *reason = helio_output_string(problem, "reason");
     char wait[80] = "";
     if (retry_after_ms) {

@@ -1,4 +1,4 @@
-/*  retry.h -- what may be sent again, and when that is worth it. Pure. */
+/*  retry.h -- what may be sent again, and when that is worth it. */
 #ifndef HELIO_CLIENT_TRANSPORT_RETRY_H
 #define HELIO_CLIENT_TRANSPORT_RETRY_H
 
@@ -10,5 +10,8 @@ bool helio_request_acts_each_time(const helio_request_t *request);
 bool helio_request_is_repeatable(const helio_request_t *request);
 /*  Whether a status is worth another attempt: 429, 502, 503, 504. */
 bool helio_status_is_transient(long status);
+/*  One line for who waits meanwhile. fault: of the connection; NULL = the broker has refused with that status and body. */
+void helio_retry_say(const helio_client_t *client, const char *fault, long status, helio_text_t body,
+                     bool for_a_minute);
 
 #endif

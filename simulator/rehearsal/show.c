@@ -128,6 +128,25 @@ typedef struct reason {
     uint32_t jobs;
 } reason_t;
 
+/*  "2 run at the end": jobs of the table that are not over and wait for nothing, by their state. */
+static void put_open(const reh_difference_t *self, bool first, helio_buffer_t *out)
+{
+    uint32_t running = 0, others = 0;
+    for (uint32_t i = 0; i < self->job_count; i++) {
+        const reh_life_t *life = self->jobs[i].after;
+        bool open = !reh_life_is_over(life) && !self->jobs[i].why.size;
+        bool there = life->state == HELIO_JOB_RUNNING || life->state == HELIO_JOB_SUSPENDED;
+        running += open && there;
+        others += open && !there;
+    }
+    if (running)
+        helio_buffer_printf(out, "%s%u still %s at the end\n", first ? "\n" : "", running,
+                            running == 1 ? "runs" : "run");
+    if (others)
+        helio_buffer_printf(out, "%s%u %s on the way to a site, or from it, at the end\n",
+                            first && !running ? "\n" : "", others, others == 1 ? "is" : "are");
+}
+
 /*  Each reason once, with the number of its jobs. There are few. */
 static void put_whys(const reh_difference_t *self, helio_buffer_t *out)
 {
@@ -146,6 +165,7 @@ static void put_whys(const reh_difference_t *self, helio_buffer_t *out)
     for (k = 0; k < count; k++)
         helio_buffer_printf(out, "%s%u %s at the end: %.*s\n", k ? "" : "\n", reasons[k].jobs,
                             reasons[k].jobs == 1 ? "waits" : "wait", HELIO_TEXT_ARGS(reasons[k].text));
+    put_open(self, !count, out);
     free(reasons);
 }
 

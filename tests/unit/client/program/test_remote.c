@@ -97,6 +97,21 @@ static void remedies__follow_the_codes_of_a_problem(void **state)
     }
 }
 
+/*  The refusal names several causes; the broker's readiness names the one. */
+static void refusals__of_an_unavailable_broker_name_the_cause_that_it_knows(void **state)
+{
+    (void)state;
+    static const char refusal[] =
+        "{\"detail\":\"a or b\",\"details\":[{\"code\":\"BrokerUnavailable\",\"params\":{}}]}",
+                      ready[] = "{\"detail\":\"not ready: the database cannot be reached\"}";
+    outcome_t outcome =
+        play(RULES({"GET /v1/sites", 0, 503, NULL, refusal, WHOLE, 0}, {"GET /readyz", 0, 503, NULL, ready, WHOLE, 0}),
+             WORDS("sites"));
+    assert_non_null(strstr(outcome.err, "cannot do this at the moment: the database cannot be reached\n"));
+    assert_null(strstr(outcome.err, "a or b"));
+    end(&outcome);
+}
+
 static void requests__carry_the_token_and_safe_ones_are_repeated(void **state)
 {
     (void)state;
@@ -159,6 +174,22 @@ static void replies__that_break_off_do_not_count(void **state)
     (void)state;
     outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, "[]", CUT, 0}), WORDS("sites"));
     expect(&outcome, 7, "", "cannot reach the broker");
+    end(&outcome);
+}
+
+/*  What was free before the silence is not offered as if it were free. */
+static void sites__that_are_silent_show_nothing_free(void **state)
+{
+    (void)state;
+    static const char sites[] = "[{\"site\":\"lulea\",\"state\":\"silent\",\"gpus_free\":77,\"gpus_total\":88},"
+                                "{\"site\":\"oslo\",\"state\":\"ready\",\"gpus_free\":66,\"gpus_total\":88}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
+    assert_int_equal(outcome.code, 0);
+    assert_null(strstr(outcome.out, "77"));
+    assert_non_null(strstr(outcome.out, "66"));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "json"));
+    assert_non_null(strstr(outcome.out, "77"));
     end(&outcome);
 }
 
@@ -359,11 +390,13 @@ int main(void)
         cmocka_unit_test(pump__does_not_wait_for_a_finished_transfer),
         cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
         cmocka_unit_test(remedies__follow_the_codes_of_a_problem),
+        cmocka_unit_test(refusals__of_an_unavailable_broker_name_the_cause_that_it_knows),
         cmocka_unit_test(requests__carry_the_token_and_safe_ones_are_repeated),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
         cmocka_unit_test(broker__that_cannot_be_reached_is_named_with_a_remedy),
         cmocka_unit_test(replies__that_break_off_do_not_count),
         cmocka_unit_test(submit__that_reached_nobody_says_that_nothing_was_sent),
+        cmocka_unit_test(sites__that_are_silent_show_nothing_free),
         cmocka_unit_test(sites__that_are_refused_are_named_below_the_table),
         cmocka_unit_test(keys_add__notes_a_new_site_whose_name_is_almost_another),
         cmocka_unit_test(doctor__finds_no_fault_in_a_complete_setup),

@@ -47,6 +47,22 @@ static void submit__after_a_lost_reply_is_repeated_with_the_same_key(void **stat
     end(&outcome);
 }
 
+/*  Whoever waits for some seconds learns for what; once, with or without a terminal. */
+static void submit__that_is_retried_for_long_says_so_once(void **state)
+{
+    (void)state;
+    static const char refusal[] = "{\"detail\":\"the database is away\"}";
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 1, 503, "Retry-After: 1\r\n", refusal, WHOLE, 0},
+                                        {"POST /v1/jobs", 1, 503, NULL, refusal, WHOLE, 0},
+                                        {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}),
+                                  WORDS("submit", "-", "-o", "name"), "run: echo\n");
+    assert_int_equal(outcome.code, 0);
+    const char *told = strstr(outcome.err, "the database is away; still trying\n");
+    assert_non_null(told);
+    assert_null(strstr(told + strlen("the database is away; still trying"), "still trying"));
+    end(&outcome);
+}
+
 static void submit__with_an_unknown_outcome_prints_its_key(void **state)
 {
     (void)state;
@@ -248,6 +264,7 @@ int main(void)
         cmocka_unit_test(submit__prints_one_id_per_line),
         cmocka_unit_test(submit__json_lines_are_sent_byte_for_byte),
         cmocka_unit_test(submit__after_a_lost_reply_is_repeated_with_the_same_key),
+        cmocka_unit_test(submit__that_is_retried_for_long_says_so_once),
         cmocka_unit_test(submit__with_an_unknown_outcome_prints_its_key),
         cmocka_unit_test(submit__and_plan_note_an_unknown_home_site),
         cmocka_unit_test(ls__of_an_unknown_queue_is_an_error),

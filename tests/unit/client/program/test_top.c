@@ -14,7 +14,7 @@ enum { PATIENCE_MS = 60000 };
     "[{\"site\":\"lulea\",\"state\":\"ready\",\"gpus_free\":3,\"gpus_total\":8,\"gpus_allocated\":5,"        \
     "\"price_usd_per_gpu_h\":2.5,\"carbon_g_per_kwh\":40,\"power_watts\":5000,\"jobs_running\":2,\"pue\":1." \
     "1},"                                                                                                    \
-    "{\"site\":\"os\\u001b[2Jlo\",\"state\":\"silent\",\"gpus_free\":0,\"gpus_total\":8,\"gpus_allocated\":" \
+    "{\"site\":\"os\\u001b[2Jlo\",\"state\":\"silent\",\"gpus_free\":6,\"gpus_total\":8,\"gpus_allocated\":" \
     "8,"                                                                                                     \
     "\"price_usd_per_gpu_h\":null,\"carbon_g_per_kwh\":null,\"power_watts\":null}]"
 #define QUEUES                                                                                        \
@@ -45,7 +45,7 @@ static void top__once_shows_sites_queues_and_what_runs_by_gpus(void **state)
         "GPUs 13 of 16 in use, 3 free   jobs 2 running, 4 waiting, 1 held   $12.50/h   200 g CO2e/h\n",
         "SITE",
         "\nlulea",
-        "\nos?[2Jlo  silent",
+        "\nos?[2Jlo  silent     -     8",
         "\nstandard       500    2     5     4     9     1  b 2, a 1, c 1, …\n",
         "\n   4  bbccccd2  train  acme",
         "\n   1  bbccccd1  train  acme"};

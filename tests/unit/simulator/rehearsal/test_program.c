@@ -68,6 +68,17 @@ static void rehearse__prints_jobs_reasons_and_accounts(void **state)
     assert_says(out, "\"effects\": [\"misses its deadline\", \"does not start\", \"waits longer\"]");
 }
 
+/*  Each job of the table that is not over is counted below it. */
+static void rehearse__says_which_jobs_still_run_at_the_end(void **state)
+{
+    (void)state;
+    add_site("north", 1, 0);
+    (void)add_job("acme", (job_ask_t){.gpus = 8, .hours = 5, .runs_at = "north"});
+    keep(snapshot());
+    assert_int_equal(RUN(path, "--change", "down=north:2h", "--for", "6h"), 0);
+    assert_says(out, "\n1 still runs at the end\n");
+}
+
 static void rehearse__names_what_is_wrong(void **state)
 {
     (void)state;
@@ -102,6 +113,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rehearse__prints_jobs_reasons_and_accounts, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(rehearse__says_which_jobs_still_run_at_the_end, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(rehearse__names_what_is_wrong, begin_folder, end_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
