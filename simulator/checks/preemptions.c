@@ -43,12 +43,18 @@ static checks_preemption_t *preempted_of(sim_checks_t *self, helio_job_key_t key
     return preempted;
 }
 
+/*  A suspect job has none that its site knows of: the site is silent, or has lost its memory. */
+static bool takes_room(uint32_t state)
+{
+    return helio_job_state_is_live(state) && state != HELIO_JOB_STOPPING && state != HELIO_JOB_SUSPECT;
+}
+
 void checks_preemption_transition(sim_checks_t *self, const helio_row_transition_t *row)
 {
     enum { TENANT, QUEUE, KEY }; /* the indexes of these parameters */
     const helio_detail_t *by = helio_details_find(&row->why, HELIO_DETAIL_PREEMPTED_BY);
-    if (row->to == HELIO_JOB_STOPPING || !helio_job_state_is_live(row->to))
-        preempted_of(self, row->key)->stays = false;
+    if (!takes_room(row->to) || row->from == HELIO_JOB_SUSPECT)
+        preempted_of(self, row->key)->stays = takes_room(row->to);
     if (row->from == HELIO_JOB_STOPPING && (by || row->to == HELIO_JOB_QUEUED)) /* as was asked, or by itself before */
         preempted_of(self, row->key)->left = true;
     if (row->to != HELIO_JOB_STOPPING || !by || row->from == HELIO_JOB_SUSPECT) /* its site came back while it ends */
@@ -210,7 +216,7 @@ static void load(const sim_checks_t *self, checks_preemption_t *preempted)
 {
     const helio_row_state_t row = sim_database_state(self->database, preempted->key).row;
     bool stops = row.state == HELIO_JOB_STOPPING, queued = row.state == HELIO_JOB_QUEUED;
-    preempted->stays = helio_job_state_is_live(row.state) && !stops && row.before != HELIO_JOB_STOPPING;
+    preempted->stays = takes_room(row.state);
     preempted->left = queued;
     preempted->open =
         preempted->open && (stops || queued) && helio_details_find(&row.why, HELIO_DETAIL_PREEMPTED_BY) != NULL;
