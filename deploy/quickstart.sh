@@ -105,6 +105,29 @@ strangers() { # the pids of those that somebody started by hand
     if uses_state "$pid" && ! is_ours "$pid"; then echo "$pid"; fi
   done
 }
+shims() { # the pids of those that run jobs of sites in the state directory
+  local folder words word here
+  here=$(realpath -m -- "$state")
+  for folder in /proc/[0-9]*; do
+    words=()
+    { mapfile -d '' -t words <"$folder/cmdline"; } 2>/dev/null || continue
+    case ${words[0]-} in */helio-shim | helio-shim) ;; *) continue ;; esac
+    for word in "${words[@]}" "$(readlink "$folder/cwd" 2>/dev/null)"; do
+      case $word in "$state"/* | "$here"/*) echo "${folder#/proc/}"; break ;; esac
+    done
+  done
+}
+end_shims() { # a shim that gets SIGTERM ends its job, with its grace time
+  local left _
+  left=$(shims)
+  [ -n "$left" ] || return 0
+  echo "ending the jobs that no broker could cancel (processes $(echo $left))"
+  kill -TERM $left 2>/dev/null || true
+  for _ in $(seq 150); do left=$(shims); [ -n "$left" ] || return 0; sleep 0.1; done
+  kill -KILL $left 2>/dev/null || true
+  for _ in $(seq 50); do left=$(shims); [ -n "$left" ] || return 0; sleep 0.1; done
+  fail "still running: process $(echo $left)"
+}
 holder() { # PORT: who listens there, as far as this user can see
   local hex inode pid=
   hex=$(printf ':%04X' "$1")
@@ -157,6 +180,7 @@ down() { # [keep]: leaves jobs running
     echo "stopping process $pid, which was started by hand: $(command_of "$pid")"
     stop by-hand
   done
+  [ "${1:-}" = keep ] || end_shims
   if [ -f "$state/pg/data/postmaster.pid" ]; then as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -m fast -w stop >/dev/null 2>&1 || true; fi
 }
 manage() { # COMMAND…: of helio-broker, quiet unless it fails
@@ -183,6 +207,10 @@ fi
 refuse_company
 [ -d "$state" ] || { mkdir -p "$state" && touch "$state/.heliostat-quickstart"; }
 only_here
+for file in "$top"/deploy/quickstart/sites/*.yaml; do # before anything is stopped
+  name=$(basename "$file" .yaml)
+  grep -qx "name: $name" "$file" || fail "$file must contain the line 'name: $name': the file name is the name of the site"
+done
 
 # ---- packages and programs -----------------------------------------------------------------------------------
 
@@ -296,7 +324,6 @@ fi
 sites=()
 for file in "$top"/deploy/quickstart/sites/*.yaml; do
   name=$(basename "$file" .yaml)
-  grep -qx "name: $name" "$file" || fail "$file must contain the line 'name: $name': the file name is the name of the site"
   sites+=("$name")
 done
 without_feed=$(cd "$top/deploy/quickstart/sites" && grep -L @FEED@ -- *.yaml | sed 's/\.yaml$//' | tr '\n' ' ')

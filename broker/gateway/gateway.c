@@ -17,6 +17,9 @@ struct helio_gateway {
     helio_log_limit_t bad_limit, refused_limit;
 };
 
+/* Agents that are refused ask again every second, for as long as a broker is without its database. */
+enum { REFUSALS_LOGGED_A_SECOND = 2 };
+
 static helio_rc send_frame(void *arg, uint64_t peer, helio_text_t frame)
 {
     helio_gateway_t *self = arg;
@@ -39,7 +42,7 @@ static void refused(void *arg, helio_text_t site, helio_rc rc, helio_text_t text
 {
     helio_gateway_t *self = arg;
     uint32_t dropped;
-    if (!helio_log_allowed(&self->refused_limit, 10, &dropped))
+    if (!helio_log_allowed(&self->refused_limit, REFUSALS_LOGGED_A_SECOND, &dropped))
         return;
     char name[160], quoted[700];
     helio_log(self->log, HELIO_WARN, "agent_refused", "site=%s code=%s text=%s not_logged=%u",

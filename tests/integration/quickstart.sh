@@ -98,10 +98,16 @@ done
 # What stops it is printed: here the key of a site that was revoked meanwhile.
 run >/dev/null
 url=$(cat "$state/client/url")
+long=$(client submit "$(dirname "$state")/long.yaml" -o name)
+for _ in $(seq 100); do job_pid=$(client logs "$long" 2>/dev/null | head -n 1) && [ -n "$job_pid" ] && break; sleep 0.1; done
 client keys revoke lulea >/dev/null
 if run >"$(dirname "$state")/output" 2>&1; then echo "it starts a site whose key is revoked"; exit 1; fi
 grep -q "this key was revoked" "$(dirname "$state")/output" || { echo "it ends without saying why:"; cat "$(dirname "$state")/output"; exit 1; }
+# Jobs end even where no broker is left that could cancel them.
+[ -d "/proc/$job_pid" ] || { echo "the long job does not run on"; exit 1; }
+for file in "$state"/run/*.pid; do kill -KILL "$(cat "$file")" 2>/dev/null || true; done
 run --purge
+if [ -d "/proc/$job_pid" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$job_pid/status"; then echo "a job outlived --purge"; exit 1; fi
 [ ! -e "$state" ] || { echo "--purge left $state"; exit 1; }
 also=
 if [ "$(id -u)" != 0 ] || ! id nobody >/dev/null 2>&1; then
