@@ -58,7 +58,7 @@ select coalesce((select case when $2::text is null or coalesce(t.home_site, '') 
 select k.site, coalesce(helio.rfc3339(k.revoked_at), '') from helio.site_keys k where k.public_key = $1::text
 
 -- name: user_disabled
--- $1 tenant; $2 user. 1: no token of it opens anything.
+-- $1 tenant; $2 user. 1: the user is disabled, and none of its tokens is accepted.
 select exists (select from helio.principals p
                where p.kind = 'user' and p.tenant = $1::text and p.name = $2::text and p.disabled_at is not null)::integer
 
