@@ -38,7 +38,7 @@ function assertSmooth(pauses, what) {
   const sorted = [...pauses].sort((a, b) => a - b);
   const [middle, most] = [sorted[45], sorted.at(-1)];
   console.log(`# ${what}: a frame after ${Math.round(middle)} ms in the middle, ${Math.round(most)} ms at most`);
-  assert.ok(middle < 250 && most < 2000, `${what}: ${sorted.map(Math.round)}`);
+  assert.ok(middle < 600 && most < 3000, `${what}: ${sorted.map(Math.round)}`);
 }
 
 test("queue: ten thousand jobs are a table of few rows, and the last one is reached", async () => {

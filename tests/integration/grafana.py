@@ -41,6 +41,7 @@ def expanded(sql, since_s, values):
     at = lambda s: time.strftime("'%Y-%m-%dT%H:%M:%SZ'", time.gmtime(s))
     now = time.time()
     sql = re.sub(r"\$__timeFilter\(([^()]+)\)", lambda m: f"{m[1]} BETWEEN {at(now - since_s)} AND {at(now)}", sql)
+    sql = sql.replace("$__timeFrom()", at(now - since_s)).replace("$__timeTo()", at(now))
     sql = re.sub(r"\$__timeGroup\(([^(),]+), *\$__interval\)", lambda m: f"floor(extract(epoch from {m[1]})/{interval})*{interval}", sql)
     for name, chosen in values.items():
         sql = re.sub(rf"\$\{{{name}\}}|\${name}\b", lambda m: quoted(chosen), sql)

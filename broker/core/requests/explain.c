@@ -196,6 +196,9 @@ static void expect_gated(helio_broker_core_t *self, const job_t *job, helio_star
     helio_details_t details;
     ask.judged_ms = end_ms > self->wall_ms ? end_ms : 0;
     job_class_t alone = core_class_of_ask(&ask, NULL);
+    job_t waiting = *job; /* as if its hold were over, and it alone waited in the class */
+    waiting.prev = waiting.next = NULL;
+    alone.waiting = &waiting;
     alone.waiting_count = 1;
     core_findings_expire(self);
     evaluation_t e = core_evaluate(self, &alone);

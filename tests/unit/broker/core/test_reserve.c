@@ -84,6 +84,23 @@ static void reserve__is_for_the_first_of_equal_jobs(void **state)
     assert_string_equal(harness_facts(h, row->details), reserved_for(second));
 }
 
+/*  When what it waits for ends is unknown, so that it is judged for a start now, beside the gang's reservation. */
+static void reserve__a_gated_job_is_explained_beside_it(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 3, 8, 0);
+    harness_join(h, NORTH, north);
+    running(2, 8, 3 * HOUR);
+    helio_job_key_t gang = job(3, 8, HOUR);
+    harness_tick(h);
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.time_limit_ms = 2 * HOUR;
+    helio_job_key_t gated = harness_job_after(h, &spec, HELIO_AFTER_ANY, gang);
+    const helio_fx_reply_t *reply = harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, gated);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_non_null(strstr(harness_facts(h, reply->start_estimate.basis), "StartThenCapacity"));
+}
+
 static void reserve__only_jobs_that_end_before_the_reservation_start(void **state)
 {
     (void)state;
@@ -309,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(reserve__is_for_the_first_of_equal_jobs),
+        CASE(reserve__a_gated_job_is_explained_beside_it),
         CASE(reserve__only_jobs_that_end_before_the_reservation_start),
         CASE(reserve__capacity_beyond_the_reservation_can_be_used),
         CASE(reserve__the_sites_own_estimate_counts_where_foreign_work_runs),
