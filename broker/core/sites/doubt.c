@@ -15,9 +15,12 @@
 
 /* ---- one job -------------------------------------------------------------------------------------------- */
 
-static bool is_of_site(helio_detail_code_t code)
+/*  That its site does not know it is the reason of a stop that nobody asked for, and news of the site in any other. */
+static bool is_of_site(const job_t *job, helio_detail_code_t code)
 {
-    return code == HELIO_DETAIL_SITE_SILENT || code == HELIO_DETAIL_SITE_BACK || code == HELIO_DETAIL_SITE_MEMORY_LOST;
+    return code == HELIO_DETAIL_SITE_SILENT || code == HELIO_DETAIL_SITE_BACK ||
+           code == HELIO_DETAIL_SITE_MEMORY_LOST ||
+           (code == HELIO_DETAIL_SITE_FORGOT && job->intent != HELIO_INTENT_REQUEUE);
 }
 
 helio_details_t core_why_of_stop(helio_broker_core_t *self, const job_t *job)
@@ -25,7 +28,7 @@ helio_details_t core_why_of_stop(helio_broker_core_t *self, const job_t *job)
     const helio_details_t kept = core_why_kept(self, job->why);
     helio_details_t why = {0};
     for (uint32_t i = 0; i < kept.items.count; i++)
-        if (!is_of_site(kept.items.items[i].code))
+        if (!is_of_site(job, kept.items.items[i].code))
             core_why_add(self, &why, kept.items.items[i]);
     if (!why.items.count)
         why = CORE_WHY0(self, job->intent == HELIO_INTENT_PREEMPT ? HELIO_DETAIL_PREEMPTED : HELIO_DETAIL_STOPPED);
@@ -57,7 +60,7 @@ void core_job_suspect(helio_broker_core_t *self, job_t *job, helio_detail_code_t
 #endif
     job->before = job->state;
     core_job_change_state(self, job, HELIO_JOB_SUSPECT, core_why_of_site(self, job, code), "broker");
-    job->suspect_ms = proof_ms;
+    job->unseen_ms = proof_ms;
 }
 
 void core_job_requeue_lost(helio_broker_core_t *self, job_t *job, helio_details_t why, const char *actor)

@@ -230,6 +230,13 @@ static void take_holding(helio_broker_core_t *self, site_t *site, const helio_ho
     rule(self, site, holding, HELIO_VERDICT_KEEP);
 }
 
+/*  Of a suspect job that is being stopped, its row has to say if the site lacks it (core_job_is_unseen). */
+static helio_details_t why_back(helio_broker_core_t *self, const job_t *job, bool held)
+{
+    bool told = core_why_has(job->why, HELIO_DETAIL_SITE_FORGOT), stops = job->before == HELIO_JOB_STOPPING;
+    return core_why_of_site(self, job, held || told || !stops ? HELIO_DETAIL_SITE_BACK : HELIO_DETAIL_SITE_FORGOT);
+}
+
 /*  Handles what the site should have but lacks, and what it was told while it was away. */
 static void close_inventory(helio_broker_core_t *self, site_t *site)
 {
@@ -244,7 +251,9 @@ static void close_inventory(helio_broker_core_t *self, site_t *site)
             continue;
         }
         if (job->state == HELIO_JOB_SUSPECT)
-            core_job_change_state(self, job, job->before, core_why_of_site(self, job, HELIO_DETAIL_SITE_BACK), actor);
+            core_job_change_state(self, job, job->before, why_back(self, job, held), actor);
+        else if (!held)
+            job->unseen_ms = core_run_proof_wall_ms(self, job);
         if (job->state == HELIO_JOB_STOPPING) {
             const helio_details_t again = core_why_of_stop(self, job);
             core_stop(self, job, core_preempt_mode(job), &again);

@@ -156,6 +156,15 @@ bool core_job_is_doubted(const job_t *job)
     return job->state == HELIO_JOB_SUSPECT && core_why_has(job->why, HELIO_DETAIL_SITE_MEMORY_LOST);
 }
 
+bool core_job_is_unseen(const job_t *job)
+{
+#ifdef HELIO_MUTANT_forgotten_is_run_time
+    return job->state == HELIO_JOB_SUSPECT;
+#endif
+    return job->state == HELIO_JOB_SUSPECT ||
+           (job->state == HELIO_JOB_STOPPING && core_why_has(job->why, HELIO_DETAIL_SITE_FORGOT));
+}
+
 uint32_t core_job_gpus(const job_t *job)
 {
     return job->gpus_per_node * job->submission->class->want.nodes;
@@ -364,7 +373,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .energy_j = job->used.energy_j,
         .carbon_mg = job->used.carbon_mg,
         .units_done = job->units_done,
-        .at_ms = job->state == HELIO_JOB_SUSPECT ? job->suspect_ms : self->wall_ms,
+        .at_ms = core_job_is_unseen(job) ? job->unseen_ms : self->wall_ms,
         .preemptions = job->preemptions,
         .saved_ms = job->saved_ms,
         .migrations = job->migrations,

@@ -60,8 +60,7 @@ struct job {
     int64_t finished_ms;
     int64_t paused_until_ms; /* by the monotonic clock: where it may start before, core_class_next says */
     int64_t ready_ms;        /* wall clock: when it entered its queue; after a takeover, its submission */
-    int64_t
-        suspect_ms; /* wall clock: up to when it is known to have run, if it is suspect; its row is dated so until it is so no more */
+    int64_t unseen_ms; /* wall clock: up to when it is known to have run, while it is unseen; its row is dated so */
     helio_account_t used;
     uint64_t units_done;
     uint64_t saved_ms; /* run time whose work is saved; at most its time limit */
@@ -118,7 +117,9 @@ void core_job_set_why(job_t *job, const helio_details_t *why); /* copies; its ro
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
 /*  A command of its user or of an operator holds it. */
 bool core_job_is_held_by_people(const job_t *job);
-bool core_job_is_doubted(const job_t *job);  /* suspect because its site's agent lost its memory */
+bool core_job_is_doubted(const job_t *job); /* suspect because its site's agent lost its memory */
+/*  It is suspect, or being stopped although its site does not know it: what its site says later does not show it. */
+bool core_job_is_unseen(const job_t *job);
 uint32_t core_job_gpus(const job_t *job);    /* of the latest placement, on all its nodes */
 const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */
 const char *core_job_pool(const job_t *job);

@@ -237,6 +237,51 @@ static void journal_lost__what_is_not_there_any_more_is_charged_to_the_last_proo
     }
 }
 
+/*  North's agent is silent for an hour, comes back without the job, and the leader ends before the agent has answered
+ *  that the job is not there. */
+static void leader_ends_while_north_answers(helio_job_key_t key, bool cancelled)
+{
+    pass(HOUR_MS);
+    harness_gone(h, NORTH);
+    for (int64_t ms = 0; ms < HOUR_MS; ms += 30000) {
+        harness_renew(h, SOUTH);
+        harness_wait(h, 30000);
+    }
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+    if (cancelled)
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    harness_hello(h, NEXT_SESSION, north);
+    harness_inventory(h, NEXT_SESSION, NULL, 0);
+    harness_renew(h, NEXT_SESSION);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+    harness_t *former = h;
+    h = harness_rebuild(former);
+    harness_end(&former);
+    harness_hello(h, NORTH, north);
+    harness_inventory(h, NORTH, NULL, 0);
+    helio_report_t report = end_of(key, 1, HELIO_REPORT_KIND_STOPPED);
+    report.cause = HELIO_CAUSE_NOT_HERE;
+    harness_clear(h);
+    harness_report(h, NORTH, &report);
+    expect_estimate(HOUR_MS - 31000, HOUR_MS);
+}
+
+static void journal_lost__after_a_takeover_is_not_charged_for_the_silence_before(void **state)
+{
+    (void)state;
+    helio_job_key_t key = start();
+    leader_ends_while_north_answers(key, false);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+}
+
+static void journal_lost__after_a_takeover_a_cancelled_job_is_not_charged_for_the_silence_before(void **state)
+{
+    (void)state;
+    helio_job_key_t key = start();
+    leader_ends_while_north_answers(key, true);
+    assert_int_equal(harness_row(h, key)->state, HELIO_JOB_CANCELLED);
+}
+
 static void suspended__time_is_not_charged(void **state)
 {
     (void)state;
@@ -364,6 +409,8 @@ int main(void)
         CASE(killed__at_once_is_a_quick_failure),
         CASE(journal_lost__gpus_are_those_of_the_placement),
         CASE(journal_lost__what_is_not_there_any_more_is_charged_to_the_last_proof_of_life),
+        CASE(journal_lost__after_a_takeover_is_not_charged_for_the_silence_before),
+        CASE(journal_lost__after_a_takeover_a_cancelled_job_is_not_charged_for_the_silence_before),
         CASE(suspended__time_is_not_charged),
         CASE(suspended__since_its_last_sign_of_life_takes_nothing_away),
         CASE(short_run__that_contradicts_all_clocks_is_charged_by_them),
