@@ -162,7 +162,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
     job->units_done = row->units_done;
     job->saved_ms = row->saved_ms;
-    job->unseen_ms = row->at_ms;
+    job->last_seen_ms = row->at_ms;
     job->preemptions = row->preemptions < UINT8_MAX ? (uint8_t)row->preemptions : UINT8_MAX;
     job->migrations = row->migrations < UINT8_MAX ? (uint8_t)row->migrations : UINT8_MAX;
     job->losses = row->losses < UINT8_MAX ? (uint8_t)row->losses : UINT8_MAX;

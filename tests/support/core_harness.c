@@ -210,11 +210,16 @@ void harness_tick(harness_t *self)
     harness_step(self, HELIO_BROKER_EV_TICK, NULL);
 }
 
+enum { AT_ONCE_MAX = 1000 };
+
 void harness_wait(harness_t *self, int64_t ms)
 {
     int64_t until = self->now_ms + ms;
+    uint32_t at_once = 0;
     harness_tick(self);
     while (self->effects->wake_ms < until) {
+        at_once = self->effects->wake_ms > self->now_ms ? 0 : at_once + 1;
+        assert_true(at_once < AT_ONCE_MAX); /* else it would be busy for ever */
         harness_advance(self, self->effects->wake_ms - self->now_ms);
         harness_tick(self);
     }

@@ -60,7 +60,7 @@ void core_job_suspect(helio_broker_core_t *self, job_t *job, helio_detail_code_t
 #endif
     job->before = job->state;
     core_job_change_state(self, job, HELIO_JOB_SUSPECT, core_why_of_site(self, job, code), "broker");
-    job->unseen_ms = proof_ms;
+    job->last_seen_ms = proof_ms;
 }
 
 void core_job_requeue_lost(helio_broker_core_t *self, job_t *job, helio_details_t why, const char *actor)

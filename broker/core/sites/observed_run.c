@@ -73,7 +73,7 @@ void core_runs_leave_session(site_t *site)
 static int64_t noted_proof_ms(const job_t *job)
 {
     int64_t heard_ms = job->site->heard_wall_ms;
-    return core_job_is_unseen(job) ? helio_lesser_i64(job->unseen_ms, heard_ms) : heard_ms;
+    return core_job_is_unseen(job) ? helio_lesser_i64(job->last_seen_ms, heard_ms) : heard_ms;
 }
 
 void core_observed_run_load(const helio_broker_core_t *self, job_t *job)

@@ -253,7 +253,7 @@ static void close_inventory(helio_broker_core_t *self, site_t *site)
         if (job->state == HELIO_JOB_SUSPECT)
             core_job_change_state(self, job, job->before, why_back(self, job, held), actor);
         else if (!held)
-            job->unseen_ms = core_run_proof_wall_ms(self, job);
+            job->last_seen_ms = core_run_proof_wall_ms(self, job);
         if (job->state == HELIO_JOB_STOPPING) {
             const helio_details_t again = core_why_of_stop(self, job);
             core_stop(self, job, core_preempt_mode(job), &again);

@@ -249,7 +249,8 @@ static void roll_over_spending(spending_t *spending, uint32_t period, bool follo
 static void roll_over_period(helio_broker_core_t *self, uint32_t period)
 {
     int64_t *begins = self->calendar.begins[period], begin_ms = helio_period_begin(period, self->wall_ms);
-    if (begin_ms == begins[BUDGET_TURN_THIS])
+    bool computed = begins[BUDGET_TURN_NEXT] > begins[BUDGET_TURN_THIS];
+    if (computed && begin_ms == begins[BUDGET_TURN_THIS])
         return;
     bool follows = begin_ms == begins[BUDGET_TURN_NEXT];
     begins[BUDGET_TURN_THIS] = begin_ms;

@@ -373,7 +373,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .energy_j = job->used.energy_j,
         .carbon_mg = job->used.carbon_mg,
         .units_done = job->units_done,
-        .at_ms = core_job_is_unseen(job) ? job->unseen_ms : self->wall_ms,
+        .at_ms = core_job_is_unseen(job) ? job->last_seen_ms : self->wall_ms,
         .preemptions = job->preemptions,
         .saved_ms = job->saved_ms,
         .migrations = job->migrations,

@@ -60,7 +60,7 @@ struct job {
     int64_t finished_ms;
     int64_t paused_until_ms; /* by the monotonic clock: where it may start before, core_class_next says */
     int64_t ready_ms;        /* wall clock: when it entered its queue; after a takeover, its submission */
-    int64_t unseen_ms; /* wall clock: up to when it is known to have run, while it is unseen; its row is dated so */
+    int64_t last_seen_ms; /* wall clock: up to when it is known to have run, while it is unseen; its row is dated so */
     helio_account_t used;
     uint64_t units_done;
     uint64_t saved_ms; /* run time whose work is saved; at most its time limit */

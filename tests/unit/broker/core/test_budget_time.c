@@ -41,6 +41,29 @@ static void budget__a_run_across_the_end_is_charged_to_its_hours(void **state)
     harness_end(&h);
 }
 
+/*  A leader begins on a machine whose clock was never set. */
+static void budget__has_a_period_on_the_first_day_of_the_clock(void **state)
+{
+    (void)state;
+    harness_t *former = begin(8);
+    set(former, "acme", "", "8 gpu-h/day");
+    harness_set_wall(former, 22 * HOUR - harness_wall_ms(former));
+    harness_t *h = harness_rebuild(former);
+    harness_end(&former);
+    harness_wait(h, MINUTE);
+    harness_join(h, NORTH, site_of(h, 8));
+    helio_job_key_t first = submit(h, 8), second = submit(h, 8);
+    assert_int_equal(harness_state(h, first), HELIO_JOB_OFFERED);
+    assert_true(waits(h, second));
+    run(h, first);
+    let_pass(h, HOUR);
+    end(h, first, 1, 8, HOUR);
+    assert_true(waits(h, second)); /* until the second day */
+    let_pass(h, HOUR);
+    assert_int_equal(harness_state(h, second), HELIO_JOB_OFFERED);
+    harness_end(&h);
+}
+
 /*  Jobs of other lengths are expected to last for their limit. */
 static void budget__a_start_is_checked_against_the_next_period_too(void **state)
 {
@@ -296,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(budget__restarts_in_the_second_in_which_the_period_begins),
         cmocka_unit_test(budget__a_run_across_the_end_is_charged_to_its_hours),
+        cmocka_unit_test(budget__has_a_period_on_the_first_day_of_the_clock),
         cmocka_unit_test(budget__a_start_is_checked_against_the_next_period_too),
         cmocka_unit_test(budget__a_run_that_lasts_longer_commits_more),
         cmocka_unit_test(budget__a_new_leader_knows_what_is_charged_and_committed),
