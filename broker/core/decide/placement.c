@@ -83,6 +83,7 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
     const helio_transfer_t *transfer = &option->c.transfer;
     job->last->transfer = *transfer;
     job->last->placed_ms = self->now_ms;
+    job->last->absent_ms = 0;
     core_quota_take(self, job);
     helio_row_placement_t row = {
         .key = job->key,

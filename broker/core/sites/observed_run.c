@@ -115,18 +115,28 @@ int64_t core_run_proof_wall_ms(const helio_broker_core_t *self, const job_t *job
     return run ? self->wall_ms - (self->now_ms - last_proof_ms(self, job->site, run)) : self->wall_ms;
 }
 
+/*  By the monotonic clock: it had not started then; 0 = not known. A site that lost its memory can lack what ran there
+ *  before. */
+static int64_t not_started_ms(const last_placement_t *last)
+{
+#ifdef HELIO_MUTANT_absence_is_run_time
+    return last->placed_ms;
+#endif
+    return last->absent_ms && last->absent_ms <= last->run.from_ms ? last->absent_ms : last->placed_ms;
+}
+
 /*  How long it had run when the broker learned of it. It started when the site said, unless that is after the report of
- *  it, or before the placement: then a clock is wrong. */
+ *  it, or before the placement: then a clock is wrong. If the site said nothing, it may have started then. */
 static int64_t unseen_ms(const job_t *job, const observed_run_t *run)
 {
     int64_t placed_wall_ms = job->last->commitment.placed_ms - (int64_t)job->last->transfer.ms;
     int64_t start_ms = helio_lesser_i64(job->started_ms, run->from_wall_ms);
     if (start_ms < placed_wall_ms)
         start_ms = placed_wall_ms;
-    int64_t ms = run->from_wall_ms - start_ms, placed_ms = job->last->placed_ms;
-    if (!placed_ms)
+    int64_t ms = run->from_wall_ms - start_ms, before_ms = not_started_ms(job->last);
+    if (!before_ms)
         return ms;
-    return ms < 0 ? 0 : helio_lesser_i64(ms, run->from_ms - placed_ms);
+    return ms < 0 ? 0 : helio_lesser_i64(ms, run->from_ms - before_ms);
 }
 
 static int64_t observed_ms(const helio_broker_core_t *self, const site_t *site, const job_t *job,

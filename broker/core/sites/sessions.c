@@ -258,6 +258,7 @@ static void close_inventory(helio_broker_core_t *self, site_t *site)
             const helio_details_t again = core_why_of_stop(self, job);
             core_stop(self, job, core_preempt_mode(job), &again);
         } else if (!held && job->state == HELIO_JOB_OFFERED && !core_job_is_kept_back(self, job)) {
+            job->last->absent_ms = self->now_ms;
             core_order(self, job);
         } else if (!held) {
             /* its journal lost it, or its end is in the reports that follow: the answer to the stop is the proof */

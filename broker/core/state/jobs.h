@@ -37,6 +37,7 @@ typedef struct last_placement {
     site_t *earliest; /* NULL = unknown */
     int64_t earliest_ms;
     int64_t placed_ms;         /* by the monotonic clock; 0 = by a former leader */
+    int64_t absent_ms;         /* the same: its site did not have it yet, as an inventory showed; 0 = not known */
     helio_transfer_t transfer; /* of its data there; charged when the attempt has ended */
     commitment_t commitment;
     observed_run_t run;

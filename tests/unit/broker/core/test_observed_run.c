@@ -111,6 +111,31 @@ static void attested__is_charged_from_its_placement_whatever_the_clock_of_the_si
     expect_estimate(HOUR_MS - 31000, HOUR_MS);
 }
 
+/*  The order was lost, and north's inventory of an hour later showed that. It said nothing of the start that followed. */
+static void attested__is_not_charged_for_the_time_before_its_site_had_it(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 2);
+    harness_strings(h, &spec.sites, (const char *[]){"north", NULL});
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    harness_gone(h, NORTH);
+    for (int64_t ms = 0; ms < HOUR_MS; ms += 30000) {
+        harness_renew(h, SOUTH);
+        harness_wait(h, 30000);
+    }
+    harness_hello(h, NEXT_SESSION, north);
+    harness_inventory(h, NEXT_SESSION, NULL, 0);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    harness_advance(h, 20000);
+    harness_hello(h, NORTH, north);
+    helio_holding_t holding = {.key = key, .epoch = 1, .state = HELIO_JOB_RUNNING};
+    harness_inventory(h, NORTH, &holding, 1);
+    pass(10 * 60000);
+    lose_north();
+    expect_estimate(10 * 60000 - 31000, 10 * 60000 + 20000);
+}
+
 /*  The site had accepted it, and nobody saw it run. If it did, its report is the first that is known of it. */
 static void attested__that_was_not_seen_to_run_costs_nothing_until_its_report(void **state)
 {
@@ -403,6 +428,7 @@ int main(void)
         CASE(attested__after_a_takeover_is_not_charged_for_a_message_that_does_not_show_it),
         CASE(attested__after_a_takeover_is_not_charged_up_to_the_last_change_of_its_row),
         CASE(attested__after_an_outage_of_the_database_counts_no_grace),
+        CASE(attested__is_not_charged_for_the_time_before_its_site_had_it),
         CASE(attested__that_was_not_seen_to_run_costs_nothing_until_its_report),
         CASE(killed__is_charged_as_the_site_estimates),
         CASE(killed__without_figures_is_charged_by_what_was_seen_and_is_no_quick_failure),
