@@ -217,6 +217,8 @@ static void load(const sim_checks_t *self, checks_preemption_t *preempted)
     const helio_row_state_t row = sim_database_state(self->database, preempted->key).row;
     bool stops = row.state == HELIO_JOB_STOPPING, queued = row.state == HELIO_JOB_QUEUED;
     preempted->stays = takes_room(row.state);
+    if (row.site.size) /* a later placement was lost with the last leader */
+        (void)helio_text_copy(row.site, preempted->site, sizeof preempted->site);
     preempted->left = queued;
     preempted->open =
         preempted->open && (stops || queued) && helio_details_find(&row.why, HELIO_DETAIL_PREEMPTED_BY) != NULL;

@@ -224,6 +224,34 @@ static void store_state(stage_t *self, uint32_t index, uint32_t state)
     durable(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }
 
+/*  Job 2 runs at site1; the last leader had placed it again at site0, which was not stored. */
+static void a_placement_that_was_lost_with_its_leader__takes_no_room(void **state)
+{
+    (void)state;
+    stage_t *self = stage_of(3, third_can_be_there);
+    new_leader(self);
+    for (uint32_t job = 0; job < 3; job++)
+        accept_job(self, job);
+    helio_row_placement_t first = placement_of(self, 0, 1, "site0"), lost = placement_of(self, 2, 2, "site0"),
+                          back = placement_of(self, 0, 2, "site0");
+    lost.gpus = 1;
+    back.gpus = spare_gpus(self);
+    helio_row_state_t runs = {.key = key_at(2),
+                              .epoch = 1,
+                              .state = HELIO_JOB_RUNNING,
+                              .site = HELIO_TEXT("site1"),
+                              .pool = HELIO_TEXT("gpus")};
+    durable(self, HELIO_BROKER_FX_ROW_STATE, &runs);
+    decided(self, HELIO_BROKER_FX_ROW_PLACEMENT, &lost);
+    sim_checks_taken_over(self->checks);
+    decided(self, HELIO_BROKER_FX_ROW_PLACEMENT, &first);
+    preempt(self, "blue", "urgent");
+    decided(self, HELIO_BROKER_FX_ROW_PLACEMENT, &back);
+    sim_checks_step(self->checks);
+    expect_kept(self);
+    stage_destroy(&self);
+}
+
 /*  Jobs 0 and 2 leave for job 1; job 0 has left when a new leader takes over, and is placed again there. */
 static void a_place_that_was_made__is_held_by_the_next_leader_while_a_job_leaves_it(void **state)
 {
@@ -333,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_preemption__counts_only_when_it_was_for_another_tenant),
         cmocka_unit_test(a_place_that_was_made__is_not_given_back_to_the_job_that_left_it),
         cmocka_unit_test(what_came_back_beyond_that_place__is_free),
+        cmocka_unit_test(a_placement_that_was_lost_with_its_leader__takes_no_room),
         cmocka_unit_test(a_place_that_was_made__is_held_by_the_next_leader_while_a_job_leaves_it),
         cmocka_unit_test(a_place_that_was_made_in_vain__is_free_once_the_class_has_given_up),
     };
