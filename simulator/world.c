@@ -7,7 +7,13 @@
 #include "simulator/faults/faults.h"
 #include "simulator/workload/hours.h"
 
-enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000, DAY_MS = 86400000 };
+enum {
+    STEPS_MAX = 400000,
+    /* The tasks of an array that run one at a time, each of which fails after some minutes, again and again, take more
+     * than three hours. */
+    REST_MS = 5 * 3600 * 1000,
+    DAY_MS = 86400000
+};
 
 struct world {
     world_options_t options;
