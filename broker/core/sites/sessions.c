@@ -40,11 +40,22 @@ void core_on_refused(helio_broker_core_t *self, const helio_ev_site_refused_t *e
     core_site_refuse(self, core_site_get(self, event->site), event->rc, event->text);
 }
 
+/*  The next leader takes this time for a sign of life of what runs there. A site that has not told what it runs gives
+ *  none. */
+static bool shows_its_jobs(const site_t *site)
+{
+#ifdef HELIO_MUTANT_hello_shows_jobs
+    return true;
+#endif
+    return site->inventory_closed || !site->live;
+}
+
 /*  Every message of a site proves that it is alive. */
 void core_site_heard(helio_broker_core_t *self, site_t *site)
 {
     site->heard_ms = self->now_ms;
-    site->heard_wall_ms = self->wall_ms;
+    if (shows_its_jobs(site))
+        site->heard_wall_ms = self->wall_ms;
     site->message_ms = self->now_ms;
     if (site->inventory_closed)
         site->orders_ms = self->now_ms;
@@ -281,6 +292,7 @@ void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_
         return;
     site->inventory_closed = true;
     site->orders_ms = self->now_ms;
+    site->heard_wall_ms = self->wall_ms;
     core_restored_inventory(self, site);
     helio_fx_peer_t done = {.peer = site->peer};
     core_emit(self, HELIO_BROKER_FX_VERDICTS_DONE, &done);

@@ -64,7 +64,7 @@ struct site {
     int64_t resend_ms;
     uint32_t unanswered;   /* offers neither accepted nor refused */
     int64_t heard_ms;      /* its silence counts from here: its last message, or a grace that began later */
-    int64_t heard_wall_ms; /* its last message */
+    int64_t heard_wall_ms; /* its last message; with jobs there, of a session with an inventory */
     int64_t orders_ms; /* an order can have been sent to it until then: the last message of a session with an inventory,
                         * or the begin of this leader, for orders of the one before */
     int64_t message_ms;    /* the same, by the clock of heard_ms; 0 = a former leader's */

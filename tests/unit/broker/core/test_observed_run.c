@@ -79,6 +79,26 @@ static void attested__after_a_takeover_is_not_charged_up_to_the_last_change_of_i
     attest_under_the_next_leader(start(), true);
 }
 
+/*  Leaders and north were away for an hour. North said HELLO to a leader that ended before the inventory. */
+static void attested__after_two_takeovers_is_not_charged_up_to_a_hello(void **state)
+{
+    (void)state;
+    helio_job_key_t key = start();
+    pass(HOUR_MS);
+    harness_advance(h, HOUR_MS);
+    for (int leader = 0; leader < 2; leader++) {
+        harness_t *former = h;
+        h = harness_rebuild(former);
+        harness_end(&former);
+        harness_hello(h, NEXT_SESSION, north);
+    }
+    harness_join(h, SOUTH, south);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    harness_gone(h, NEXT_SESSION);
+    lose_north();
+    expect_estimate(HOUR_MS - 31000, HOUR_MS);
+}
+
 /*  The database was away for an hour, which gave every site a new grace: that is no sign of life. */
 static void attested__after_an_outage_of_the_database_counts_no_grace(void **state)
 {
@@ -427,6 +447,7 @@ int main(void)
         CASE(attested__after_a_takeover_counts_what_the_former_leader_noted),
         CASE(attested__after_a_takeover_is_not_charged_for_a_message_that_does_not_show_it),
         CASE(attested__after_a_takeover_is_not_charged_up_to_the_last_change_of_its_row),
+        CASE(attested__after_two_takeovers_is_not_charged_up_to_a_hello),
         CASE(attested__after_an_outage_of_the_database_counts_no_grace),
         CASE(attested__is_not_charged_for_the_time_before_its_site_had_it),
         CASE(attested__that_was_not_seen_to_run_costs_nothing_until_its_report),
