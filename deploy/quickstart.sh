@@ -117,15 +117,19 @@ shims() { # the pids of those that run jobs of sites in the state directory
     done
   done
 }
-end_shims() { # a shim that gets SIGTERM ends its job, with its grace time
-  local left _
+# A shim that gets SIGTERM ends its job, with its grace time; with SIGUSR2, at once. The guardian beside a shim has the same command line, and
+# outlives a shim that was killed until nothing of the attempt is left: it is never killed itself.
+end_shims() {
+  local left signal pid _
   left=$(shims)
   [ -n "$left" ] || return 0
   echo "ending the jobs that no broker could cancel (processes $(echo $left))"
-  kill -TERM $left 2>/dev/null || true
-  for _ in $(seq 150); do left=$(shims); [ -n "$left" ] || return 0; sleep 0.1; done
-  kill -KILL $left 2>/dev/null || true
-  for _ in $(seq 50); do left=$(shims); [ -n "$left" ] || return 0; sleep 0.1; done
+  for signal in TERM USR2 KILL; do
+    for pid in $left; do
+      [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = helio-guardian ] || { kill -$signal "$pid" && kill -CONT "$pid"; } 2>/dev/null || true
+    done
+    for _ in $(seq $([ $signal = TERM ] && echo 150 || echo 50)); do left=$(shims); [ -n "$left" ] || return 0; sleep 0.1; done
+  done
   fail "still running: process $(echo $left)"
 }
 holder() { # PORT: who listens there, as far as this user can see

@@ -8,6 +8,8 @@
 #include "client/output/columns.h"
 #include "client/transport/response.h"
 
+enum { PRIORITY_MOST = 100 }; /* of HELIO_EDIT_PRIORITY_MAX */
+
 static void put(json_t *body, const char *key, json_t *value)
 {
     if (!value || json_object_set_new(body, key, value) != 0)
@@ -22,9 +24,11 @@ static bool put_priority(const helio_client_t *client, json_t *body)
         return true;
     errno = 0;
     long number = strtol(text, &end, 10);
-    if (errno || end == text || *end) {
+    if (errno || end == text || *end || number < -PRIORITY_MOST || number > PRIORITY_MOST) {
         (void)helio_client_fail(client, HELIO_EXIT_USAGE,
-                                "--priority: must be a whole number from -100 to 100, not '%.64s'", text);
+                                "--priority: must be a whole number from -100 to 100, not '%.64s'\nhelp: for example "
+                                "--priority 10",
+                                text);
         return false;
     }
     put(body, "priority", json_integer(number));

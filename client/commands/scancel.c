@@ -118,6 +118,15 @@ int helio_cmd_scancel(helio_client_t *client)
 
 /* ---- scontrol ----------------------------------------------------------------------------------------------- */
 
+/*  A length as Slurm's scontrol writes it: HH:MM:SS at least. */
+static void put_padded(helio_text_t length, helio_buffer_t *out)
+{
+    static const char zeros[] = "00:00:00";
+    bool counts = length.size && length.data[0] >= '0' && length.data[0] <= '9';
+    uint32_t missing = counts && length.size < sizeof zeros - 1 ? (uint32_t)(sizeof zeros - 1) - length.size : 0;
+    helio_buffer_printf(out, "%.*s%.*s", (int)missing, zeros, HELIO_TEXT_ARGS(length));
+}
+
 static void put_job(const helio_client_t *client, const json_t *job, bool one_line, helio_buffer_t *out)
 {
     static const struct {
@@ -151,11 +160,11 @@ static void put_job(const helio_client_t *client, const json_t *job, bool one_li
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         helio_buffer_reset(&text);
         helio_slurm_field_shown(job, lines[i].field, client->output.zone, wall_ms, &text);
-        helio_buffer_printf(out, "%s%s=%.*s",
-                            !i                             ? ""
-                            : lines[i].begins && !one_line ? "\n   "
-                                                           : " ",
-                            lines[i].key, HELIO_TEXT_ARGS(helio_buffer_view(&text)));
+        helio_buffer_printf(out, "%s%s=", !i ? "" : lines[i].begins && !one_line ? "\n   " : " ", lines[i].key);
+        if (lines[i].field == HELIO_SLURM_FIELD_ELAPSED || lines[i].field == HELIO_SLURM_FIELD_TIME_LIMIT)
+            put_padded(helio_buffer_view(&text), out);
+        else
+            helio_buffer_append(out, text.data ? text.data : "", text.size);
     }
     helio_buffer_text(out, one_line ? "\n" : "\n\n");
 }

@@ -123,7 +123,7 @@ int helio_exit_of_job(const char *state, int exit_code)
     if (strcmp(state, "succeeded") == 0)
         return HELIO_EXIT_OK;
     if (strcmp(state, "timeout") == 0)
-        return 124;
+        return HELIO_EXIT_TIME_LIMIT;
     if (strcmp(state, "cancelled") == 0)
         return HELIO_EXIT_INTERRUPTED;
     if (strcmp(state, "lost") == 0)

@@ -24,6 +24,7 @@
     X(CONFLICT, 6, "Conflict, such as an idempotency key that was used for another job.")           \
     X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                              \
     X(TIMEOUT, 8, "Timed out: --timeout or the limit of a request has passed, or the job is held.") \
+    X(TIME_LIMIT, 124, "The job was ended at its time limit.")                                      \
     X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")        \
     X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")                       \
     X(UNREAD, 141, "The reader of standard output stopped before its end, as `head` does.")

@@ -115,6 +115,27 @@ static bool may_be(const json_t *problem, const helio_detail_code_t *codes, size
     may_be(problem, (const helio_detail_code_t[]){__VA_ARGS__}, \
            sizeof((const helio_detail_code_t[]){__VA_ARGS__}) / sizeof(helio_detail_code_t))
 
+/*  For the first list of `placement` that no site answers to; nothing where the reply suggests another word. */
+static const char *where_named(const helio_client_t *client, const json_t *problem)
+{
+    size_t i;
+    json_t *detail;
+    json_array_foreach(json_object_get(problem, "details"), i, detail)
+    {
+        if (helio_detail_code_of(helio_text_of(helio_output_string(detail, "code"))) != HELIO_DETAIL_NO_SITE_MATCHES)
+            continue;
+        const json_t *params = json_object_get(detail, "params");
+        if (helio_output_string(params, "suggestion")[0])
+            return "";
+        if (strcmp(client->command->name, "sbatch") == 0 &&
+            strcmp(helio_output_string(params, "path"), "placement.backends") == 0)
+            return "\nhelp: `#HELIO placement: {backends: [local, slurm]}` in the script also admits sites without "
+                   "Slurm";
+        return "\nhelp: `helio sites -o wide` lists the sites, with their regions and backends";
+    }
+    return "";
+}
+
 /*  The remedy for a failed request, if the reply's own sentence gives none. */
 static const char *remedy(const helio_client_t *client, long status, const json_t *problem)
 {
@@ -134,6 +155,8 @@ static const char *remedy(const helio_client_t *client, long status, const json_
     if (status == 404 && client->arguments->word_count &&
         MAY_BE(problem, HELIO_DETAIL_NO_SUCH_THING, HELIO_DETAIL_NO_SUCH_JOB_ID, HELIO_DETAIL_USER_UNKNOWN))
         return where_listed(client->command->name);
+    if (status == 422)
+        return where_named(client, problem);
     if (status == 503 &&
         MAY_BE(problem, HELIO_DETAIL_BROKER_STARTING, HELIO_DETAIL_BROKER_UNAVAILABLE, HELIO_DETAIL_TOKENS_NOT_LOADED))
         return "\nhelp: the broker is starting, or cannot reach its database; try again shortly";

@@ -233,13 +233,26 @@ static size_t find_tab(helio_text_t text, size_t offset)
     return text.size;
 }
 
-static const char *syntax_hint(helio_text_t text, size_t offset)
+/*  The first key of its line, where the block that it is in allows none: most often the line is indented wrongly. */
+static bool is_misplaced_key(helio_text_t text, size_t offset, const char *problem)
+{
+    if (!strstr(problem, "mapping values are not allowed") && !strstr(problem, "expected key"))
+        return false;
+    for (size_t at = line_of(text, offset); at + 1 < offset; at++)
+        if (text.data[at] == ':' && text.data[at + 1] == ' ')
+            return false;
+    return true;
+}
+
+static const char *syntax_hint(helio_text_t text, size_t offset, const char *problem)
 {
     if (offset < text.size && text.data[offset] && strchr("@`%", text.data[offset]))
         return "put text that begins with this character in quotes";
     for (size_t at = line_of(text, offset); at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] && strchr(" [{,", text.data[at]) && text.data[at + 1] == '!')
             return "put text that begins with '!' in quotes"; /* unquoted it is a tag, which swallows brackets */
+    if (is_misplaced_key(text, offset, problem))
+        return "begin this key in the column of the keys that it belongs to, or put text that contains ': ' in quotes";
     for (size_t at = offset; at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] == ':' && text.data[at + 1] == ' ')
             return "put text that contains ': ' in quotes";
@@ -268,7 +281,7 @@ static helio_rc diagnose_syntax(builder_t *self, const yaml_parser_t *parser)
     if (tab < text.size)
         return helio_spec_diagnose_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM, "indent with spaces",
                                       "not valid YAML: a tab is not allowed in indentation");
-    const char *hint = key ? "write a colon and a space after the key" : syntax_hint(text, offset);
+    const char *hint = key ? "write a colon and a space after the key" : syntax_hint(text, offset, problem);
     if (!parser->context || open)
         return helio_spec_diagnose_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
                                       "not valid YAML: %s%s%s", problem, open ? " " : "", open ? parser->context : "");

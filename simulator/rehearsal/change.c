@@ -78,13 +78,27 @@ static helio_rc bad(const char *text, const char *wrong, helio_error_t *err)
                       text, wrong);
 }
 
+/*  The kind is known, and what follows it is not of its form. */
+static helio_rc bad_form(const reh_change_t *self, helio_error_t *err)
+{
+    static const char *const forms[REH_CHANGE_COUNT] = {
+#define X(NAME, word, form) form,
+        REH_CHANGE_TABLE(X)
+#undef X
+    };
+    char wrong[80];
+    (void)snprintf(wrong, sizeof wrong, ": expected %s after '='", forms[self->kind]);
+    return bad(self->text, wrong, err);
+}
+
 static helio_rc bad_value(const reh_change_t *self, helio_text_t value, helio_error_t *err)
 {
-    char wrong[160] = " is no change";
+    char wrong[160];
     uint64_t number;
-    if (self->kind == REH_CHANGE_DOWN && helio_u64_parse(value, &number) == HELIO_OK && number)
-        (void)snprintf(wrong, sizeof wrong, ": '%.*s' has no unit, as in %.*s:%.*sh", HELIO_TEXT_ARGS(value),
-                       HELIO_TEXT_ARGS(self->name), HELIO_TEXT_ARGS(value));
+    if (self->kind != REH_CHANGE_DOWN || helio_u64_parse(value, &number) != HELIO_OK || !number)
+        return bad_form(self, err);
+    (void)snprintf(wrong, sizeof wrong, ": '%.*s' has no unit, as in %.*s:%.*sh", HELIO_TEXT_ARGS(value),
+                   HELIO_TEXT_ARGS(self->name), HELIO_TEXT_ARGS(value));
     return bad(self->text, wrong, err);
 }
 
@@ -106,8 +120,10 @@ helio_rc reh_change_parse(const char *text, reh_change_t *ret_change, helio_erro
     bool given = split(rest, ':', &left, &value);
     bool two = split(left, '/', &self.name, &self.second);
     bool may_be_two = kind == REH_CHANGE_NODES || kind == REH_CHANGE_QUOTA;
-    if (kind == REH_CHANGE_COUNT || !self.name.size || (two && (!may_be_two || !self.second.size)))
+    if (kind == REH_CHANGE_COUNT)
         return bad(text, " is no change", err);
+    if (!self.name.size || (two && (!may_be_two || !self.second.size)))
+        return bad_form(&self, err);
     if (!read_value(&self, given, value))
         return bad_value(&self, value, err);
     *ret_change = self;

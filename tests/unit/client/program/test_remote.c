@@ -367,7 +367,8 @@ static void edit__sends_the_given_values_under_the_keys_of_a_job_file(void **sta
     expect(&outcome, 2, "", "nothing to edit");
     end(&outcome);
     outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--priority", "high"));
-    expect(&outcome, 2, "", "--priority: must be a whole number from -100 to 100, not 'high'");
+    expect(&outcome, 2, "",
+           "--priority: must be a whole number from -100 to 100, not 'high'\nhelp: for example --priority 10\n");
     end(&outcome);
     outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--goal", "gren"));
     expect(&outcome, 2, "", "fast cheap balanced green");

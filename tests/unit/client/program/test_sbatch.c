@@ -108,12 +108,22 @@ static void sbatch__sends_no_invalid_script(void **state)
            "not an option of sbatch", NULL);
 }
 
+#define NO_SITE(path, suggestion)                                                                                    \
+    "{\"status\":422,\"detail\":\"no site matches\",\"reason\":\"NeverFits\",\"details\":[{\"code\":\"NeverFits\"}," \
+    "{\"code\":\"NoSiteMatches\",\"params\":{\"path\":\"" path "\",\"suggestion\":\"" suggestion "\"}}]}"
+
 static void sbatch__has_the_exit_codes_of_submit(void **state)
 {
     (void)state;
     expect(play(RULES({"POST", 0, 422, NULL, "{\"title\":\"no\",\"status\":422,\"reason\":\"NeverFits\"}", WHOLE, 0}),
                 WORDS("sbatch"), SCRIPT, NULL),
            5, "", NULL, "POST /v1/jobs");
+    expect(
+        play(RULES({"POST", 0, 422, NULL, NO_SITE("placement.backends", ""), WHOLE, 0}), WORDS("sbatch"), SCRIPT, NULL),
+        5, "", "(NeverFits)\nhelp: `#HELIO placement: {backends: [local, slurm]}` in the script", "POST /v1/jobs");
+    expect(
+        play(RULES({"POST", 0, 422, NULL, NO_SITE("placement.regions", ""), WHOLE, 0}), WORDS("sbatch"), SCRIPT, NULL),
+        5, "", "(NeverFits)\nhelp: `helio sites -o wide` lists", "POST /v1/jobs");
     expect(play(RULES({"POST", 0, 401, NULL, "{}", WHOLE, 0}), WORDS("sbatch"), SCRIPT, NULL), 4, "", NULL,
            "POST /v1/jobs");
     expect(play(RULES(ACCEPTED), WORDS("sbatch", "--broker=http://127.0.0.1:1"), SCRIPT, NULL), 7, "", NULL, NULL);

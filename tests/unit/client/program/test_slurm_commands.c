@@ -166,7 +166,7 @@ static void scontrol__shows_and_releases(void **state)
     assert_non_null(strstr(outcome.out, "JobId=" ID_A " JobName=a b UserId=ana Account=acme QOS=batch JobState=PENDING "
                                         "Reason=Held: a reason that is long enough to be cut by squeue "));
     assert_non_null(strstr(outcome.out,
-                           " Restarts=1 ExitCode=0:0 RunTime=0:00 TimeLimit=1-02:03:04 SubmitTime=2026-03-01T"
+                           " Restarts=1 ExitCode=0:0 RunTime=00:00:00 TimeLimit=1-02:03:04 SubmitTime=2026-03-01T"
                            "12:00:00 StartTime=Unknown "));
     end(&outcome);
     outcome = play(RULES({"POST /v1/jobs/" ID_A ".2/release ", 0, 200, NULL, "{}", WHOLE, 0}),

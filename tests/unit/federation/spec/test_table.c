@@ -387,6 +387,9 @@ static void golden__errors_have_the_stored_form(void **state)
         {"duplicate-key", "run: x\ntime: 1h\nrun: y\n"},
         {"alias", "run: x\nenv: {A: *b}\n"},
         {"tab", "run: x\nplacement:\n\tgoal: green\n"},
+        {"indentation", "run: x\nplacement:\n  goal: green\n   sites: [lulea]\n"},
+        {"indentation-back", "run: x\nplacement:\n  goal: green\n sites: [lulea]\n"},
+        {"run-list", "run:\n  - echo a\n  - echo b\n"},
         {"missing-key", "name: x\n"},
         {"contradiction", "run: x\nplacement: {goal: fast, prices: {carbon: 1 USD/t, wait: 1 USD/gpu-h}}\n"},
         {"long-line", "{run: x, name: abcdefghijklmnopqrstuvwxyz, queue: abcdefghijklmnopqrstuvwxyz, cpus: "

@@ -59,7 +59,17 @@ static void down__for_a_number_without_a_unit_says_so(void **state)
     assert_int_equal(reh_change_parse("down=lulea:4", &change, &err), HELIO_INVALID);
     assert_non_null(strstr(err.text, "'down=lulea:4': '4' has no unit, as in lulea:4h\n"));
     assert_int_equal(reh_change_parse("down=lulea:soon", &change, &err), HELIO_INVALID);
-    assert_non_null(strstr(err.text, "'down=lulea:soon' is no change\n"));
+    assert_non_null(strstr(err.text, "'down=lulea:soon': expected SITE[:DURATION] after '='\n"));
+}
+
+static void price__without_its_factor_says_what_is_expected(void **state)
+{
+    (void)state;
+    reh_change_t change;
+    assert_int_equal(reh_change_parse("price=lulea", &change, &err), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "'price=lulea': expected SITE:FACTOR after '='\n"));
+    assert_int_equal(reh_change_parse("prize=lulea:2", &change, &err), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "'prize=lulea:2' is no change\n"));
 }
 
 static void price__scales_series_past_and_issued_and_static_figures_of_one_site(void **state)
@@ -103,6 +113,7 @@ int main(void)
         CASE(change__is_read_with_all_its_parts),
         CASE(change__of_no_form_is_refused_with_all_forms),
         CASE(down__for_a_number_without_a_unit_says_so),
+        CASE(price__without_its_factor_says_what_is_expected),
         CASE(price__scales_series_past_and_issued_and_static_figures_of_one_site),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
