@@ -119,8 +119,9 @@ static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
                                    "Check the cluster's controller: `scontrol ping`."},
     [HELIO_CAUSE_WAITS_IN_CLUSTER] = {"The job is pending in the cluster's own queue.",
                                       "Nothing: the explanation is the scheduler's pending reason."},
-    [HELIO_CAUSE_WITHDRAWN] = {"The job could not start in the cluster's queue for too long, so the site withdrew it.",
-                               "Nothing: it is placed again."},
+    [HELIO_CAUSE_WITHDRAWN] =
+        {"The job left the cluster's queue before it began: it could not start for too long, or the cluster lost it.",
+         "Nothing: it is placed again."},
     [HELIO_CAUSE_SITE_SUSPENDED] = {"The site suspended the job.", "Ask the site's operator."},
     [HELIO_CAUSE_SITE_CANCELLED] = {"The site cancelled or requeued the job.", "Ask the site's operator."},
     [HELIO_CAUSE_PREEMPTED] = {"The site's own scheduler preempted the job.", "Nothing: it is placed again."},

@@ -170,7 +170,7 @@ static void trap_12__a_job_that_left_before_its_shim_never_ran_and_never_will(vo
     open_pending(&lab, &job);
     lab_drop(&lab, "101");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "Slurm no longer knows its job 101");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "Slurm no longer knows its job 101");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_close(&lab);
 }
