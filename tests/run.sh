@@ -125,6 +125,7 @@ kubernetes_clients() {
 }
 beside slurm slurm-life on_slurm tests/integration/slurm_life.py --build build-release
 beside slurm slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
+beside slurm slurm-campaign on_slurm tests/faults/slurm_campaign.py --build build-release --jobs 120 --longest 6 --seed 7
 beside slurm slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
 beside slurm slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
 beside slurm slurm-shapes on_slurm tests/integration/slurm_shapes.py --build build-release
