@@ -12,8 +12,7 @@
 #define A_KEY "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
 #define LONG_NAME "a123456789b123456789c123456789d12" /* 33 */
 
-/* ---- refusals: nobody serves the database, so each of them came before it was looked for
- * ------------------- */
+/* ---- refusals: nobody serves the database, so each of them came before it was looked for --------------- */
 
 enum { FAILED = 1, USAGE = 2 };
 
@@ -176,8 +175,7 @@ static void commands__fail_without_their_settings(void **state)
     }
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static void keygen__creates_a_private_file_and_overwrites_none(void **state)
 {
@@ -211,7 +209,7 @@ static void replay__fails_on_a_file_that_is_no_recording(void **state)
     assert_string_equal(self->out, "");
 }
 
-/*  Two lives, each of a core that hears of its federation and that all is loaded; the second one was killed. */
+/*  Two lives of a core that loads its federation and nothing else; the second one was killed. */
 static void replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itself(void **state)
 {
     desk_t *self = *state;
@@ -250,8 +248,7 @@ static void replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itsel
     assert_string_equal(self->err, "");
 }
 
-/* ---- with a database
- * ------------------------------------------------------------------------------------------- */
+/* ---- with a database ----------------------------------------------------------------------------------- */
 
 static void migrate__brings_an_empty_database_to_this_version_once(void **state)
 {

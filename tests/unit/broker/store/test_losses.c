@@ -164,7 +164,7 @@ static void store__a_batch_whose_answers_are_lost_is_stored_once(void **state)
     lose_at_each_message(PG_RELAY_BACK);
 }
 
-/*  Nothing is lost as far as the socket can tell: only the deadline does. */
+/*  The socket shows no loss: only the deadline does. */
 static void store__a_batch_that_is_never_answered_is_looked_up_after_the_deadline(void **state)
 {
     (void)state;

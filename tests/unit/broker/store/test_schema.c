@@ -140,7 +140,7 @@ static void say_privilege(void *arg, const char *open, const char *sql)
     helio_buffer_printf(said, "%s|%s\n", open, sql);
 }
 
-/*  By it a command chooses its remedy. */
+/*  Commands choose their advice by this state. */
 static void errors__of_the_server_and_of_the_connection_have_their_state(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -154,7 +154,7 @@ static void errors__of_the_server_and_of_the_connection_have_their_state(void **
     assert_int_equal(helio_schema_verify("host=127.0.0.1 port=1 connect_timeout=5", &err), HELIO_UNAVAILABLE);
     assert_string_equal(err.sqlstate, "08001");
     assert_int_equal(helio_schema_verify(helio_pg_empty_database(*state), &err), HELIO_VERSION);
-    assert_string_equal(err.sqlstate, ""); /* the database did as it was told */
+    assert_string_equal(err.sqlstate, ""); /* the database reported no error */
 }
 
 static void migrate__creates_the_schema_once_and_then_changes_nothing(void **state)
@@ -267,7 +267,7 @@ static void migrate__of_an_owner_who_may_not_alter_roles_says_what_to_do(void **
     helio_buffer_reset(&said);
     helio_buffer_reset(&rights);
     assert_int_equal(helio_schema_migrate(plain, say, &said, &err), HELIO_OK);
-    assert_null(strstr(said.data, "limits of role")); /* they are set: that this owner may not is of no interest */
+    assert_null(strstr(said.data, "limits of role")); /* they are set, so it does not matter that this owner cannot */
     assert_int_equal(helio_store_open_privileges(plain, say_privilege, &rights, &err), HELIO_OK);
     assert_null(strstr(rights.data, "has no limits"));
 }

@@ -3,8 +3,8 @@
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
 
-/*  What is over as soon as it begins (here: a path that no URL may have) ends the waiting like everything
- * else; an answer that is there before anybody waits for it takes the same way. */
+/*  A request that fails at once (here: a path that no URL can have) ends the wait like any other, and so does an answer
+ *  that arrives before the wait begins. */
 static void pump__does_not_wait_for_a_finished_transfer(void **state)
 {
     (void)state;
