@@ -3,15 +3,16 @@
 
     sentences.py SOURCE_DIR
 
-Broker, client, simulator and federation decide by codes, parameters and SQLSTATEs. A text that is compared is a word, a name or
-a flag, never a sentence or a part of one, whether it stands in the call or in a constant that the call names; and the text of
-an error is compared with nothing. Only the agent has to read the output of other programs.
+The programs decide by codes, parameters and SQLSTATEs. A text that is compared is a word, a name or a flag, never a sentence or
+a part of one, whether it stands in the call or in a constant that the call names; and the text of an error is compared with
+nothing. Only the backends of sites have to read what other programs print.
 """
 import os
 import re
 import sys
 
-FOLDERS = ("broker", "client", "simulator", "federation")
+FOLDERS = ("broker", "client", "simulator", "federation", "site-agent")
+READERS = ("site-agent/backends/slurm/", "site-agent/backends/kubernetes/")  # of other programs' output
 CALL = re.compile(r"\b(?:strncmp|strcmp|strstr|strcasestr|strncasecmp|strcasecmp|memcmp|memmem|helio_text_is|\w*begins\w*)\s*\(")
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 COMMENT_OR_LITERAL = re.compile(r"/\*.*?\*/|" + LITERAL.pattern + r"|'(?:[^'\\\n]|\\.)+'", re.S)
@@ -23,6 +24,8 @@ ALLOWED = {
     ("broker/http/request/request.c", "Bearer "): "a protocol's word",
     ("federation/spec/node.c", "problem"): "libyaml gives no codes; its messages choose between hints, and nothing else",
     ("federation/energy/stale_source.c", "marks"): "a format that this file writes and reads",
+    ("site-agent/journal/inspect.c", "magic"): "SQLite's mark of its files",
+    ("site-agent/shim/cgroup.c", "populated 0"): "a line of the kernel's file",
 }
 
 
@@ -62,8 +65,9 @@ def faults_of(path, text):
         names = set(re.findall(r"\w+", LITERAL.sub("", given)))
         held = {name for name, first, end in known if first <= call.start() < end}
         reasons = names | {s[1:-1] for s in literals}
-        is_decoded = any(SENTENCE.search(s) for s in literals) or names & held or ERROR_TEXT.search(LITERAL.sub("", given))
-        if is_decoded and not any(at == path and what in reasons for at, what in ALLOWED):
+        is_sentence = any(SENTENCE.search(s) for s in literals) or names & held
+        is_error = ERROR_TEXT.search(LITERAL.sub("", given))
+        if (is_error or (is_sentence and not path.startswith(READERS))) and not any(at == path and what in reasons for at, what in ALLOWED):
             yield "%s:%d: %s%s" % (path, text.count("\n", 0, call.start()) + 1, call[0], " ".join(given.split()))
 
 
