@@ -25,6 +25,7 @@ const char *helio_rc_text(helio_rc rc)
     return (size_t)rc < sizeof codes / sizeof codes[0] ? codes[rc].text : "unknown error";
 }
 
+HELIO_PRINTF(4, 0)
 static void fill(helio_error_t *err, helio_rc rc, const char *sqlstate, const char *format, va_list args)
 {
     err->code = rc;
