@@ -73,7 +73,7 @@ class World:
         time.sleep(1)  # and the short-lived token has expired
 
     def changes(self):
-        """What anybody has changed: each change of a principal's is in the audit, each submission is a job."""
+        """All changes so far: each change by a principal is in the audit, each submission is a job."""
         return self.federation.sql("select (select count(*) from helio.audit), (select count(*) from helio.jobs), "
                                    "(select max(seq) from helio.transitions)")
 
