@@ -349,7 +349,7 @@ static helio_rc become_leader(helio_engine_t *self, helio_error_t *err)
                 *err = why;
             return rc;
         }
-        if (strcmp(why.text, self->waiting.text) != 0) { /* log it once, not once a second */
+        if (!helio_error_equal(&why, &self->waiting)) { /* log it once, not once a second */
             char text[600];
             helio_log(self->log, HELIO_WARN, rc == HELIO_BUSY ? "standby" : "database_unreachable",
                       "why=%s retry_ms=%d", helio_log_quote(helio_text_of(why.text), text, sizeof text),
@@ -428,10 +428,17 @@ static void flush(helio_engine_t *self)
     }
 }
 
+static helio_rc fail_with(const helio_error_t *why, helio_error_t *err)
+{
+    if (err)
+        *err = *why;
+    return why->code;
+}
+
 static helio_rc start(helio_engine_t *self, helio_error_t *err)
 {
     if (self->broken.code != HELIO_OK)
-        return helio_fail(err, self->broken.code, "%s", self->broken.text);
+        return fail_with(&self->broken, err);
     helio_gateway_options_t gateway = {.endpoint = self->options.endpoint,
                                        .secret_key_path = self->options.secret_key_path,
                                        .emit = on_gateway_event,
@@ -474,6 +481,6 @@ helio_rc helio_engine_run(helio_engine_t *self, helio_error_t *err)
     helio_source_destroy(&self->store_source);
     helio_store_close(self->store);
     if (rc == HELIO_OK && self->fatal.code != HELIO_OK)
-        rc = helio_fail(err, self->fatal.code, "%s", self->fatal.text);
+        rc = fail_with(&self->fatal, err);
     return rc;
 }

@@ -12,9 +12,9 @@
 
 const char *helio_database_help(const helio_error_t *err)
 {
-    if (strncmp(err->text, "database: ", 10) != 0)
+    if (!err->sqlstate[0])
         return "";
-    if (strstr(err->text, "(42501")) /* SQLSTATE: insufficient privilege */
+    if (strcmp(err->sqlstate, "42501") == 0) /* insufficient privilege */
         return "this login lacks a privilege: let `database` in the settings name a member of the role helio_broker; for "
                "`migrate`, the owner of the database";
     if (err->code == HELIO_UNAVAILABLE)

@@ -65,42 +65,42 @@ static void print_sql(const char *sql)
     (void)putchar('\n');
 }
 
-/*  The broker works all the same, so it does not count as failed. */
-static void advise(void *arg, const char *text)
+/*  The broker works nevertheless, so this does not count as failed. */
+static void advise(void *arg, const char *open, const char *sql)
 {
     (void)arg;
-    static const char words[] = "let a superuser run:";
-    const char *at = strstr(text, words);
-    if (!at) {
-        (void)printf("! privileges: %s\n", text);
-        return;
-    }
-    at += sizeof words - 1;
-    (void)printf("! privileges: %.*s", (int)(at - text), text);
-    print_sql(at + strspn(at, " "));
+    (void)printf("! privileges: %s%s", open, *sql ? "; let a superuser run:" : "\n");
+    if (*sql)
+        print_sql(sql);
 }
 
-/*  The line says already what it is about. */
-static void line_of_database(tally_t *tally, const char *what, helio_rc rc, const char *good, const helio_error_t *err)
+/*  The text of an error of the database names its subject: it begins with "database: ". */
+static void line_of_database_error(tally_t *tally, const char *what, const helio_error_t *err)
 {
-    static const char prefix[] = "database: ";
-    const char *text = strncmp(err->text, prefix, sizeof prefix - 1) == 0 ? err->text + sizeof prefix - 1 : err->text;
-    const char *help = rc == HELIO_OK ? "" : helio_database_help(err);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bad = {0};
-    helio_buffer_printf(&bad, "%s%s%s", text, *help ? "; " : "", help);
-    line(tally, what, rc, rc == HELIO_OK ? good : bad.data);
+    const char *help = helio_database_help(err);
+    tally->failed++;
+    if (err->sqlstate[0])
+        (void)printf("✗ %s%s%s\n", err->text, *help ? "; " : "", help);
+    else
+        (void)printf("✗ %s: %s\n", what, err->text);
 }
 
 static void check_database(tally_t *tally, const helio_settings_t *settings)
 {
     helio_error_t err = {0};
     helio_rc rc = helio_schema_verify(settings->database.data, &err);
-    bool reached = rc != HELIO_UNAVAILABLE;
-    line_of_database(tally, "database", reached ? HELIO_OK : rc, "reached", &err);
-    if (reached)
-        line_of_database(tally, "schema", rc, "of this version", &err);
-    if (rc == HELIO_OK && helio_store_open_privileges(settings->database.data, advise, NULL, &err) != HELIO_OK)
-        advise(NULL, err.text);
+    if (rc == HELIO_UNAVAILABLE) {
+        line_of_database_error(tally, "database", &err);
+        return;
+    }
+    line(tally, "database", HELIO_OK, "reached");
+    if (rc != HELIO_OK) {
+        line_of_database_error(tally, "schema", &err);
+        return;
+    }
+    line(tally, "schema", HELIO_OK, "of this version");
+    if (helio_store_open_privileges(settings->database.data, advise, NULL, &err) != HELIO_OK)
+        advise(NULL, err.text, "");
 }
 
 /*  What the operator says of the standbys must be enforced. Without a standby at the moment, it cannot be told whether

@@ -224,7 +224,8 @@ helio_rc helio_store_is_synchronous(const char *conninfo, bool *ret_synchronous,
     return rc;
 }
 
-helio_rc helio_store_open_privileges(const char *conninfo, helio_say_fn *say, void *arg, helio_error_t *err)
+helio_rc helio_store_open_privileges(const char *conninfo, helio_store_privilege_fn *visit, void *arg,
+                                     helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
@@ -232,7 +233,7 @@ helio_rc helio_store_open_privileges(const char *conninfo, helio_say_fn *say, vo
     if (rc == HELIO_OK)
         rc = helio_session_query(connection, "open_privileges", 0, NULL, &rows, err);
     for (int row = 0; rc == HELIO_OK && row < PQntuples(rows); row++)
-        say(arg, PQgetvalue(rows, row, 0));
+        visit(arg, PQgetvalue(rows, row, 0), PQgetvalue(rows, row, 1)); /* null reads as "" */
     return rc;
 }
 

@@ -145,7 +145,7 @@ helio_rc helio_decode_each(PGconn *connection, const char *query, const char *pa
     assert(type->size <= sizeof record);
     if (!PQsendQueryParams(connection, helio_sql_query(query), parameter ? 1 : 0, NULL, &parameter, NULL, NULL, 1) ||
         !PQsetSingleRowMode(connection))
-        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s: %s", query, PQerrorMessage(connection));
+        return helio_session_lost(connection, query, err);
     helio_arena_t *arena = helio_arena_new();
     helio_rc rc = HELIO_OK;
     /* The connection is usable again only after the last result. After a failure, the remaining results are read and

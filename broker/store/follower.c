@@ -59,7 +59,7 @@ static helio_rc look(helio_follower_t *self, helio_error_t *err)
     if (rc != HELIO_OK)
         return rc;
     if (!PQsendQueryParams(self->connection, helio_sql_query("follow"), 0, NULL, NULL, NULL, NULL, 0))
-        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+        return helio_session_lost(self->connection, "", err);
     helio_session_clear_result(&self->look);
     rc = helio_session_take(self->connection, -1, LOOK_MS, &self->look, err);
     if (rc == HELIO_OK)

@@ -82,8 +82,7 @@ void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *
 static helio_rc lose_saying(helio_store_t *self, int64_t now_ms, const char *what)
 {
     helio_error_t why;
-    const char *detail = self->connection ? PQerrorMessage(self->connection) : "";
-    (void)helio_fail(&why, HELIO_UNAVAILABLE, "database: %s%s%s", what, *detail ? ": " : "", detail);
+    (void)helio_session_lost(self->connection, what, &why);
     helio_store_lose(self, now_ms, &why);
     return HELIO_OK;
 }

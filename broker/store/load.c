@@ -50,9 +50,9 @@ static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
 {
     assert(!self->in_flight);
     if (self->phase != HELIO_STORE_READY)
-        return helio_fail(err, HELIO_UNAVAILABLE, "database: not connected");
+        return helio_session_lost(NULL, "not connected", err);
     if (PQpipelineStatus(self->connection) != PQ_PIPELINE_OFF && PQexitPipelineMode(self->connection) != 1)
-        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+        return helio_session_lost(self->connection, "", err);
     (void)PQsetnonblocking(self->connection, 0);
     return HELIO_OK;
 }

@@ -83,7 +83,7 @@ static helio_rc ensure_prepared(worker_t *self, const char *query, helio_error_t
             return HELIO_OK;
     assert(self->prepared_count < PREPARED_MAX);
     if (!PQsendPrepare(self->connection, query, helio_sql_query(query), 0, NULL))
-        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+        return helio_session_lost(self->connection, "", err);
     HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
     helio_rc rc = take_result(self, &result, err);
     if (rc != HELIO_OK)
@@ -127,7 +127,7 @@ static helio_rc run(worker_t *self, const helio_read_t *read, answer_t *ret_answ
     if (rc != HELIO_OK)
         return rc;
     if (!PQsendQueryPrepared(self->connection, read->query, (int)read->param_count, read->params, NULL, NULL, 0)) {
-        rc = helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+        rc = helio_session_lost(self->connection, "", err);
         forget_connection(self);
         return rc;
     }

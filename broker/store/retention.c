@@ -41,7 +41,7 @@ struct helio_retention_worker {
     PGconn *connection;
     int64_t doubt_since_ms; /* boot clock; 0 = the time is plausible */
     int64_t sampled_ms;     /* boot clock; 0 = never */
-    helio_error_t trouble;  /* as reported last; "" = none */
+    helio_error_t trouble;  /* as reported last; code OK = none */
     char holder[HELIO_SESSION_HOLDER_SIZE];
 };
 
@@ -86,7 +86,7 @@ static helio_rc ask(const session_t *self, const char *query, int count, const c
                     work_done_t *ret_done, helio_error_t *err)
 {
     if (!PQsendQueryParams(self->connection, helio_sql_query(query), count, NULL, values, NULL, NULL, 0))
-        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+        return helio_session_lost(self->connection, "", err);
     HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
     helio_rc rc = helio_session_take(self->connection, self->stop_fd, 0, &result, err);
     if (rc != HELIO_OK)
@@ -216,7 +216,7 @@ static helio_rc turn(helio_retention_worker_t *self, int *ret_pause_ms, helio_er
 
 static void report_trouble(helio_retention_worker_t *self, const helio_error_t *why)
 {
-    if (self->say && strcmp(self->trouble.text, why->text) != 0)
+    if (self->say && !helio_error_equal(&self->trouble, why))
         self->say(self->arg, why->text);
     self->trouble = *why;
 }
@@ -233,7 +233,7 @@ static void *work(void *arg)
             report_trouble(self, &err);
             helio_session_finish(&self->connection);
         } else {
-            self->trouble.text[0] = '\0';
+            self->trouble = (helio_error_t){.text = ""};
         }
     }
     helio_session_finish(&self->connection);

@@ -10,6 +10,9 @@
 
 #include "federation/base/clock.h"
 
+/*  The server names no SQLSTATE where it cannot be asked; these are the standard's. */
+static const char CANNOT_CONNECT[] = "08001", LOST[] = "08006";
+
 const char *helio_sql_query(const char *name)
 {
     for (const helio_sql_file_t *query = helio_sql_queries; query->name; query++)
@@ -157,7 +160,7 @@ PGconn *helio_session_connect(const char *conninfo, const char *application, uin
                                 PQport(connection));
         PQfinish(connection);
     }
-    (void)helio_fail(err, HELIO_UNAVAILABLE, "database: %s", why.data);
+    (void)helio_fail_sql(err, HELIO_UNAVAILABLE, CANNOT_CONNECT, "database: %s", why.data);
     return NULL;
 }
 
@@ -230,9 +233,16 @@ helio_rc helio_session_check(PGconn *connection, const PGresult *result, const c
     char line[300];
     one_line(primary ? primary : PQerrorMessage(connection), line, sizeof line);
     if (sqlstate && strcmp(sqlstate, "HE003") == 0) /* raised by a function of the schema, with a text for operators */
-        return helio_fail(err, rc, "%s", line);
-    return helio_fail(err, rc, "database: %s: %s (%s%s%s)", what, line, sqlstate ? sqlstate : "connection",
-                      constraint ? ", " : "", constraint ? constraint : "");
+        return helio_fail_sql(err, rc, sqlstate, "%s", line);
+    return helio_fail_sql(err, rc, sqlstate ? sqlstate : LOST, "database: %s: %s (%s%s%s)", what, line,
+                          sqlstate ? sqlstate : "connection", constraint ? ", " : "", constraint ? constraint : "");
+}
+
+helio_rc helio_session_lost(const PGconn *connection, const char *what, helio_error_t *err)
+{
+    char line[300];
+    one_line(connection ? PQerrorMessage(connection) : "", line, sizeof line);
+    return helio_fail_sql(err, HELIO_UNAVAILABLE, LOST, "database: %s%s%s", what, *what && *line ? ": " : "", line);
 }
 
 static helio_rc await(PGconn *connection, int stop_fd, uint32_t wait_ms, int64_t deadline_ms, helio_error_t *err)
@@ -241,12 +251,12 @@ static helio_rc await(PGconn *connection, int stop_fd, uint32_t wait_ms, int64_t
         struct pollfd fds[] = {{.fd = PQsocket(connection), .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
         int64_t left_ms = deadline_ms - helio_clock_boot_ms();
         if (wait_ms && left_ms <= 0)
-            return helio_fail(err, HELIO_TIMEOUT, "database: no answer within %u s", wait_ms / 1000);
+            return helio_fail_sql(err, HELIO_TIMEOUT, LOST, "database: no answer within %u s", wait_ms / 1000);
         (void)poll(fds, 2, wait_ms ? (int)left_ms : -1);
         if (fds[1].revents)
             return helio_fail(err, HELIO_UNAVAILABLE, "the broker is stopping");
         if (fds[0].revents && !PQconsumeInput(connection))
-            return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(connection));
+            return helio_session_lost(connection, "", err);
     }
     return HELIO_OK;
 }

@@ -36,8 +36,13 @@ void helio_session_finish(PGconn **connection_p);     /* for HELIO_AUTO */
 helio_rc helio_session_outcome(PGconn *connection, const PGresult *result);
 /*  Whether the server failed for lack of disk, memory or connections (SQLSTATE class 53). */
 bool helio_session_lacks_room(const PGresult *result);
-/*  The same, with an error text: "put_job: duplicate key value … (23505, jobs_idempotency)". */
+/*  The same, with an error: its SQLSTATE, and a text: "database: put_job: duplicate key value … (23505,
+ *  jobs_idempotency)". */
 helio_rc helio_session_check(PGconn *connection, const PGresult *result, const char *what, helio_error_t *err);
+
+/*  Fills *err with a failure of the connection (SQLSTATE 08006) and libpq's text about it. what: what was tried, before
+ *  that text; "" = nothing. connection: NULL = there is none any more. Returns HELIO_UNAVAILABLE. */
+helio_rc helio_session_lost(const PGconn *connection, const char *what, helio_error_t *err);
 
 /*  Runs one named query, blocking, with `count` text parameters. *ret_result: on success the result, owned by the
  *  caller; ret_result NULL discards it. */

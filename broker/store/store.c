@@ -167,7 +167,7 @@ void helio_store_seal(helio_store_t *self, helio_uuid_t open_from)
     int64_t now_ms = helio_clock_boot_ms();
     if (!helio_store_send_flight(self, now_ms)) {
         helio_error_t why;
-        (void)helio_fail(&why, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+        (void)helio_session_lost(self->connection, "", &why);
         helio_store_lose(self, now_ms, &why);
     }
 }

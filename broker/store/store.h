@@ -104,9 +104,10 @@ void helio_store_figures(const helio_store_t *self, helio_store_figures_t *ret_f
 typedef void helio_say_fn(void *arg, const char *line);
 HELIO_MUST_CHECK helio_rc helio_schema_migrate(const char *conninfo, helio_say_fn *say, void *arg, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_schema_verify(const char *conninfo, helio_error_t *err);
-/*  Reports each unneeded right of logins on this server, with the SQL that revokes it. The schema is of this
- *  version. */
-HELIO_MUST_CHECK helio_rc helio_store_open_privileges(const char *conninfo, helio_say_fn *say, void *arg,
+/*  Visits each right on this server that nobody needs: a sentence, and the SQL by which a superuser of this database
+ *  revokes it, "" = the sentence says what to do. The schema is of this version. */
+typedef void helio_store_privilege_fn(void *arg, const char *open, const char *sql);
+HELIO_MUST_CHECK helio_rc helio_store_open_privileges(const char *conninfo, helio_store_privilege_fn *visit, void *arg,
                                                       helio_error_t *err);
 
 typedef enum helio_put { HELIO_PUT_NEW, HELIO_PUT_SAME, HELIO_PUT_CHANGED } helio_put_t;

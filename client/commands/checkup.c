@@ -2,21 +2,25 @@
 #include "client/commands/checkup.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ANSWER_MS = 3000 /* one that takes longer for a question about itself hangs */ };
 
-static void line(const helio_checkup_t *self, const char *mark, const char *what, const char *text, const char *remedy)
+typedef enum finding { GOOD, NOTE, BAD } finding_t;
+
+static const struct {
+    const char *mark, *name; /* for people, for programs */
+} findings[] = {[GOOD] = {"✔", "good"}, [NOTE] = {"!", "note"}, [BAD] = {"✗", "bad"}};
+
+static void line(const helio_checkup_t *self, finding_t finding, const char *what, const char *text, const char *remedy)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
-    const char *result = strcmp(mark, "✔") == 0 ? "good" : strcmp(mark, "✗") == 0 ? "bad" : "note";
-    if (json_array_append_new(self->found, json_pack("{s:s, s:s, s:s, s:s?}", "check", what, "result", result, "text",
-                                                     text, "help", remedy)) != 0)
+    if (json_array_append_new(self->found, json_pack("{s:s, s:s, s:s, s:s?}", "check", what, "result",
+                                                     findings[finding].name, "text", text, "help", remedy)) != 0)
         abort();
     if (self->client->output.format > HELIO_FORMAT_WIDE)
         return;
     helio_safe_text(text, false, &safe);
-    fprintf(self->client->io->out, "%s %-9s %s\n", mark, what, safe.data ? safe.data : "");
+    fprintf(self->client->io->out, "%s %-9s %s\n", findings[finding].mark, what, safe.data ? safe.data : "");
     helio_buffer_reset(&safe);
     helio_safe_text(remedy ? remedy : "", false, &safe);
     if (remedy)
@@ -25,17 +29,17 @@ static void line(const helio_checkup_t *self, const char *mark, const char *what
 
 void helio_checkup_good(const helio_checkup_t *self, const char *what, const char *text)
 {
-    line(self, "✔", what, text, NULL);
+    line(self, GOOD, what, text, NULL);
 }
 
 void helio_checkup_note(const helio_checkup_t *self, const char *what, const char *text, const char *remedy)
 {
-    line(self, "!", what, text, remedy);
+    line(self, NOTE, what, text, remedy);
 }
 
 void helio_checkup_bad(helio_checkup_t *self, int code, const char *what, const char *text, const char *remedy)
 {
-    line(self, "✗", what, text, remedy);
+    line(self, BAD, what, text, remedy);
     if (self->code == HELIO_EXIT_OK)
         self->code = code;
 }

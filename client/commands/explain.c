@@ -275,7 +275,8 @@ static void print_decided(const helio_client_t *client, const json_t *explained)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (!at[0])
         return;
-    helio_buffer_printf(&text, "%.40s, %s", at, queued ? "the newest decision on it" : "the decision that placed it");
+    helio_buffer_printf(&text, "%.40s, %s", at,
+                        queued ? "the newest decision on the job" : "the decision that placed it");
     if (!queued && site[0])
         helio_buffer_printf(&text, " at %.64s", site);
     print_buffer(client, "Figures of", &text);

@@ -184,7 +184,6 @@ static int print_ambiguous(const helio_client_t *client, const json_t *ids, int 
 static void ask_cause(const helio_client_t *client, helio_buffer_t *out)
 {
     enum { CAUSE_WITHIN_MS = 2000 };
-    static const char prefix[] = "not ready: ";
     const helio_request_t request = {.method = "GET", .path = "/readyz", .once = true, .within_ms = CAUSE_WITHIN_MS};
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
     helio_error_t err;
@@ -194,9 +193,8 @@ static void ask_cause(const helio_client_t *client, helio_buffer_t *out)
     HELIO_AUTO(helio_json_clear)
     json_t *problem = json_loadb(response.body.data, response.body.size, 0, NULL);
     const char *detail = helio_output_string(problem, "detail");
-    size_t skip = strncmp(detail, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
     if (detail[0])
-        helio_buffer_printf(out, "the broker cannot do this at the moment: %.400s", detail + skip);
+        helio_buffer_printf(out, "the broker cannot do this at the moment (%.400s)", detail);
 }
 
 int helio_response_print_error(const helio_client_t *client, long status, helio_text_t body, uint64_t retry_after_ms)

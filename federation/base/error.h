@@ -9,6 +9,8 @@
 #ifndef HELIO_BASE_ERROR_H
 #define HELIO_BASE_ERROR_H
 
+#include <stdbool.h>
+
 /*        name          text                                    retryable */
 #define HELIO_RC_TABLE(X)                       \
     X(OK, "ok", false)                          \
@@ -35,8 +37,14 @@ typedef enum helio_rc {
 #define HELIO_MUST_CHECK __attribute__((warn_unused_result))
 #define HELIO_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
+enum { HELIO_SQLSTATE_SIZE = 6 };
+
+/*  sqlstate: the class and cause by which PostgreSQL names an error ("42501"); those of class 08 concern the
+ *  connection. "" = the error did not come from the database. Decisions rest on it and on the code; the text is for
+ *  people. */
 typedef struct helio_error {
     helio_rc code;
+    char sqlstate[HELIO_SQLSTATE_SIZE];
     char text[512];
 } helio_error_t;
 
@@ -46,6 +54,13 @@ const char *helio_rc_text(helio_rc rc);
 
 /*  Fills *err (may be NULL) and returns rc, so that callers write: return helio_fail(err, HELIO_IO, "…"). */
 helio_rc helio_fail(helio_error_t *err, helio_rc rc, const char *format, ...) HELIO_PRINTF(3, 4);
+
+/*  The same for an error of the database. */
+helio_rc helio_fail_sql(helio_error_t *err, helio_rc rc, const char *sqlstate, const char *format, ...)
+    HELIO_PRINTF(4, 5);
+
+/*  Whether the two report the same: only then does a report of both say nothing new. */
+bool helio_error_equal(const helio_error_t *a, const helio_error_t *b);
 
 /*  Scope cleanup: HELIO_AUTO(helio_buffer_clear) helio_buffer_t b = {0}; the function gets the variable's address. */
 #define HELIO_AUTO(function) __attribute__((cleanup(function)))

@@ -233,7 +233,8 @@ static size_t find_tab(helio_text_t text, size_t offset)
     return text.size;
 }
 
-/*  The first key of its line, where the block that it is in allows none: most often the line is indented wrongly. */
+/*  The first key of its line, where the block that it is in allows none: most often the line is indented wrongly.
+ *  libyaml has no codes for its problems, so its text is read, here and below; nothing but the hint depends on it. */
 static bool is_misplaced_key(helio_text_t text, size_t offset, const char *problem)
 {
     if (!strstr(problem, "mapping values are not allowed") && !strstr(problem, "expected key"))

@@ -115,7 +115,7 @@ helio_rc helio_spec_expect(helio_spec_reader_t *self, const helio_spec_field_t *
     char expected[HELIO_SPEC_EXPECTED_SIZE], found[HELIO_SPEC_FOUND_SIZE], example[HINT_SIZE];
     helio_spec_expected(field, expected);
     if (!hint && field->multiline && field->kind == HELIO_SPEC_TEXT && node->type == HELIO_SPEC_SEQUENCE) {
-        (void)snprintf(example, sizeof example, "write '%s: |', and below it each line, indented by two blanks",
+        (void)snprintf(example, sizeof example, "write '%s: |', and below it each line, indented by two spaces",
                        field->key);
         hint = example;
     } else if (!hint && field->example) {

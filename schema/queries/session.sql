@@ -77,19 +77,20 @@ select reader, string_agg(tenant, ', ' order by tenant), helio.reader_is_ready(r
 from helio.readers group by reader order by reader
 
 -- name: open_privileges
--- Rights on this server that nobody needs, a sentence each with the SQL that ends it. Nothing here can be ended by the broker itself
--- (what it can, migrate has), and databases of others are theirs.
-select 'open to every login of this database; let a superuser run: ' || m from helio.missing_privilege_checks() m
+-- Rights on this server that nobody needs: a sentence each, and the SQL by which a superuser revokes the right; null where the
+-- sentence says what to do, as for databases of others, which are theirs. The broker can revoke none of them by itself: what it can,
+-- migrate has revoked.
+select 'open to every login of this database', m from helio.missing_privilege_checks() m
 union all
-select format('role %I of dashboards has no limits; let a superuser run: %s', r.rolname, helio.reader_limits(r.rolname))
+select format('role %I of dashboards has no limits', r.rolname), helio.reader_limits(r.rolname)
 from pg_roles r
 where (r.rolname = 'helio_reader' or r.rolname in (select o.reader from helio.readers o)) and not helio.reader_has_limits(r.rolname)
 union all
-select format('the broker''s role %I is a superuser: let it own its database and no more', r.rolname)
+select format('the broker''s role %I is a superuser: let it own its database and no more', r.rolname), null
 from pg_roles r where r.rolname = current_user and r.rolsuper
 union all
-select format('dashboards'' logins can make temporary tables in database %1$I of this server; let its owner run: '
-    'revoke temporary on database %1$I from public;', d.datname)
+select format('dashboards'' logins can create temporary tables in database %1$I of this server; let its owner run: '
+    'revoke temporary on database %1$I from public;', d.datname), null
 from pg_database d
 where d.datallowconn and d.datname <> current_database()
   and exists (select from pg_roles r where (r.rolname = 'helio_reader' or r.rolname in (select o.reader from helio.readers o))

@@ -37,6 +37,16 @@ static const helio_gpu_group_t *group_of(const helio_gpu_inventory_t *self, heli
     return NULL;
 }
 
+static helio_rc no_such_model(const helio_gpu_inventory_t *self, const helio_pool_t *pool, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t models = {0};
+    for (uint32_t i = 0; i < self->group_count; i++)
+        helio_buffer_printf(&models, "%s%s", i ? ", " : "", self->groups[i].model);
+    return helio_fail(err, HELIO_INVALID,
+                      "pool '%.*s' declares the GPU model %.*s, but the GPUs of this machine are %s",
+                      HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(pool->gpu), models.data);
+}
+
 helio_rc helio_gpu_inventory_fill(const helio_gpu_inventory_t *self, helio_arena_t *arena, helio_pool_t *pool,
                                   helio_error_t *err)
 {
@@ -44,13 +54,15 @@ helio_rc helio_gpu_inventory_fill(const helio_gpu_inventory_t *self, helio_arena
         return HELIO_OK;
     const helio_gpu_group_t *group = pool->gpu.size ? group_of(self, pool->gpu) : &self->groups[0];
     if (!group)
-        return helio_fail(err, HELIO_INVALID, "pool '%.*s' says %.*s, but this machine has %s",
-                          HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(pool->gpu), self->groups[0].model);
+        return no_such_model(self, pool, err);
     if (!pool->gpu.size && self->group_count > 1)
-        return helio_fail(err, HELIO_INVALID, "this machine has %s and %s: say in `gpu` which pool '%.*s' means",
-                          self->groups[0].model, self->groups[1].model, HELIO_TEXT_ARGS(pool->name));
+        return helio_fail(
+            err, HELIO_INVALID,
+            "this machine has GPUs of the models %s and %s: name in `gpu` the one that pool '%.*s' offers",
+            self->groups[0].model, self->groups[1].model, HELIO_TEXT_ARGS(pool->name));
     if (pool->gpus_per_node > group->count)
-        return helio_fail(err, HELIO_INVALID, "pool '%.*s' says %u GPUs a node, but this machine has %u of %s",
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s' declares %u GPUs a node, but this machine has %u of the model %s",
                           HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, group->count, group->model);
     if (!pool->gpu.size)
         pool->gpu = helio_arena_text(arena, helio_text_of(group->model));

@@ -125,8 +125,8 @@ class Load:
             thread.join()
 
     def recovery(self, began):
-        """How long after the change the silence of the acknowledgements was over, and a job of after it ran. None: not yet, or
-        a longer silence can still come."""
+        """The seconds from the change until submissions were acknowledged again, and until a job that was submitted after it ran.
+        None: not yet, or a longer silence can still follow."""
         times = [began, *sorted(at for at, _ in self.acks if at > began)]
         _, at = max(((later - earlier, later) for earlier, later in zip(times, times[1:])), default=(0, None))
         placed = at and self.placed_after(at)

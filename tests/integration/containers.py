@@ -105,8 +105,8 @@ class World:
 
 
 def plain(world):
-    """The image's own files, the job's variables, its folder, its exit code; and it is its user's. The runtime heeds none of the variables:
-    a PATH without podman, and a library that the host's linker would complain about."""
+    """The image's own files, the job's variables, its folder, its exit code; the process belongs to the job's user. The runtime
+    ignores the variables: a PATH without podman, and a library that the host's linker would complain about."""
     job = world.submit("echo $COLOUR $HELIO_GPUS $HELIO_NODE_RANK; echo \"$TWO\" $LD_PRELOAD; cd /bin; [ -e /usr ] && echo host; echo result >$HELIO_OUTPUT_DIR/out; "
                        f"echo report >{world.federation.records}/seen; exit 3", name="plain", env={"PATH": "/nowhere", "LD_PRELOAD": "/no/such.so", "TWO": "one\ntwo"})
     world.until(job, "failed")

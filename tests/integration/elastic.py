@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An elastic pool: a site with the backend `exec` whose instances come from a provider's command (tests/doubles/cloud.py). A job
-whose only place is that pool runs, no more instances than the maximum ever exist, no instance ends below a job, and those that
-nobody wants end, also ones that an agent before this one, or somebody else, left behind.
+whose only place is that pool runs, no more instances than the maximum ever exist, no instance ends under a job, and instances
+that are not wanted end, also those that an earlier agent or a person left behind.
   tests/integration/elastic.py --build BUILD_DIR"""
 import argparse, json, os, subprocess, sys, tempfile, shutil
 
@@ -21,7 +21,7 @@ class CloudSite(LocalSite):
             os.mkdir(folder)
             os.chmod(folder, 0o755)
         self.attempts = os.path.join(self.folder, "attempts")
-        self.provider("create", "gpus", "1")  # somebody made it by hand: it is billed, and nobody wants it
+        self.provider("create", "gpus", "1")  # made by hand: it is billed, and not wanted
 
     def provider(self, *words):
         return subprocess.run([DOUBLE, self.state, *words], text=True, stdout=subprocess.PIPE, check=True).stdout

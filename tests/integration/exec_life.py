@@ -258,7 +258,7 @@ def adapter_killed(world):
 
 
 def engine_away(world):
-    """The engine does not answer for a while: nothing is said of what runs, and it is found again."""
+    """The engine does not answer for a while: no end is reported of what runs, and it is found again."""
     jobs = world.on_all("sleep 6; echo done")
     world.until(jobs, "running")
     for site in world.sites:

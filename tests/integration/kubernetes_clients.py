@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The double of Kubernetes (tests/doubles/kubernetes), held to clients that others wrote: kubectl and Debian's python3-kubernetes take Jobs
-through their lives. What is missing is skipped aloud; exit 77 if both are.
+through their lives. A missing client is skipped with a message; exit 77 if both are missing.
 
   tests/integration/kubernetes_clients.py      HELIO_KUBECTL names another kubectl"""
 import json, os, shutil, signal, subprocess, sys, tempfile, time

@@ -247,7 +247,7 @@ def faults(world):
 
 
 def node_down(world):
-    """A node that goes away while its kubelet cannot be asked: nothing is said of its pod before it is known."""
+    """A node goes away, and its kubelet cannot be asked: nothing is reported of the pod before its end is known."""
     job = world.submit("sleep 4")
     world.until(job, "running")
     pod, = [one for one in world.site.ask("GET", PODS)["items"] if one["metadata"]["labels"].get("heliostat/attempt") == f"helio-{job}-1"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The manifests of deploy/kubernetes, rendered: each is read by the models of python3-kubernetes and written again. A field that its kind
-does not have is lost on the way. Skipped aloud without that package.
+does not have is lost on the way, which the comparison shows. Skipped with a message without that package.
   kubernetes_manifests.py FILE"""
 import os, sys
 

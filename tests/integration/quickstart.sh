@@ -9,7 +9,7 @@ trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || tr
 chmod 755 "$(dirname "$state")"
 
 run() { "$top/deploy/quickstart.sh" "$@" --state "$state" --build "$build" </dev/null; }
-# Of two in one state folder only one works.
+# Of two quickstarts in one state folder only one runs.
 mkdir "$state"
 exec 8>"$state/.quickstart-lock"
 flock 8
@@ -23,7 +23,7 @@ run --check | tee "$(dirname "$state")/output"
 sed -i 's/^  users: \[\(.*\)\]$/  users:\n  # demo, and other tenants\n  - {tenant: other, unix: daemon}\n  - \1/' "$state/lulea/site.yaml"
 sed -i 's/^name: frankfurt$/name: frankfurt # by hand/' "$state/frankfurt/site.yaml"
 run --check | tee "$(dirname "$state")/second" # a second time, with the state of the first
-# A file of another operator's hand is replaced, but not silently, and not for good; one with other users alone is kept without a word.
+# A site file that an operator edited is replaced with a message and kept as site.yaml.former; one in which only users were added stays.
 [ "$(grep -c 'site.yaml is made anew' "$(dirname "$state")/second")" = 1 ] && grep -q '^name: frankfurt # by hand$' "$state/frankfurt/site.yaml.former" ||
   { echo "a site file that an operator changed is replaced silently"; exit 1; }
 # Home runs on coal at every hour: an immediate start elsewhere emits less, and so does a later start with goal `green`.
@@ -95,7 +95,7 @@ grep -q '^cancelling [12] jobs' "$(dirname "$state")/output" || { echo "--down c
 for pid in $pids; do
   if [ -d "/proc/$pid" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status"; then echo "process $pid outlived --down"; exit 1; fi
 done
-# What stops it is printed: here the key of a site that was revoked meanwhile.
+# The cause of a failed start is printed: here the key of a site that was revoked meanwhile.
 run >/dev/null
 url=$(cat "$state/client/url")
 long=$(client submit "$(dirname "$state")/long.yaml" -o name)

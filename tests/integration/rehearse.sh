@@ -1,6 +1,6 @@
 #!/bin/bash
-# Rehearsals over a real federation: what `helio rehearse --down` says becomes of the jobs becomes of them when the site is then
-# taken down; drains, prices and quotas; whom the live state is shown to.
+# Rehearsals over a real federation: when a site is taken down, its jobs fare as `helio rehearse --down` predicted; drains, prices
+# and quotas; who can read the live state.
 #   tests/integration/rehearse.sh BUILD_DIR
 # shellcheck source=tests/integration/lab.sh
 . "$(dirname "$0")/lab.sh"
@@ -35,7 +35,7 @@ comes_to "$goes" running lulea
 comes_to "$stays" running lulea
 comes_to "$waits" queued -
 
-# ---- said beforehand
+# ---- the prediction
 "$helio" rehearse --down lulea --for 6h -o json >"$lab/down.json" || fault "no rehearsal"
 effects() { jq -r --arg id "$1" '.jobs[] | select(.id == $id) | .effects | join(", ")' "$lab/$2.json"; }
 same "a job that another site takes" "is interrupted, moves" "$(effects "$goes" down | sed 's/, costs more//')"
@@ -90,7 +90,7 @@ plain=$("$helio" token add --tenant demo --user plain --role user -o json | jq -
 HELIO_TOKEN=$plain "$helio" rehearse --down lulea 2>"$lab/said"
 same "the live state is for operators" 4 $?
 
-# ---- and so it comes
+# ---- what happens is what was predicted
 kill -9 "$lulea_pid"
 wait "$lulea_pid" 2>/dev/null
 comes_to "$goes" running oslo
@@ -98,7 +98,7 @@ comes_to "$stays" suspect lulea
 same "what waits for lulea" "queued -" "$(state "$waits")"
 same "what runs elsewhere" "running oslo" "$(state "$other")"
 
-# ---- and so it comes back: what ran there ended with the power
+# ---- the site comes back: what ran there ended with the power
 mapfile -t shims < <(pgrep -f "^helio-shim $lab/lulea-state/")
 [ "${#shims[@]}" -gt 0 ] || fault "no shim runs at lulea"
 kill -9 "${shims[@]}"

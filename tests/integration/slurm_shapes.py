@@ -56,7 +56,7 @@ class World:
     # ---- helpers of the cases
 
     def sbatch(self, *options, script="true", check=True):
-        """The id; what `helio sbatch` printed if it failed and may."""
+        """Returns the id, or what `helio sbatch` printed if it failed and was allowed to."""
         path = os.path.join(self.folder, "script.sh")
         with open(path, "w") as out:
             out.write("#!/bin/bash\n#SBATCH --time=10\n" + script + "\n")
@@ -90,7 +90,7 @@ class World:
 # ---- cases ------------------------------------------------------------------------------------------------------------
 
 def case_names(world):
-    """A partition and a feature that one cluster has: its jobs go there at once, and nobody refuses them."""
+    """A partition and a feature that one cluster has: its jobs go there at once, and none is refused."""
     faults = []
     for option in ("--partition=special", "--constraint=ib&rack1", "--constraint=ib|rack1"):
         key = world.sbatch("--gres=gpu:1", option)

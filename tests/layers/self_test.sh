@@ -35,14 +35,21 @@ echo 'void g(void) { helio_log(log, HELIO_INFO, bad ? "failed" : "began", "site=
 echo '| `ended` | info |' >>"$work/docs/operations.md"; expect_fall "a listed event that nobody logs" log_events.sh "$work"; rm "$work/docs/operations.md"
 mkdir -p "$work"/{federation/policy,federation/reason,schema/queries,schema/report}
 echo 'int f(const char *x) { return strcmp(x, "queued"); }' >"$work/client/a.c"
-"$here/sentences.sh" "$work" >"$work/out" 2>&1 || { echo "a compared word is refused:"; cat "$work/out"; exit 1; }
-echo 'int f(const char *x) { return strncmp(x, "quota of ", 9); }' >"$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.sh "$work"
-sed -i 's/quota of /quota of acme/' "$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.sh "$work"; rm "$work/client/a.c"
+"$here/sentences.py" "$work" >"$work/out" 2>&1 || { echo "a compared word is refused:"; cat "$work/out"; exit 1; }
+echo 'int f(const char *x) { return strncmp(x, "quota of ", 9); }' >"$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.py "$work"
+sed -i 's/quota of /quota of acme/' "$work/client/a.c"; expect_fall "a sentence that is decoded" sentences.py "$work"
+echo 'int f(const char *x) { return memcmp(x, "database: ", 10); }' >"$work/client/a.c"; expect_fall "the beginning of a sentence" sentences.py "$work"
+printf 'int f(const char *x)\n{\n    static const char at[] =\n        "let a superuser run:";\n    return strstr(x, at) != 0;\n}\n' >"$work/client/a.c"; expect_fall "a sentence in a constant" sentences.py "$work"
+printf 'static const char *const heads[] = {"ready: ", "not ready"};\nint f(const char *x) { return strncmp(x,\n    heads[0], 7); }\n' >"$work/client/a.c"; expect_fall "a sentence in a list of constants" sentences.py "$work"
+echo 'int f(const helio_error_t *err) { return strstr(err->text, "(42501") != 0; }' >"$work/client/a.c"; expect_fall "the text of an error" sentences.py "$work"
+printf 'void g(void)\n{\n    static const char at[] = "it is late";\n    puts(at); /* strcmp(at, "so be it") */\n}\nint f(const char *x)\n{\n    static const char at[] = "late";\n    return strcmp(x, at);\n}\n' >"$work/client/a.c"
+"$here/sentences.py" "$work" >"$work/out" 2>&1 || { echo "a compared word is refused:"; cat "$work/out"; exit 1; }
+rm "$work/client/a.c"
 cp "$here/../../.clang-format" "$work"
 rm -r "$work/broker"; mkdir "$work/broker"; printf 'int f(void)\n{\n    return 1;\n}\n' >"$work/broker/a.c"
 "$here/format.sh" "$work" >"$work/out" 2>&1 || [ $? -eq 77 ] || { echo "a good layout is refused:"; cat "$work/out"; exit 1; }
 echo 'int  g(void) { return 2; }' >"$work/broker/a.c"; expect_fall "another layout" format.sh "$work"
-echo "select * from x where reason like 'moved%'" >"$work/schema/report/a.sql"; expect_fall "a sentence that SQL decodes" sentences.sh "$work"; rm "$work/schema/report/a.sql"
+echo "select * from x where reason like 'moved%'" >"$work/schema/report/a.sql"; expect_fall "a sentence that SQL decodes" sentences.py "$work"; rm "$work/schema/report/a.sql"
 command -v cc >/dev/null || { echo "no compiler: the checks of object files are not tested"; exit 0; }
 
 # A tree of two rooms, the upper one of three files, and a build of it.

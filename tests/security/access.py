@@ -73,7 +73,7 @@ class World:
         time.sleep(1)  # and the short-lived token has expired
 
     def changes(self):
-        """What anybody has changed: each change of a principal's is in the audit, each submission is a job."""
+        """All changes so far: each change by a principal is in the audit, each submission is a job."""
         return self.federation.sql("select (select count(*) from helio.audit), (select count(*) from helio.jobs), "
                                    "(select max(seq) from helio.transitions)")
 
@@ -81,8 +81,8 @@ class World:
 def granted_table():
     with open(os.path.join(TOP, "tests/golden/http/access.txt")) as file:
         lines = [line.split() for line in file]
-    columns = lines[0][3:]
-    table = {f"{words[0]} {words[1]}": dict(zip(columns, words[2:])) for words in lines[1:]}
+    columns = [words for words in lines if words[0] == "#"][-1][3:]
+    table = {f"{words[0]} {words[1]}": dict(zip(columns, words[2:])) for words in lines if words[0] != "#"}
     with open(os.path.join(TOP, "docs/openapi.yaml")) as file:
         described, path = set(), ""
         for line in file:

@@ -1,4 +1,4 @@
-"""Job files that nobody writes in good faith, generated from a seed: sizes, depths, texts that are no UTF-8, tags and anchors of YAML,
+"""Hostile job files, generated from a seed: sizes, depths, texts that are no UTF-8, tags and anchors of YAML,
 numbers at the edges, paths, shell metacharacters, names of the environment, keys twice. Each is taken or refused as a whole, with an
 answer; what is stored is what was sent."""
 import hashlib, json, random, subprocess

@@ -74,7 +74,7 @@ class Door:
         return said
 
     def token_of(self, tenant, user, role="user"):
-        """Of a tenant that is made, where there is none yet."""
+        """A token of the tenant, which is created if it does not exist."""
         self.must("POST", "/v1/tenants", {"tenant": tenant})
         return self.must("POST", "/v1/tokens", {"tenant": tenant, "user": user, "role": role})["token"]
 

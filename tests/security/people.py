@@ -1,6 +1,6 @@
 """Attacks on the people's door through raw sockets: heads that can be read in two ways, generated from a few parts; connections
-without an end; guesses of tokens; streams and reads that would take everything. After each of them somebody else is still
-served, at once. What the door's own unit tests decide in a harness holds here for the whole program."""
+without an end; guesses of tokens; streams and reads that would take everything. After each attack other
+clients are still served at once. What the unit tests of the door show in a harness holds here for the whole program."""
 import itertools, json, random, re, threading, time
 
 from door import OTHERS_S, check
@@ -79,7 +79,7 @@ def half_open(door):
 
 
 def guesses(door, federation):
-    """A flood of wrong tokens is limited and in the log, shows no difference between them, and locks nobody out."""
+    """A flood of wrong tokens is limited and logged, reveals no difference between them, and locks out no valid caller."""
     answers, words = {}, ("", "hel_aaaaaaaaaaaa_" + "b" * 32, door.token[:-1] + ("a" if door.token[-1] != "a" else "b"), "x" * 3000)
     for i in range(200):
         status, closed, got = door.get("/v1/whoami", words[i % len(words)])

@@ -90,7 +90,7 @@ def strangers(federation, door, sites, seed):
 
 
 def flood(federation, door, sites, seed):
-    """Key exchanges of nobody, as fast as they go, while a site restarts."""
+    """Key exchanges by peers without an enrolled key, as fast as possible, while a site restarts."""
     rng, count, ends = random.Random(seed), 0, time.monotonic() + ROUND_S
     federation.kill("south")
     before = sites.sessions("south")
@@ -134,7 +134,7 @@ def impostors(federation, door, sites):
 
 
 def enrolled(federation, door, sites, seed):
-    """Sites that are known (one by the name in the messages, one by another) send every message spoiled, as fast as they go."""
+    """Sites that are known (one by the name in the messages, one by another) send every message spoiled, as fast as possible."""
     north, frames = sites.sessions("north"), glob.glob(os.path.join(TOP, "tests/golden/wire/*.hex"))
     broker_key = re.search(r'broker_key: "(.*)"', open(federation.path("north", "site.yaml")).read()).group(1)
     peers = []

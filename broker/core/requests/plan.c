@@ -159,6 +159,28 @@ static bool suppose(helio_broker_core_t *self, const helio_ev_submit_t *event)
     return true;
 }
 
+/*  What is known before any pool is considered. */
+static helio_planned_t planned_as_asked(helio_broker_core_t *self, const helio_job_spec_t *spec,
+                                        const job_class_t *class, const helio_row_job_t *row)
+{
+    return (helio_planned_t){
+        .name = spec->name,
+        .goal = spec->goal,
+        .prices_set = spec->prices_set,
+        .flexible_ms = spec->flexible_ms,
+        .deadline_wall_ms = spec->deadline_wall_ms,
+        .run_ms = row->time_limit_ms,
+        .run_high_ms = row->time_limit_ms,
+        .time_limit_ms = row->time_limit_ms,
+        .expected_runs = row->expected_runs,
+        .expected_failed = row->expected_failed,
+        .expected_basis = row->expected_basis,
+        .expected_of = core_run_basis_text(self->effects->arena, row),
+        .carbon_price_micro_usd_per_t = class->want.carbon_price_micro_usd_per_t,
+        .wait_price_micro_usd_per_gpu_h = class->want.wait_price_micro_usd_per_gpu_h,
+    };
+}
+
 static void plan_one(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     if (event->jobs.count != 1) {
@@ -204,22 +226,7 @@ static void plan_one(helio_broker_core_t *self, const helio_ev_submit_t *event)
     helio_requirement_expect(&class.want, row.expected_ms,
                              helio_duration_bound_ms(row.expected_basis, row.expected_high_ms));
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
-    reply.plan = (helio_planned_t){
-        .name = document->spec.name,
-        .goal = document->spec.goal,
-        .prices_set = document->spec.prices_set,
-        .flexible_ms = document->spec.flexible_ms,
-        .deadline_wall_ms = document->spec.deadline_wall_ms,
-        .run_ms = time_limit_ms,
-        .run_high_ms = time_limit_ms,
-        .time_limit_ms = time_limit_ms,
-        .expected_runs = row.expected_runs,
-        .expected_failed = row.expected_failed,
-        .expected_basis = row.expected_basis,
-        .expected_of = core_run_basis_text(self->effects->arena, &row),
-        .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
-        .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
-    };
+    reply.plan = planned_as_asked(self, &document->spec, &class, &row);
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
     check_deadline(self, &class, &hold, &reply.plan, &reply.start_estimate);

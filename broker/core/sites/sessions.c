@@ -120,9 +120,15 @@ static bool is_second_agent(const helio_broker_core_t *self, const site_t *site,
            self->now_ms - site->heard_ms < lives_ms;
 }
 
-static void refuse_hello(helio_broker_core_t *self, site_t *site, uint64_t peer, uint32_t rc, const char *text)
+/*  Why a site begins no session; text NULL = it begins one. */
+typedef struct objection {
+    helio_rc rc;
+    const char *text;
+} objection_t;
+
+static void refuse_hello(helio_broker_core_t *self, site_t *site, uint64_t peer, objection_t why)
 {
-    helio_fx_peer_t refusal = {peer, rc, helio_text_of(text)};
+    helio_fx_peer_t refusal = {peer, why.rc, helio_text_of(why.text)};
     core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
     core_site_refuse(self, site, refusal.rc, refusal.text);
 }
@@ -144,46 +150,40 @@ static const char *too_often(const helio_broker_core_t *self, site_t *site, cons
     return NULL;
 }
 
-void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event)
+static objection_t objection_to(helio_broker_core_t *self, site_t *site, const helio_ev_site_hello_t *event)
 {
-    site_t *site = core_site_get(self, event->site);
-    if (core_database_is_given_up(self)) {
-        helio_fx_peer_t refusal = {event->peer, HELIO_UNAVAILABLE, HELIO_TEXT("this broker has lost its database")};
-        core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
-        return;
-    }
     const char *older = older_than(self, event);
-    if (older) {
-        refuse_hello(self, site, event->peer, HELIO_FENCED, older);
-        return;
-    }
-    if (is_second_agent(self, site, event)) {
-        refuse_hello(
-            self, site, event->peer, HELIO_CONFLICT,
+    if (older)
+        return (objection_t){HELIO_FENCED, older};
+    if (is_second_agent(self, site, event))
+        return (objection_t){
+            HELIO_CONFLICT,
             "another agent with this site's key is in session: stop one of the two, or give this one a key and "
-            "a site of its own");
-        return;
-    }
-    if (is_before_the_first(self, site, event)) {
-        refuse_hello(
-            self, site, event->peer, HELIO_CONFLICT,
+            "a site of its own"};
+    if (is_before_the_first(self, site, event))
+        return (objection_t){
+            HELIO_CONFLICT,
             "this site's agent was in session when the former leader ended, and may be alive: another process with "
-            "its key is admitted once that agent is silent");
+            "its key is admitted once that agent is silent"};
+    return (objection_t){HELIO_BUSY, too_often(self, site, &event->profile)};
+}
+
+/*  The same agent on a new connection, or one whose former process is silent. */
+static void leave_former_peer(helio_broker_core_t *self, site_t *site, uint64_t peer)
+{
+    if (!site->peer)
         return;
-    }
-    const char *wait = too_often(self, site, &event->profile);
-    if (wait) {
-        refuse_hello(self, site, event->peer, HELIO_BUSY, wait);
+    HASH_DELETE(hh_peer, self->peers, site);
+    if (site->peer == peer)
         return;
-    }
-    if (site->peer) { /* the same agent on a new connection, or one whose former process is silent */
-        HASH_DELETE(hh_peer, self->peers, site);
-        if (site->peer != event->peer) {
-            helio_fx_peer_t refusal = {site->peer, HELIO_CONFLICT,
-                                       HELIO_TEXT("this site's agent has opened a session on another connection")};
-            core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
-        }
-    }
+    helio_fx_peer_t refusal = {site->peer, HELIO_CONFLICT,
+                               HELIO_TEXT("this site's agent has opened a session on another connection")};
+    core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
+}
+
+static void begin_session(helio_broker_core_t *self, site_t *site, const helio_ev_site_hello_t *event)
+{
+    leave_former_peer(self, site, event->peer);
     core_site_take_profile(self, site, &event->profile);
     (void)helio_text_copy(event->agent_version, site->agent_version, sizeof site->agent_version);
     core_runs_leave_session(site);
@@ -213,6 +213,21 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
                                   self->options.summary_ms,
                                   site->hello_mark};
     core_emit(self, HELIO_BROKER_FX_WELCOME, &welcome);
+}
+
+void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event)
+{
+    site_t *site = core_site_get(self, event->site);
+    if (core_database_is_given_up(self)) {
+        helio_fx_peer_t refusal = {event->peer, HELIO_UNAVAILABLE, HELIO_TEXT("this broker has lost its database")};
+        core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
+        return;
+    }
+    objection_t objection = objection_to(self, site, event);
+    if (objection.text)
+        refuse_hello(self, site, event->peer, objection);
+    else
+        begin_session(self, site, event);
 }
 
 static void rule(helio_broker_core_t *self, const site_t *site, const helio_holding_t *holding, helio_verdict_t verdict)

@@ -31,7 +31,7 @@ static void on_reply(void *arg, const helio_kube_reply_t *reply)
     (void)helio_text_copy(reply->message, inquiry->message, sizeof inquiry->message);
 }
 
-/*  Waits for the answer; at most as long as a request takes. */
+/*  Sends a request and waits for its answer, which has a deadline. */
 static bool ask(helio_kube_inquiry_t *inquiry, const char *method, const char *path, helio_text_t body)
 {
     helio_error_t err = {0};
@@ -57,7 +57,7 @@ static bool ask(helio_kube_inquiry_t *inquiry, const char *method, const char *p
 typedef struct helio_kube_right {
     const char *group, *resource, *verbs[7];
     bool cluster, needed;
-    const char *without; /* what it means not to have it */
+    const char *without; /* what happens without this right */
 } helio_kube_right_t;
 
 static const helio_kube_right_t rights[] = {
@@ -68,7 +68,7 @@ static const helio_kube_right_t rights[] = {
     {"", "events", {"list"}, false, true, "the reason why a Job has no pods is not reported"},
     {"", "services", {"create"}, false, true, "no gang can run"},
     {"", "nodes", {"list", "watch"}, true, true, "nothing is offered"},
-    {"", "pods", {"list", "watch"}, true, false, "capacity that others use is not seen, and is offered as well"},
+    {"", "pods", {"list", "watch"}, true, false, "capacity that other pods use is not seen, and is offered too"},
     {"kueue.x-k8s.io", "workloads", {"list"}, false, false, "the reason why Kueue keeps a job waiting is unknown"},
     {"kueue.x-k8s.io",
      "localqueues",
@@ -116,7 +116,7 @@ static void check_rights(helio_kube_inquiry_t *inquiry)
             all = all && allowed;
         }
         if (!all)
-            (void)snprintf(text + size, sizeof text - (size_t)size, "; without it %s", right->without);
+            (void)snprintf(text + size, sizeof text - (size_t)size, "; otherwise %s", right->without);
         inquiry->line(inquiry->arg, "right", all || !right->needed ? HELIO_OK : HELIO_FORBIDDEN, text);
     }
 }
@@ -130,19 +130,22 @@ static void check_pool(helio_kube_inquiry_t *inquiry, const helio_pool_t *pool, 
     bool same = found->nodes_up == pool->nodes && found->gpus_total == declared;
     helio_kube_resource(pool, resource);
     (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
-    int size = snprintf(text, sizeof text, "%u nodes with %u %s", found->nodes_up, found->gpus_total,
-                        resource[0] ? resource : "GPUs");
+    const char *counted = resource[0] ? resource : "GPUs";
     if (!found->nodes_up)
-        (void)snprintf(text + size, sizeof text - (size_t)size,
-                       ": no Ready node has that resource and a label nvidia.com/gpu.product for %.*s",
-                       HELIO_TEXT_ARGS(pool->gpu));
-    else if (!same)
-        (void)snprintf(text + size, sizeof text - (size_t)size, "; the site file says %u nodes of %u each", pool->nodes,
-                       pool->gpus_per_node);
+        (void)snprintf(text, sizeof text,
+                       "no node is Ready, has the resource %s and bears the label nvidia.com/gpu.product of %.*s",
+                       counted, HELIO_TEXT_ARGS(pool->gpu));
+    else if (same)
+        (void)snprintf(text, sizeof text, "the cluster has %u nodes with %u %s in all", found->nodes_up,
+                       found->gpus_total, counted);
+    else
+        (void)snprintf(text, sizeof text,
+                       "the cluster has %u nodes with %u %s in all; the site file declares %u nodes with %u each",
+                       found->nodes_up, found->gpus_total, counted, pool->nodes, pool->gpus_per_node);
     inquiry->line(inquiry->arg, what, found->nodes_up ? HELIO_OK : HELIO_NOT_FOUND, text);
 }
 
-/*  All nodes, page by page, within the bounds of mirror.h; false: `message` says why not. */
+/*  Reads all nodes, page by page, within the bounds of mirror.h. False: `message` says why it failed. */
 static bool take_nodes(helio_kube_inquiry_t *inquiry)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
@@ -161,7 +164,7 @@ static bool take_nodes(helio_kube_inquiry_t *inquiry)
         if (!more.size)
             return true;
     }
-    (void)snprintf(inquiry->message, sizeof inquiry->message, "the API's list of nodes does not end after %d pages",
+    (void)snprintf(inquiry->message, sizeof inquiry->message, "the list of nodes has more than %d pages",
                    HELIO_KUBE_PAGES_MAX);
     return false;
 }
@@ -181,7 +184,7 @@ static void check_pools(helio_kube_inquiry_t *inquiry)
         check_pool(inquiry, &self->site->pools.items[i], &capacity.pools.items[i]);
 }
 
-/*  Its credential plug-in ends, or fails. */
+/*  Waits until the credential plug-in has ended or failed. */
 static void await_access(helio_kube_t *self)
 {
     while (!self->access_ready && !self->trouble[0]) {

@@ -1,5 +1,6 @@
-/*  test_blocked.c -- a class that only room can help stands in a line: what helps it all the same, or makes it wait for
- *  something else, is not missed. After each step the harness asserts that no line with room was passed over. */
+/*  test_blocked.c -- a class that waits for nothing but capacity stands in a line, and rounds skip it: whatever else
+ *  lets it start, or makes it wait for something else, is still noticed. After each step the harness asserts that no
+ *  line with room was passed over. */
 #include "tests/unit/broker/core/preempt_testing.h"
 
 /*  A class of its own for each time limit. */

@@ -52,8 +52,8 @@ static void data__each_item_comes_from_its_cheapest_replica(void **state)
     harness_end(&h);
 }
 
-/*  South's 300 g are known; a bucket that tells nothing is weighed as if it burnt coal, and booked by the end that
- *  tells. */
+/*  South's 300 g are known. A bucket of unknown intensity is scored as if it burnt coal, and charged by the end whose
+ *  intensity is known. */
 static void data__a_replica_without_an_intensity_does_not_look_clean(void **state)
 {
     (void)state;

@@ -75,7 +75,8 @@ static void depends__hold_under_a_new_leader(void **state)
     }
 }
 
-/*  What its user holds waits for other jobs all the same, under a new leader too; it ends with what it waits for. */
+/*  A job that its user holds still depends on other jobs, also under a new leader, and ends with the job that it
+ *  depends on. */
 static void depends__a_held_job_keeps_waiting_and_is_cancelled_with_what_fails(void **state)
 {
     (void)state;

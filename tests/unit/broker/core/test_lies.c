@@ -297,7 +297,7 @@ static void lies__figures_of_all_pools_can_be_added_up(void **state)
     assert_true(row->nodes_up <= most && row->gpus_total <= most && row->gpus_allocated <= most &&
                 row->gpus_free <= most && row->largest_block_gpus <= most && row->jobs_running <= most);
     assert_true(row->site_power_w <= 2e9);
-    assert_true(written->values.items[0] <= 1e4 && written->values.items[1] >= 0); /* nobody is paid for renting */
+    assert_true(written->values.items[0] <= 1e4 && written->values.items[1] >= 0); /* renting never earns money */
     assert_true(written->values.items[2] > 2.9 && written->values.items[2] < 3.1);
 }
 

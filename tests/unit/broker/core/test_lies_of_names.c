@@ -183,8 +183,8 @@ static void sessions__with_other_pools_each_time_write_rows_within_a_bound(void 
     assert_in_range(tries, 10, 300 / 5);
 }
 
-/*  A connection that breaks again and again is no reason to lose a site, nor is a site that begins sessions for sport one
- *  to judge every class each time. */
+/*  A connection that breaks again and again must not keep a site out, and a site that begins sessions without need must
+ *  not make the broker judge every class each time. */
 static void sessions__are_begun_twice_in_a_second_at_most(void **state)
 {
     enum { A_SECOND = 100, SECONDS = 600, SAVED = 1200 };

@@ -19,7 +19,7 @@ static helio_job_key_t given_up_and_over(void)
     return key;
 }
 
-/*  A year on all GPUs that a job can have, and all the energy in the world. */
+/*  A year on all GPUs that a job can have, and the largest energy that a report can state. */
 static helio_report_t largest(helio_job_key_t key)
 {
     helio_report_t report = measured(key, 365 * (uint64_t)DAY_MS);

@@ -526,7 +526,7 @@ static void clone__is_no_question_where_the_first_was_silent_before_the_takeover
     }
 }
 
-/*  The leader that awaited it in vain tells the next one. */
+/*  The leader that awaited it without success tells the next one. */
 static void clone__is_no_question_after_a_leader_that_never_heard_the_first(void **state)
 {
     (void)state;

@@ -132,7 +132,8 @@ static void migrate__a_new_leader_places_the_job_once_like_any_other(void **stat
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_PLACEMENT), 1);
 }
 
-/*  Who waits for such GPUs goes first: a gang that cannot start yet, though half of what it needs is free. */
+/*  A job that waits for such GPUs goes first: here a gang that cannot start yet, although half of what it needs is
+ *  free. */
 static void migrate__capacity_that_a_class_waits_for_is_not_taken(void **state)
 {
     (void)state;

@@ -274,7 +274,7 @@ static void group__and_its_waits_survive_a_new_leader(void **state)
     assert_string_equal(placed(), "cloud");
 }
 
-/*  Whoever may tell others to leave does so where it may go. */
+/*  A job that can preempt others does so only where it is allowed to run. */
 static void step__no_job_is_preempted_where_it_is_closed(void **state)
 {
     (void)state;

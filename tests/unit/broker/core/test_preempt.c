@@ -300,7 +300,7 @@ static void preempt__each_victim_has_the_job_that_it_left_for(void **state)
     assert_true(is_for(low[1 - first], urgent[1]));
 }
 
-/*  Nobody bounds how many GPUs those keep from others. */
+/*  No limit bounds how many GPUs those jobs keep from others. */
 static void preempt__cpus_and_memory_do_not_bypass_a_quota(void **state)
 {
     (void)state;
@@ -459,7 +459,8 @@ static void preempt__critical_work_is_never_reclaimed(void **state)
     assert_state(critical, HELIO_JOB_RUNNING);
 }
 
-/*  Neither by whoever left it, nor by others, though the one whom it is held for has to wait for another yet. */
+/*  The capacity is taken neither by the victims nor by others, although the job that it is held for still waits for
+ *  another victim. */
 static void preempt__capacity_of_the_first_victim_is_held_until_the_last_has_left(void **state)
 {
     (void)state;

@@ -318,7 +318,7 @@ static void property__no_backfilled_job_delays_the_gang(void **state)
         end(state);
         begin(state);
     }
-    assert_true(passed > 200); /* and it does not hold up everybody either */
+    assert_true(passed > 200); /* and it does not delay every other job */
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -198,7 +198,7 @@ static void awaited__a_site_that_the_copy_never_saw_is_awaited_and_can_be_attest
     harness_join(next, SOUTH, south);
     helio_job_key_t later = later_job();
     stay(SOUTH, south, CHECK_MS);
-    assert_true(waits(strict) && starts(later)); /* nothing else waits for a site that nobody expects */
+    assert_true(waits(strict) && starts(later)); /* nothing else waits for a site that is not expected */
     stay(SOUTH, south, 2 * SILENT_MS);
     assert_true(waits(strict));
     assert_int_equal(attest("west"), HELIO_OK);

@@ -3,7 +3,7 @@
 
 #include "tests/unit/broker/core/silence_testing.h"
 
-/*  South speaks every 20 s, north says nothing; TICKs when the core wishes for them. */
+/*  South speaks every 20 s, north says nothing; TICKs come when the core requests them. */
 static void let_pass(int64_t ms)
 {
     for (; ms > 0; ms -= 20000) {

@@ -306,7 +306,8 @@ static void token__of_a_tenant_without_a_home_gets_a_note(void **state)
     assert_int_equal(reply->details.items.count, 0);
 }
 
-/*  The slip gets no tenant, and no token: the next one with the same slip would find the tenant there. */
+/*  A mistyped name creates neither a tenant nor a token; otherwise the next request with the same mistake would find
+ *  the tenant. */
 static void token__of_an_unknown_tenant_is_refused_and_what_was_meant_is_named(void **state)
 {
     (void)state;

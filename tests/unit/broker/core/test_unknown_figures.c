@@ -159,7 +159,7 @@ static void price__that_is_unknown_is_never_the_cheapest(void **state)
         {HELIO_GOAL_CHEAP, 9, 0, 400, "north"},
         {HELIO_GOAL_BALANCED, 0, 9, 390, "north"}, /* as dear as the other: the other terms decide */
         {HELIO_GOAL_BALANCED, 0, 9, 410, "south"},
-        {HELIO_GOAL_BALANCED, 0, 0, 1, "north"}, /* nobody gives a price: they decide alone */
+        {HELIO_GOAL_BALANCED, 0, 0, 1, "north"}, /* no site gives a price: the other terms decide */
         {HELIO_GOAL_BALANCED, 0, 0, 900, "south"},
         {HELIO_GOAL_CHEAP, 0, NONE, 400, "north"}, /* it is the only one */
     };

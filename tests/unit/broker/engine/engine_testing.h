@@ -127,8 +127,9 @@ static inline bool is_free(uint16_t port)
     return yes;
 }
 
-/*  Two in a row that nobody has; engines bind before they can be asked for a port they picked. Of a range that
- * no other test uses (tests/faults/federation.py), below those that the kernel gives to outgoing connections. */
+/*  Two adjacent ports that are free: an engine binds before a test could ask it which port it picked. No other test
+ *  uses the range (tests/faults/federation.py), which lies below the ports that the kernel gives to outgoing
+ *  connections. */
 static inline uint16_t next_port(void **state)
 {
     (void)state;

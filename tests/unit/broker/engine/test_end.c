@@ -34,14 +34,13 @@ static void engine__stopping_without_its_database_answers_every_call_once(void *
     clean(&broker);
 }
 
-/* ---- who may come in
- * --------------------------------------------------------------------------------------- */
+/* ---- who may come in ----------------------------------------------------------------------------------- */
 
 typedef struct heard {
     const char *conninfo;
     uint32_t tokens, users, leading;
     int64_t revoked_ms, disabled_ms; /* as last told */
-    bool durable;                    /* each time that it was told, the database had it */
+    bool durable;                    /* whenever it was acknowledged, the database had it */
     bool late;                       /* told after the start */
 } heard_t;
 

@@ -7,7 +7,7 @@
 typedef struct told {
     _Atomic uint32_t looks, tokens, in_force, users, enabled, readings;
     _Atomic uint64_t epoch, last_seq;
-    atomic_bool is_reached, about_to_lead, leads, late; /* late: about_to_lead was not told before leads */
+    atomic_bool is_reached, about_to_lead, leads, late; /* late: leads came without about_to_lead before it */
 } told_t;
 
 static void hear_following(void *arg, const helio_leader_t *leader)

@@ -53,8 +53,8 @@ static void session__messages_of_the_broker_are_refused_from_a_site(void **state
     assert_int_equal(session_count(world), 1);
 }
 
-/*  It may have been a report: a site that was not told would wait for its acknowledgement for ever, and one by a
- * later report would be taken for it. */
+/*  The frame may have been a report. A site that is not told would wait for its acknowledgement for ever, and would
+ *  take that of a later report for it. */
 static void session__an_unreadable_message_ends_the_session(void **state)
 {
     world_t *world = *state;
@@ -169,7 +169,7 @@ static void session__many_sites_are_kept_apart(void **state)
         names[i][3] = (char)('0' + i % 10);
         names[i][4] = '\0';
         world->event_count = 0;
-        open_session(world, names[i], 1000 + i * 8192); /* one bucket, were the handle itself the hash */
+        open_session(world, names[i], 1000 + i * 8192); /* all in one bucket if the handle itself were the hash */
     }
     assert_int_equal(session_count(world), 300);
     for (uint32_t i = 0; i < 300; i += 2) {

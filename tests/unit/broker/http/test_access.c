@@ -206,7 +206,10 @@ static void access__the_table_of_all_routes_is_as_reviewed(void **state)
                                         [HELIO_GRANT_ALL] = "all"};
     const helio_route_table_t *table = helio_routes();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_buffer_printf(&text, "# method path nobody user operator admin\n");
+    helio_buffer_text(
+        &text, "# What each caller of a route reaches: all = the data of all tenants; own = that of the caller's "
+               "tenant;\n# unknown = 401, a token is needed; refused = 403, another role is needed.\n"
+               "# method path nobody user operator admin\n");
     for (uint32_t i = 0; i < table->count; i++) {
         const helio_route_t *route = &table->items[i];
         helio_buffer_printf(&text, "%s %s %s", route->method, route->pattern,

@@ -367,7 +367,7 @@ static void http__cancelling_a_finished_job_answers_with_its_state(void **state)
     ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
     assert_int_equal(r.status, 409);
     assert_contains(r.body, "succeeded");
-    script_read(w, "read_job_where", HELIO_UNAVAILABLE, NULL); /* then nobody knows whether there is such a job */
+    script_read(w, "read_job_where", HELIO_UNAVAILABLE, NULL); /* then it is unknown whether the job exists */
     ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
     assert_int_equal(r.status, 503);
     script_read(w, "read_job_where", HELIO_NOT_FOUND, NULL);

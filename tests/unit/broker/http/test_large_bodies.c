@@ -149,8 +149,8 @@ static void large_bodies__do_not_hold_up_what_is_small(void **state)
     world_down(world);
 }
 
-/*  They wait for their turn no longer than any request for its answer, and nothing was read of those that did. How many
- *  wait depends on the machine: it goes on until one has waited too long. */
+/*  A body waits for its turn no longer than a request waits for its answer, and nothing is read of one that waited too
+ *  long. How many wait depends on the machine, so the test goes on until one has waited too long. */
 static void large_bodies__that_wait_too_long_can_be_sent_again(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static size_t resident_bytes(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/*  In a heap, what is small and stays keeps the holes beside it, however large they are. */
+/*  In a heap, a small block that stays keeps the free memory beside it from being returned, however large that is. */
 static void large_bodies__leave_no_memory_behind(void **state)
 {
     (void)state;

@@ -212,7 +212,7 @@ static void *learn_all(void *arg)
     return NULL;
 }
 
-/*  Whoever is faster: each is revoked at the end, and a user is one principal. */
+/*  Whichever request is faster, each token is revoked at the end, and a user is one principal. */
 static void leader__revokes_what_is_learned_at_the_same_time(void **state)
 {
     (void)state;

@@ -12,8 +12,7 @@
 #define A_KEY "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
 #define LONG_NAME "a123456789b123456789c123456789d12" /* 33 */
 
-/* ---- refusals: nobody serves the database, so each of them came before it was looked for
- * ------------------- */
+/* ---- refusals: nobody serves the database, so each of them came before it was looked for --------------- */
 
 enum { FAILED = 1, USAGE = 2 };
 
@@ -114,6 +113,29 @@ static void commands__without_a_database_fail_and_print_no_result(void **state)
     }
 }
 
+/*  Neither what a text says nor how it begins counts. */
+static void help__is_given_by_the_state_of_an_error(void **state)
+{
+    (void)state;
+    static const struct {
+        helio_rc rc;
+        const char *sqlstate, *text, *help;
+    } errors[] = {
+        {HELIO_INVALID, "42501", "la base refuse", "this login lacks a privilege"},
+        {HELIO_UNAVAILABLE, "08001", "la base ne répond pas", "let `database` in the settings"},
+        {HELIO_UNAVAILABLE, "57P03", "database: it starts", "let `database` in the settings"},
+        {HELIO_INVALID, "23505", "database: x (42501, by its name)", NULL},
+        {HELIO_UNAVAILABLE, "", "database: x (42501)", NULL}, /* not of the database */
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        helio_error_t err = {0};
+        (void)!helio_fail_sql(&err, errors[i].rc, errors[i].sqlstate, "%s", errors[i].text);
+        const char *help = helio_database_help(&err);
+        if (errors[i].help ? strncmp(help, errors[i].help, strlen(errors[i].help)) != 0 : *help)
+            fail_msg("%s: '%s'", errors[i].text, help);
+    }
+}
+
 /*  The server answers, and refuses the login. */
 static void commands__of_a_login_without_rights_say_which_one_is_needed(void **state)
 {
@@ -153,8 +175,7 @@ static void commands__fail_without_their_settings(void **state)
     }
 }
 
-/* ---- files
- * --------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------- */
 
 static void keygen__creates_a_private_file_and_overwrites_none(void **state)
 {
@@ -188,7 +209,7 @@ static void replay__fails_on_a_file_that_is_no_recording(void **state)
     assert_string_equal(self->out, "");
 }
 
-/*  Two lives, each of a core that hears of its federation and that all is loaded; the second one was killed. */
+/*  Two lives of a core that loads its federation and nothing else; the second one was killed. */
 static void replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itself(void **state)
 {
     desk_t *self = *state;
@@ -227,8 +248,7 @@ static void replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itsel
     assert_string_equal(self->err, "");
 }
 
-/* ---- with a database
- * ------------------------------------------------------------------------------------------- */
+/* ---- with a database ----------------------------------------------------------------------------------- */
 
 static void migrate__brings_an_empty_database_to_this_version_once(void **state)
 {
@@ -413,6 +433,7 @@ int main(void)
         ALONE(replay__fails_on_a_file_that_is_no_recording),
         ALONE(replay__tells_how_many_lives_and_whether_the_last_one_ended_by_itself),
         CASE(migrate__brings_an_empty_database_to_this_version_once),
+        cmocka_unit_test(help__is_given_by_the_state_of_an_error),
         CASE(commands__of_a_login_without_rights_say_which_one_is_needed),
         CASE(tenant__is_added_once_and_its_home_can_change),
         CASE(token__of_an_unknown_tenant_is_refused_and_makes_no_tenant),

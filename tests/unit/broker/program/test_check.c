@@ -162,7 +162,7 @@ static void check__tells_a_broker_that_runs_from_other_programs_at_its_ports(voi
     }
 }
 
-/*  No standby runs: until it is back at "", commits of this server would wait. */
+/*  No standby runs, so commits of this server would wait until the setting is "" again. */
 static void set_standby_names(const desk_t *self, const char *names)
 {
     char sql[100];
@@ -179,7 +179,7 @@ static void set_standby_names(const desk_t *self, const char *names)
     fail_msg("the server does not take '%s'", names);
 }
 
-/*  What the operator says of a standby is compared with what the server does; the server needs none for that. */
+/*  The setting about the standby is compared with what the server does; no standby has to run for that. */
 static void check__compares_what_is_said_of_the_standby_with_the_server(void **state)
 {
     desk_t *self = *state;
@@ -223,7 +223,7 @@ static void check__reports_a_database_that_is_not_migrated(void **state)
     assert_non_null(strstr(self->out, "✗ schema"));
 }
 
-/*  As an operator of a server of one's own has it at first: a superuser, and databases that are open to everybody. */
+/*  As on a new server: the broker's role is a superuser, and the databases are open to every login. */
 static void check__advises_on_rights_that_nobody_needs(void **state)
 {
     desk_t *self = *state;

@@ -64,8 +64,7 @@ static void reader__of_an_unknown_tenant_is_refused(void **state)
     assert_in_database(self, "select count(*) from pg_roles where rolname = 'desk'", "0");
 }
 
-/*  A login that can do more than read would be no dashboard any more, and taking it away none of our
- * business. */
+/*  A login that can do more than read serves more than a dashboard, so the broker does not remove it. */
 static void reader__is_never_a_role_with_rights_of_its_own(void **state)
 {
     desk_t *self = *state;

@@ -115,7 +115,7 @@ static void setting__beyond_its_bounds_or_of_another_type_is_refused_at_its_line
                                         "0x10", "~"};
     for (size_t i = 0; i < KEYS; i++) {
         const setting_t *key = &keys[i];
-        bool by_sum = key->section && key->wide; /* the least of retention is told of the whole file */
+        bool by_sum = key->section && key->wide; /* a retention below its minimum is an error of the whole file */
         const char *line = key->section ? ":3:" : ":2:";
         check_refused(self, document(key, key->below), by_sum ? "" : line, key->name);
         check_refused(self, document(key, key->above), line, key->name);

@@ -36,8 +36,7 @@ typedef struct cell {
     int size; /* -1 = null */
 } cell_t;
 
-/* ---- how PostgreSQL sends values
- * --------------------------------------------------------------------------- */
+/* ---- how PostgreSQL sends values ----------------------------------------------------------------------- */
 
 static void add_32(cell_t *cell, uint32_t value)
 {
@@ -129,8 +128,7 @@ static helio_rc decode(const cell_t *cells, int columns, sample_t *ret_sample)
     return rc;
 }
 
-/* ---- tests
- * -------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void row__comes_back_field_by_field(void **state)
 {

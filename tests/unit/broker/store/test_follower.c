@@ -146,7 +146,7 @@ static void follower__reads_all_anew_over_a_new_connection(void **state)
     helio_pg_exec(conninfo, "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = "
                             "'helio-broker follows' and datname = current_database()");
     assert_int_equal(look(&sight), HELIO_UNAVAILABLE);
-    assert_int_equal(ends, 0); /* a reading that did not happen drops nothing */
+    assert_int_equal(ends, 0); /* a read that failed drops nothing */
     assert_int_equal(look(&sight), HELIO_OK);
     assert_true(begins == 1 && ends == 1);
     helio_follower_destroy(&sight.follower);

@@ -1,4 +1,4 @@
-/*  test_read_queue.c -- who gets the next connection of the database. */
+/*  test_read_queue.c -- which read gets the next connection to the database. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -35,7 +35,7 @@ static void store__the_longest_lease_of_former_leaders_is_remembered(void **stat
         loaded_t all = load(store);
         const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
         assert_true(federation->leases_left_ms <= left[i]);
-        assert_true(federation->leases_left_ms + 60000 > left[i]); /* this test takes its time, too */
+        assert_true(federation->leases_left_ms + 60000 > left[i]); /* the test itself takes time */
         helio_arena_destroy(&all.arena);
         helio_store_destroy(&store);
     }

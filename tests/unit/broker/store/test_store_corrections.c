@@ -234,7 +234,7 @@ static void append_placed(helio_store_t *store, uint32_t job, uint32_t epoch)
     append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
 }
 
-/*  Whose end nobody told, and which are not there any more: of open jobs alone. */
+/*  Attempts whose end no site reported and that no site holds any more: those of open jobs alone. */
 static void attempts__without_an_end_are_loaded_of_open_jobs(void **state)
 {
     const char *conninfo = helio_pg_database(*state);

@@ -3,8 +3,8 @@
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
 
-/*  What is over as soon as it begins (here: a path that no URL may have) ends the waiting like everything
- * else; an answer that is there before anybody waits for it takes the same way. */
+/*  A request that fails at once (here: a path that no URL can have) ends the wait like any other, and so does an answer
+ *  that arrives before the wait begins. */
 static void pump__does_not_wait_for_a_finished_transfer(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void refusals__of_an_unavailable_broker_name_the_cause_that_it_knows(void
     outcome_t outcome =
         play(RULES({"GET /v1/sites", 0, 503, NULL, refusal, WHOLE, 0}, {"GET /readyz", 0, 503, NULL, ready, WHOLE, 0}),
              WORDS("sites"));
-    assert_non_null(strstr(outcome.err, "cannot do this at the moment: the database cannot be reached\n"));
+    assert_non_null(strstr(outcome.err, "cannot do this at the moment (not ready: the database cannot be reached)\n"));
     assert_null(strstr(outcome.err, "a or b"));
     end(&outcome);
 }

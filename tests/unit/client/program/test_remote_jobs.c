@@ -47,7 +47,7 @@ static void submit__after_a_lost_reply_is_repeated_with_the_same_key(void **stat
     end(&outcome);
 }
 
-/*  Whoever waits for some seconds learns for what; once, with or without a terminal. */
+/*  After some seconds of waiting the client says once what it waits for, with or without a terminal. */
 static void submit__that_is_retried_for_long_says_so_once(void **state)
 {
     (void)state;

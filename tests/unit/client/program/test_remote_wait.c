@@ -183,7 +183,7 @@ static void logs__of_an_array_name_an_existing_task(void **state)
 static void wait__a_lost_connection_is_never_success(void **state)
 {
     (void)state;
-    /* The stream says that it succeeded, but nobody confirms it. */
+    /* The stream says that the job succeeded, but no request confirms it. */
     outcome_t outcome =
         play(RULES({"GET /v1/events", 0, 200, NULL, "data: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n", CUT, 0},
                    {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},

@@ -54,7 +54,7 @@ static void attempts__are_told_by_the_site_that_they_were_placed_at(void **state
         {"[" PLACED("1", "north") ENDED("1", "held", "null") "]", "north", "its attempt here ended: as it came"},
         {"[" PLACED("1", "north") ENDED("1", "held", "[{\"code\":\"OfTomorrow\",\"params\":{}}]") "]", "north",
          "its attempt here ended: as it came"},
-        /* what ended before the release was another trouble */
+        /* attempts that ended before the release had another cause */
         {"[" PLACED("1", "north") ENDED("1", "held", "[" NO_USER("north") "]") "," RELEASED PLACED("2", "south")
              ENDED("2", "held", "[" NO_USER("south") "]") "]",
          "north", ""},

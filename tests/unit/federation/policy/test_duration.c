@@ -111,7 +111,7 @@ static void expect__falls_back_to_the_user_and_then_to_the_kind(void **state)
     (void)state;
     for (int i = 0; i < 7; i++)
         ran("ada", i % 2 ? "a" : "", 20);                                    /* a job need not have a name */
-    assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_NONE); /* seven of hers are no answer */
+    assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_NONE); /* seven of her runs are too few */
     ran("bob", "c", 30);
     assert_int_equal(expected("eve", "z").basis, HELIO_DURATION_BASIS_KIND);
     assert_int_equal(expected("eve", "z").p50_ms, 20 * MINUTE);
@@ -123,7 +123,7 @@ static void expect__falls_back_to_the_user_and_then_to_the_kind(void **state)
     assert_int_equal(helio_durations_expect(d, &other).basis, HELIO_DURATION_BASIS_NONE);
 }
 
-/*  Of 8 GPUs and four hours: a job of one GPU, or of a minute, is not told by it. By its name it would be. */
+/*  Runs of 8 GPUs and four hours say nothing about a job of one GPU, or of a minute; under its name they would. */
 static void expect__uses_only_jobs_of_the_same_size(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/*  What the rest of a run costs here and elsewhere, what a move must save, and that noise sends nobody about.
- */
+/*  test_migration.c -- what the rest of a run costs here and elsewhere, what a migration must save, and that noise
+ *  causes no migrations. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -137,7 +137,7 @@ static void migration__carbon_and_its_risk_count_at_the_job_s_own_price(void **s
     assert_true(migration.saves_mg > 19000000 && migration.saves_mg < 19200000);
     assert_true(migration.saves_money_micro_usd < 0); /* it pays for two minutes more */
     assert_true(helio_migration_is_worthwhile(&migration));
-    south.site.carbon_g_per_kwh = -1; /* who does not tell is not clean */
+    south.site.carbon_g_per_kwh = -1; /* a site without figures does not count as clean */
     south.hours = 0;
     south.pool.price_usd_per_gpu_h = 2;
     look(&south, NOON);
@@ -202,7 +202,7 @@ static void migration__unsaved_work_runs_twice(void **state)
     assert_int_equal(helio_migration_lost_ms(H + M, H, false), H + M); /* it may not be written yet */
     assert_int_equal(helio_migration_lost_ms(H + 2 * M, H, false), 2 * M);
     assert_int_equal(helio_migration_lost_ms(4 * H + 30 * M, H, false), 30 * M);
-    assert_int_equal(helio_migration_lost_ms(4 * H, 3 * H, false), H); /* no mercy as among victims: its own loss */
+    assert_int_equal(helio_migration_lost_ms(4 * H, 3 * H, false), H); /* the loss of its own decision counts in full */
     assert_int_equal(helio_migration_lost_ms(4 * H, 0, false), 4 * H);
     assert_int_equal(helio_migration_lost_ms(4 * H, H, true), 0);
     int64_t signalled = weigh().there.terms[HELIO_TERM_DISRUPTION];
@@ -482,7 +482,7 @@ static void migration__with_correct_forecasts_no_migration_loses_money(void **st
     assert_true(times[2] > 0);
 }
 
-/*  Two sites of one price, seen through noise: nobody is sent about. */
+/*  Two sites of one price, seen through noise: no job migrates to and fro. */
 static void migration__noise_around_one_price_causes_no_migration(void **state)
 {
     (void)state;
@@ -544,7 +544,7 @@ static void objective__only_its_terms_move_a_job(void **state)
     job.objective = HELIO_OBJECTIVE_ALL;
 }
 
-/*  Nobody says what a GPU-hour costs there: it is taken for what it costs here. */
+/*  The price of a GPU-hour there is not known: that of this site is assumed. */
 static void unknown_price__is_no_reason_to_migrate(void **state)
 {
     (void)state;

@@ -197,7 +197,7 @@ static void every_entry_can_be_said_and_has_a_word_of_its_own(void **state)
         assert_true(text.size > 0);
         assert_null(strpbrk(text.data, "{}[]"));
         assert_int_equal(helio_detail_code_of(helio_text_of(entry->word)), code);
-        for (uint32_t i = 0; i < count; i++) { /* what no sentence shows nobody would miss */
+        for (uint32_t i = 0; i < count; i++) { /* a parameter that no sentence shows would not be missed */
             char name[64];
             (void)snprintf(name, sizeof name, "{%s", entry->params[i].name);
             bool shown = strstr(entry->sentence, name) != NULL;

@@ -1,4 +1,5 @@
-/*  Sources that nobody wrote by hand: they end in an error, soon, and nothing of them reaches a terminal. */
+/*  test_hostile.c -- hostile sources: each soon ends in an error, and none of its control characters reaches a
+ *  terminal. */
 #include "spec_testing.h"
 
 #include "federation/base/rng.h"

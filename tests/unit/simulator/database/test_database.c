@@ -44,8 +44,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- rows of a sound history: job 1 has one task, is placed twice, and ends the second time
- * ------------------ */
+/* ---- rows of a sound history: job 1 has one task, is placed twice, and ends the second time ------------ */
 
 static helio_uuid_t job_of(uint8_t number)
 {
@@ -213,8 +212,7 @@ static void a_broker_that_keeps_its_promises_causes_no_violation(void **state)
     assert_int_equal(sim_database_edges_seen(self->database, HELIO_JOB_OFFERED), UINT64_C(1) << HELIO_JOB_QUEUED);
 }
 
-/* ---- each promise broken, by one row that follows the begin of that history
- * -------------------------------------- */
+/* ---- each promise broken, by one row that follows the begin of that history ---------------------------- */
 
 static void a_job_is_stored_twice(world_t *self)
 {
@@ -464,8 +462,7 @@ static void each_broken_promise_is_a_violation(void **state)
     }
 }
 
-/* ---- batches
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------------------------------------- */
 
 static void batch__is_applied_completely_or_not_at_all(void **state)
 {
@@ -513,8 +510,7 @@ static void batch__keeps_the_last_state_of_each_job_whatever_the_order_of_its_ro
     assert_int_equal(sim_database_found(self->database, key_of(3)), HELIO_FOUND_UNKNOWN);
 }
 
-/* ---- takeovers
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- takeovers ----------------------------------------------------------------------------------------- */
 
 static void parse(void *arg, helio_text_t source, helio_job_spec_t *ret_spec)
 {

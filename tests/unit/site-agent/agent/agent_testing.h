@@ -49,8 +49,8 @@ typedef struct world {
     helio_aev_backend_t news[16]; /* to be told by process */
     uint32_t news_count;
     uint32_t starts, adopts, stops, forgets, surveys;
-    bool survey_due;       /* it is complete with the next process */
-    const char *hindrance; /* of the survey; told instead */
+    bool survey_due;       /* a survey has begun; the next process completes it */
+    const char *hindrance; /* what a survey reports in place of its end; NULL = nothing */
     char started_run[64];
     int64_t lease_ms;
     uint64_t peer;

@@ -43,7 +43,7 @@ static void agent__logs_once_that_a_pool_is_empty_and_once_that_it_is_back(void 
     helio_backend_sink_t *sink = &world.fake->sink;
     sink->on_capacity(sink->arg, &capacity);
     assert_int_equal(logged("pool_empty") + logged("pool_back"), 0);
-    sink->on_silence(sink->arg, true, 12000); /* which offers nothing, and is said itself */
+    sink->on_silence(sink->arg, true, 12000); /* the silence is logged, and the empty pool is not */
     pool.gpus_total = 0;
     sink->on_capacity(sink->arg, &capacity);
     sink->on_silence(sink->arg, false, 12000);
@@ -323,7 +323,8 @@ static void agent__publishes_the_series_of_feeds_and_backend(void **state)
     assert_true(world.told_free_gpus == 10 - 3);
 }
 
-/*  It starts all the same, and the log has what `check` says: nothing else is seen before a job needs the account. */
+/*  The agent starts nevertheless and logs what `check` says; otherwise the fault would show only when a job needs the
+ *  account. */
 static void agent__logs_at_its_start_which_accounts_of_its_site_file_are_missing(void **state)
 {
     (void)state;

@@ -38,8 +38,7 @@ typedef struct world {
 
 static world_t world;
 
-/* ---- the broker
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the broker ---------------------------------------------------------------------------------------- */
 
 static void broker_hears(void *arg, uint64_t peer, helio_text_t principal, helio_text_t frame)
 {
@@ -82,8 +81,7 @@ static void *serve(void *arg)
     return arg;
 }
 
-/* ---- the site
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the site ------------------------------------------------------------------------------------------ */
 
 static char *path_of(const char *name)
 {
@@ -201,8 +199,7 @@ static void assert_fails(const site_t *site, const char *expected)
     assert_int_equal(failed, names[0] ? commas + 1 : 0);
 }
 
-/* ---- tests
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void check__of_a_complete_site_fails_no_line(void **state)
 {
@@ -279,7 +276,7 @@ static const struct {
     {{.more = FEED("no-secret")}, "feeds[0]"},
     {{.more = FILE_FEED("hours.csv")}, ""},
     {{.more = FILE_FEED("no-hours.csv")}, "feeds[0]"},
-    {{.key_file = "none.key"}, "key_file"}, /* and nobody knocks at the broker without one */
+    {{.key_file = "none.key"}, "key_file"}, /* and without a key the check does not dial the broker */
     {{.key_file = "open.key"}, "key_file"},
     {{.key_file = "stranger.key"}, "broker 1"},
     {{.broker = "tcp://127.0.0.1:1"}, "broker 1"},

@@ -1,5 +1,5 @@
-/*  The site file as its agent reads it; the lock on the state directory; word to the
- * supervisor. */
+/*  test_settings.c -- the site file as the agent reads it, the lock on the state directory, and the messages to the
+ *  supervisor. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -250,8 +250,8 @@ static void keys__that_are_misspelt_are_named_with_the_right_one(void **state)
     assert_true(tried > 60);
 }
 
-/*  A key that is said twice: the second would silently win. At the top of the file, where nothing is
- * indented. */
+/*  A key that is given twice is refused; otherwise the second value would silently win. At the top of the file, where
+ *  nothing is indented. */
 static void say_twice(const place_t *place, const helio_spec_field_t *field)
 {
     if (place->depth || !field->example)

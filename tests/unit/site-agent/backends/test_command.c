@@ -366,7 +366,7 @@ static void command__runs_as_another_user_with_that_users_groups(void **state)
         assert_string_equal(heard.out, "65534\n65534\n65534\nUid:\t65534\t65534\t65534\t65534\n"
                                        "Gid:\t65534\t65534\t65534\t65534\n");
     else
-        assert_false(heard.result.spawned); /* and above all not as ourselves */
+        assert_false(heard.result.spawned); /* and never as the agent's own user */
     helio_commands_destroy(&commands);
 }
 

@@ -1,5 +1,5 @@
-/*  test_found.c -- what the backend runs although the journal does not hold it: by what the broker was told
- * of that epoch, it is shown or it is ended. */
+/*  test_found.c -- attempts that the backend runs but the journal does not hold: what the broker was told of their
+ *  epoch decides whether they are shown or ended. */
 #include "tests/unit/site-agent/core/orders_testing.h"
 
 /*  How the broker came to be told that epoch 5 of job 1 is over at this site. */
@@ -119,8 +119,8 @@ static void found__an_epoch_that_nobody_knows_is_shown_in_every_session_until_it
     assert_non_null(last_of(&site, HELIO_AGENT_FX_START));
 }
 
-/*  It holds nothing of the pools' account, since nobody knows what it took; its end gives nothing back that
- * was not taken. */
+/*  The use of the attempt is unknown, so the account of the pools holds nothing for it, and its end gives nothing
+ *  back. */
 static void found__takes_and_gives_back_no_gpus_of_others(void **state)
 {
     (void)state;

@@ -84,7 +84,7 @@ static void answer(world_t *world)
     listen(world);
 }
 
-/*  How an attempt stands now: running, or stopped how. */
+/*  The state of an attempt: running, or the way in which it was stopped. */
 static uint32_t mode_of(const world_t *world, uint8_t number)
 {
     const helio_attempt_t *attempt = helio_attempt_find(world->site.core, key_of(number), 1);

@@ -1,7 +1,5 @@
-/*  compose_testing.h -- tracks of a feed, told by hand, and what is composed of them.
- *
- *  What is remembered of a feed, and what a site publishes from it, in virtual time.
- */
+/*  compose_testing.h -- tracks of feeds with values that a test chooses, and the series that a site publishes from
+ *  them, in virtual time. */
 #ifndef HELIO_TESTS_SITE_AGENT_FEEDS_COMPOSE_TESTING_H
 #define HELIO_TESTS_SITE_AGENT_FEEDS_COMPOSE_TESTING_H
 

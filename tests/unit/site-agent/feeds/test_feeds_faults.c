@@ -32,16 +32,16 @@ static void feeds__a_dead_source_is_logged_once_and_its_last_day_repeats(void **
     move(15 * 60000);
     assert_true(turn_until(has_note));
     assert_true(strcmp(notes, "[fails HTTP status 500]") == 0);
-    for (int i = 0; i < 4; i++) { /* it fails on, without a word */
+    for (int i = 0; i < 4; i++) { /* it keeps failing, and no note repeats that */
         move(15 * 60000);
         helio_feeds_process(feeds, boot, wall);
         (void)carbon();
-        assert_true(turn_until(is_idle)); /* or a late failure would be followed by a pause that nobody moves over */
+        assert_true(turn_until(is_idle)); /* otherwise a late failure would begin a pause that no move skips */
     }
     move(3 * H);
     const helio_series_t *series = carbon();
     assert_true(series->estimated && helio_text_is(series->source, "grid, last good 2026-11-21T07Z"));
-    assert_true(near(series->values.items[0], 415)); /* of two hours known: this one is neither, so their mean */
+    assert_true(near(series->values.items[0], 415)); /* two other hours are known: their mean */
     assert_int_equal(note_count, 1);
     say("/past", 200, "{\"data\":[{\"t\":\"2026-11-21T11:00:00Z\",\"v\":500}]}", NULL);
     move(H);
@@ -158,7 +158,7 @@ static void feeds__the_delay_after_failures_grows_up_to_the_period(void **state)
     (void)carbon();
     for (size_t i = 0; i < sizeof minutes / sizeof minutes[0]; i++) {
         assert_true(i > 0 || turn_until(has_note));
-        /* the round is over when the next one is what is waited for */
+        /* the round is over once the feeds wait for the next one */
         int64_t began = helio_clock_boot_ms();
         while (helio_feeds_next_ms(feeds) - boot < 50000 && helio_clock_boot_ms() - began < PATIENCE_MS) {
             struct pollfd fd = {.fd = helio_feeds_fd(feeds), .events = POLLIN};

@@ -1,5 +1,4 @@
-/*  test_feeds_http.c -- answers that are none, and what each signal becomes on its way to the site's series.
- */
+/*  test_feeds_http.c -- invalid answers, and the conversion of each signal into the site's series. */
 #include "federation/energy/stale_source.h"
 #include "tests/unit/site-agent/feeds/feeds_testing.h"
 
@@ -68,7 +67,7 @@ static bool has_carbon(void)
     return near(carbon()->values.items[0], 420);
 }
 
-/*  One that is dead, one that never answers and one that works: each is on its own. */
+/*  One feed is dead, one never answers and one works: none affects another. */
 static void feeds__of_one_site_do_not_hold_one_another_up(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/*  Answers as sources give them, and as they should never. */
+/*  test_points.c -- answers of sources: valid ones, and ones that no source should give. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -64,7 +64,7 @@ static bool is_inside(const window_t *window, int64_t wall_ms)
     return (starts_today && minute >= window->from_min) || (started_before && minute < window->to_min);
 }
 
-/*  What is kept in [from, to), when being kept in a minute of it is being kept in all of it. */
+/*  What is reserved in [from, to): a reservation in any minute of it counts for all of it. */
 static double kept_of(const window_t *windows, uint32_t count, int64_t from_ms, int64_t to_ms)
 {
     double kept = 0;

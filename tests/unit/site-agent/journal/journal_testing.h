@@ -1,7 +1,5 @@
-/*  journal_testing.h -- a journal in a folder of its own.
- *
- *  The journal against crashes, torn files and flipped bytes: it is intact, or it says that it is not.
- */
+/*  journal_testing.h -- a journal in a folder of its own. Tests kill its process, tear its files and flip bytes:
+ *  afterwards the journal is intact, or it reports the damage. */
 #ifndef HELIO_TESTS_SITE_AGENT_JOURNAL_JOURNAL_TESTING_H
 #define HELIO_TESTS_SITE_AGENT_JOURNAL_JOURNAL_TESTING_H
 

@@ -6,14 +6,14 @@ static bool moved_aside(void)
     return access(file_in("journal.damaged-1795000000000"), F_OK) == 0;
 }
 
-/*  Opens whatever lies there: the digest must be the right one, or the damage must have been noticed. */
+/*  Opens the files as they are now. Either the digest is right, or the journal has reported the damage. */
 static helio_journal_state_t open_suspect(uint64_t digest)
 {
     helio_journal_t *journal = NULL;
     helio_journal_state_t found = HELIO_JOURNAL_NEW;
     helio_error_t err = {0};
     helio_rc rc = helio_journal_open(directory, WALL, &journal, &found, &err);
-    if (rc != HELIO_OK) { /* a format number that reads as a newer one, say: refused, and nothing is touched */
+    if (rc != HELIO_OK) { /* such as a format number that looks newer: refused and left as it is */
         if (rc != HELIO_VERSION)
             fail_msg("%s", err.text);
         return HELIO_JOURNAL_DAMAGED;

@@ -212,7 +212,7 @@ static void journal__goes_on_while_the_disk_is_full(void **state)
         if (reserved)
             assert_int_equal(row, ROWS);
         else
-            assert_true(row < ROWS); /* so it is the reserve that lets it go on */
+            assert_true(row < ROWS); /* so only the reserve lets the journal continue */
         assert_int_equal(loaded.reports, row);
         assert_true(file.st_size < 10 << 20);
     }

@@ -98,7 +98,7 @@ static void journal__tells_what_was_put_and_after_a_death_what_was_committed(voi
         model.journal = open_at(WALL, HELIO_JOURNAL_NEW);
         for (uint32_t i = 0; i < STEPS; i++) {
             uint32_t what = pick(&model, 60);
-            if (what == 0) { /* the agent dies; closing drops what is open */
+            if (what == 0) { /* the agent dies: closing drops the open batch */
                 helio_journal_close(&model.journal);
                 model.journal = open_at(WALL, HELIO_JOURNAL_INTACT);
                 model.now = model.committed;
@@ -204,7 +204,7 @@ static void journal__keeps_tasks_and_epochs_of_a_job_apart(void **state)
     helio_journal_close(&journal);
 }
 
-/*  What is no row is a mistake of the caller's, and nothing of it is written. */
+/*  An effect that is no row is an error of the caller, and nothing of it is written. */
 static void journal__refuses_effects_that_are_no_rows(void **state)
 {
     (void)state;

@@ -65,7 +65,7 @@ static void put_back(const left_t *left, size_t log_size)
     write_all(file_in("journal.db-wal"), left->log, log_size);
 }
 
-/*  The commit whose state is there; fails when it is none's. */
+/*  Returns the commit whose state the journal has; fails the test if the state is that of no commit. */
 static uint32_t commit_found(const left_t *left, size_t at)
 {
     helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_INTACT);
@@ -98,7 +98,7 @@ static void journal__of_a_log_that_was_cut_anywhere_is_that_of_a_commit(void **s
     }
     put_back(&left, left.log_size);
     last = commit_found(&left, left.log_size);
-    assert_int_equal(last, BATCHES); /* and the whole log tells all */
+    assert_int_equal(last, BATCHES); /* and the whole log restores every commit */
     forget(&left);
 }
 
@@ -187,7 +187,7 @@ static void journal__on_a_full_disk_says_so_and_keeps_every_commit(void **state)
         journal = open_at(WALL, HELIO_JOURNAL_INTACT);
         loaded_t loaded = load(journal);
         helio_arena_destroy(&loaded.arena);
-        /* of the batch that failed nobody knows, but that it is whole or not there */
+        /* the batch that failed is whole or absent */
         if (loaded.reports != committed * ROWS && loaded.reports != (committed + 1) * ROWS)
             fail_msg("room for %lu bytes: %u reports of %u batches", (unsigned long)room, loaded.reports, committed);
         assert_int_equal(try_batch(journal, committed + 1, &err), HELIO_OK);

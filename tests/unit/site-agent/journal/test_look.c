@@ -1,4 +1,4 @@
-/*  What a check says of a journal, without a trace of the check. */
+/*  test_look.c -- what a check reports of a journal; the check leaves no trace in it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -94,7 +94,7 @@ static void inspect__leaves_a_closed_journal_unchanged(void **state)
     assert_false(has("journal.db-shm"));
 }
 
-/*  In another process: one's own locks are never in one's way. */
+/*  In another process, because a process never conflicts with its own locks. */
 static void inspect__names_the_process_that_has_the_journal_open(void **state)
 {
     (void)state;

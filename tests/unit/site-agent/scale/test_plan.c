@@ -1,5 +1,5 @@
-/*  test_plan.c -- when an elastic pool grows and shrinks: never more than its maximum, never a node with a job, and only
- *  after a look at what there is. */
+/*  test_plan.c -- when an elastic pool grows and shrinks: it never exceeds its maximum, never ends a node with a job,
+ *  and acts only on a fresh list of its nodes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -193,7 +193,7 @@ static void plan__a_node_that_joins_is_not_created_twice(void **state)
     list("a\n");
     assert_nothing(within(2 * SECOND, 1, ""));
     assert_nothing(within(2 * SECOND, 1, "a"));
-    assert_nothing(within(3 * SECOND, 1, "A")); /* the job that wanted it runs, and the demand does not know */
+    assert_nothing(within(3 * SECOND, 1, "A")); /* the job that wanted the node runs, but the demand still counts it */
     assert_nothing(within(MINUTE, 0, "A"));
     assert_creates(within(MINUTE, 1, "A"), 1); /* another one wants a node */
 }

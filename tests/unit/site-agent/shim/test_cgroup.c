@@ -1,5 +1,5 @@
-/*  test_cgroup.c -- what is written into control groups. Files of a temporary folder stand in for the kernel's: which
- *  powers a group has is not this machine's to choose. The real ones: test_unattended.c of the backend `local`. */
+/*  test_cgroup.c -- what is written into control groups. Files of a temporary folder stand in for the kernel's, because
+ *  machines differ in the controllers that they delegate. test_unattended.c of the backend `local` uses real groups. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -59,7 +59,8 @@ static void lease__within_the_tolerance_it_is_never_late(void **state)
     }
 }
 
-/*  After one change of number no pair of clocks makes it late: each row is how far off they are. */
+/*  Once the number has changed, no pair of clocks makes the watch late. Each row holds the offsets of the two
+ *  clocks. */
 static void lease__after_a_change_it_is_never_late_whatever_the_clocks_show(void **state)
 {
     (void)state;

@@ -189,8 +189,7 @@ static void number__is_decimal_and_within_its_bounds(void **state)
     }
 }
 
-/* ---- done
- * -------------------------------------------------------------------------------------------------- */
+/* ---- done ---------------------------------------------------------------------------------------------- */
 
 static helio_done_t random_done(helio_rng_t *rng)
 {
@@ -314,8 +313,7 @@ static void done__uses_its_reserved_space(void **state)
     assert_same_end(&back, &done); /* nothing of the reserve behind it */
 }
 
-/* ---- started
- * ------------------------------------------------------------------------------------------------ */
+/* ---- started ------------------------------------------------------------------------------------------- */
 
 static void started__round_trips_with_every_rank(void **state)
 {

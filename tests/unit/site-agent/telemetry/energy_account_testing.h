@@ -89,7 +89,7 @@ static inline void open_energy_account(fixture_t *self, bool measured, int64_t w
     self->energy_account = helio_energy_account_new(&options);
 }
 
-/*  Joules of an hour; -1 = nothing is said of it. */
+/*  Joules of an hour; -1 = not known. */
 static inline double joules(fixture_t *self, const char *pool, const char *kind, int64_t hour_ms, int64_t wall_ms)
 {
     helio_series_t series[8];

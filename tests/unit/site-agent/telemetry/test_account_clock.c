@@ -1,5 +1,5 @@
-/*  test_account_clock.c -- the energy account when the wall clock is set, and when time is no friend of the
- * meter. */
+/*  test_account_clock.c -- the energy account when the wall clock is set, and when readings of the meter arrive late,
+ *  twice or out of order. */
 #include "federation/base/rng.h"
 #include "tests/unit/site-agent/telemetry/energy_account_testing.h"
 

@@ -138,8 +138,7 @@ static void account__of_measured_gpus_is_whole_whoever_held_them_and_whenever_th
     }
 }
 
-/*  A pool in use by h others in hour h: the hours that are told are the newest, each its own, and no older
- * one. */
+/*  In hour h, others use h GPUs of the pool. Only the newest hours are reported, each with its own figure. */
 static void account__keeps_the_newest_week_hour_by_hour_and_nothing_older(void **state)
 {
     fixture_t *self = *state;
@@ -227,7 +226,7 @@ static void account__keeps_its_pue_over_a_restart(void **state)
     assert_true(near(joules(self, "b", "overhead", BEGIN, BEGIN + H), 0.25 * 320 * 3600));
 }
 
-/*  A silent counter is estimated, and says so; the hours around it do not. */
+/*  The hour of a silent counter is an estimate and is marked as one; the hours around it are measured. */
 static void account__says_which_energy_is_estimated(void **state)
 {
     fixture_t *self = *state;
@@ -247,7 +246,7 @@ static void account__says_which_energy_is_estimated(void **state)
     uint32_t estimated = 0;
     for (uint32_t i = 0; i < count; i++)
         estimated += series[i].estimated && helio_text_is(series[i].source, "nvml");
-    assert_int_equal(estimated, 3); /* an hour is, with all of its parts: whose energy it was is not known either */
+    assert_int_equal(estimated, 3); /* with all parts of the hour: whose energy it was is unknown, too */
 }
 
 /*  The counter comes back higher than it was: what it counted while nobody could read it was modelled

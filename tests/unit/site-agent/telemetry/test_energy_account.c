@@ -95,7 +95,8 @@ static void account__uses_the_model_when_a_counter_restarts(void **state)
     assert_true(near(joules(self, "a", "idle", BEGIN, BEGIN + H), 50 * 3600));
 }
 
-/*  Nobody knows what was taken meanwhile, and by whom; and a year of hours is not walked through. */
+/*  The energy that was used meanwhile is unknown, and so are its users; and the account does not walk through a year of
+ *  hours. */
 static void account__omits_the_time_over_which_the_clock_jumped(void **state)
 {
     fixture_t *self = *state;

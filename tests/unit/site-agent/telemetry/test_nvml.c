@@ -137,8 +137,10 @@ static void inventory__completes_a_pool_and_refuses_contradictions(void **state)
     assert_true(pool.gpu_memory_bytes == 80ULL << 30);
     pool.gpus_per_node = 3;
     assert_int_equal(helio_gpu_inventory_fill(&inventory, arena, &pool, &err), HELIO_INVALID);
+    assert_string_equal(err.text, "pool 'main' declares 3 GPUs a node, but this machine has 2 of the model L4");
     pool.gpu = HELIO_TEXT("B200");
     assert_int_equal(helio_gpu_inventory_fill(&inventory, arena, &pool, &err), HELIO_INVALID);
+    assert_string_equal(err.text, "pool 'main' declares the GPU model B200, but the GPUs of this machine are L4, H100");
     helio_pool_t cpu = {.name = HELIO_TEXT("cpu"), .nodes = 1};
     assert_int_equal(helio_gpu_inventory_fill(&none, arena, &cpu, &err), HELIO_OK);
     assert_int_equal(cpu.gpus_per_node, 0);

@@ -144,8 +144,8 @@ static void framer__gives_each_version_all_that_it_knows_once_and_in_order(void 
     }
 }
 
-/*  What was gathered for a connection that broke is the next session's to send, by the core: nothing comes
- * twice. */
+/*  What was gathered for a connection that broke is dropped, because the core sends it again in the next session:
+ *  nothing arrives twice. */
 static void framer__keeps_nothing_for_the_next_connection(void **state)
 {
     (void)state;

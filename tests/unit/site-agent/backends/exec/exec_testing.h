@@ -50,8 +50,8 @@ typedef struct bench {
     char name[HELIO_ATTEMPT_NAME_SIZE];
 } bench_t;
 
-/*  Prints the answers of files, and notes each request. on-OP is a script in its place; the folder jobs is what the engine has.
- *  Nothing of it runs anything. */
+/*  The adapter prints answers from files and records each request. A script on-OP replaces the operation OP; the folder
+ *  jobs holds the jobs of the engine. It runs no job. */
 static const char bench_adapter[] =
     "#!/bin/sh\n"
     "cd \"$(dirname \"$0\")\"; read -r request; printf '%s\\n' \"$request\" >>asked\n"

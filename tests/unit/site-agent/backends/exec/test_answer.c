@@ -1,4 +1,5 @@
-/*  test_answer.c -- what an adapter prints: what is read, and what is refused as a whole; and what is free by it. */
+/*  test_answer.c -- the output of an adapter: what is read, what is refused as a whole, and which capacity is free by
+ *  it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

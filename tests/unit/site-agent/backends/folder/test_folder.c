@@ -1,4 +1,4 @@
-/*  Folders of attempts: whose they are, what is made of hostile ones, and that they go when they may. */
+/*  test_folder.c -- folders of attempts: their owners, hostile contents, and their removal once nothing needs them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -27,7 +27,7 @@ static uint32_t event_count, capacities, withheld; /* why nothing was offered la
 static uint64_t offered;                           /* GPUs, last */
 static char doubt[600];                            /* told last */
 static bool surveyed;
-static bool within; /* a call that may not call back */
+static bool within; /* during a call that must not call back */
 
 /* ---- what the backend says -------------------------------------------------------------- */
 

@@ -219,7 +219,7 @@ static void a_busy_server_names_a_pause(void **state)
     assert_int_equal(ask("GET", JOBS).answer, HELIO_KUBE_DONE);
 }
 
-/*  The same answer, and two outcomes: only a look tells. */
+/*  One answer stands for two outcomes: only reading the object tells which. */
 static void a_late_create_may_have_happened(void **state)
 {
     reach_double(state);

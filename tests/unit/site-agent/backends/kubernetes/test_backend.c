@@ -201,7 +201,7 @@ static void a_pod_of_another_namespace_is_nobodys(void **state)
     assert_int_equal(told(HELIO_BACKEND_REPORT_STARTED), 0);
 }
 
-/*  A load balancer answers for an API that is away, by a clock of its own. */
+/*  While the API is away, a load balancer answers with a clock of its own. */
 static void the_clock_of_an_answer_that_is_not_the_apis_is_ignored(void **state)
 {
     (void)state;

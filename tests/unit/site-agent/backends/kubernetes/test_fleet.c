@@ -1,4 +1,5 @@
-/*  test_fleet.c -- sums of nodes that changes move: what they cost, and that they are the sums made anew. */
+/*  test_fleet.c -- sums over nodes that each change updates: what an update costs, and that the sums equal those
+ *  computed anew. */
 #include "tests/unit/site-agent/backends/kubernetes/recorded.h"
 
 #include "federation/base/rng.h"
@@ -203,7 +204,7 @@ static void figures_that_cannot_be_are_counted_by_nodes(void **state)
     assert_int_equal(look(fleet, 0)->gpus_total, 16);
 }
 
-/*  What wraps when it is added is not what is taken away again. */
+/*  A sum that overflowed would not be undone by a subtraction. */
 static void requests_beyond_64_bits_come_and_go(void **state)
 {
     (void)state;

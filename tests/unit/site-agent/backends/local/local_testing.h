@@ -1,8 +1,5 @@
-/*  local_testing.h -- what a backend said, expected word by word.
- *
- *  What must hold when things go wrong: agents and shims that die, leases that end, disks that fill, users that are
- *  nobody's.
- */
+/*  local_testing.h -- the reports of the backend `local`, as a test expects them, while agents and shims die, leases
+ *  end, disks fill, and users are unknown. */
 #ifndef HELIO_TESTS_SITE_AGENT_BACKENDS_LOCAL_TESTING_H
 #define HELIO_TESTS_SITE_AGENT_BACKENDS_LOCAL_TESTING_H
 

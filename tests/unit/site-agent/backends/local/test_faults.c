@@ -2,7 +2,7 @@
 #include "tests/support/folder.h"
 #include "tests/unit/site-agent/backends/local/local_testing.h"
 
-/*  A shim that is not the backend's own doing: its exit code. */
+/*  Runs a shim that the backend did not start. Returns its exit code; -1 = it did not end by itself. */
 static int run_shim(const char *folder)
 {
     char path[512], shim[] = HELIO_SHIM_PATH;
@@ -16,7 +16,7 @@ static int run_shim(const char *folder)
             return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         (void)poll(NULL, 0, 10);
     }
-    (void)kill(pid, SIGUSR2); /* it runs something, which none of these folders allows */
+    (void)kill(pid, SIGUSR2); /* it runs a job, which must not happen in any of these folders */
     (void)waitpid(pid, &status, 0);
     return -1;
 }

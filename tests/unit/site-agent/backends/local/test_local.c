@@ -1,4 +1,4 @@
-/*  The life of attempts that go well, or badly by their own doing; with the real shim. */
+/*  test_local.c -- attempts that succeed, or fail by themselves, with the real shim. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -272,7 +272,7 @@ static void local__kill_does_not_wait(void **state)
     site_wait_log(&site, "ready");
     site_stop(&site, 1, HELIO_STOP_MODE_GRACE);
     site_drive(&site, 200);
-    assert_int_equal(site.heard_count, 1); /* it ignores politeness, and has its grace */
+    assert_int_equal(site.heard_count, 1); /* it ignores TERM, and gets its whole grace */
     site_stop(&site, 1, HELIO_STOP_MODE_KILL);
     const heard_t *end = site_wait(&site, 2);
     expect_end(end, 137);

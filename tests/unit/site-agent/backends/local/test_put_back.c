@@ -58,7 +58,7 @@ static void put_back__a_stop_reaches_the_attempt(void **state)
     site_close(&site);
 }
 
-/*  Without its folder, what its processes tell: since when there are any, and until when. */
+/*  Without the folder, the processes of the attempt give the times: when the first began, and when the last ended. */
 static void put_back__an_attempt_that_the_copy_lacks_is_charged_from_its_first_process_to_its_last(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void put_back__an_attempt_that_ends_right_after_the_survey_is_charged(voi
     site_close(&site);
 }
 
-/*  Then the shim has nobody to tell, and does not wait for a disk. */
+/*  Then nothing reads the shim's files, so it does not wait for room on the disk. */
 static void put_back__without_the_folder_the_shim_ends_with_its_job(void **state)
 {
     (void)state;

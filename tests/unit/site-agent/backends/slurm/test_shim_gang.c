@@ -201,8 +201,7 @@ static void gang__a_rank_that_cannot_start_is_named(void **state)
     close_bed(&bed);
 }
 
-/*  A rank whose shim was killed leaves no end: nobody may say that the attempt is over but who owns the
- * machines. */
+/*  A rank whose shim was killed leaves no end: only the owner of the machines can say that the attempt is over. */
 static void gang__a_rank_without_done_leaves_the_attempt_without_done(void **state)
 {
     (void)state;
@@ -238,7 +237,7 @@ static void gang__a_batch_script_starts_once_whatever_the_nodes(void **state)
     close_bed(&bed);
 }
 
-/*  Tasks on other nodes are no children of ours: srun alone can have them ended, and is let do so. */
+/*  Tasks on other nodes are not children of the shim: only srun can end them, so the shim gives it time to do so. */
 static void gang__killing_a_batch_script_gives_its_srun_time_to_end_its_tasks(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/*  What a job's user may do to its attempt's folder, which is theirs; and what is charged then. */
+/*  test_slurm_hostile.c -- what a job's user can do to the attempt's folder, which belongs to the user, and what is
+ *  charged then. */
 #include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
 /* ---- a folder that cannot be opened -------------------------------------------------------------------- */

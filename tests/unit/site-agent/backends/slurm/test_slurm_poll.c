@@ -72,7 +72,7 @@ static void poll__a_cluster_where_nothing_happens_is_asked_less_often(void **sta
     lab_pass(&lab, 20000);
     uint32_t capacities = lab.capacities;
     assert_in_range(lists_within(&lab, 100000), 9, 11);
-    assert_in_range(lab.capacities - capacities, 9, 11); /* drained nodes are seen all the same */
+    assert_in_range(lab.capacities - capacities, 9, 11); /* drained nodes are listed nevertheless */
     lab_put(&lab, "jobs/7", "name=other\nstate=RUNNING\nreason=None\nexit=0:0\nstart=1\nend=N/A\nlisted=yes\n");
     lab_pass(&lab, 10000);
     assert_in_range(lists_within(&lab, 10000), 4, 6);

@@ -113,7 +113,7 @@ static void probe__runs_a_job_in_each_pool_and_leaves_nothing_but_its_word(void 
     assert_int_equal(left_in("checkpoints"), 0);
 }
 
-/*  Leases are counted across hosts, so clocks that are apart are no detail. */
+/*  Leases are measured across hosts, so clocks that differ matter. */
 static void probe__finds_a_node_whose_clock_is_apart(void **state)
 {
     (void)state;

@@ -21,7 +21,7 @@ static void slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_pass(&lab, 60000);
     lab_put(&lab, "down", NULL);
-    lab_pass(&lab, 120000); /* and its job is cancelled as soon as somebody hears it */
+    lab_pass(&lab, 120000); /* and its job is cancelled as soon as the controller answers */
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
     assert_non_null(strstr(text.data, "CANCELLED"));

@@ -1,4 +1,4 @@
-/*  test_slurm_traps.c -- lists that are none, and ends that are none. */
+/*  test_slurm_traps.c -- output of Slurm that looks like a list of jobs or the end of a job, and is not. */
 #include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
 /* ---- lists that are none ------------------------------------------------------------------------------- */

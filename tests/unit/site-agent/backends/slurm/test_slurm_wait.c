@@ -236,7 +236,7 @@ static void a_held_job_is_taken_back_and_one_with_withdraw_0_never(void **state)
     }
 }
 
-/*  The claim decides, whatever the list says: a shim came between the list and the taking back. */
+/*  The claim decides, whatever the list says: a shim started after the list and before the job was taken back. */
 static void one_that_has_begun_is_never_taken_back(void **state)
 {
     (void)state;

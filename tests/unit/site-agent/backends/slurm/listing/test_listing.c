@@ -1,4 +1,4 @@
-/*  test_listing.c -- lists of jobs: read field by field, and never believed further than they go. */
+/*  test_listing.c -- lists of jobs: read field by field, and nothing is concluded from a list that was cut off. */
 #include "tests/unit/site-agent/backends/slurm/listing/listing_testing.h"
 
 static helio_slurm_jobs_t jobs_of(helio_text_t text)
