@@ -8,6 +8,7 @@
 
 #include "broker/core/broker_core.h"
 #include "broker/core/holds/expected_ends.h"
+#include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/pools.h"
@@ -85,6 +86,7 @@ static void pool_check(const helio_broker_core_t *self, const site_t *site, cons
     assert(!pool->reservation.class || pool->reservation.class->reserved == pool);
     assert(pool->preemptible_count <= pool->preemptible_capacity);
     core_expected_ends_check(self, site, pool);
+    core_expected_starts_check(self, pool);
     assert(pool->wait_count <= WAITS_MAX);
 }
 

@@ -137,6 +137,7 @@ static void kill_one(exp_run_t *self, exp_attempt_t *attempt)
         exp_site_queue_local(site, &self->world->local->jobs[attempt->job], attempt->job);
     } else {
         lose(self, attempt);
+        exp_result_add_interruption(self->result, self->world, attempt->site, attempt->pool);
         self->dead = helio_grow(self->dead, self->dead_count + 1, sizeof *self->dead);
         self->dead[self->dead_count++] = (exp_dead_t){.key = attempt->key,
                                                       .epoch = attempt->epoch,

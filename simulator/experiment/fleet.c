@@ -361,6 +361,13 @@ uint32_t exp_fleet_find(const exp_fleet_t *self, helio_text_t name)
     return i;
 }
 
+uint32_t exp_fleet_pool_number(const exp_fleet_t *self, uint32_t site, uint32_t pool)
+{
+    for (uint32_t i = 0; i < site; i++)
+        pool += self->items[i].profile.pools.count;
+    return pool;
+}
+
 uint64_t exp_fleet_gpus(const exp_fleet_t *self)
 {
     uint64_t gpus = 0;

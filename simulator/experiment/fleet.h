@@ -77,6 +77,8 @@ HELIO_MUST_CHECK helio_rc exp_fleet_parse(helio_spec_source_t source, helio_aren
 
 /*  The index of a site; fleet->count if there is none. */
 uint32_t exp_fleet_find(const exp_fleet_t *self, helio_text_t name);
+/*  Counts the pools of all sites one after another; of the site behind the last one: how many there are. */
+uint32_t exp_fleet_pool_number(const exp_fleet_t *self, uint32_t site, uint32_t pool);
 uint64_t exp_fleet_gpus(const exp_fleet_t *self);
 bool exp_fleet_has_outages(const exp_fleet_t *self);
 /*  Every pool with nodes gets so many times its nodes, rounded, and at least one. HELIO_TOO_BIG: more than a pool can

@@ -10,6 +10,7 @@
 #include "federation/arguments/command_line.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
+#include "simulator/experiment/advice_text.h"
 #include "simulator/experiment/bound.h"
 #include "simulator/experiment/capacity.h"
 #include "simulator/experiment/inputs.h"
@@ -20,12 +21,13 @@ static const double REPORT_FIELDS_MOST = 2e7;       /* half a gigabyte: a year o
 static const double SHIFT_MOST_H = 50 * 366.0 * 24; /* no series is that far from a trace */
 #define POLICIES_DEFAULT "isolated,least-wait,cheapest,static-rank,greenest,balanced"
 #define USD_PER_EUR "1.08"
+static const int64_t CHECKPOINT_TAKES_MS = 60000; /* as a restart in the simulation */
 
 /* clang-format off */
 enum {
     OPTION_FLEET, OPTION_JOBS, OPTION_CARBON, OPTION_PRICE, OPTION_FORECAST, OPTION_POLICY, OPTION_FROM, OPTION_TO, OPTION_LOAD, OPTION_FLEXIBLE,
     OPTION_CHECKPOINT, OPTION_TIME_LIMIT, OPTION_USD_PER_EUR, OPTION_CARBON_PRICE, OPTION_WAIT_PRICE, OPTION_LOCAL_JOBS, OPTION_ON_SITE_LOSS,
-    OPTION_SERIES_SHIFT, OPTION_CAPACITY, OPTION_BOUND, OPTION_REPORT, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
+    OPTION_SERIES_SHIFT, OPTION_CAPACITY, OPTION_ADVISE, OPTION_CHECKPOINT_TAKES, OPTION_BOUND, OPTION_REPORT, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
 };
 static const helio_option_t options[] = {
     [OPTION_FLEET] = {"fleet", 0, "FILE", NULL, "The sites: fleet.yaml"},
@@ -47,6 +49,8 @@ static const helio_option_t options[] = {
     [OPTION_ON_SITE_LOSS] = {"on-site-loss", 0, "POLICY", "strict lease eager", "What jobs ask for when their site is gone (strict)"},
     [OPTION_SERIES_SHIFT] = {"series-shift", 0, "SPAN", NULL, "Moves all series by 3y, -52w, 7d or 12h: where their dates are not the trace's"},
     [OPTION_CAPACITY] = {"capacity", 0, NULL, NULL, "Look for the smallest fleet on which each policy does as well as isolated: about ten runs each"},
+    [OPTION_ADVISE] = {"advise", 0, NULL, NULL, "Also where one more node would help (a run for each pool), who asks for more than they use, how often to save"},
+    [OPTION_CHECKPOINT_TAKES] = {"checkpoint-takes", 0, "DURATION", NULL, "What one checkpoint takes, for --advise (1m)"},
     [OPTION_BOUND] = {"bound", 0, NULL, NULL, "Also the least that any schedule could emit and cost, and how much of what is possible each policy saves"},
     [OPTION_REPORT] = {"report", 0, "FILE", NULL, "Also writes a page with plots: report.html"},
     [OPTION_SEED] = {"seed", 0, "N", NULL, "Seed of the broker's ids (1)"},
@@ -67,6 +71,8 @@ typedef struct program {
     exp_inputs_t inputs;
     exp_classes_t classes; /* for bounds */
     exp_request_t request;
+    int64_t checkpoint_takes_ms;
+    exp_advice_t advices[POLICIES_MOST];
     const exp_policy_t *policies[POLICIES_MOST];
     uint32_t policy_count;
 } program_t;
@@ -191,6 +197,10 @@ static helio_rc take_options(program_t *self, helio_error_t *err)
     rc = rc == HELIO_OK ? take_duration(self, OPTION_FLEXIBLE, &self->request.defaults.flexible_ms, err) : rc;
     rc = rc == HELIO_OK ? take_duration(self, OPTION_CHECKPOINT, &self->request.defaults.checkpoint_ms, err) : rc;
     rc = rc == HELIO_OK ? take_duration(self, OPTION_TIME_LIMIT, &self->request.defaults.limit_ms, err) : rc;
+    self->checkpoint_takes_ms = CHECKPOINT_TAKES_MS;
+    rc = rc == HELIO_OK ? take_duration(self, OPTION_CHECKPOINT_TAKES, &self->checkpoint_takes_ms, err) : rc;
+    if (rc == HELIO_OK && !self->checkpoint_takes_ms)
+        rc = bad(self, OPTION_CHECKPOINT_TAKES, "above 0", err);
     rc = rc == HELIO_OK ? take_shift(self, err) : rc;
     rc = rc == HELIO_OK ? take_prices(self, err) : rc;
     rc = rc == HELIO_OK ? take_site_loss(self, err) : rc;
@@ -253,6 +263,20 @@ static void find_capacities(program_t *self, exp_result_t *results)
     exp_result_clear(&isolated);
 }
 
+static void show_advice_progress(void *arg, const char *policy, uint32_t runs, uint32_t of)
+{
+    (void)fprintf(arg, "\r%-21s advice: run %u of %u%40s", policy, runs + 1, of, "");
+}
+
+static void find_advice(program_t *self, bool shown, exp_result_t *results)
+{
+    for (uint32_t i = 0; i < self->policy_count; i++) {
+        exp_advice_find(&self->inputs.world, self->policies[i], &results[i], self->checkpoint_takes_ms,
+                        shown ? show_advice_progress : NULL, self->err, &self->advices[i]);
+        results[i].advice = &self->advices[i];
+    }
+}
+
 /*  The words as they were given: names of files and numbers need no quotes. */
 static const char *command_of(const program_t *self)
 {
@@ -301,8 +325,10 @@ static helio_rc run_all(program_t *self, helio_error_t *err)
     }
     if (helio_command_line_has(&self->line, OPTION_CAPACITY))
         find_capacities(self, results);
+    if (helio_command_line_has(&self->line, OPTION_ADVISE))
+        find_advice(self, shown, results);
     if (shown)
-        (void)fprintf(self->err, "\r%70s\r", "");
+        (void)fprintf(self->err, "\r%90s\r", "");
     if (helio_command_line_has(&self->line, OPTION_BOUND))
         exp_bounds_find(&self->inputs.world, results, self->policy_count);
     (format && strcmp(format, "json") == 0 ? exp_results_json : exp_results_table)(results, self->policy_count,
@@ -311,6 +337,8 @@ static helio_rc run_all(program_t *self, helio_error_t *err)
     helio_rc rc = value(self, OPTION_REPORT) ? write_report(self, results, err) : HELIO_OK;
     for (uint32_t i = 0; i < self->policy_count; i++)
         exp_result_clear(&results[i]);
+    for (uint32_t i = 0; i < self->policy_count; i++)
+        exp_advice_clear(&self->advices[i]);
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "federation/base/number.h"
 #include "federation/energy/power.h"
 #include "federation/policy/pool_forecast.h"
+#include "simulator/experiment/advice_text.h"
 #include "simulator/experiment/bound.h"
 
 enum { SLOWDOWN_LEAST_S = 10, NAME_WIDTH_LEAST = 12 /* of the first column */ };
@@ -20,6 +21,7 @@ void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *p
 {
     *self = (exp_result_t){.policy = policy, .jobs = world->trace->count, .capacity_ratio = NAN};
     self->waits_ms = helio_new(self->jobs, sizeof *self->waits_ms);
+    self->exposures = helio_new(exp_fleet_pool_number(world->fleet, world->fleet->count, 0), sizeof *self->exposures);
     exp_detail_init(&self->detail, world->detailed, world->fleet->count, world->trace->team_count,
                     world->trace->jobs[0].submit_ms);
     if (world->classes)
@@ -31,6 +33,7 @@ void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *p
 void exp_result_clear(exp_result_t *self)
 {
     free(self->waits_ms);
+    free(self->exposures);
     exp_detail_clear(&self->detail);
     exp_demand_clear(&self->demand);
     *self = (exp_result_t){0};
@@ -84,6 +87,8 @@ void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_
     double busy = hours_in_span(world, use->from_ms, use->to_ms);
     exp_cell_t sum = account(world, use, kw, use->from_ms, use->to_ms);
     self->kwh += kw * (double)(use->to_ms - use->from_ms) / MS_PER_HOUR;
+    self->exposures[exp_fleet_pool_number(world->fleet, use->site, use->pool)].run_hours +=
+        (double)(use->to_ms - use->from_ms) / MS_PER_HOUR;
     self->grams += sum.grams;
     self->usd += sum.usd;
     self->gpu_hours_in_span += use->gpus * busy;
@@ -94,6 +99,11 @@ void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_
         add_hours(self, world, use, kw);
     if (world->classes)
         exp_demand_add(&self->demand, world->classes->of_job[use->job], use->gpus, use->from_ms, use->to_ms);
+}
+
+void exp_result_add_interruption(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool)
+{
+    self->exposures[exp_fleet_pool_number(world->fleet, site, pool)].interrupted++;
 }
 
 void exp_result_add_egress(exp_result_t *self, int64_t micro_usd)
@@ -116,6 +126,7 @@ void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t starte
     exp_team_sum_t *team = &self->detail.teams[job->team_number];
     self->waits_ms[self->finished++] = started_ms - job->submit_ms;
     self->wait_sum_s += wait_s;
+    self->wait_gpu_s += wait_s * job->nodes * job->gpus_per_node;
     self->jct_sum_s += jct_s;
     self->slowdown_sum += slowdown;
     self->deadline_misses += job->deadline_ms && ended_ms > job->deadline_ms;
@@ -227,6 +238,8 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_real(json, "decisions_per_s",
                         row->wall_s > 0 ? rounded((double)row->placements / row->wall_s, 10) : NAN);
     helio_json_put_real(json, "wall_s", rounded(row->wall_s, 1000));
+    if (row->advice)
+        exp_advice_put(json, row->advice, row, world);
     helio_json_end(json);
 }
 
@@ -292,4 +305,6 @@ void exp_results_table(const exp_result_t *results, uint32_t count, const exp_wo
     }
     if (results->bound_until_ms)
         exp_bounds_text(results, count, world, out);
+    if (results->advice)
+        exp_advice_print(results, count, world, out);
 }

@@ -35,6 +35,14 @@ typedef struct exp_use {
     int64_t from_ms, to_ms;
 } exp_use_t;
 
+/*  The runs of jobs of the federation at one pool. */
+typedef struct exp_exposure {
+    double run_hours;     /* of jobs, however many GPUs they have */
+    uint32_t interrupted; /* runs that an outage ended */
+} exp_exposure_t;
+
+typedef struct exp_advice exp_advice_t;
+
 /*  bound.h says of what. usd is NAN where money means nothing. */
 typedef struct exp_bound {
     double grams, usd;
@@ -52,6 +60,7 @@ typedef struct exp_result {
     double idle_kwh;
     int64_t *waits_ms; /* of the finished jobs; sorted by exp_result_print */
     double wait_sum_s, jct_sum_s, slowdown_sum;
+    double wait_gpu_s;      /* the GPUs of the finished jobs, times their waits */
     uint32_t local_started; /* jobs of the sites' own users */
     double local_wait_sum_s;
     double capacity_ratio; /* NAN = not looked for */
@@ -59,12 +68,16 @@ typedef struct exp_result {
     exp_bound_t least, same_hours;
     int64_t bound_until_ms; /* 0 = they were not looked for */
     exp_detail_t detail;
+    exp_exposure_t *exposures;  /* by site and pool, as exp_fleet_pool_number */
+    const exp_advice_t *advice; /* NULL = it is not wanted; the caller's */
     double wall_s;
 } exp_result_t;
 
 void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *policy);
 void exp_result_clear(exp_result_t *self);
 void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_use_t *use);
+/*  The run is over because its site is gone. */
+void exp_result_add_interruption(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool);
 /*  Data that was brought to a site. */
 void exp_result_add_egress(exp_result_t *self, int64_t micro_usd);
 /*  A job of a site's own users: its energy is not the federation's, but its GPUs are not idle. */

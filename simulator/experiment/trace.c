@@ -277,6 +277,8 @@ helio_rc exp_trace_load(const char *path, const exp_fleet_t *fleet, const exp_tr
     reader_t reader = {
         .csv = csv, .fleet = fleet, .defaults = defaults, .arena = arena, .trace = ret_trace, .err = err};
     reader.linked = linked_sites(fleet);
+    ret_trace->has_limits = exp_csv_has(csv, COLUMN_LIMIT) || defaults->limit_ms;
+    ret_trace->has_utils = exp_csv_has(csv, COLUMN_UTIL);
     helio_rc rc;
     while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_row(&reader)) == HELIO_OK) {
     }

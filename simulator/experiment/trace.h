@@ -35,6 +35,8 @@ typedef struct exp_trace {
     exp_job_t *jobs;
     uint32_t count;
     int64_t from_ms, to_ms; /* of the submissions: as asked for, else the first and the last */
+    bool has_limits;        /* of their own, or by the defaults; otherwise each is the duration */
+    bool has_utils;         /* otherwise each is 1 */
     helio_text_t *teams;    /* each once */
     uint32_t team_count;
 } exp_trace_t;

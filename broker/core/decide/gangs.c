@@ -2,7 +2,7 @@
 
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/awaited_sites.h"
-#include "broker/core/holds/reservations.h"
+#include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"

@@ -17,8 +17,8 @@
 typedef struct keyed_job {
     int64_t key;
     job_t *job;
-    uint32_t gpus;
-    uint64_t gpus_until; /* of all items up to this one */
+    uint64_t gpus_until;     /* of all items up to this one */
+    returned_room_t returns; /* kept here: a walk passes hundreds of jobs */
 } keyed_job_t;
 
 typedef struct run {
@@ -31,8 +31,9 @@ struct expected_ends {
     run_t begun;                        /* by start + time limit, the wall clock at their end */
     run_t others;                       /* by time limit */
     uint32_t by_tier[HELIO_TIER_COUNT]; /* jobs, those that are stopping as best-effort ones */
-    int64_t from_ms;  /* wall clock of the last look. If it is set back, jobs that have begun can be ahead of it;
+    int64_t from_ms; /* wall clock of the last look. If it is set back, jobs that have begun can be ahead of it;
                        * INT64_MAX = the jobs have to be found again */
+    uint64_t version;
     int64_t begin_ms; /* the first start among the others that the site's clock, which is ahead, says to be over then */
 };
 
@@ -68,7 +69,7 @@ static uint64_t gpus_of(run_t *run, uint32_t count)
 {
     for (; run->summed < count; run->summed++) {
         keyed_job_t *item = &run->items[run->summed];
-        item->gpus_until = item->gpus + (run->summed ? item[-1].gpus_until : 0);
+        item->gpus_until = (uint64_t)item->returns.nodes * item->returns.gpus + (run->summed ? item[-1].gpus_until : 0);
     }
     return count ? run->items[count - 1].gpus_until : 0;
 }
@@ -106,7 +107,9 @@ static run_t *append(helio_broker_core_t *self, expected_ends_t *ends, job_t *jo
     last->end_begun = begun;
     last->end_key = (int64_t)job->submission->row.time_limit_ms + (begun ? job->started_ms : 0);
     make_room(run);
-    run->items[run->count++] = (keyed_job_t){last->end_key, job, core_job_gpus(job), 0};
+    const helio_requirement_t *want = &job->submission->class->want;
+    run->items[run->count++] =
+        (keyed_job_t){last->end_key, job, 0, {want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes}};
     if (!begun)
         await_begin(ends, job);
     return run;
@@ -120,6 +123,7 @@ static void insert(helio_broker_core_t *self, expected_ends_t *ends, job_t *job)
     memmove(&run->items[at + 1], &run->items[at], (run->count++ - at) * sizeof item);
     run->items[at] = item;
     changed_from(run, at);
+    ends->version++;
 }
 
 static void put(helio_broker_core_t *self, expected_ends_t *ends, job_t *job)
@@ -142,6 +146,7 @@ static void take_out(helio_broker_core_t *self, expected_ends_t *ends, const job
         return;
     memmove(&run->items[at], &run->items[at + 1], (--run->count - at) * sizeof *run->items);
     changed_from(run, at);
+    ends->version++;
     if (!--ends->by_tier[last->end_tier])
         self->tiers_version++;
 }
@@ -169,6 +174,7 @@ static void begin_some(helio_broker_core_t *self, expected_ends_t *ends)
     }
     others->count = kept;
     changed_from(others, 0);
+    ends->version++;
 }
 
 static void sort(run_t *run)
@@ -197,6 +203,7 @@ static void find_all(helio_broker_core_t *self, const site_t *site, pool_t *pool
     }
     sort(&ends->begun);
     sort(&ends->others);
+    ends->version++;
 }
 
 static expected_ends_t *known(helio_broker_core_t *self, const site_t *site, pool_t *pool)
@@ -243,27 +250,46 @@ uint32_t core_pool_lowest_tier(helio_broker_core_t *self, const site_t *site, po
     return tier;
 }
 
+ends_walk_t core_expected_ends_again(const ends_walk_t *walk)
+{
+    return (ends_walk_t){.ends = walk->ends, .wall_ms = walk->wall_ms, .overdue_count = walk->overdue_count};
+}
+
+bool core_expected_ends_any(const ends_walk_t *walk)
+{
+    return walk->ends->begun.count || walk->ends->others.count;
+}
+
+uint64_t core_expected_ends_version(const ends_walk_t *walk)
+{
+    return walk->ends->version;
+}
+
 expected_end_t core_expected_ends_next(ends_walk_t *walk)
 {
     const run_t *begun = &walk->ends->begun, *others = &walk->ends->others;
     uint32_t at = walk->overdue_count + walk->begun, *passed = NULL;
-    expected_end_t first = {INT64_MAX, NULL};
+    int64_t first_ms = INT64_MAX;
+    const keyed_job_t *first = NULL;
     if (walk->overdue < walk->overdue_count) {
-        first = (expected_end_t){walk->wall_ms + CORE_JOB_OVERDUE_MS, begun->items[walk->overdue].job};
+        first_ms = walk->wall_ms + CORE_JOB_OVERDUE_MS;
+        first = &begun->items[walk->overdue];
         passed = &walk->overdue;
     }
-    if (at < begun->count && begun->items[at].key < first.end_ms) {
-        first = (expected_end_t){begun->items[at].key, begun->items[at].job};
+    if (at < begun->count && begun->items[at].key < first_ms) {
+        first_ms = begun->items[at].key;
+        first = &begun->items[at];
         passed = &walk->begun;
     }
-    if (walk->others < others->count && walk->wall_ms + others->items[walk->others].key < first.end_ms) {
-        const keyed_job_t *other = &others->items[walk->others];
-        first = (expected_end_t){walk->wall_ms + other->key, other->job};
+    if (walk->others < others->count && walk->wall_ms + others->items[walk->others].key < first_ms) {
+        first_ms = walk->wall_ms + others->items[walk->others].key;
+        first = &others->items[walk->others];
         passed = &walk->others;
     }
-    if (passed)
-        ++*passed;
-    return first;
+    if (!first)
+        return (expected_end_t){INT64_MAX, NULL, NULL};
+    ++*passed;
+    return (expected_end_t){first_ms, first->job, &first->returns};
 }
 
 /*  Its jobs have to be found again. */
@@ -316,7 +342,12 @@ static void run_check(const run_t *run)
 {
     uint64_t gpus = 0;
     for (uint32_t i = 0; i < run->count; i++) {
-        gpus += core_job_gpus(run->items[i].job);
+        const job_t *job = run->items[i].job;
+        const helio_requirement_t *want = &job->submission->class->want;
+        const returned_room_t *returns = &run->items[i].returns;
+        assert(returns->nodes == want->nodes && returns->gpus == job->gpus_per_node);
+        assert(returns->cpus == want->cpus && returns->memory_bytes == want->memory_bytes);
+        gpus += core_job_gpus(job);
         assert(run->items[i].job->last->end_key == run->items[i].key);
         assert(i >= run->summed || run->items[i].gpus_until == gpus);
     }

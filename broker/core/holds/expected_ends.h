@@ -9,10 +9,17 @@
 
 #include "broker/core/state/nouns.h"
 
+/*  What a job leaves when it is over; GPUs, CPUs and memory of each of its nodes. */
+typedef struct returned_room {
+    uint32_t nodes, gpus, cpus;
+    uint64_t memory_bytes;
+} returned_room_t;
+
 /*  When a job that is there now is over at the latest (core_job_end_ms). */
 typedef struct expected_end {
     int64_t end_ms;
-    const job_t *job; /* NULL = no more; then end_ms is INT64_MAX */
+    const job_t *job;               /* NULL = no more; then end_ms is INT64_MAX */
+    const returned_room_t *returns; /* valid as long as the walk */
 } expected_end_t;
 
 /*  One walk over the ends of a pool, ascending. No job may begin, move or leave meanwhile. */
@@ -30,6 +37,10 @@ typedef struct expected_gpus {
 expected_gpus_t core_expected_gpus(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t at_ms);
 ends_walk_t core_expected_ends(helio_broker_core_t *self, const site_t *site, pool_t *pool);
 expected_end_t core_expected_ends_next(ends_walk_t *walk);
+ends_walk_t core_expected_ends_again(const ends_walk_t *walk); /* the same from its start */
+bool core_expected_ends_any(const ends_walk_t *walk);          /* of a walk that has passed none */
+/*  Another one after each change of the jobs or of the times. With the same clock, equal versions are equal walks. */
+uint64_t core_expected_ends_version(const ends_walk_t *walk);
 /*  The lowest tier of the jobs there; best-effort if one is stopping, HELIO_TIER_COUNT if there is none. If it becomes
  *  another one anywhere, self->tiers_version rises. */
 uint32_t core_pool_lowest_tier(helio_broker_core_t *self, const site_t *site, pool_t *pool);

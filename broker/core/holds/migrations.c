@@ -18,6 +18,8 @@ struct migrations {
     migrant_t *migrants;
     migrant_t *held; /* those for which capacity is held */
     uint32_t held_count;
+    migrant_t **changed; /* scratch of a sort */
+    uint32_t changed_capacity;
     migrant_t *at;  /* the next to be judged in the open pass; NULL = no pass is open */
     int64_t due_ms; /* wall clock: when the first of them has stayed long enough; INT64_MAX = none */
 };
@@ -31,6 +33,7 @@ migrations_t *core_migrations_new(void)
 
 void core_migrations_destroy(migrations_t **self_p)
 {
+    free((*self_p)->changed);
     free(*self_p);
     *self_p = NULL;
 }
@@ -159,18 +162,62 @@ bool core_migrations_any(const helio_broker_core_t *self)
     return self->migrations->migrants != NULL;
 }
 
-/*  Those that gain most go first, since room is scarce where it is worth most. */
-static int by_gain(const migrant_t *a, const migrant_t *b)
+/*  Those that gain most go first, since room is scarce where it is worth most; those of equal gain keep their order. */
+static bool is_before(const migrant_t *a, const migrant_t *b)
 {
-    return (a->gain < b->gain) - (a->gain > b->gain);
+    return a->gain != b->gain ? a->gain > b->gain : a->place < b->place;
+}
+
+static int by_gain(const void *a_, const void *b_)
+{
+    migrant_t *const *a = a_, *const *b = b_;
+    return is_before(*b, *a) - is_before(*a, *b);
+}
+
+/*  Takes out those whose gain is another one than at the last sort, and returns their number. */
+static uint32_t take_changed(migrations_t *self)
+{
+    migrant_t *migrant, *next;
+    uint32_t place = 0, count = 0;
+    DL_FOREACH_SAFE(self->migrants, migrant, next)
+    {
+        migrant->place = place++;
+        if (migrant->gain == migrant->sorted_gain)
+            continue;
+        migrant->sorted_gain = migrant->gain;
+        DL_DELETE(self->migrants, migrant);
+        if (count == self->changed_capacity) {
+            self->changed_capacity = count ? count * 2 : 64;
+            self->changed = helio_grow(self->changed, self->changed_capacity, sizeof(migrant_t *));
+        }
+        self->changed[count++] = migrant;
+    }
+    return count;
+}
+
+/*  The list was sorted when the last pass began, and between two passes few gains change. */
+static void sort_by_gain(migrations_t *self)
+{
+    uint32_t count = take_changed(self);
+    migrant_t *next = self->migrants;
+    if (count)
+        qsort(self->changed, count, sizeof(migrant_t *), by_gain);
+    for (uint32_t i = 0; i < count; i++) {
+        while (next && is_before(next, self->changed[i]))
+            next = next->next;
+        if (next)
+            DL_PREPEND_ELEM(self->migrants, next, self->changed[i]);
+        else
+            DL_APPEND(self->migrants, self->changed[i]);
+    }
 }
 
 void core_migrations_begin_pass(helio_broker_core_t *self)
 {
 #ifdef HELIO_MUTANT_room_to_the_first
-    (void)by_gain;
+    (void)sort_by_gain;
 #else
-    DL_SORT(self->migrations->migrants, by_gain);
+    sort_by_gain(self->migrations);
 #endif
     self->migrations->at = self->migrations->migrants;
     self->migrations->due_ms = INT64_MAX;

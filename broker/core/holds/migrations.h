@@ -18,6 +18,7 @@ enum { MIGRATION_WANTS_MAX = 8 };
 typedef struct wanted_target {
     const pool_t *pool;
     uint32_t index; /* of the targets of its class (migrate/targets.h) */
+    uint32_t gpus_per_node;
     int64_t saves_micro_usd;
 } wanted_target_t;
 
@@ -29,6 +30,8 @@ struct migrant {
     int64_t due_ms;        /* wall clock: when it has stayed long enough; 0 = it has */
     int64_t saves_ms;      /* wall clock: it would leave, and waits for this checkpoint; 0 = for none */
     int64_t gain;          /* the most that it was worth to migrate when it was judged, in micro-USD per GPU */
+    int64_t sorted_gain;   /* as it was when the last pass began; 0 = there was none yet */
+    uint32_t place;        /* scratch of that sort */
     uint32_t want_count;   /* while these versions stand; the targets that save most */
     wanted_target_t wants[MIGRATION_WANTS_MAX];
     site_t *to; /* where capacity is held for it; NULL = nowhere */

@@ -13,7 +13,6 @@
 #include <utlist.h>
 
 #include "broker/core/forecast/pool_forecast.h"
-#include "broker/core/forecast/queue_wait.h"
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
@@ -25,16 +24,8 @@
 
 enum { PROMISE_RUN_HOURS_MAX = 48 };
 
-/*  Whether it fits at a time when this much has come back. */
-static bool fits_then(const pool_t *pool, const free_nodes_t *free_now, const room_t *back,
-                      const helio_requirement_t *want, uint32_t gpus_per_node)
-{
-    free_nodes_t then = *free_now;
-    core_room_return(pool, &then, back);
-    return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
-}
-
-/*  The same, but surely: what comes back may be on other nodes than what is free, so parts of nodes do not add up. */
+/*  Whether it surely fits at a time when this much has come back: that may be on other nodes than what is free, so
+ *  parts of nodes do not add up. */
 static bool surely_fits_then(const pool_t *pool, const free_nodes_t *free_now, const room_t *back,
                              const helio_requirement_t *want, uint32_t gpus_per_node)
 {
@@ -44,44 +35,6 @@ static bool surely_fits_then(const pool_t *pool, const free_nodes_t *free_now, c
     then.cpus += back->cpus;
     then.memory_bytes += back->memory_bytes;
     return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
-}
-
-/*  The site's own estimate; 0 = it has none, or its time has passed. */
-static int64_t reported_ms(const helio_broker_core_t *self, const pool_t *pool, uint32_t nodes)
-{
-    int64_t at_ms = core_queue_reported_ms(pool, nodes);
-    return at_ms > self->wall_ms ? at_ms : 0;
-}
-
-int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
-                            uint32_t gpus_per_node, int64_t before_ms, reservation_t *ret_reservation)
-{
-    const helio_requirement_t *want = &class->want;
-    ends_walk_t walk = core_expected_ends(self, site, pool);
-    expected_end_t end = core_expected_ends_next(&walk), following;
-    if (!end.job && !pool->wait_count)
-        return 0;
-    reservation_t found = {.site = site, .at_ms = reported_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
-    bool reported = found.at_ms != 0;
-    if (found.at_ms >= before_ms)
-        return 0;
-    for (; end.job; end = following) {
-        if (reported ? end.end_ms > found.at_ms : found.known || end.end_ms >= before_ms)
-            break;
-        const helio_requirement_t *leaves = &end.job->submission->class->want;
-        following = core_expected_ends_next(&walk);
-        core_room_add(&found.back, leaves->nodes, end.job->gpus_per_node, leaves);
-        bool last_of_its_time = following.end_ms != end.end_ms;
-        if (!reported && last_of_its_time && fits_then(pool, &pool->free, &found.back, want, gpus_per_node)) {
-            found.at_ms = end.end_ms;
-            found.known = true;
-        }
-    }
-    if (reported)
-        found.known = fits_then(pool, &pool->free, &found.back, want, gpus_per_node);
-    if (ret_reservation)
-        *ret_reservation = found;
-    return found.at_ms;
 }
 
 void core_reserve(job_class_t *class, pool_t *pool, const reservation_t *reservation)

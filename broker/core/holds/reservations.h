@@ -13,10 +13,6 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
                          uint32_t gpus_per_node);
 /*  After a placement in this round: the job's capacity comes back at its end. */
 void core_reserve_placed(helio_broker_core_t *self, const job_t *job);
-/*  When the class is expected to find capacity at the pool (wall clock); 0 = unknown, or not before before_ms, beyond
- *  which the caller has no use for it. *ret_reservation: the reservation that it would get. */
-int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
-                            uint32_t gpus_per_node, int64_t before_ms, reservation_t *ret_reservation);
 /*  Reserves the pool for the class, in place of its former reservation. */
 void core_reserve(job_class_t *class, pool_t *pool, const reservation_t *reservation);
 void core_reserve_drop(job_class_t *class);

@@ -100,7 +100,8 @@ static void want(migrant_t *migrant, const targets_t *targets, const target_t *t
         if (place->saves_micro_usd >= saves_micro_usd)
             return;
     }
-    *place = (wanted_target_t){target->pool, (uint32_t)(target - targets->items), saves_micro_usd};
+    *place =
+        (wanted_target_t){target->pool, (uint32_t)(target - targets->items), target->gpus_per_node, saves_micro_usd};
 }
 
 /*  Whether the target is worth it, and more than the best so far. */
@@ -160,6 +161,21 @@ static best_target_t best_of_wanted(helio_broker_core_t *self, const migrant_t *
     return best;
 }
 
+/*  Whether no node of the wanted targets has the GPUs that it would take there: most passes find that, for most jobs,
+ *  and this looks at nothing but the pools. */
+static bool no_room_at_wanted(const migrant_t *migrant)
+{
+    for (uint32_t i = 0; i < migrant->want_count; i++) {
+        const wanted_target_t *wanted = &migrant->wants[i];
+        uint32_t gpus = wanted->gpus_per_node;
+        while (gpus && gpus <= wanted->pool->info.gpus_per_node && !wanted->pool->free.by_gpus[gpus])
+            gpus++;
+        if (gpus <= wanted->pool->info.gpus_per_node)
+            return false;
+    }
+    return true;
+}
+
 typedef enum judgement { MIGRANT_PASSED_OVER, MIGRANT_STAYS, MIGRANT_LEAVES } judgement_t;
 
 static bool is_judged(const helio_broker_core_t *self, const migrant_t *migrant)
@@ -172,6 +188,9 @@ static bool is_judged(const helio_broker_core_t *self, const migrant_t *migrant)
 static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
 {
     job_t *job = migrant->job;
+    bool judged = is_judged(self, migrant);
+    if (judged && !migrant->want_count && !migrant->saves_ms)
+        return MIGRANT_PASSED_OVER;
     if (job->state != HELIO_JOB_RUNNING || !job->pool || job->migrations >= HELIO_MIGRATION_TIMES_MAX)
         return MIGRANT_PASSED_OVER;
     if (migrant->saves_ms > self->wall_ms) {
@@ -179,9 +198,12 @@ static judgement_t judge(helio_broker_core_t *self, migrant_t *migrant)
         return MIGRANT_PASSED_OVER;
     }
     migrant->saves_ms = 0;
-    bool judged = is_judged(self, migrant);
     if (judged && !migrant->want_count)
         return MIGRANT_PASSED_OVER;
+    if (judged && no_room_at_wanted(migrant)) {
+        self->migration_pass->blocked = true;
+        return MIGRANT_PASSED_OVER;
+    }
     uint64_t stays_ms = judged ? 0 : core_migrations_residence_ms(self, job);
     if (stays_ms) {
         core_migrations_note_due(self, migrant, self->wall_ms + (int64_t)stays_ms);

@@ -196,9 +196,6 @@ static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const targ
 helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
                                                   helio_details_t *ret_details)
 {
-    job_t alone;
-    job_class_t class = class_of(job, &alone);
-    const helio_requirement_t *want = &class.want;
     const pool_t *pool = target->pool;
     uint32_t gpus = core_migration_target_gpus(job, target->gpus_per_node),
              has = core_migration_target_gpus(job, job->gpus_per_node);
@@ -209,6 +206,9 @@ helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, con
         return HELIO_REJECTION_DRAINING;
     if (!is_taking(self, target, still_runs))
         return HELIO_REJECTION_SITE_SILENT;
+    job_t alone;
+    job_class_t class = class_of(job, &alone);
+    const helio_requirement_t *want = &class.want;
     if (gpus > (still_runs ? has : 0) && gpus - (still_runs ? has : 0) > core_quota_left(&class)) {
         *ret_details = core_quota_details(self, &class, gpus);
         return HELIO_REJECTION_QUOTA;

@@ -2,6 +2,7 @@
  *
  *  victim_search.c finds the victims at one pool. Here pools are compared, and the victims at the best one are told to
  *  stop. From then on the preemption is in holds/preemptions.c. */
+#include "broker/core/holds/expected_starts.h"
 #include "broker/core/preempt/preempt.h"
 
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
-#include "broker/core/holds/reservations.h"
 #include "broker/core/preempt/victim_search.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"

@@ -3,6 +3,7 @@
  *
  *  Users ask for one job at a time, so every class can be examined. An estimate follows from what the core knows; where
  *  only a guess would be possible, the time is unknown. */
+#include "broker/core/holds/expected_starts.h"
 #include "broker/core/requests/explain.h"
 
 #include "broker/core/decide/decisions.h"
@@ -12,7 +13,6 @@
 #include "broker/core/decide/pool_rejection.h"
 #include "broker/core/holds/awaited_sites.h"
 #include "broker/core/holds/preemptions.h"
-#include "broker/core/holds/reservations.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/migrate/records.h"
 #include "broker/core/requests/ahead.h"

@@ -7,6 +7,7 @@
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/prices.h"
 #include "broker/core/holds/expected_ends.h"
+#include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
@@ -39,6 +40,7 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
         free(site->pools[i].priced_hour);
         helio_arena_destroy(&site->pools[i].options_arena);
         core_expected_ends_destroy(&site->pools[i].expected_ends);
+        core_expected_starts_destroy(&site->pools[i].expected_starts);
     }
     free(site->pools);
     site->pools = NULL;

@@ -24,6 +24,7 @@ typedef struct option option_t;
 typedef struct need need_t;
 typedef struct line line_t;
 typedef struct expected_ends expected_ends_t;
+typedef struct expected_starts expected_starts_t;
 typedef struct reservation reservation_t;
 typedef struct job job_t;
 typedef struct job_class job_class_t;

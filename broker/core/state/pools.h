@@ -47,9 +47,10 @@ struct pool {
     helio_pool_forecast_t *pool_forecast; /* computed on demand; valid for pool_forecast_hour_ms */
     int64_t pool_forecast_hour_ms;        /* 0 = must be computed again */
     reservation_t reservation;
-    expected_ends_t *expected_ends; /* holds/expected_ends.c; NULL = never asked for */
-    uint32_t preemptions;           /* under way here */
-    preemptible_t *preemptible;     /* of round preemptible_round */
+    expected_ends_t *expected_ends;     /* holds/expected_ends.c; NULL = never asked for */
+    expected_starts_t *expected_starts; /* holds/expected_starts.c; likewise */
+    uint32_t preemptions;               /* under way here */
+    preemptible_t *preemptible;         /* of round preemptible_round */
     uint32_t preemptible_count, preemptible_capacity;
     uint64_t preemptible_round;
     uint32_t preemptible_lowest_tier; /* of these jobs; the lowest tier of all if one leaves already */

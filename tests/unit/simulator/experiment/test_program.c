@@ -320,6 +320,26 @@ static void capacity__is_looked_for_on_demand(void **state)
     assert_non_null(strstr(out_text, "CAPACITY\n"));
 }
 
+static void advice__is_given_on_demand(void **state)
+{
+    (void)state;
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated"), 0);
+    assert_null(strstr(out_text, "\"advice\""));
+    assert_int_equal(PLAY("-o", "json", "--policy", "isolated,least-wait", "--advise", "--checkpoint-takes", "30s"), 0);
+    for (const char *at = out_text, *next = NULL, *key = "\"one_more_node\": ["; at; at = next) {
+        next = strstr(at + 1, key);
+        assert_true(at == out_text || strstr(at, "\"by_chance_usd\": ["));
+    }
+    assert_non_null(strstr(out_text, "\"checkpoint_takes_s\": 30"));
+    assert_non_null(strstr(out_text, "\"interrupted\": 0,"));
+    assert_non_null(strstr(out_text, "\"gpu_hours_asked\": null,"));
+    assert_int_equal(PLAY("--policy", "isolated,least-wait", "--advise"), 0);
+    assert_non_null(strstr(out_text, "\nOne more node with isolated: the difference of two runs"));
+    assert_non_null(strstr(out_text, "\nOne more node with least-wait: the difference of two runs"));
+    assert_int_equal(PLAY("--advise", "--checkpoint-takes", "0s"), 2);
+    assert_non_null(strstr(err_text, "--checkpoint-takes: '0s' is not above 0"));
+}
+
 /*  In each hour north has room for all but a minute of one GPU, which west has. */
 static void bound__is_looked_for_on_demand(void **state)
 {
@@ -388,6 +408,7 @@ int main(void)
         WITH_FILES(nearest__needs_to_know_where_sites_are),
         WITH_FILES(local_jobs__are_read_and_their_waits_are_shown),
         WITH_FILES(capacity__is_looked_for_on_demand),
+        WITH_FILES(advice__is_given_on_demand),
         WITH_FILES(bound__is_looked_for_on_demand),
         WITH_FILES(report__is_a_page),
         WITH_FILES(help__lists_options_and_policies),
