@@ -71,6 +71,14 @@ HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
     F(R, KEY, key, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 
+/*  How an edit changes a time limit. */
+typedef enum helio_time_change {
+    HELIO_TIME_CHANGE_SET,
+    HELIO_TIME_CHANGE_ADD,
+    HELIO_TIME_CHANGE_SUBTRACT,
+    HELIO_TIME_CHANGE_COUNT
+} helio_time_change_t;
+
 /*  Changes what a job that is not placed yet asks for; on an array, for all tasks. Fields that are not given keep their
  *  values. The first fields are those of a command. */
 #define HELIO_EV_EDIT_FIELDS(F, R)                                                \
@@ -92,7 +100,10 @@ HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
     F(R, BOOL, max_carbon_given, 0, _)                                            \
     F(R, U64, max_carbon_mg_per_kwh, 0, _)                                        \
     F(R, BOOL, queue_given, 0, _)                                                 \
-    F(R, TEXT, queue, 32, _)
+    F(R, TEXT, queue, 32, _)                                                      \
+    F(R, BOOL, time_given, 0, _)                                                  \
+    F(R, U32, time_change, HELIO_TIME_CHANGE_COUNT - 1, _)                        \
+    F(R, U64, time_limit_ms, 0, _) /* SET: 0 is the queue's time limit */
 HELIO_RECORD_DECLARE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
 
 /*  DRAIN, UNDRAIN, ATTEST (glossary: attest). */

@@ -224,7 +224,8 @@ enum { HELIO_EDIT_PRIORITY_MAX = 100 };
     F(R, TEXT, queue, 32, _)                                                                            \
     F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                            \
     F(R, U64, class_id, 0, _)                                                                           \
-    F(R, I64, at_ms, 0, _)
+    F(R, I64, at_ms, 0, _)                                                                              \
+    F(R, U64, time_limit_ms, 0, _) /* 0 = that of the job's row: older brokers did not edit it */
 HELIO_RECORD_DECLARE(helio_row_edit, HELIO_ROW_EDIT_FIELDS)
 
 /*  One field that an edit changed. Append-only. UNIQUE (seq, place). */

@@ -59,6 +59,8 @@ HELIO_ENUM_DECLARE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE
 HELIO_ENUM_DECLARE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 
 /*  Limits of a job file. */
+#define HELIO_JOB_TIME_MAX_MS INT64_C(31622400000) /* of a time limit: 366 days */
+
 enum {
     HELIO_JOB_SOURCE_MAX = 256 << 10, /* bytes of one job document */
     HELIO_JOB_NAME_MAX = 63,

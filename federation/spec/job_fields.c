@@ -253,7 +253,7 @@ static const helio_spec_field_t job_fields[] = {
      .kind = HELIO_SPEC_DURATION,
      AT(time_limit_ms),
      .least = 1,
-     .most = 366.0 * 86400000.0,
+     .most = HELIO_JOB_TIME_MAX_MS,
      .example = "6h",
      .doc = "Time limit, and the first estimate of the run time. Default: the queue's time limit."},
     {.key = "sharing",

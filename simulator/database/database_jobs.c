@@ -5,6 +5,11 @@ static const int64_t DAY_MS = 86400000;
 
 enum { LOSSES_MAX = 20 }; /* as broker/core/sites/losses.h has it */
 
+uint64_t database_time_limit_ms(const vjob_t *job)
+{
+    return job->edit && job->edit->time_limit_ms ? job->edit->time_limit_ms : job->row.time_limit_ms;
+}
+
 static void put_job(sim_database_t *self, const helio_row_job_t *row)
 {
     vjob_t *job = database_job(self, row->job);
@@ -127,7 +132,7 @@ static void put_placement(sim_database_t *self, const helio_row_placement_t *row
                                                .site = row->site,
                                                .nodes = row->nodes,
                                                .gpus = row->gpus,
-                                               .time_limit_ms = job ? job->row.time_limit_ms : 0,
+                                               .time_limit_ms = job ? database_time_limit_ms(job) : 0,
                                                .placed_ms = row->at_ms,
                                                .tenant = job ? job->row.tenant : (helio_text_t){0},
                                                .queue = job && job->edit ? job->edit->queue

@@ -21,7 +21,8 @@ typedef struct submission_row {
     helio_text_t source;
     helio_text_t name; /* its stem (durations.h) */
     helio_u32s_t tasks;
-    uint64_t time_limit_ms;
+    uint64_t time_limit_ms;   /* as edited */
+    uint64_t stored_limit_ms; /* as the job's row has it */
     int64_t submitted_ms;
     uint32_t kind;
 } submission_row_t;
