@@ -301,3 +301,20 @@ uint64_t sim_database_gpus(const sim_database_t *self, const char *tenant, const
     }
     return gpus;
 }
+
+static bool task_has_started(const sim_database_t *self, helio_job_key_t key)
+{
+    helio_row_state_t row = sim_database_state(self, key).row;
+    return row.started_ms || helio_job_state_is_terminal(row.state);
+}
+
+bool sim_database_has_started(const sim_database_t *self, helio_job_key_t on)
+{
+    const vjob_t *job = database_job(self, on.job);
+    bool started = job && (on.task != HELIO_NO_TASK || job->row.tasks.count || task_has_started(self, on));
+    if (on.task != HELIO_NO_TASK)
+        return started && task_has_started(self, on);
+    for (uint32_t i = 0; started && i < job->row.tasks.count; i++)
+        started = task_has_started(self, (helio_job_key_t){on.job, (int32_t)job->row.tasks.items[i]});
+    return started;
+}

@@ -199,7 +199,7 @@ def others_objects(world):
                 check(status == like and status in (400, 404) and plain(said, name) == plain(same, unknown),
                       f"{method} {name}{rest} of another tenant: {status} {said}; one that there is not: {like} {same}")
                 count += 1
-        for condition in ("after_ok", "after_any", "after_not_ok"):
+        for condition in ("after_ok", "after_any", "after_not_ok", "after_start"):
             status, said = world.ask("POST", "/v1/jobs", eve, {"run": "true", "depends": {condition: [job]}})
             check(400 <= status < 500, f"a job depends on another tenant's: {status} {said}")
             count += 1

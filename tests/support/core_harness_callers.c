@@ -78,6 +78,7 @@ helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *sp
     memcpy(&job.spec.after_ok, &lists[HELIO_AFTER_OK], sizeof lists[0]);
     memcpy(&job.spec.after_any, &lists[HELIO_AFTER_ANY], sizeof lists[0]);
     memcpy(&job.spec.after_not_ok, &lists[HELIO_AFTER_NOT_OK], sizeof lists[0]);
+    memcpy(&job.spec.after_start, &lists[HELIO_AFTER_START], sizeof lists[0]);
     return job;
 }
 

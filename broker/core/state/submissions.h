@@ -46,6 +46,7 @@ struct submission {
     uint32_t open_tasks;
     uint32_t unresolved_tasks; /* tasks whose end has not been reported to dependent jobs */
     uint32_t failed_tasks;     /* ended without success */
+    uint32_t unstarted_tasks;  /* tasks that neither ran nor ended */
     dependency_hold_t *hold;   /* NULL = no dependency hold, or it has ended */
     bool begun;                /* loaded with a task that was placed: its dependency hold had ended */
     uint32_t fed_tasks;        /* of a throttled array: in the class's queue or live */
