@@ -78,7 +78,9 @@ static const helio_command_t commands[] = {
     {.name = "scancel",
      .synopsis = "[OPTION…] [ID…]",
      .summary = "Cancel jobs, with the options of Slurm's scancel",
-     .doc = "Tasks of an array are ID_3 or ID_[1-3,7]. Options that choose do so among the jobs that are not over.",
+     .doc =
+         "Tasks of an array are ID_3 or ID_[1-3,7]. Options that choose do so among the jobs that are not over. With --signal, running "
+         "jobs get that signal: the processes that have a handler for it, or all if none has. KILL without -b and -f cancels.",
      .example = "helio scancel --me -t PENDING",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,

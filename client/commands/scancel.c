@@ -10,22 +10,39 @@
 
 /* ---- scancel ------------------------------------------------------------------------------------------------ */
 
-/*  Other signals do not end a job, and the broker does not pass them on. */
-static int check_signal(const helio_client_t *client, const char *word)
+/*  What the broker passes on; the numbers are those of the sites. */
+static const struct {
+    const char *name, *number;
+} signals[] = {{"HUP", "1"},   {"INT", "2"},   {"QUIT", "3"},  {"KILL", "9"},
+               {"USR1", "10"}, {"USR2", "12"}, {"TERM", "15"}, {"CONT", "18"}};
+
+/*  "SIGUSR1", "usr1" or "10" by its name; NULL: an error was printed. */
+static const char *signal_of(const helio_client_t *client, const char *word)
 {
-    static const char *const ends[] = {"TERM", "KILL", "INT", "15", "9", "2"};
-    if (!word)
-        return HELIO_EXIT_OK;
     const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word;
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (strcasecmp(name, ends[i]) == 0)
-            return HELIO_EXIT_OK;
-    return helio_client_fail(
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (strcasecmp(name, signals[i].name) == 0 || strcmp(word, signals[i].number) == 0)
+            return signals[i].name;
+    (void)helio_client_fail(
         client, HELIO_EXIT_USAGE,
-        "the federation sends no signal %.32s\nhelp: a job that is cancelled, preempted or requeued gets the "
-        "signal of its `--signal` (`checkpoint: {signal}`) first; at a Slurm site its owner sends others with the "
-        "cluster's own scancel and the job number there, which `helio show` prints",
+        "scancel: the federation passes on no signal %.32s\nhelp: it passes on HUP, INT, QUIT, KILL, USR1, "
+        "USR2, TERM and CONT; at a Slurm site its owner sends others with the cluster's own scancel and the "
+        "job number there, which `helio show` prints",
         word);
+    return NULL;
+}
+
+/*  to: as the broker calls it. */
+static int send_signal(const helio_client_t *client, const char *id, const char *signal, const char *to)
+{
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL, *body = json_pack("{s:s, s:s}", "signal", signal, "to", to);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    if (!body)
+        abort(); /* memory */
+    helio_output_json(body, false, &text);
+    helio_request_t request = {
+        .method = "POST", .path = helio_path(client, "/v1/jobs/", id, "/signal"), .body = helio_buffer_view(&text)};
+    return helio_ask(client, &request, &reply);
 }
 
 static int cancel(const helio_client_t *client, const char *id, bool verbose)
@@ -90,9 +107,14 @@ int helio_cmd_scancel(helio_client_t *client)
     int code = helio_slurm_words(client, &line), worst = HELIO_EXIT_OK;
     if (code != HELIO_EXIT_OK)
         return code;
-    code = check_signal(client, helio_command_line_value(&line, HELIO_SCANCEL_SIGNAL));
-    if (code != HELIO_EXIT_OK)
-        return code;
+    const char *word = helio_command_line_value(&line, HELIO_SCANCEL_SIGNAL), *signal = NULL;
+    const char *to = helio_command_line_has(&line, HELIO_SCANCEL_BATCH)  ? "script"
+                     : helio_command_line_has(&line, HELIO_SCANCEL_FULL) ? "all"
+                                                                         : "job";
+    if (word && !(signal = signal_of(client, word)))
+        return HELIO_EXIT_USAGE;
+    if (signal && strcmp(signal, "KILL") == 0 && strcmp(to, "job") == 0)
+        signal = NULL; /* as in Slurm, that cancels the job */
     if (!line.word_count && !chooses(&line))
         return helio_client_fail(client, HELIO_EXIT_USAGE, "scancel needs an id, or an option that chooses jobs");
     HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
@@ -106,7 +128,8 @@ int helio_cmd_scancel(helio_client_t *client)
     json_t *id;
     json_array_foreach(ids, i, id)
     {
-        code = cancel(client, json_string_value(id), helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE));
+        code = signal ? send_signal(client, json_string_value(id), signal, to)
+                      : cancel(client, json_string_value(id), helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE));
         worst = code != HELIO_EXIT_OK ? code : worst;
         if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_INTERRUPTED)
             break;

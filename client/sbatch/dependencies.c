@@ -37,7 +37,9 @@ static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, heli
         list++;
     bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
     if (list == SBATCH_AFTERS && !bare)
-        return sbatch_refuse(self, value, "use after, afterok, afterany, afternotok or singleton",
+        return sbatch_refuse(self, value,
+                             helio_text_is(kind, "aftercorr") ? "submit a job for each task, with afterok:ID_3"
+                                                              : "use after, afterok, afterany, afternotok or singleton",
                              "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));
     helio_rc rc = HELIO_OK;
     const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;

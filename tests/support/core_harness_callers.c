@@ -160,6 +160,14 @@ const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const ch
     return harness_reply_of(self, event.call);
 }
 
+const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key)
+{
+    helio_ev_command_t command = {++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), role, key};
+    helio_ev_signal_t event = {command, HELIO_JOB_SIGNAL_USR1, HELIO_SIGNAL_TO_SCRIPT};
+    harness_step(self, HELIO_BROKER_EV_SIGNAL, &event);
+    return harness_reply_of(self, command.call);
+}
+
 const helio_fx_reply_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)
 {
     tenant.call = ++self->calls;

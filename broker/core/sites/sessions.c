@@ -186,6 +186,7 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
     }
     core_site_take_profile(self, site, &event->profile);
     (void)helio_text_copy(event->agent_version, site->agent_version, sizeof site->agent_version);
+    site->protocol = event->protocol;
     core_runs_leave_session(site);
     site->peer = event->peer;
     site->session = ++self->session;

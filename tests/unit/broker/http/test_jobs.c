@@ -418,6 +418,32 @@ static void http__an_edit_has_the_keys_and_values_of_a_job_file(void **state)
     assert_string_equal(w->edit_queue, "express");
 }
 
+static void http__a_signal_and_whom_it_is_for_are_read_strictly(void **state)
+{
+    (void)state;
+    static const char path[] = "/v1/jobs/01j9a0000000000000000000aa/signal";
+    static const struct {
+        const char *body, *says;
+    } wrong[] = {{"{}", "signal"},
+                 {"{\"signal\": \"STOP\"}", "HUP"},
+                 {"{\"signal\": 10}", "signal"},
+                 {"{\"signal\": \"USR1\", \"to\": \"me\"}", "script"},
+                 {"{\"signal\": \"USR1\", \"all\": true}", "all"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ask(w, &r, "POST", path, w->user.text, JSON, wrong[i].body);
+        assert_int_equal(r.status, 400);
+        assert_contains(r.body, wrong[i].says);
+    }
+    assert_int_equal(w->events, 0);
+    ask(w, &r, "POST", path, w->user.text, JSON, "{\"signal\": \"USR1\"}");
+    assert_int_equal(r.status, 202);
+    assert_string_equal(w->reason, "USR1 job");
+    assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
+    assert_string_equal(w->tenant, "acme");
+    ask(w, &r, "POST", path, w->user.text, JSON, "{\"signal\": \"KILL\", \"to\": \"script\"}");
+    assert_string_equal(w->reason, "KILL script");
+}
+
 static void http__a_wrong_edit_does_not_reach_the_core(void **state)
 {
     (void)state;
@@ -495,6 +521,7 @@ int main(void)
         TEST(http__cancelling_a_finished_job_answers_with_its_state),
         TEST(http__an_edit_has_the_keys_and_values_of_a_job_file),
         TEST(http__a_wrong_edit_does_not_reach_the_core),
+        TEST(http__a_signal_and_whom_it_is_for_are_read_strictly),
         TEST(http__editing_a_finished_or_placed_job_is_a_conflict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static void squeue__names_what_is_wrong(void **state)
         {{"squeue", "-j", "x_[3"}, "is not the id of a job"},
         {{"sacct", "-S", "yesterday"}, "a time must be such as"},
         {{"scancel"}, "scancel needs an id"},
-        {{"scancel", "-s", "USR1", ID_A}, "the federation sends no signal USR1"},
+        {{"scancel", "-s", "STOP", ID_A}, "the federation passes on no signal STOP"},
         {{"scancel", "x_3-1"}, "is not the id of a job"},
         {{"scontrol", "update", "JobId=x", "NumNodes=5"}, "`helio edit ID` changes the queue"},
         {{"scontrol", "update", "JobId=x"}, "needs a job and its new limit"},
@@ -141,6 +141,28 @@ static void ids__of_arrays_are_their_tasks(void **state)
     assert_int_equal(broker_double_count(outcome.broker, "DELETE /v1/jobs/" ID_B ".2 "), 1);
     assert_int_equal(broker_double_count(outcome.broker, "DELETE /v1/jobs/" ID_A " "), 1);
     assert_int_equal(broker_double_count(outcome.broker, "\n====\n"), 4);
+    end(&outcome);
+}
+
+static void scancel__sends_signals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[3], *body;
+    } rows[] = {{{"-s", "SIGUSR1", NULL}, "{\"signal\":\"USR1\",\"to\":\"job\"}"},
+                {{"-b", "-s10", NULL}, "{\"signal\":\"USR1\",\"to\":\"script\"}"},
+                {{"--full", "--signal=kill", NULL}, "{\"signal\":\"KILL\",\"to\":\"all\"}"},
+                {{"-s", "TERM", NULL}, "{\"signal\":\"TERM\",\"to\":\"job\"}"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        outcome_t outcome = play(RULES({"POST /v1/jobs/" ID_A "/signal ", 0, 202, NULL, "{}", WHOLE, 0}),
+                                 WORDS("scancel", rows[i].words[0], rows[i].words[1], ID_A));
+        expect(&outcome, 0, "", NULL);
+        assert_int_equal(broker_double_count(outcome.broker, rows[i].body), 1);
+        end(&outcome);
+    }
+    outcome_t outcome =
+        play(RULES({"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0}), WORDS("scancel", "-s", "9", ID_A));
+    expect(&outcome, 0, "", NULL);
     end(&outcome);
 }
 
@@ -231,7 +253,7 @@ static const char *value_of(const char *option)
 {
     static const char *const values[][2] = {{"--states", "PENDING"}, {"--state", "PENDING"}, {"--format", "%i"},
                                             {"--Format", "JobID"},   {"--endtime", "today"}, {"--starttime", "today"},
-                                            {"--signal", "TERM"},    {"--delimiter", ";"},   {"--jobs", ID_A},
+                                            {"--signal", "KILL"},    {"--delimiter", ";"},   {"--jobs", ID_A},
                                             {"--user", "ana"}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (strcmp(values[i][0], option) == 0)
@@ -323,6 +345,7 @@ int main(void)
         cmocka_unit_test(scancel__chooses_among_open_jobs),
         cmocka_unit_test(scontrol__shows_and_releases),
         cmocka_unit_test(scontrol__updates_time_limits),
+        cmocka_unit_test(scancel__sends_signals),
         cmocka_unit_test(squeue__names_holds_as_slurm_does),
         cmocka_unit_test(help__lists_exactly_the_options_that_are_taken),
     };
