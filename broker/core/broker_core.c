@@ -135,6 +135,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(RELEASE, core_on_release(self, event->payload))                         \
     X(REQUEUE, core_on_requeue(self, event->payload))                         \
     X(EDIT, core_on_edit(self, event->payload))                               \
+    X(SIGNAL, core_on_signal(self, event->payload))                           \
     X(DRAIN, core_on_site_command(self, event->kind, event->payload))         \
     X(UNDRAIN, core_on_site_command(self, event->kind, event->payload))       \
     X(ATTEST, core_on_site_command(self, event->kind, event->payload))        \

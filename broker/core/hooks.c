@@ -45,6 +45,7 @@ static void on_job_moved(helio_broker_core_t *self, job_t *job)
 {
     core_expected_end_moved(self, job);
     core_migrations_state_changed(self, job);
+    core_dependencies_moved(self, job);
 }
 
 /*  The end is only noted here. The dependent jobs are told at the end of the step (core_dependencies_resolve), because

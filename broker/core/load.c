@@ -188,6 +188,10 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         job->submission->fed_tasks++;
     }
     job->submission->begun |= row->epoch > 0;
+    if (row->started_ms || helio_job_state_is_terminal(job->state)) {
+        job->start_told = true;
+        job->submission->unstarted_tasks--;
+    }
     if (helio_job_state_is_terminal(job->state)) { /* a finished task of an array that is not over */
         job->submission->unresolved_tasks--;
         job->submission->failed_tasks += job->state != HELIO_JOB_SUCCEEDED;

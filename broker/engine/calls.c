@@ -45,6 +45,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_HOLD:
     case HELIO_BROKER_EV_RELEASE:
     case HELIO_BROKER_EV_REQUEUE:
+    case HELIO_BROKER_EV_SIGNAL:
     case HELIO_BROKER_EV_DRAIN:
     case HELIO_BROKER_EV_UNDRAIN:
     case HELIO_BROKER_EV_ATTEST:

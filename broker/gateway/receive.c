@@ -93,6 +93,7 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
                                    .memory_since_ms = hello->memory_since_ms,
                                    .memory_mark = hello->memory_mark,
                                    .former_boot_id = hello->former_boot_id,
+                                   .protocol = helio_protocol_agreed(hello->protocol_min, hello->protocol),
                                    .profile = hello->profile};
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_HELLO, &event);
 }

@@ -48,6 +48,11 @@ static void flush(helio_sessions_t *self, helio_session_t *session, bool last)
         stops.stops.items = (helio_stop_t *)(void *)out->items;
         stops.stops.count = out->count;
         helio_sessions_send(self, session->peer, HELIO_MSG_STOPS, &stops);
+    } else if (out->message == HELIO_MSG_SIGNALS && out->count) {
+        helio_msg_signals_t signals = {0};
+        signals.signals.items = (helio_attempt_signal_t *)(void *)out->items;
+        signals.signals.count = out->count;
+        helio_sessions_send(self, session->peer, HELIO_MSG_SIGNALS, &signals);
     } else if (last || (out->message == HELIO_MSG_VERDICTS && out->count)) {
         helio_msg_verdicts_t verdicts = {.last = last};
         verdicts.verdicts.items = (helio_attempt_verdict_t *)(void *)out->items;
@@ -167,6 +172,11 @@ void helio_sessions_carry(helio_sessions_t *self, const helio_effect_t *effect, 
     case HELIO_BROKER_FX_STOP: {
         const helio_stop_t *stop = &((const helio_fx_stop_t *)payload)->stop;
         collect(self, session, HELIO_MSG_STOPS, stop, sizeof *stop, 64 + stop->reason.size);
+        break;
+    }
+    case HELIO_BROKER_FX_SIGNAL: {
+        const helio_attempt_signal_t *signal = &((const helio_fx_signal_t *)payload)->signal;
+        collect(self, session, HELIO_MSG_SIGNALS, signal, sizeof *signal, 64);
         break;
     }
     case HELIO_BROKER_FX_VERDICT: {

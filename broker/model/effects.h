@@ -147,6 +147,11 @@ HELIO_RECORD_DECLARE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
     F(R, RECORD, stop, 0, helio_stop)
 HELIO_RECORD_DECLARE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
 
+#define HELIO_FX_SIGNAL_FIELDS(F, R) \
+    F(R, U64, peer, 0, _)            \
+    F(R, RECORD, signal, 0, helio_attempt_signal)
+HELIO_RECORD_DECLARE(helio_fx_signal, HELIO_FX_SIGNAL_FIELDS)
+
 #define HELIO_FX_REPORTS_ACK_FIELDS(F, R) \
     F(R, U64, peer, 0, _)                 \
     F(R, U64, seq, 0, _)
@@ -197,6 +202,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(REPLY, helio_fx_reply, HELD)                                                                     \
     X(ORDER, helio_fx_order, HELD)                                                                     \
     X(STOP, helio_fx_stop, HELD)                                                                       \
+    X(SIGNAL, helio_fx_signal, HELD)                                                                   \
     X(VERDICT, helio_fx_verdict, HELD)                                                                 \
     X(VERDICTS_DONE, helio_fx_peer, HELD)                                                              \
     X(REPORTS_ACK, helio_fx_reports_ack, HELD)                                                         \

@@ -8,7 +8,7 @@
 #include "broker/model/rows.h"
 #include "federation/base/step.h"
 
-enum { HELIO_DEPENDS_MAX = 3 * HELIO_JOB_LIST_MAX }; /* of one job */
+enum { HELIO_DEPENDS_MAX = 4 * HELIO_JOB_LIST_MAX }; /* of one job */
 
 /*  A job as it was stored. The shell has parsed spec from row.source. */
 #define HELIO_EV_LOAD_JOB_FIELDS(F, R)  \
@@ -31,7 +31,7 @@ HELIO_RECORD_DECLARE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
     F(R, KEY, on, 0, _) /* not set for UNKNOWN and AMBIGUOUS */
 HELIO_RECORD_DECLARE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
 
-/*  depends: one entry for each name in spec.after_ok, after_any and after_not_ok, in this order. If an OPEN job has
+/*  depends: one entry for each name in spec.after_ok, after_any, after_not_ok and after_start, in this order. If an OPEN job has
  *  ended since the look-up, the reply is BUSY with reason Gated. It is sent after that end is durable: then the shell
  *  looks the job up again. */
 #define HELIO_SUBMISSION_FIELDS(F, R)                                                \
@@ -71,6 +71,14 @@ HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
     F(R, KEY, key, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 
+/*  How an edit changes a time limit. */
+typedef enum helio_time_change {
+    HELIO_TIME_CHANGE_SET,
+    HELIO_TIME_CHANGE_ADD,
+    HELIO_TIME_CHANGE_SUBTRACT,
+    HELIO_TIME_CHANGE_COUNT
+} helio_time_change_t;
+
 /*  Changes what a job that is not placed yet asks for; on an array, for all tasks. Fields that are not given keep their
  *  values. The first fields are those of a command. */
 #define HELIO_EV_EDIT_FIELDS(F, R)                                                \
@@ -92,8 +100,18 @@ HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
     F(R, BOOL, max_carbon_given, 0, _)                                            \
     F(R, U64, max_carbon_mg_per_kwh, 0, _)                                        \
     F(R, BOOL, queue_given, 0, _)                                                 \
-    F(R, TEXT, queue, 32, _)
+    F(R, TEXT, queue, 32, _)                                                      \
+    F(R, BOOL, time_given, 0, _)                                                  \
+    F(R, U32, time_change, HELIO_TIME_CHANGE_COUNT - 1, _)                        \
+    F(R, U64, time_limit_ms, 0, _) /* SET: 0 is the queue's time limit */
 HELIO_RECORD_DECLARE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
+
+/*  A signal for a running job, or for the running tasks of an array. */
+#define HELIO_EV_SIGNAL_FIELDS(F, R)                 \
+    F(R, RECORD, command, 0, helio_ev_command)       \
+    F(R, U32, signal, HELIO_JOB_SIGNAL_COUNT - 1, _) \
+    F(R, U32, to, HELIO_SIGNAL_TO_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_ev_signal, HELIO_EV_SIGNAL_FIELDS)
 
 /*  DRAIN, UNDRAIN, ATTEST (glossary: attest). */
 #define HELIO_EV_SITE_COMMAND_FIELDS(F, R)   \
@@ -228,18 +246,19 @@ enum {
 
 /*  Events of a site's session. `site` is the authenticated principal, never a field of the message. `peer` identifies
  *  the connection: a newer HELLO of the same site replaces the older session. */
-#define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                   \
-    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                               \
-    F(R, U64, peer, 0, _)                                                                  \
-    F(R, TEXT, agent_version, 32, _)                                                       \
-    F(R, UUID, boot_id, 0, _)                                                              \
-    F(R, U64, incarnation_seen, 0, _)                                                      \
-    F(R, BOOL, reconcile_only, 0, _)                                                       \
-    F(R, RECORD, profile, 0, helio_site_profile)                                           \
-    F(R, U64, broker_epoch_seen, 0, _) /* of that incarnation */                           \
-    F(R, I64, memory_since_ms, 0, _)   /* which journal the agent has; 0 = not reported */ \
-    F(R, U64, memory_mark, 0, _)       /* how far that journal goes */                     \
-    F(R, UUID, former_boot_id, 0, _)   /* the process that is proved to have ended; nil = none is */
+#define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                             \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                         \
+    F(R, U64, peer, 0, _)                                                                            \
+    F(R, TEXT, agent_version, 32, _)                                                                 \
+    F(R, UUID, boot_id, 0, _)                                                                        \
+    F(R, U64, incarnation_seen, 0, _)                                                                \
+    F(R, BOOL, reconcile_only, 0, _)                                                                 \
+    F(R, RECORD, profile, 0, helio_site_profile)                                                     \
+    F(R, U64, broker_epoch_seen, 0, _) /* of that incarnation */                                     \
+    F(R, I64, memory_since_ms, 0, _)   /* which journal the agent has; 0 = not reported */           \
+    F(R, U64, memory_mark, 0, _)       /* how far that journal goes */                               \
+    F(R, UUID, former_boot_id, 0, _)   /* the process that is proved to have ended; nil = none is */ \
+    F(R, U32, protocol, 0, _)          /* the version that broker and agent speak */
 HELIO_RECORD_DECLARE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 
 #define HELIO_EV_SITE_INVENTORY_FIELDS(F, R)  \
@@ -345,7 +364,8 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(DATABASE, helio_ev_database)     /* the store lost its connection, or has it again and still leads */   \
     X(SITE_ALIVE, helio_ev_site_alive) /* it sent something that was dropped under overload */                \
     X(HOLD, helio_ev_command)                                                                                 \
-    X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */
+    X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */                                     \
+    X(SIGNAL, helio_ev_signal)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -18,8 +18,15 @@ typedef enum helio_intent {
     HELIO_INTENT_PREEMPT /* by a preemption: the job keeps its place in the queue */
 } helio_intent_t;
 
-/*  How another job must end so that this one can start. The number is stored: append only. */
-typedef enum helio_after { HELIO_AFTER_OK, HELIO_AFTER_ANY, HELIO_AFTER_NOT_OK, HELIO_AFTER_COUNT } helio_after_t;
+/*  What must become of another job so that this one can start; START: it runs, or is over. The number is stored: append
+ *  only. */
+typedef enum helio_after {
+    HELIO_AFTER_OK,
+    HELIO_AFTER_ANY,
+    HELIO_AFTER_NOT_OK,
+    HELIO_AFTER_START,
+    HELIO_AFTER_COUNT
+} helio_after_t;
 
 /*  What the database knows of a job that another one names: the tenant has no such job; the name fits several; it is
  *  not over; it succeeded (an array: every task); it ended otherwise. */
@@ -224,7 +231,8 @@ enum { HELIO_EDIT_PRIORITY_MAX = 100 };
     F(R, TEXT, queue, 32, _)                                                                            \
     F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                            \
     F(R, U64, class_id, 0, _)                                                                           \
-    F(R, I64, at_ms, 0, _)
+    F(R, I64, at_ms, 0, _)                                                                              \
+    F(R, U64, time_limit_ms, 0, _) /* 0 = that of the job's row: older brokers did not edit it */
 HELIO_RECORD_DECLARE(helio_row_edit, HELIO_ROW_EDIT_FIELDS)
 
 /*  One field that an edit changed. Append-only. UNIQUE (seq, place). */

@@ -78,7 +78,9 @@ static const helio_command_t commands[] = {
     {.name = "scancel",
      .synopsis = "[OPTION…] [ID…]",
      .summary = "Cancel jobs, with the options of Slurm's scancel",
-     .doc = "Tasks of an array are ID_3 or ID_[1-3,7]. Options that choose do so among the jobs that are not over.",
+     .doc =
+         "Tasks of an array are ID_3 or ID_[1-3,7]. Options that choose do so among the jobs that are not over. With --signal, running "
+         "jobs get that signal: the processes that have a handler for it, or all if none has. KILL without -b and -f cancels.",
      .example = "helio scancel --me -t PENDING",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
@@ -86,9 +88,11 @@ static const helio_command_t commands[] = {
      .handler = helio_cmd_scancel,
      .own = &helio_scancel_options},
     {.name = "scontrol",
-     .synopsis = "show job [ID] | hold ID… | release ID… | requeue ID…",
-     .summary = "Show, hold, release or requeue jobs, as Slurm's scontrol does",
-     .doc = "Without ID, all jobs that are not over are shown. IDs can also be separated by commas.",
+     .synopsis = "show job [ID] | hold ID… | release ID… | requeue ID… | update JobId=ID TimeLimit=TIME",
+     .summary = "Show, hold, release, requeue or update jobs, as Slurm's scontrol does",
+     .doc =
+         "Without ID, all jobs that are not over are shown. IDs can also be separated by commas. `update` sets the time limit of "
+         "a waiting job, in Slurm's formats, or changes it by +TIME or -TIME.",
      .example = "helio scontrol -o show job 4q8r7xyz",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
@@ -126,11 +130,12 @@ static const helio_command_t commands[] = {
      "Edits jobs that are queued or held. An array is edited as a whole: tasks that are placed already continue "
      "unchanged. Options that are not given leave their values unchanged. --priority, -100 to 100 (0 by default), orders the jobs of one "
      "tenant within a queue; it does not move a job ahead of other tenants' jobs. --flexible counts from the "
-     "submission. A deadline that no site can meet is refused, as at submission. The submitted document does not "
+     "submission. --time takes a time limit, +30m or -30m to change it by so much, or none for the queue's; of an array, only while "
+     "no task is placed. A deadline that no site can meet is refused, as at submission. The submitted document does not "
      "change: `helio show` lists who edited what, and when.",
      "helio edit 4q8r7xyz --goal green --flexible 12h",
-     O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1, HELIO_OPERANDS_MAX,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit, NULL},
+     O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE) | O(TIME), 1,
+     HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit, NULL},
     {"hold", "ID…", "Hold waiting jobs: they do not start before they are released",
      "Holds jobs that are not placed yet; of an array, the tasks that are not. What waits for the job waits on. A hold by "
      "an operator is ended by operators only.",

@@ -58,7 +58,7 @@ static bool read_body(const helio_client_t *client, json_t *body)
            put_text(client, HELIO_OPTION_FLEXIBLE, "flexible", body) &&
            put_text(client, HELIO_OPTION_MAX_COST, "max_cost", body) &&
            put_text(client, HELIO_OPTION_MAX_CARBON, "max_carbon", body) &&
-           put_text(client, HELIO_OPTION_QUEUE, "queue", body);
+           put_text(client, HELIO_OPTION_QUEUE, "queue", body) && put_text(client, HELIO_OPTION_TIME, "time", body);
 }
 
 int helio_cmd_edit(helio_client_t *client)
@@ -70,8 +70,8 @@ int helio_cmd_edit(helio_client_t *client)
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "nothing to edit\nhelp: give --priority, --goal, --deadline, --flexible, --max-cost, --max-carbon or "
-            "--queue");
+            "nothing to edit\nhelp: give --priority, --goal, --deadline, --flexible, --max-cost, --max-carbon, "
+            "--queue or --time");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_output_json(body, false, &text);
     int worst = HELIO_EXIT_OK;

@@ -54,7 +54,7 @@
     X(PRIORITY, "priority", 0, "N", NULL,                                                                                      \
       "Priority, higher first: of a queue within its tier, or of a job among its tenant's jobs in the queue")                  \
     X(TIER, "tier", 0, "TIER", "best-effort standard critical", "Tier of the queue; it decides order and preemption")          \
-    X(TIME, "time", 0, "DURATION", NULL, "Time limit of jobs that set none (default: 24h)")                                    \
+    X(TIME, "time", 0, "DURATION", NULL, "Time limit: of jobs that set none (default: 24h), or of a waiting job")              \
     X(REGION, "region", 0, "REGION", NULL, "Only at the sites of this region (EU includes EU-…)")                              \
     X(FOR, "for", 0, "DURATION", NULL, "For this long, from now on")                                                           \
     X(CLEAR, "clear", 0, NULL, NULL, "End the priority that --for set")                                                        \

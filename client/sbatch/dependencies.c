@@ -11,6 +11,9 @@ static helio_rc add_id(sbatch_t *self, const sbatch_value_t *value, helio_text_t
     if (id.size == 0 || id.size >= sizeof text)
         return sbatch_refuse(self, value, "such as afterok:01k9x2m4q8r7", "--dependency: a job id is missing");
     (void)helio_text_copy(id, text, sizeof text);
+    if (strchr(text, '+'))
+        return sbatch_refuse(self, value, "use --begin for a time",
+                             "--dependency: minutes after a start ('%s') are not supported", text);
     char *task = strchr(text, '_');
     if (task)
         *task = '.'; /* Slurm's way to write a task of an array */
@@ -22,17 +25,21 @@ static helio_rc add_id(sbatch_t *self, const sbatch_value_t *value, helio_text_t
     return HELIO_OK;
 }
 
-static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, helio_text_t part, helio_buffer_t lists[3])
+static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, helio_text_t part,
+                               helio_buffer_t lists[SBATCH_AFTERS])
 {
-    static const char *const kinds[] = {"afterok", "afterany", "afternotok"};
+    static const char *const kinds[SBATCH_AFTERS] = {"afterok", "afterany", "afternotok", "after"};
     const char *colon = memchr(part.data, ':', part.size);
     helio_text_t kind = {part.data, (uint32_t)(colon ? colon - part.data : (ptrdiff_t)part.size)};
     uint32_t list = 0;
-    while (list < 3 && !(kind.size == strlen(kinds[list]) && strncasecmp(kind.data, kinds[list], kind.size) == 0))
+    while (list < SBATCH_AFTERS &&
+           !(kind.size == strlen(kinds[list]) && strncasecmp(kind.data, kinds[list], kind.size) == 0))
         list++;
     bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
-    if (list == 3 && !bare)
-        return sbatch_refuse(self, value, "use afterok, afterany, afternotok or singleton",
+    if (list == SBATCH_AFTERS && !bare)
+        return sbatch_refuse(self, value,
+                             helio_text_is(kind, "aftercorr") ? "submit a job for each task, with afterok:ID_3"
+                                                              : "use after, afterok, afterany, afternotok or singleton",
                              "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));
     helio_rc rc = HELIO_OK;
     const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
@@ -70,10 +77,10 @@ static bool is_singleton(const char *text, size_t size)
     return size == sizeof word - 1 && strncasecmp(text, word, size) == 0;
 }
 
-helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3])
+helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[SBATCH_AFTERS])
 {
     const sbatch_value_t *value = sbatch_given(self, HELIO_SBATCH_DEPENDENCY);
-    helio_buffer_t lists[3] = {{0}, {0}, {0}};
+    helio_buffer_t lists[SBATCH_AFTERS] = {{0}, {0}, {0}, {0}};
     helio_rc rc = HELIO_OK;
     if (!value || !value->text[0])
         return HELIO_OK;
@@ -90,7 +97,7 @@ helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3])
         if (!*at)
             break;
     }
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SBATCH_AFTERS; i++) {
         if (rc == HELIO_OK && lists[i].size)
             ret_lists[i] = helio_arena_printf(self->arena, "[%s]", lists[i].data).data;
         helio_buffer_clear(&lists[i]);

@@ -170,14 +170,14 @@ static helio_rc add_signal(entries_t *self)
 
 static helio_rc add_lists(entries_t *self)
 {
-    static const char *const keys[] = {"after_ok", "after_any", "after_not_ok"};
-    const char *array = NULL, *lists[3] = {NULL, NULL, NULL};
+    static const char *const keys[SBATCH_AFTERS] = {"after_ok", "after_any", "after_not_ok", "after_start"};
+    const char *array = NULL, *lists[SBATCH_AFTERS] = {NULL, NULL, NULL, NULL};
     helio_rc rc = sbatch_array(self->work, &array);
     if (rc == HELIO_OK)
         rc = sbatch_dependencies(self->work, lists);
     if (rc == HELIO_OK && array)
         add_text(self, "array", NULL, array);
-    for (size_t i = 0; i < 3 && rc == HELIO_OK; i++)
+    for (size_t i = 0; i < SBATCH_AFTERS && rc == HELIO_OK; i++)
         if (lists[i])
             add(self, "depends", keys[i], lists[i]);
     return rc;

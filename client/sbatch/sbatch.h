@@ -54,4 +54,7 @@ typedef struct helio_sbatch_job {
 HELIO_MUST_CHECK helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *arena,
                                                helio_sbatch_job_t *ret_job, helio_diagnostic_t *ret_diagnostic);
 
+/*  A time as Slurm writes it, such as 90, 1:30:00, 2-12, rounded up to whole minutes. False: it is none. */
+bool helio_sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless);
+
 #endif

@@ -67,6 +67,11 @@ bool sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless)
     return true;
 }
 
+bool helio_sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless)
+{
+    return sbatch_time(text, ret_ms, ret_endless);
+}
+
 /*  A number with K, M, G or T, or of megabytes; a B or iB after the letter is ignored, as in Slurm. All are powers of
  *  1024, kept in whole MiB. */
 bool sbatch_memory(const char *text, uint64_t *ret_bytes)

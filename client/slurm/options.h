@@ -48,22 +48,22 @@
     X(STATE, "state", 's', "LIST", "Only jobs in these states")                             \
     X(USER, "user", 'u', "LIST", "Only jobs of these users (default: yours)")
 
-#define HELIO_SCANCEL_OPTIONS(X)                                                  \
-    X(ACCOUNT, "account", 'A', "LIST", "Only jobs of these tenants")              \
-    X(BATCH, "batch", 'b', NULL, "With --signal: no effect")                      \
-    X(CLUSTERS, "clusters", 'M', "LIST", "Only jobs at these sites")              \
-    X(FULL, "full", 'f', NULL, "With --signal: no effect")                        \
-    X(HELP, "help", 0, NULL, "Print this help")                                   \
-    X(HURRY, "hurry", 'H', NULL, "No effect")                                     \
-    X(JOB_NAME, "jobname", 0, "LIST", "The same as --name")                       \
-    X(ME, "me", 0, NULL, "Only your own jobs")                                    \
-    X(NAME, "name", 'n', "LIST", "Only jobs of these names")                      \
-    X(PARTITION, "partition", 'p', "LIST", "Only jobs in these pools")            \
-    X(QOS, "qos", 'q', "LIST", "Only jobs of these queues")                       \
-    X(QUIET, "quiet", 'Q', NULL, "Unknown ids are no error")                      \
-    X(SIGNAL, "signal", 's', "SIGNAL", "TERM, KILL or INT: the job is cancelled") \
-    X(STATE, "state", 't', "STATE", "Only jobs in this state")                    \
-    X(USER, "user", 'u', "LIST", "Only jobs of these users")                      \
+#define HELIO_SCANCEL_OPTIONS(X)                                                   \
+    X(ACCOUNT, "account", 'A', "LIST", "Only jobs of these tenants")               \
+    X(BATCH, "batch", 'b', NULL, "With --signal: to the script alone")             \
+    X(CLUSTERS, "clusters", 'M', "LIST", "Only jobs at these sites")               \
+    X(FULL, "full", 'f', NULL, "With --signal: to all processes")                  \
+    X(HELP, "help", 0, NULL, "Print this help")                                    \
+    X(HURRY, "hurry", 'H', NULL, "No effect")                                      \
+    X(JOB_NAME, "jobname", 0, "LIST", "The same as --name")                        \
+    X(ME, "me", 0, NULL, "Only your own jobs")                                     \
+    X(NAME, "name", 'n', "LIST", "Only jobs of these names")                       \
+    X(PARTITION, "partition", 'p', "LIST", "Only jobs in these pools")             \
+    X(QOS, "qos", 'q', "LIST", "Only jobs of these queues")                        \
+    X(QUIET, "quiet", 'Q', NULL, "Unknown ids are no error")                       \
+    X(SIGNAL, "signal", 's', "SIGNAL", "Send running jobs a signal, such as USR1") \
+    X(STATE, "state", 't', "STATE", "Only jobs in this state")                     \
+    X(USER, "user", 'u', "LIST", "Only jobs of these users")                       \
     X(VERBOSE, "verbose", 'v', NULL, "Say what is done")
 
 #define HELIO_SCONTROL_OPTIONS(X)                 \

@@ -117,4 +117,33 @@ HELIO_ENUM_DECLARE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
     F(R, U32, cause, 0, _, 4) /* helio_cause_t; the report of the end repeats both */
 HELIO_RECORD_DECLARE(helio_stop, HELIO_STOP_FIELDS)
 
+/*  A signal for a running job. The numbers are sent: append only. */
+/* clang-format off */
+#define HELIO_JOB_SIGNAL_TABLE(X) \
+    X(HUP, "HUP")                 \
+    X(INT, "INT")                 \
+    X(QUIT, "QUIT")               \
+    X(KILL, "KILL")               \
+    X(USR1, "USR1")               \
+    X(USR2, "USR2")               \
+    X(TERM, "TERM")               \
+    X(CONT, "CONT")
+#define HELIO_JOB_SIGNAL_ENUMERATOR(name, word) HELIO_JOB_SIGNAL_##name,
+HELIO_ENUM_DECLARE(helio_job_signal, HELIO_JOB_SIGNAL, HELIO_JOB_SIGNAL_TABLE)
+
+#define HELIO_SIGNAL_TO_TABLE(X)                                                             \
+    X(JOB, "job")       /* the processes that have a handler for it; if none has, all */    \
+    X(SCRIPT, "script") /* the job's program alone, of each rank; not what it has started */ \
+    X(ALL, "all")       /* all processes */
+#define HELIO_SIGNAL_TO_ENUMERATOR(name, word) HELIO_SIGNAL_TO_##name,
+HELIO_ENUM_DECLARE(helio_signal_to, HELIO_SIGNAL_TO, HELIO_SIGNAL_TO_TABLE)
+/* clang-format on */
+
+#define HELIO_ATTEMPT_SIGNAL_FIELDS(F, R)            \
+    F(R, KEY, key, 0, _)                             \
+    F(R, U32, epoch, 0, _)                           \
+    F(R, U32, signal, HELIO_JOB_SIGNAL_COUNT - 1, _) \
+    F(R, U32, to, HELIO_SIGNAL_TO_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_attempt_signal, HELIO_ATTEMPT_SIGNAL_FIELDS)
+
 #endif

@@ -59,6 +59,8 @@ HELIO_ENUM_DECLARE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE
 HELIO_ENUM_DECLARE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 
 /*  Limits of a job file. */
+#define HELIO_JOB_TIME_MAX_MS INT64_C(31622400000) /* of a time limit: 366 days */
+
 enum {
     HELIO_JOB_SOURCE_MAX = 256 << 10, /* bytes of one job document */
     HELIO_JOB_NAME_MAX = 63,
@@ -133,7 +135,8 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, LIST, backends, 8, helio_string)                      /* kinds of sites that may run it; none = all */ \
     F(R, I64, not_before_wall_ms, 0, _)                        /* earliest start; 0 = none */                   \
     F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */           \
-    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */
+    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */            \
+    F(R, LIST, after_start, HELIO_JOB_LIST_MAX, helio_string)  /* must have started, or have ended */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

@@ -171,6 +171,13 @@ static const helio_spec_field_t depends_fields[] = {
      .example = "[01k9x2m4q8r7]",
      .doc = "Jobs that must end without success before this job starts. If one of them succeeds, this job is "
             "cancelled."},
+    {.key = "after_start",
+     .kind = HELIO_SPEC_STRINGS,
+     AT(after_start),
+     .most = HELIO_JOB_LIST_MAX,
+     .rule = &helio_spec_rule_job_id,
+     .example = "[01k9x2m4q8r7]",
+     .doc = "Jobs that must start, or end without having started, before this job starts; of an array, all tasks."},
 };
 static const helio_spec_table_t depends_table = HELIO_SPEC_TABLE("depends", helio_job_spec_t, depends_fields, NULL);
 
@@ -253,7 +260,7 @@ static const helio_spec_field_t job_fields[] = {
      .kind = HELIO_SPEC_DURATION,
      AT(time_limit_ms),
      .least = 1,
-     .most = 366.0 * 86400000.0,
+     .most = HELIO_JOB_TIME_MAX_MS,
      .example = "6h",
      .doc = "Time limit, and the first estimate of the run time. Default: the queue's time limit."},
     {.key = "sharing",

@@ -21,7 +21,7 @@
 /*  Tests build peers of other versions from the same sources (tests/peers): additions after HELIO_PROTOCOL_SPEAKS
  *  are then neither written nor read. */
 #ifndef HELIO_PROTOCOL_SPEAKS
-#define HELIO_PROTOCOL_SPEAKS 7
+#define HELIO_PROTOCOL_SPEAKS 8
 #endif
 #ifndef HELIO_PROTOCOL_SPEAKS_MIN
 #define HELIO_PROTOCOL_SPEAKS_MIN 1
@@ -89,6 +89,7 @@ enum {
     F(R, BOOL, end, 0, _) /* the attempt has ended and this is the last of its log */
 #define HELIO_MSG_DEMAND_FIELDS(F, R) \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_demand) /* all elastic ones; repeated while it stands */
+#define HELIO_MSG_SIGNALS_FIELDS(F, R) F(R, LIST, signals, HELIO_WIRE_BATCH_MAX, helio_attempt_signal)
 #define HELIO_MSG_REFUSAL_FIELDS(F, R)                                                               \
     F(R, U32, rc, HELIO_TIMEOUT, _)                                                                  \
     F(R, TEXT, text, 512, _)                                                                         \
@@ -114,7 +115,8 @@ enum {
     X(14, STOPS, stops, "broker", "stop these attempts")                                            \
     X(16, RESYNC, resync, "broker", "a change lacks its base: send a full summary")                 \
     X(18, REFUSAL, refusal, "broker", "no session, or the end of one; says why")                    \
-    X(20, DEMAND, demand, "broker", "what waiting jobs need of elastic pools; since version 7")
+    X(20, DEMAND, demand, "broker", "what waiting jobs need of elastic pools; since version 7")     \
+    X(22, SIGNALS, signals, "broker", "send these attempts a signal; since version 8")
 
 /*  Values of enumerations that were added later. If the agreed version lacks a value, the sender omits the item (of
  *  `list`) that has it: an older reader would refuse the whole message. record, field, value, word, since, what is
@@ -139,6 +141,7 @@ HELIO_RECORD_DECLARE(helio_msg_resync, HELIO_MSG_RESYNC_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_log_read, HELIO_MSG_LOG_READ_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_log_data, HELIO_MSG_LOG_DATA_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_demand, HELIO_MSG_DEMAND_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_signals, HELIO_MSG_SIGNALS_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_refusal, HELIO_MSG_REFUSAL_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_bye, HELIO_MSG_BYE_FIELDS)
 

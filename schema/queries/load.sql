@@ -89,7 +89,7 @@ order by o.job_id
 
 -- name: load_edit
 select e.job_id, e.priority, e.goal::int4, e.prices_set, helio.time_ms(e.deadline_at), e.flexible_ms, e.max_cost_micro_usd,
-    e.max_carbon_mg_per_kwh, e.queue, e.tier::int4, e.class_id, helio.time_ms(e.at)
+    e.max_carbon_mg_per_kwh, e.queue, e.tier::int4, e.class_id, helio.time_ms(e.at), coalesce(e.time_limit_ms, 0)
 from helio.edits e join helio.open_jobs o using (job_id)
 order by e.job_id
 
@@ -159,7 +159,7 @@ order by n.site, n.signal, n.pool, n.issued_at
 -- Jobs that were over with their first attempt, in the order of their ends: HELIO_DURATION_HISTORY of them. What a leader
 -- learnt before that is forgotten with it.
 select j.tenant, coalesce(j.user_name, ''), coalesce(j.name, ''), j.kind::int4, coalesce(p.gpu_model, ''), a.run_ms,
-    t.to_state in (8, 10), j.gpus, j.time_limit_ms
+    t.to_state in (8, 10), j.gpus, coalesce(e.time_limit_ms, j.time_limit_ms)
 from (
     select seq, job_id, task, to_state from helio.transitions
     where epoch = 1 and to_state between 8 and 12
@@ -168,6 +168,7 @@ from (
 join helio.attempts a on a.job_id = t.job_id and a.task = t.task and a.epoch = 1 and a.completes and a.run_ms > 0
 join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = 1
 join helio.jobs j on j.job_id = t.job_id
+left join helio.edits e on e.job_id = t.job_id
 order by t.seq
 
 -- name: load_class
@@ -181,7 +182,7 @@ order by c.class_id
 -- name: load_given_up
 -- What attempts can have used at most whose estimates follow, for as many as the core keeps. One without a placement is not
 -- among them, and keeps its estimate. Of the open jobs also those that nobody saw run, and whose ends can still be told.
-select g.job_id, g.task, g.epoch, g.site, g.nodes, g.gpus, j.time_limit_ms, helio.time_ms(g.placed_at), j.tenant,
+select g.job_id, g.task, g.epoch, g.site, g.nodes, g.gpus, coalesce(e.time_limit_ms, j.time_limit_ms), helio.time_ms(g.placed_at), j.tenant,
     coalesce(e.queue, j.queue), coalesce(g.pool, ''), coalesce(g.gpu_model, '')
 from (
     (select a.at, a.job_id, a.task, a.epoch, a.site, p.nodes, p.gpus, p.at as placed_at, p.pool, p.gpu_model
@@ -247,14 +248,14 @@ where n.issued_at >= now() - $1::integer * interval '1 hour' - interval '6 hours
 order by n.site, n.signal, n.pool, n.kind, n.issued_at
 
 -- name: load_past_job
--- What ended after a run in that time, and what is open.
+-- What ended after a run in that time, and what is open; with the time limit that it ran with.
 select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key, ''), j.spec_hash, j.source,
     coalesce(j.name, ''), j.queue, j.tier::int4, j.kind::int4, coalesce(j.home_site, ''), coalesce(j.gpu_model, ''),
-    j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at),
+    j.gpus, j.nodes, coalesce(e.time_limit_ms, j.time_limit_ms), j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at),
     coalesce(j.expected_ms, 0), coalesce(j.expected_high_ms, 0), coalesce(j.expected_runs, 0), coalesce(j.expected_failed, 0),
     coalesce(j.expected_basis, 0)::int4, coalesce(j.tasks_at_once, 0),
     coalesce(j.on_site_loss, 0)::int4, coalesce(j.goal, 0)::int4, coalesce(j.flexible_ms, 0), helio.time_ms(j.deadline_at)
-from helio.jobs j
+from helio.jobs j left join helio.edits e using (job_id)
 where j.job_id in (
     select a.job_id from helio.attempts a
     where a.completes and a.run_ms > 0 and a.at >= now() - $1::integer * interval '1 hour'

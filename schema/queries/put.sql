@@ -110,8 +110,9 @@ from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::int4[], $6::bool
 -- placement (broker/core/sites/sanitize.c, reports.c). Nothing that happened is beyond these bounds. So what is beyond them
 -- is not cut but left out, with its ledger.
 where not n.fenced or exists (select from helio.placements p join helio.jobs j on j.job_id = p.job_id
+        left join helio.edits e on e.job_id = p.job_id
     where p.job_id = n.job and p.task = n.task and p.epoch = n.epoch and p.site = n.site
-      and n.run_ms <= least(j.time_limit_ms, n.at_ms - helio.time_ms(p.at)) + 86400000
+      and n.run_ms <= least(coalesce(e.time_limit_ms, j.time_limit_ms), n.at_ms - helio.time_ms(p.at)) + 86400000
       and n.gpu_ms <= n.run_ms * greatest(p.gpus, j.gpus)
       and n.energy_j <= (n.run_ms / 1000 + 1) * greatest(p.gpus, j.gpus, p.nodes) * 100000
       and helio.ms_time(n.started_ms) >= p.at - interval '24 hours')
@@ -455,18 +456,18 @@ on conflict (tenant) do update set home_site = excluded.home_site
 
 -- name: put_edit
 insert into helio.edits (job_id, priority, goal, prices_set, deadline_at, flexible_ms, max_cost_micro_usd,
-    max_carbon_mg_per_kwh, queue, tier, class_id, at)
+    max_carbon_mg_per_kwh, queue, tier, class_id, at, time_limit_ms)
 select distinct on (n.job) n.job, n.priority, n.goal, n.prices_set, helio.ms_time(n.deadline_ms), n.flexible_ms, n.max_cost,
-    n.max_carbon, n.queue, n.tier, n.class_id, helio.ms_at(n.at_ms)
+    n.max_carbon, n.queue, n.tier, n.class_id, helio.ms_at(n.at_ms), nullif(n.time_limit_ms, 0)
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::bool[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::text[],
-        $10::int4[], $11::int8[], $12::int8[])
+        $10::int4[], $11::int8[], $12::int8[], $13::int8[])
     with ordinality as n (job, priority, goal, prices_set, deadline_ms, flexible_ms, max_cost, max_carbon, queue, tier, class_id,
-        at_ms, place)
+        at_ms, time_limit_ms, place)
 order by n.job, n.place desc
 on conflict (job_id) do update set priority = excluded.priority, goal = excluded.goal, prices_set = excluded.prices_set,
     deadline_at = excluded.deadline_at, flexible_ms = excluded.flexible_ms, max_cost_micro_usd = excluded.max_cost_micro_usd,
     max_carbon_mg_per_kwh = excluded.max_carbon_mg_per_kwh, queue = excluded.queue, tier = excluded.tier,
-    class_id = excluded.class_id, at = excluded.at
+    class_id = excluded.class_id, at = excluded.at, time_limit_ms = excluded.time_limit_ms
 
 -- name: put_edited
 insert into helio.edited (seq, place, job_id, at, actor, field, before, after)

@@ -13,7 +13,7 @@ select case when count(*) > 1
               || E',\n"asked":' || json_build_object('source', convert_from(j.source, 'UTF8'), 'edit', (
                   select json_build_object('goal', e.goal, 'prices_set', e.prices_set, 'flexible_ms', e.flexible_ms,
                       'deadline_ms', helio.time_ms(e.deadline_at), 'max_cost_micro_usd', e.max_cost_micro_usd,
-                      'max_carbon_mg_per_kwh', e.max_carbon_mg_per_kwh)
+                      'max_carbon_mg_per_kwh', e.max_carbon_mg_per_kwh, 'time_limit_ms', e.time_limit_ms)
                   from helio.edits e where e.job_id = j.job_id))::text || '}'
           from found join helio.jobs j using (job_id)) end
 from found
@@ -131,7 +131,7 @@ select case when count(*) > 1
               'asked', json_build_object('source', convert_from(j.source, 'UTF8'), 'edit', case when e.job_id is not null then
                   json_build_object('goal', e.goal, 'prices_set', e.prices_set, 'flexible_ms', e.flexible_ms,
                       'deadline_ms', helio.time_ms(e.deadline_at), 'max_cost_micro_usd', e.max_cost_micro_usd,
-                      'max_carbon_mg_per_kwh', e.max_carbon_mg_per_kwh) end))::text
+                      'max_carbon_mg_per_kwh', e.max_carbon_mg_per_kwh, 'time_limit_ms', e.time_limit_ms) end))::text
           from found join helio.jobs j using (job_id) left join helio.edits e using (job_id)) end
 from found
 

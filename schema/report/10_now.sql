@@ -52,7 +52,7 @@ where w.sites is not null;
 -- in. A task is kept out while as many others before it wait as the limit leaves, as broker/core/state/jobs.c feeds them.
 create or replace view helio.tasks_now as
 select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, coalesce(e.queue, j.queue) as queue,
-    coalesce(e.tier, j.tier) as tier, j.kind, j.home_site, j.gpus, j.nodes, j.time_limit_ms,
+    coalesce(e.tier, j.tier) as tier, j.kind, j.home_site, j.gpus, j.nodes, coalesce(e.time_limit_ms, j.time_limit_ms) as time_limit_ms,
     coalesce(e.class_id, j.class_id) as class_id, j.submitted_at,
     coalesce(s.state, 0::smallint) as state, coalesce(s.epoch, 0) as epoch, coalesce(s.attempts, 0) as attempts,
     s.site, s.pool, coalesce(p.gpu, j.gpu_model) as gpu_model, s.started_at, s.finished_at, s.exit_code,
@@ -531,14 +531,15 @@ with known as (
     group by 1, 2, 3
 ), placed as (
     select j.tenant, j.queue, array [p.gpus * l.run_ms::numeric, greatest(p.planned_cost_micro_usd, 0), p.planned_carbon_mg] as amounts,
-        l.run_ms, l.began, l.start_at, l.high_ms, j.time_limit_ms,
+        l.run_ms, l.began, l.start_at, l.high_ms, coalesce(e.time_limit_ms, j.time_limit_ms) as time_limit_ms,
         case when l.began then extract(epoch from now() - l.start_at) * 1000 else 0 end as passed_ms
     from helio.maybe_open o
     join helio.job_state s on s.job_id = o.job_id
     join helio.placements p on p.job_id = s.job_id and p.task = s.task and p.epoch = s.epoch
     join helio.jobs j on j.job_id = s.job_id
+    left join helio.edits e on e.job_id = s.job_id
     cross join lateral (
-        select coalesce(nullif(p.expected_ms, 0), j.time_limit_ms) as run_ms, coalesce(p.expected_high_ms, 0) as high_ms,
+        select coalesce(nullif(p.expected_ms, 0), e.time_limit_ms, j.time_limit_ms) as run_ms, coalesce(p.expected_high_ms, 0) as high_ms,
             s.started_at is not null and s.state >= 4 as began,
             greatest(case when s.state >= 4 then least(s.started_at, now()) else now() end,
                 p.start_at + p.transfer_ms * interval '1 millisecond') as start_at

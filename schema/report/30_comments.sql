@@ -168,7 +168,7 @@ begin
             ('edits', 'time', 'Time of the edit.'),
             ('edits', 'job_id', 'Id of the job, or of the whole array.'),
             ('edits', 'actor', 'Who edited the job, as in job_transitions.'),
-            ('edits', 'field', 'Field that was changed: priority, goal, deadline, flexible, max_cost, max_carbon, queue.'),
+            ('edits', 'field', 'Field that was changed: priority, goal, deadline, flexible, max_cost, max_carbon, queue, time.'),
             ('edits', 'from_value', 'Previous value.'),
             ('edits', 'to_value', 'New value.'),
             ('job_transitions', 'reason', 'Reason of the change.'),

@@ -15,5 +15,13 @@ select results_eq($$select time, job_id, actor, field, from_value, to_value from
         ('2026-03-01 11:00Z', '01k7zzy000e008000000000001', 'user:ada', 'goal', 'green', 'fast')$$,
     'a row for each thing that changed');
 
+select results_eq($$select time_limit_ms from helio.tasks_now where tenant = 'ed'$$, $$values (1::bigint)$$, 'the limit of the document');
+insert into helio.edits (job_id, at, flexible_ms, max_cost_micro_usd, max_carbon_mg_per_kwh, class_id, priority, goal, tier, prices_set, queue)
+values ('0199ffff-0000-7000-8000-000000000001', now(), 0, 0, 0, 1, 0, 1, 1, false, 'standard');
+select results_eq($$select time_limit_ms from helio.tasks_now where tenant = 'ed'$$, $$values (1::bigint)$$, 'an edit of something else');
+update helio.edits set time_limit_ms = 7200000;
+select results_eq($$select time_limit_ms from helio.tasks_now where tenant = 'ed'$$, $$values (7200000::bigint)$$, 'an edited limit');
+select throws_ok('update helio.edits set time_limit_ms = 0', '23514', null, 'no time limit of 0');
+
 select * from finish();
 rollback;

@@ -70,7 +70,7 @@ from (values (1, -1, 8), (3, 0, 8), (3, 1, 8), (4, 0, 8), (4, 1, 9), (5, 0, 12),
 select is(helio.ended_well(('0199bbbb-0000-7000-8000-00000000000' || i)::uuid, t), well, format('job %s task %s', i, t))
 from (values (1, -1, true), (2, -1, null), (3, -1, true), (4, -1, false), (5, -1, null), (4, 0, true), (4, 1, false), (5, 1, null),
     (5, 7, null), (6, -1, null)) v (i, t, well);
-select throws_ok($$insert into helio.dependencies values ('0199bbbb-0000-7000-8000-000000000001', 0, 3,
+select throws_ok($$insert into helio.dependencies values ('0199bbbb-0000-7000-8000-000000000001', 0, 9,
     '0199bbbb-0000-7000-8000-000000000002', -1)$$, '23514', null, 'a way to depend that is not listed');
 
 -- Edits

@@ -5,6 +5,9 @@
 bool checks_has_come(const sim_checks_t *self, const sim_after_t *after)
 {
     helio_found_t found = sim_database_found(self->database, sim_workload_on(self->workload, after));
+    if (after->after == HELIO_AFTER_START)
+        return found != HELIO_FOUND_OPEN ||
+               sim_database_has_started(self->database, sim_workload_on(self->workload, after));
     return found != HELIO_FOUND_OPEN && found != (after->after == HELIO_AFTER_OK       ? HELIO_FOUND_NOT_OK
                                                   : after->after == HELIO_AFTER_NOT_OK ? HELIO_FOUND_OK
                                                                                        : HELIO_FOUND_OPEN);

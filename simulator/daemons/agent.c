@@ -107,6 +107,7 @@ static void send(sim_agent_t *self, const helio_effect_t *effect)
         helio_ev_site_hello_t hello = {.site = self->profile->name,
                                        .peer = peer,
                                        .agent_version = HELIO_TEXT("sim"),
+                                       .protocol = 8,
                                        .incarnation_seen = fx->incarnation_seen,
                                        .broker_epoch_seen = fx->broker_epoch_seen,
                                        .reconcile_only = fx->reconcile_only,

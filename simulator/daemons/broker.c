@@ -118,6 +118,13 @@ static void send(sim_broker_t *self, const helio_effect_t *effect)
         down(self, fx->peer, HELIO_AGENT_EV_STOPS, &stops);
         break;
     }
+    case HELIO_BROKER_FX_SIGNAL: {
+        const helio_fx_signal_t *fx = effect->payload;
+        helio_attempt_signal_t one = fx->signal;
+        helio_aev_signals_t signals = {.signals = {&one, 1}};
+        down(self, fx->peer, HELIO_AGENT_EV_SIGNALS, &signals);
+        break;
+    }
     case HELIO_BROKER_FX_VERDICT: {
         const helio_fx_verdict_t *fx = effect->payload;
         helio_attempt_verdict_t one = fx->attempt_verdict;

@@ -49,6 +49,7 @@ const helio_row_edit_t *sim_database_edit(const sim_database_t *self, helio_uuid
 bool sim_database_hold_has_ended(const sim_database_t *self, helio_uuid_t job);          /* its dependency hold */
 /*  What a dependency on it finds: UNKNOWN, OPEN, OK or NOT_OK. */
 helio_found_t sim_database_found(const sim_database_t *self, helio_job_key_t on);
+bool sim_database_has_started(const sim_database_t *self, helio_job_key_t on); /* or ended; of an array, every task */
 uint64_t sim_database_ledger_gpu_ms(const sim_database_t *self, helio_job_key_t key, uint32_t epoch);
 /*  The sums of the ledger over the task's attempts that were not fenced. */
 typedef struct sim_database_use {

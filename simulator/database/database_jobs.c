@@ -5,6 +5,11 @@ static const int64_t DAY_MS = 86400000;
 
 enum { LOSSES_MAX = 20 }; /* as broker/core/sites/losses.h has it */
 
+uint64_t database_time_limit_ms(const vjob_t *job)
+{
+    return job->edit && job->edit->time_limit_ms ? job->edit->time_limit_ms : job->row.time_limit_ms;
+}
+
 static void put_job(sim_database_t *self, const helio_row_job_t *row)
 {
     vjob_t *job = database_job(self, row->job);
@@ -127,7 +132,7 @@ static void put_placement(sim_database_t *self, const helio_row_placement_t *row
                                                .site = row->site,
                                                .nodes = row->nodes,
                                                .gpus = row->gpus,
-                                               .time_limit_ms = job ? job->row.time_limit_ms : 0,
+                                               .time_limit_ms = job ? database_time_limit_ms(job) : 0,
                                                .placed_ms = row->at_ms,
                                                .tenant = job ? job->row.tenant : (helio_text_t){0},
                                                .queue = job && job->edit ? job->edit->queue
@@ -295,4 +300,21 @@ uint64_t sim_database_gpus(const sim_database_t *self, const char *tenant, const
         gpus += counts ? attempt->gpus : 0;
     }
     return gpus;
+}
+
+static bool task_has_started(const sim_database_t *self, helio_job_key_t key)
+{
+    helio_row_state_t row = sim_database_state(self, key).row;
+    return row.started_ms || helio_job_state_is_terminal(row.state);
+}
+
+bool sim_database_has_started(const sim_database_t *self, helio_job_key_t on)
+{
+    const vjob_t *job = database_job(self, on.job);
+    bool started = job && (on.task != HELIO_NO_TASK || job->row.tasks.count || task_has_started(self, on));
+    if (on.task != HELIO_NO_TASK)
+        return started && task_has_started(self, on);
+    for (uint32_t i = 0; started && i < job->row.tasks.count; i++)
+        started = task_has_started(self, (helio_job_key_t){on.job, (int32_t)job->row.tasks.items[i]});
+    return started;
 }

@@ -80,7 +80,7 @@ static void load_runs(sim_database_t *self, sim_database_emit_fn *emit, void *ar
                                .gpu_model = run->gpu_model,
                                .run_ms = run->run_ms,
                                .gpus = job->row.gpus,
-                               .time_limit_ms = job->row.time_limit_ms,
+                               .time_limit_ms = database_time_limit_ms(job),
                                .whole = state == HELIO_JOB_SUCCEEDED || state == HELIO_JOB_TIMEOUT};
         emit(arg, HELIO_BROKER_EV_LOAD_RUN, &row);
     }

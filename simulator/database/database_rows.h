@@ -138,6 +138,7 @@ struct sim_database {
 void database_violate(sim_database_t *self, const char *sentence, helio_job_key_t key, uint32_t epoch);
 
 vjob_t *database_job(const sim_database_t *self, helio_uuid_t id);                             /* NULL = none */
+uint64_t database_time_limit_ms(const vjob_t *job);                                            /* as edited */
 vattempt_t *database_attempt(const sim_database_t *self, helio_job_key_t key, uint32_t epoch); /* NULL = none */
 vattempt_t *database_attempt_get(sim_database_t *self, helio_job_key_t key, uint32_t epoch);   /* or a new one */
 

@@ -21,7 +21,7 @@ static void put(reh_run_t *self, reh_attempt_t *attempt, uint32_t site, int64_t 
 
 static uint64_t limit_ms(const reh_life_t *life)
 {
-    return life->job ? life->job->load->row.time_limit_ms : 0;
+    return life->job ? life->job->time_limit_ms : 0;
 }
 
 /*  ---- what runs when the rehearsal begins ---- */
@@ -49,7 +49,7 @@ static helio_order_t order_of(const reh_run_t *self, const reh_attempt_copy_t *a
         .gpus_per_node = gpus_per_node(spec, pool == UINT32_MAX ? (helio_text_t){0} : profile->pools.items[pool].gpu),
         .cpus_per_node = spec->cpus,
         .memory_bytes_per_node = spec->memory_bytes,
-        .time_limit_ms = job->load->row.time_limit_ms};
+        .time_limit_ms = job->time_limit_ms};
 }
 
 /*  It ends when runs like it do; one that is longer, at its limit. */

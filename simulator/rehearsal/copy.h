@@ -24,8 +24,9 @@ typedef struct reh_job_copy {
     UT_hash_handle hh;
     helio_uuid_t id;
     helio_ev_load_job_t *load;
-    uint64_t class_id;   /* as edited last */
-    uint32_t over_count; /* tasks that are over */
+    uint64_t class_id;      /* as edited last */
+    uint64_t time_limit_ms; /* likewise */
+    uint32_t over_count;    /* tasks that are over */
 } reh_job_copy_t;
 
 /*  How long a job of a time that is over worked. */

@@ -37,6 +37,7 @@ static reh_job_copy_t *add_job(reh_copy_t *self, helio_ev_load_job_t *load)
     job->id = load->row.job;
     job->load = load;
     job->class_id = load->row.class_id;
+    job->time_limit_ms = load->row.time_limit_ms;
     HASH_ADD(hh, self->jobs, id, sizeof job->id, job);
     return job;
 }
@@ -45,6 +46,7 @@ static reh_job_copy_t *add_job(reh_copy_t *self, helio_ev_load_job_t *load)
 static void add_past_job(reh_copy_t *self, helio_ev_load_job_t *load)
 {
     load->spec.after_ok.count = load->spec.after_any.count = load->spec.after_not_ok.count = 0;
+    load->spec.after_start.count = 0;
     load->spec.not_before_wall_ms = 0;
     self->past_jobs = helio_grow(self->past_jobs, self->past_job_count + 1, sizeof *self->past_jobs);
     self->past_jobs[self->past_job_count++] = add_job(self, load);
@@ -118,6 +120,12 @@ static void add_series(const reh_copy_t *self, helio_row_series_t *row)
     site->series[site->series_count++] = row;
 }
 
+static void take_edit(reh_job_copy_t *job, const helio_row_edit_t *row)
+{
+    job->class_id = row->class_id ? row->class_id : job->class_id;
+    job->time_limit_ms = row->time_limit_ms ? row->time_limit_ms : job->time_limit_ms;
+}
+
 static helio_rc take_part(void *arg, uint32_t kind, void *record, helio_error_t *err)
 {
     reh_copy_t *self = arg;
@@ -163,8 +171,8 @@ static helio_rc take_part(void *arg, uint32_t kind, void *record, helio_error_t 
         break;
     case HELIO_BROKER_EV_LOAD_EDIT:
         job = reh_copy_job(self, ((const helio_row_edit_t *)record)->job);
-        if (job && ((const helio_row_edit_t *)record)->class_id)
-            job->class_id = ((const helio_row_edit_t *)record)->class_id;
+        if (job)
+            take_edit(job, record);
         break;
     case HELIO_BROKER_EV_LOAD_STATE:
         add_state(self, record);

@@ -1,5 +1,5 @@
-/*  edits.c -- users edit their jobs while everything else goes wrong: priority, goal, patience, deadline, queue. An
- *  edit holds from its reply on, under any leader. */
+/*  edits.c -- users edit their jobs while everything else goes wrong: priority, goal, patience, deadline, queue, time
+ *  limit. An edit holds from its reply on, under any leader. */
 #include <string.h>
 
 #include "simulator/workload/internal.h"
@@ -36,6 +36,9 @@ static void on_edit(void *arg, sim_happening_t *item)
         .deadline_wall_ms = draw / 131072 % 2 ? sim_true_wall_ms(self->engine) + 12 * 3600000 : 0,
         .queue_given = draw / 262144 % 3 == 0 && !helio_text_is(job->queue, "urgent"),
         .queue = other ? HELIO_TEXT("batch") : HELIO_TEXT("standard"),
+        .time_given = !job->deadline_ms && !job->limit_hits && draw / 1048576 % 4 == 0, /* else another end */
+        .time_change = HELIO_TIME_CHANGE_ADD,
+        .time_limit_ms = 600000,
     };
     sim_broker_take(workload_broker(self), HELIO_BROKER_EV_EDIT, &edit);
 }
@@ -73,6 +76,7 @@ static void apply(sim_job_t *job, const helio_row_edit_t *row)
 {
     job->queue = queue_of(row->queue);
     job->deadline_ms = row->deadline_wall_ms;
+    job->limit_ms = row->time_limit_ms;
     job->edited = true;
 }
 
@@ -92,5 +96,6 @@ void workload_edits_takeover(sim_workload_t *self)
         const helio_row_edit_t *edit = sim_database_edit(self->database, job->given);
         job->queue = edit ? queue_of(edit->queue) : job->submission.spec.queue;
         job->deadline_ms = edit ? edit->deadline_wall_ms : job->submission.spec.deadline_wall_ms;
+        job->limit_ms = edit ? edit->time_limit_ms : job->submission.spec.time_limit_ms;
     }
 }

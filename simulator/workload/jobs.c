@@ -49,23 +49,43 @@ static bool make_after(sim_workload_t *self, uint32_t index, helio_after_t after
     return true;
 }
 
+/*  In a seventh of the worlds. By draws of its own: the others keep their runs. */
+static bool make_after_start(sim_workload_t *self, uint32_t index, sim_after_t *ret_after)
+{
+    enum { START_DRAW = 83, NEAR = 4 };
+    uint64_t draw = sim_draw(self->engine, START_DRAW, index);
+    uint32_t back = 1 + (uint32_t)(draw / 64 % NEAR);
+    if (sim_seed(self->engine) % 7 != 3 || draw % 4 || index < back)
+        return false;
+    const sim_job_t *on = &self->jobs[index - back];
+    bool one = on->submission.spec.tasks.count && draw / 1024 % 2;
+    int32_t task = one ? (int32_t)(draw / 4096 % on->tasks) : HELIO_NO_TASK;
+    *ret_after = (sim_after_t){HELIO_AFTER_START, index - back, task};
+    return on->tenant == self->jobs[index].tenant;
+}
+
 /*  Chains, fan-outs and dead ends. The broker never reads the names in the document, so they stay empty. */
 static void make_dependencies(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
     sim_job_t *job = &self->jobs[index];
     uint32_t counts[HELIO_AFTER_COUNT] = {0};
     uint32_t most = index && sim_chance(self->engine, 0.3) ? (uint32_t)sim_between(self->engine, 1, SIM_AFTERS_MAX) : 0;
-    for (helio_after_t after = HELIO_AFTER_OK; after < HELIO_AFTER_COUNT; after++)
+    for (helio_after_t after = HELIO_AFTER_OK; after <= HELIO_AFTER_NOT_OK; after++)
         while (job->after_count < most && sim_chance(self->engine, 0.4) &&
                make_after(self, index, after, &job->afters[job->after_count])) {
             counts[after]++;
             job->after_count++;
         }
-    spec->after_ok.items = spec->after_any.items = spec->after_not_ok.items =
+    if (job->after_count < SIM_AFTERS_MAX && make_after_start(self, index, &job->afters[job->after_count])) {
+        counts[HELIO_AFTER_START]++;
+        job->after_count++;
+    }
+    spec->after_ok.items = spec->after_any.items = spec->after_not_ok.items = spec->after_start.items =
         helio_arena_alloc(sim_arena(self->engine), SIM_AFTERS_MAX, sizeof(helio_string_t));
     spec->after_ok.count = counts[HELIO_AFTER_OK];
     spec->after_any.count = counts[HELIO_AFTER_ANY];
     spec->after_not_ok.count = counts[HELIO_AFTER_NOT_OK];
+    spec->after_start.count = counts[HELIO_AFTER_START];
     if (sim_chance(self->engine, 0.1))
         spec->not_before_wall_ms =
             sim_true_wall_ms(self->engine) + job->submit_ms + sim_between(self->engine, -20000, 120000);

@@ -97,6 +97,10 @@ static void carry_out(helio_agent_t *self, const helio_effect_t *effect)
     case HELIO_AGENT_FX_STOP:
         self->backend->class->stop(self->backend, effect->payload);
         break;
+    case HELIO_AGENT_FX_SIGNAL:
+        if (self->backend->class->signal)
+            self->backend->class->signal(self->backend, effect->payload);
+        break;
     case HELIO_AGENT_FX_FORGET: {
         const helio_afx_forget_t *forget = effect->payload;
         self->backend->class->forget(self->backend, forget->key, forget->epoch);

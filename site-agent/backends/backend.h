@@ -78,6 +78,10 @@ typedef struct helio_backend_class {
      *  is looked up by name and stopped if it exists, else ABSENT. The end is reported as ENDED with `stopped`. */
     void (*stop)(helio_backend_t *self, const helio_stop_t *stop);
 
+    /*  Passes a signal on to the processes of an attempt that runs (helio_signal_to_t says to which), within seconds.
+     *  Nothing happens if it does not run here. NULL: the backend cannot. */
+    void (*signal)(helio_backend_t *self, const helio_attempt_signal_t *signal);
+
     /*  The broker has acknowledged its end: what is kept of it can be removed after the site's retention time. Never
      *  called while it may still run; harmless for an unknown attempt. */
     void (*forget)(helio_backend_t *self, helio_job_key_t key, uint32_t epoch);

@@ -102,6 +102,9 @@ HELIO_RECORD_DECLARE(helio_aev_orders, HELIO_AEV_ORDERS_FIELDS)
 #define HELIO_AEV_STOPS_FIELDS(F, R) F(R, LIST, stops, 1000, helio_stop)
 HELIO_RECORD_DECLARE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
 
+#define HELIO_AEV_SIGNALS_FIELDS(F, R) F(R, LIST, signals, 1000, helio_attempt_signal)
+HELIO_RECORD_DECLARE(helio_aev_signals, HELIO_AEV_SIGNALS_FIELDS)
+
 #define HELIO_AEV_ACK_FIELDS(F, R) F(R, U64, seq, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
 
@@ -162,30 +165,31 @@ HELIO_RECORD_DECLARE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
 HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
 
 /*  NAME, record */
-#define HELIO_AGENT_EVENT_TABLE(X)                                                  \
-    X(LOAD_META, helio_jrow_meta)                                                   \
-    X(LOAD_SEEN, helio_jrow_seen)                                                   \
-    X(LOAD_ATTEMPT, helio_jrow_attempt)                                             \
-    X(LOAD_REPORT, helio_report)                                                    \
-    X(LOADED, helio_aev_loaded)                                                     \
-    X(TICK, helio_aev_nothing)                                                      \
-    X(SEALED, helio_aev_sealed)                                                     \
-    X(CONNECTED, helio_aev_nothing) /* connected to a broker: send HELLO */         \
-    X(DISCONNECTED, helio_aev_nothing)                                              \
-    X(WELCOME, helio_aev_welcome)                                                   \
-    X(VERDICTS, helio_aev_verdicts)                                                 \
-    X(ORDERS, helio_aev_orders)                                                     \
-    X(STOPS, helio_aev_stops)                                                       \
-    X(REPORTS_ACK, helio_aev_ack)                                                   \
-    X(RENEWED, helio_aev_renewed)                                                   \
-    X(RESYNC, helio_aev_nothing)                                                    \
-    X(BACKEND, helio_aev_backend)                                                   \
-    X(CAPACITY, helio_aev_capacity)                                                 \
-    X(SERIES, helio_aev_series)                                                     \
-    X(DISK, helio_aev_disk)                                                         \
-    X(SURVEYED, helio_aev_nothing) /* the backend has reported all that it holds */ \
-    X(GPUS, helio_aev_gpus)                                                         \
-    X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */
+#define HELIO_AGENT_EVENT_TABLE(X)                                                                                \
+    X(LOAD_META, helio_jrow_meta)                                                                                 \
+    X(LOAD_SEEN, helio_jrow_seen)                                                                                 \
+    X(LOAD_ATTEMPT, helio_jrow_attempt)                                                                           \
+    X(LOAD_REPORT, helio_report)                                                                                  \
+    X(LOADED, helio_aev_loaded)                                                                                   \
+    X(TICK, helio_aev_nothing)                                                                                    \
+    X(SEALED, helio_aev_sealed)                                                                                   \
+    X(CONNECTED, helio_aev_nothing) /* connected to a broker: send HELLO */                                       \
+    X(DISCONNECTED, helio_aev_nothing)                                                                            \
+    X(WELCOME, helio_aev_welcome)                                                                                 \
+    X(VERDICTS, helio_aev_verdicts)                                                                               \
+    X(ORDERS, helio_aev_orders)                                                                                   \
+    X(STOPS, helio_aev_stops)                                                                                     \
+    X(REPORTS_ACK, helio_aev_ack)                                                                                 \
+    X(RENEWED, helio_aev_renewed)                                                                                 \
+    X(RESYNC, helio_aev_nothing)                                                                                  \
+    X(BACKEND, helio_aev_backend)                                                                                 \
+    X(CAPACITY, helio_aev_capacity)                                                                               \
+    X(SERIES, helio_aev_series)                                                                                   \
+    X(DISK, helio_aev_disk)                                                                                       \
+    X(SURVEYED, helio_aev_nothing) /* the backend has reported all that it holds */                               \
+    X(GPUS, helio_aev_gpus)                                                                                       \
+    X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */ \
+    X(SIGNALS, helio_aev_signals)
 
 typedef enum helio_agent_event {
 #define X(NAME, record) HELIO_AGENT_EV_##NAME,
@@ -252,7 +256,8 @@ HELIO_RECORD_DECLARE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
     X(SEND_INVENTORY, helio_afx_inventory, HELD)                                                  \
     X(SEND_SUMMARY, helio_site_summary, HELD)                                                     \
     X(SEND_RENEW, helio_afx_renew, FREE)                                                          \
-    X(LEASE, helio_afx_lease, FREE)
+    X(LEASE, helio_afx_lease, FREE)                                                               \
+    X(SIGNAL, helio_attempt_signal, FREE) /* to the processes of an attempt that runs */
 
 typedef enum helio_agent_effect {
 #define X(NAME, record, release) HELIO_AGENT_FX_##NAME,

@@ -156,3 +156,15 @@ void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops)
         }
     }
 }
+
+void helio_signals_take(helio_agent_core_t *self, const helio_aev_signals_t *signals)
+{
+    for (uint32_t i = 0; i < signals->signals.count; i++) {
+        const helio_attempt_signal_t *signal = &signals->signals.items[i];
+        const helio_attempt_t *attempt = helio_attempt_find(self, signal->key, signal->epoch);
+        if (attempt && !attempt->over && attempt->state == HELIO_JOB_RUNNING)
+            helio_agent_emit(self, HELIO_AGENT_FX_SIGNAL, signal);
+        else
+            self->figures.ignored_total++;
+    }
+}

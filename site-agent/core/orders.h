@@ -6,5 +6,7 @@
 
 void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *orders);
 void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops);
+/*  Of attempts that run here; others are ignored. */
+void helio_signals_take(helio_agent_core_t *self, const helio_aev_signals_t *signals);
 
 #endif

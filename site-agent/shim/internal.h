@@ -31,7 +31,8 @@ typedef struct helio_shim {
     uint32_t kill_steps;   /* KILLING, of a head: how far it has escalated */
     int64_t lease_read_ms; /* next read of the lease */
     int64_t gang_poll_ms;  /* next read of the other side's file */
-    int64_t beat_ms;       /* next sign of life, and next check for the file `stop` */
+    int64_t beat_ms;       /* next sign of life, and next check for the files `stop` and `signals` */
+    int64_t signal_seen;   /* number of the last line of `signals` that was obeyed */
     helio_lease_watch_t lease;
     bool childless;
     helio_done_t done;

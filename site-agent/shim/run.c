@@ -117,6 +117,10 @@ static void take_signals(helio_shim_t *self, int64_t now_ms)
     while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             continue;
+        if (info.ssi_signo == SIGHUP && self->call->mode == HELIO_SHIM_LOCAL) { /* the agent's */
+            helio_shim_obey_signals(self);
+            continue;
+        }
         if (helio_shim_is_for_job(self, info.ssi_signo)) {
             helio_shim_hand_on(self, info.ssi_signo);
             continue;
@@ -199,6 +203,7 @@ static void look_at_gang(helio_shim_t *self, int64_t now_ms)
     if (rank) {
         uint64_t grace_ms = 0;
         helio_gang_command_t word = helio_gang_hear(self->folder, &grace_ms);
+        helio_shim_obey_signals(self);
         if (word == HELIO_GANG_GO || self->phase == HELIO_SHIM_KILLING)
             return;
         self->done.stopped = true;
@@ -244,6 +249,7 @@ static void beat(helio_shim_t *self, int64_t now_ms)
     (void)utimensat(self->status_files, "claim", NULL, AT_SYMLINK_NOFOLLOW);
     if (!batch)
         return;
+    helio_shim_obey_signals(self);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t word = {0};
     if (self->phase == HELIO_SHIM_KILLING || helio_status_file_read(self->folder, "stop", 16, &word, NULL))
         return;

@@ -7,6 +7,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "site-agent/shim/process.h"
+
 void helio_shim_signals(sigset_t *ret_set)
 {
     (void)sigemptyset(ret_set);
@@ -46,4 +48,44 @@ void helio_shim_hand_on(const helio_shim_t *self, uint32_t number)
     for (uint32_t i = 0; self->call->mode != HELIO_SHIM_LOCAL && handed_on && i < self->ranks.count; i++)
         if (!self->ranks.items[i].ended)
             (void)kill(self->ranks.items[i].leader.pid, (int)number);
+}
+
+/* ---- the file `signals` ------------------------------------------------------------------------------------ */
+
+static void deliver(const helio_shim_t *self, int number, helio_text_t to)
+{
+    bool script = helio_text_is(to, "script");
+    for (uint32_t i = 0; script && i < self->ranks.count; i++)
+        if (!self->ranks.items[i].ended)
+            (void)kill(self->ranks.items[i].leader.pid, number);
+    if (script)
+        return;
+    if (helio_text_is(to, "all") || helio_process_signal_tree(getpid(), number, true) == 0)
+        (void)helio_process_signal_tree(getpid(), number, false);
+}
+
+/*  "10 script" */
+static void obey(const helio_shim_t *self, helio_text_t words)
+{
+    const char *blank = words.size ? memchr(words.data, ' ', words.size) : NULL;
+    uint32_t size = blank ? (uint32_t)(blank - words.data) : 0;
+    int64_t number;
+    if (size && helio_status_file_number((helio_text_t){words.data, size}, 1, SIGRTMIN - 1, &number))
+        deliver(self, (int)number, (helio_text_t){blank + 1, words.size - size - 1});
+}
+
+void helio_shim_obey_signals(helio_shim_t *self)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_text_t key, value;
+    int64_t number;
+    if (self->head || self->phase == HELIO_SHIM_KILLING ||
+        helio_status_file_read(self->folder, "signals", HELIO_STATUS_FILE_SIGNALS_MAX, &text, NULL))
+        return;
+    helio_text_t rest = helio_buffer_view(&text);
+    while (helio_status_file_line(&rest, &key, &value))
+        if (helio_status_file_number(key, self->signal_seen + 1, INT64_MAX, &number)) {
+            self->signal_seen = number;
+            obey(self, value);
+        }
 }

@@ -9,6 +9,8 @@
  *    - reserve: disk space reserved for `done`
  *    - done: how it ended; written last
  *    - stop: the agent's command to end it ("grace" or "kill"), where a scheduler may fail to deliver a signal
+ *    - signals: signals for the job's processes, one a line, numbered: "3=10 script"; each line is
+ *      obeyed once
  *    - log: output of all ranks, bounded
  *    - report: HELIO_REPORT, the mapped user's
  *    - shim.log: the shim's own error messages; slurm.log where Slurm starts it
@@ -27,7 +29,7 @@
 
 #include "federation/base/memory.h"
 
-enum { HELIO_STATUS_FILE_MAX = 1 << 20, HELIO_STATUS_FILE_RESERVE = 4096 };
+enum { HELIO_STATUS_FILE_MAX = 1 << 20, HELIO_STATUS_FILE_RESERVE = 4096, HELIO_STATUS_FILE_SIGNALS_MAX = 4096 };
 
 /*  ---- files ---- */
 

@@ -46,6 +46,14 @@ static const void *stops_event(const helio_msg_stops_t *message, helio_arena_t *
     return event;
 }
 
+static const void *signals_event(const helio_msg_signals_t *message, helio_arena_t *arena)
+{
+    helio_aev_signals_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    event->signals.items = message->signals.items;
+    event->signals.count = message->signals.count;
+    return event;
+}
+
 static const void *ack_event(const helio_msg_reports_ack_t *message, helio_arena_t *arena)
 {
     helio_aev_ack_t *event = helio_arena_alloc(arena, 1, sizeof *event);
@@ -80,6 +88,10 @@ helio_rc helio_mapping_event(uint32_t message, const void *record, helio_arena_t
     case HELIO_MSG_STOPS:
         *ret_event = HELIO_AGENT_EV_STOPS;
         *ret_payload = stops_event(record, arena);
+        return HELIO_OK;
+    case HELIO_MSG_SIGNALS:
+        *ret_event = HELIO_AGENT_EV_SIGNALS;
+        *ret_payload = signals_event(record, arena);
         return HELIO_OK;
     case HELIO_MSG_REPORTS_ACK:
         *ret_event = HELIO_AGENT_EV_REPORTS_ACK;

@@ -174,6 +174,38 @@ def case_signal(world):
     return faults, "a signal for the script reached it"
 
 
+def case_waiting(world):
+    """A job waits for the start of another, one for its end, which a signal by helio brings; the limit of what waits is changed."""
+    faults = []
+    first = world.sbatch("--gres=gpu:1", script="trap 'echo heard; exit 0' USR2\nsleep 600 & echo ready\nwhile :; do wait; done")
+    second = world.sbatch("--gres=gpu:1", "--dependency=after:" + first)
+    third = world.sbatch("--gres=gpu:1", f"--dependency=afterok:{first}", script="sleep 600")
+    if world.wait_state(second, *OVER)[0] != "succeeded" or world.row(first)[0] != "running":
+        faults.append(f"after a start: {world.row(second)}, beside {world.row(first)}")
+    world.federation.wait_for(lambda: "ready" in world.federation.logs(first), 30, "it does not begin")
+    world.federation.helio("scontrol", "update", "JobId=" + third, "TimeLimit=2:00:00")
+    world.federation.helio("edit", third, "--time", "-30m")
+    said = world.federation.helio("scontrol", "-o", "show", "job", third).stdout
+    if "JobState=PENDING" not in said or "TimeLimit=01:30:00" not in said:
+        faults.append("an edited job is " + said)
+    refused = world.federation.helio("scontrol", "update", "JobId=" + first, "TimeLimit=5", check=False)
+    if refused.returncode == 0 or "only queued or held jobs can be edited" not in refused.stderr:
+        faults.append(f"the limit of a job that runs: {refused.stderr}")
+    world.federation.helio("scancel", "--batch", "--signal=USR2", first)
+    if world.wait_state(first, *OVER)[0] != "succeeded" or "heard" not in world.federation.logs(first):
+        faults.append(f"a script that handles USR2 is {world.row(first)}")
+    site = {"eu": world.eu, "us": world.us}[world.wait_state(third, "running")[1]]
+    shown = site.slurm("squeue", "--noheader", "--format=%l", "--job=" + world.slurm_job(site, third)).strip()
+    if not shown.startswith("1:3"):
+        faults.append(f"Slurm has the limit {shown}")
+    late = world.federation.helio("scancel", "-b", "--signal=USR2", first, check=False)
+    if late.returncode != 6:
+        faults.append(f"a signal for a job that is over: {late.returncode} {late.stderr}")
+    world.federation.helio("cancel", third)
+    world.wait_state(third, "cancelled")
+    return faults, "a start, a signal and a new limit were obeyed"
+
+
 def case_ahead(world):
     """More short jobs than GPUs: each is in Slurm's queue before the GPU that it gets is free."""
     docs = [{"name": "short", "gpu": "H100:1", "time": "5m", "placement": {"sites": ["eu"]}, "run": "sleep 4"} for _ in range(24)]

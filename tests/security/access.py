@@ -17,6 +17,7 @@ BODIES = {
     "POST /v1/jobs/{id}/hold": {},
     "POST /v1/jobs/{id}/release": {},
     "POST /v1/jobs/{id}/requeue": {},
+    "POST /v1/jobs/{id}/signal": {"signal": "USR1"},
     "POST /v1/plans": {"run": "true", "gpu": "H100:1"},
     "POST /v1/sites": {"site": "spare", "public_key": "{key}"},
     "POST /v1/sites/{site}/drain": {"reason": "access"},
@@ -36,7 +37,7 @@ QUERIES = {"DELETE /v1/sites/{site}/keys": "?public_key={key}", "DELETE /v1/data
            "DELETE /v1/links": "?from=north&to=*", "GET /v1/jobs/{id}/logs": "?follow=true"}  # that job never ran, and has no log yet
 # Carried out, or refused for what there is (a site that is not silent, a job that is not held, or does not run), but not for who asks.
 OTHERWISE = {"POST /v1/sites/{site}/attest": 409, "POST /v1/jobs/{id}/hold": 409, "POST /v1/jobs/{id}/release": 409,
-             "POST /v1/jobs/{id}/requeue": 409,
+             "POST /v1/jobs/{id}/requeue": 409, "POST /v1/jobs/{id}/signal": 409,
              "DELETE /v1/overflows/{name}": 404, "DELETE /v1/links": 404,  # the second time
              "GET /": 302, "GET /console": 302, "GET /v1/sites/{site}/forecast": 404, "GET /v1/jobs/{id}/explain": 409}
 
@@ -199,7 +200,7 @@ def others_objects(world):
                 check(status == like and status in (400, 404) and plain(said, name) == plain(same, unknown),
                       f"{method} {name}{rest} of another tenant: {status} {said}; one that there is not: {like} {same}")
                 count += 1
-        for condition in ("after_ok", "after_any", "after_not_ok"):
+        for condition in ("after_ok", "after_any", "after_not_ok", "after_start"):
             status, said = world.ask("POST", "/v1/jobs", eve, {"run": "true", "depends": {condition: [job]}})
             check(400 <= status < 500, f"a job depends on another tenant's: {status} {said}")
             count += 1

@@ -95,6 +95,8 @@ const helio_fx_reply_t *harness_submit(harness_t *self, const char *tenant, cons
 helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec);
 helio_job_key_t harness_task(helio_job_key_t array, uint32_t task);
 /*  CANCEL or RELEASE, as user "ada" of the tenant. */
+/*  USR1, for the script. */
+const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key);
 const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const char *tenant, helio_role_t role,
                                         helio_job_key_t key);
 /*  TENANT, as user "ada"; fills in call. */

@@ -78,6 +78,7 @@ helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *sp
     memcpy(&job.spec.after_ok, &lists[HELIO_AFTER_OK], sizeof lists[0]);
     memcpy(&job.spec.after_any, &lists[HELIO_AFTER_ANY], sizeof lists[0]);
     memcpy(&job.spec.after_not_ok, &lists[HELIO_AFTER_NOT_OK], sizeof lists[0]);
+    memcpy(&job.spec.after_start, &lists[HELIO_AFTER_START], sizeof lists[0]);
     return job;
 }
 
@@ -157,6 +158,14 @@ const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const ch
     helio_ev_command_t event = {++self->calls, helio_text_of(tenant), helio_text_of(actor), role, key};
     harness_step(self, kind, &event);
     return harness_reply_of(self, event.call);
+}
+
+const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key)
+{
+    helio_ev_command_t command = {++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), role, key};
+    helio_ev_signal_t event = {command, HELIO_JOB_SIGNAL_USR1, HELIO_SIGNAL_TO_SCRIPT};
+    harness_step(self, HELIO_BROKER_EV_SIGNAL, &event);
+    return harness_reply_of(self, command.call);
 }
 
 const helio_fx_reply_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)

@@ -42,7 +42,7 @@ void harness_hello(harness_t *self, uint64_t peer, const helio_site_profile_t *s
     place->peer = peer;
     place->dispatch_seq = 0;
     helio_ev_site_hello_t event = {
-        .site = site->name, .peer = peer, .agent_version = HELIO_TEXT("0.1.0"), .profile = *site};
+        .site = site->name, .peer = peer, .agent_version = HELIO_TEXT("0.1.0"), .profile = *site, .protocol = 8};
     harness_step(self, HELIO_BROKER_EV_SITE_HELLO, &event);
 }
 

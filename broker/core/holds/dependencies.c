@@ -1,4 +1,4 @@
-/*  dependencies.c -- what a job waits for before it can start: the ends of other jobs, and a time.
+/*  dependencies.c -- what a job waits for before it can start: the starts and ends of other jobs, and a time.
  *
  *  A submission with a dependency hold keeps its tasks out of their class's queue, so they cost a round nothing.
  *  Waiters are found by the key of the job that they wait for, so an end costs as much as it has waiters. Ends are
@@ -28,6 +28,8 @@ struct dependencies {
     helio_heap_t timed; /* of holds, the earliest first */
     dependency_hold_t *dirty_holds;
     job_t *ended, *ended_last; /* of this step, in order */
+    helio_job_key_t *started;  /* of this step: jobs and whole arrays whose start is waited for */
+    uint32_t started_count, started_capacity;
 };
 
 void core_dependencies_destroy(dependencies_t **self_p)
@@ -35,6 +37,7 @@ void core_dependencies_destroy(dependencies_t **self_p)
     dependencies_t *self = *self_p;
     assert(!self->waited);
     helio_heap_clear(&self->timed);
+    free(self->started);
     free(self);
     *self_p = NULL;
 }
@@ -248,7 +251,7 @@ void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submissio
 
 static helio_details_t why_held(helio_broker_core_t *self, const dependency_hold_t *hold)
 {
-    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success"};
+    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success", "start"};
     helio_details_t why = {0};
     uint32_t named = 0;
     for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next, named++) {
@@ -276,6 +279,36 @@ static void write_dirty(helio_broker_core_t *self)
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
+
+static void note_start(helio_broker_core_t *self, helio_job_key_t on)
+{
+    dependencies_t *all = self->dependencies;
+    if (!waited_find(self, on, HELIO_AFTER_START))
+        return;
+    if (all->started_count == all->started_capacity) {
+        all->started_capacity = all->started_capacity ? all->started_capacity * 2 : 16;
+        all->started = helio_grow(all->started, all->started_capacity, sizeof *all->started);
+    }
+    all->started[all->started_count++] = on;
+}
+
+/*  What has started once stays so for those who wait for it, also when its next attempt has yet to start. */
+static void count_start(helio_broker_core_t *self, job_t *job)
+{
+    if (job->start_told)
+        return;
+    job->start_told = true;
+    job->submission->unstarted_tasks--;
+    note_start(self, job->key);
+    if (job->key.task != HELIO_NO_TASK && !job->submission->unstarted_tasks)
+        note_start(self, (helio_job_key_t){job->key.job, HELIO_NO_TASK});
+}
+
+void core_dependencies_moved(helio_broker_core_t *self, job_t *job)
+{
+    if (job->state == HELIO_JOB_RUNNING || helio_job_state_is_terminal(job->state))
+        count_start(self, job);
+}
 
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job)
 {
@@ -307,6 +340,15 @@ static void tell_all(helio_broker_core_t *self, helio_job_key_t on, helio_found_
         tell(self, on, after, how);
 }
 
+/*  Opens holds, and cancels nothing: any word but OPEN does. */
+static void tell_starts(helio_broker_core_t *self)
+{
+    dependencies_t *all = self->dependencies;
+    for (uint32_t i = 0; i < all->started_count; i++)
+        tell(self, all->started[i], HELIO_AFTER_START, HELIO_FOUND_OK);
+    all->started_count = 0;
+}
+
 /*  An array is over with its last task. It is known not to succeed with the first task that fails. */
 static void tell_of_array(helio_broker_core_t *self, const submission_t *array, bool first_failure)
 {
@@ -319,6 +361,7 @@ static void tell_of_array(helio_broker_core_t *self, const submission_t *array, 
 
 void core_dependencies_resolve(helio_broker_core_t *self)
 {
+    tell_starts(self);
     while (self->dependencies->ended) {
         job_t *job = self->dependencies->ended;
         self->dependencies->ended = job->ended_next;
@@ -328,6 +371,7 @@ void core_dependencies_resolve(helio_broker_core_t *self)
         tell_all(self, job->key, failed ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OK);
         if (job->key.task != HELIO_NO_TASK)
             tell_of_array(self, job->submission, failed && job->submission->failed_tasks == 1);
+        tell_starts(self); /* those that this end cancelled */
     }
     write_dirty(self);
 }
@@ -342,8 +386,7 @@ void core_dependencies_recheck(helio_broker_core_t *self)
 
 /* ---- a submission -------------------------------------------------------------------------------------- */
 
-/*  The core has every open job, whatever the shell read before. NULL: the job, or the task, is over or unknown. */
-static const submission_t *held(helio_broker_core_t *self, helio_job_key_t on)
+const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_key_t on)
 {
     const job_t *job = core_job_find(self, on);
     if (job)
@@ -351,67 +394,21 @@ static const submission_t *held(helio_broker_core_t *self, helio_job_key_t on)
     return on.task == HELIO_NO_TASK ? core_array_find(self, on.job) : NULL;
 }
 
+static bool has_started(helio_broker_core_t *self, helio_job_key_t on, const submission_t *submission)
+{
+    const job_t *job = core_job_find(self, on);
+    return job ? job->start_told : !submission->unstarted_tasks;
+}
+
 static helio_found_t how_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found)
 {
-    const submission_t *submission = held(self, on);
+    const submission_t *submission = core_dependencies_held(self, on);
     if (!submission)
         return found;
     bool unsatisfiable = on.task == HELIO_NO_TASK && submission->failed_tasks && after == HELIO_AFTER_OK;
+    if (after == HELIO_AFTER_START && has_started(self, on, submission))
+        return HELIO_FOUND_OK;
     return unsatisfiable ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OPEN;
-}
-
-static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job_key_t on)
-{
-    const submission_t *submission = held(self, on);
-    if (!submission)
-        submission = core_array_find(self, on.job);
-    return submission && !helio_text_equal(submission->row.tenant, tenant);
-}
-
-static const char *const after_names[HELIO_AFTER_COUNT] = {"after_ok", "after_any", "after_not_ok"};
-
-/*  number: of the job among several, of which none is stored then; 0 = it is the only one. */
-static void refuse(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, uint32_t number)
-{
-    if (number)
-        core_reply_nothing_stored(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
-    else
-        core_reply(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
-}
-
-static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t *event,
-                             const helio_dependency_t *depend, const char *path, uint32_t number)
-{
-    const helio_value_t at = helio_value_string(path), word = helio_value_text(depend->word),
-                        job = helio_value_number(number);
-    if (depend->found == HELIO_FOUND_UNKNOWN || is_foreign(self, event->tenant, depend->on)) {
-        refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_UNKNOWN, at, word, job), number);
-        return false;
-    }
-    if (depend->found == HELIO_FOUND_AMBIGUOUS) {
-        refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job), number);
-        return false;
-    }
-    if (depend->found == HELIO_FOUND_OPEN && !held(self, depend->on)) {
-        core_reply_nothing_stored(self, event->call, HELIO_BUSY, HELIO_REASON_GATED,
-                                  CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
-        return false;
-    }
-    return true;
-}
-
-bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                             uint32_t number)
-{
-    assert(job->depends.count == job->spec.after_ok.count + job->spec.after_any.count + job->spec.after_not_ok.count);
-    uint32_t places[HELIO_AFTER_COUNT] = {0};
-    for (uint32_t i = 0; i < job->depends.count; i++) {
-        const helio_dependency_t *depend = &job->depends.items[i];
-        const char *path = core_printf(self, "depends.%s[%u]", after_names[depend->after], places[depend->after]++);
-        if (!check_dependency(self, event, depend, path, number))
-            return false;
-    }
-    return true;
 }
 
 static void wait_for(helio_broker_core_t *self, submission_t *submission, helio_job_key_t on, uint32_t after,
@@ -450,7 +447,8 @@ void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submissio
 /*  A hold that ended while no broker led must still be reported, so each hold stands until everything is loaded. */
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec)
 {
-    if (spec->after_ok.count || spec->after_any.count || spec->after_not_ok.count || spec->not_before_wall_ms)
+    if (spec->after_ok.count || spec->after_any.count || spec->after_not_ok.count || spec->after_start.count ||
+        spec->not_before_wall_ms)
         (void)hold_of(submission);
     wait_until(self, submission, spec->not_before_wall_ms);
 }
@@ -460,7 +458,7 @@ void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_w
     submission_t *array = core_array_find(self, row->job);
     job_t *job = array ? NULL : core_job_find(self, (helio_job_key_t){row->job, HELIO_NO_TASK});
     assert(array || job);
-    assert(row->found != HELIO_FOUND_OPEN || held(self, row->on));
+    assert(row->found != HELIO_FOUND_OPEN || core_dependencies_held(self, row->on));
     wait_for(self, array ? array : job->submission, row->on, row->after, row->found);
 }
 

@@ -46,6 +46,8 @@ struct dependency_hold {
 dependencies_t *core_dependencies_new(void);
 void core_dependencies_destroy(dependencies_t **self_p);
 
+/*  The core has every open job, whatever the shell read before. NULL: the job, or the task, is over or unknown. */
+const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_key_t on);
 /*  Whether everything that the document names can be waited for; if not, replies and returns false. number: the
  *  document's number among several, from 1; 0 = the only one. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
@@ -60,9 +62,10 @@ void core_dependencies_loaded(helio_broker_core_t *self,
 void core_dependencies_refuse(helio_broker_core_t *self,
                               submission_t *submission); /* cancels it if a dependency can no longer be met */
 void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission);
-/*  Notes that a job ended; core_dependencies_resolve tells its dependents. */
+/*  Notes that a job ended, or runs for the first time; core_dependencies_resolve tells its dependents. */
+void core_dependencies_moved(helio_broker_core_t *self, job_t *job);
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job);
-void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: tells dependents of ended jobs */
+void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: tells dependents */
 void core_dependencies_recheck(helio_broker_core_t *self); /* at a check: begin times that have come */
 
 #endif

@@ -13,6 +13,8 @@
 #include "broker/core/state/tenants.h"
 #include "broker/core/state/why.h"
 
+enum { SIGNALS_SINCE = 8 /* protocol version: federation/wire/messages.h */ };
+
 static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 {
     return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
@@ -203,6 +205,76 @@ void core_on_requeue(helio_broker_core_t *self, const helio_ev_command_t *event)
     }
     audit(self, event, "requeue");
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REQUEUED));
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------- */
+
+static bool passes_signals_on(const site_t *site)
+{
+    helio_text_t backend = site->profile.backend;
+    return helio_text_is(backend, "local") || helio_text_is(backend, "slurm");
+}
+
+/*  Why its site cannot be told to send it a signal now; no code: it can. */
+static helio_detail_t signal_obstacle(helio_broker_core_t *self, const job_t *job)
+{
+    const site_t *site = job->site;
+    if (!passes_signals_on(site))
+        return CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_BACKEND, helio_value_string(site->name),
+                           helio_value_text(site->profile.backend));
+    if (!site->peer || !site->inventory_closed)
+        return CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SITE_AWAY, helio_value_string(site->name));
+    if (site->protocol < SIGNALS_SINCE)
+        return CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_AGENT_OLD, helio_value_string(site->name),
+                           helio_value_number(site->protocol), helio_value_number(SIGNALS_SINCE));
+    return CORE_NO_DETAIL;
+}
+
+/*  Sent once: a signal that is lost with a connection is not repeated, since nobody can tell whether it came. */
+static bool signal_one(helio_broker_core_t *self, const helio_ev_command_t *command, job_t *job)
+{
+    const helio_ev_signal_t *event = (const helio_ev_signal_t *)(const void *)command; /* its first member */
+    if (job->state != HELIO_JOB_RUNNING || signal_obstacle(self, job).code)
+        return false;
+    helio_fx_signal_t fx = {job->site->peer, {job->key, job->epoch, event->signal, event->to}};
+    core_emit(self, HELIO_BROKER_FX_SIGNAL, &fx);
+    return true;
+}
+
+static bool is_out_of_reach(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+{
+    (void)event;
+    return job->state == HELIO_JOB_RUNNING && signal_obstacle(self, job).code;
+}
+
+/*  For one that is_out_of_reach. */
+static helio_detail_t first_obstacle(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    job_t *job = core_job_find(self, event->key);
+    const submission_t *array = job ? NULL : core_array_find(self, event->key.job);
+    for (uint32_t at = 0; array && (job = core_submission_next(self, array, &at));)
+        if (is_out_of_reach(self, event, job))
+            break;
+    return job ? signal_obstacle(self, job) : CORE_NO_DETAIL;
+}
+
+void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event)
+{
+    const helio_ev_command_t *command = &event->command;
+    const char *signal = helio_job_signal_name(event->signal);
+    uint32_t jobs = for_each(self, command, signal_one);
+    if (jobs) {
+        char text[HELIO_KEY_SIZE];
+        helio_job_key_text(command->key, text);
+        core_audit(self, command->actor, "signal", helio_arena_text(self->effects->arena, helio_text_of(text)),
+                   helio_text_of(core_printf(self, "%s to %s", signal, helio_signal_to_name(event->to))));
+        core_reply(self, command->call, HELIO_OK, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(signal), helio_value_number(jobs)));
+    } else if (for_each(self, command, is_out_of_reach)) {
+        core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, first_obstacle(self, command));
+    } else {
+        reply_to(self, command, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
+    }
 }
 
 /* ---- tokens, users and site keys --------------------------------------------------------------------------- */

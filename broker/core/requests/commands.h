@@ -8,6 +8,7 @@
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_hold(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_requeue(helio_broker_core_t *self, const helio_ev_command_t *event);
+void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event);
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event);
 void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *event);

@@ -53,6 +53,7 @@ static void await(helio_broker_core_t *self, helio_job_key_t on, uint32_t after,
     int64_t end_ms = latest_end(self, on, &awaited->known), begin_ms = begin_of(self, on, after);
     awaited->end_ms = end_ms > awaited->end_ms ? end_ms : awaited->end_ms;
     awaited->begin_ms = begin_ms > awaited->begin_ms ? begin_ms : awaited->begin_ms;
+    awaited->known = awaited->known && after != HELIO_AFTER_START; /* an end says nothing of a start */
     awaited->jobs++;
 }
 

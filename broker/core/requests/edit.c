@@ -1,7 +1,7 @@
-/*  edit.c -- changes what a job asks for while it waits: priority, goal, deadline, limits, queue.
+/*  edit.c -- changes what a job asks for while it waits: priority, goal, deadline, limits, queue, time limit.
  *
- *  The document stays as it was received, and sites get it unchanged: nothing that can be edited concerns a site. The
- *  new values are one row for each job. The row applies to all tasks of an array, and to those that return from a site
+ *  The document stays as it was received, and sites get it unchanged: of what can be edited, only the time limit concerns
+ *  a site, and an order has that beside the document. The new values are one row for each job. The row applies to all tasks of an array, and to those that return from a site
  *  later. The job joins the class of jobs that ask for the same, as if it had been submitted so; it keeps its age. */
 #include "broker/core/requests/edit.h"
 
@@ -27,6 +27,7 @@ typedef struct requested {
     uint64_t flexible_ms;
     uint64_t max_cost_micro_usd;
     uint64_t max_carbon_mg_per_kwh;
+    uint64_t time_limit_ms;
     queue_t *queue;
 } requested_t;
 
@@ -40,7 +41,19 @@ static requested_t requested_of(const submission_t *submission)
                          submission->flexible_ms,
                          class->want.max_cost_micro_usd,
                          class->want.max_carbon_mg_per_kwh,
+                         submission->row.time_limit_ms,
                          submission->queue};
+}
+
+/*  An expectation that the job's first limit cut says nothing of a longer run. */
+static void want_time(const submission_t *submission, uint64_t time_limit_ms, helio_requirement_t *want)
+{
+    uint64_t cut_ms = submission->row.stored_limit_ms;
+    want->time_limit_ms = time_limit_ms;
+    if (time_limit_ms > cut_ms && want->expected_ms >= cut_ms)
+        want->expected_ms = 0;
+    if (time_limit_ms > cut_ms && want->expected_high_ms >= cut_ms)
+        want->expected_high_ms = 0;
 }
 
 /*  The result has views of the class and of *requested. */
@@ -52,6 +65,7 @@ static helio_requirement_t requirement_of(const submission_t *submission, const 
     want.max_cost_micro_usd = requested->max_cost_micro_usd;
     want.max_carbon_mg_per_kwh = requested->max_carbon_mg_per_kwh;
     want.free_until_ms = helio_requirement_free_until(requested->flexible_ms, submission->row.submitted_ms);
+    want_time(submission, requested->time_limit_ms, &want);
     if (requested->prices_set)
         return want; /* it keeps the document's prices: they are never edited, only replaced by a goal */
     helio_prices_t prices = helio_prices_of_goal(requested->goal);
@@ -67,6 +81,7 @@ static void apply(helio_broker_core_t *self, submission_t *submission, const req
     submission->goal = requested->goal;
     submission->prices_set = requested->prices_set;
     submission->flexible_ms = requested->flexible_ms;
+    submission->row.time_limit_ms = requested->time_limit_ms;
     core_submission_reclass(self, submission, &want, requested->priority, requested->queue, stored_id);
 }
 
@@ -112,7 +127,7 @@ typedef struct change {
     const char *field, *before, *after;
 } change_t;
 
-enum { CHANGES_MAX = 7 };
+enum { CHANGES_MAX = 8 };
 
 static uint32_t changes_of(helio_broker_core_t *self, const requested_t *a, const requested_t *b, change_t *ret_changes)
 {
@@ -134,6 +149,8 @@ static uint32_t changes_of(helio_broker_core_t *self, const requested_t *a, cons
     if (a->max_carbon_mg_per_kwh != b->max_carbon_mg_per_kwh)
         ret_changes[count++] = (change_t){"max_carbon", carbon_text(self, a->max_carbon_mg_per_kwh),
                                           carbon_text(self, b->max_carbon_mg_per_kwh)};
+    if (a->time_limit_ms != b->time_limit_ms)
+        ret_changes[count++] = (change_t){"time", span_text(self, a->time_limit_ms), span_text(self, b->time_limit_ms)};
     return count;
 }
 
@@ -143,6 +160,7 @@ typedef struct subject {
     submission_t *submission;
     uint32_t waiting; /* open tasks that are not placed */
     uint32_t placed;
+    bool placed_before; /* a task was placed, now or earlier, or is over */
     const job_t *first; /* of those that are not placed; else of those that are */
 } subject_t;
 
@@ -172,13 +190,15 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
                    CORE_DETAIL(self, HELIO_DETAIL_EDIT_WHOLE_ARRAY, helio_value_string(id)));
         return false;
     }
-    subject_t subject = {.submission = submission};
+    subject_t subject = {.submission = submission,
+                         .placed_before = submission->open_tasks < submission->row.tasks.count};
     for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
         bool waits = job->state == HELIO_JOB_QUEUED || job->state == HELIO_JOB_HELD;
         if (!subject.first || (waits && !subject.waiting))
             subject.first = job;
         subject.waiting += waits;
         subject.placed += !waits;
+        subject.placed_before = subject.placed_before || job->epoch;
     }
     if (!subject.waiting) {
         job = (job_t *)(uintptr_t)subject.first;
@@ -210,6 +230,41 @@ static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, 
     return true;
 }
 
+/*  What an attempt used is bounded by the job's time limit, also when its site reports late. So the limit of a job that
+ *  was placed never falls, and that of an array changes only while no task is placed. */
+static bool check_time(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                       uint64_t before_ms, uint64_t time_limit_ms)
+{
+    helio_detail_t fault = CORE_NO_DETAIL;
+    if (subject->placed)
+        fault = CORE_DETAIL(self, HELIO_DETAIL_EDIT_TIME_PLACED, helio_value_number(subject->placed));
+    else if (time_limit_ms < before_ms && subject->placed_before)
+        fault = HELIO_DETAIL0(HELIO_DETAIL_EDIT_TIME_SHORTER);
+    if (fault.code)
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE, fault);
+    return !fault.code;
+}
+
+static bool read_time(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                      requested_t *requested)
+{
+    const uint64_t before_ms = requested->time_limit_ms, given_ms = event->time_limit_ms;
+    uint64_t ms = given_ms;
+    if (event->time_change == HELIO_TIME_CHANGE_ADD)
+        ms = given_ms > HELIO_JOB_TIME_MAX_MS ? UINT64_MAX : before_ms + given_ms;
+    else if (event->time_change == HELIO_TIME_CHANGE_SUBTRACT)
+        ms = given_ms < before_ms ? before_ms - given_ms : 0;
+    else if (!given_ms)
+        ms = requested->queue->time_limit_ms;
+    if (!ms || ms > HELIO_JOB_TIME_MAX_MS) {
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                   core_out_of_range(self, "time", 1, HELIO_JOB_TIME_MAX_MS / 1000, "seconds"));
+        return false;
+    }
+    requested->time_limit_ms = ms;
+    return ms == before_ms || check_time(self, event, subject, before_ms, ms);
+}
+
 static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
                            requested_t *requested)
 {
@@ -220,6 +275,8 @@ static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *eve
         return false;
     }
     if (event->queue_given && !read_queue(self, event, subject, requested))
+        return false;
+    if (event->time_given && !read_time(self, event, subject, requested))
         return false;
     requested->priority = event->priority_given ? event->priority : requested->priority;
     requested->goal = event->goal_given ? event->goal : requested->goal;
@@ -232,13 +289,14 @@ static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *eve
     return true;
 }
 
-/*  A deadline is checked as at submission. A job that no site can hold at present is not refused for its deadline. */
+/*  Deadline and time limit are checked as at submission. A job that no site can hold at present is not refused for its deadline. */
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
                            const requested_t *before, const requested_t *requested)
 {
     const dependency_hold_t *hold = subject->submission->hold;
     helio_requirement_t want = requirement_of(subject->submission, requested);
-    if (requested->deadline_ms == before->deadline_ms || !core_is_feasible(self, &want))
+    bool same = requested->deadline_ms == before->deadline_ms && requested->time_limit_ms <= before->time_limit_ms;
+    if (same || !core_is_feasible(self, &want))
         return true;
     helio_detail_t fault = core_deadline_fault(self, &want, requested->queue, hold ? hold->not_before_ms : 0, 0);
     if (!fault.code)
@@ -311,6 +369,7 @@ static void write_edit(helio_broker_core_t *self, const submission_t *submission
         .tier = requested.queue->tier,
         .class_id = submission->class->id,
         .at_ms = self->wall_ms,
+        .time_limit_ms = requested.time_limit_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_EDIT, &row);
 }
@@ -360,6 +419,7 @@ void core_edit_load(helio_broker_core_t *self, const helio_row_edit_t *row)
                              row->flexible_ms,
                              row->max_cost_micro_usd,
                              row->max_carbon_mg_per_kwh,
+                             row->time_limit_ms ? row->time_limit_ms : submission->row.stored_limit_ms,
                              queue ? queue : submission->queue};
     apply(self, submission, &requested, row->class_id);
 }

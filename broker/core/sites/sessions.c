@@ -186,6 +186,7 @@ static void begin_session(helio_broker_core_t *self, site_t *site, const helio_e
     leave_former_peer(self, site, event->peer);
     core_site_take_profile(self, site, &event->profile);
     (void)helio_text_copy(event->agent_version, site->agent_version, sizeof site->agent_version);
+    site->protocol = event->protocol;
     core_runs_leave_session(site);
     site->peer = event->peer;
     site->session = ++self->session;

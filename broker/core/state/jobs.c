@@ -41,6 +41,7 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     job->exit_code = -1;
     submission->open_tasks++;
     submission->unresolved_tasks++;
+    submission->unstarted_tasks++;
     submission->tenant->open_jobs++;
     submission->queue->open_jobs++;
     self->open_jobs++;

@@ -72,6 +72,7 @@ struct job {
     uint64_t inventory;       /* session whose inventory listed it */
     bool counted;             /* its capacity is deducted from pool.free */
     bool ran;                 /* some epoch ran: HELIO_RESUME */
+    bool start_told;          /* it ran, or ended, and does not count among the unstarted tasks */
     bool fed;                 /* past its array's throttle */
     bool kept_back;           /* queued, but not in its class: a copy of it may run (copies.h) */
     bool dirty;               /* its row must be written at the end of the step */

@@ -33,6 +33,7 @@ struct site {
     int64_t unreconciled_ms; /* wall clock: since when that, or copies of these (copies.h), keep jobs back; 0 = not */
     char drain_reason[257];
     char agent_version[33];
+    uint32_t protocol; /* of its session */
     char refused[257]; /* why its agent was refused last; "" = it was not */
     uint32_t refused_rc;
     int64_t refused_ms;      /* the last time */

@@ -61,6 +61,7 @@ static submission_t *submission_of(const helio_row_job_t *row)
         .name = {name, stem_size},
         .tasks = {(uint32_t *)(void *)tasks, row->tasks.count},
         .time_limit_ms = row->time_limit_ms,
+        .stored_limit_ms = row->time_limit_ms,
         .submitted_ms = row->submitted_ms,
         .kind = row->kind,
     };

@@ -21,7 +21,8 @@ typedef struct submission_row {
     helio_text_t source;
     helio_text_t name; /* its stem (durations.h) */
     helio_u32s_t tasks;
-    uint64_t time_limit_ms;
+    uint64_t time_limit_ms;   /* as edited */
+    uint64_t stored_limit_ms; /* as the job's row has it */
     int64_t submitted_ms;
     uint32_t kind;
 } submission_row_t;
@@ -45,6 +46,7 @@ struct submission {
     uint32_t open_tasks;
     uint32_t unresolved_tasks; /* tasks whose end has not been reported to dependent jobs */
     uint32_t failed_tasks;     /* ended without success */
+    uint32_t unstarted_tasks;  /* tasks that neither ran nor ended */
     dependency_hold_t *hold;   /* NULL = no dependency hold, or it has ended */
     bool begun;                /* loaded with a task that was placed: its dependency hold had ended */
     uint32_t fed_tasks;        /* of a throttled array: in the class's queue or live */

@@ -20,6 +20,8 @@ static void take_edit(const json_t *edit, helio_job_spec_t *spec)
     spec->deadline_wall_ms = (int64_t)number(edit, "deadline_ms");
     spec->max_cost_micro_usd = number(edit, "max_cost_micro_usd");
     spec->max_carbon_mg_per_kwh = number(edit, "max_carbon_mg_per_kwh");
+    uint64_t time_limit_ms = number(edit, "time_limit_ms"); /* null: it was never edited */
+    spec->time_limit_ms = time_limit_ms ? time_limit_ms : spec->time_limit_ms;
 }
 
 static void put_limit(helio_json_writer_t *json, const char *name, uint64_t value, double unit)

@@ -9,7 +9,7 @@
 
 static uint32_t words_of(const helio_job_spec_t *spec)
 {
-    return spec->after_ok.count + spec->after_any.count + spec->after_not_ok.count;
+    return spec->after_ok.count + spec->after_any.count + spec->after_not_ok.count + spec->after_start.count;
 }
 
 static int by_word(const void *a_, const void *b_)
@@ -55,7 +55,8 @@ helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
         helio_dependency_t *next = job->depends.items;
         next = list(next, spec->after_ok.items, spec->after_ok.count, HELIO_AFTER_OK);
         next = list(next, spec->after_any.items, spec->after_any.count, HELIO_AFTER_ANY);
-        (void)list(next, spec->after_not_ok.items, spec->after_not_ok.count, HELIO_AFTER_NOT_OK);
+        next = list(next, spec->after_not_ok.items, spec->after_not_ok.count, HELIO_AFTER_NOT_OK);
+        (void)list(next, spec->after_start.items, spec->after_start.count, HELIO_AFTER_START);
         for (uint32_t k = 0; k < job->depends.count; k++)
             self.sorted[at++] = &job->depends.items[k];
     }

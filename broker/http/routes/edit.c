@@ -54,6 +54,12 @@ static const helio_spec_field_t fields[] = {
      .most = 32,
      .rule = &queue_rule,
      .example = "batch"},
+    {.key = "time",
+     .kind = HELIO_SPEC_DURATION,
+     AT(edit.time_limit_ms, time_given),
+     .least = 1,
+     .most = HELIO_JOB_TIME_MAX_MS,
+     .example = "6h"},
 };
 static const helio_spec_table_t table = HELIO_SPEC_TABLE("edit", patch_t, fields, NULL);
 
@@ -66,7 +72,8 @@ static void take_nulls(json_t *body, helio_ev_edit_t *edit)
     } bounds[] = {{"deadline", &edit->deadline_given},
                   {"flexible", &edit->flexible_given},
                   {"max_cost", &edit->max_cost_given},
-                  {"max_carbon", &edit->max_carbon_given}};
+                  {"max_carbon", &edit->max_carbon_given},
+                  {"time", &edit->time_given}};
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         *bounds[i].given = json_is_null(json_object_get(body, bounds[i].key));
         if (*bounds[i].given)
@@ -74,13 +81,24 @@ static void take_nulls(json_t *body, helio_ev_edit_t *edit)
     }
 }
 
+/*  "+30m" and "-30m" change the time limit by so much: the sign goes to the edit. */
+static void take_sign(json_t *body, helio_ev_edit_t *edit)
+{
+    const char *text = json_string_value(json_object_get(body, "time"));
+    if (!text || (text[0] != '+' && text[0] != '-'))
+        return;
+    edit->time_change = text[0] == '+' ? HELIO_TIME_CHANGE_ADD : HELIO_TIME_CHANGE_SUBTRACT;
+    if (json_object_set_new(body, "time", json_string(text + 1)) != 0)
+        abort(); /* out of memory */
+}
+
 static bool is_empty(const helio_ev_edit_t *edit)
 {
     return !edit->priority_given && !edit->goal_given && !edit->deadline_given && !edit->flexible_given &&
-           !edit->max_cost_given && !edit->max_carbon_given && !edit->queue_given;
+           !edit->max_cost_given && !edit->max_carbon_given && !edit->queue_given && !edit->time_given;
 }
 
-static bool read_values(helio_request_context_t *self, json_t *body, const helio_ev_edit_t *nulls,
+static bool read_values(helio_request_context_t *self, json_t *body, const helio_ev_edit_t *taken,
                         helio_ev_edit_t *ret_edit)
 {
     char *text = json_dumps(body, JSON_PRESERVE_ORDER);
@@ -97,14 +115,17 @@ static bool read_values(helio_request_context_t *self, json_t *body, const helio
         return false;
     }
     patch.edit.priority = (int32_t)patch.priority;
-    patch.edit.deadline_given |= nulls->deadline_given;
-    patch.edit.flexible_given |= nulls->flexible_given;
-    patch.edit.max_cost_given |= nulls->max_cost_given;
-    patch.edit.max_carbon_given |= nulls->max_carbon_given;
+    patch.edit.deadline_given |= taken->deadline_given;
+    patch.edit.flexible_given |= taken->flexible_given;
+    patch.edit.max_cost_given |= taken->max_cost_given;
+    patch.edit.max_carbon_given |= taken->max_carbon_given;
+    patch.edit.time_given |= taken->time_given;
+    patch.edit.time_change = taken->time_change;
     if (is_empty(&patch.edit)) {
-        HELIO_PROBLEM(self, 400, NOTHING_TO_SET,
-                      (helio_value_t){.text = HELIO_TEXT("priority,goal,deadline,flexible,max_cost,max_carbon,queue"),
-                                      .number = 7});
+        HELIO_PROBLEM(
+            self, 400, NOTHING_TO_SET,
+            (helio_value_t){.text = HELIO_TEXT("priority,goal,deadline,flexible,max_cost,max_carbon,queue,time"),
+                            .number = 8});
         return false;
     }
     *ret_edit = patch.edit;
@@ -129,11 +150,12 @@ static const helio_job_verb_t verb = {HELIO_BROKER_EV_EDIT, 200, "edited", paylo
 void helio_jobs_edit(helio_request_context_t *self)
 {
     json_t *body = helio_command_object(self);
-    helio_ev_edit_t *edit = helio_arena_alloc(self->arena, 1, sizeof *edit), nulls = {0};
+    helio_ev_edit_t *edit = helio_arena_alloc(self->arena, 1, sizeof *edit), taken = {0};
     if (!body)
         return;
-    take_nulls(body, &nulls);
-    if (read_values(self, body, &nulls, edit))
+    take_nulls(body, &taken);
+    take_sign(body, &taken);
+    if (read_values(self, body, &taken, edit))
         helio_job_command(self, &verb, edit);
     json_decref(body);
 }

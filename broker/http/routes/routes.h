@@ -20,6 +20,7 @@ void helio_jobs_attempts(helio_request_context_t *context);
 void helio_jobs_cancel(helio_request_context_t *context);
 void helio_jobs_hold(helio_request_context_t *context);
 void helio_jobs_requeue(helio_request_context_t *context);
+void helio_jobs_signal(helio_request_context_t *context);
 void helio_jobs_release(helio_request_context_t *context);
 void helio_jobs_edit(helio_request_context_t *context); /* edit.c */
 /*  logs.c, events.c */

@@ -42,6 +42,8 @@ static const helio_route_t routes[] = {
      "Release a held job; users: only one that its user holds."},
     {"POST", "/v1/jobs/{id}/requeue", HELIO_ACCESS_TENANT, HELIO_BODY_JSON, "", JSON, PLAIN, helio_jobs_requeue,
      "Stop a running job, which returns to its queue."},
+    {"POST", "/v1/jobs/{id}/signal", HELIO_ACCESS_TENANT, HELIO_BODY_JSON, "", JSON, PLAIN, helio_jobs_signal,
+     "Send a running job a signal."},
     {"GET", "/v1/jobs/{id}/explain", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, OF_CORE, helio_jobs_explain,
      "Why the job runs where it does, or why it waits."},
     {"GET", "/v1/jobs/{id}/attempts", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_jobs_attempts,

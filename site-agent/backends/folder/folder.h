@@ -125,6 +125,10 @@ HELIO_MUST_CHECK helio_rc helio_folder_stop(int folder, uint32_t stop_mode, heli
 /*  The same by name, unless *marked has that mode already: the mode + 1; 0 = none. */
 void helio_folders_mark_stop(const helio_folders_t *self, const char *name, uint32_t stop_mode, uint32_t *marked);
 
+/*  Adds a signal to the file `signals`, which its shim obeys. NOT_FOUND: it has no folder. */
+HELIO_MUST_CHECK helio_rc helio_folders_signal(const helio_folders_t *self, const char *name,
+                                               const helio_attempt_signal_t *signal, helio_error_t *err);
+
 /*  As in helio_backend_class_t, as far as the folder tells: *ret_end needs a `done` file. If an attempt is over without
  *  one, a read of fewer than `max` bytes is the last. */
 HELIO_MUST_CHECK helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, uint64_t offset,

@@ -1,6 +1,7 @@
 /*  status_files.c -- one attempt's folder: opening it, and the status files that agent and shim leave in it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,4 +127,48 @@ void helio_folders_mark_stop(const helio_folders_t *self, const char *name, uint
     if (helio_folder_stop(folder, stop_mode, NULL) == HELIO_OK)
         *marked = stop_mode + 1;
     (void)close(folder);
+}
+
+static const int signal_numbers[HELIO_JOB_SIGNAL_COUNT] = {
+    [HELIO_JOB_SIGNAL_HUP] = SIGHUP,   [HELIO_JOB_SIGNAL_INT] = SIGINT,   [HELIO_JOB_SIGNAL_QUIT] = SIGQUIT,
+    [HELIO_JOB_SIGNAL_KILL] = SIGKILL, [HELIO_JOB_SIGNAL_USR1] = SIGUSR1, [HELIO_JOB_SIGNAL_USR2] = SIGUSR2,
+    [HELIO_JOB_SIGNAL_TERM] = SIGTERM, [HELIO_JOB_SIGNAL_CONT] = SIGCONT};
+
+/*  The number of the last line, and where the newest KEPT - 1 lines begin. */
+static int64_t last_signal(helio_text_t lines, uint32_t *ret_from)
+{
+    enum { KEPT = 32 };
+    uint32_t begins[KEPT] = {0}, count = 0;
+    int64_t last = 0, number;
+    helio_text_t rest = lines, key, value;
+    for (uint32_t at = 0; helio_status_file_line(&rest, &key, &value); at = lines.size - rest.size) {
+        if (helio_status_file_number(key, 1, INT64_MAX - 1, &number))
+            last = number;
+        begins[count++ % KEPT] = at;
+    }
+    *ret_from = count < KEPT ? 0 : begins[(count + 1) % KEPT];
+    return last;
+}
+
+helio_rc helio_folders_signal(const helio_folders_t *self, const char *name, const helio_attempt_signal_t *signal,
+                              helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t before = {0}, text = {0};
+    int folder = -1;
+    helio_rc rc = helio_folders_open(self, name, &folder, err);
+    if (rc)
+        return rc;
+    if (folder < 0)
+        return helio_fail(err, HELIO_NOT_FOUND, "the attempt has no folder");
+    uint32_t from = 0;
+    if (helio_status_file_read(folder, "signals", HELIO_STATUS_FILE_SIGNALS_MAX, &before, NULL))
+        helio_buffer_reset(&before);
+    int64_t last = last_signal(helio_buffer_view(&before), &from);
+    if (before.size)
+        helio_buffer_append(&text, before.data + from, before.size - from);
+    helio_buffer_printf(&text, "%lld=%d %s\n", (long long)last + 1, signal_numbers[signal->signal],
+                        helio_signal_to_name(signal->to));
+    rc = helio_status_file_write(folder, "signals", helio_buffer_view(&text), 0644, err);
+    (void)close(folder);
+    return rc;
 }

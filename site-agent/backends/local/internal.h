@@ -121,6 +121,8 @@ void helio_local_take_stray(helio_local_t *self, helio_local_attempt_t *attempt,
 void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const helio_local_inspect_t *look);
 void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation);
 HELIO_MUST_CHECK helio_rc helio_local_spawn(helio_local_t *self, helio_local_attempt_t *attempt, helio_error_t *err);
+/*  Its shim reads the file `signals` now. */
+void helio_local_poke(const helio_local_attempt_t *attempt);
 void helio_local_signal(helio_local_t *self, helio_local_attempt_t *attempt, uint32_t stop_mode);
 /*  Does what is due of one attempt. May free it, after its end was reported. */
 void helio_local_serve(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_boot_ms, int64_t now_wall_ms);

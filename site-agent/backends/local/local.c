@@ -110,6 +110,14 @@ static void local_stop(helio_backend_t *base, const helio_stop_t *stop)
     helio_local_signal(self, attempt, stop->mode);
 }
 
+static void local_pass_on(helio_backend_t *base, const helio_attempt_signal_t *signal)
+{
+    const helio_local_t *self = local_of(base);
+    const helio_local_attempt_t *attempt = helio_local_find(self, signal->key, signal->epoch);
+    if (attempt && helio_folders_signal(self->folders, attempt->held.name, signal, NULL) == HELIO_OK)
+        helio_local_poke(attempt);
+}
+
 static void local_forget(helio_backend_t *base, helio_job_key_t key, uint32_t epoch)
 {
     char name[HELIO_ATTEMPT_NAME_SIZE];
@@ -218,6 +226,7 @@ static const helio_backend_class_t local_class = {
     .start = local_start,
     .adopt = local_adopt,
     .stop = local_stop,
+    .signal = local_pass_on,
     .forget = local_forget,
     .survey = local_survey,
     .lease = local_lease,

@@ -225,6 +225,13 @@ static void send_signal(const helio_local_attempt_t *attempt, int number)
         (void)kill(attempt->shim.pid, number);
 }
 
+/*  A shim of an older release does nothing at a HUP. */
+void helio_local_poke(const helio_local_attempt_t *attempt)
+{
+    if (attempt->state == HELIO_LOCAL_RUNNING)
+        send_signal(attempt, SIGHUP);
+}
+
 /*  A shim that was stopped (SIGSTOP) reads nothing: it is continued as well. */
 void helio_local_signal(helio_local_t *self, helio_local_attempt_t *attempt, uint32_t stop_mode)
 {

@@ -87,6 +87,15 @@ static void slurm_adopt(helio_backend_t *base, const helio_backend_task_t *task)
     take_task(attempt, task, false); /* a survey can have added it, without its size */
 }
 
+/*  Its shim looks for the file every few seconds. */
+static void slurm_signal(helio_backend_t *base, const helio_attempt_signal_t *signal)
+{
+    const helio_slurm_t *self = (const helio_slurm_t *)(const void *)base;
+    const helio_slurm_attempt_t *attempt = helio_slurm_find(self, signal->key, signal->epoch);
+    if (attempt)
+        (void)!helio_folders_signal(self->folders, attempt->held.name, signal, NULL);
+}
+
 static void slurm_stop(helio_backend_t *base, const helio_stop_t *stop)
 {
     helio_slurm_t *self = helio_slurm_of(base);
@@ -201,6 +210,7 @@ static const helio_backend_class_t slurm_class = {
     .start = slurm_start,
     .adopt = slurm_adopt,
     .stop = slurm_stop,
+    .signal = slurm_signal,
     .forget = slurm_forget,
     .survey = slurm_survey,
     .lease = slurm_lease,

@@ -80,7 +80,7 @@ def possible_ends(e, doc):
     if doc.after:
         condition, parent = doc.after
         states = {row.state for key, row in e.rows.items() if row.name == parent}
-        good = {"after_ok": states == {"succeeded"}, "after_any": True, "after_not_ok": bool(states - {"succeeded"})}[condition]
+        good = {"after_ok": states == {"succeeded"}, "after_any": True, "after_start": True, "after_not_ok": bool(states - {"succeeded"})}[condition]
         return {doc.ends} if good else {"cancelled"}
     return {doc.ends} | ({"succeeded"} if doc.kind in ("cancel", "linger") else {"cancelled"} if doc.kind == "budget" else set())
 

@@ -31,7 +31,7 @@ def make(rng, number, records, names):
         tasks, throttle = rng.randint(3, 6), rng.randint(1, 3)
         gpus, seconds, more = 1, rng.uniform(1, 5), {"array": f"0-{tasks - 1}%{throttle}"}
     elif kind == "chain" and names:
-        after = (rng.choice(("after_ok", "after_any", "after_not_ok")), rng.choice(names[-12:]))
+        after = (rng.choice(("after_ok", "after_any", "after_not_ok", "after_start")), rng.choice(names[-12:]))
     elif kind in ("fail", "retry"):
         code, ends, more = rng.randint(1, 100), "failed", {"retries": 1} if kind == "retry" else {}
     elif kind in ("cancel", "linger"):

@@ -31,6 +31,7 @@ static const struct {
     {HELIO_AFTER_OK, SUCCEEDS, true},      {HELIO_AFTER_OK, FAILS, false},    {HELIO_AFTER_OK, IS_CANCELLED, false},
     {HELIO_AFTER_ANY, SUCCEEDS, true},     {HELIO_AFTER_ANY, FAILS, true},    {HELIO_AFTER_ANY, IS_CANCELLED, true},
     {HELIO_AFTER_NOT_OK, SUCCEEDS, false}, {HELIO_AFTER_NOT_OK, FAILS, true}, {HELIO_AFTER_NOT_OK, IS_CANCELLED, true},
+    {HELIO_AFTER_START, SUCCEEDS, true},   {HELIO_AFTER_START, FAILS, true},  {HELIO_AFTER_START, IS_CANCELLED, true},
 };
 
 static void assert_wish(size_t i, helio_job_key_t waiting, helio_job_key_t on)
@@ -73,6 +74,59 @@ static void depends__hold_under_a_new_leader(void **state)
         finish(on, wishes[i].outcome);
         assert_wish(i, waiting, on);
     }
+}
+
+static void run(helio_job_key_t key)
+{
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, harness_row(h, key)->epoch, HELIO_JOB_RUNNING);
+}
+
+static void after_start__a_job_starts_when_the_other_runs(void **state)
+{
+    (void)state;
+    helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, HELIO_AFTER_START, on);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, on, harness_row(h, on)->epoch, HELIO_JOB_STARTING);
+    assert_waits(waiting);
+    run(on);
+    assert_placed(waiting);
+    assert_placed(harness_job_after(h, &spec, HELIO_AFTER_START, on)); /* it runs already */
+}
+
+/*  Also when it has gone back to its queue, and under a new leader. */
+static void after_start__what_started_once_stays_so(void **state)
+{
+    (void)state;
+    helio_job_key_t on = harness_job(h, &spec), other = harness_job(h, &spec);
+    harness_after_t both[] = {{HELIO_AFTER_START, on}, {HELIO_AFTER_OK, other}};
+    helio_submission_t document = harness_dependent(h, &spec, both, 2);
+    helio_job_key_t waiting = {harness_submit_all(h, "acme", &document, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    run(on);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, on)->rc, HELIO_OK);
+    harness_say(h, NORTH, on, harness_row(h, on)->epoch, HELIO_REPORT_KIND_STOPPED);
+    assert_waits(waiting);
+    rebuild();
+    assert_waits(waiting);
+    finish(other, SUCCEEDS);
+    assert_placed(waiting);
+}
+
+static void after_start__of_an_array_every_task_starts(void **state)
+{
+    (void)state;
+    helio_job_spec_t three = spec;
+    uint32_t tasks[] = {0, 1, 2};
+    three.tasks = (helio_u32s_t){tasks, 3};
+    helio_job_key_t array = harness_job(h, &three), waiting = harness_job_after(h, &spec, HELIO_AFTER_START, array),
+                    first = harness_job_after(h, &spec, HELIO_AFTER_START, harness_task(array, 0));
+    run(harness_task(array, 0));
+    assert_placed(first);
+    cancel(harness_task(array, 1));
+    rebuild();
+    assert_waits(waiting);
+    run(harness_task(array, 2));
+    assert_placed(waiting);
 }
 
 /*  A job that its user holds still depends on other jobs, also under a new leader, and ends with the job that it
@@ -319,6 +373,9 @@ int main(void)
         CASE(depends__a_job_waits_for_the_required_outcome_and_is_cancelled_by_the_other),
         CASE(depends__a_dependency_that_is_over_at_submit_is_judged_at_once),
         CASE(depends__hold_under_a_new_leader),
+        CASE(after_start__a_job_starts_when_the_other_runs),
+        CASE(after_start__what_started_once_stays_so),
+        CASE(after_start__of_an_array_every_task_starts),
         CASE(depends__a_held_job_keeps_waiting_and_is_cancelled_with_what_fails),
         CASE(depends__an_ended_hold_is_ended_for_a_new_leader),
         CASE(depends__the_job_shows_what_it_waits_for),

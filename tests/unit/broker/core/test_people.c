@@ -273,6 +273,68 @@ static void requeue__gives_best_effort_jobs_their_grace(void **state)
                      HELIO_STOP_MODE_GRACE);
 }
 
+/* ---- signals ----------------------------------------------------------------------------------------------- */
+
+static void signal__is_sent_once_to_a_job_that_runs(void **state)
+{
+    (void)state;
+    helio_job_key_t starting = any_in_state(HELIO_JOB_STARTING), key = any_in_state(HELIO_JOB_RUNNING);
+    assert_int_equal(harness_signal(h, "acme", HELIO_ROLE_USER, starting)->rc, HELIO_NOT_FOUND);
+    assert_int_equal(harness_signal(h, "other", HELIO_ROLE_USER, key)->rc, HELIO_NOT_FOUND);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_SIGNAL), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
+    const helio_fx_reply_t *reply = harness_signal(h, "acme", HELIO_ROLE_USER, key);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(harness_says(h, &reply->details, "\"SignalSent\",\"params\":{\"signal\":\"USR1\",\"jobs\":1}"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_SIGNAL), 1);
+    const helio_fx_signal_t *fx = harness_take(h, HELIO_BROKER_FX_SIGNAL);
+    assert_true(helio_job_key_equal(fx->signal.key, key) && fx->peer == NORTH && fx->signal.epoch == 1);
+    assert_true(fx->signal.signal == HELIO_JOB_SIGNAL_USR1 && fx->signal.to == HELIO_SIGNAL_TO_SCRIPT);
+    const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
+    assert_true(helio_text_is(audit->action, "signal") && helio_text_is(audit->detail, "USR1 to script"));
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_int_equal(harness_signal(h, "other", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
+}
+
+/*  The agent comes back, as one of this backend and version. */
+static void rejoin(helio_job_key_t key, const char *backend, uint32_t protocol)
+{
+    helio_site_profile_t profile = *north;
+    helio_holding_t holding = {.key = key, .epoch = 1, .state = HELIO_JOB_RUNNING};
+    profile.backend = helio_text_of(backend);
+    helio_ev_site_hello_t hello = {.site = profile.name,
+                                   .peer = NORTH,
+                                   .agent_version = HELIO_TEXT("0.1.0"),
+                                   .profile = profile,
+                                   .protocol = protocol};
+    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
+    harness_inventory(h, NORTH, &holding, 1);
+}
+
+static void signal__that_cannot_arrive_is_refused_with_the_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *backend, *says;
+        uint32_t protocol;
+    } rows[] = {{"slurm", "SignalAgentOld", 7},
+                {"kubernetes", "\"SignalBackend\",\"params\":{\"site\":\"north\",\"backend\":\"kubernetes\"}", 8}};
+    helio_job_key_t key = north_in_state(HELIO_JOB_RUNNING);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rejoin(key, rows[i].backend, rows[i].protocol);
+        const helio_fx_reply_t *reply = harness_signal(h, "acme", HELIO_ROLE_USER, key);
+        assert_int_equal(reply->rc, HELIO_CONFLICT);
+        assert_true(harness_says(h, &reply->details, rows[i].says));
+    }
+    rejoin(key, "slurm", 8);
+    assert_int_equal(harness_signal(h, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    harness_clear(h);
+    harness_gone(h, NORTH);
+    const helio_fx_reply_t *reply = harness_signal(h, "acme", HELIO_ROLE_USER, key);
+    assert_true(reply->rc == HELIO_CONFLICT && harness_says(h, &reply->details, "SignalSiteAway"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_SIGNAL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +352,8 @@ int main(void)
         CASE(hold__of_an_array_holds_what_is_not_placed),
         CASE(requeue__of_a_running_job_stops_it_and_places_it_again),
         CASE(requeue__gives_best_effort_jobs_their_grace),
+        CASE(signal__is_sent_once_to_a_job_that_runs),
+        CASE(signal__that_cannot_arrive_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,10 +50,10 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
     static const struct {
         uint32_t least, most;
         const char *said;
-    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 8 to 42: update the broker"},
+    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 9 to 42: update the broker"},
                  {0, 0, "the agent 0 to 0"},
-                 {HELIO_PROTOCOL_VERSION, 1, "the agent 7 to 1: update the agent"}};
-    _Static_assert(HELIO_PROTOCOL_VERSION == 7 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
+                 {HELIO_PROTOCOL_VERSION, 1, "the agent 8 to 1: update the agent"}};
+    _Static_assert(HELIO_PROTOCOL_VERSION == 8 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_msg_hello_t hello = hello_of("lulea");
         hello.protocol_min = cases[i].least;
@@ -63,7 +63,7 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
         assert_int_equal(refusal->rc, HELIO_VERSION);
         char text[600];
         (void)helio_text_copy(refusal->text, text, sizeof text);
-        assert_non_null(strstr(text, "the broker speaks 1 to 7, "));
+        assert_non_null(strstr(text, "the broker speaks 1 to 8, "));
         assert_non_null(strstr(text, cases[i].said));
     }
     assert_int_equal(bad_of(world, HELIO_BAD_FRAME_VERSION), 2);
@@ -282,6 +282,13 @@ static void collect__items_of_different_kinds_keep_their_order(void **state)
     assert_int_equal(((const helio_msg_stops_t *)sent_at(world, 1, 7, HELIO_MSG_STOPS))->stops.count, 1);
     (void)sent_at(world, 2, 7, HELIO_MSG_ORDERS);
     assert_int_equal(world->sent_count, 3);
+    helio_fx_signal_t signal = {.peer = 7, .signal = {.epoch = 4, .signal = HELIO_JOB_SIGNAL_TERM}};
+    for (uint32_t i = 0; i < 2; i++)
+        carry(world, HELIO_BROKER_FX_SIGNAL, &signal);
+    helio_sessions_flush(world->sessions);
+    const helio_msg_signals_t *signals = sent_at(world, 3, 7, HELIO_MSG_SIGNALS);
+    assert_int_equal(signals->signals.count, 2);
+    assert_true(signals->signals.items[1].epoch == 4 && signals->signals.items[1].signal == HELIO_JOB_SIGNAL_TERM);
 }
 
 static void collect__the_last_verdicts_are_marked_as_last(void **state)

@@ -251,6 +251,15 @@ static inline void record_event(world_t *w, helio_call_t *call)
     case HELIO_BROKER_EV_EDIT:
         record_edit(w, call->payload);
         break;
+    case HELIO_BROKER_EV_SIGNAL: {
+        const helio_ev_signal_t *event = call->payload;
+        helio_job_key_text(event->command.key, w->key_text);
+        keep(event->command.tenant, w->tenant, sizeof w->tenant);
+        w->role = event->command.role;
+        (void)snprintf(w->reason, sizeof w->reason, "%s %s", helio_job_signal_name(event->signal),
+                       helio_signal_to_name(event->to));
+        break;
+    }
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_HOLD:

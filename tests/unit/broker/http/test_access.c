@@ -30,8 +30,11 @@ static helio_grant_t expected(const helio_route_t *route, const caller_t *caller
 static void request(const cell_t *cell, const char *target)
 {
     const helio_route_t *route = cell->route;
-    bool edit = strcmp(route->method, "PATCH") == 0;
-    const char *body = route->body == HELIO_BODY_JOBS ? "run: echo\n" : edit ? "{\"priority\":1}" : NULL;
+    bool edit = strcmp(route->method, "PATCH") == 0, signal = strstr(route->pattern, "/signal") != NULL;
+    const char *body = route->body == HELIO_BODY_JOBS ? "run: echo\n"
+                       : edit                         ? "{\"priority\":1}"
+                       : signal                       ? "{\"signal\":\"USR1\"}"
+                                                      : NULL;
     w->events = w->read_calls = w->last_param_count = 0;
     w->tenant[0] = '\0';
     ask(w, &r, route->method, target, cell->caller->token, route->body == HELIO_BODY_JOBS ? YAML : "", body);

@@ -383,7 +383,7 @@ static void http__an_edit_has_the_keys_and_values_of_a_job_file(void **state)
     w->reply_text = "edited: goal cheap → green";
     ask(w, &r, "PATCH", job_path, w->user.text, JSON,
         "{\"priority\": -7, \"goal\": \"green\", \"deadline\": \"2026-11-22T07:00:00Z\", \"flexible\": \"1h30m\", "
-        "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\"}");
+        "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\", \"time\": \"2h\"}");
     assert_int_equal(r.status, 200);
     assert_string_equal(r.body,
                         "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\",\"details\":"
@@ -400,6 +400,14 @@ static void http__an_edit_has_the_keys_and_values_of_a_job_file(void **state)
                 e->max_cost_micro_usd == 400000000);
     assert_true(e->max_carbon_given && e->max_carbon_mg_per_kwh == 0 && e->queue_given);
     assert_string_equal(w->edit_queue, "batch");
+    assert_true(e->time_given && e->time_change == HELIO_TIME_CHANGE_SET && e->time_limit_ms == 7200000);
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"time\": \"-30m\"}");
+    assert_true(w->edit.time_given && w->edit.time_change == HELIO_TIME_CHANGE_SUBTRACT &&
+                w->edit.time_limit_ms == 1800000);
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"time\": \"+1h\"}");
+    assert_true(w->edit.time_change == HELIO_TIME_CHANGE_ADD && w->edit.time_limit_ms == 3600000);
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"time\": null}");
+    assert_true(w->edit.time_given && w->edit.time_change == HELIO_TIME_CHANGE_SET && !w->edit.time_limit_ms);
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
     assert_true(w->edit.goal_given && !w->edit.priority_given && !w->edit.deadline_given && !w->edit.flexible_given &&
                 !w->edit.max_cost_given && !w->edit.max_carbon_given && !w->edit.queue_given);
@@ -408,6 +416,32 @@ static void http__an_edit_has_the_keys_and_values_of_a_job_file(void **state)
     assert_int_equal(r.status, 200);
     assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
     assert_string_equal(w->edit_queue, "express");
+}
+
+static void http__a_signal_and_whom_it_is_for_are_read_strictly(void **state)
+{
+    (void)state;
+    static const char path[] = "/v1/jobs/01j9a0000000000000000000aa/signal";
+    static const struct {
+        const char *body, *says;
+    } wrong[] = {{"{}", "signal"},
+                 {"{\"signal\": \"STOP\"}", "HUP"},
+                 {"{\"signal\": 10}", "signal"},
+                 {"{\"signal\": \"USR1\", \"to\": \"me\"}", "script"},
+                 {"{\"signal\": \"USR1\", \"all\": true}", "all"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ask(w, &r, "POST", path, w->user.text, JSON, wrong[i].body);
+        assert_int_equal(r.status, 400);
+        assert_contains(r.body, wrong[i].says);
+    }
+    assert_int_equal(w->events, 0);
+    ask(w, &r, "POST", path, w->user.text, JSON, "{\"signal\": \"USR1\"}");
+    assert_int_equal(r.status, 202);
+    assert_string_equal(w->reason, "USR1 job");
+    assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
+    assert_string_equal(w->tenant, "acme");
+    ask(w, &r, "POST", path, w->user.text, JSON, "{\"signal\": \"KILL\", \"to\": \"script\"}");
+    assert_string_equal(w->reason, "KILL script");
 }
 
 static void http__a_wrong_edit_does_not_reach_the_core(void **state)
@@ -423,7 +457,10 @@ static void http__a_wrong_edit_does_not_reach_the_core(void **state)
         {"{\"priority\": null, \"goal\": null}", ""},
         {"{\"deadline\": \"tomorrow\"}", "deadline"},
         {"{\"max_cost\": \"400\"}", "max_cost"},
-        {"{\"time\": \"6h\"}", "unknown key"},
+        {"{\"time\": \"400d\"}", "time"},
+        {"{\"time\": \"+\"}", "time"},
+        {"{\"time\": \"+-1h\"}", "time"},
+        {"{\"nodes\": 6}", "unknown key"},
         {"{\"goal\": \"green\", \"goal\": \"fast\"}", "not JSON"},
         {"{}", "\"NothingToSet\",\"params\":{\"keys\":[\"priority\",\"goal\""},
         {"[]", "must be a JSON object"},
@@ -484,6 +521,7 @@ int main(void)
         TEST(http__cancelling_a_finished_job_answers_with_its_state),
         TEST(http__an_edit_has_the_keys_and_values_of_a_job_file),
         TEST(http__a_wrong_edit_does_not_reach_the_core),
+        TEST(http__a_signal_and_whom_it_is_for_are_read_strictly),
         TEST(http__editing_a_finished_or_placed_job_is_a_conflict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,7 @@ static void http__a_role_opens_its_routes_and_no_others(void **state)
     } cells[] = {
         {"POST", "/v1/jobs/01j9a0000000000000000000aa/hold", 202, 202, 202},
         {"POST", "/v1/jobs/01j9a0000000000000000000aa/requeue", 202, 202, 202},
+        {"POST", "/v1/jobs/01j9a0000000000000000000aa/signal", 400, 400, 400},  /* without a body */
         {"POST", "/v1/jobs/01j9a0000000000000000000aa/release", 202, 202, 202}, /* the core looks who holds it */
         {"POST", "/v1/sites/lulea/drain", 403, 200, 200},
         {"POST", "/v1/sites/lulea/undrain", 403, 200, 200},

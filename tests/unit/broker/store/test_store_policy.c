@@ -317,11 +317,11 @@ static void store__edits_of_open_jobs_are_loaded_and_their_history_is_kept(void 
     helio_row_job_t job = job_row(1);
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
     helio_row_edit_t rows[] = {
-        {job.job, -3, HELIO_GOAL_FAST, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 7, 1},
+        {job.job, -3, HELIO_GOAL_FAST, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 7, 1, 0},
         {job.job, 9, HELIO_GOAL_GREEN, true, INT64_C(1795000000001), 3600000, 5000000, 250000, HELIO_TEXT("express"),
-         HELIO_TIER_CRITICAL, 8, INT64_C(1795000000007)},
+         HELIO_TIER_CRITICAL, 8, INT64_C(1795000000007), 7200000},
         /* over, or lost */
-        {job_id(2), 1, HELIO_GOAL_GREEN, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 9, 1},
+        {job_id(2), 1, HELIO_GOAL_GREEN, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 9, 1, 3600000},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_EDIT, &rows[i]);

@@ -354,13 +354,13 @@ static void edit__sends_the_given_values_under_the_keys_of_a_job_file(void **sta
               {"PATCH /v1/jobs/second ", 0, 409, "Content-Type: application/problem+json\r\n",
                "{\"title\":\"Conflict\",\"reason\":\"Conflict\",\"detail\":\"job second has a place\"}", WHOLE, 0}),
         WORDS("edit", "first1", "second", "--priority", "-5", "--goal", "green", "--deadline", "none", "--flexible",
-              "12h", "--max-cost", "400 USD", "--max-carbon", "none", "--queue", "batch"));
+              "12h", "--max-cost", "400 USD", "--max-carbon", "none", "--queue", "batch", "--time", "-30m"));
     expect(&outcome, 6, "", ID_A " edited: goal cheap → green");
     assert_non_null(strstr(outcome.err, "has a place"));
     assert_int_equal(
         broker_double_count(outcome.broker,
                             "{\"priority\":-5,\"goal\":\"green\",\"deadline\":null,\"flexible\":\"12h\",\"max_cost\":"
-                            "\"400 USD\",\"max_carbon\":null,\"queue\":\"batch\"}"),
+                            "\"400 USD\",\"max_carbon\":null,\"queue\":\"batch\",\"time\":\"-30m\"}"),
         2);
     end(&outcome);
     outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1"));

@@ -73,12 +73,16 @@ static void squeue__names_what_is_wrong(void **state)
         {{"squeue", "-j", "x_[3"}, "is not the id of a job"},
         {{"sacct", "-S", "yesterday"}, "a time must be such as"},
         {{"scancel"}, "scancel needs an id"},
-        {{"scancel", "-s", "USR1", ID_A}, "the federation sends no signal USR1"},
+        {{"scancel", "-s", "STOP", ID_A}, "the federation passes on no signal STOP"},
         {{"scancel", "x_3-1"}, "is not the id of a job"},
-        {{"scontrol", "update", "JobId=x", "TimeLimit=5"}, "`helio edit ID` changes the queue"},
+        {{"scontrol", "update", "JobId=x", "NumNodes=5"}, "`helio edit ID` changes the queue"},
+        {{"scontrol", "update", "JobId=x"}, "needs a job and its new limit"},
+        {{"scontrol", "update", "TimeLimit=5"}, "needs a job and its new limit"},
+        {{"scontrol", "update", "JobId=x", "TimeLimit=soon"}, "not 'soon'"},
         {{"salloc", "-N1"}, "a federation has no 'salloc'"},
         {{"srun", "hostname"}, "`helio sbatch --wrap COMMAND`"},
-        {{"scontrol", "top", "x"}, "only `show job [ID]`, `hold ID`, `release ID` and `requeue ID` exist here"},
+        {{"scontrol", "top", "x"},
+         "only `show job [ID]`, `hold ID`, `release ID`, `requeue ID` and `update JobId=ID TimeLimit=TIME` exist here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome = play(RULES({"", 0, 200, NULL, LIST(""), WHOLE, 0}), cases[i].words);
@@ -140,6 +144,28 @@ static void ids__of_arrays_are_their_tasks(void **state)
     end(&outcome);
 }
 
+static void scancel__sends_signals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[3], *body;
+    } rows[] = {{{"-s", "SIGUSR1", NULL}, "{\"signal\":\"USR1\",\"to\":\"job\"}"},
+                {{"-b", "-s10", NULL}, "{\"signal\":\"USR1\",\"to\":\"script\"}"},
+                {{"--full", "--signal=kill", NULL}, "{\"signal\":\"KILL\",\"to\":\"all\"}"},
+                {{"-s", "TERM", NULL}, "{\"signal\":\"TERM\",\"to\":\"job\"}"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        outcome_t outcome = play(RULES({"POST /v1/jobs/" ID_A "/signal ", 0, 202, NULL, "{}", WHOLE, 0}),
+                                 WORDS("scancel", rows[i].words[0], rows[i].words[1], ID_A));
+        expect(&outcome, 0, "", NULL);
+        assert_int_equal(broker_double_count(outcome.broker, rows[i].body), 1);
+        end(&outcome);
+    }
+    outcome_t outcome =
+        play(RULES({"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0}), WORDS("scancel", "-s", "9", ID_A));
+    expect(&outcome, 0, "", NULL);
+    end(&outcome);
+}
+
 static void scancel__chooses_among_open_jobs(void **state)
 {
     (void)state;
@@ -185,6 +211,30 @@ static void scontrol__shows_and_releases(void **state)
     end(&outcome);
 }
 
+static void scontrol__updates_time_limits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *body;
+    } rows[] = {{"TimeLimit=90", "{\"time\":\"5400s\"}"},   {"timelimit=1-12:00:01", "{\"time\":\"129660s\"}"},
+                {"TimeLimit=+30", "{\"time\":\"+1800s\"}"}, {"TimeLimit=-1:00:00", "{\"time\":\"-3600s\"}"},
+                {"TimeLimit+=10", "{\"time\":\"+600s\"}"},  {"TimeLimit-=10", "{\"time\":\"-600s\"}"},
+                {"TimeLimit=UNLIMITED", "{\"time\":null}"}, {"TimeLimit=-1", "{\"time\":null}"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        outcome_t outcome = play(RULES({"PATCH /v1/jobs/" ID_A " ", 0, 200, NULL, "{}", WHOLE, 0}),
+                                 WORDS("scontrol", "update", "JobId=" ID_A, rows[i].word));
+        expect(&outcome, 0, "", NULL);
+        assert_int_equal(broker_double_count(outcome.broker, rows[i].body), 1);
+        end(&outcome);
+    }
+    outcome_t outcome = play(RULES({"PATCH /v1/jobs/" ID_A " ", 0, 409, NULL, "{\"detail\":\"it runs\"}", WHOLE, 0},
+                                   {"PATCH /v1/jobs/" ID_B " ", 0, 200, NULL, "{}", WHOLE, 0}),
+                             WORDS("scontrol", "update", "TimeLimit=5", "job=" ID_A "," ID_B));
+    expect(&outcome, 6, "", "it runs");
+    assert_int_equal(broker_double_count(outcome.broker, "PATCH "), 2);
+    end(&outcome);
+}
+
 static void squeue__names_holds_as_slurm_does(void **state)
 {
     (void)state;
@@ -203,7 +253,7 @@ static const char *value_of(const char *option)
 {
     static const char *const values[][2] = {{"--states", "PENDING"}, {"--state", "PENDING"}, {"--format", "%i"},
                                             {"--Format", "JobID"},   {"--endtime", "today"}, {"--starttime", "today"},
-                                            {"--signal", "TERM"},    {"--delimiter", ";"},   {"--jobs", ID_A},
+                                            {"--signal", "KILL"},    {"--delimiter", ";"},   {"--jobs", ID_A},
                                             {"--user", "ana"}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (strcmp(values[i][0], option) == 0)
@@ -294,6 +344,8 @@ int main(void)
         cmocka_unit_test(ids__of_arrays_are_their_tasks),
         cmocka_unit_test(scancel__chooses_among_open_jobs),
         cmocka_unit_test(scontrol__shows_and_releases),
+        cmocka_unit_test(scontrol__updates_time_limits),
+        cmocka_unit_test(scancel__sends_signals),
         cmocka_unit_test(squeue__names_holds_as_slurm_does),
         cmocka_unit_test(help__lists_exactly_the_options_that_are_taken),
     };

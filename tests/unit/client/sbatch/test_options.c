@@ -102,6 +102,8 @@ static const struct {
     /* dependencies */
     {"#SBATCH -d afterok:01k9x2m4q8r7:01k9x2m4q8r8_3",
      "name: train.sh\ndepends:\n  after_ok: [01k9x2m4q8r7, 01k9x2m4q8r8.3]\n" LAUNCH},
+    {"#SBATCH -d after:01k9x2m4q8r7:01k9x2m4q8r8_3",
+     "name: train.sh\ndepends:\n  after_start: [01k9x2m4q8r7, 01k9x2m4q8r8.3]\n" LAUNCH},
     {"#SBATCH -d afterany:01k9x2m4q8r7,afternotok:01k9x2m4q8r8,AfterAny:01k9x2m4q8r9",
      "name: train.sh\ndepends:\n  after_any: [01k9x2m4q8r7, 01k9x2m4q8r9]\n  after_not_ok: "
      "[01k9x2m4q8r8]\n" LAUNCH},
@@ -215,6 +217,7 @@ static const struct {
     {"#SBATCH --array=9-1", 2, 17, "is not a list of tasks", "0-99%10"},
     {"#SBATCH --array=0-99999", 2, 17, "at most 10000 tasks", NULL},
     {"#SBATCH --array=1-3%x", 2, 17, "is not a list of tasks", NULL},
+    {"#SBATCH -d after:01k9x2m4q8r7+5", 2, 12, "minutes after a start", "--begin"},
     {"#SBATCH -d afterok:01k9x2m4q8r7?afterany:01k9x2m4q8r8", 2, 12, "'?'", "','"},
     {"#SBATCH -d aftercorr:01k9x2m4q8r7", 2, 12, "'aftercorr' is not supported", "afterok"},
     {"#SBATCH -d aftercorr:01k9x2m4q8r7", 2, 12, "'aftercorr'", NULL},

@@ -58,7 +58,7 @@ static const char whole_job[] = "name: finetune-70b\n"
                                 "  on_better_site: checkpoint\n"
                                 "array: 0-99%10\n"
                                 "depends: {after_ok: [01k9x2m4q8r7], after_any: [01k9x2m4q8r8, 01k9x2m4q8r9],\n"
-                                "  after_not_ok: 01k9x2m4q8ra}\n"
+                                "  after_not_ok: 01k9x2m4q8ra, after_start: 01k9x2m4q8rb}\n"
                                 "slurm: {partition: gpu, account: nlp}\n"
                                 "kubernetes: {queue: team-a}\n";
 
@@ -115,6 +115,8 @@ static void assert_whole_job(const helio_job_spec_t *job)
     assert_text(job->after_any.items[1].text, "01k9x2m4q8r9");
     assert_int_equal(job->after_not_ok.count, 1);
     assert_text(job->after_not_ok.items[0].text, "01k9x2m4q8ra");
+    assert_int_equal(job->after_start.count, 1);
+    assert_text(job->after_start.items[0].text, "01k9x2m4q8rb");
     assert_text(job->slurm.items[1].value, "nlp");
     assert_text(job->kubernetes.items[0].value, "team-a");
 }

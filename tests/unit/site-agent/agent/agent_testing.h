@@ -158,9 +158,9 @@ static inline void fake_destroy(helio_backend_t *self)
     free(self);
 }
 
-static const helio_backend_class_t fake_class = {"fake",       true,         fake_start,  fake_adopt,    fake_stop,
-                                                 fake_forget,  fake_survey,  fake_lease,  fake_log_read, fake_fd,
-                                                 fake_next_ms, fake_process, fake_destroy};
+static const helio_backend_class_t fake_class = {"fake",  true,         fake_start,   fake_adopt,  fake_stop,
+                                                 NULL,    fake_forget,  fake_survey,  fake_lease,  fake_log_read,
+                                                 fake_fd, fake_next_ms, fake_process, fake_destroy};
 
 static inline helio_rc make_fake(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
                                  helio_backend_t **ret_backend, helio_error_t *err)

@@ -93,6 +93,28 @@ static void order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_tha
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
 }
 
+static void signal_it(uint8_t number, uint32_t epoch)
+{
+    helio_attempt_signal_t one = {key_of(number), epoch, HELIO_JOB_SIGNAL_USR1, HELIO_SIGNAL_TO_JOB};
+    helio_aev_signals_t signals = {.signals = {&one, 1}};
+    step(&site, HELIO_AGENT_EV_SIGNALS, &signals);
+}
+
+static void signal__reaches_an_attempt_that_runs_and_no_other(void **state)
+{
+    (void)state;
+    give_one(1, 1, 1, 1);
+    commit(&site);
+    signal_it(1, 1); /* not started yet */
+    signal_it(2, 1); /* unknown */
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 0);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_STARTED);
+    signal_it(1, 2); /* another epoch */
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 0);
+    signal_it(1, 1);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 1);
+}
+
 static void order__of_an_older_epoch_is_refused_as_stale(void **state)
 {
     (void)state;
@@ -388,6 +410,7 @@ int main(void)
         TEST(order__that_is_repeated_after_a_restart_is_still_a_replay),
         TEST(order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_epoch_comes),
         TEST(order__of_an_older_epoch_is_refused_as_stale),
+        TEST(signal__reaches_an_attempt_that_runs_and_no_other),
         TEST(order__of_a_newer_epoch_starts_while_the_older_one_is_stopping),
         TEST(order__of_an_older_incarnation_is_ignored_and_counted),
         TEST(order__before_the_inventory_is_closed_is_not_ready),

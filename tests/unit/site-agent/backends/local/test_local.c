@@ -261,6 +261,38 @@ static void local__checkpoint_signal_reaches_only_processes_that_handle_it(void 
     site_close(&site);
 }
 
+static void signal_it(const site_t *site, uint32_t signal, uint32_t to)
+{
+    helio_attempt_signal_t order = {site_key(), 1, signal, to};
+    site->backend->class->signal(site->backend, &order);
+}
+
+/*  The shell and its child each say which signal they got. */
+static void local__a_signal_reaches_the_script_or_those_that_handle_it_or_all(void **state)
+{
+    (void)state;
+    site_t site = {0};
+    site_open(&site);
+    attempt_t attempt = {.run = "#!/bin/bash\ntrap 'echo script HUP' HUP\ntrap 'echo script USR2' USR2\n"
+                                "bash -c 'trap \"echo child USR1\" USR1; trap \"echo child USR2\" USR2; echo ready; "
+                                "while :; do sleep 0.02; done' &\nwhile :; do wait; done"};
+    site_start(&site, &attempt);
+    site_wait_log(&site, "ready");
+    signal_it(&site, HELIO_JOB_SIGNAL_USR1, HELIO_SIGNAL_TO_JOB);
+    site_wait_log(&site, "child USR1"); /* the script has no handler, and lives */
+    signal_it(&site, HELIO_JOB_SIGNAL_USR2, HELIO_SIGNAL_TO_SCRIPT);
+    site_wait_log(&site, "script USR2");
+    signal_it(&site, HELIO_JOB_SIGNAL_HUP, HELIO_SIGNAL_TO_JOB);
+    site_wait_log(&site, "script HUP");
+    for (uint32_t i = 0; i < 40; i++) /* more than the file keeps */
+        signal_it(&site, HELIO_JOB_SIGNAL_CONT, HELIO_SIGNAL_TO_ALL);
+    signal_it(&site, HELIO_JOB_SIGNAL_KILL, HELIO_SIGNAL_TO_ALL);
+    const heard_t *end = site_wait(&site, 2);
+    expect_end(end, 137);
+    assert_false(end->event.stopped);
+    site_close(&site);
+}
+
 static void local__kill_does_not_wait(void **state)
 {
     (void)state;
@@ -429,6 +461,7 @@ int main(void)
         cmocka_unit_test(local__time_limit_ends_a_job_that_ignores_the_polite_signal),
         cmocka_unit_test(local__polite_stop_lets_a_program_save_after_its_shell_has_gone),
         cmocka_unit_test(local__checkpoint_signal_reaches_only_processes_that_handle_it),
+        cmocka_unit_test(local__a_signal_reaches_the_script_or_those_that_handle_it_or_all),
         cmocka_unit_test(local__kill_does_not_wait),
         cmocka_unit_test(local__a_stop_right_after_the_start_is_not_lost),
         cmocka_unit_test(local__leftover_processes_of_a_job_are_killed_at_its_end),

@@ -1,0 +1,63 @@
+/*  dependency_check.c -- whether what a document depends on can be waited for. */
+#include <assert.h>
+
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
+
+static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job_key_t on)
+{
+    const submission_t *submission = core_dependencies_held(self, on);
+    if (!submission)
+        submission = core_array_find(self, on.job);
+    return submission && !helio_text_equal(submission->row.tenant, tenant);
+}
+
+static const char *const after_names[HELIO_AFTER_COUNT] = {"after_ok", "after_any", "after_not_ok", "after_start"};
+
+/*  number: of the job among several, of which none is stored then; 0 = it is the only one. */
+static void refuse(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, uint32_t number)
+{
+    if (number)
+        core_reply_nothing_stored(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
+    else
+        core_reply(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
+}
+
+static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t *event,
+                             const helio_dependency_t *depend, const char *path, uint32_t number)
+{
+    const helio_value_t at = helio_value_string(path), word = helio_value_text(depend->word),
+                        job = helio_value_number(number);
+    if (depend->found == HELIO_FOUND_UNKNOWN || is_foreign(self, event->tenant, depend->on)) {
+        refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_UNKNOWN, at, word, job), number);
+        return false;
+    }
+    if (depend->found == HELIO_FOUND_AMBIGUOUS) {
+        refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job), number);
+        return false;
+    }
+    if (depend->found == HELIO_FOUND_OPEN && !core_dependencies_held(self, depend->on)) {
+        core_reply_nothing_stored(self, event->call, HELIO_BUSY, HELIO_REASON_GATED,
+                                  CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
+        return false;
+    }
+    return true;
+}
+
+bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                             uint32_t number)
+{
+    assert(job->depends.count == job->spec.after_ok.count + job->spec.after_any.count + job->spec.after_not_ok.count +
+                                     job->spec.after_start.count);
+    uint32_t places[HELIO_AFTER_COUNT] = {0};
+    for (uint32_t i = 0; i < job->depends.count; i++) {
+        const helio_dependency_t *depend = &job->depends.items[i];
+        const char *path = core_printf(self, "depends.%s[%u]", after_names[depend->after], places[depend->after]++);
+        if (!check_dependency(self, event, depend, path, number))
+            return false;
+    }
+    return true;
+}
