@@ -156,36 +156,48 @@ HELIO_RECORD_DECLARE(helio_aev_gpus, HELIO_AEV_GPUS_FIELDS)
 #define HELIO_AEV_CAPACITY_FIELDS(F, R) F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_capacity)
 HELIO_RECORD_DECLARE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
 
+#define HELIO_ATTEMPT_REF_FIELDS(F, R) \
+    F(R, KEY, key, 0, _)               \
+    F(R, U32, epoch, 0, _)
+HELIO_RECORD_DECLARE(helio_attempt_ref, HELIO_ATTEMPT_REF_FIELDS)
+
+/*  The owner of the nodes takes them away: what runs there has to stop. */
+#define HELIO_AEV_TAKEN_FIELDS(F, R) \
+    F(R, TEXT, explanation, 64, _)   \
+    F(R, LIST, attempts, 1000, helio_attempt_ref)
+HELIO_RECORD_DECLARE(helio_aev_taken, HELIO_AEV_TAKEN_FIELDS)
+
 #define HELIO_AEV_SERIES_FIELDS(F, R)                  \
     F(R, LIST, series, HELIO_SERIES_MAX, helio_series) \
     F(R, F64, power_w, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
 
 /*  NAME, record */
-#define HELIO_AGENT_EVENT_TABLE(X)                                                  \
-    X(LOAD_META, helio_jrow_meta)                                                   \
-    X(LOAD_SEEN, helio_jrow_seen)                                                   \
-    X(LOAD_ATTEMPT, helio_jrow_attempt)                                             \
-    X(LOAD_REPORT, helio_report)                                                    \
-    X(LOADED, helio_aev_loaded)                                                     \
-    X(TICK, helio_aev_nothing)                                                      \
-    X(SEALED, helio_aev_sealed)                                                     \
-    X(CONNECTED, helio_aev_nothing) /* connected to a broker: send HELLO */         \
-    X(DISCONNECTED, helio_aev_nothing)                                              \
-    X(WELCOME, helio_aev_welcome)                                                   \
-    X(VERDICTS, helio_aev_verdicts)                                                 \
-    X(ORDERS, helio_aev_orders)                                                     \
-    X(STOPS, helio_aev_stops)                                                       \
-    X(REPORTS_ACK, helio_aev_ack)                                                   \
-    X(RENEWED, helio_aev_renewed)                                                   \
-    X(RESYNC, helio_aev_nothing)                                                    \
-    X(BACKEND, helio_aev_backend)                                                   \
-    X(CAPACITY, helio_aev_capacity)                                                 \
-    X(SERIES, helio_aev_series)                                                     \
-    X(DISK, helio_aev_disk)                                                         \
-    X(SURVEYED, helio_aev_nothing) /* the backend has reported all that it holds */ \
-    X(GPUS, helio_aev_gpus)                                                         \
-    X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */
+#define HELIO_AGENT_EVENT_TABLE(X)                                                                                \
+    X(LOAD_META, helio_jrow_meta)                                                                                 \
+    X(LOAD_SEEN, helio_jrow_seen)                                                                                 \
+    X(LOAD_ATTEMPT, helio_jrow_attempt)                                                                           \
+    X(LOAD_REPORT, helio_report)                                                                                  \
+    X(LOADED, helio_aev_loaded)                                                                                   \
+    X(TICK, helio_aev_nothing)                                                                                    \
+    X(SEALED, helio_aev_sealed)                                                                                   \
+    X(CONNECTED, helio_aev_nothing) /* connected to a broker: send HELLO */                                       \
+    X(DISCONNECTED, helio_aev_nothing)                                                                            \
+    X(WELCOME, helio_aev_welcome)                                                                                 \
+    X(VERDICTS, helio_aev_verdicts)                                                                               \
+    X(ORDERS, helio_aev_orders)                                                                                   \
+    X(STOPS, helio_aev_stops)                                                                                     \
+    X(REPORTS_ACK, helio_aev_ack)                                                                                 \
+    X(RENEWED, helio_aev_renewed)                                                                                 \
+    X(RESYNC, helio_aev_nothing)                                                                                  \
+    X(BACKEND, helio_aev_backend)                                                                                 \
+    X(CAPACITY, helio_aev_capacity)                                                                               \
+    X(SERIES, helio_aev_series)                                                                                   \
+    X(DISK, helio_aev_disk)                                                                                       \
+    X(SURVEYED, helio_aev_nothing) /* the backend has reported all that it holds */                               \
+    X(GPUS, helio_aev_gpus)                                                                                       \
+    X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */ \
+    X(TAKEN, helio_aev_taken)
 
 typedef enum helio_agent_event {
 #define X(NAME, record) HELIO_AGENT_EV_##NAME,
@@ -223,11 +235,6 @@ HELIO_RECORD_DECLARE(helio_afx_start, HELIO_AFX_START_FIELDS)
     F(R, KEY, key, 0, _)              \
     F(R, U32, epoch, 0, _)
 HELIO_RECORD_DECLARE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
-
-#define HELIO_ATTEMPT_REF_FIELDS(F, R) \
-    F(R, KEY, key, 0, _)               \
-    F(R, U32, epoch, 0, _)
-HELIO_RECORD_DECLARE(helio_attempt_ref, HELIO_ATTEMPT_REF_FIELDS)
 
 /*  These attempts stop by themselves at this CLOCK_BOOTTIME, without the agent; no others are prolonged. */
 enum { HELIO_LEASED_MAX = 1000000 };
