@@ -58,7 +58,7 @@ typedef struct helio_backend_sink {
     void (*on_capacity)(void *arg, const helio_aev_capacity_t *capacity);
     /*  Before on_capacity, from a backend that knows its nodes by name: all that jobs can start on. Can be NULL. */
     void (*on_nodes)(void *arg, const helio_backend_node_t *nodes, uint32_t count);
-    /*  Before on_nodes: an attempt that waits there for a node of the pool. Can be NULL. */
+    /*  Before on_nodes: an attempt that has waited there for a node of the pool for a while. Can be NULL. */
     void (*on_waiting)(void *arg, helio_text_t pool, uint32_t gpus);
     /*  Series that the backend itself knows (free GPUs of the next hours), always all of them. Can be NULL. */
     void (*on_series)(void *arg, const helio_aev_series_t *series);

@@ -9,7 +9,8 @@ enum {
     BACK_OFF_MOST_MS = 30000,
     SLOWNESS = 3, /* an inventory is repeated only after this many times its duration, ... */
     SLOW_MOST_MS = 30000,
-    SILENT_MS = 30000 /* since the first inventory without an answer */
+    SILENT_MS = 30000,     /* since the first inventory without an answer */
+    SAY_WAITING_MS = 10000 /* an engine needs a moment to start what it took */
 };
 
 static helio_exec_t *of(void *arg)
@@ -218,7 +219,7 @@ static void say_nodes(helio_exec_t *self, helio_arena_t *arena)
     }
     const helio_exec_attempt_t *attempt = helio_exec_first(self);
     for (; attempt && self->sink.on_waiting; attempt = helio_exec_after(attempt))
-        if (is_waiting(attempt))
+        if (attempt->waits_ms && is_waiting(attempt) && self->now_boot_ms - attempt->waits_ms >= SAY_WAITING_MS)
             self->sink.on_waiting(self->sink.arg, helio_text_of(attempt->pool), attempt->gpus);
     if (self->sink.on_nodes)
         self->sink.on_nodes(self->sink.arg, nodes, count);
