@@ -156,6 +156,7 @@ aside users rehearse tests/integration/rehearse.sh build-release
 aside users quickstart tests/integration/quickstart.sh build-release
 aside users preemption tests/integration/preemption.py --build build-release
 aside users elastic tests/integration/elastic.py --build build-release
+aside users spot tests/integration/spot.py --build build-release
 aside users migrations tests/integration/migrations.py --build build-release
 beside users docs tests/integration/docs.sh build-release
 beside users versions tests/integration/versions.py --build build-release

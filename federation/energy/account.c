@@ -16,7 +16,7 @@ helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, con
     return (helio_hourly_price_t){
         .watts_per_gpu = helio_pool_watts(pool, utilisation),
         .pue = site->pue >= 1 ? site->pue : 1,
-        .price_usd_per_gpu_h = pool->price_usd_per_gpu_h,
+        .price_usd_per_gpu_h = helio_pool_rent_usd(pool),
         .electricity_usd_per_kwh = pool->owned ? site->electricity_usd_per_kwh : 0,
         .carbon_g_per_kwh = site->carbon_g_per_kwh > 0 ? site->carbon_g_per_kwh : 0,
     };

@@ -32,6 +32,7 @@
     X(FOLLOW_THE_SUN, "follow-the-sun")
 /* clang-format on */
 #define HELIO_BETTER_SITE_TABLE(X) X(STAY, "stay") X(CHECKPOINT, "checkpoint")
+#define HELIO_SPOT_TABLE(X) X(AUTO, "auto") X(NEVER, "never") X(ALLOW, "allow")
 #define HELIO_DATA_MODE_TABLE(X) X(RO, "ro") X(RW, "rw")
 
 #define HELIO_ENUM_DECLARE(name, PREFIX, TABLE)                                       \
@@ -47,6 +48,7 @@
 #define HELIO_SHARING_ENUMERATOR(name, word) HELIO_SHARING_##name,
 #define HELIO_GOAL_ENUMERATOR(name, word) HELIO_GOAL_##name,
 #define HELIO_BETTER_SITE_ENUMERATOR(name, word) HELIO_BETTER_SITE_##name,
+#define HELIO_SPOT_ENUMERATOR(name, word) HELIO_SPOT_##name,
 #define HELIO_DATA_MODE_ENUMERATOR(name, word) HELIO_DATA_MODE_##name,
 
 HELIO_ENUM_DECLARE(helio_job_kind, HELIO_JOB_KIND, HELIO_JOB_KIND_TABLE)
@@ -56,6 +58,7 @@ HELIO_ENUM_DECLARE(helio_interconnect, HELIO_INTERCONNECT, HELIO_INTERCONNECT_TA
 HELIO_ENUM_DECLARE(helio_sharing, HELIO_SHARING, HELIO_SHARING_TABLE)
 HELIO_ENUM_DECLARE(helio_goal, HELIO_GOAL, HELIO_GOAL_TABLE)
 HELIO_ENUM_DECLARE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE)
+HELIO_ENUM_DECLARE(helio_spot, HELIO_SPOT, HELIO_SPOT_TABLE)
 HELIO_ENUM_DECLARE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 
 /*  Limits of a job file. */
@@ -137,6 +140,7 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */           \
     F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */            \
     F(R, LIST, after_start, HELIO_JOB_LIST_MAX, helio_string)  /* must have started, or have ended */
+    F(R, U32, spot, HELIO_SPOT_COUNT - 1, _) /* capacity that can be taken away: AUTO = if it has checkpoints */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

@@ -49,6 +49,7 @@ ENUM_DEFINE(helio_interconnect, HELIO_INTERCONNECT, HELIO_INTERCONNECT_TABLE)
 ENUM_DEFINE(helio_sharing, HELIO_SHARING, HELIO_SHARING_TABLE)
 ENUM_DEFINE(helio_goal, HELIO_GOAL, HELIO_GOAL_TABLE)
 ENUM_DEFINE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE)
+ENUM_DEFINE(helio_spot, HELIO_SPOT, HELIO_SPOT_TABLE)
 ENUM_DEFINE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 ENUM_DEFINE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
 ENUM_DEFINE(helio_site_state, HELIO_SITE_STATE, HELIO_SITE_STATE_TABLE)
@@ -133,6 +134,11 @@ static uint32_t slash_of(helio_text_t gpu)
 uint32_t helio_pool_nodes_most(const helio_pool_t *pool)
 {
     return pool->elastic && pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+}
+
+double helio_pool_rent_usd(const helio_pool_t *pool)
+{
+    return pool->spot && pool->spot_usd_per_gpu_h > 0 ? pool->spot_usd_per_gpu_h : pool->price_usd_per_gpu_h;
 }
 
 helio_text_t helio_gpu_model(helio_text_t gpu)

@@ -15,7 +15,8 @@ enum {
     HELIO_SITE_TENANTS_MAX = 1000,
     HELIO_SERIES_POINTS_MAX = 192,
     HELIO_SERIES_MAX = 512,
-    HELIO_POOL_OPTIONS_MAX = 8
+    HELIO_POOL_OPTIONS_MAX = 8,
+    HELIO_POOL_INTERRUPTIONS_MAX = 60 /* of one node in an hour */
 };
 
 /*  A pool's `gpu` is a model, or a MIG slice of a model: "H100", "H100/1g.10gb". In a pool of slices, the slice is
@@ -35,32 +36,36 @@ uint32_t helio_gpu_sevenths(helio_text_t gpu);
 HELIO_RECORD_DECLARE(helio_pool_option, HELIO_POOL_OPTION_FIELDS)
 
 /*  Power of one allocated GPU at utilisation u in 0..1: host_w + base_w + slope_w * u, times PUE. */
-#define HELIO_POOL_FIELDS(F, R)                                                                                    \
-    F(R, TEXT, name, 32, _)                                                                                        \
-    F(R, TEXT, gpu, 32, _)            /* model or slice, "" for a CPU pool */                                      \
-    F(R, U64, gpu_memory_bytes, 0, _) /* of one GPU */                                                             \
-    F(R, U32, nodes, 100000, _)                                                                                    \
-    F(R, U32, max_nodes, 100000, _) /* elastic pools; >= nodes */                                                  \
-    F(R, U32, gpus_per_node, HELIO_JOB_GPUS_PER_NODE_MAX, _)                                                       \
-    F(R, U32, cpus_per_node, 4096, _)                                                                              \
-    F(R, U64, memory_bytes_per_node, 0, _)                                                                         \
-    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                       \
-    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                                 \
-    F(R, BOOL, owned, 0, _) /* costs electricity; otherwise rent */                                                \
-    F(R, F64, price_usd_per_gpu_h, 0, _)                                                                           \
-    F(R, F64, spot_usd_per_gpu_h, 0, _)                                                                            \
-    F(R, U64, provision_ms, 0, _)                                                                                  \
-    F(R, F64, idle_w, 0, _)                                                                                        \
-    F(R, F64, base_w, 0, _)                                                                                        \
-    F(R, F64, slope_w, 0, _)                                                                                       \
-    F(R, F64, host_w, 0, _)                                                                                        \
-    F(R, LIST, options, HELIO_POOL_OPTIONS_MAX, helio_pool_option, 6) /* at the agent's start; summaries follow */ \
-    F(R, BOOL, elastic, 0, _,                                                                                      \
-      7) /* its agent adds nodes on demand, up to max_nodes; otherwise max_nodes counts nowhere */
+#define HELIO_POOL_FIELDS(F, R)                                                                                      \
+    F(R, TEXT, name, 32, _)                                                                                          \
+    F(R, TEXT, gpu, 32, _)            /* model or slice, "" for a CPU pool */                                        \
+    F(R, U64, gpu_memory_bytes, 0, _) /* of one GPU */                                                               \
+    F(R, U32, nodes, 100000, _)                                                                                      \
+    F(R, U32, max_nodes, 100000, _) /* elastic pools; >= nodes */                                                    \
+    F(R, U32, gpus_per_node, HELIO_JOB_GPUS_PER_NODE_MAX, _)                                                         \
+    F(R, U32, cpus_per_node, 4096, _)                                                                                \
+    F(R, U64, memory_bytes_per_node, 0, _)                                                                           \
+    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                         \
+    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                                   \
+    F(R, BOOL, owned, 0, _) /* costs electricity; otherwise rent */                                                  \
+    F(R, F64, price_usd_per_gpu_h, 0, _)                                                                             \
+    F(R, F64, spot_usd_per_gpu_h, 0, _)                                                                              \
+    F(R, U64, provision_ms, 0, _)                                                                                    \
+    F(R, F64, idle_w, 0, _)                                                                                          \
+    F(R, F64, base_w, 0, _)                                                                                          \
+    F(R, F64, slope_w, 0, _)                                                                                         \
+    F(R, F64, host_w, 0, _)                                                                                          \
+    F(R, LIST, options, HELIO_POOL_OPTIONS_MAX, helio_pool_option, 6) /* at the agent's start; summaries follow */   \
+    F(R, BOOL, elastic, 0, _,                                                                                        \
+      7) /* its agent adds nodes on demand, up to max_nodes; otherwise max_nodes counts nowhere */                   \
+    F(R, BOOL, spot, 0, _, 8)               /* its nodes can be taken away at any time; then its rent is spot_usd */ \
+    F(R, F64, interruptions_per_h, 0, _, 8) /* of a spot pool: how often that happens to one node, on average */
 HELIO_RECORD_DECLARE(helio_pool, HELIO_POOL_FIELDS)
 
 /*  Nodes that the pool can have. */
 uint32_t helio_pool_nodes_most(const helio_pool_t *pool);
+/*  USD per GPU-hour where no series gives a price: of a spot pool the spot price; 0 = not given. */
+double helio_pool_rent_usd(const helio_pool_t *pool);
 
 /*  Of an elastic pool: nodes that waiting jobs need there, beyond those that run. */
 #define HELIO_POOL_DEMAND_FIELDS(F, R) \

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "federation/policy/spot.h"
+
 /*  Greedy matching with one backtracking point: the last '*'. */
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text)
 {
@@ -206,6 +208,8 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
         c.rejection = HELIO_REJECTION_NO_CONTAINER_RUNTIME;
     if (c.rejection == HELIO_REJECTION_NONE && want->lease && !site->leases)
         c.rejection = HELIO_REJECTION_NO_LEASES;
+    if (c.rejection == HELIO_REJECTION_NONE && !helio_spot_allows(want, pool))
+        c.rejection = HELIO_REJECTION_NO_SPOT;
     if (c.rejection == HELIO_REJECTION_NONE && !helio_site_maps(site, want->tenant))
         c.rejection = HELIO_REJECTION_NO_USER_MAPPING;
     if (c.rejection == HELIO_REJECTION_NONE && helio_choice_missing_name(want, pool).option.size)
@@ -317,17 +321,21 @@ static int64_t unqueued_score(const helio_work_t *work, const helio_site_now_t *
 }
 
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
-                                     const helio_pool_t *pool, const helio_site_now_t *now)
+                                     const helio_pool_t *pool, const helio_site_now_t *given)
 {
     helio_candidate_t c = helio_choice_filter(want, site, pool);
-    if (c.rejection == HELIO_REJECTION_NONE && now->extras.no_link)
+    if (c.rejection == HELIO_REJECTION_NONE && given->extras.no_link)
         c.rejection = HELIO_REJECTION_NO_LINK;
     if (c.rejection != HELIO_REJECTION_NONE)
         return c;
-    c.transfer = now->extras.transfer;
-    int64_t step_ms = now->wall_ms - now->wall_ms % HELIO_SCORE_STEP_MS;
+    c.transfer = given->extras.transfer;
+    int64_t step_ms = given->wall_ms - given->wall_ms % HELIO_SCORE_STEP_MS;
     c.run_ms = helio_requirement_run_ms(want, pool->gpu);
     c.run_high_ms = helio_requirement_run_high_ms(want, pool->gpu);
+    c.redo_ppm = helio_spot_redo_ppm(want, pool, c.run_ms);
+    helio_site_now_t whole = *given;
+    whole.extras.redo_ppm = c.redo_ppm;
+    const helio_site_now_t *now = &whole;
     helio_work_t work = {
         .gpus = (uint64_t)c.gpus_per_node * want->nodes,
         .run_ms = c.run_ms,
@@ -341,6 +349,7 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
     bounds.high.run_ms = c.run_high_ms;
     helio_plan_t high;
     c.now = helio_plan_of(now->pool_forecast, &work, &now->extras, step_ms);
+    c.spot_micro_usd = c.now.spot_micro_usd;
     c.queue_wait_ms = now->extras.queue_wait_ms;
     c.queue_micro_usd = c.queue_wait_ms ? c.now.score_micro_usd - unqueued_score(&work, now, step_ms) : 0;
     c.rejection = caps(&bounds, now->wall_ms, step_ms, &high);

@@ -12,7 +12,7 @@
 #include "federation/policy/terms.h"
 #include "federation/reason/codes.h"
 
-#define HELIO_POLICY_VERSION "terms-5"
+#define HELIO_POLICY_VERSION "terms-6"
 
 /*  The changing state of a site and pool, in addition to the static profile. */
 typedef struct helio_site_now {
@@ -37,6 +37,8 @@ typedef struct helio_candidate {
     helio_plan_t now;          /* a start now; none if the pool never fits */
     int64_t queue_wait_ms;     /* of a start now, in the site's own queue */
     int64_t queue_micro_usd;   /* what that adds to now's score */
+    uint64_t redo_ppm;         /* of spot capacity: the share of the run that is done again (spot.h) */
+    int64_t spot_micro_usd;    /* what that adds to now's score */
     helio_plan_t later;        /* the best later start; none: it may not wait, or no start meets the caps */
     helio_transfer_t transfer; /* of its data, before either */
     int64_t not_before_ms;     /* if rejected by a cap: the first later start that meets all caps; 0 = none known */

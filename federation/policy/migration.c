@@ -1,6 +1,10 @@
 /*  migration.c -- compares the rest of a run here and at another pool. */
 #include "federation/policy/migration.h"
 
+#include "federation/policy/spot.h"
+
+_Static_assert((int)HELIO_SPOT_RESTART_MS == (int)HELIO_MIGRATION_RESTART_MS, "a restart takes as long either way");
+
 /*  Scales a run time here to one there, without overflow: years of milliseconds are below 2^40. */
 static uint64_t scaled(uint64_t ms, const helio_migration_target_t *here, const helio_migration_target_t *there)
 {
@@ -82,9 +86,9 @@ static helio_plan_t plan_of(const helio_migration_job_t *job, const helio_migrat
 {
     helio_work_t work = {
         .gpus = target->gpus, .run_ms = run_ms, .prices = job->prices, .now_ms = begin_ms, .objective = job->objective};
-    helio_extras_t none = {.stale = false};
+    helio_extras_t extras = {.redo_ppm = target->redo_ppm};
     work.prices.scarcity_micro_usd_per_gpu_h = 0; /* its own GPUs count as taken here */
-    return helio_plan_of(target->pool_forecast, &work, &none, begin_ms);
+    return helio_plan_of(target->pool_forecast, &work, &extras, begin_ms);
 }
 
 static int64_t weighed(const helio_plan_t *plan)

@@ -67,6 +67,7 @@ typedef struct helio_migration_target {
     uint64_t gpus;             /* over all nodes */
     uint64_t run_ms;           /* predicted run time there, p50; the time limit without a prediction */
     uint64_t run_high_ms;      /* p90 */
+    uint64_t redo_ppm;         /* of spot capacity: the share of the run that is done again (spot.h) */
     helio_transfer_t transfer; /* of its data; ignored for the current pool */
     bool price_unknown;
 } helio_migration_target_t;

@@ -216,8 +216,8 @@ void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_prof
     maker_t maker = {series, series_count, pool->name, helio_hour_of(wall_ms), wall_ms};
     self->from_ms = maker.from_ms;
     /* A static figure of 0 is one that was not given: it must not replace a series that has ended. */
-    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, pool->price_usd_per_gpu_h != 0, pool->price_usd_per_gpu_h, &rent_bounds,
-                    self->rent, &self->rent_from);
+    const double rent = helio_pool_rent_usd(pool);
+    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, rent != 0, rent, &rent_bounds, self->rent, &self->rent_from);
     (void)signal_of(&maker, HELIO_SIGNAL_ELECTRICITY, site->electricity_usd_per_kwh != 0, site->electricity_usd_per_kwh,
                     &tariff_bounds, self->tariff, &self->tariff_from);
     if (!pool->owned)

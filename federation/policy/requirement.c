@@ -3,6 +3,7 @@
 
 #include "federation/policy/duration.h"
 #include "federation/policy/prices.h"
+#include "federation/policy/spot.h"
 
 static const uint64_t FLEXIBLE_MAX_MS = UINT64_C(366) * 86400000;
 
@@ -50,6 +51,8 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .sharing = spec->sharing,
         .container = spec->image.size > 0,
         .lease = spec->on_site_loss != HELIO_SITE_LOSS_STRICT,
+        .spot = helio_spot_consents(spec),
+        .spot_lost_ms = helio_spot_lost_ms(spec),
         .time_limit_ms = time_limit_ms,
         .deadline_wall_ms = spec->deadline_wall_ms,
         .max_cost_micro_usd = spec->max_cost_micro_usd,

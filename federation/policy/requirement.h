@@ -16,7 +16,9 @@
     F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                   \
     F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                             \
     F(R, BOOL, container, 0, _)                                                                                \
-    F(R, BOOL, lease, 0, _) /* it must be stoppable while the agent is down */                                 \
+    F(R, BOOL, lease, 0, _)       /* it must be stoppable while the agent is down */                           \
+    F(R, BOOL, spot, 0, _)        /* it may run on spot capacity, ... */                                       \
+    F(R, U64, spot_lost_ms, 0, _) /* ... and loses so much work by an interruption (spot.h) */                 \
     F(R, U64, time_limit_ms, 0, _)                                                                             \
     F(R, I64, deadline_wall_ms, 0, _)                                                                          \
     F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string)                                                        \

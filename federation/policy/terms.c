@@ -81,6 +81,18 @@ static int64_t wait_cost(const helio_work_t *work, uint64_t gpus, int64_t wait_m
     return ratio((helio_i128_t)wait_ms * (helio_i128_t)gpus * work->prices.wait_micro_usd_per_gpu_h, HELIO_HOUR_MS);
 }
 
+/*  Of interruptions: the share that is done again, of all that the run costs. */
+static int64_t spot_loss(const helio_work_t *work, const helio_plan_t *plan, uint64_t gpus, uint64_t run_ms,
+                         uint64_t redo_ppm)
+{
+    if (!redo_ppm)
+        return 0;
+    int64_t money = plan->cost_micro_usd > 0 ? plan->cost_micro_usd : 0;
+    helio_i128_t cost =
+        (helio_i128_t)money + carbon_cost(work, (int64_t)plan->carbon_mg) + wait_cost(work, gpus, (int64_t)run_ms);
+    return ratio(cost * (helio_i128_t)redo_ppm, 1000000);
+}
+
 helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const helio_work_t *work,
                            const helio_extras_t *extras, int64_t start_ms)
 {
@@ -95,8 +107,9 @@ helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const hel
     plan.terms[HELIO_TERM_MONEY] = plan.cost_micro_usd;
     plan.terms[HELIO_TERM_CARBON] = carbon_cost(work, (int64_t)plan.carbon_mg);
     plan.terms[HELIO_TERM_WAIT] = wait_cost(work, gpus, begin_ms - free_until);
-    plan.terms[HELIO_TERM_RISK] =
-        carbon_cost(work, high_mg) + (extras->stale ? wait_cost(work, gpus, HELIO_RISK_STALE_WAIT_MS) : 0);
+    plan.spot_micro_usd = spot_loss(work, &plan, gpus, run_ms, extras->redo_ppm);
+    plan.terms[HELIO_TERM_RISK] = carbon_cost(work, high_mg) + plan.spot_micro_usd +
+                                  (extras->stale ? wait_cost(work, gpus, HELIO_RISK_STALE_WAIT_MS) : 0);
     plan.terms[HELIO_TERM_SHADOW] =
         ratio((helio_i128_t)(gpus * run_ms) * extras->shadow_micro_usd_per_gpu_h * 1000 +
                   use.taken * (helio_i128_t)gpus * work->prices.scarcity_micro_usd_per_gpu_h,

@@ -3,7 +3,8 @@
  *  money       rent, and on owned pools electricity: energy × tariff, hour by hour;
  *  carbon      carbon price × expected carbon, hour by hour;
  *  wait        wait price × GPUs × the time waited beyond the free waiting time;
- *  risk        extra cost at the forecast's 70th percentile over its mean; unreported intensities; old figures;
+ *  risk        extra cost at the forecast's 70th percentile over its mean; unreported intensities; old figures; on spot
+ *              capacity the expected loss by interruptions (spot.h);
  *  shadow      price of scarce capacity: the scarcity price (prices.h) × GPU-hours × the share of the pool that others
  *              are expected to hold, and a planner's surcharge;
  *  disruption  of a migration: checkpoint, transfer and restart; of a preemption: the work that the victims lose;
@@ -67,6 +68,7 @@ typedef struct helio_extras {
     int64_t disruption_micro_usd;
     helio_transfer_t transfer; /* of its data, before it begins */
     bool no_link;              /* its data cannot reach the site */
+    uint64_t redo_ppm;         /* of spot capacity: the share of the run that is done again (spot.h) */
 } helio_extras_t;
 
 typedef struct helio_plan {
@@ -74,6 +76,7 @@ typedef struct helio_plan {
     int64_t score_micro_usd; /* the sum of the terms; lower is better */
     int64_t terms[HELIO_TERM_COUNT];
     int64_t cost_micro_usd; /* the money alone */
+    int64_t spot_micro_usd; /* of the risk: the expected loss by interruptions */
     uint64_t energy_j;
     uint64_t carbon_mg; /* expected; 0 if the intensity is unknown */
 } helio_plan_t;

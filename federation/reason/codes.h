@@ -26,28 +26,29 @@
 typedef enum helio_reason { HELIO_REASON_TABLE(HELIO_REASON_ENUMERATOR_) HELIO_REASON_COUNT } helio_reason_t;
 
 /*  Why a pool of a site is not a candidate. NAME, word, the reason that it belongs to. */
-#define HELIO_REJECTION_TABLE(X)                                                                               \
-    X(NONE, "", QUEUED)                                                                                        \
-    X(SITE_PATTERN, "SitePattern", NEVER_FITS) /* placement.sites excludes it */                               \
-    X(RESIDENCY, "Residency", NEVER_FITS)      /* placement.regions excludes it */                             \
-    X(BACKEND, "Backend", NEVER_FITS)          /* placement.backends lacks its kind */                         \
-    X(NO_SUCH_GPU, "NoSuchGPU", NEVER_FITS)                                                                    \
-    X(TOO_SMALL, "TooSmall", NEVER_FITS) /* could never hold it, even empty */                                 \
-    X(NO_INTERCONNECT, "NoInterconnect", NEVER_FITS)                                                           \
-    X(NO_SHARING, "NoSharing", NEVER_FITS)                                                                     \
-    X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                  \
-    X(NO_LEASES, "NoLeases", NEVER_FITS)            /* cannot stop it below the agent */                       \
-    X(NO_USER_MAPPING, "NoUserMapping", NEVER_FITS) /* no Unix user for its tenant there */                    \
-    X(NO_SUCH_NAME, "NoSuchName", NEVER_FITS)       /* no such partition or feature of its cluster */          \
-    X(NO_LINK, "NoLink", NEVER_FITS)                /* no link leads its data there */                         \
-    X(DEADLINE, "Deadline", POLICY_CAP)             /* nine of ten runs would not end before it */             \
-    X(COST_CAP, "CostCap", POLICY_CAP)              /* nine runs in ten would cost more */                     \
-    X(CARBON_CAP, "CarbonCap", POLICY_CAP)          /* mean intensity of those hours, or it is unknown */      \
-    X(QUOTA, "Quota", POLICY_CAP)                   /* set by the caller, which knows what the tenant holds */ \
-    X(BUDGET, "Budget", POLICY_CAP)                 /* set by the caller, as above */                          \
-    X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                              \
-    X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                         \
-    X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY) /* fits, but not now */                                 \
+#define HELIO_REJECTION_TABLE(X)                                                                                    \
+    X(NONE, "", QUEUED)                                                                                             \
+    X(SITE_PATTERN, "SitePattern", NEVER_FITS) /* placement.sites excludes it */                                    \
+    X(RESIDENCY, "Residency", NEVER_FITS)      /* placement.regions excludes it */                                  \
+    X(BACKEND, "Backend", NEVER_FITS)          /* placement.backends lacks its kind */                              \
+    X(NO_SUCH_GPU, "NoSuchGPU", NEVER_FITS)                                                                         \
+    X(TOO_SMALL, "TooSmall", NEVER_FITS) /* could never hold it, even empty */                                      \
+    X(NO_INTERCONNECT, "NoInterconnect", NEVER_FITS)                                                                \
+    X(NO_SHARING, "NoSharing", NEVER_FITS)                                                                          \
+    X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                       \
+    X(NO_LEASES, "NoLeases", NEVER_FITS)            /* cannot stop it below the agent */                            \
+    X(NO_SPOT, "NoSpot", NEVER_FITS)                /* its nodes can be taken away, and the job does not consent */ \
+    X(NO_USER_MAPPING, "NoUserMapping", NEVER_FITS) /* no Unix user for its tenant there */                         \
+    X(NO_SUCH_NAME, "NoSuchName", NEVER_FITS)       /* no such partition or feature of its cluster */               \
+    X(NO_LINK, "NoLink", NEVER_FITS)                /* no link leads its data there */                              \
+    X(DEADLINE, "Deadline", POLICY_CAP)             /* nine of ten runs would not end before it */                  \
+    X(COST_CAP, "CostCap", POLICY_CAP)              /* nine runs in ten would cost more */                          \
+    X(CARBON_CAP, "CarbonCap", POLICY_CAP)          /* mean intensity of those hours, or it is unknown */           \
+    X(QUOTA, "Quota", POLICY_CAP)                   /* set by the caller, which knows what the tenant holds */      \
+    X(BUDGET, "Budget", POLICY_CAP)                 /* set by the caller, as above */                               \
+    X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                                   \
+    X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                              \
+    X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY) /* fits, but not now */                                      \
     X(OVERFLOW, "Overflow", WAITING_FOR_CAPACITY)      /* set by the caller: an overflow group forbids it */
 #define HELIO_REJECTION_ENUMERATOR_(name, word, group) HELIO_REJECTION_##name,
 typedef enum helio_rejection {

@@ -49,6 +49,10 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_NO_LEASES] =
         {"The site cannot stop a job whose lease has expired, which `on_site_loss: lease` requires.",
          "Use `strict` or `eager`, or ask the site's operator to enable leases."},
+    [HELIO_REJECTION_NO_SPOT] =
+        {"The provider can take the nodes of that spot pool away at any time, and the job declares no checkpoint, or says "
+         "`placement.spot: never`.",
+         "Declare `checkpoint`, or set `placement.spot: allow`: a run that is interrupted begins again."},
     [HELIO_REJECTION_NO_USER_MAPPING] =
         {"The site has no Unix user for the job's tenant, so it could not start it.",
          "The site's operator adds a line under `agent.users` in the site file and restarts the agent."},

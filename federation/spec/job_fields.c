@@ -143,6 +143,15 @@ static const helio_spec_field_t placement_fields[] = {
      .doc = "What happens when the rest of a running job would do better at another site: it stays, or it saves a "
             "checkpoint and migrates. Only jobs that declare `checkpoint` migrate, and other sites must be able to "
             "read the checkpoint."},
+    {.key = "spot",
+     .kind = HELIO_SPEC_CHOICE,
+     AT(spot),
+     .words = HELIO_SPEC_ENUM(helio_spot, HELIO_SPOT),
+     .fallback = "auto",
+     .example = "never",
+     .doc =
+         "Whether the job may run on spot capacity, which its provider can take away at any time: `auto` if the job declares "
+         "`checkpoint.signal` or `checkpoint.every`, `never`, or `allow` in any case."},
 };
 static const helio_spec_table_t placement_table =
     HELIO_SPEC_TABLE("placement", helio_job_spec_t, placement_fields, helio_spec_check_placement);

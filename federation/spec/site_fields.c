@@ -83,6 +83,17 @@ static helio_rc check_pool(helio_spec_reader_t *reader, const helio_spec_node_t 
         return helio_spec_diagnose(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "write 'gpu: H100/1g.10gb'",
                                    "%s: 'sharing: mig' needs a gpu that names the MIG profile", reader->path);
+    if (pool->spot && pool->interruptions_per_h <= 0)
+        return helio_spec_diagnose(reader, helio_spec_find(node, "spot"), HELIO_SPEC_MISSING_PROBLEM,
+                                   "add 'interruptions_per_h: 0.02', by what the provider says or what you have seen",
+                                   "%s: a spot pool needs 'interruptions_per_h'", reader->path);
+    if (!pool->spot && pool->interruptions_per_h > 0)
+        return helio_spec_diagnose(reader, helio_spec_find(node, "interruptions_per_h"),
+                                   HELIO_SPEC_CONTRADICTION_PROBLEM, "add 'spot: true'",
+                                   "%s: only a spot pool has 'interruptions_per_h'", reader->path);
+    if (pool->spot && pool->owned)
+        return helio_spec_diagnose(reader, helio_spec_find(node, "spot"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "add 'owned: false'", "%s: a spot pool is rented, not owned", reader->path);
     return HELIO_OK;
 }
 
@@ -172,7 +183,27 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 10000,
      .fallback = "0",
      .example = "1.1",
-     .doc = "Rent per GPU-hour of interruptible (spot) capacity. 0: no spot capacity."},
+     .doc =
+         "Rent per GPU-hour of a pool with `spot: true`. It counts for no other pool: make a pool of its own for spot "
+         "capacity. Default: as `price_usd_per_gpu_h`."},
+    {.key = "spot",
+     .kind = HELIO_SPEC_BOOL,
+     POOL(spot),
+     .fallback = "false",
+     .example = "false",
+     .doc =
+         "The provider can take nodes of this pool away at any time. Only jobs that declare a checkpoint, or allow it by "
+         "`placement.spot`, run there; `price_usd_per_gpu_h` is then the on-demand price with which it is compared."},
+    {.key = "interruptions_per_h",
+     .kind = HELIO_SPEC_F64,
+     POOL(interruptions_per_h),
+     .least = 0,
+     .most = HELIO_POOL_INTERRUPTIONS_MAX,
+     .fallback = "0",
+     .example = "0",
+     .doc =
+         "How often a node of a spot pool is taken away in an hour, on average: 0.02 is once in 50 hours. Required with "
+         "`spot: true`."},
     {.key = "provision",
      .kind = HELIO_SPEC_DURATION,
      POOL(provision_ms),

@@ -99,7 +99,7 @@ static const char *not_simulated(const helio_pool_t *pool)
         return "elastic pools (max_nodes) are";
     if (pool->provision_ms)
         return "the time that new nodes take (provision) is";
-    if (pool->spot_usd_per_gpu_h > 0)
+    if (pool->spot || pool->spot_usd_per_gpu_h > 0)
         return "spot capacity (spot_usd_per_gpu_h) is";
     return NULL;
 }

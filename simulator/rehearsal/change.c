@@ -172,8 +172,10 @@ static void reprice_part(reh_part_t *part, helio_text_t site, double factor)
 static void reprice(reh_copy_t *copy, reh_site_copy_t *site, double factor)
 {
     site->profile.electricity_usd_per_kwh *= factor;
-    for (uint32_t i = 0; i < site->profile.pools.count; i++)
+    for (uint32_t i = 0; i < site->profile.pools.count; i++) {
         site->profile.pools.items[i].price_usd_per_gpu_h *= factor;
+        site->profile.pools.items[i].spot_usd_per_gpu_h *= factor;
+    }
     for (uint32_t i = 0; i < site->series_count; i++)
         scale_series(site->series[i], site->profile.name, factor);
     for (uint32_t i = 0; i < copy->part_count; i++)

@@ -245,7 +245,7 @@ static void check_prices(tally_t *tally, const helio_agent_settings_t *settings)
     }
     for (uint32_t i = 0; i < settings->site.pools.count; i++) {
         const helio_pool_t *pool = &settings->site.pools.items[i];
-        bool price = pool->price_usd_per_gpu_h != 0 || price_feed || (pool->owned && tariff);
+        bool price = helio_pool_rent_usd(pool) != 0 || price_feed || (pool->owned && tariff);
         if (!pool->gpu.size)
             continue;
         (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));

@@ -263,6 +263,7 @@ helio_rc agent_open_backend(helio_agent_t *self, helio_error_t *err)
                                  .on_event = on_backend_event,
                                  .on_capacity = on_backend_capacity,
                                  .on_nodes = agent_on_nodes,
+                                 .on_waiting = agent_on_waiting,
                                  .on_series = on_backend_series,
                                  .on_silence = on_backend_silence,
                                  .on_doubt = on_backend_doubt,

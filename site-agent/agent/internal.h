@@ -77,6 +77,7 @@ helio_rc agent_open_scaler(helio_agent_t *self, helio_error_t *err);
 void agent_close_scaler(helio_agent_t *self);
 void agent_on_demand(void *arg, const helio_msg_demand_t *demand);
 void agent_on_nodes(void *arg, const helio_backend_node_t *nodes, uint32_t count);
+void agent_on_waiting(void *arg, helio_text_t pool, uint32_t gpus);
 void agent_scale_orders(helio_agent_t *self, const helio_aev_orders_t *orders);      /* before the core takes them */
 void agent_tell_capacity(helio_agent_t *self, const helio_aev_capacity_t *capacity); /* without nodes that leave */
 

@@ -1,4 +1,6 @@
 /*  scaling.c -- the elastic pools of the site: what the scaler hears, and what the log says of it. */
+#include <stdio.h>
+
 #include "federation/base/clock.h"
 #include "site-agent/agent/internal.h"
 
@@ -22,6 +24,12 @@ static void on_note(void *arg, const helio_scale_note_t *note)
         break;
     case HELIO_SCALE_WELL:
         helio_log(self->parts.log, HELIO_INFO, "scale_well", "pool=%.*s", HELIO_TEXT_ARGS(note->pool));
+        break;
+    case HELIO_SCALE_TAKEN:
+        helio_log(
+            self->parts.log, HELIO_WARN, "instance_interrupted",
+            "pool=%.*s instance=%s text=\"the provider takes it away: what runs there stops and is placed again\"",
+            HELIO_TEXT_ARGS(note->pool), quoted);
         break;
     }
 }
@@ -62,11 +70,33 @@ void agent_on_demand(void *arg, const helio_msg_demand_t *demand)
         helio_scaler_demand(self->scaler, demand->pools.items, demand->pools.count, helio_clock_boot_ms());
 }
 
-void agent_on_nodes(void *arg, const helio_backend_node_t *nodes, uint32_t count)
+void agent_on_waiting(void *arg, helio_text_t pool, uint32_t gpus)
 {
     helio_agent_t *self = arg;
     if (self->scaler)
-        helio_scaler_nodes(self->scaler, nodes, count, helio_clock_boot_ms());
+        helio_scaler_waiting(self->scaler, pool, gpus);
+}
+
+/*  With each inventory again: what came there meanwhile stops, too. */
+static void stop_on(helio_agent_t *self, const helio_backend_node_t *node)
+{
+    char text[65];
+    (void)snprintf(text, sizeof text, "the provider takes %.*s away", HELIO_TEXT_ARGS(node->name));
+    helio_aev_taken_t taken = {.explanation = helio_text_of(text)};
+    taken.attempts.items = node->attempts;
+    taken.attempts.count = node->attempt_count;
+    agent_step(self, HELIO_AGENT_EV_TAKEN, &taken);
+}
+
+void agent_on_nodes(void *arg, const helio_backend_node_t *nodes, uint32_t count)
+{
+    helio_agent_t *self = arg;
+    if (!self->scaler)
+        return;
+    helio_scaler_nodes(self->scaler, nodes, count, helio_clock_boot_ms());
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i].attempt_count && helio_scaler_takes(self->scaler, &nodes[i]))
+            stop_on(self, &nodes[i]);
 }
 
 void agent_scale_orders(helio_agent_t *self, const helio_aev_orders_t *orders)

@@ -43,6 +43,10 @@ typedef struct helio_backend_task {
 typedef struct helio_backend_node {
     helio_text_t name, pool;
     bool busy;
+    uint32_t gpus_free, cpus_free;
+    uint64_t memory_free_bytes;
+    helio_attempt_ref_t *attempts; /* those that are known to run on it */
+    uint32_t attempt_count;
 } helio_backend_node_t;
 
 /*  Receives a backend's events; given when the backend is made. on_capacity can be NULL, and is not used by a backend
@@ -54,6 +58,8 @@ typedef struct helio_backend_sink {
     void (*on_capacity)(void *arg, const helio_aev_capacity_t *capacity);
     /*  Before on_capacity, from a backend that knows its nodes by name: all that jobs can start on. Can be NULL. */
     void (*on_nodes)(void *arg, const helio_backend_node_t *nodes, uint32_t count);
+    /*  Before on_nodes: an attempt that has waited there for a node of the pool for a while. Can be NULL. */
+    void (*on_waiting)(void *arg, helio_text_t pool, uint32_t gpus);
     /*  Series that the backend itself knows (free GPUs of the next hours), always all of them. Can be NULL. */
     void (*on_series)(void *arg, const helio_aev_series_t *series);
     /*  The cluster's scheduler stopped answering (silent: no GPUs are offered until it answers), or answers again. For

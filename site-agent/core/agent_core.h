@@ -159,6 +159,17 @@ HELIO_RECORD_DECLARE(helio_aev_gpus, HELIO_AEV_GPUS_FIELDS)
 #define HELIO_AEV_CAPACITY_FIELDS(F, R) F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_capacity)
 HELIO_RECORD_DECLARE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
 
+#define HELIO_ATTEMPT_REF_FIELDS(F, R) \
+    F(R, KEY, key, 0, _)               \
+    F(R, U32, epoch, 0, _)
+HELIO_RECORD_DECLARE(helio_attempt_ref, HELIO_ATTEMPT_REF_FIELDS)
+
+/*  The owner of the nodes takes them away: what runs there has to stop. */
+#define HELIO_AEV_TAKEN_FIELDS(F, R) \
+    F(R, TEXT, explanation, 64, _)   \
+    F(R, LIST, attempts, 1000, helio_attempt_ref)
+HELIO_RECORD_DECLARE(helio_aev_taken, HELIO_AEV_TAKEN_FIELDS)
+
 #define HELIO_AEV_SERIES_FIELDS(F, R)                  \
     F(R, LIST, series, HELIO_SERIES_MAX, helio_series) \
     F(R, F64, power_w, 0, _)
@@ -189,7 +200,8 @@ HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
     X(SURVEYED, helio_aev_nothing) /* the backend has reported all that it holds */                               \
     X(GPUS, helio_aev_gpus)                                                                                       \
     X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */ \
-    X(SIGNALS, helio_aev_signals)
+    X(SIGNALS, helio_aev_signals)                                                                                 \
+    X(TAKEN, helio_aev_taken)
 
 typedef enum helio_agent_event {
 #define X(NAME, record) HELIO_AGENT_EV_##NAME,
@@ -227,11 +239,6 @@ HELIO_RECORD_DECLARE(helio_afx_start, HELIO_AFX_START_FIELDS)
     F(R, KEY, key, 0, _)              \
     F(R, U32, epoch, 0, _)
 HELIO_RECORD_DECLARE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
-
-#define HELIO_ATTEMPT_REF_FIELDS(F, R) \
-    F(R, KEY, key, 0, _)               \
-    F(R, U32, epoch, 0, _)
-HELIO_RECORD_DECLARE(helio_attempt_ref, HELIO_ATTEMPT_REF_FIELDS)
 
 /*  These attempts stop by themselves at this CLOCK_BOOTTIME, without the agent; no others are prolonged. */
 enum { HELIO_LEASED_MAX = 1000000 };

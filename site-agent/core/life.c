@@ -358,3 +358,13 @@ void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode)
         if (!attempt->over && !attempt->start_due && helio_attempt_leased(attempt))
             helio_attempt_stop(self, attempt, mode, HELIO_CAUSE_LEASE_EXPIRED, (helio_text_t){0});
 }
+
+void helio_attempts_taken(helio_agent_core_t *self, const helio_aev_taken_t *event)
+{
+    for (uint32_t i = 0; i < event->attempts.count; i++) {
+        const helio_attempt_ref_t *ref = &event->attempts.items[i];
+        helio_attempt_t *attempt = helio_attempt_find(self, ref->key, ref->epoch);
+        if (attempt && !attempt->over)
+            helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, HELIO_CAUSE_PREEMPTED, event->explanation);
+    }
+}

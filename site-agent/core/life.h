@@ -15,6 +15,8 @@ void helio_attempts_loaded(helio_agent_core_t *self); /* adopts what can still r
 /*  The backend has reported all that it holds: from now on what it does not find is absent. */
 void helio_attempts_surveyed(helio_agent_core_t *self);
 void helio_attempts_start_due(helio_agent_core_t *self);
+/*  Their nodes are being taken away: they stop with their signal and their grace, and end as preempted by the site. */
+void helio_attempts_taken(helio_agent_core_t *self, const helio_aev_taken_t *event);
 void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode); /* the lease is ending */
 
 #endif

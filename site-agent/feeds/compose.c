@@ -81,10 +81,10 @@ static void add_prices(composer_t *self)
         const helio_feed_t *feed = composer_feed_of(self, HELIO_FEED_PRICE, pool->name);
         uint32_t before = self->out->series.count;
         if (!feed || !composer_add_feed(self, HELIO_SIGNAL_PRICE, feed, -INFINITY))
-            if (pool->price_usd_per_gpu_h > 0)
+            if (helio_pool_rent_usd(pool) > 0)
                 composer_mark_failed(
                     self, feed,
-                    composer_add_constant(self, HELIO_SIGNAL_PRICE, HELIO_TEXT("static"), pool->price_usd_per_gpu_h));
+                    composer_add_constant(self, HELIO_SIGNAL_PRICE, HELIO_TEXT("static"), helio_pool_rent_usd(pool)));
         if (self->out->series.count > before)
             self->out->series.items[before].pool = pool->name;
     }

@@ -10,6 +10,7 @@ enum { LINE_MAX_BYTES = 65536, MISSING = -1 };
 
 typedef struct columns {
     int32_t region, time, value;
+    int32_t where[HELIO_FEED_HEADERS_MAX];
 } columns_t;
 
 /*  Cuts the first line off, without its line break. False: nothing is left. */
@@ -59,12 +60,19 @@ static helio_rc columns_of(const helio_feed_t *feed, helio_text_t header, column
         return helio_fail(err, HELIO_TOO_BIG, "line 1: more than %d bytes", LINE_MAX_BYTES);
     if (header.size >= 3 && memcmp(header.data, "\xef\xbb\xbf", 3) == 0)
         header = (helio_text_t){header.data + 3, header.size - 3}; /* a byte order mark */
-    *ret = (columns_t){column_of(header, feed->region_column), column_of(header, feed->time_column),
-                       column_of(header, feed->value_column)};
+    *ret = (columns_t){.region = column_of(header, feed->region_column),
+                       .time = column_of(header, feed->time_column),
+                       .value = column_of(header, feed->value_column)};
     if (!feed->region.size)
         ret->region = MISSING;
-    helio_text_t missing = ret->time == MISSING ? feed->time_column : feed->value_column;
-    if (ret->time == MISSING || ret->value == MISSING)
+    helio_text_t missing = {0};
+    for (uint32_t i = 0; i < feed->where.count && i < HELIO_FEED_HEADERS_MAX; i++) {
+        ret->where[i] = column_of(header, feed->where.items[i].name);
+        missing = ret->where[i] == MISSING ? feed->where.items[i].name : missing;
+    }
+    missing = ret->value == MISSING ? feed->value_column : missing;
+    missing = ret->time == MISSING ? feed->time_column : missing;
+    if (missing.size)
         return helio_fail(err, HELIO_INVALID, "line 1: no column '%.*s'", HELIO_TEXT_ARGS(missing));
     return HELIO_OK;
 }
@@ -83,12 +91,23 @@ static bool time_of(helio_text_t text, int64_t *ret_ms)
 
 typedef enum taken { POINT, NOTHING, BAD_TIME, BAD_VALUE } taken_t;
 
+static bool counts(const helio_feed_t *feed, const columns_t *columns, helio_text_t line)
+{
+    helio_text_t text;
+    if (columns->region != MISSING && (!cell(line, columns->region, &text) || !helio_text_equal(text, feed->region)))
+        return false;
+    for (uint32_t i = 0; i < feed->where.count && i < HELIO_FEED_HEADERS_MAX; i++)
+        if (!cell(line, columns->where[i], &text) || !helio_text_equal(text, feed->where.items[i].value))
+            return false;
+    return true;
+}
+
 static taken_t take_point(const helio_feed_t *feed, const columns_t *columns, double factor, helio_text_t line,
                           helio_point_t *ret)
 {
     helio_text_t text;
     *ret = (helio_point_t){0};
-    if (columns->region != MISSING && (!cell(line, columns->region, &text) || !helio_text_equal(text, feed->region)))
+    if (!counts(feed, columns, line))
         return NOTHING;
     if (!cell(line, columns->time, &text) || !time_of(text, &ret->time_ms))
         return BAD_TIME;
@@ -104,7 +123,7 @@ helio_rc helio_points_csv(const helio_feed_t *feed, helio_text_t answer, helio_a
                           helio_points_t *ret_points, helio_error_t *err)
 {
     helio_text_t rest = answer, line;
-    columns_t columns = {MISSING, MISSING, MISSING};
+    columns_t columns = {.region = MISSING, .time = MISSING, .value = MISSING};
     if (answer.size > HELIO_ANSWER_BYTES_MAX)
         return helio_fail(err, HELIO_TOO_BIG, "more than %d bytes", HELIO_ANSWER_BYTES_MAX);
     if (!take_line(&rest, &line))

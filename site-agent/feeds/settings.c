@@ -89,12 +89,13 @@ enum { UNITS = sizeof units / sizeof units[0] };
 
 bool helio_feed_unit(const helio_feed_t *feed, double *ret_factor)
 {
-    *ret_factor = 1;
+    const double divisor = feed->divisor > 0 ? feed->divisor : 1;
+    *ret_factor = 1 / divisor;
     if (feed->signal == HELIO_FEED_LOAD)
         return true;
     for (size_t i = 0; i < UNITS; i++)
         if (units[i].signal == feed->signal && helio_text_is(feed->unit, units[i].unit)) {
-            *ret_factor = units[i].factor * (units[i].euro ? feed->usd_per_eur : 1);
+            *ret_factor = units[i].factor * (units[i].euro ? feed->usd_per_eur : 1) / divisor;
             return true;
         }
     return false;
@@ -330,6 +331,21 @@ static const helio_spec_field_t feed_fields[] = {
      .fallback = "value",
      .example = "carbon_g_per_kwh",
      .doc = "CSV: the figure; an empty cell is a gap."},
+    {.key = "where",
+     .kind = HELIO_SPEC_PAIRS,
+     AT(where),
+     .most = HELIO_FEED_HEADERS_MAX,
+     .example = "{cloud: aws, instance: p5.48xlarge}",
+     .doc =
+         "CSV: only lines with these values in these columns count. So one catalogue of a provider serves all pools."},
+    {.key = "divisor",
+     .kind = HELIO_SPEC_F64,
+     AT(divisor),
+     .least = 0.000001,
+     .most = 1000000,
+     .fallback = "1",
+     .example = "8",
+     .doc = "Each figure is divided by it: with 8, the price of an instance with 8 GPUs becomes that of a GPU."},
 };
 static const helio_spec_table_t feed_table = HELIO_SPEC_TABLE("feed", helio_feed_t, feed_fields, NULL);
 

@@ -58,7 +58,8 @@ typedef struct helio_feed {
     struct {
         helio_pair_t *items;
         uint32_t count;
-    } headers, secrets; /* secrets: name of a header, file of mode 0600 that holds its value */
+    } headers, secrets, where; /* secrets: name of a header, file of mode 0600 that holds its value; where: CSV */
+    double divisor;            /* of every figure */
     helio_feed_fields_t fields;
     helio_feed_login_t login;
     helio_text_t region_column, time_column, value_column; /* csv, exec */

@@ -25,6 +25,12 @@ typedef struct record {
     uint8_t estimated[HELIO_TRACK_HOURS];
 } record_t;
 
+static uint64_t hash_text(uint64_t hash, helio_text_t text)
+{
+    hash = helio_hash(hash, &text.size, sizeof text.size);
+    return helio_hash(hash, text.data, text.size);
+}
+
 /*  Kinds never mix: whatever changes the meaning of a figure changes the key. */
 static uint64_t key_of(const helio_feed_t *feed)
 {
@@ -32,11 +38,15 @@ static uint64_t key_of(const helio_feed_t *feed)
     uint64_t hash = helio_hash(HELIO_HASH_SEED, &feed->signal, sizeof feed->signal);
     hash = helio_hash(hash, &feed->source, sizeof feed->source);
     hash = helio_hash(hash, &feed->usd_per_eur, sizeof feed->usd_per_eur);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        hash = helio_hash(hash, &texts[i].size, sizeof texts[i].size);
-        hash = helio_hash(hash, texts[i].data, texts[i].size);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        hash = hash_text(hash, texts[i]);
+    if (feed->divisor != 1) /* as without this key: histories of an earlier release stay */
+        hash = helio_hash(hash, &feed->divisor, sizeof feed->divisor);
+    for (uint32_t i = 0; i < feed->where.count; i++) {
+        hash = hash_text(hash, feed->where.items[i].name);
+        hash = hash_text(hash, feed->where.items[i].value);
     }
-    return hash;
+    return feed->where.count ? hash_text(hash, feed->value_column) : hash;
 }
 
 static void path_of(const char *directory, const char *name, char ret_path[PATH_SIZE])

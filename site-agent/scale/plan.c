@@ -48,6 +48,7 @@ static helio_rc read_line(const helio_scale_pool_t *self, helio_text_t line, int
     *ret = known ? *known : (helio_scale_instance_t){.idle_ms = now_ms};
     (void)helio_text_copy(name, ret->name, sizeof ret->name);
     ret->ending = helio_text_is(state, "ending");
+    ret->taken = helio_text_is(state, "interrupted");
     return HELIO_OK;
 }
 
@@ -102,9 +103,10 @@ void helio_scale_node(helio_scale_pool_t *self, helio_text_t name, bool busy)
     instance->busy = busy;
 }
 
-void helio_scale_nodes_end(helio_scale_pool_t *self, int64_t now_ms)
+void helio_scale_nodes_end(helio_scale_pool_t *self, uint32_t waiting, int64_t now_ms)
 {
     self->told_ms = now_ms;
+    self->waiting = waiting;
     for (uint32_t i = 0; i < self->count; i++) {
         helio_scale_instance_t *instance = &self->items[i];
         instance->seen = true;
@@ -123,6 +125,42 @@ void helio_scale_order(helio_scale_pool_t *self, int64_t now_ms)
     }
 }
 
+static bool is_taken(const helio_scale_instance_t *instance)
+{
+    return instance->taken || instance->noticed;
+}
+
+void helio_scale_notices_begin(helio_scale_pool_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        self->items[i].noticed = false;
+}
+
+void helio_scale_notice(helio_scale_pool_t *self, helio_text_t name)
+{
+    helio_scale_instance_t *instance = find(self, name);
+    if (instance)
+        instance->noticed = true;
+}
+
+bool helio_scale_is_taken(const helio_scale_pool_t *self, helio_text_t name)
+{
+    const helio_scale_instance_t *instance = find(self, name);
+    return instance && is_taken(instance);
+}
+
+const char *helio_scale_news(helio_scale_pool_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        helio_scale_instance_t *instance = &self->items[i];
+        bool news = is_taken(instance) && !instance->told;
+        instance->told = is_taken(instance);
+        if (news)
+            return instance->name;
+    }
+    return NULL;
+}
+
 /* ---- what follows ------------------------------------------------------------------------------------------ */
 
 static uint32_t alive(const helio_scale_pool_t *self)
@@ -134,21 +172,27 @@ static uint32_t alive(const helio_scale_pool_t *self)
 }
 
 /*  They exist and have no job: those that the engine does not show yet, and those that it has just begun to show, since
- *  the demand that came last does not know of them. */
+ *  the demand that came last does not know of them. No job comes to those that are taken away. */
 static uint32_t coming(const helio_scale_pool_t *self)
 {
     uint32_t busy = 0;
     for (uint32_t i = 0; i < self->count; i++)
-        busy += !self->items[i].ending && self->items[i].busy;
+        busy += !self->items[i].ending && (self->items[i].busy || is_taken(&self->items[i]));
     uint32_t all = alive(self);
     return all > busy ? all - busy : 0;
+}
+
+static uint32_t wanted_nodes(const helio_scale_pool_t *self)
+{
+    return self->demand > UINT32_MAX - self->waiting ? UINT32_MAX : self->demand + self->waiting;
 }
 
 static void note_bounds(helio_scale_pool_t *self, int64_t now_ms)
 {
     bool old = !self->demand_ms || now_ms - self->demand_ms > HELIO_SCALE_DEMAND_OLD_MS;
     self->demand = old ? 0 : self->demand;
-    bool above = self->demand > self->rule->up_above, below = self->demand < self->rule->down_below;
+    uint32_t wanted = wanted_nodes(self);
+    bool above = wanted > self->rule->up_above, below = wanted < self->rule->down_below;
     self->above_ms = !above ? 0 : self->above_ms ? self->above_ms : now_ms;
     self->below_ms = !below ? 0 : self->below_ms ? self->below_ms : now_ms;
 }
@@ -163,9 +207,9 @@ static uint32_t to_create(const helio_scale_pool_t *self, int64_t now_ms)
     const helio_scale_rule_t *rule = self->rule;
     uint32_t have = alive(self), wanted = rule->min > have ? rule->min - have : 0, to_come = coming(self);
     bool settled = !self->joined_ms || now_ms - self->joined_ms >= HELIO_SCALE_SETTLE_MS;
-    if (settled && lasts(self->above_ms, rule->up_for_ms, now_ms) && self->demand > to_come &&
-        self->demand - to_come > wanted)
-        wanted = self->demand - to_come;
+    uint32_t demand = wanted_nodes(self);
+    if (settled && lasts(self->above_ms, rule->up_for_ms, now_ms) && demand > to_come && demand - to_come > wanted)
+        wanted = demand - to_come;
     uint32_t room = rule->max > have ? rule->max - have : 0;
     wanted = wanted < room ? wanted : room;
     return wanted < HELIO_SCALE_AT_ONCE ? wanted : HELIO_SCALE_AT_ONCE;
@@ -255,6 +299,6 @@ uint32_t helio_scale_leaving(const helio_scale_pool_t *self)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < self->count; i++)
-        count += self->items[i].leaving_ms && self->items[i].node;
+        count += self->items[i].leaving_ms && self->items[i].node && !is_taken(&self->items[i]);
     return count;
 }

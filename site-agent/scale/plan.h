@@ -24,6 +24,9 @@ enum {
 typedef struct helio_scale_instance {
     char name[HELIO_SCALE_NAME_SIZE];
     bool ending;
+    bool taken;         /* the provider takes it away, as the list says, ... */
+    bool noticed;       /* ... or as a notice does: no job may start there, and those that run stop */
+    bool told;          /* that it is taken away */
     bool node, busy;    /* the engine shows it; a job runs on it, or may be about to */
     bool was_node;      /* before the inventory that is being read */
     bool seen;          /* the engine was asked since it was first listed: until then nothing is known of its jobs */
@@ -38,7 +41,8 @@ typedef struct helio_scale_pool {
     helio_scale_instance_t *items; /* HELIO_SCALE_INSTANCES_MAX */
     uint32_t count;
     bool listed;                /* since the last action */
-    uint32_t demand;            /* nodes that waiting jobs need */
+    uint32_t demand;            /* nodes that jobs need which wait at the broker */
+    uint32_t waiting;           /* and those that wait at the engine: it lost the node that they were to get */
     int64_t demand_ms;          /* when it came; 0 = never */
     int64_t joined_ms;          /* when the engine last showed an instance for the first time */
     int64_t told_ms;            /* when the engine last said which nodes it has */
@@ -57,15 +61,16 @@ typedef struct helio_scale_step {
     const char *name; /* DELETE */
 } helio_scale_step_t;
 
-/*  The provider's answer: a line for each instance, "NAME" or "NAME ending"; further words are ignored. INVALID: a line
+/*  The provider's answer: a line for each instance, "NAME", "NAME ending" or "NAME interrupted" (the provider takes it
+ *  away); further words are ignored. INVALID: a line
  *  that is none, or more lines than an answer can have; then nothing of it counts. What was known of an instance stays. */
 HELIO_MUST_CHECK helio_rc helio_scale_list(helio_scale_pool_t *self, helio_text_t answer, int64_t now_ms,
                                            helio_error_t *err);
 void helio_scale_demand(helio_scale_pool_t *self, uint32_t nodes, int64_t now_ms);
-/*  Before the nodes of an inventory; then each node; then the end. */
+/*  Before the nodes of an inventory; then each node; then the end. waiting: nodes that jobs need which wait there. */
 void helio_scale_nodes_begin(helio_scale_pool_t *self);
 void helio_scale_node(helio_scale_pool_t *self, helio_text_t name, bool busy);
-void helio_scale_nodes_end(helio_scale_pool_t *self, int64_t now_ms);
+void helio_scale_nodes_end(helio_scale_pool_t *self, uint32_t waiting, int64_t now_ms);
 /*  An order came for the pool: no node of it leaves. */
 void helio_scale_order(helio_scale_pool_t *self, int64_t now_ms);
 
@@ -73,7 +78,13 @@ void helio_scale_order(helio_scale_pool_t *self, int64_t now_ms);
 helio_scale_step_t helio_scale_decide(helio_scale_pool_t *self, int64_t now_ms);
 /*  How a command ended, a list included. */
 void helio_scale_ended(helio_scale_pool_t *self, bool well, int64_t now_ms);
-/*  Nodes that leave: the site offers none of them. */
+/*  Before the notices that there are; then each of them, which names an instance that the provider takes away. */
+void helio_scale_notices_begin(helio_scale_pool_t *self);
+void helio_scale_notice(helio_scale_pool_t *self, helio_text_t name);
+bool helio_scale_is_taken(const helio_scale_pool_t *self, helio_text_t name);
+/*  An instance that is taken away, each once; NULL: no more. */
+const char *helio_scale_news(helio_scale_pool_t *self);
+/*  Nodes that leave, without those that are taken away: the site offers none of them. */
 uint32_t helio_scale_leaving(const helio_scale_pool_t *self);
 
 #endif

@@ -1,10 +1,12 @@
 /*  scale.c -- runs the provider's commands for each elastic pool. */
 #include "site-agent/scale/scale.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/number.h"
 #include "site-agent/scale/plan.h"
 
 enum { POOLS_AT_ONCE = 4, ANSWER_MAX = 1 << 20, LOOK_MS = 500, COMPLAINT_MOST = 200 };
@@ -16,6 +18,10 @@ typedef struct pool {
     bool lists;  /* it is a list */
     bool failed; /* as was said last */
     int64_t list_due_ms;
+    /* of nodes that are taken away: what is free on them is not offered */
+    uint32_t taken_free[HELIO_JOB_GPUS_PER_NODE_MAX + 1], taken_cpus;
+    uint64_t taken_memory_bytes;
+    uint64_t waiting, waiting_gpus; /* attempts at the engine, and GPUs that they want */
 } pool_t;
 
 struct helio_scaler {
@@ -95,15 +101,50 @@ void helio_scaler_demand(helio_scaler_t *self, const helio_pool_demand_t *pools,
     }
 }
 
+void helio_scaler_waiting(helio_scaler_t *self, helio_text_t name, uint32_t gpus)
+{
+    pool_t *pool = pool_of(self, name);
+    if (!pool)
+        return;
+    pool->waiting++;
+    pool->waiting_gpus += gpus;
+}
+
+/*  Those without GPUs share one. */
+static uint32_t nodes_for_waiting(const helio_scaler_t *self, const pool_t *pool)
+{
+    const helio_pool_t *profile = profile_of(self->options.site, pool->plan.rule->pool);
+    uint64_t each = profile && profile->gpus_per_node ? profile->gpus_per_node : 1;
+    uint64_t nodes = (pool->waiting_gpus + each - 1) / each;
+    nodes = pool->waiting && !nodes ? 1 : nodes;
+    return (uint32_t)helio_lesser_u64(nodes, HELIO_SCALE_INSTANCES_MAX);
+}
+
+static void note_taken(pool_t *pool, const helio_backend_node_t *node)
+{
+    uint32_t gpus = node->gpus_free < HELIO_JOB_GPUS_PER_NODE_MAX ? node->gpus_free : HELIO_JOB_GPUS_PER_NODE_MAX;
+    pool->taken_free[gpus]++;
+    pool->taken_cpus += node->cpus_free;
+    pool->taken_memory_bytes += node->memory_free_bytes;
+}
+
 void helio_scaler_nodes(helio_scaler_t *self, const helio_backend_node_t *nodes, uint32_t count, int64_t now_boot_ms)
 {
     for (uint32_t p = 0; p < self->count; p++) {
         helio_scale_pool_t *plan = &self->pools[p].plan;
         helio_scale_nodes_begin(plan);
-        for (uint32_t i = 0; i < count; i++)
-            if (helio_text_equal(nodes[i].pool, plan->rule->pool))
-                helio_scale_node(plan, nodes[i].name, nodes[i].busy);
-        helio_scale_nodes_end(plan, now_boot_ms);
+        memset(self->pools[p].taken_free, 0, sizeof self->pools[p].taken_free);
+        self->pools[p].taken_cpus = 0;
+        self->pools[p].taken_memory_bytes = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            if (!helio_text_equal(nodes[i].pool, plan->rule->pool))
+                continue;
+            helio_scale_node(plan, nodes[i].name, nodes[i].busy);
+            if (helio_scale_is_taken(plan, nodes[i].name))
+                note_taken(&self->pools[p], &nodes[i]);
+        }
+        helio_scale_nodes_end(plan, nodes_for_waiting(self, &self->pools[p]), now_boot_ms);
+        self->pools[p].waiting = self->pools[p].waiting_gpus = 0;
     }
 }
 
@@ -114,22 +155,41 @@ void helio_scaler_order(helio_scaler_t *self, helio_text_t name, int64_t now_boo
         helio_scale_order(&pool->plan, now_boot_ms);
 }
 
+bool helio_scaler_takes(const helio_scaler_t *self, const helio_backend_node_t *node)
+{
+    const pool_t *pool = pool_of(self, node->pool);
+    return pool && helio_scale_is_taken(&pool->plan, node->name);
+}
+
+static uint32_t less_u32(uint32_t from, uint64_t what)
+{
+    return what < from ? from - (uint32_t)what : 0;
+}
+
+/*  At most that many nodes with so many GPUs free; returns how many there were. */
+static uint32_t withhold(helio_pool_capacity_t *capacity, uint32_t gpus_free, uint32_t most)
+{
+    if (gpus_free >= capacity->free_nodes.count)
+        return 0;
+    uint32_t *free_nodes = &capacity->free_nodes.items[gpus_free], nodes = *free_nodes < most ? *free_nodes : most;
+    *free_nodes -= nodes;
+    capacity->nodes_up = less_u32(capacity->nodes_up, nodes);
+    capacity->gpus_total = less_u32(capacity->gpus_total, (uint64_t)nodes * gpus_free);
+    return nodes;
+}
+
 void helio_scaler_withhold(const helio_scaler_t *self, helio_pool_capacity_t *capacity)
 {
     const pool_t *pool = pool_of(self, capacity->pool);
     const helio_pool_t *profile = profile_of(self->options.site, capacity->pool);
-    uint32_t gpus = profile ? profile->gpus_per_node : 0, leaving = pool ? helio_scale_leaving(&pool->plan) : 0;
-    if (!leaving || gpus >= capacity->free_nodes.count)
+    if (!pool || !profile)
         return;
-    uint32_t nodes = capacity->free_nodes.items[gpus] < leaving ? capacity->free_nodes.items[gpus] : leaving;
-    uint32_t cpus = profile->cpus_per_node * nodes;
-    uint64_t memory_bytes = profile->memory_bytes_per_node * nodes;
-    capacity->free_nodes.items[gpus] -= nodes;
-    capacity->nodes_up -= nodes < capacity->nodes_up ? nodes : capacity->nodes_up;
-    capacity->gpus_total -= nodes * gpus < capacity->gpus_total ? nodes * gpus : capacity->gpus_total;
-    capacity->cpus_free -= cpus < capacity->cpus_free ? cpus : capacity->cpus_free;
-    capacity->memory_free_bytes -=
-        memory_bytes < capacity->memory_free_bytes ? memory_bytes : capacity->memory_free_bytes;
+    for (uint32_t gpus = 0; gpus <= HELIO_JOB_GPUS_PER_NODE_MAX; gpus++)
+        (void)withhold(capacity, gpus, pool->taken_free[gpus]);
+    uint64_t nodes = withhold(capacity, profile->gpus_per_node, helio_scale_leaving(&pool->plan));
+    capacity->cpus_free = less_u32(capacity->cpus_free, pool->taken_cpus + profile->cpus_per_node * nodes);
+    uint64_t memory_bytes = pool->taken_memory_bytes + profile->memory_bytes_per_node * nodes;
+    capacity->memory_free_bytes -= helio_lesser_u64(memory_bytes, capacity->memory_free_bytes);
 }
 
 /* ---- commands ------------------------------------------------------------------------------------------------ */
@@ -245,11 +305,34 @@ int64_t helio_scaler_next_ms(const helio_scaler_t *self)
     return self->count && look < next ? look : next;
 }
 
+/*  Each file of the folder names an instance that is taken away. Without the folder there is none. */
+static void read_notices(helio_scale_pool_t *plan)
+{
+    char path[512];
+    helio_scale_notices_begin(plan);
+    if (!plan->rule->notice.size || !helio_text_copy(plan->rule->notice, path, sizeof path))
+        return;
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        helio_scale_notice(plan, helio_text_of(entry->d_name));
+    if (folder)
+        (void)closedir(folder);
+}
+
+static void look_for_notices(pool_t *pool)
+{
+    read_notices(&pool->plan);
+    for (const char *name; (name = helio_scale_news(&pool->plan));)
+        say(pool, HELIO_SCALE_TAKEN, 0, name);
+}
+
 void helio_scaler_process(helio_scaler_t *self, int64_t now_boot_ms)
 {
     self->now_ms = now_boot_ms;
     helio_commands_process(self->commands, now_boot_ms);
-    for (uint32_t i = 0; i < self->count; i++)
+    for (uint32_t i = 0; i < self->count; i++) {
+        look_for_notices(&self->pools[i]);
         if (!self->pools[i].runs)
             act(&self->pools[i]);
+    }
 }

@@ -13,7 +13,8 @@ typedef enum helio_scale_word {
     HELIO_SCALE_GROWS,   /* `count` instances are being created */
     HELIO_SCALE_SHRINKS, /* the instance `text` is being ended */
     HELIO_SCALE_FAILED,  /* a command failed: `text` */
-    HELIO_SCALE_WELL     /* it works again */
+    HELIO_SCALE_WELL,    /* it works again */
+    HELIO_SCALE_TAKEN    /* the provider takes the instance `text` away */
 } helio_scale_word_t;
 
 typedef struct helio_scale_note {
@@ -36,10 +37,13 @@ HELIO_MUST_CHECK helio_rc helio_scaler_new(const helio_scaler_options_t *options
 void helio_scaler_destroy(helio_scaler_t **self_p); /* kills a running command; ends no instance */
 
 void helio_scaler_demand(helio_scaler_t *self, const helio_pool_demand_t *pools, uint32_t count, int64_t now_boot_ms);
-/*  All nodes that the engine can start jobs on. */
+/*  An attempt waits at the engine for a node of the pool; then all nodes that it can start jobs on. */
+void helio_scaler_waiting(helio_scaler_t *self, helio_text_t pool, uint32_t gpus);
 void helio_scaler_nodes(helio_scaler_t *self, const helio_backend_node_t *nodes, uint32_t count, int64_t now_boot_ms);
 void helio_scaler_order(helio_scaler_t *self, helio_text_t pool, int64_t now_boot_ms);
-/*  Takes the nodes that leave out of a pool's figures. */
+/*  Whether the provider takes the node away. */
+bool helio_scaler_takes(const helio_scaler_t *self, const helio_backend_node_t *node);
+/*  Takes the nodes that leave, or are taken away, out of a pool's figures. */
 void helio_scaler_withhold(const helio_scaler_t *self, helio_pool_capacity_t *capacity);
 
 int helio_scaler_fd(const helio_scaler_t *self);

@@ -82,6 +82,14 @@ static const helio_spec_field_t fields[] = {
      .fallback = "2m",
      .example = "2m",
      .doc = "Maximum time of one run of the command; then it is killed, and the next list shows what it did."},
+    {.key = "notice",
+     .kind = HELIO_SPEC_PATH,
+     AT(notice),
+     .most = 511,
+     .example = "/shared/heliostat/notices",
+     .doc =
+         "Folder of interruption notices: a file named as an instance says that the provider takes it away. The agent looks twice a "
+         "second. Default: only what `list` says counts."},
 };
 const helio_spec_table_t helio_scale_rule_table = HELIO_SPEC_TABLE("scale", helio_scale_rule_t, fields, NULL);
 

@@ -18,6 +18,7 @@ typedef struct helio_scale_rule {
     uint32_t min, max;    /* instances */
     uint64_t poll_ms;     /* between two lists */
     uint64_t timeout_ms;  /* of one command */
+    helio_text_t notice;  /* folder of notices; "" = none */
 } helio_scale_rule_t;
 
 typedef struct helio_scale_rules {

@@ -134,6 +134,11 @@ static void add_assumptions(helio_broker_core_t *self, const option_t *o, helio_
     const helio_pool_t *pool = &o->pool->info;
     if (o->c.queue_wait_ms)
         core_why_add(self, details, CORE_DETAIL(self, HELIO_DETAIL_SITE_QUEUE, helio_value_number(o->c.queue_wait_ms)));
+    if (pool->spot && o->c.run_ms)
+        core_why_add(self, details,
+                     CORE_DETAIL(self, HELIO_DETAIL_SPOT_RISK, helio_value_number(o->c.spot_micro_usd),
+                                 helio_value_number((int64_t)(o->c.redo_ppm + 9999) / 10000),
+                                 helio_value_number((int64_t)(pool->price_usd_per_gpu_h * 1e6))));
     if (!o->c.gpus_per_node)
         return;
     if (o->price_unknown)

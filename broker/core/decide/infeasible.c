@@ -68,6 +68,8 @@ helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_req
                            helio_value_string(helio_interconnect_name(pool->interconnect)));
     case HELIO_REJECTION_NO_SHARING:
         return CORE_DETAIL(self, HELIO_DETAIL_SHARING_IS, helio_value_string(helio_sharing_name(pool->sharing)));
+    case HELIO_REJECTION_NO_SPOT:
+        return CORE_DETAIL(self, HELIO_DETAIL_SPOT_NEEDS_CONSENT, helio_value_text(pool->name));
     case HELIO_REJECTION_NO_USER_MAPPING:
         return CORE_DETAIL(self, HELIO_DETAIL_NO_UNIX_USER, helio_value_text(want->tenant));
     case HELIO_REJECTION_NO_SUCH_NAME:

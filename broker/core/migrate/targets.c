@@ -21,6 +21,7 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/why.h"
+#include "federation/policy/spot.h"
 
 /*  A copy of its class in which it is the only job, so that nothing of the class changes. */
 static job_class_t class_of(const job_t *job, job_t *ret_alone)
@@ -59,6 +60,7 @@ static target_t target_of(helio_broker_core_t *self, const job_class_t *class, c
                .gpus = core_option_gpus(class, option),
                .run_ms = c->run_ms,
                .run_high_ms = c->run_high_ms,
+               .redo_ppm = c->redo_ppm,
                .transfer = c->transfer,
                .price_unknown = option->price_unknown},
     };
@@ -120,6 +122,7 @@ weighing_t core_migration_weighing(helio_broker_core_t *self, const job_t *job)
                                      .gpus = gpus,
                                      .run_ms = helio_requirement_run_ms(want, job->pool->info.gpu),
                                      .run_high_ms = helio_requirement_run_high_ms(want, job->pool->info.gpu)};
+    here.redo_ppm = helio_spot_redo_ppm(want, &job->pool->info, here.run_ms);
     here.price_unknown = gpus && !helio_pool_forecast_has_price(here.pool_forecast, &job->pool->info);
     weighing.stay = helio_migration_stay(&weighing.job, &here);
     return weighing;

@@ -88,6 +88,17 @@ static void pause_job(const helio_broker_core_t *self, job_t *job)
         job->quick_losses++;
 }
 
+/*  That a spot pool loses a node is its nature. */
+static bool is_interruption(const job_t *job, const helio_report_t *report)
+{
+#ifdef HELIO_MUTANT_interruptions_are_failures
+    return false;
+#endif
+    return job->pool && job->pool->info.spot &&
+           (report->cause == HELIO_CAUSE_PREEMPTED || report->cause == HELIO_CAUSE_NODE_FAILED ||
+            report->cause == HELIO_CAUSE_VANISHED);
+}
+
 /*  How many attempts that sites could not run an operator must look at. A site that refuses the job itself tells nothing
  *  of the others: then each pool that could run it has one. */
 static uint32_t failures_most(const helio_broker_core_t *self, const job_t *job, const helio_report_t *report)
@@ -110,7 +121,7 @@ bool core_loss_holds(helio_broker_core_t *self, job_t *job, const helio_report_t
 {
     bool lost = report->kind == HELIO_REPORT_KIND_LOST, withdrawn = report->cause == HELIO_CAUSE_WITHDRAWN;
     if (lasted_ms(self, job, report) < QUICK_FAILURE_MS) {
-        job->site_failures += lost && !withdrawn;
+        job->site_failures += lost && !withdrawn && !is_interruption(job, report);
         /* That a site stops an equal job says nothing of the pool to others. */
         doubt(self, job->submission->class, job->pool, lost ? helio_cause_blame(report->cause) : HELIO_BLAME_JOB);
         pause_job(self, job);

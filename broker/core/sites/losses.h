@@ -2,8 +2,8 @@
  *  again after them, and how soon.
  *
  *      what ended                                   what it counts as                   until
- *      lost within a minute                         a failure of the site; with the     it makes progress, or is released
- *                                                   second, the job is held
+ *      lost within a minute, but for nodes of a     a failure of the site; with the     it makes progress, or is released
+ *      spot pool that are gone                      second, the job is held
  *      lost, or stopped unasked, after any time     a loss; with the twentieth, the     the same
  *                                                   job is held
  *      either, within a minute, again and again     a pause, which doubles              an attempt runs for a minute

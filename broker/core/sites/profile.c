@@ -80,7 +80,7 @@ static void pool_row(helio_broker_core_t *self, const site_t *site, const helio_
         .interconnect = pool->interconnect,
         .sharing = pool->sharing,
         .owned = pool->owned,
-        .price_usd_per_gpu_h = pool->price_usd_per_gpu_h,
+        .price_usd_per_gpu_h = helio_pool_rent_usd(pool),
         .idle_w = pool->idle_w,
         .base_w = pool->base_w,
         .slope_w = pool->slope_w,

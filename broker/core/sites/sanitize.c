@@ -104,6 +104,7 @@ void core_pool_bound(helio_pool_t *pool)
     pool->memory_bytes_per_node = helio_lesser_u64(pool->memory_bytes_per_node, INT64_MAX);
     pool->price_usd_per_gpu_h = bounded(pool->price_usd_per_gpu_h, 0, RENT_USD_MAX);
     pool->spot_usd_per_gpu_h = bounded(pool->spot_usd_per_gpu_h, 0, RENT_USD_MAX);
+    pool->interruptions_per_h = bounded(pool->interruptions_per_h, 0, HELIO_POOL_INTERRUPTIONS_MAX);
     pool->idle_w = bounded(pool->idle_w, 0, WATTS_MAX);
     pool->base_w = bounded(pool->base_w, 0, WATTS_MAX);
     pool->slope_w = bounded(pool->slope_w, 0, WATTS_MAX);

@@ -149,6 +149,8 @@ static helio_rc take_attempt(reading_t *self, const json_t *object)
     if (!rc)
         rc = take_state(self, object, &seen);
     if (!rc)
+        rc = take_text(self, object, "node", &seen.node);
+    if (!rc)
         rc = take_text(self, object, "reason", &seen.reason);
     if (!rc)
         rc = take_cause(self, object, &seen);
@@ -176,6 +178,26 @@ static helio_rc take_counts(const reading_t *self, const json_t *object, helio_e
     return HELIO_OK;
 }
 
+/*  "queue": {"h100": 1200} */
+static helio_rc take_queues(const reading_t *self, const json_t *object, helio_exec_end_t *end)
+{
+    const json_t *queues = json_object_get(object, "queue");
+    if (!queues || json_is_null(queues))
+        return HELIO_OK;
+    if (!json_is_object(queues) || json_object_size(queues) > HELIO_SITE_POOLS_MAX)
+        return wrong(self, "queue", "no object with at most 64 pools");
+    const char *pool;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)queues, pool, value)
+    {
+        if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= UINT32_MAX)
+            return wrong(self, "queue", "a pool without its seconds");
+        end->queues[end->queue_count++] = (helio_exec_queue_t){helio_arena_text(self->arena, helio_text_of(pool)),
+                                                               (uint32_t)json_integer_value(value)};
+    }
+    return HELIO_OK;
+}
+
 static helio_rc take_end(reading_t *self, const json_t *object)
 {
     helio_exec_end_t *end = &self->answer->end;
@@ -200,6 +222,8 @@ static helio_rc take_end(reading_t *self, const json_t *object)
         rc = take_text(self, object, "engine", &end->engine);
     if (!rc)
         rc = take_bool(self, object, "carries", &end->carries);
+    if (!rc)
+        rc = take_queues(self, object, end);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 enum {
     HELIO_EXEC_ID_SIZE = 64,
+    HELIO_EXEC_NODE_SIZE = 64,
     HELIO_EXEC_LINES_MAX = 262144,
     HELIO_EXEC_LINE_MAX = 64 << 10,
     HELIO_EXEC_PROTOCOL = 1
@@ -27,6 +28,7 @@ typedef struct helio_exec_seen {
     uint32_t epoch;
     helio_text_t id; /* the engine's own */
     helio_exec_state_t state;
+    helio_text_t node;          /* where it runs; "" = not said */
     helio_text_t reason;        /* what it waits for, or why it ended */
     uint32_t cause;             /* ENDED: helio_cause_t; NONE = not said */
     int64_t begun_ms, ended_ms; /* UTC; 0 = not said */
@@ -40,6 +42,13 @@ typedef struct helio_exec_node {
     uint64_t memory_bytes, memory_used_bytes;
 } helio_exec_node_t;
 
+/*  Of the engine's own queue: when a job that is submitted now, and takes a whole node of the pool, is expected to
+ *  start. */
+typedef struct helio_exec_queue {
+    helio_text_t pool;
+    uint32_t wait_s;
+} helio_exec_queue_t;
+
 /*  The object under `end`. */
 typedef struct helio_exec_end {
     bool counted; /* it states how many nodes and attempts the lines before it have, and they have as many */
@@ -48,6 +57,8 @@ typedef struct helio_exec_end {
     uint32_t protocol; /* 0 = not said */
     helio_text_t engine;
     bool carries;
+    helio_exec_queue_t queues[HELIO_SITE_POOLS_MAX];
+    uint32_t queue_count;
 } helio_exec_end_t;
 
 typedef struct helio_exec_answer {

@@ -81,6 +81,18 @@ static void sum(const helio_pool_t *pool, const room_t *rooms, uint32_t count, h
     ret->free_nodes.count = most + 1;
 }
 
+/*  A job runs on one node, so there is a figure for one alone. */
+static void add_wait(const helio_exec_end_t *end, helio_arena_t *arena, helio_pool_capacity_t *ret)
+{
+    for (uint32_t i = 0; i < end->queue_count; i++) {
+        if (!helio_text_equal(end->queues[i].pool, ret->pool))
+            continue;
+        ret->expected_wait_s.items = helio_arena_alloc(arena, 1, sizeof *ret->expected_wait_s.items);
+        ret->expected_wait_s.items[0] = end->queues[i].wait_s;
+        ret->expected_wait_s.count = 1;
+    }
+}
+
 static void count_jobs(const helio_exec_answer_t *inventory, helio_pool_capacity_t *first)
 {
     for (uint32_t i = 0; i < inventory->attempt_count; i++) {
@@ -104,6 +116,7 @@ void helio_exec_capacity(const helio_site_profile_t *site, const helio_exec_answ
             if (helio_text_equal(waiting[i].pool, pool->name))
                 place(rooms, count, &waiting[i]);
         sum(pool, rooms, count, arena, &capacity.pools.items[p]);
+        add_wait(&inventory->end, arena, &capacity.pools.items[p]);
     }
     if (site->pools.count)
         count_jobs(inventory, &capacity.pools.items[0]);

@@ -51,6 +51,7 @@ typedef struct helio_exec_listed {
     uint32_t cause;
     int64_t begun_ms, ended_ms;
     char reason[200];
+    char node[HELIO_EXEC_NODE_SIZE]; /* where it runs; "" = not said, or a longer name */
 } helio_exec_listed_t;
 
 typedef struct helio_exec_attempt {

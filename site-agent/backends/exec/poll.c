@@ -9,7 +9,8 @@ enum {
     BACK_OFF_MOST_MS = 30000,
     SLOWNESS = 3, /* an inventory is repeated only after this many times its duration, ... */
     SLOW_MOST_MS = 30000,
-    SILENT_MS = 30000 /* since the first inventory without an answer */
+    SILENT_MS = 30000,     /* since the first inventory without an answer */
+    SAY_WAITING_MS = 10000 /* an engine needs a moment to start what it took */
 };
 
 static helio_exec_t *of(void *arg)
@@ -181,6 +182,21 @@ static bool is_busy(const helio_exec_t *self, const helio_exec_node_t *node, hel
     return busy;
 }
 
+/*  Those that the adapter says run there. */
+static void add_attempts(const helio_exec_t *self, helio_backend_node_t *node, helio_arena_t *arena)
+{
+    helio_attempt_ref_t *refs = NULL;
+    for (const helio_exec_attempt_t *attempt = helio_exec_first(self); attempt; attempt = helio_exec_after(attempt)) {
+        bool there = attempt->listed.live && attempt->listed.node[0] && helio_text_is(node->name, attempt->listed.node);
+        if (!there || attempt->phase >= HELIO_EXEC_AT_OVER)
+            continue;
+        if (!refs)
+            refs = helio_arena_alloc(arena, self->attempts.count, sizeof *refs);
+        refs[node->attempt_count++] = (helio_attempt_ref_t){attempt->held.id.key, attempt->held.id.epoch};
+    }
+    node->attempts = refs;
+}
+
 static void say_nodes(helio_exec_t *self, helio_arena_t *arena)
 {
     const helio_exec_answer_t *answer = &self->poll.answer;
@@ -189,9 +205,22 @@ static void say_nodes(helio_exec_t *self, helio_arena_t *arena)
     for (uint32_t i = 0; i < answer->node_count; i++) {
         const helio_exec_node_t *node = &answer->nodes[i];
         helio_text_t pool = node->pool.size || !self->site.pools.count ? node->pool : self->site.pools.items[0].name;
-        if (node->up)
-            nodes[count++] = (helio_backend_node_t){node->name, pool, is_busy(self, node, pool)};
+        if (!node->up)
+            continue;
+        nodes[count] = (helio_backend_node_t){
+            .name = node->name,
+            .pool = pool,
+            .busy = is_busy(self, node, pool),
+            .gpus_free = node->gpus > node->gpus_used ? node->gpus - node->gpus_used : 0,
+            .cpus_free = node->cpus > node->cpus_used ? node->cpus - node->cpus_used : 0,
+            .memory_free_bytes =
+                node->memory_bytes > node->memory_used_bytes ? node->memory_bytes - node->memory_used_bytes : 0};
+        add_attempts(self, &nodes[count++], arena);
     }
+    const helio_exec_attempt_t *attempt = helio_exec_first(self);
+    for (; attempt && self->sink.on_waiting; attempt = helio_exec_after(attempt))
+        if (attempt->waits_ms && is_waiting(attempt) && self->now_boot_ms - attempt->waits_ms >= SAY_WAITING_MS)
+            self->sink.on_waiting(self->sink.arg, helio_text_of(attempt->pool), attempt->gpus);
     if (self->sink.on_nodes)
         self->sink.on_nodes(self->sink.arg, nodes, count);
 }

@@ -30,6 +30,8 @@ void helio_exec_note(helio_exec_attempt_t *attempt, const helio_exec_seen_t *see
                                   .begun_ms = seen->begun_ms,
                                   .ended_ms = seen->ended_ms};
     (void)helio_text_copy(seen->reason, listed.reason, sizeof listed.reason);
+    if (seen->node.size < sizeof listed.node)
+        (void)helio_text_copy(seen->node, listed.node, sizeof listed.node);
     if (weight(&listed) <= weight(&attempt->listed))
         return;
     attempt->listed = listed;

@@ -129,6 +129,7 @@ static const vocabulary_t vocabularies[] = {
     {"sharing", HELIO_SHARING_COUNT, helio_sharing_name, helio_sharing_of},
     {"goal", HELIO_GOAL_COUNT, helio_goal_name, helio_goal_of},
     {"better site", HELIO_BETTER_SITE_COUNT, helio_better_site_name, helio_better_site_of},
+    {"spot", HELIO_SPOT_COUNT, helio_spot_name, helio_spot_of},
     {"data mode", HELIO_DATA_MODE_COUNT, helio_data_mode_name, helio_data_mode_of},
     {"signal", HELIO_SIGNAL_COUNT, helio_signal_name, helio_signal_of},
     {"site state", HELIO_SITE_STATE_COUNT, helio_site_state_name, helio_site_state_of},

@@ -76,6 +76,9 @@ static void judge__each_single_fault_has_its_rejection(void **state)
     site.leases = false;
     assert_rejected(HELIO_REJECTION_NO_LEASES);
     begin(NULL);
+    pool.spot = true;
+    assert_rejected(HELIO_REJECTION_NO_SPOT);
+    begin(NULL);
     now.extras.no_link = true;
     assert_rejected(HELIO_REJECTION_NO_LINK);
     begin(NULL);

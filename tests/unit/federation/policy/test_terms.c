@@ -193,7 +193,7 @@ static void objective__only_its_terms_count(void **state)
         {HELIO_OBJECTIVE_NEAREST, HELIO_TERM_BIT(TRANSFER)},
     };
     assert_int_equal(sizeof rows / sizeof rows[0], HELIO_OBJECTIVE_COUNT);
-    helio_extras_t extras = {true, HOUR, 1000, 77, {(uint64_t)HOUR / 2, 11, 0, 1000000000}, false};
+    helio_extras_t extras = {true, HOUR, 1000, 77, {(uint64_t)HOUR / 2, 11, 0, 1000000000}, false, 0};
     helio_plan_t all = plan(&extras, NOON, 0);
     for (size_t r = 0; r < HELIO_OBJECTIVE_COUNT; r++) {
         helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_BALANCED), NOON, 0, rows[r].objective};
@@ -222,8 +222,8 @@ static void terms__nothing_overflows(void **state)
     helio_work_t work = {
         UINT64_MAX, UINT64_MAX, {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
         NOON,       0,          0};
-    helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX},
-                             false};
+    helio_extras_t extras = {true,  HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX},
+                             false, 0};
     helio_plan_t p = helio_plan_of(&pool_forecast, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         assert_true(p.terms[i] >= 0 && p.terms[i] <= INT64_C(1) << 53);

@@ -190,6 +190,45 @@ static void settings__the_documents_site_file_is_accepted(void **state)
     helio_buffer_clear(&complaint);
 }
 
+/*  The blocks of the page about clouds, each made a whole site file by what it leaves out. */
+static void settings__the_blocks_of_the_page_about_clouds_are_accepted(void **state)
+{
+    (void)state;
+    char page[32768], file[4096];
+    FILE *pages = fopen(HELIO_SOURCE_DIR "/docs/sites/cloud.md", "r");
+    assert_non_null(pages);
+    page[fread(page, 1, sizeof page - 1, pages)] = '\0';
+    assert_int_equal(fclose(pages), 0);
+    uint32_t blocks = 0, spot = 0, prices = 0;
+    for (char *at = page, *text; (text = strstr(at, "```yaml\n")); blocks++) {
+        text += strlen("```yaml\n");
+        char *over = strstr(text, "```"), *agent = strstr(text, "agent:\n");
+        assert_true(over && agent && agent < over);
+        *over = '\0';
+        at = over + 1;
+        bool pools = strstr(text, "pools:") != NULL, exec = strstr(text, "  exec:") != NULL;
+        agent[0] = '\0';
+        (void)snprintf(file, sizeof file,
+                       "name: cloud\nbackend: exec\n%s%sagent:\n  broker: [\"tcp://b:1\"]\n"
+                       "  broker_key: k\n%s%s",
+                       text,
+                       pools ? ("")
+                             : ("pools: [{name: a100, gpu: A100, nodes: 1, gpus_per_node: 8}, "
+                                "{name: a100-spot, gpu: A100, nodes: 1, gpus_per_node: 8}]\n"),
+                       exec ? "" : "  exec: {command: [/bin/a], folder: /tmp}\n", agent + strlen("agent:\n"));
+        helio_agent_settings_t settings;
+        helio_buffer_t complaint = {0};
+        if (helio_agent_settings_load(write_file("site.yaml", file), arena, &settings, &complaint) != HELIO_OK)
+            fail_msg("%s\n%s", complaint.data, file);
+        spot += settings.site.pools.items[0].spot;
+        prices += settings.feeds.feeds.count;
+        helio_buffer_clear(&complaint);
+    }
+    assert_int_equal(blocks, 3);
+    assert_int_equal(spot, 1);
+    assert_int_equal(prices, 2);
+}
+
 static void settings__errors_have_a_line_and_a_suggestion(void **state)
 {
     (void)state;
@@ -342,6 +381,7 @@ int main(void)
         TEST(settings__an_unknown_time_zone_names_its_line_and_the_remedy),
         TEST(settings__complete_power_and_read_feeds_tariff_and_windows),
         TEST(settings__the_documents_site_file_is_accepted),
+        TEST(settings__the_blocks_of_the_page_about_clouds_are_accepted),
         TEST(settings__errors_have_a_line_and_a_suggestion),
         TEST(settings__a_runtime_that_is_not_installed_is_not_told_to_the_broker),
         TEST(settings__name_a_missing_file),

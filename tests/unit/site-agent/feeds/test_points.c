@@ -238,6 +238,34 @@ static void csv__the_forms_of_the_simulators_files_are_read(void **state)
     assert_true(near(points.items[1].value, 4) && points.items[1].time_ms == ms_of("2026-11-21T07:00:00Z"));
 }
 
+static void csv__a_catalogue_gives_the_price_of_one_instance_type(void **state)
+{
+    (void)state;
+    helio_points_t points;
+    helio_error_t err;
+    static const char head[] = "{signal: price, pool: p, source: csv, path: x, region: us-west-2, time_column: hour,";
+    char text[400];
+    (void)snprintf(text, sizeof text, "%s value_column: spot_usd_h, where: {cloud: aws, instance: p4d}, divisor: 8}",
+                   head);
+    helio_text_t file = HELIO_TEXT("cloud,region,instance,hour,price_usd_h,spot_usd_h\n"
+                                   "aws,us-west-2,p4d,2026-11-21T06:00:00Z,32.8,12.0\n"
+                                   "aws,us-west-2,p5,2026-11-21T06:00:00Z,98,40\n"
+                                   "gcp,us-west-2,p4d,2026-11-21T06:00:00Z,1,1\n"
+                                   "aws,eu-north-1,p4d,2026-11-21T06:00:00Z,2,2\n"
+                                   "aws,us-west-2,p4d,2026-11-21T07:00:00Z,32.8,16\n"
+                                   "aws,us-west-2,p4d,2026-11-21T08:00:00Z,32.8,\n");
+    assert_int_equal(helio_points_csv(feed_of(text), file, arena, &points, &err), HELIO_OK);
+    assert_int_equal(points.count, 2); /* spot is not sold in the last hour */
+    assert_true(near(points.items[0].value, 1.5) && near(points.items[1].value, 2));
+    (void)snprintf(text, sizeof text, "%s value_column: price_usd_h, where: {cloud: aws, instance: p4d}, divisor: 8}",
+                   head);
+    assert_int_equal(helio_points_csv(feed_of(text), file, arena, &points, &err), HELIO_OK);
+    assert_true(points.count == 3 && near(points.items[2].value, 4.1));
+    (void)snprintf(text, sizeof text, "%s value_column: price_usd_h, where: {type: p4d}}", head);
+    assert_int_equal(helio_points_csv(feed_of(text), file, arena, &points, &err), HELIO_INVALID);
+    assert_string_equal(err.text, "line 1: no column 'type'");
+}
+
 static void csv__errors_name_their_line(void **state)
 {
     (void)state;
@@ -328,6 +356,7 @@ int main(void)
         TEST(json__hostile_responses_are_refused_or_give_no_points),
         TEST(responses__that_are_truncated_do_no_harm),
         TEST(csv__the_forms_of_the_simulators_files_are_read),
+        TEST(csv__a_catalogue_gives_the_price_of_one_instance_type),
         TEST(csv__errors_name_their_line),
         TEST(csv__every_point_of_a_long_file_is_kept_and_one_too_many_refused),
         TEST(csv__a_file_or_a_header_that_is_too_large_is_refused_unread),

@@ -16,6 +16,7 @@ enum { SECOND = 1000, MINUTE = 60000 };
 static helio_scale_rule_t rule;
 static helio_scale_pool_t pool;
 static int64_t now;
+static uint32_t waiting; /* at the engine */
 
 static int begin(void **state)
 {
@@ -25,6 +26,7 @@ static int begin(void **state)
     pool = (helio_scale_pool_t){
         .rule = &rule, .provision_ms = 2 * MINUTE, .items = helio_new(HELIO_SCALE_INSTANCES_MAX, sizeof *pool.items)};
     now = 1000000;
+    waiting = 0;
     return 0;
 }
 
@@ -49,7 +51,7 @@ static void nodes(const char *names)
         char name[2] = {(char)(*names | 0x20), '\0'};
         helio_scale_node(&pool, helio_text_of(name), !(*names & 0x20));
     }
-    helio_scale_nodes_end(&pool, now);
+    helio_scale_nodes_end(&pool, waiting, now);
 }
 
 /*  Steps of a second, each with the same demand and nodes, until something is done or the time is over. */
@@ -255,6 +257,56 @@ static void plan__backs_off_after_failures(void **state)
     assert_int_equal(pool.failures, 0);
 }
 
+static void plan__an_instance_that_is_taken_away_counts_as_no_help(void **state)
+{
+    (void)state;
+    rule.up_for_ms = 0;
+    list("a interrupted\nb\n");
+    assert_true(helio_scale_is_taken(&pool, HELIO_TEXT("a")));
+    assert_false(helio_scale_is_taken(&pool, HELIO_TEXT("b")));
+    nodes("ab");
+    now += MINUTE;
+    assert_nothing(within(2 * SECOND, 1, "ab")); /* b is enough */
+    list("a interrupted\nb\n");
+    assert_creates(within(2 * SECOND, 2, "ab"), 1); /* nothing starts on a */
+    list("a interrupted\nb\nc\n");
+    rule.max = 3;
+    assert_nothing(within(MINUTE, 4, "aBC")); /* it is still billed */
+}
+
+static void plan__grows_for_what_waits_at_the_engine(void **state)
+{
+    (void)state;
+    list("a interrupted\nb\n");
+    waiting = 1; /* it was to run on a */
+    assert_nothing(within(9 * SECOND, 0, "AB"));
+    assert_creates(within(10 * SECOND, 0, "AB"), 1);
+    list("a ending\nb\nc\n");
+    assert_nothing(within(MINUTE, 0, "B")); /* c comes */
+    waiting = 0;
+    assert_nothing(within(MINUTE, 0, "BC"));
+}
+
+static void plan__an_instance_that_is_taken_away_is_told_once(void **state)
+{
+    (void)state;
+    list("a\nb interrupted\n");
+    assert_string_equal(helio_scale_news(&pool), "b");
+    assert_null(helio_scale_news(&pool));
+    helio_scale_notices_begin(&pool);
+    helio_scale_notice(&pool, HELIO_TEXT("a"));
+    helio_scale_notice(&pool, HELIO_TEXT("nobody"));
+    assert_true(helio_scale_is_taken(&pool, HELIO_TEXT("a")));
+    assert_string_equal(helio_scale_news(&pool), "a");
+    list("a\nb interrupted\n"); /* the list says nothing of a notice */
+    assert_null(helio_scale_news(&pool));
+    helio_scale_notices_begin(&pool); /* the file is gone: it was called off */
+    assert_false(helio_scale_is_taken(&pool, HELIO_TEXT("a")));
+    assert_null(helio_scale_news(&pool));
+    helio_scale_notice(&pool, HELIO_TEXT("a"));
+    assert_string_equal(helio_scale_news(&pool), "a");
+}
+
 static void plan__an_answer_that_is_no_list_counts_as_none(void **state)
 {
     (void)state;
@@ -288,6 +340,9 @@ int main(void)
         CASE(plan__a_broker_that_is_silent_wants_nothing),
         CASE(plan__keeps_the_minimum_and_gives_up_what_is_above_the_maximum),
         CASE(plan__backs_off_after_failures),
+        CASE(plan__an_instance_that_is_taken_away_counts_as_no_help),
+        CASE(plan__grows_for_what_waits_at_the_engine),
+        CASE(plan__an_instance_that_is_taken_away_is_told_once),
         CASE(plan__an_answer_that_is_no_list_counts_as_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ typedef struct bench {
     uint32_t silences, returns, doubts, surveys;
     char doubt[400];
     uint32_t free_gpus, nodes_up; /* of the last capacity */
+    uint32_t on_node, waiting;    /* attempts that run on its node, and GPUs that wait for one, by then */
     /* of the one job */
     helio_order_t order;
     helio_job_spec_t spec;
@@ -108,6 +109,22 @@ static inline void bench_on_capacity(void *arg, const helio_aev_capacity_t *capa
         bench->free_gpus += i * pool->free_nodes.items[i];
 }
 
+static inline void bench_on_waiting(void *arg, helio_text_t pool, uint32_t gpus)
+{
+    assert_true(helio_text_is(pool, "h100"));
+    ((bench_t *)arg)->waiting += gpus;
+}
+
+static inline void bench_on_nodes(void *arg, const helio_backend_node_t *nodes, uint32_t count)
+{
+    bench_t *bench = arg;
+    assert_int_equal(count, 1);
+    assert_true(helio_text_is(nodes[0].name, "n1") && nodes[0].gpus_free == 8);
+    bench->on_node = nodes[0].attempt_count;
+    if (bench->on_node)
+        assert_memory_equal(&nodes[0].attempts[0].key, &bench->order.key, sizeof bench->order.key);
+}
+
 static inline void bench_on_silence(void *arg, bool silent, uint64_t for_ms)
 {
     bench_t *bench = arg;
@@ -139,6 +156,8 @@ static inline void bench_create(bench_t *bench)
                                     .sink = {.arg = bench,
                                              .on_event = bench_on_event,
                                              .on_capacity = bench_on_capacity,
+                                             .on_nodes = bench_on_nodes,
+                                             .on_waiting = bench_on_waiting,
                                              .on_silence = bench_on_silence,
                                              .on_doubt = bench_on_doubt,
                                              .on_survey = bench_on_survey}};

@@ -43,6 +43,35 @@ static void answer__lines_are_read_and_unknown_members_are_passed_over(void **st
     helio_arena_destroy(&arena);
 }
 
+static void answer__the_engines_queue_becomes_the_wait_for_a_node(void **state)
+{
+    (void)state;
+    helio_arena_t *arena = helio_arena_new();
+    helio_exec_answer_t answer;
+    helio_pool_t pools[] = {{.name = HELIO_TEXT("a"), .gpus_per_node = 8},
+                            {.name = HELIO_TEXT("h100"), .gpus_per_node = 8}};
+    const helio_site_profile_t site = {.pools = {pools, 2}};
+    helio_aev_capacity_t capacity;
+    const char *text = "{\"end\":{\"nodes\":0,\"attempts\":0,\"queue\":{\"h100\":1200,\"gone\":7}}}";
+    assert_int_equal(read_text(text, arena, &answer, NULL), HELIO_OK);
+    helio_exec_capacity(&site, &answer, NULL, 0, arena, &capacity);
+    assert_int_equal(capacity.pools.items[0].expected_wait_s.count, 0);
+    assert_int_equal(capacity.pools.items[1].expected_wait_s.count, 1);
+    assert_int_equal(capacity.pools.items[1].expected_wait_s.items[0], 1200);
+    helio_arena_destroy(&arena);
+}
+
+static void answer__says_on_which_node_an_attempt_runs(void **state)
+{
+    (void)state;
+    helio_arena_t *arena = helio_arena_new();
+    helio_exec_answer_t answer;
+    const char *text = "{\"attempt\":{\"name\":\"" NAME "\",\"state\":\"running\",\"node\":\"gpu-7\"}}\n{\"end\":{}}";
+    assert_int_equal(read_text(text, arena, &answer, NULL), HELIO_OK);
+    assert_true(helio_text_is(answer.attempts[0].node, "gpu-7"));
+    helio_arena_destroy(&arena);
+}
+
 static void answer__what_is_cut_or_contradicts_itself_counts_as_nothing(void **state)
 {
     (void)state;
@@ -57,6 +86,10 @@ static void answer__what_is_cut_or_contradicts_itself_counts_as_nothing(void **s
         "{\"end\":{}}x",
         "Traceback (most recent call last):",
         "{\"node\":{\"name\":\"n1\"}}\n",
+        "{\"end\":{\"queue\":[]}}",
+        "{\"end\":{\"queue\":{\"h100\":-1}}}",
+        "{\"end\":{\"queue\":{\"h100\":1.5}}}",
+        "{\"end\":{\"queue\":{\"h100\":4294967295}}}",
         "{\"node\":{}}\n{\"end\":{}}",
         "{\"node\":{\"name\":\"n1\",\"gpus\":-1}}\n{\"end\":{}}",
         "{\"node\":{\"name\":\"n1\",\"gpus\":65}}\n{\"end\":{}}",
@@ -134,6 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answer__lines_are_read_and_unknown_members_are_passed_over),
+        cmocka_unit_test(answer__the_engines_queue_becomes_the_wait_for_a_node),
+        cmocka_unit_test(answer__says_on_which_node_an_attempt_runs),
         cmocka_unit_test(answer__what_is_cut_or_contradicts_itself_counts_as_nothing),
         cmocka_unit_test(capacity__what_waits_is_taken_from_the_fullest_node_that_has_room),
         cmocka_unit_test(capacity__nodes_belong_to_the_pool_that_they_name),

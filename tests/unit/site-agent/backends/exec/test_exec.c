@@ -62,6 +62,30 @@ static void exec__a_suspension_is_reported(void **state)
     bench_close(&bench);
 }
 
+static void exec__says_what_runs_on_a_node_and_what_has_waited_for_one(void **state)
+{
+    (void)state;
+    bench_t bench;
+    char file[100];
+    bench_open(&bench);
+    bench_start(&bench);
+    bench_pass(&bench, 9000); /* an engine needs a moment */
+    assert_int_equal(bench.waiting, 0);
+    bench_pass(&bench, 6000);
+    assert_true(bench.waiting > 0 && bench.waiting % 2 == 0);
+    assert_int_equal(bench.on_node, 0);
+    (void)snprintf(file, sizeof file, "jobs/%s", bench.name);
+    bench_put(&bench, file, "{\"name\":\"%s\",\"id\":\"7\",\"state\":\"running\",\"node\":\"n1\"}", bench.name);
+    bench_claim(&bench);
+    bench_began(&bench);
+    bench_pass(&bench, 4000);
+    assert_int_equal(bench.on_node, 1);
+    bench.waiting = 0;
+    bench_pass(&bench, 10000);
+    assert_int_equal(bench.waiting, 0);
+    bench_close(&bench);
+}
+
 static void exec__a_job_on_several_nodes_is_refused(void **state)
 {
     (void)state;
@@ -434,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exec__an_attempt_is_submitted_runs_and_ends_by_its_status_file),
         cmocka_unit_test(exec__what_waits_is_not_offered_and_says_why),
+        cmocka_unit_test(exec__says_what_runs_on_a_node_and_what_has_waited_for_one),
         cmocka_unit_test(exec__a_suspension_is_reported),
         cmocka_unit_test(exec__a_job_on_several_nodes_is_refused),
         cmocka_unit_test(exec__a_submission_without_an_answer_is_looked_for_and_found),
