@@ -52,8 +52,8 @@ def _line(name, days, goal_ms, times):
     print(f"  {name:28} {days:>8} " + " | ".join(shown), flush=True)
 
 
-def measure(sql, conninfo, runs, match):
-    """Each run is of another stretch of the year; the first one is not counted."""
+def measure(sql, conninfo, runs, match, last_days):
+    """Each run is of another stretch of the last days; the first one is not counted."""
     sql(f"do $$ begin if not exists (select from pg_roles where rolname = '{READER}') then "
         f"perform helio.put_reader('{READER}', '{{{TENANT}}}'); end if; end $$")
     roles, rng = ("helio_reader", READER), random.Random(1)
@@ -62,7 +62,7 @@ def measure(sql, conninfo, runs, match):
         if match and not re.search(match, name):
             continue
         for days, goal_ms in ((1, DAY_GOAL_MS), (30, MONTH_GOAL_MS)) if "{" in query else ((0, DAY_GOAL_MS),):
-            ends = [rng.randrange(0, 300) for _ in range(runs + 1)]
+            ends = [rng.randrange(0, last_days - days) for _ in range(runs + 1)]
             stretches = [{"since": f"(now() - interval '{end + days} days')", "until": f"(now() - interval '{end} days')"} for end in ends]
             stretches = [s | {"range": f"time >= {s['since']} and time < {s['until']}"} for s in stretches]
             times = [_times_ms(conninfo, role, [query.format(**s) for s in stretches]) for role in roles]
