@@ -34,7 +34,10 @@ OF_A_JOB = ("jobs", "job_transitions", "placements", "placement_candidates", "ed
 
 def _times_ms(conninfo, role, queries):
     """Planning and execution of each query, in one session; None: it was cancelled."""
-    script = [f"set role {role}; set search_path = helio_report; set statement_timeout = '30s'"]
+    settings = subprocess.run(["psql", "-qXAt", conninfo, "-c", f"select format('set %s = %L', split_part(c, '=', 1), split_part(c, '=', 2)) "
+                               f"from pg_roles, unnest(rolconfig) c where rolname = '{role}'"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout.splitlines()  # as a login of the role has them
+    script = [f"set role {role}; set search_path = helio_report; " + "; ".join(settings)]
     done = subprocess.run(["psql", "-qXAt", conninfo] + [word for line in script + ["explain (analyze, timing off, format json) " + q for q in queries]
                                                          for word in ("-c", line)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     plans = [json.loads(text)[0] for text in re.findall(r"^\[.*?^\]$", done.stdout, re.S | re.M)]
