@@ -35,7 +35,7 @@ OF_A_JOB = ("jobs", "job_transitions", "placements", "placement_candidates", "ed
 def _times_ms(conninfo, role, queries):
     """Planning and execution of each query, in one session; None: it was cancelled."""
     settings = subprocess.run(["psql", "-qXAt", conninfo, "-c", f"select format('set %s = %L', split_part(c, '=', 1), split_part(c, '=', 2)) "
-                               f"from pg_roles, unnest(rolconfig) c where rolname = '{role}'"], check=True, text=True,
+                               f"from pg_roles, unnest(rolconfig) c where rolname = '{role}' and c !~ '^temp_file_limit'"], check=True, text=True,
                               stdout=subprocess.PIPE).stdout.splitlines()  # as a login of the role has them
     script = [f"set role {role}; set search_path = helio_report; " + "; ".join(settings)]
     done = subprocess.run(["psql", "-qXAt", conninfo] + [word for line in script + ["explain (analyze, timing off, format json) " + q for q in queries]

@@ -21,11 +21,11 @@ cross join lateral (select abs(hashint8(n))::bigint as h, 2000 + abs(hashint8(n 
 
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, submitted_at, expected_ms, expected_high_ms, expected_runs, expected_failed,
-    expected_basis)
+    expected_basis, id_text)
 select job_id, tenant, user_name, idempotency_key, sha256(name::bytea), convert_to('{"name": "' || name || '", "gpu": "H100:'
     || gpus || '", "nodes": 1, "time": "2h", "env": {"LR": "1e-4", "BATCH": "256"}, "placement": {"goal": "balanced"}, "run": "'
     || repeat(md5(name), 7) || '"}', 'UTF8'), name, queue, 1, 0, 'site0', 'H100', gpus, 1, 7200000, class_id, at, run_ms,
-    run_ms * 2, 20, 1, 1
+    run_ms * 2, 20, 1, 1, helio.job_text(job_id, -1)
 from fill order by n;
 
 insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool, reason,
