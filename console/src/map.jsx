@@ -210,10 +210,18 @@ function useMiddle(layout) {
   const world = useRef(null);
   const known = layout.length > 0;
   useEffect(() => {
-    if (!known) return;
-    const { scrollWidth, clientWidth } = world.current;
+    if (!known) return undefined;
     const across = layout.map(({ point }) => point.x).sort((a, b) => a - b);
-    world.current.scrollLeft = (scrollWidth * across[Math.floor(across.length / 2)]) / SIZE.width - clientWidth / 2;
+    let shown = 0;
+    const begin = () => {
+      const { scrollWidth, clientWidth } = world.current;
+      if (clientWidth === shown) return;
+      shown = clientWidth;
+      world.current.scrollLeft = (scrollWidth * across[Math.floor(across.length / 2)]) / SIZE.width - clientWidth / 2;
+    };
+    begin();
+    addEventListener("resize", begin); // a phone that is turned
+    return () => removeEventListener("resize", begin);
   }, [known]);
   return world;
 }

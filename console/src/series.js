@@ -1,4 +1,6 @@
 // Forecast series of the API as columns of a plot.
+import { instant } from "./format.js";
+
 export const signals = {
   carbon_g_per_kwh: { title: "Carbon intensity", unit: "g/kWh", digits: 0 },
   electricity_usd_per_kwh: { title: "Electricity", unit: "$/kWh", digits: 3 },
@@ -29,4 +31,11 @@ export function extremes(points) {
   if (!known.length) return null;
   const by = (better) => known.reduce((best, point) => (better(point.value, best.value) ? point : best));
   return { lowest: by((a, b) => a < b), highest: by((a, b) => a > b) };
+}
+
+// In words; format: of a point.
+export function reach({ lowest, highest }, format) {
+  const at = (point) => `${format(point)} at ${instant(point.time)}`;
+  if (format(lowest) === format(highest)) return `${format(lowest)} in all hours.`;
+  return `Lowest ${at(lowest)}, highest ${at(highest)}.`;
 }

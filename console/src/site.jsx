@@ -7,7 +7,7 @@ import { Confirm, Figures, Gpus, Notice, Price, Title, Waiting } from "./parts.j
 import { JobsTable } from "./jobs.jsx";
 import { drainsOf } from "./past.js";
 import { link } from "./router.js";
-import { extremes, signals } from "./series.js";
+import { extremes, reach, signals } from "./series.js";
 import { Condition, Swatch, useSites } from "./sites.jsx";
 import { OPEN } from "./states.js";
 import { Table } from "./table.jsx";
@@ -81,8 +81,7 @@ function Series({ series, past }) {
   const value = (point) => `${number(point.value, signal.digits)} ${signal.unit}`;
   const first = series.errors[0];
   if (!ends) return null;
-  const at = (point) => `${value(point)} at ${instant(point.time)}`;
-  const text = `Lowest ${at(ends.lowest)}, highest ${at(ends.highest)}.`;
+  const text = reach(ends, value);
   const off = first && `${number(first.mean_absolute_error, signal.digits)} ${signal.unit}`;
   return (
     <section class="series">
@@ -132,9 +131,7 @@ const known = (points) => points.filter(({ value }) => value !== null);
 // The price of a site that has sent no forecast of it.
 function PastPrice({ points }) {
   const signal = signals.price_usd_per_gpu_h;
-  const { lowest, highest } = extremes(points);
-  const at = (point) => `${money(point.value)} at ${instant(point.time)}`;
-  const text = `Lowest ${at(lowest)}, highest ${at(highest)}.`;
+  const text = reach(extremes(points), (point) => money(point.value));
   return (
     <section class="series">
       <h3>

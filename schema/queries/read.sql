@@ -616,75 +616,114 @@ where b.ratio is not null
 -- "gpus_total": one for each time, "gpus_free", "jobs_running", "power_watts", "carbon_g_per_kwh", "price_usd_per_gpu_h", "draining"}],
 -- "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another site than their home, among the newest
 -- 20,000 placements. `draining`: by the commands among the newest 20,000 entries of the audit; before the first of them, what it changed.
+-- `late` is most of the samples by their index, `samples` looks for one in each other step. `known`: a series has its values in the hours after them,
+-- for a day or until the next. Sites, pools and steps have numbers here, by which all of this is joined.
 with span as materialized (
-    select h.hours, case when h.hours > 24 then 3600 else 900 end as step_s
-    from (select least(greatest($2::int4, 1), 168) as hours) h
+    select s.step_s, s.steps, s.until - make_interval(secs => s.step_s * s.steps) as since, s.until
+    from (select h.hours * 3600 / x.step_s as steps, x.step_s, date_bin(make_interval(secs => x.step_s), now(), 'epoch') as until
+          from (select least(greatest($2::int4, 1), 168) as hours) h
+          cross join lateral (select case when h.hours > 24 then 3600 else 900 end as step_s) x) s
 ), steps as materialized (
-    select i, date_bin(make_interval(secs => s.step_s), now(), 'epoch') - make_interval(secs => s.step_s * (s.hours * 3600 / s.step_s - i)) as at,
-        make_interval(secs => s.step_s) as step
-    from span s, generate_series(1, s.hours * 3600 / s.step_s) i
+    select i, s.since + make_interval(secs => s.step_s * i) as at from span s, generate_series(1, s.steps) i
+), places as materialized (
+    select row_number() over (order by s.site)::int4 as place, s.site, s.draining, s.seen_at, s.pue, s.electricity_usd_per_kwh,
+        case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end as carbon_g_per_kwh
+    from helio.sites s where $3::text is null or s.site = $3::text
+), parts as materialized (
+    select s.place, row_number() over (order by p.site, p.pool)::int4 as part, p.site, p.pool, p.price_usd_per_gpu_h, s.electricity_usd_per_kwh,
+        p.owned, s.pue, p.host_w + p.base_w + p.slope_w as watts
+    from helio.pools p join places s using (site)
+), late as materialized (
+    select p.part, l.*
+    from span s cross join parts p cross join lateral (
+        select distinct on (i.i) i.i, c.at, c.gpus_total, c.gpus_free, c.jobs_running, c.site_power_w
+        from helio.capacity_samples c
+        cross join lateral (select ceil(date_part('epoch', c.at - s.since) / s.step_s)::int4 as i) i
+        where c.site = p.site and c.pool = p.pool and helio.ends_quarter(c.at) and c.at > s.since and c.at <= s.until
+          and c.at > s.since + make_interval(secs => s.step_s * i.i - 120)
+        order by i.i, c.at desc) l
 ), samples as materialized (
-    select p.site, t.i, max(c.at) as at, sum(c.gpus_total)::int4 as gpus_total, sum(c.gpus_free)::int4 as gpus_free,
-        sum(c.jobs_running)::int4 as jobs_running, nullif(max(c.site_power_w), -1) as power_watts,
-        sum(r.price * c.gpus_total) / nullif(sum(c.gpus_total), 0) as price_usd_per_gpu_h
-    from steps t cross join helio.pools p join helio.sites s using (site)
+    select p.place, p.part, t.i, c.at, helio.utc_hour(c.at) as hour, c.gpus_total, c.gpus_free, c.jobs_running, c.site_power_w
+    from span s cross join parts p cross join steps t
+    left join late l on l.part = p.part and l.i = t.i
     cross join lateral (
-        select c.* from helio.capacity_samples c
-        where c.site = p.site and c.pool = p.pool and c.at > t.at - t.step and c.at <= t.at
-        order by c.at desc limit 1) c
+        select l.at, l.gpus_total, l.gpus_free, l.jobs_running, l.site_power_w where l.at is not null
+        union all
+        (select c.at, c.gpus_total, c.gpus_free, c.jobs_running, c.site_power_w
+         from helio.capacity_samples c
+         where l.at is null and c.site = p.site and c.pool = p.pool and c.at > t.at - make_interval(secs => s.step_s) and c.at <= t.at
+         order by c.at desc limit 1)) c
+), series as (
+    select w.place, w.part, w.signal, a.hour, a.value,
+        lead(a.hour, 1, 'infinity') over (partition by w.place, w.part, w.signal order by a.hour) as next
+    from span n
+    cross join (select s.place, 0 as part, s.site, '' as pool, g as signal from places s, generate_series(1, 3) g
+                union all select p.place, p.part, p.site, p.pool, 1 from parts p where p.pool <> '') w
     cross join lateral (
-        select coalesce(
-            (select a.value from helio.actuals a
-             where a.site = p.site and a.signal = 1 and a.pool in (p.pool, '') and a.hour <= c.at and a.hour > c.at - interval '25 hours'
-             order by a.pool = '', a.hour desc limit 1),
-            case when not p.owned then p.price_usd_per_gpu_h
-            else coalesce(
-                (select a.value from helio.actuals a
-                 where a.site = p.site and a.signal = 2 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
-                 order by a.hour desc limit 1), s.electricity_usd_per_kwh) * s.pue * (p.host_w + p.base_w + p.slope_w) / 1000 end) as price
-    ) r
-    where $3::text is null or p.site = $3::text
-    group by p.site, t.i
-), drains as materialized (
-    select a.object as site, a.at, a.action = 'drain' as drains
-    from (select a.* from helio.audit a order by a.audit_id desc limit 20000) a
+        select a.hour, a.value from helio.actuals a
+        where a.site = w.site and a.signal = w.signal and a.pool = w.pool
+          and a.hour <= n.until and a.hour > n.since - interval '26 hours'
+        offset 0) a
+), known as materialized (
+    select k.place, k.part, k.signal, h as hour, k.value
+    from span n cross join series k
+    cross join lateral generate_series(greatest(k.hour, helio.utc_hour(n.since)),
+        least(k.next - interval '1 hour', k.hour + interval '24 hours', n.until), interval '1 hour') h
+), shown as materialized (
+    select m.place, m.i, helio.utc_hour(max(m.at)) as hour, sum(m.gpus_total)::int4 as gpus_total, sum(m.gpus_free)::int4 as gpus_free,
+        sum(m.jobs_running)::int4 as jobs_running, nullif(max(m.site_power_w), -1) as power_watts,
+        sum(coalesce(o.value, r.value, case when not p.owned then p.price_usd_per_gpu_h
+            else coalesce(e.value, p.electricity_usd_per_kwh) * p.pue * p.watts / 1000 end) * m.gpus_total)
+            / nullif(sum(m.gpus_total), 0) as price_usd_per_gpu_h
+    from samples m join parts p using (part)
+    left join known o on o.part = m.part and o.signal = 1 and o.hour = m.hour
+    left join known r on r.part = 0 and r.place = m.place and r.signal = 1 and r.hour = m.hour
+    left join known e on e.part = 0 and e.place = m.place and e.signal = 2 and e.hour = m.hour
+    group by m.place, m.i
+), orders as materialized (
+    select s.place, a.at, a.action = 'drain' as drains, ceil(greatest(date_part('epoch', a.at - n.since) / n.step_s, 1))::int4 as i
+    from span n cross join (select a.* from helio.audit a order by a.audit_id desc limit 20000) a join places s on s.site = a.object
     where a.action in ('drain', 'undrain')
-), places as (
-    select s.site, json_agg(m.gpus_total order by t.i) as gpus_total, json_agg(m.gpus_free order by t.i) as gpus_free,
+), drained as materialized (
+    select d.place, g as i, d.drains
+    from span n
+    cross join (select o.place, o.i, o.drains, lead(o.i, 1, 1000) over (partition by o.place order by o.at) as next from orders o
+                union all (select distinct on (o.place) o.place, 1, not o.drains, o.i from orders o order by o.place, o.at)) d
+    cross join lateral generate_series(d.i, least(d.next - 1, n.steps)) g
+), rows as (
+    select s.place, json_agg(m.gpus_total order by t.i) as gpus_total, json_agg(m.gpus_free order by t.i) as gpus_free,
         json_agg(m.jobs_running order by t.i) as jobs_running, json_agg(m.power_watts order by t.i) as power_watts,
-        json_agg(case when m.at is not null then coalesce(k.value, case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) end
-            order by t.i) as carbon_g_per_kwh,
+        json_agg(case when m.hour is not null then coalesce(k.value, s.carbon_g_per_kwh) end order by t.i) as carbon_g_per_kwh,
         json_agg(m.price_usd_per_gpu_h order by t.i) as price_usd_per_gpu_h,
-        json_agg(coalesce((select d.drains from drains d where d.site = s.site and d.at <= t.at order by d.at desc limit 1),
-            (select not d.drains from drains d where d.site = s.site and d.at > t.at order by d.at limit 1), s.draining)
-            order by t.i) as draining
-    from helio.sites s cross join steps t
-    left join samples m on m.site = s.site and m.i = t.i
-    left join lateral (
-        select a.value from helio.actuals a
-        where a.site = s.site and a.signal = 3 and a.pool = '' and a.hour <= m.at and a.hour > m.at - interval '25 hours'
-        order by a.hour desc limit 1) k on true
-    where s.seen_at is not null and ($3::text is null or s.site = $3::text)
-    group by s.site
+        json_agg(coalesce(d.drains, s.draining) order by t.i) as draining
+    from places s cross join steps t
+    left join shown m on m.place = s.place and m.i = t.i
+    left join known k on k.part = 0 and k.place = s.place and k.signal = 3 and k.hour = m.hour
+    left join drained d on d.place = s.place and d.i = t.i
+    where s.seen_at is not null
+    group by s.place
 ), placed as materialized (
-    select p.job_id, p.at, p.site from helio.placements p
-    where p.at > (select min(t.at - t.step) from steps t)
+    select p.job_id, p.site, ceil(date_part('epoch', p.at - s.since) / s.step_s)::int4 as i
+    from span s cross join helio.placements p
+    where p.at > s.since
     order by p.at desc limit 20000
 ), moved as (
-    select t.at, j.home_site, p.site, count(*) as jobs
-    from placed p join helio.jobs j using (job_id) join steps t on p.at > t.at - t.step and p.at <= t.at
-    where j.home_site <> p.site and ($1::text is null or j.tenant = $1::text) and ($3::text is null or $3::text in (j.home_site, p.site))
-    group by t.at, j.home_site, p.site
+    select t.at, g.home_site, g.site, g.jobs
+    from (select p.i, j.home_site, p.site, count(*) as jobs
+          from placed p join helio.jobs j using (job_id)
+          where j.home_site <> p.site and ($1::text is null or j.tenant = $1::text) and ($3::text is null or $3::text in (j.home_site, p.site))
+          group by p.i, j.home_site, p.site) g
+    join steps t using (i)
 )
 select json_build_object('step_s', (select s.step_s from span s),
     'times', (select json_agg(helio.rfc3339(t.at) order by t.i) from steps t),
-    'sites', coalesce((select json_agg(json_build_object('site', p.site, 'gpus_total', p.gpus_total, 'gpus_free', p.gpus_free,
-        'jobs_running', p.jobs_running, 'power_watts', p.power_watts, 'carbon_g_per_kwh', p.carbon_g_per_kwh,
-        'price_usd_per_gpu_h', p.price_usd_per_gpu_h, 'draining', p.draining) order by p.site)
-        from places p), '[]'),
+    'sites', coalesce((select json_agg(json_build_object('site', s.site, 'gpus_total', r.gpus_total, 'gpus_free', r.gpus_free,
+        'jobs_running', r.jobs_running, 'power_watts', r.power_watts, 'carbon_g_per_kwh', r.carbon_g_per_kwh,
+        'price_usd_per_gpu_h', r.price_usd_per_gpu_h, 'draining', r.draining) order by s.site)
+        from rows r join places s using (place)), '[]'),
     'away', coalesce((select json_agg(json_build_object('time', helio.rfc3339(m.at), 'from', m.home_site, 'to', m.site, 'jobs', m.jobs)
         order by m.at, m.home_site, m.site) from moved m), '[]'))::text
-where $3::text is null or exists (select from helio.sites s where s.site = $3::text) or exists (select from moved)
+where $3::text is null or exists (select from places) or exists (select from moved)
 
 -- name: read_forecasts_now
 -- How far off the series issued one to two days ago were a day ahead: [{"site", "signal", "error_ratio"}].

@@ -160,6 +160,12 @@ select u.job_id from helio.unsettled u
 union all
 select j.job_id from helio.jobs j where j.job_id >= helio.open_from();
 
+-- The states of these: a range of the key, where a join makes the planner read the states of all jobs there ever were.
+create or replace view helio.state_maybe_open as
+select s.* from helio.unsettled u join helio.job_state s using (job_id)
+union all
+select s.* from helio.job_state s where s.job_id >= helio.open_from();
+
 -- Jobs with an open task, among the few that have to be read: what a new leader loads.
 create or replace view helio.open_jobs as
 select j.job_id

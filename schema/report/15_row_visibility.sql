@@ -38,11 +38,14 @@ where ((select s.every_tenant from helio.row_visibility s) or t.tenant = any ((s
 
 -- ---- helio-broker reader ----------------------------------------------------------------------------------
 
+-- jit: queries of dashboards take less time than compiling them. random_page_cost: what they read is in memory or on SSDs; with the default, the
+-- waiting times of a day were sought by reading all jobs there are.
 create or replace function helio.reader_limits(reader text) returns text language sql immutable
     return format('alter role %1$I connection limit 20;'
         ' alter role %1$I set default_transaction_read_only = on;'
         ' alter role %1$I set statement_timeout = ''30s'';'
-        ' alter role %1$I set idle_in_transaction_session_timeout = ''30s'';', reader);
+        ' alter role %1$I set idle_in_transaction_session_timeout = ''30s'';'
+        ' alter role %1$I set jit = off; alter role %1$I set random_page_cost = 1.1;', reader);
 
 create or replace function helio.reader_grants(reader text) returns text language sql immutable
     return format('grant usage on schema helio_report to %1$I; grant select on all tables in schema helio_report to %1$I;', reader);
@@ -55,7 +58,7 @@ create or replace function helio.reader_has_limits(reader text) returns boolean 
     return exists (select from pg_roles r
         where r.rolname = reader and r.rolconnlimit = 20
           and r.rolconfig @> array ['default_transaction_read_only=on', 'statement_timeout=30s',
-              'idle_in_transaction_session_timeout=30s']);
+              'idle_in_transaction_session_timeout=30s', 'jit=off', 'random_page_cost=1.1']);
 
 -- A grant without the privilege to grant is a warning, not an error, so the result is checked.
 create or replace function helio.reader_is_ready(reader text) returns boolean language sql stable

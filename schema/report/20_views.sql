@@ -252,7 +252,7 @@ from (
     where a.started_at is not null and helio.state_is_over(s.state)
     union all
     select s.job_id, s.started_at
-    from helio.maybe_open o join helio.job_state s using (job_id)
+    from helio.state_maybe_open s
     where s.started_at is not null and not helio.state_is_over(s.state)
 ) b
 join helio.jobs j using (job_id) left join helio.edits e using (job_id)
@@ -300,7 +300,7 @@ comment on view helio_report.usage_daily is 'The ledger by day (UTC), including 
 create or replace view helio_report.energy_balance as
 with running as (
     select s.site, date_trunc('hour', min(coalesce(s.started_at, s.at)), 'UTC') as since
-    from helio.maybe_open o join helio.job_state s using (job_id)
+    from helio.state_maybe_open s
     where s.site is not null and s.state <> 0 and not helio.state_is_over(s.state)
     group by s.site
 ), hours as (

@@ -43,5 +43,9 @@ select is(helio.id_tail('ffffffff-ffff-ffff-ffff-ffffffffffff'), 1073741823, 'a 
 select is_empty(format('select helio.find_jobs(%L, %L)', helio.job_text('0199aaaa-0000-7000-8000-000000000007', -1), 'even'),
     'not for another tenant');
 
+select is((select string_agg(v.at, ' ' order by v.at) from unnest(array ['10:00:00', '10:00:00.000001', '10:12:59', '10:13:00', '10:13:00.000001', '10:14:59.999999',
+    '10:15:00', '10:15:00.000001', '23:58:30', '23:59:59']) v (at) where helio.ends_quarter(('2026-03-01 ' || v.at || '+05:30')::timestamptz)),
+    '10:00:00 10:13:00.000001 10:14:59.999999 10:15:00 23:58:30 23:59:59', 'the last two minutes of each quarter of an hour, the end with them');
+
 select * from finish();
 rollback;

@@ -76,7 +76,7 @@ select ok(exists (select from pg_class c where 'security_barrier=true' = any (c.
 from views v where of_tenants;
 select is((select string_agg(distinct m.name, ', ') from made_of m join pg_attribute a on a.attrelid = m.relation
            where m.view = v.name and a.attname in ('tenant', 'job_id')),
-    case v.name when 'energy_balance' then 'job_state, jobs, maybe_open, unsettled' end, name || ' is made of nothing of one tenant') -- a sum over all
+    case v.name when 'energy_balance' then 'job_state, state_maybe_open, unsettled' end, name || ' is made of nothing of one tenant') -- a sum over all
 from views v where of_sites;
 
 -- ---- what each sees ---------------------------------------------------------------------------------------
@@ -163,7 +163,8 @@ select ok(bool_or(pg_temp.leaks(words)), view || ' leaks without its barrier') f
 -- ---- what a reader may do ---------------------------------------------------------------------------------
 
 select ok(rolcanlogin and not rolsuper and not rolcreaterole and not rolcreatedb and not rolbypassrls and rolconnlimit = 20
-    and rolconfig @> array ['default_transaction_read_only=on', 'statement_timeout=30s', 'idle_in_transaction_session_timeout=30s'],
+    and rolconfig @> array ['default_transaction_read_only=on', 'statement_timeout=30s', 'idle_in_transaction_session_timeout=30s',
+        'jit=off', 'random_page_cost=1.1'],
     'a tenant''s reader may log in, little else, with the operator''s reader''s limits')
 from pg_roles where rolname = 'pgtap_reader_a';
 select ok(not has_schema_privilege('pgtap_reader_a', 'helio', 'usage') and not has_schema_privilege('pgtap_reader_a', 'helio_report', 'create'),

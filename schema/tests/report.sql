@@ -49,7 +49,7 @@ select is((select count(*) from pg_class where relnamespace = 'helio_report'::re
 select has_role(name, 'role ' || name) from unnest(array ['helio_owner', 'helio_broker', 'helio_reader']::name[]) name;
 select ok(rolcanlogin and not rolsuper and not rolcreaterole and not rolcreatedb and rolconnlimit = 20, 'the reader may log in, little else')
 from pg_roles where rolname = 'helio_reader';
-select ok(setconfig @> array ['default_transaction_read_only=on', 'statement_timeout=30s'], 'the reader is read-only and bounded')
+select ok(setconfig @> array ['default_transaction_read_only=on', 'statement_timeout=30s', 'jit=off'], 'the reader is read-only and bounded')
 from pg_db_role_setting where setrole = 'helio_reader'::regrole and setdatabase = 0;
 select ok(not has_schema_privilege('helio_reader', 'helio', 'usage'), 'the reader does not see schema helio');
 select ok(not has_table_privilege('helio_reader', c.oid, 'select'), 'the reader cannot read ' || relname)

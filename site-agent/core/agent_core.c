@@ -141,7 +141,7 @@ typedef enum when { LOADING, LIVE, SEALING } when_t;
     X(SURVEYED, helio_aev_nothing, LIVE, helio_attempts_surveyed(self))              \
     X(GPUS, helio_aev_gpus, LIVE, look_at_gpus(self, event))                         \
     X(STATE_GONE, helio_aev_nothing, LIVE, lose_state(self))                         \
-    X(SIGNALS, helio_aev_signals, LIVE, helio_signals_take(self, event))              \
+    X(SIGNALS, helio_aev_signals, LIVE, helio_signals_take(self, event))             \
     X(TAKEN, helio_aev_taken, LIVE, helio_attempts_taken(self, event))
 
 #define X(NAME, record, when, call)                                      \

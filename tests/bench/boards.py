@@ -34,7 +34,10 @@ OF_A_JOB = ("jobs", "job_transitions", "placements", "placement_candidates", "ed
 
 def _times_ms(conninfo, role, queries):
     """Planning and execution of each query, in one session; None: it was cancelled."""
-    script = [f"set role {role}; set search_path = helio_report; set statement_timeout = '30s'"]
+    settings = subprocess.run(["psql", "-qXAt", conninfo, "-c", f"select format('set %s = %L', split_part(c, '=', 1), split_part(c, '=', 2)) "
+                               f"from pg_roles, unnest(rolconfig) c where rolname = '{role}' and c !~ '^temp_file_limit'"], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout.splitlines()  # as a login of the role has them
+    script = [f"set role {role}; set search_path = helio_report; " + "; ".join(settings)]
     done = subprocess.run(["psql", "-qXAt", conninfo] + [word for line in script + ["explain (analyze, timing off, format json) " + q for q in queries]
                                                          for word in ("-c", line)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     plans = [json.loads(text)[0] for text in re.findall(r"^\[.*?^\]$", done.stdout, re.S | re.M)]
@@ -52,8 +55,8 @@ def _line(name, days, goal_ms, times):
     print(f"  {name:28} {days:>8} " + " | ".join(shown), flush=True)
 
 
-def measure(sql, conninfo, runs, match):
-    """Each run is of another stretch of the year; the first one is not counted."""
+def measure(sql, conninfo, runs, match, last_days):
+    """Each run is of another stretch of the last days; the first one is not counted."""
     sql(f"do $$ begin if not exists (select from pg_roles where rolname = '{READER}') then "
         f"perform helio.put_reader('{READER}', '{{{TENANT}}}'); end if; end $$")
     roles, rng = ("helio_reader", READER), random.Random(1)
@@ -62,7 +65,7 @@ def measure(sql, conninfo, runs, match):
         if match and not re.search(match, name):
             continue
         for days, goal_ms in ((1, DAY_GOAL_MS), (30, MONTH_GOAL_MS)) if "{" in query else ((0, DAY_GOAL_MS),):
-            ends = [rng.randrange(0, 300) for _ in range(runs + 1)]
+            ends = [rng.randrange(0, last_days - days) for _ in range(runs + 1)]
             stretches = [{"since": f"(now() - interval '{end + days} days')", "until": f"(now() - interval '{end} days')"} for end in ends]
             stretches = [s | {"range": f"time >= {s['since']} and time < {s['until']}"} for s in stretches]
             times = [_times_ms(conninfo, role, [query.format(**s) for s in stretches]) for role in roles]

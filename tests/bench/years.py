@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Measures a broker after years of use: a database with millions of ended jobs, and typical queries.
 
-    tests/bench/years.py --build BUILD_DIR [--jobs 5000000] [--open 20000] [--dir DIR [--keep]] [--only start,reads,views,boards,submit]
+    tests/bench/years.py --build BUILD_DIR [--jobs 5000000 [--like 10000000]] [--open 20000] [--sites 12] [--dir DIR [--keep]]
+                         [--only start,reads,views,boards,submit]
 
-Fills a PostgreSQL of its own with a year of twelve sites (years.sql, years_sites.sql) and with pending jobs that were submitted
-through the API. One of the pending jobs is as old as the ended ones (--old-open 0: none). Then prints the startup time and
+Fills a PostgreSQL of its own with a year of sites (years.sql, years_sites.sql) and with pending jobs that were submitted
+through the API. With --like N, the last 60 days have as many jobs as those of a year of N jobs, and the year before them has what is left
+of --jobs: what a query of at most 30 days reads is then what it reads among N jobs, and less disk and time are needed. One of the pending jobs is as old as the ended ones (--old-open 0: none). Then prints the startup time and
 memory of a broker; the times of API reads; the time of every helio_report view with a dashboard's time
 range, and the large tables that its plan scans completely; p50 and p95 of the queries of dashboards (boards.py); and the rate of submissions. The next call can reuse DIR with
 --keep. Asserts nothing, except that replies are successful.
@@ -24,6 +26,7 @@ SERVING = "shared_buffers = 1GB\nmin_wal_size = 2GB\nmax_wal_size = 8GB\ncheckpo
 BIG_ROWS = 100000  # a query for one day must not scan a table with this many rows
 SLICE = 250000
 DAY_MS = 86400000
+YEAR_MS, DENSE_DAYS = 365 * DAY_MS, 60
 
 
 def out(*args, **kw):
@@ -84,12 +87,13 @@ class Years:
 
     def fill(self, end_ms):
         began, jobs = time.monotonic(), self.args.jobs
-        keyed = min(jobs, max(jobs // 25, 1))
-        slices = [(at, min(at + SLICE, jobs) - 1) for at in range(0, jobs, SLICE)]
+        slices = []
+        for base, count, start_ms, length_ms in self.stretches(end_ms):
+            slices += [{"from": base + at, "to": base + min(at + SLICE, count) - 1, "base": base, "start_ms": start_ms,
+                        "gap_ms": length_ms // count, "key_every": 25} for at in range(0, count, SLICE)]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            rest = pool.submit(self.script, "years_sites.sql", end_ms=end_ms, days=self.args.days)
-            for done in [pool.submit(self.script, "years.sql", total=jobs, keyed=keyed, end_ms=end_ms, **{"from": a, "to": b})
-                         for a, b in slices]:
+            rest = pool.submit(self.script, "years_sites.sql", end_ms=end_ms, days=self.args.days, sites=self.args.sites)
+            for done in [pool.submit(self.script, "years.sql", sites=self.args.sites, **values) for values in slices]:
                 done.result()
             rest.result()
         self.sql("set work_mem = '512MB'; select helio.sum_up()")
@@ -100,6 +104,17 @@ class Years:
                              "from pg_class c where relnamespace = 'helio'::regnamespace and relkind = 'r' and reltuples > 10000 "
                              "order by pg_total_relation_size(c.oid) desc").splitlines():
             print("   ", line)
+
+    def stretches(self, end_ms):
+        """[(first job, jobs, start, length)]: the whole year; or its beginning and, as dense as asked for, its last days."""
+        jobs, like = self.args.jobs, self.args.like
+        if not like:
+            return [(0, jobs, end_ms - YEAR_MS, YEAR_MS - 6000000)]
+        dense = like * DENSE_DAYS // 365
+        if dense >= jobs:
+            raise SystemExit(f"--like {like} needs more than {dense} --jobs")
+        late_ms = DENSE_DAYS * DAY_MS
+        return [(0, jobs - dense, end_ms - YEAR_MS, YEAR_MS - late_ms), (jobs - dense, dense, end_ms - late_ms, late_ms - 6000000)]
 
     def old_open(self):
         """A job that was not released for most of a year: like the other pending jobs, but with an old id, and held."""
@@ -204,7 +219,8 @@ class Years:
                 ("helio report, 365 days", "/v1/report?days=365"),
                 ("balance, 7 days", "/v1/balance?days=7"),
                 ("queues", "/v1/queues"), ("quotas", "/v1/quotas"), ("tenants", "/v1/tenants"), ("sites", "/v1/sites"),
-                ("forecast of a site", "/v1/sites/site1/forecast"), ("audit", "/v1/audit"), ("metrics", "/metrics")):
+                ("history, 24 hours", "/v1/history"), ("history, 7 days", "/v1/history?hours=168"),
+                ("history of a site", "/v1/history?site=site1"), ("forecast of a site", "/v1/sites/site1/forecast"), ("audit", "/v1/audit"), ("metrics", "/metrics")):
             if self.args.match and not re.search(self.args.match, what):
                 continue
             if path == "/metrics":
@@ -245,7 +261,7 @@ class Years:
                       + ("  reads all of " + ", ".join(read) if read else ""), flush=True)
 
     def measure_boards(self):
-        boards.measure(self.sql, self.conninfo, self.args.runs, self.args.match)
+        boards.measure(self.sql, self.conninfo, self.args.runs, self.args.match, DENSE_DAYS if self.args.like else 330)
 
     def measure_submit(self):
         self.submit(2, 1000, 1)
@@ -270,6 +286,8 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("--build", required=True)
     args.add_argument("--jobs", type=int, default=5000000)
+    args.add_argument("--like", type=int, help="as many in a year as the last 60 days stand for")
+    args.add_argument("--sites", type=int, default=12)
     args.add_argument("--open", type=int, default=20000)
     args.add_argument("--days", type=int, default=365, help="of samples and series")
     args.add_argument("--old-open", type=int, default=1)

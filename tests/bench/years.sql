@@ -1,5 +1,6 @@
--- A slice of a long life: jobs :from to :to of :total that ended, spread over the year that ends with :end_ms (Unix, ms). The
--- tables' own columns and nothing else; each row as the broker writes it. Called by tests/bench/years.py, slices in parallel.
+-- A slice of a long life: jobs :from to :to that ended, of which one was submitted every :gap_ms from :start_ms (Unix, ms) on, where
+-- job :base was. One in :key_every has an idempotency key. The tables' own columns and nothing else; each row as the broker writes it.
+-- Called by tests/bench/years.py, slices in parallel.
 set session_replication_role = replica; -- no triggers: helio.sum_up is called once, at the end
 set synchronous_commit = off;
 
@@ -9,22 +10,22 @@ select n, m.at_ms, helio.ms_at(m.at_ms) as at,
     r.wait_ms, r.run_ms, m.at_ms + r.wait_ms as start_ms, m.at_ms + r.wait_ms + r.run_ms as end_ms, r.gpus,
     'tenant' || r.h % 50 as tenant, 'user' || r.h % 400 as user_name, 'train-' || r.h % 1000 || '-' || n as name,
     (array ['standard', 'standard', 'batch', 'express', 'preemptible'])[1 + r.h % 5] as queue,
-    'site' || r.h % 12 as site, (array ['a', 'b'])[1 + r.h / 7 % 2] as pool, r.h % 2000 as class_id,
+    'site' || r.h % :sites as site, (array ['a', 'b'])[1 + r.h / 7 % 2] as pool, r.h % 2000 as class_id,
     case when r.h % 100 < 92 then 8 when r.h % 100 < 99 then 9 else 10 end as state,
-    case when n % (:total / :keyed) = 0 then 'key-' || n end as idempotency_key,
+    case when n % :key_every = 0 then 'key-' || n end as idempotency_key,
     1000000 + n / 8 as decision_id
 from generate_series(:from::bigint, :to::bigint) n
-cross join lateral (select (:end_ms::bigint - 31536000000 + n * (31530000000 / :total)) as at_ms) m
+cross join lateral (select :start_ms::bigint + (n - :base::bigint) * :gap_ms::bigint as at_ms) m
 cross join lateral (select abs(hashint8(n))::bigint as h, 2000 + abs(hashint8(n + 77))::bigint % 1200000 as wait_ms,
     60000 + abs(hashint8(n + 99))::bigint % 5340000 as run_ms, (array [1, 1, 2, 4, 8])[1 + n % 5] as gpus) r;
 
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, submitted_at, expected_ms, expected_high_ms, expected_runs, expected_failed,
-    expected_basis)
+    expected_basis, id_text)
 select job_id, tenant, user_name, idempotency_key, sha256(name::bytea), convert_to('{"name": "' || name || '", "gpu": "H100:'
     || gpus || '", "nodes": 1, "time": "2h", "env": {"LR": "1e-4", "BATCH": "256"}, "placement": {"goal": "balanced"}, "run": "'
     || repeat(md5(name), 7) || '"}', 'UTF8'), name, queue, 1, 0, 'site0', 'H100', gpus, 1, 7200000, class_id, at, run_ms,
-    run_ms * 2, 20, 1, 1
+    run_ms * 2, 20, 1, 1, helio.job_text(job_id, -1)
 from fill order by n;
 
 insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool, reason,
@@ -51,7 +52,7 @@ from fill order by n;
 insert into helio.ledger (job_id, task, epoch, tenant, site, pool, gpu_model, queue, hour, gpu_ms, energy_j, carbon_mg,
     cost_micro_usd, provenance, fenced, rates_id)
 select job_id, -1, 1, tenant, site, pool, 'H100', queue, helio.ms_at(h), u.ms * gpus, u.ms * gpus / 2000, u.ms * gpus / 14000,
-    u.ms * gpus / 1800, 'model', false, h / 3600000 * 32 + substr(site, 5)::bigint * 2 + (pool = 'b')::integer
+    u.ms * gpus / 1800, 'model', false, h / 3600000 * 4096 + substr(site, 5)::bigint * 2 + (pool = 'b')::integer
 from fill, generate_series(start_ms / 3600000 * 3600000, end_ms, 3600000) h
 cross join lateral (select least(end_ms, h + 3600000) - greatest(start_ms, h) as ms) u
 where u.ms > 0 order by n, h;

@@ -154,6 +154,9 @@ test("map: on a phone it begins where most sites are, and the slider stays in vi
   const seen = (locator) => locator.evaluate((node) => node.getBoundingClientRect().left >= 0 && node.getBoundingClientRect().right <= innerWidth);
   await until("paris", () => seen(paris));
   assert.ok(await seen(page.getByRole("slider")));
+  await page.setViewportSize({ width: 1280, height: 740 }); // the whole world is shown; then it is not
+  await page.setViewportSize({ width: 360, height: 740 });
+  await until("paris, after a turn", () => seen(paris));
   await close(page);
 });
 

@@ -69,8 +69,10 @@ class Database:
         run(self.tool, "migrate", "--config", conf)
         end_ms = int(time.time() * 1000) - 600000
         bench = os.path.join(TOP, "tests/bench/")
-        self.script(bench + "years_sites.sql", end_ms=end_ms, days=DAYS)
-        self.script(bench + "years.sql", total=JOBS, keyed=JOBS // 25, end_ms=end_ms, **{"from": 0, "to": JOBS - 1})
+        self.script(bench + "years_sites.sql", end_ms=end_ms, days=DAYS, sites=12)
+        year_ms = 365 * 86400000
+        self.script(bench + "years.sql", sites=12, start_ms=end_ms - year_ms, gap_ms=(year_ms - 6000000) // JOBS, base=0, key_every=25,
+                    **{"from": 0, "to": JOBS - 1})
         self.script(os.path.join(TOP, "tests/integration/grafana.sql"))
         run("psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", "select helio.sum_up()", self.conninfo)  # the history was written without triggers
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { appended, followLog, KEPT } from "../../../console/src/log.js";
-import { columnsOf, extremes, hasSpread } from "../../../console/src/series.js";
+import { columnsOf, extremes, hasSpread, reach } from "../../../console/src/series.js";
 import { spansOf, widths } from "../../../console/src/timeline.js";
 import { isPriced, ranked, rangeOf, savedAgainst, stepsOf } from "../../../console/src/waterfall.js";
 
@@ -118,4 +118,11 @@ test("a series without a spread has its value as both edges", () => {
   assert.equal(hasSpread(points), true);
   assert.equal(hasSpread(points.slice(0, 1)), false);
   assert.deepEqual([extremes(points).lowest.value, extremes(points).highest.value, extremes([])], [5, 7, null]);
+});
+
+test("a series that is flat says so once", () => {
+  const at = (hour, value) => ({ time: `2026-03-01T0${hour}:00:00Z`, value });
+  const words = (points) => reach(extremes(points), ({ value }) => `${value.toFixed(1)} g`);
+  assert.match(words([at(1, 5), at(2, 7)]), /^Lowest 5\.0 g at .*01:00Z, highest 7\.0 g at .*02:00Z\.$/);
+  assert.equal(words([at(1, 5), at(2, 5.01)]), "5.0 g in all hours.");
 });

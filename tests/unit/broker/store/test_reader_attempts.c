@@ -92,12 +92,76 @@ static void read_history__says_when_a_site_was_drained(void **state)
     assert_json(ASK("read_history", NULL, "1", "lulea"), drained, "f");
 }
 
+/*  Whether or not it is in the last two minutes of its step, and only if it is in the step: by the samples themselves. */
+static void read_history__has_the_last_sample_of_each_step(void **state)
+{
+    (void)state;
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.sites select 'kiruna', state, draining, drain_reason, backend, region, latitude, longitude, "
+        "timezone, pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at "
+        "from helio.sites where site = 'lulea';"
+        "insert into helio.pools select 'kiruna', p, gpu, gpu_memory_bytes, nodes, max_nodes, gpus_per_node, "
+        "cpus_per_node, memory_bytes_per_node, interconnect, sharing, owned, price_usd_per_gpu_h, idle_w, base_w, "
+        "slope_w, host_w from helio.pools, unnest(array ['a', 'b']) p where site = 'lulea';"
+        "insert into helio.capacity_samples select 'kiruna', case when n % 3 = 0 then 'a' else 'b' end, t, 4, 32, 16, n, 4, "
+        "8, 2, 1, 9000 from (select n, date_bin('15 min', now(), 'epoch') + v as t, v from generate_series(1, 300) n, "
+        "lateral (select make_interval(secs => -n * 277 - (n * n) % 90) as v) v) s where n not between 100 and 140;"
+        "insert into helio.capacity_samples select 'kiruna', 'a', date_bin('15 min', now(), 'epoch') + v, 4, 32, 16, 500, "
+        "4, 8, 2, 1, 9000 from unnest(array ['-15 min', '-45 min', '-60 min 0.000001 s', '-75 min']::interval[]) v;");
+    static const char *const hours[] = {"24", "1", "25", "168"};
+    for (size_t i = 0; i < sizeof hours / sizeof hours[0]; i++)
+        assert_json(
+            ASK("read_history", NULL, hours[i], "kiruna"),
+            "(select bool_and((v->>(n - 1)::int)::int is not distinct from (select sum(x.gpus_free) from (select distinct on (c.pool) "
+            "c.gpus_free from helio.capacity_samples c where c.site = 'kiruna' and c.at <= t::timestamptz and c.at > t::timestamptz "
+            "- make_interval(secs => (j->>'step_s')::int) order by c.pool, c.at desc) x)) and count(v->>(n - 1)::int) >= 3 "
+            "from (select j->'sites'->0->'gpus_free' as v) s, jsonb_array_elements_text(j->'times') with ordinality as k (t, n))",
+            "t");
+    helio_pg_exec(
+        conninfo,
+        "delete from helio.capacity_samples where site = 'kiruna'; delete from helio.pools where site = 'kiruna'; "
+        "delete from helio.sites where site = 'kiruna'");
+}
+
+/*  A day of 100 sites of two pools, with as many placements and drains as it looks at: the reader ends what takes ten seconds.
+ *  More often than a connection plans for the parameters of a statement that it keeps. */
+static void read_history__of_many_sites_is_fast(void **state)
+{
+    (void)state;
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.sites select 'many' || n, state, draining, drain_reason, backend, region, latitude, longitude, timezone, "
+        "pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at from helio.sites, "
+        "generate_series(1, 100) n where site = 'lulea';"
+        "insert into helio.pools select s.site, p, gpu, gpu_memory_bytes, nodes, max_nodes, gpus_per_node, cpus_per_node, "
+        "memory_bytes_per_node, interconnect, sharing, owned, price_usd_per_gpu_h, idle_w, base_w, slope_w, host_w "
+        "from helio.sites s, helio.pools l, unnest(array ['a', 'b']) p where l.site = 'lulea' and s.site like 'many%';"
+        "insert into helio.capacity_samples select site, pool, now() - interval '1 min' * n, 4, 32, 16, 12, 4, 8, 2, 1, 9000 "
+        "from helio.pools, generate_series(0, 1440, 5) n where site like 'many%';"
+        "insert into helio.actuals select site, '', g, date_bin('1 hour', now(), 'epoch') - interval '1 hour' * n, 12, now(), false, "
+        "'average', 'lifecycle', 'test' from helio.sites, generate_series(2, 3) g, generate_series(0, 30) n where site like 'many%';"
+        "insert into helio.placements select job_id, -1, 1000 + n, 1, 8, 6, 1, 1, 1, 1, now(), now() - interval '4 s' * n, "
+        "'many' || n % 100, 'a' from generate_series(1, 20000) n, helio.jobs where name = 'job2';"
+        "insert into helio.audit (at, actor, action, object) select now() - interval '40 s' * (2000 - n), 'o', "
+        "case when n % 2 = 0 then 'drain' else 'undrain' end, 'many' || n % 101 from generate_series(1, 2000) n;"
+        "analyze");
+    for (int i = 0; i < 12; i++)
+        assert_json(ASK("read_history", NULL, "24", NULL), "jsonb_array_length(j->'sites')", "101");
+    helio_pg_exec(
+        conninfo,
+        "delete from helio.placements where epoch >= 1000; delete from helio.capacity_samples where site like 'many%'; "
+        "delete from helio.pools where site like 'many%'; delete from helio.sites where site like 'many%'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_attempts__says_what_each_used_and_what_the_job_saved),
         cmocka_unit_test(read_history__has_each_site_step_by_step),
         cmocka_unit_test(read_history__says_when_a_site_was_drained),
+        cmocka_unit_test(read_history__has_the_last_sample_of_each_step),
+        cmocka_unit_test(read_history__of_many_sites_is_fast),
     };
     return cmocka_run_group_tests(tests, up, down);
 }
