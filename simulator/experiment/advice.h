@@ -27,15 +27,6 @@ struct exp_advice {
     uint32_t node_count;
 };
 
-/*  What a team asked for, and what its jobs used. */
-typedef struct exp_asked {
-    uint32_t team, jobs;
-    double gpu_hours_asked; /* the limits */
-    double gpu_hours_used;  /* the durations */
-    double gpu_hours_busy;  /* times the utilisation */
-    double limit_p90;       /* nine of ten jobs end within this share of their limit */
-} exp_asked_t;
-
 /*  Called before each run. */
 typedef void exp_advice_progress_fn(void *arg, const char *policy, uint32_t runs, uint32_t of);
 
@@ -45,10 +36,5 @@ void exp_advice_find(const exp_world_t *world, const exp_policy_t *policy, const
                      int64_t checkpoint_takes_ms, exp_advice_progress_fn *progress, void *arg,
                      exp_advice_t *ret_advice);
 void exp_advice_clear(exp_advice_t *self);
-
-/*  Of each team, those first that left most GPU-hours unused, of time or of GPUs. For free. */
-exp_asked_t *exp_asked_of(const exp_trace_t *trace);
-/*  Mean hours between two interruptions of a run at a pool; INFINITY = none was seen. */
-double exp_hours_between(const exp_exposure_t *exposure);
 
 #endif

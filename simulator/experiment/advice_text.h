@@ -4,6 +4,7 @@
 
 #include "federation/base/json.h"
 #include "simulator/experiment/advice.h"
+#include "simulator/experiment/asked.h"
 
 /*  The key "advice" of a row. */
 void exp_advice_put(helio_json_writer_t *json, const exp_advice_t *advice, const exp_result_t *row,
