@@ -55,7 +55,7 @@ def trainer(federation, i):
 step=$(cat {at} 2>/dev/null || echo 0)
 echo "from $step resume ${{HELIO_RESUME:-0}} at $HELIO_SITE"
 trap 'echo "$step" >{at}; echo saved >>{at}.saved; exit 0' USR1
-while [ ! -e {federation.path('go')} ]; do step=$((step + 1)); echo "$step" >{at}; sleep 0.2; done
+while [ ! -e {federation.path('go')} ]; do step=$((step + 1)); echo "$step" >{at}; sleep 1; done
 sleep 1
 echo once >>{done}
 """
@@ -64,10 +64,10 @@ echo once >>{done}
 def goes_where_it_may(federation):
     saves = {"gpu": "H100:8", "time": "20m", "on_site_loss": "strict", "checkpoint": {"signal": "USR1", "grace": "5s", "every": "10m"}}
     plain = federation.submit_one(name="plain", gpu="H100:8", time="20m", on_site_loss="strict", run=trainer(federation, JOBS))
-    federation.wait_for(lambda: federation.look_up(plain) == "running", 30, "the job without a checkpoint does not run")
+    federation.wait_for(lambda: federation.look_up(plain) == "running", 90, "the job without a checkpoint does not run")
     keys = [federation.submit_one(name=f"train{i}", run=trainer(federation, i), **saves) for i in range(JOBS)]
     running = lambda: sum(federation.look_up(key) == "running" for key in keys)
-    federation.wait_for(lambda: running() == JOBS, 60, "not all jobs run")
+    federation.wait_for(lambda: running() == JOBS, 150, "not all jobs run")
     check(federation.look_up(plain, "site") == "house", "a job without a checkpoint runs on spot capacity")
     plan = json.loads(federation.helio("explain", plain, "-o", "json").stdout)
     check("NoSpot" in json.dumps(plan), f"the explanation does not say why it runs elsewhere: {plan}")
@@ -87,12 +87,12 @@ def a_third_is_taken_away(federation, cloud, keys):
     with open(os.path.join(cloud.notices, noticed), "w", encoding="utf-8"):
         pass
     saved = lambda one: os.path.exists(os.path.join(federation.records, f"step{keys.index(on[one])}.saved"))
-    federation.wait_for(lambda: saved(listed) and saved(noticed), 30, "the jobs did not get their checkpoint signal")
+    federation.wait_for(lambda: saved(listed) and saved(noticed), 90, "the jobs did not get their checkpoint signal")
     cloud.provider("delete", "gpus", noticed)
     os.unlink(os.path.join(cloud.notices, noticed))
     cloud.provider("interrupt", gone, "0")  # nobody is told in time
     again = lambda one: federation.look_up(on[one]) == "running" and federation.look_up(on[one], "attempts") != attempts[on[one]]
-    federation.wait_for(lambda: all(again(one) for one in (listed, noticed, gone)), 90, "the jobs do not go on elsewhere")
+    federation.wait_for(lambda: all(again(one) for one in (listed, noticed, gone)), 240, "the jobs do not go on elsewhere")
     for one in (listed, noticed):
         why = federation.sql(f"select reason from helio_report.job_transitions where job_id = '{on[one]}' and to_state = 'queued'")
         check(any(f"the provider takes {one} away" in row[0] and "Preempted" in row[0] for row in why), f"the reason is missing: {why}")
@@ -106,7 +106,7 @@ def a_third_is_taken_away(federation, cloud, keys):
 
 def every_job_ends_once(federation, keys, plain, moved):
     states = lambda: {federation.look_up(key) for key in keys + [plain]}
-    federation.wait_for(lambda: states() == {"succeeded"}, 60, f"not all jobs succeeded: {states()}")
+    federation.wait_for(lambda: states() == {"succeeded"}, 150, f"not all jobs succeeded: {states()}")
     for i in range(JOBS + 1):
         with open(os.path.join(federation.records, f"done{i}"), encoding="utf-8") as file:
             check(file.read() == "once\n", f"job {i} did not end once")
