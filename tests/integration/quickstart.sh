@@ -93,7 +93,7 @@ pids="$pids $by_hand"
 run --down | tee "$(dirname "$state")/output"
 grep -q '^cancelling [12] jobs' "$(dirname "$state")/output" || { echo "--down cancels nothing"; exit 1; }
 for pid in $pids; do
-  if [ -d "/proc/$pid" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status"; then echo "process $pid outlived --down"; exit 1; fi
+  if grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$pid/status" 2>/dev/null; then echo "process $pid outlived --down"; exit 1; fi
 done
 # The cause of a failed start is printed: here the key of a site that was revoked meanwhile.
 run >/dev/null
