@@ -212,9 +212,13 @@ def dependencies(e):
             if possible_ends(e, doc) == {"cancelled"}:
                 yield "dependency", f"{key} ({doc.name}) ran although {doc.after} cannot come true"
             for parent in keys[doc.after[1]]:
-                done = [run.last for run in jobs[parent] if (a := e.attempts.get((parent, run.epoch))) and a.completes]
-                if done and first < max(done):
-                    yield "dependency", f"{key} ({doc.name}) began {max(done) - first:.1f} s before the end of {parent}, {doc.after}"
+                if doc.after[0] == "after_start":
+                    what, opens = "start", min((run.began for run in jobs[parent]), default=None)
+                else:
+                    what, opens = "end", max((run.last for run in jobs[parent]
+                                              if (a := e.attempts.get((parent, run.epoch))) and a.completes), default=None)
+                if opens is not None and first < opens:
+                    yield "dependency", f"{key} ({doc.name}) began {opens - first:.1f} s before the {what} of {parent}, {doc.after}"
 
 
 # ---- what it cost
