@@ -40,18 +40,20 @@ HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
 /*  Read at takeover only, the oldest first, before the hours of their estimates: what an attempt that was given up can
  *  have used at most, by its placement and its job. Of the open jobs also those that nobody saw run, which have no
  *  estimate. */
-#define HELIO_ROW_GIVEN_UP_FIELDS(F, R)        \
-    F(R, KEY, key, 0, _)                       \
-    F(R, U32, epoch, 0, _)                     \
-    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)   \
-    F(R, U32, nodes, 0, _)                     \
-    F(R, U32, gpus, 0, _) /* on all of them */ \
-    F(R, U64, time_limit_ms, 0, _)             \
-    F(R, I64, placed_ms, 0, _)                 \
-    F(R, TEXT, tenant, 32, _)                  \
-    F(R, TEXT, queue, 32, _)                   \
-    F(R, TEXT, pool, 32, _)                    \
-    F(R, TEXT, gpu_model, 64, _)
+#define HELIO_ROW_GIVEN_UP_FIELDS(F, R)                                             \
+    F(R, KEY, key, 0, _)                                                            \
+    F(R, U32, epoch, 0, _)                                                          \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                        \
+    F(R, U32, nodes, 0, _)                                                          \
+    F(R, U32, gpus, 0, _) /* on all of them */                                      \
+    F(R, U64, time_limit_ms, 0, _)                                                  \
+    F(R, I64, placed_ms, 0, _)                                                      \
+    F(R, TEXT, tenant, 32, _)                                                       \
+    F(R, TEXT, queue, 32, _)                                                        \
+    F(R, TEXT, pool, 32, _)                                                         \
+    F(R, TEXT, gpu_model, 64, _)                                                    \
+    F(R, I64, planned_micro_usd, 0, _) /* of its placement, without the transfer */ \
+    F(R, U64, expected_ms, 0, _)       /* on which that rests */
 HELIO_RECORD_DECLARE(helio_row_given_up, HELIO_ROW_GIVEN_UP_FIELDS)
 
 /*  The prices of one hour at a pool. Each figure has its source ("static" = the site file), its time of issue (0 =

@@ -60,7 +60,7 @@ HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
 HELIO_RECORD_DECLARE(helio_row_budget, HELIO_ROW_BUDGET_FIELDS)
 
 /*  Read at takeover only: what the ledger holds of a tenant in a queue, in one day (UTC) of the current budget
- *  periods. */
+ *  periods. Its money is the sum of the rows whose cost is not below zero. */
 #define HELIO_ROW_SPENT_FIELDS(F, R) \
     F(R, TEXT, tenant, 32, _)        \
     F(R, TEXT, queue, 32, _)         \

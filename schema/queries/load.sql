@@ -37,7 +37,7 @@ select tenant, queue, kind::int4, amount, period::int4, helio.time_ms(set_at) fr
 
 -- name: load_spent
 -- What was spent in the days of the periods that are, by this clock or one that is a day behind: the core sorts them.
-select d.tenant, d.queue, helio.time_ms(d.day), d.gpu_ms, d.cost_micro_usd, d.carbon_mg
+select d.tenant, d.queue, helio.time_ms(d.day), d.gpu_ms, d.charged_micro_usd, d.carbon_mg
 from helio.ledger_days d
 where d.day >= least(date_trunc('month', now(), 'UTC'), date_trunc('week', now(), 'UTC')) - interval '1 day' and d.tenant <> ''
 order by d.tenant, d.queue, d.day
@@ -183,14 +183,17 @@ order by c.class_id
 -- What attempts can have used at most whose estimates follow, for as many as the core keeps. One without a placement is not
 -- among them, and keeps its estimate. Of the open jobs also those that nobody saw run, and whose ends can still be told.
 select g.job_id, g.task, g.epoch, g.site, g.nodes, g.gpus, coalesce(e.time_limit_ms, j.time_limit_ms), helio.time_ms(g.placed_at), j.tenant,
-    coalesce(e.queue, j.queue), coalesce(g.pool, ''), coalesce(g.gpu_model, '')
+    coalesce(e.queue, j.queue), coalesce(g.pool, ''), coalesce(g.gpu_model, ''), g.planned_micro_usd,
+    coalesce(nullif(g.expected_ms, 0), e.time_limit_ms, j.time_limit_ms)
 from (
-    (select a.at, a.job_id, a.task, a.epoch, a.site, p.nodes, p.gpus, p.at as placed_at, p.pool, p.gpu_model
+    (select a.at, a.job_id, a.task, a.epoch, a.site, p.nodes, p.gpus, p.at as placed_at, p.pool, p.gpu_model,
+        p.planned_cost_micro_usd - p.transfer_micro_usd as planned_micro_usd, p.expected_ms
      from helio.attempts a join helio.placements p using (job_id, task, epoch)
      where a.basis = 1 and a.at > now() - interval '35 days'
      order by a.at desc limit 50000)
     union all
-    (select p.at, p.job_id, p.task, p.epoch, p.site, p.nodes, p.gpus, p.at, p.pool, p.gpu_model
+    (select p.at, p.job_id, p.task, p.epoch, p.site, p.nodes, p.gpus, p.at, p.pool, p.gpu_model,
+        p.planned_cost_micro_usd - p.transfer_micro_usd, p.expected_ms
      from helio.open_jobs o join helio.job_state s using (job_id) join helio.placements p on p.job_id = s.job_id and p.task = s.task
      where (p.epoch < s.epoch or s.state not between 1 and 7) and p.at > now() - interval '35 days'
        and not exists (select from helio.attempts a where a.job_id = p.job_id and a.task = p.task and a.epoch = p.epoch)

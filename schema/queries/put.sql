@@ -106,7 +106,7 @@ from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::int4[], $6::bool
 -- Evidence counts of attempts that were placed at that very site: nobody takes the row of an epoch that another one has.
 -- It counts within what the placement and the job allow, which the core does not know of jobs that are over. It is no longer
 -- than the time limit, or than since the placement, and a day; on the GPUs of the placement, or those that the job asks for
--- first, by which an agent's report without GPUs is completed; at 100 kW a device; and not more than a day before the
+-- first, by which an agent's report without GPUs is completed; at 5 kW a device; and not more than a day before the
 -- placement (broker/core/sites/sanitize.c, reports.c). Nothing that happened is beyond these bounds. So what is beyond them
 -- is not cut but left out, with its ledger.
 where not n.fenced or exists (select from helio.placements p join helio.jobs j on j.job_id = p.job_id
@@ -114,7 +114,7 @@ where not n.fenced or exists (select from helio.placements p join helio.jobs j o
     where p.job_id = n.job and p.task = n.task and p.epoch = n.epoch and p.site = n.site
       and n.run_ms <= least(coalesce(e.time_limit_ms, j.time_limit_ms), n.at_ms - helio.time_ms(p.at)) + 86400000
       and n.gpu_ms <= n.run_ms * greatest(p.gpus, j.gpus)
-      and n.energy_j <= (n.run_ms / 1000 + 1) * greatest(p.gpus, j.gpus, p.nodes) * 100000
+      and n.energy_j <= (n.run_ms / 1000 + 1) * greatest(p.gpus, j.gpus, p.nodes) * 5000
       and helio.ms_time(n.started_ms) >= p.at - interval '24 hours')
 order by n.job, n.task, n.epoch, n.basis desc, n.place
 -- a report that is repeated after its acknowledgement was lost changes nothing; a second completion still fails

@@ -531,7 +531,7 @@ with known as (
     from wanted w
 ), booked as (
     select n.tenant, n.queue, n.kind,
-        sum(case n.kind when 0 then d.gpu_ms when 1 then d.cost_micro_usd else d.carbon_mg end) as amount
+        sum(case n.kind when 0 then d.gpu_ms when 1 then d.charged_micro_usd else d.carbon_mg end) as amount
     from named n join helio.ledger_days d on d.tenant = n.tenant and (n.queue = '' or d.queue = n.queue) and d.day >= n.begins_at
         and d.day < n.ends_at
     group by 1, 2, 3

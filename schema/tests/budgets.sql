@@ -43,6 +43,17 @@ insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg
 select '0199dddd-0000-7000-8000-000000000001', -1, 1, d + at, 5, 0, 5, 5, false, 'bt', 's', 'batch'
 from day, (values (interval '0 hours'), (interval '-50 days')) v (at) on conflict do nothing;
 select results_eq('days', 'ledger', 'and of what is there already nothing is added');
+
+-- Two rows of one site and day: one below zero, which counts as nothing, and an estimate below zero that is taken back.
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue, part)
+select ('0199dddd-0000-7000-8000-00000000030' || i)::uuid, -1, 1, d - interval '70 days', sign * 10, 0, sign * 5, cost, part > 1, 'bt', 's', queue, part
+from day, (values (1, 1, 3000000, 0, 'batch'), (2, 1, -8000000, 0, 'batch'), (3, 1, -500000, 2, 'batch'), (3, -1, 500000, 3, 'batch'),
+    (3, 1, 200000, 4, 'batch'), (4, 1, 700000, 2, 'batch'), (4, -1, -700000, 3, 'batch'), (5, 1, -900000, 0, null)) v (i, sign, cost, part, queue);
+select results_eq($$select queue, cost_micro_usd, charged_micro_usd from helio.ledger_days, day
+        where tenant = 'bt' and ledger_days.day = d - interval '70 days' order by queue$$,
+    $$values ('', -900000::bigint, 0::bigint), ('batch', -4800000, 3200000)$$, 'no row adds to a budget of money, and no reversal takes from it');
+select results_eq('days', 'ledger', 'while the days have the true cost');
+
 insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue)
 select ('0199dddd-0000-7000-8000-00000000020' || i)::uuid, -1, 1, d - interval '60 days', 9223372036854775807, 0, 0, -9223372036854775807,
     false, 'bt', 's', 'batch' from day, generate_series(1, 3) i;

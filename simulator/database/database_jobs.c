@@ -127,19 +127,24 @@ static void put_placement(sim_database_t *self, const helio_row_placement_t *row
                                                .energy_j = row->transfer_j,
                                                .carbon_mg = row->transfer_carbon_mg};
     const vjob_t *job = database_job(self, row->key.job);
-    attempt->given_up = (helio_row_given_up_t){.key = row->key,
-                                               .epoch = row->epoch,
-                                               .site = row->site,
-                                               .nodes = row->nodes,
-                                               .gpus = row->gpus,
-                                               .time_limit_ms = job ? database_time_limit_ms(job) : 0,
-                                               .placed_ms = row->at_ms,
-                                               .tenant = job ? job->row.tenant : (helio_text_t){0},
-                                               .queue = job && job->edit ? job->edit->queue
-                                                        : job            ? job->row.queue
-                                                                         : (helio_text_t){0},
-                                               .pool = row->pool,
-                                               .gpu_model = row->gpu_model};
+    attempt->given_up =
+        (helio_row_given_up_t){.key = row->key,
+                               .epoch = row->epoch,
+                               .site = row->site,
+                               .nodes = row->nodes,
+                               .gpus = row->gpus,
+                               .time_limit_ms = job ? database_time_limit_ms(job) : 0,
+                               .placed_ms = row->at_ms,
+                               .tenant = job ? job->row.tenant : (helio_text_t){0},
+                               .queue = job && job->edit ? job->edit->queue
+                                        : job            ? job->row.queue
+                                                         : (helio_text_t){0},
+                               .pool = row->pool,
+                               .gpu_model = row->gpu_model,
+                               .planned_micro_usd = row->planned_cost_micro_usd - row->transfer_micro_usd,
+                               .expected_ms = row->expected_ms};
+    if (!row->expected_ms)
+        attempt->given_up.expected_ms = attempt->given_up.time_limit_ms;
     attempt->least = (helio_row_earliest_start_t){row->key, row->earliest_site, row->earliest_pool, row->earliest_ms};
 }
 

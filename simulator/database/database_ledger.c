@@ -74,6 +74,12 @@ static void add_use(sim_database_t *self, const helio_row_ledger_t *row)
     use->cost_micro_usd += row->cost_micro_usd;
 }
 
+/*  Budgets of money count no cost below zero. */
+static int64_t charged_money(const helio_row_ledger_t *row)
+{
+    return row->cost_micro_usd > 0 ? row->cost_micro_usd : 0;
+}
+
 /*  Budgets are compared with these rows. The hour stands for its day, since both belong to the same budget periods. */
 static void add_spent(sim_database_t *self, const helio_row_ledger_t *row)
 {
@@ -85,7 +91,7 @@ static void add_spent(sim_database_t *self, const helio_row_ledger_t *row)
                                                            .queue = row->queue,
                                                            .day_ms = row->hour_ms,
                                                            .gpu_ms = row->gpu_ms,
-                                                           .cost_micro_usd = row->cost_micro_usd,
+                                                           .cost_micro_usd = charged_money(row),
                                                            .carbon_mg = row->carbon_mg};
 }
 
@@ -158,7 +164,7 @@ static void put_reversal(sim_database_t *self, vattempt_t *attempt, const helio_
             !helio_text_equal(spent->tenant, row->tenant) || !helio_text_equal(spent->queue, row->queue))
             continue;
         spent->gpu_ms = spent->carbon_mg = 0;
-        spent->cost_micro_usd -= row->cost_micro_usd;
+        spent->cost_micro_usd -= charged_money(row);
         break;
     }
 }

@@ -105,17 +105,20 @@ void harness_keep_expected_use(harness_t *self, const helio_row_placement_t *row
     };
     const helio_row_job_t *document = harness_document_of(self, row->key.job);
     assert_non_null(document);
-    entry->given_up = (helio_row_given_up_t){.key = row->key,
-                                             .epoch = row->epoch,
-                                             .site = helio_arena_text(self->arena, row->site),
-                                             .nodes = row->nodes,
-                                             .gpus = row->gpus,
-                                             .time_limit_ms = document->time_limit_ms,
-                                             .placed_ms = row->at_ms,
-                                             .tenant = document->tenant,
-                                             .queue = document->queue,
-                                             .pool = helio_arena_text(self->arena, row->pool),
-                                             .gpu_model = helio_arena_text(self->arena, row->gpu_model)};
+    entry->given_up =
+        (helio_row_given_up_t){.key = row->key,
+                               .epoch = row->epoch,
+                               .site = helio_arena_text(self->arena, row->site),
+                               .nodes = row->nodes,
+                               .gpus = row->gpus,
+                               .time_limit_ms = document->time_limit_ms,
+                               .placed_ms = row->at_ms,
+                               .tenant = document->tenant,
+                               .queue = document->queue,
+                               .pool = helio_arena_text(self->arena, row->pool),
+                               .gpu_model = helio_arena_text(self->arena, row->gpu_model),
+                               .planned_micro_usd = row->planned_cost_micro_usd - row->transfer_micro_usd,
+                               .expected_ms = row->expected_ms ? row->expected_ms : document->time_limit_ms};
     entry->next = self->expected_use;
     self->expected_use = entry;
 }
@@ -142,8 +145,12 @@ void harness_load_budgets(harness_t *self, const harness_t *from)
     }
     for (const charged_row_t *entry = from->charged; entry; entry = entry->next) {
         const helio_row_ledger_t *row = &entry->row;
-        helio_row_spent_t spent = {row->tenant, row->queue,          row->hour_ms - row->hour_ms % 86400000,
-                                   row->gpu_ms, row->cost_micro_usd, row->carbon_mg};
+        helio_row_spent_t spent = {.tenant = row->tenant,
+                                   .queue = row->queue,
+                                   .day_ms = row->hour_ms - row->hour_ms % 86400000,
+                                   .gpu_ms = row->gpu_ms,
+                                   .cost_micro_usd = row->cost_micro_usd > 0 ? row->cost_micro_usd : 0,
+                                   .carbon_mg = row->carbon_mg};
         harness_keep_charged(self, row);
         if (row->tenant.size && !harness_was_reversed(from, row))
             harness_step(self, HELIO_BROKER_EV_LOAD_SPENT, &spent);
@@ -192,9 +199,10 @@ int64_t harness_charged(const harness_t *self, const char *tenant, uint32_t kind
         if (!helio_text_is(row->tenant, tenant) || row->hour_ms < begin_ms || row->hour_ms >= end_ms ||
             harness_was_reversed(self, row))
             continue;
-        sum += kind == HELIO_BUDGET_GPU     ? (int64_t)row->gpu_ms
-               : kind == HELIO_BUDGET_MONEY ? row->cost_micro_usd
-                                            : (int64_t)row->carbon_mg;
+        if (kind == HELIO_BUDGET_MONEY)
+            sum += row->cost_micro_usd > 0 ? row->cost_micro_usd : 0;
+        else
+            sum += (int64_t)(kind == HELIO_BUDGET_GPU ? row->gpu_ms : row->carbon_mg);
     }
     return sum;
 }

@@ -229,7 +229,9 @@ static bool carbon_is_known(const helio_row_hourly_price_t *row)
     return !helio_text_is(row->carbon_source, assumed);
 }
 
-static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms)
+/*  rent_most: as in bill_terms_t. */
+static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms,
+                                double rent_most)
 {
 #ifdef HELIO_MUTANT_priced_by_now
     helio_row_hourly_price_t row = hourly_price_row(site, pool, self->wall_ms - self->wall_ms % HELIO_HOUR_MS);
@@ -237,6 +239,10 @@ static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, c
 #else
     helio_row_hourly_price_t row = hourly_price_row(site, pool, hour_ms);
 #endif
+    if (rent_most > 0 && row.price_usd_per_gpu_h > rent_most) {
+        row.price_usd_per_gpu_h = rent_most;
+        row.price_source = HELIO_TEXT("placement");
+    }
     row.hourly_price_id =
         helio_record_keyed_hash(&helio_row_hourly_price_type, &row, &self->secret) >> 1; /* fits a bigint */
     core_emit(self, HELIO_BROKER_FX_ROW_HOURLY_PRICE, &row);
@@ -261,18 +267,18 @@ static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, c
 static priced_hour_t priced_hour_at(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t hour_ms)
 {
     if (!pool)
-        return price_hour(self, site, NULL, hour_ms);
+        return price_hour(self, site, NULL, hour_ms, 0);
     if (!pool->priced_hour)
         pool->priced_hour = helio_new(PRICED_HOURS, sizeof *pool->priced_hour);
     int64_t at = hour_ms / HELIO_HOUR_MS % PRICED_HOURS;
     priced_hour_t *cached = &pool->priced_hour[at < 0 ? at + PRICED_HOURS : at];
     if (!cached->hourly_price_id || cached->hour_ms != hour_ms || cached->version != site->history_version)
-        *cached = price_hour(self, site, pool, hour_ms);
+        *cached = price_hour(self, site, pool, hour_ms, 0);
     return *cached;
 }
 
 bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t start_ms, uint64_t run_ms,
-                 uint64_t gpu_ms, uint64_t measured_j, double watts_or)
+                 uint64_t gpu_ms, uint64_t measured_j, bill_terms_t terms)
 {
     helio_arena_t *arena = self->effects->arena;
     int64_t first_ms;
@@ -282,10 +288,13 @@ bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t 
     helio_hourly_price_t *hourly_prices = helio_arena_alloc(arena, bill.count, sizeof *hourly_prices);
     bill.hourly_price_ids = helio_arena_alloc(arena, bill.count, sizeof *bill.hourly_price_ids);
     for (uint32_t i = 0; i < bill.count; i++) {
-        priced_hour_t priced_hour = priced_hour_at(self, site, pool, first_ms + (int64_t)i * HELIO_HOUR_MS);
+        const int64_t hour_ms = first_ms + (int64_t)i * HELIO_HOUR_MS;
+        priced_hour_t priced_hour = priced_hour_at(self, site, pool, hour_ms);
+        if (terms.rent_most > 0 && priced_hour.hourly_price.price_usd_per_gpu_h > terms.rent_most)
+            priced_hour = price_hour(self, site, pool, hour_ms, terms.rent_most);
         hourly_prices[i] = priced_hour.hourly_price;
-        if (bill.power_assumed && watts_or > 0)
-            hourly_prices[i].watts_per_gpu = watts_or;
+        if (bill.power_assumed && terms.watts_or > 0)
+            hourly_prices[i].watts_per_gpu = terms.watts_or;
         bill.hourly_price_ids[i] = priced_hour.hourly_price_id;
         bill.estimated = bill.estimated || priced_hour.estimated;
         if (i == 0)

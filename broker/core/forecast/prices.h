@@ -37,10 +37,15 @@ typedef struct bill {
     bool power_assumed; /* the site gives no power of that GPU model */
 } bill_t;
 
+typedef struct bill_terms {
+    double watts_or;  /* of a GPU, if the pool's power is unknown; 0 = the highest of all models */
+    double rent_most; /* USD for a GPU-hour: what a dearer hour is charged; 0 = whatever the site states */
+} bill_terms_t;
+
 /*  The charge of a run. pool NULL = a pool of unknown power, without price. In the arena of the step's effects. Writes
- *  rows of hourly prices that were not used before. watts_or: W of a GPU if the pool's power is unknown. */
+ *  rows of hourly prices that were not used before. */
 bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t start_ms, uint64_t run_ms,
-                 uint64_t gpu_ms, uint64_t measured_j, double watts_or);
+                 uint64_t gpu_ms, uint64_t measured_j, bill_terms_t terms);
 /*  The series that the row stores; its texts and values are the row's. */
 helio_series_t core_series_of(const helio_row_series_t *row);
 /*  Takes a new series into the site's histories, and writes the actual values that it changes. */

@@ -46,7 +46,7 @@ static bill_t bill_of(helio_broker_core_t *self, site_t *site, pool_t *pool, uin
     bool alike = own && helio_text_equal(own->info.gpu, pool->info.gpu);
     double watts = own ? helio_pool_watts(&own->info, 1) : 0;
     return core_bill(self, site, pool, start_ms, report->run_ms, report->run_ms * gpus, alike ? report->energy_j : 0,
-                     watts);
+                     (bill_terms_t){.watts_or = watts});
 }
 
 static const char *common_kind(const bill_t *a, const bill_t *b)

@@ -105,7 +105,13 @@ void core_estimate_begin(helio_broker_core_t *self, const helio_row_ledger_t *ro
 
 void core_estimate_load(helio_broker_core_t *self, const helio_row_given_up_t *row)
 {
-    const use_limits_t limits = {row->gpus, row->nodes, row->time_limit_ms, row->placed_ms, 0};
+    const use_limits_t limits = {
+        .gpus = row->gpus,
+        .nodes = row->nodes,
+        .time_limit_ms = row->time_limit_ms,
+        .from_ms = row->placed_ms,
+        .rent_most = core_rent_most(row->planned_micro_usd, row->gpus * row->expected_ms),
+    };
     const helio_row_ledger_t names = {
         .tenant = row->tenant, .queue = row->queue, .pool = row->pool, .gpu_model = row->gpu_model};
     name(begin(self, row->key, row->epoch, row->site, &limits), &names);

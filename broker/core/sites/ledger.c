@@ -20,6 +20,7 @@ typedef struct ending {
     pool_t *pool;
     helio_attempt_basis_t basis;
     uint64_t hours_max;        /* that its use is spread over */
+    double rent_most;          /* use_limits_t */
     bool counts;               /* budgets were not charged with it */
     helio_row_ledger_t common; /* what each of its rows says, whatever it accounts for */
 } ending_t;
@@ -85,8 +86,8 @@ static bill_t write_use(helio_broker_core_t *self, const ending_t *end)
     };
     const helio_report_t *report = end->report;
     uint64_t spread_ms = helio_lesser_u64(report->run_ms, end->hours_max * UINT64_C(3600000));
-    bill_t bill =
-        core_bill(self, end->site, end->pool, report->started_wall_ms, spread_ms, report->gpu_ms, report->energy_j, 0);
+    bill_t bill = core_bill(self, end->site, end->pool, report->started_wall_ms, spread_ms, report->gpu_ms,
+                            report->energy_j, (bill_terms_t){.rent_most = end->rent_most});
     for (uint32_t i = 0; i < bill.count; i++) {
         const helio_account_slice_t *slice = &bill.slices[i];
         helio_row_ledger_t row = end->common;
@@ -209,13 +210,25 @@ static void write_corrected(helio_broker_core_t *self, ending_t *end, estimate_t
 bill_t core_ledger_write_end(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
                              bool completes)
 {
-    ending_t end = {site, job, report, job->pool, HELIO_ATTEMPT_REPORTED, UINT32_MAX, .counts = false};
+    ending_t end = {.site = site,
+                    .job = job,
+                    .report = report,
+                    .pool = job->pool,
+                    .basis = HELIO_ATTEMPT_REPORTED,
+                    .hours_max = UINT32_MAX,
+                    .rent_most = core_use_limits(job, true).rent_most};
     return write_uncorrected(self, &end, completes, false);
 }
 
 void core_ledger_write_given_up(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report)
 {
-    ending_t end = {site, job, report, job->pool, HELIO_ATTEMPT_GIVEN_UP, UINT32_MAX, .counts = false};
+    ending_t end = {.site = site,
+                    .job = job,
+                    .report = report,
+                    .pool = job->pool,
+                    .basis = HELIO_ATTEMPT_GIVEN_UP,
+                    .hours_max = UINT32_MAX,
+                    .rent_most = core_use_limits(job, true).rent_most};
     core_ledger_leave_open(self, site, job, report);
     (void)write_uncorrected(self, &end, false, true);
 }
@@ -232,9 +245,17 @@ void core_ledger_leave_open(helio_broker_core_t *self, site_t *site, const job_t
 void core_ledger_write_evidence(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report)
 {
     helio_text_t name = is_newest(job, report) ? helio_text_of(core_job_pool(job)) : (helio_text_t){0};
-    ending_t end = {site, job, report, NULL, HELIO_ATTEMPT_REPORTED, CORE_EVIDENCE_HOURS_MAX, .counts = false};
+    ending_t end = {.site = site,
+                    .job = job,
+                    .report = report,
+                    .basis = HELIO_ATTEMPT_REPORTED,
+                    .hours_max = CORE_EVIDENCE_HOURS_MAX,
+                    .rent_most = job ? core_use_limits(job, false).rent_most : 0};
     estimate_t *estimate = core_estimate_find(self, site, report);
     if (estimate) {
+        use_limits_t limits;
+        if (core_estimate_limits(self, site, report, &limits))
+            end.rent_most = limits.rent_most;
         helio_report_t believed = *report;
         core_estimate_bound(self, estimate, &believed);
         end.report = &believed;

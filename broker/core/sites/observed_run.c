@@ -42,6 +42,7 @@ void core_run_observe_suspension(const helio_broker_core_t *self, job_t *job, bo
     observed_run_t *run = run_of(job);
     if (!run)
         return;
+    run->told = true;
     if (suspended) {
         run->suspended_at_ms = self->now_ms;
     } else if (run->suspended_at_ms) {
@@ -88,7 +89,8 @@ void core_observed_run_load(const helio_broker_core_t *self, job_t *job)
                                       .from_ms = self->now_ms,
                                       .from_wall_ms = self->wall_ms,
                                       .alive_ms = self->now_ms - (self->wall_ms - noted_proof_ms(job)),
-                                      .outlived = true};
+                                      .outlived = true,
+                                      .told = true};
     if (state == HELIO_JOB_SUSPENDED)
         job->last->run.suspended_at_ms = self->now_ms;
 }
@@ -220,8 +222,13 @@ void core_run_complete(const helio_broker_core_t *self, const site_t *site, cons
     if (report->kind != HELIO_REPORT_KIND_ENDED && report->kind != HELIO_REPORT_KIND_STOPPED &&
         report->kind != HELIO_REPORT_KIND_LOST)
         return;
+#ifdef HELIO_MUTANT_failed_start_is_free
     if (!report->run_ms && report->cause == HELIO_CAUSE_START_FAILED)
-        return; /* not one instruction of it ran */
+        return;
+#endif
+    bool told = current && run_of(job) && run_of(job)->told;
+    if (!report->run_ms && report->cause == HELIO_CAUSE_START_FAILED && !told)
+        return; /* not one instruction of it ran, and its site has not reported that it runs */
 #ifdef HELIO_MUTANT_killed_is_free
     if (report->kind == HELIO_REPORT_KIND_LOST)
         return;

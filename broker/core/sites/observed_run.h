@@ -8,6 +8,7 @@
 
 /*  The site has the current attempt, which runs: by a report, or by the inventory of its session. */
 void core_run_observe(const helio_broker_core_t *self, job_t *job);
+/*  It does, by a report. */
 void core_run_observe_suspension(const helio_broker_core_t *self, job_t *job, bool suspended);
 /*  The site begins a new session: the last message of the former one is the last proof of life of what ran in it. */
 void core_runs_leave_session(site_t *site);

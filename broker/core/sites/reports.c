@@ -410,6 +410,12 @@ static bool denies_what_it_had(const helio_broker_core_t *self, const job_t *job
            (job->intent == HELIO_INTENT_REQUEUE || core_run_seen_ms(self, job));
 }
 
+/*  A program that ended without a fault was started: the end is like any other. */
+static bool denies_its_start(const helio_report_t *report)
+{
+    return report->kind == HELIO_REPORT_KIND_ENDED && !report->exit_code && report->cause == HELIO_CAUSE_START_FAILED;
+}
+
 static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *said, const char *actor)
 {
     job_t *job = core_job_find(self, said->key);
@@ -422,6 +428,10 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
         self->figures.illegal_reports_total++;
         kept.kind = HELIO_REPORT_KIND_STOPPED;
         kept.cause = HELIO_CAUSE_NOT_HERE;
+    }
+    if (denies_its_start(report)) {
+        self->figures.illegal_reports_total++;
+        kept.cause = HELIO_CAUSE_NONE;
     }
     core_run_complete(self, site, job, current, &kept);
     if (is_end(report->kind))

@@ -2,7 +2,8 @@
  *
  *  A site is trusted to run jobs, but must not be able to harm the federation. A price beyond what the database can add
  *  up would fail every list of sites, and a run of a year that began a minute ago would become thousands of rows of the
- *  ledger. A rent below zero would be a gift: runs there would add to the budgets of their tenants. */
+ *  ledger. A rent below zero would be a gift, and no tariff is far below what electricity exchanges allow. What a site offers
+ *  binds it: it cannot state a low rent, take a job, and then raise the rent of the hours in which the job runs. */
 #include "broker/core/sites/sanitize.h"
 
 #include "broker/core/state/core.h"
@@ -14,11 +15,20 @@ enum {
     OWN_CLOCK_SLACK_MS = 60000, /* nothing sets that one: what a site can add to a run is as short as a quick failure */
     OWN_CLOCK_DRIFT = 50,   /* each of two clocks drifts by less than 1 %, so a run is longer by a fiftieth at most */
     OVERTIME_MS = 86400000, /* beyond the limit: the job's grace, or a suspended host; as put_attempt has it */
-    WATTS_MAX = 100000,     /* of a device, or of a host's share for one; as put_attempt has it */
-    ELECTRICITY_USD_MAX = 100, /* of a kWh, and below zero; as site files have it. Grids come to a few dollars */
-    RENT_USD_MAX = 10000,      /* of a GPU-hour; as site files have it. The dearest GPUs come to tens of dollars */
-    POINT_MAX = 2000000000,    /* of any other signal; a gigawatt is the largest possible */
-    POOL_NODES_MAX = 100000
+    WATTS_MAX = 100000,     /* of a device, or of a host's share for one, as a site states it of a pool */
+    /* Of a device with its share of the host, as reported of a run: several times what any GPU takes that
+     * federation/energy/power.c knows. As put_attempt has it. */
+    USED_WATTS_MAX = 5000,
+    ELECTRICITY_USD_MAX = 100, /* of a kWh; as site files have it. Grids come to a few dollars */
+    /* About the lowest limit of an exchange, that of the European intraday market: -9,999 EUR/MWh (ACER's decision of
+     * 14 November 2017 on harmonised maximum and minimum clearing prices for single intraday coupling). */
+    ELECTRICITY_USD_MIN = -10,
+    RENT_USD_MAX = 10000,   /* of a GPU-hour; as site files have it. The dearest GPUs come to tens of dollars */
+    POINT_MAX = 2000000000, /* of any other signal; a gigawatt is the largest possible */
+    POOL_NODES_MAX = 100000,
+    /* A GPU-hour of a run costs at most this multiple of what it was to cost at its placement, on the mean over the
+     * expected run: an hour can be dearer than the mean, and a spot market moves. */
+    OFFER_BINDS = 4
 };
 
 /*  For a leader that saw the placement. */
@@ -60,6 +70,27 @@ static uint64_t most_gpus(const job_t *job, bool current)
     return per_node * want->nodes;
 }
 
+double core_rent_most(int64_t rent_micro_usd, uint64_t gpu_ms)
+{
+#ifdef HELIO_MUTANT_offer_binds_nobody
+    return 0;
+#endif
+    if (!gpu_ms)
+        return 0;
+    double micro_usd = rent_micro_usd > 0 ? (double)rent_micro_usd + 1 : 1; /* it was rounded */
+    return OFFER_BINDS * micro_usd / 1e6 / ((double)gpu_ms / HELIO_HOUR_MS);
+}
+
+/*  By its newest placement, also for an older attempt, whose placement is not known. */
+static double rent_most(const job_t *job)
+{
+    if (!job->last)
+        return 0;
+    const int64_t *planned = job->last->commitment.spend.of;
+    return core_rent_most(planned[HELIO_BUDGET_MONEY] - job->last->transfer.egress_micro_usd,
+                          (uint64_t)planned[HELIO_BUDGET_GPU]);
+}
+
 use_limits_t core_use_limits(const job_t *job, bool current)
 {
     const submission_row_t *row = &job->submission->row;
@@ -70,6 +101,7 @@ use_limits_t core_use_limits(const job_t *job, bool current)
         .time_limit_ms = row->time_limit_ms,
         .from_ms = placed_ms > row->submitted_ms ? placed_ms : row->submitted_ms,
         .placed_ms = current ? job->last->placed_ms : 0,
+        .rent_most = rent_most(job),
     };
 }
 
@@ -79,7 +111,7 @@ bool core_report_bound(const helio_broker_core_t *self, const use_limits_t *limi
     report->run_ms = helio_lesser_u64(said.run_ms, longest_run_ms(self, limits));
     uint64_t hosts = limits->gpus > limits->nodes ? limits->gpus : limits->nodes;
     report->gpu_ms = helio_lesser_u64(said.gpu_ms, report->run_ms * limits->gpus);
-    report->energy_j = helio_lesser_u64(said.energy_j, (report->run_ms / 1000 + 1) * hosts * WATTS_MAX);
+    report->energy_j = helio_lesser_u64(said.energy_j, (report->run_ms / 1000 + 1) * hosts * USED_WATTS_MAX);
     return report->run_ms != said.run_ms || report->gpu_ms != said.gpu_ms || report->energy_j != said.energy_j;
 }
 
@@ -95,7 +127,7 @@ void core_profile_bound(helio_site_profile_t *profile)
     profile->pue = bounded(profile->pue, 0, 10);
     profile->carbon_g_per_kwh = bounded(profile->carbon_g_per_kwh, -1, 1e5);
     profile->electricity_usd_per_kwh =
-        bounded(profile->electricity_usd_per_kwh, -ELECTRICITY_USD_MAX, ELECTRICITY_USD_MAX);
+        bounded(profile->electricity_usd_per_kwh, ELECTRICITY_USD_MIN, ELECTRICITY_USD_MAX);
 }
 
 void core_pool_bound(helio_pool_t *pool)
@@ -121,7 +153,9 @@ helio_f64s_t core_points_bound(helio_broker_core_t *self, uint32_t signal, helio
     const double most = signal == HELIO_SIGNAL_ELECTRICITY ? ELECTRICITY_USD_MAX
                         : signal == HELIO_SIGNAL_PRICE     ? RENT_USD_MAX
                                                            : POINT_MAX;
-    const double least = signal == HELIO_SIGNAL_PRICE ? 0 : -most;
+    const double least = signal == HELIO_SIGNAL_PRICE         ? 0
+                         : signal == HELIO_SIGNAL_ELECTRICITY ? ELECTRICITY_USD_MIN
+                                                              : -most;
     double *items = helio_arena_alloc(self->effects->arena, points.count, sizeof *items);
     for (uint32_t i = 0; i < points.count; i++)
         items[i] = bounded(points.items[i], least, most);

@@ -16,10 +16,13 @@ typedef struct use_limits {
     uint64_t time_limit_ms;
     int64_t from_ms;   /* wall clock: it did not exist before */
     int64_t placed_ms; /* the same by the monotonic clock; 0 = a former leader placed it, or it is not known */
+    double rent_most;  /* USD for a GPU-hour, by the offer for which it was placed; 0 = not known */
 } use_limits_t;
 
 /*  current: by its placement; otherwise by what the job asks for. */
 use_limits_t core_use_limits(const job_t *job, bool current);
+/*  The most that a GPU-hour may cost of a run that was placed for that rent, on GPUs for that time in all. 0 = none. */
+double core_rent_most(int64_t rent_micro_usd, uint64_t gpu_ms);
 /*  Cuts use beyond the limits, or beyond what fits into the time until now. Returns whether anything was cut. */
 bool core_report_bound(const helio_broker_core_t *self, const use_limits_t *limits, helio_report_t *report);
 void core_profile_bound(helio_site_profile_t *profile); /* its own figures, not those of its pools */

@@ -2,7 +2,10 @@
  *
  *  A start is checked against the period in which it begins and the next one. That is enough: a run counts as spending
  *  evenly, so no later period gets more of it than the second. The commitment ends in the step that charges what the
- *  job used. */
+ *  job used.
+ *
+ *  What a budget of money is charged of a row of the ledger is never below zero: cheap hours of one site must not pay for
+ *  dear ones elsewhere, and no site can add to a budget. The ledger has the true figure. */
 #include "broker/core/state/budgets.h"
 
 #include <assert.h>
@@ -32,6 +35,15 @@ static int64_t bounded_product(uint64_t a, uint64_t b)
 static int64_t amount_of(uint64_t amount)
 {
     return amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
+}
+
+/*  Of a row of the ledger. A reversal takes back what its estimate was charged. */
+static int64_t charged_money(const helio_row_ledger_t *row)
+{
+#ifdef HELIO_MUTANT_negative_cost_adds_to_budget
+    return row->cost_micro_usd;
+#endif
+    return row->cost_micro_usd > 0 ? row->cost_micro_usd : 0;
 }
 
 static void add(int64_t *sum, int64_t more)
@@ -200,7 +212,7 @@ void core_budget_charge(helio_broker_core_t *self, const helio_row_ledger_t *row
 {
     int sign = row->part == HELIO_LEDGER_REVERSAL ? -1 : 1;
     const int64_t amounts[] = {[HELIO_BUDGET_GPU] = sign * amount_of(row->gpu_ms),
-                               [HELIO_BUDGET_MONEY] = sign * row->cost_micro_usd,
+                               [HELIO_BUDGET_MONEY] = sign * charged_money(row),
                                [HELIO_BUDGET_CARBON] = sign * amount_of(row->carbon_mg)};
     charge_named(self, row->tenant, row->queue, row->hour_ms, amounts);
 }

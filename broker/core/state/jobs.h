@@ -22,6 +22,7 @@ typedef struct observed_run {
     int64_t from_wall_ms;
     int64_t alive_ms; /* the last proof of life in an earlier session, if it outlived one */
     bool outlived;
+    bool told; /* its site reported that it runs; an inventory can list one whose start failed, until that is heard */
     int64_t suspended_ms;    /* sum of its suspensions that are over */
     int64_t suspended_at_ms; /* the present one; 0 = it is not suspended */
 } observed_run_t;

@@ -99,7 +99,7 @@ static void ledger__each_hour_has_its_own_price_with_its_provenance(void **state
     helio_job_key_t key = start(); /* half past */
     harness_advance(h, HOUR_MS / 2);
     say(NORTH, HELIO_SIGNAL_CARBON, "", 300);
-    say(NORTH, HELIO_SIGNAL_PRICE, "a", 4);
+    say(NORTH, HELIO_SIGNAL_PRICE, "a", 3);
     say(NORTH, HELIO_SIGNAL_PUE, "", 1.5);
     harness_advance(h, HOUR_MS + HOUR_MS / 2); /* of the third hour only the forecast is known */
     helio_report_t report = ended(key, 2 * (uint64_t)HOUR_MS);
@@ -110,8 +110,8 @@ static void ledger__each_hour_has_its_own_price_with_its_provenance(void **state
         bool estimated;
     } hours[] = {
         {0.5, 100, 1, false}, /* half an hour of 1 kW */
-        {1.5, 300, 4, false}, /* a PUE of 1.5 */
-        {1.5, 600, 8, true},  /* half an hour; the forecast was 3 */
+        {1.5, 300, 3, false}, /* a PUE of 1.5 */
+        {1.5, 600, 6, true},  /* half an hour; the forecast was 3 */
     };
     int64_t cost = 0;
     uint64_t energy = 0, carbon = 0;
@@ -136,7 +136,7 @@ static void ledger__each_hour_has_its_own_price_with_its_provenance(void **state
         cost += row->cost_micro_usd;
     }
     assert_null(harness_take(h, HELIO_BROKER_FX_ROW_LEDGER));
-    assert_int_equal(cost, 500000 + 4000000 + 4000000);
+    assert_int_equal(cost, 500000 + 3000000 + 3000000);
     const helio_row_state_t *row = harness_row(h, key);
     assert_true(row->energy_j == energy && row->carbon_mg == carbon && row->cost_micro_usd == (uint64_t)cost);
 }
@@ -218,7 +218,7 @@ static void ledger__rows_of_any_hours_add_up_to_the_total(void **state)
         harness_advance(h, (int64_t)run_ms);
         helio_report_t report = ended(key, run_ms);
         if (n % 3 == 0)
-            report.energy_j = (uint64_t)(1e8 * drand48());
+            report.energy_j = (uint64_t)((double)run_ms * 4 * drand48()); /* less than 4 kW */
         harness_clear(h);
         harness_report(h, NORTH, &report);
         helio_account_t sum = {0};

@@ -6,7 +6,7 @@
 
 static const int64_t DAY_MS = 86400000;
 
-enum { WATTS_MAX = 100000 };
+enum { WATTS_MAX = 5000 }; /* that a report of a run can state, of a GPU with its share of the host */
 
 /*  Its job ran again at south, and is over. */
 static helio_job_key_t given_up_and_over(void)

@@ -17,6 +17,8 @@ static void append_placement(helio_store_t *store)
                                        .pool = HELIO_TEXT("h100"),
                                        .nodes = 2,
                                        .gpus = 8,
+                                       .planned_cost_micro_usd = 5000000,
+                                       .transfer_micro_usd = 1000000,
                                        .at_ms = 1,
                                        .gpu_model = HELIO_TEXT("H100")};
     append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
@@ -182,7 +184,9 @@ static helio_row_given_up_t given_up_of(uint32_t epoch, int64_t placed_ms)
                                   .tenant = HELIO_TEXT("acme"),
                                   .queue = HELIO_TEXT("standard"),
                                   .pool = HELIO_TEXT("h100"),
-                                  .gpu_model = HELIO_TEXT("H100")};
+                                  .gpu_model = HELIO_TEXT("H100"),
+                                  .planned_micro_usd = 4000000,
+                                  .expected_ms = 86400000}; /* the time limit, where the placement has none */
 }
 
 static void expect_loaded(helio_store_t *store, bool loaded)
@@ -229,6 +233,9 @@ static void append_placed(helio_store_t *store, uint32_t job, uint32_t epoch)
                                        .pool = HELIO_TEXT("h100"),
                                        .nodes = 2,
                                        .gpus = 8,
+                                       .planned_cost_micro_usd = 5000000,
+                                       .transfer_micro_usd = 1000000,
+                                       .expected_ms = 86400000,
                                        .at_ms = start_ms + epoch,
                                        .gpu_model = HELIO_TEXT("H100")};
     append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);

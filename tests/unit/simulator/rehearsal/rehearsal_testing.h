@@ -163,6 +163,7 @@ static inline helio_job_key_t add_job(const char *tenant, job_ask_t ask)
     const helio_row_expected_use_t use = {.key = key,
                                           .epoch = 1,
                                           .start_ms = NOON - ask.ran_min * MINUTE,
+                                          .cost_micro_usd = ask.gpus * ask.hours * 1000000, /* at 1 USD */
                                           .expected_ms = (uint64_t)(ask.hours * HOUR),
                                           .expected_high_ms = (uint64_t)(ask.hours * HOUR)};
     put_part(&parts.states, HELIO_BROKER_EV_LOAD_STATE, &state);
