@@ -158,6 +158,22 @@ static void limits__that_are_not_comparable_predict_nothing(void **state)
     harness_end(&h);
 }
 
+/*  Nor do they if the job was submitted as one of a minute, and its limit is edited. */
+static void limits__that_are_edited_far_from_the_first_predict_nothing(void **state)
+{
+    (void)state;
+    harness_t *h = with_short_runs(MINUTE);
+    helio_job_spec_t spec = named(h, 4, MINUTE);
+    set(h, "acme", "", "50 gpu-h/month");
+    helio_job_key_t job = harness_job(h, &spec);
+    helio_ev_edit_t longer = {.time_given = true, .time_limit_ms = 24 * (uint64_t)HOUR};
+    assert_int_equal(harness_edit(h, "acme", HELIO_ROLE_USER, job, longer)->rc, HELIO_OK);
+    harness_tick(h);
+    assert_true(waits(h, job));
+    assert_non_null(strstr(harness_facts(h, last_class(h).details), "BudgetTooSmall tenant=acme needed=96 "));
+    harness_end(&h);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -168,6 +184,7 @@ int main(void)
         cmocka_unit_test(limits__are_free_again_when_a_job_ends_whatever_became_of_it),
         cmocka_unit_test(limits__are_those_of_the_previous_leader),
         cmocka_unit_test(limits__that_are_not_comparable_predict_nothing),
+        cmocka_unit_test(limits__that_are_edited_far_from_the_first_predict_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
