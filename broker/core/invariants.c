@@ -10,6 +10,7 @@
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/state/budgets.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/pools.h"
 
@@ -165,6 +166,7 @@ void core_assert_invariants(const helio_broker_core_t *self)
     assert(!tally.waiting && !tally.live);
     for (const tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next)
         tenant_check(self, tenant);
+    core_budgets_check(self);
     core_lines_check(self);
     const preemption_t *preemption;
     DL_FOREACH(core_preempt_first(self), preemption)

@@ -106,6 +106,7 @@ static helio_rc write_options(helio_recorder_t *self, const helio_broker_options
                                        .queued_max = options->queued_max,
                                        .queued_per_tenant_max = options->queued_per_tenant_max,
                                        .submissions_per_minute = options->submissions_per_minute,
+                                       .commands_per_minute = options->commands_per_minute,
                                        .offers_unanswered_max = options->offers_unanswered_max};
     uint8_t version = HELIO_RECORDING_VERSION;
     helio_buffer_reset(&self->frame);

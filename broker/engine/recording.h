@@ -23,6 +23,7 @@ enum {
     F(R, U32, queued_max, 0, _)             \
     F(R, U32, queued_per_tenant_max, 0, _)  \
     F(R, U32, submissions_per_minute, 0, _) \
+    F(R, U32, commands_per_minute, 0, _)    \
     F(R, U32, offers_unanswered_max, 0, _)
 HELIO_RECORD_DECLARE(helio_recorded_options, HELIO_RECORDED_OPTIONS_FIELDS)
 

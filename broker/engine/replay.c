@@ -50,6 +50,7 @@ static helio_rc begin_life(replay_t *self, uint32_t size, helio_error_t *err)
     options.queued_max = record.queued_max;
     options.queued_per_tenant_max = record.queued_per_tenant_max;
     options.submissions_per_minute = record.submissions_per_minute;
+    options.commands_per_minute = record.commands_per_minute;
     options.offers_unanswered_max = record.offers_unanswered_max;
     helio_broker_core_destroy(&self->core);
     self->core = helio_broker_core_new(options);

@@ -10,6 +10,7 @@ helio_broker_options_t helio_broker_options_default(void)
         .silent_after_ms = 60000,
         .queued_max = 2000000,
         .queued_per_tenant_max = 1000000,
+        .commands_per_minute = 6000,
         .offers_unanswered_max = 20000,
     };
 }

@@ -14,11 +14,14 @@ typedef struct helio_broker_options {
     uint32_t queued_max;      /* jobs that are not terminal, of all tenants; more is BUSY (429) */
     uint32_t queued_per_tenant_max;
     uint32_t submissions_per_minute; /* documents of one tenant, with as many saved up; more is BUSY; 0 = no bound */
-    uint32_t offers_unanswered_max;  /* for each site: at this number no more offers are sent until some are answered */
-    uint32_t objective;              /* helio_objective_t (federation/policy/terms.h); always ALL in the service */
+    uint32_t
+        commands_per_minute; /* jobs of one tenant that its users hold, release, requeue, signal or edit; 0 = no bound */
+    uint32_t offers_unanswered_max; /* for each site: at this number no more offers are sent until some are answered */
+    uint32_t objective;             /* helio_objective_t (federation/policy/terms.h); always ALL in the service */
 } helio_broker_options_t;
 
-/*  The defaults as given above; 2,000,000 jobs, 1,000,000 for each tenant, 20,000 offers, no bound on submissions. */
+/*  The defaults as given above; 2,000,000 jobs, 1,000,000 for each tenant, 20,000 offers, no bound on submissions,
+ *  6,000 commands. */
 helio_broker_options_t helio_broker_options_default(void);
 
 #endif

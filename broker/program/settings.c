@@ -39,6 +39,16 @@ static const helio_spec_field_t limit_fields[] = {
      .doc =
          "Maximum number of jobs that one tenant submits in a minute, an array counted as one; as many are saved up. More than that at once are never taken. "
          "Further submissions are refused with 429 until there is room. 0: no bound."},
+    {.key = "commands_per_minute",
+     .kind = HELIO_SPEC_U32,
+     AT(commands_per_minute),
+     .least = 0,
+     .most = 100000000,
+     .fallback = "6000",
+     .example = "6000",
+     .doc =
+         "Maximum number of jobs that users of one tenant hold, release, requeue, signal or edit in a minute; as many are saved up. The tasks of an array count one by one, but one "
+         "command on an array is carried out whole. Further commands are refused with 429 until there is room. Cancelling is never refused, and operators are not bound. 0: no bound."},
     {.key = "offers_unanswered",
      .kind = HELIO_SPEC_U32,
      AT(offers_unanswered_max),
@@ -461,28 +471,6 @@ helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *
     if (rc == HELIO_OK)
         *ret_settings = settings;
     return rc;
-}
-
-helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
-{
-    helio_engine_options_t options = {.core = helio_broker_options_default(),
-                                      .store = {.conninfo = self->database.data,
-                                                .commit_deadline_ms = self->commit_deadline_ms,
-                                                .http = self->advertise_http.data,
-                                                .standby_keeps = self->database_standby == HELIO_STANDBY_SYNCHRONOUS},
-                                      .endpoint = self->listen_sites.data,
-                                      .secret_key_path = self->key_file.data,
-                                      .record_path = self->record.size ? self->record.data : NULL,
-                                      .batch_rows_max = self->batch_rows_max};
-    options.core.lease_ms = self->lease_ms;
-    options.core.renew_ms = self->lease_ms / 10;
-    options.core.summary_ms = self->summary_ms;
-    options.core.silent_after_ms = self->silent_after_ms;
-    options.core.queued_max = self->queued_max;
-    options.core.queued_per_tenant_max = self->queued_per_tenant_max;
-    options.core.submissions_per_minute = self->submissions_per_minute;
-    options.core.offers_unanswered_max = self->offers_unanswered_max;
-    return options;
 }
 
 void helio_settings_reference(helio_buffer_t *out)

@@ -41,6 +41,7 @@ typedef struct helio_settings {
     uint32_t queued_max;
     uint32_t queued_per_tenant_max;
     uint32_t submissions_per_minute;
+    uint32_t commands_per_minute;
     uint32_t offers_unanswered_max;
     uint32_t batch_rows_max;
     helio_retention_t retention;

@@ -152,7 +152,9 @@ static bool print_way_past_tenant(const helio_client_t *client, const json_t *ex
     bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
                     helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
     bool of_budget = helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_USED) ||
-                     helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_TOO_SMALL);
+                     helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_TOO_SMALL) ||
+                     helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_LIMITS_USED) ||
+                     helio_reply_has_detail(explained, HELIO_DETAIL_BUDGET_LIMIT_TOO_LONG);
     if (of_quota)
         helio_print_line(
             client, helio_hint_title(explained),

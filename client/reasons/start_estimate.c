@@ -123,7 +123,8 @@ static void print_edit(const json_t *hint, const char *id, helio_buffer_t *out)
 }
 
 /*  Details after which no wait helps. */
-static const helio_detail_code_t never[] = {HELIO_DETAIL_QUOTA_TOO_SMALL, HELIO_DETAIL_BUDGET_TOO_SMALL};
+static const helio_detail_code_t never[] = {HELIO_DETAIL_QUOTA_TOO_SMALL, HELIO_DETAIL_BUDGET_TOO_SMALL,
+                                            HELIO_DETAIL_BUDGET_LIMIT_TOO_LONG};
 
 const char *helio_hint_title(const json_t *reply)
 {

@@ -348,7 +348,9 @@ static const char *blocked_by(const json_t *reply)
         helio_reply_has_detail(reply, HELIO_DETAIL_QUOTA_TOO_SMALL))
         return helio_rejection_name(HELIO_REJECTION_QUOTA);
     if (helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_USED) ||
-        helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_TOO_SMALL))
+        helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_TOO_SMALL) ||
+        helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_LIMITS_USED) ||
+        helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_LIMIT_TOO_LONG))
         return helio_rejection_name(HELIO_REJECTION_BUDGET);
     bool full = strcmp(helio_output_string(reply, "reason"), helio_reason_name(HELIO_REASON_WAITING_FOR_CAPACITY)) == 0;
     return full && waits_at_ms(reply) != INT64_MIN ? "had room; other jobs have taken it" : "could run it";

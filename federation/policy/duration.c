@@ -32,8 +32,9 @@ typedef struct past {
     uint32_t run_next; /* position of the next run: a ring */
     uint64_t runs_ms[HELIO_DURATION_RUNS];
     uint64_t shares_ppm[HELIO_DURATION_RUNS]; /* of the time limit of the same run */
-    uint64_t limit_ms;                        /* of the last run */
-    uint32_t same_limit;                      /* so many of the last runs had that limit */
+    uint64_t limits_ms[HELIO_DURATION_RUNS];
+    uint64_t limit_ms;   /* of the last run */
+    uint32_t same_limit; /* so many of the last runs had that limit */
     UT_hash_handle hh;
 } past_t;
 
@@ -226,6 +227,7 @@ void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner,
             continue;
         past->runs_ms[past->run_next] = normal ? normal : 1;
         past->shares_ppm[past->run_next] = share_ppm(normal, runner->limit_ms);
+        past->limits_ms[past->run_next] = runner->limit_ms;
         past->same_limit = past->limit_ms == runner->limit_ms ? past->same_limit + 1 : 1;
         past->limit_ms = runner->limit_ms;
         past->run_next = (past->run_next + 1) % HELIO_DURATION_RUNS;
@@ -243,18 +245,36 @@ typedef struct sample {
     uint32_t count, weight;
 } sample_t;
 
-static void sample_sort(const past_t *past, const uint64_t values[HELIO_DURATION_RUNS], sample_t *ret_sample)
+static bool is_below_half(uint64_t a_ms, uint64_t b_ms)
+{
+    return (wide_t)a_ms * 2 < b_ms;
+}
+
+/*  Whether runs with that limit say how long a job with this one takes: neither limit is more than double the other. */
+static bool is_comparable(uint64_t run_limit_ms, uint64_t limit_ms)
+{
+#ifdef HELIO_MUTANT_runs_of_any_limit_predict
+    return true;
+#endif
+    return !limit_ms || (!is_below_half(run_limit_ms, limit_ms) && !is_below_half(limit_ms, run_limit_ms));
+}
+
+/*  limit_ms: of the job, if only runs with a comparable limit count; 0 = all of them. */
+static void sample_sort(const past_t *past, const uint64_t values[HELIO_DURATION_RUNS], uint64_t limit_ms,
+                        sample_t *ret_sample)
 {
     /* 65536 * 2^(-age / 16) */
     static const uint32_t weights[HELIO_DURATION_RUNS] = {
         65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393, 46341, 44376, 42495, 40693, 38968, 37316, 35734, 34219,
         32768, 31379, 30048, 28774, 27554, 26386, 25268, 24196, 23170, 22188, 21247, 20347, 19484, 18658, 17867, 17109};
     weighed_t *runs = ret_sample->runs;
-    ret_sample->count = past->run_count;
-    ret_sample->weight = 0;
+    ret_sample->count = ret_sample->weight = 0;
     for (uint32_t age = 0; age < past->run_count; age++) {
-        uint64_t value = values[(past->run_next + HELIO_DURATION_RUNS - 1 - age) % HELIO_DURATION_RUNS];
-        uint32_t at = age;
+        uint32_t run = (past->run_next + HELIO_DURATION_RUNS - 1 - age) % HELIO_DURATION_RUNS;
+        if (!is_comparable(past->limits_ms[run], limit_ms))
+            continue;
+        uint64_t value = values[run];
+        uint32_t at = ret_sample->count++;
         for (; at > 0 && runs[at - 1].value > value; at--)
             runs[at] = runs[at - 1];
         runs[at] = (weighed_t){value, weights[age]};
@@ -279,16 +299,28 @@ static bool is_narrower(const sample_t *a, const sample_t *b)
     return (wide_t)quantile(a, 75) * quantile(b, 25) < (wide_t)quantile(b, 75) * quantile(a, 25);
 }
 
-/*  The runs of the key, or, where its limits tell more than that, their shares of the runner's limit: users who know
- *  how long a job takes say so in its limit. */
-static void sample_of(const past_t *past, const helio_runner_t *runner, sample_t *ret_sample)
+/*  Whether the limit is among those of the runs: shares say nothing about limits far from all of them. */
+static bool is_among_limits(const past_t *past, uint64_t limit_ms)
 {
-    sample_t shares;
-    sample_sort(past, past->runs_ms, ret_sample);
-    if (past->same_limit >= past->run_count || !runner->limit_ms)
+    bool above = false, below = false;
+    for (uint32_t i = 0; i < past->run_count; i++) {
+        above = above || !is_below_half(past->limits_ms[i], limit_ms);
+        below = below || !is_below_half(limit_ms, past->limits_ms[i]);
+    }
+    return above && below;
+}
+
+/*  The runs of the key with a comparable limit, or, where its limits tell more than that, the shares of the runner's
+ *  limit that all its runs used: users who know how long a job takes say so in its limit. */
+static void sample_of(const past_t *past, const helio_runner_t *runner, uint32_t least, sample_t *ret_sample)
+{
+    sample_t shares, all;
+    sample_sort(past, past->runs_ms, runner->limit_ms, ret_sample);
+    if (past->same_limit >= past->run_count || !runner->limit_ms || !is_among_limits(past, runner->limit_ms))
         return; /* one limit says nothing */
-    sample_sort(past, past->shares_ppm, &shares);
-    if (!is_narrower(&shares, ret_sample))
+    sample_sort(past, past->runs_ms, 0, &all);
+    sample_sort(past, past->shares_ppm, 0, &shares);
+    if (!is_narrower(&shares, ret_sample->count < least ? &all : ret_sample))
         return;
     for (uint32_t i = 0; i < shares.count; i++) {
         wide_t ms = (wide_t)shares.runs[i].value * runner->limit_ms / WHOLE_PPM;
@@ -311,7 +343,9 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
         if (!past || past->run_count < least)
             continue;
         sample_t sample;
-        sample_of(past, runner, &sample);
+        sample_of(past, runner, least, &sample);
+        if (sample.count < least)
+            continue;
         return (helio_duration_t){
             .p50_ms = quantile(&sample, 50),
             .p75_ms = quantile(&sample, 75),

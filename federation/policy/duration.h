@@ -7,8 +7,12 @@
  *  four hours on eight GPUs. Without enough runs the time limit is used. Numbers are removed from names: "finetune-17"
  *  is a run of "finetune".
  *
+ *  A run predicts a job only if their limits are comparable, that is, if neither is more than double the other: what a
+ *  test of a minute took says nothing about a job of a day, whatever its name.
+ *
  *  A limit may say more than past runs: for each run the share of its limit is kept too, and where the shares of a key
- *  lie closer together than its runs, the prediction is that share of the job's own limit.
+ *  lie closer together than its runs, the prediction is that share of the job's own limit. That limit is at least half
+ *  the smallest of the key's limits and at most double the largest.
  *
  *  A sample is a run from its beginning to its own end: success, or the time limit, which is a lower bound. Attempts
  *  that failed, were stopped or were cancelled do not predict how long success takes; they are counted and shown.

@@ -7,7 +7,7 @@
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/reservations.h"
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"

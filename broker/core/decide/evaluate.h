@@ -3,7 +3,7 @@
 #define HELIO_BROKER_CORE_DECIDE_EVALUATE_H
 
 #include "broker/core/state/ask.h"
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/nouns.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/why.h"
@@ -65,27 +65,61 @@ helio_details_t core_quota_details(helio_broker_core_t *self, const job_class_t 
     return why;
 }
 
-helio_details_t core_budget_details(helio_broker_core_t *self, const job_class_t *class, const shortage_t *shortage)
+_Static_assert(BUDGET_AT_LIMITS_MOST == 3, "the sentences say three");
+
+/*  It is within the budget as estimated, but jobs can run as long as their limits allow. */
+static helio_details_t limits_details(helio_broker_core_t *self, const shortage_t *shortage, helio_value_t tenant,
+                                      helio_value_t queue)
 {
-    const account_t *account = class->account;
+    uint32_t kind = shortage->kind;
+    const helio_budget_t *budget = &shortage->of->budgets[kind];
+    const int64_t *begins = &self->calendar.begins[budget->period][shortage->turn];
+    int64_t used = shortage->of->at_limits[budget->period][shortage->turn][kind],
+            most = used + core_spending_left_at_limits(shortage->of, kind, shortage->turn);
+    char period[HELIO_BUDGET_TEXT_SIZE];
+    helio_period_text(budget->period, begins[0], period);
+    helio_value_t unit = helio_value_string(helio_budget_unit(kind, budget->limit)),
+                  needed = helio_value_number(helio_budget_milli(kind, budget->limit, shortage->needs));
+    helio_details_t why = shortage->alone
+                              ? CORE_WHY(self, HELIO_DETAIL_BUDGET_LIMIT_TOO_LONG, tenant, queue, needed, unit,
+                                         helio_value_string(helio_period_name(budget->period)),
+                                         helio_value_number(helio_budget_milli(kind, budget->limit, budget->limit)))
+                              : CORE_WHY(self, HELIO_DETAIL_BUDGET_LIMITS_USED, tenant, queue,
+                                         helio_value_number(helio_budget_milli(kind, budget->limit, used)),
+                                         helio_value_number(helio_budget_milli(kind, budget->limit, most)), unit,
+                                         helio_value_string(period), needed, helio_value_number(begins[1]));
+    core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_BUDGET_REMEDY_TIME));
+    return why;
+}
+
+static helio_details_t estimate_details(helio_broker_core_t *self, const shortage_t *shortage, helio_value_t tenant,
+                                        helio_value_t queue)
+{
     uint32_t kind = shortage->kind;
     const helio_budget_t *budget = &shortage->of->budgets[kind];
     const int64_t *begins = &self->calendar.begins[budget->period][shortage->turn], limit = budget->limit;
-    char period[HELIO_BUDGET_TEXT_SIZE], as_set[HELIO_BUDGET_TEXT_SIZE];
+    char period[HELIO_BUDGET_TEXT_SIZE];
     helio_period_text(budget->period, begins[0], period);
-    helio_budget_text(kind, *budget, as_set);
     int64_t used = limit - core_spending_left(shortage->of, kind, shortage->turn);
-    helio_value_t tenant = helio_value_string(account->tenant->name),
-                  queue = helio_value_string(shortage->of_queue ? account->queue->name : ""),
-                  unit = helio_value_string(helio_budget_unit(kind, limit)),
+    helio_value_t unit = helio_value_string(helio_budget_unit(kind, limit)),
                   whole = helio_value_number(helio_budget_milli(kind, limit, limit)),
                   needed = helio_value_number(helio_budget_milli(kind, limit, shortage->needs));
-    helio_details_t why = shortage->alone
-                              ? CORE_WHY(self, HELIO_DETAIL_BUDGET_TOO_SMALL, tenant, queue, needed, unit,
-                                         helio_value_string(helio_period_name(budget->period)), whole)
-                              : CORE_WHY(self, HELIO_DETAIL_BUDGET_USED, tenant, queue,
-                                         helio_value_number(helio_budget_milli(kind, limit, used)), whole, unit,
-                                         helio_value_string(period), needed, helio_value_number(begins[1]));
+    return shortage->alone ? CORE_WHY(self, HELIO_DETAIL_BUDGET_TOO_SMALL, tenant, queue, needed, unit,
+                                      helio_value_string(helio_period_name(budget->period)), whole)
+                           : CORE_WHY(self, HELIO_DETAIL_BUDGET_USED, tenant, queue,
+                                      helio_value_number(helio_budget_milli(kind, limit, used)), whole, unit,
+                                      helio_value_string(period), needed, helio_value_number(begins[1]));
+}
+
+helio_details_t core_budget_details(helio_broker_core_t *self, const job_class_t *class, const shortage_t *shortage)
+{
+    const account_t *account = class->account;
+    char as_set[HELIO_BUDGET_TEXT_SIZE];
+    helio_budget_text(shortage->kind, shortage->of->budgets[shortage->kind], as_set);
+    helio_value_t tenant = helio_value_string(account->tenant->name),
+                  queue = helio_value_string(shortage->of_queue ? account->queue->name : "");
+    helio_details_t why = shortage->at_limits ? limits_details(self, shortage, tenant, queue)
+                                              : estimate_details(self, shortage, tenant, queue);
     const char *larger = core_printf(self, "N%s", strchr(as_set, ' '));
     core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BUDGET_REMEDY, tenant, queue, helio_value_string(larger)));
     return why;

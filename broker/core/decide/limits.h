@@ -2,7 +2,7 @@
 #ifndef HELIO_BROKER_CORE_DECIDE_LIMITS_H
 #define HELIO_BROKER_CORE_DECIDE_LIMITS_H
 
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/nouns.h"
 #include "federation/reason/detail.h"
 

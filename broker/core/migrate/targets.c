@@ -12,7 +12,7 @@
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/ask.h"
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"

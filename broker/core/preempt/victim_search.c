@@ -12,7 +12,7 @@
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"

@@ -3,6 +3,7 @@
 
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/requests/tenant_rate.h"
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
@@ -20,11 +21,18 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
     return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
 }
 
-/*  Returns true: the request is accepted in every state. */
-static bool cancel_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+/*  What a command did to one job. */
+typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
+
+/*  The request is accepted in every state. */
+static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
     const char *actor = core_actor(self, event->actor);
     helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_CANCELLED);
+    bool stops =
+        job->state == HELIO_JOB_STOPPING || (job->state == HELIO_JOB_SUSPECT && job->before == HELIO_JOB_STOPPING);
+    if (stops && job->intent == HELIO_INTENT_CANCEL)
+        return AS_IT_WAS;
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
@@ -61,39 +69,73 @@ static bool cancel_one(helio_broker_core_t *self, const helio_ev_command_t *even
     case HELIO_JOB_LOST:
     case HELIO_JOB_STATE_COUNT:
     default:
-        break;
+        return AS_IT_WAS;
     }
-    return true;
+    return CHANGED;
 }
 
-/*  Visits one job, or every open task of an array, if the caller may change it. Returns on how many it acted. */
-static uint32_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event,
-                         bool (*act)(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job))
+typedef struct affected {
+    uint32_t jobs;    /* on which the command was accepted */
+    uint32_t changed; /* of these, those that it changed */
+} affected_t;
+
+typedef effect_t act_fn(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job);
+
+static void act_on(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act, job_t *job, affected_t *sum)
 {
+    effect_t effect = job && may_touch(event, job) ? act(self, event, job) : REFUSED;
+    sum->jobs += effect != REFUSED;
+    sum->changed += effect == CHANGED;
+}
+
+/*  Visits one job, or every open task of an array, if the caller may change it. */
+static affected_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act)
+{
+    affected_t sum = {0};
     job_t *job = core_job_find(self, event->key);
-    if (job)
-        return may_touch(event, job) && act(self, event, job);
-    const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
-    uint32_t touched = 0;
+    const submission_t *array = !job && event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    act_on(self, event, act, job, &sum);
     for (uint32_t i = 0; array && i < array->row.tasks.count; i++) {
         job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[i]});
-        touched += job && may_touch(event, job) && act(self, event, job);
+        act_on(self, event, act, job, &sum);
     }
-    return touched;
+    return sum;
 }
 
+/*  A command that changed nothing leaves no trace: users could fill the database with such rows. */
+static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, const char *what, affected_t affected)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    if (affected.changed)
+        core_audit(self, event->actor, what, helio_arena_text(self->effects->arena, helio_text_of(text)),
+                   (helio_text_t){0});
+}
+
+/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled once. */
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
-    if (!for_each(self, event, cancel_one)) {
+    affected_t affected = for_each(self, event, cancel_one);
+    if (!affected.jobs) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                    CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_ACTIVE, helio_value_string(text)));
         return;
     }
-    core_audit(self, event->actor, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
-               (helio_text_t){0});
+    audit(self, event, "cancel", affected);
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
+}
+
+/*  Within the rate of its tenant. False: it replied. */
+static bool act_at_rate(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act,
+                        affected_t *ret_affected)
+{
+    if (!core_commands_allow(self, event->call, event->tenant, event->role))
+        return false;
+    *ret_affected = for_each(self, event, act);
+    core_commands_count(self, event->tenant, event->role, ret_affected->changed);
+    return true;
 }
 
 /* ---- hold and release -------------------------------------------------------------------------------------- */
@@ -109,7 +151,7 @@ static helio_detail_code_t hold_of(const helio_ev_command_t *event)
 }
 
 /*  An operator's hold takes the place of a user's: its user cannot end it any more. */
-static bool hold_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+static effect_t hold_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
     helio_details_t why = CORE_WHY0(self, hold_of(event));
     if (job->state == HELIO_JOB_QUEUED) {
@@ -117,8 +159,10 @@ static bool hold_one(helio_broker_core_t *self, const helio_ev_command_t *event,
     } else if (is_held_by_user(job) && event->role >= HELIO_ROLE_OPERATOR) {
         core_job_set_why(job, &why);
         core_job_mark_dirty(self, job);
+    } else {
+        return job->state == HELIO_JOB_HELD ? AS_IT_WAS : REFUSED;
     }
-    return job->state == HELIO_JOB_HELD;
+    return CHANGED;
 }
 
 static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event, helio_rc rc, helio_detail_code_t code)
@@ -128,34 +172,29 @@ static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event,
     core_reply(self, event->call, rc, HELIO_REASON_NONE, CORE_DETAIL(self, code, helio_value_string(text)));
 }
 
-static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, const char *what)
-{
-    char text[HELIO_KEY_SIZE];
-    helio_job_key_text(event->key, text);
-    core_audit(self, event->actor, what, helio_arena_text(self->effects->arena, helio_text_of(text)),
-               (helio_text_t){0});
-}
-
 void core_on_hold(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    if (!for_each(self, event, hold_one)) {
+    affected_t affected;
+    if (!act_at_rate(self, event, hold_one, &affected))
+        return;
+    if (!affected.jobs) {
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_WAITING);
         return;
     }
-    audit(self, event, "hold");
+    audit(self, event, "hold", affected);
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(hold_of(event)));
 }
 
 /*  An operator has seen to the cause: what happened before counts no more. A user ends a user's hold only. */
-static bool release_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+static effect_t release_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
     bool repaired = event->role >= HELIO_ROLE_OPERATOR;
 #ifndef HELIO_MUTANT_user_ends_any_hold
     if (!repaired && !is_held_by_user(job))
-        return false;
+        return REFUSED;
 #endif
     if (job->state != HELIO_JOB_HELD)
-        return false;
+        return REFUSED;
     if (repaired) {
         job->site_failures = 0;
         job->losses = job->quick_losses = job->refusals = 0;
@@ -163,22 +202,25 @@ static bool release_one(helio_broker_core_t *self, const helio_ev_command_t *eve
     }
     core_job_change_state(self, job, HELIO_JOB_QUEUED, CORE_WHY0(self, HELIO_DETAIL_RELEASED),
                           core_actor(self, event->actor));
-    return true;
+    return CHANGED;
 }
 
-static bool is_held(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+static effect_t is_held(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
     (void)self;
     (void)event;
-    return job->state == HELIO_JOB_HELD;
+    return job->state == HELIO_JOB_HELD ? AS_IT_WAS : REFUSED;
 }
 
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    if (for_each(self, event, release_one)) {
-        audit(self, event, "release");
+    affected_t affected;
+    if (!act_at_rate(self, event, release_one, &affected))
+        return;
+    if (affected.jobs) {
+        audit(self, event, "release", affected);
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
-    } else if (for_each(self, event, is_held)) {
+    } else if (for_each(self, event, is_held).jobs) {
         reply_to(self, event, HELIO_CONFLICT, HELIO_DETAIL_HOLD_NOT_OF_USER);
     } else {
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
@@ -188,22 +230,25 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
 /* ---- requeue ----------------------------------------------------------------------------------------------- */
 
 /*  As if it had been preempted, but for nobody: it gets its grace, and keeps its place in the queue. */
-static bool requeue_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+static effect_t requeue_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
     if (job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED)
-        return false;
+        return REFUSED;
     const helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_REQUEUED);
     core_preempt_on_request(self, job, &why, core_actor(self, event->actor));
-    return true;
+    return CHANGED;
 }
 
 void core_on_requeue(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    if (!for_each(self, event, requeue_one)) {
+    affected_t affected;
+    if (!act_at_rate(self, event, requeue_one, &affected))
+        return;
+    if (!affected.jobs) {
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
         return;
     }
-    audit(self, event, "requeue");
+    audit(self, event, "requeue", affected);
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REQUEUED));
 }
 
@@ -231,20 +276,20 @@ static helio_detail_t signal_obstacle(helio_broker_core_t *self, const job_t *jo
 }
 
 /*  Sent once: a signal that is lost with a connection is not repeated, since nobody can tell whether it came. */
-static bool signal_one(helio_broker_core_t *self, const helio_ev_command_t *command, job_t *job)
+static effect_t signal_one(helio_broker_core_t *self, const helio_ev_command_t *command, job_t *job)
 {
     const helio_ev_signal_t *event = (const helio_ev_signal_t *)(const void *)command; /* its first member */
     if (job->state != HELIO_JOB_RUNNING || signal_obstacle(self, job).code)
-        return false;
+        return REFUSED;
     helio_fx_signal_t fx = {job->site->peer, {job->key, job->epoch, event->signal, event->to}};
     core_emit(self, HELIO_BROKER_FX_SIGNAL, &fx);
-    return true;
+    return CHANGED;
 }
 
-static bool is_out_of_reach(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+static effect_t is_out_of_reach(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
     (void)event;
-    return job->state == HELIO_JOB_RUNNING && signal_obstacle(self, job).code;
+    return job->state == HELIO_JOB_RUNNING && signal_obstacle(self, job).code ? AS_IT_WAS : REFUSED;
 }
 
 /*  For one that is_out_of_reach. */
@@ -253,7 +298,7 @@ static helio_detail_t first_obstacle(helio_broker_core_t *self, const helio_ev_c
     job_t *job = core_job_find(self, event->key);
     const submission_t *array = job ? NULL : core_array_find(self, event->key.job);
     for (uint32_t at = 0; array && (job = core_submission_next(self, array, &at));)
-        if (is_out_of_reach(self, event, job))
+        if (is_out_of_reach(self, event, job) != REFUSED)
             break;
     return job ? signal_obstacle(self, job) : CORE_NO_DETAIL;
 }
@@ -262,15 +307,18 @@ void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event)
 {
     const helio_ev_command_t *command = &event->command;
     const char *signal = helio_job_signal_name(event->signal);
-    uint32_t jobs = for_each(self, command, signal_one);
-    if (jobs) {
+    affected_t affected;
+    if (!act_at_rate(self, command, signal_one, &affected))
+        return;
+    if (affected.jobs) {
         char text[HELIO_KEY_SIZE];
         helio_job_key_text(command->key, text);
         core_audit(self, command->actor, "signal", helio_arena_text(self->effects->arena, helio_text_of(text)),
                    helio_text_of(core_printf(self, "%s to %s", signal, helio_signal_to_name(event->to))));
-        core_reply(self, command->call, HELIO_OK, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(signal), helio_value_number(jobs)));
-    } else if (for_each(self, command, is_out_of_reach)) {
+        core_reply(
+            self, command->call, HELIO_OK, HELIO_REASON_NONE,
+            CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(signal), helio_value_number(affected.jobs)));
+    } else if (for_each(self, command, is_out_of_reach).jobs) {
         core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, first_obstacle(self, command));
     } else {
         reply_to(self, command, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);

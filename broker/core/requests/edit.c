@@ -8,6 +8,7 @@
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/requests/submit.h"
+#include "broker/core/requests/tenant_rate.h"
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
@@ -45,14 +46,16 @@ static requested_t requested_of(const submission_t *submission)
                          submission->queue};
 }
 
-/*  An expectation that the job's first limit cut says nothing of a longer run. */
+/*  An expectation that the job's first limit cut says nothing of a longer run, and none says anything of a job whose limit
+ *  is more than double (federation/policy/duration.h). */
 static void want_time(const submission_t *submission, uint64_t time_limit_ms, helio_requirement_t *want)
 {
     uint64_t cut_ms = submission->row.stored_limit_ms;
+    bool longer = time_limit_ms > cut_ms, far = longer && time_limit_ms - cut_ms > cut_ms;
     want->time_limit_ms = time_limit_ms;
-    if (time_limit_ms > cut_ms && want->expected_ms >= cut_ms)
+    if (longer && (far || want->expected_ms >= cut_ms))
         want->expected_ms = 0;
-    if (time_limit_ms > cut_ms && want->expected_high_ms >= cut_ms)
+    if (longer && (far || want->expected_high_ms >= cut_ms))
         want->expected_high_ms = 0;
 }
 
@@ -388,8 +391,10 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_UNCHANGED));
         return;
     }
-    if (!check_deadline(self, event, &subject, &before, &requested))
+    if (!check_deadline(self, event, &subject, &before, &requested) ||
+        !core_commands_allow(self, event->call, event->tenant, event->role))
         return;
+    core_commands_count(self, event->tenant, event->role, 1);
     helio_details_t edited = details_of(self, changes, count);
     apply(self, subject.submission, &requested, 0);
     write_edit(self, subject.submission);

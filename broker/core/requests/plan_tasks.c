@@ -4,7 +4,7 @@
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/state/accounts.h"
-#include "broker/core/state/budgets.h"
+#include "broker/core/state/budget_starts.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"

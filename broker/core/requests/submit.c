@@ -10,6 +10,7 @@
 #include "broker/core/decide/names.h"
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/requests/tenant_rate.h"
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/ask.h"
 #include "broker/core/state/changes.h"
@@ -278,26 +279,21 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     return check_deadline(self, event, job, &want, queue);
 }
 
-static const int64_t MINUTE_US = 60000000;
-
 /*  When so many more documents of the tenant fit its rate; only what is stored counts. */
 static int64_t submits_until_us(const helio_broker_core_t *self, const tenant_t *tenant, uint32_t documents)
 {
     uint32_t rate = self->options.submissions_per_minute;
-    int64_t now_us = self->now_ms * 1000,
-            from_us = tenant->submits_until_us > now_us ? tenant->submits_until_us : now_us;
 #ifdef HELIO_MUTANT_submissions_of_any_rate
     rate = 0;
 #endif
-    return rate ? from_us + (int64_t)documents * MINUTE_US / rate : 0;
+    return core_rate_until_us(self, tenant->submits_until_us, rate, documents);
 }
 
 /*  What a tenant did not submit in the last minute is saved up. A submission that does not fit costs nothing. */
 static bool check_rate(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant,
                        uint32_t documents)
 {
-    int64_t until_us = submits_until_us(self, tenant, documents);
-    int64_t wait_ms = (until_us - MINUTE_US - self->now_ms * 1000 + 999) / 1000;
+    int64_t wait_ms = core_rate_wait_ms(self, submits_until_us(self, tenant, documents));
     if (wait_ms <= 0)
         return true;
     if (documents > self->options.submissions_per_minute) {

@@ -1,8 +1,5 @@
-/*  budgets.c -- what tenants spend: charged, committed, and whether one more start is within every budget.
- *
- *  A start is checked against the period in which it begins and the next one. That is enough: a run counts as spending
- *  evenly, so no later period gets more of it than the second. The commitment ends in the step that charges what the
- *  job used.
+/*  budgets.c -- what tenants spend: charged and committed. The commitment ends in the step that charges what the job
+ *  used.
  *
  *  What a budget of money is charged of a row of the ledger is never below zero: cheap hours of one site must not pay for
  *  dear ones elsewhere, and no site can add to a budget. The ledger has the true figure. */
@@ -11,31 +8,15 @@
 #include <assert.h>
 
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/budget_amounts.h"
 #include "broker/core/state/budget_limits.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
-#include "broker/core/state/option.h"
 #include "broker/core/state/queues.h"
 
 enum { REVIEW_MS = 60000, BEYOND_LIMIT_MS = 600000 };
-
-static int64_t bounded(int64_t amount)
-{
-    return amount < 0 ? 0 : amount < HELIO_SPEND_MAX ? amount : HELIO_SPEND_MAX;
-}
-
-static int64_t bounded_product(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? HELIO_SPEND_MAX : bounded((int64_t)product);
-}
-
-static int64_t amount_of(uint64_t amount)
-{
-    return amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
-}
 
 /*  Of a row of the ledger. A reversal takes back what its estimate was charged. */
 static int64_t charged_money(const helio_row_ledger_t *row)
@@ -46,36 +27,35 @@ static int64_t charged_money(const helio_row_ledger_t *row)
     return row->cost_micro_usd > 0 ? row->cost_micro_usd : 0;
 }
 
-static void add(int64_t *sum, int64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = more < 0 ? INT64_MIN : INT64_MAX;
-}
-
 /* ---- what is committed --------------------------------------------------------------------------------- */
 
-static void commit(spending_t *spending, uint32_t period, budget_turn_t turn, const int64_t *parts, int sign)
+static void commit(int64_t sums[HELIO_BUDGET_KINDS], const int64_t *parts, int sign)
 {
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
-        int64_t *committed = &spending->committed[period][turn][kind];
-        *committed += sign * parts[kind];
-        assert(*committed >= 0);
+        sums[kind] += sign * parts[kind];
+        assert(sums[kind] >= 0);
     }
 }
 
 static void count(helio_broker_core_t *self, job_t *job, int sign)
 {
     account_t *account = job->submission->class->account;
+    spending_t *spendings[] = {&account->spends, &account->tenant->spends};
     commitment_t *own = &job->last->commitment;
+    helio_spend_t at_limit = core_spend_until_limit(&own->spend, job->submission->row.time_limit_ms);
     own->counted = sign > 0;
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
         for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
             const int64_t *begins = &self->calendar.begins[period][turn];
-            int64_t parts[HELIO_BUDGET_KINDS];
-            for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
+            int64_t parts[HELIO_BUDGET_KINDS], at_limits[HELIO_BUDGET_KINDS];
+            for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
                 parts[kind] = helio_spend_within(&own->spend, kind, begins[0], begins[1]);
-            commit(&account->spends, period, turn, parts, sign);
-            commit(&account->tenant->spends, period, turn, parts, sign);
+                at_limits[kind] = helio_spend_within(&at_limit, kind, begins[0], begins[1]);
+            }
+            for (uint32_t i = 0; i < 2; i++) {
+                commit(spendings[i]->committed[period][turn], parts, sign);
+                commit(spendings[i]->at_limits[period][turn], at_limits, sign);
+            }
         }
 }
 
@@ -110,7 +90,7 @@ static void clear(spending_t *spending)
     for (uint32_t period = 0; period < HELIO_PERIOD_COUNT; period++)
         for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++)
             for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
-                spending->committed[period][turn][kind] = 0;
+                spending->committed[period][turn][kind] = spending->at_limits[period][turn][kind] = 0;
 }
 
 void core_budgets_recount(helio_broker_core_t *self)
@@ -136,12 +116,12 @@ void core_budgets_recount(helio_broker_core_t *self)
 void core_budget_place(helio_broker_core_t *self, job_t *job, const helio_row_placement_t *row)
 {
     commitment_t *own = &job->last->commitment;
-    own->placed_ms = row->start_ms + amount_of(row->transfer_ms);
+    own->placed_ms = row->start_ms + core_amount_of(row->transfer_ms);
     own->high_ms = row->expected_high_ms;
     own->spend = (helio_spend_t){
-        .of = {[HELIO_BUDGET_GPU] = bounded_product(row->gpus, row->expected_ms),
-               [HELIO_BUDGET_MONEY] = bounded(row->planned_cost_micro_usd),
-               [HELIO_BUDGET_CARBON] = bounded(amount_of(row->planned_carbon_mg))},
+        .of = {[HELIO_BUDGET_GPU] = core_amount_product(row->gpus, row->expected_ms),
+               [HELIO_BUDGET_MONEY] = core_amount_bounded(row->planned_cost_micro_usd),
+               [HELIO_BUDGET_CARBON] = core_amount_bounded(core_amount_of(row->planned_carbon_mg))},
         .start_ms = own->placed_ms,
         .run_ms = row->expected_ms,
         .last_ms = row->expected_ms,
@@ -190,7 +170,7 @@ static void charge(helio_broker_core_t *self, spending_t *spending, int64_t hour
         for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
             const int64_t *begins = &self->calendar.begins[period][turn];
             for (uint32_t kind = 0; hour_ms >= begins[0] && hour_ms < begins[1] && kind < HELIO_BUDGET_KINDS; kind++)
-                add(&spending->charged[period][turn][kind], amounts[kind]);
+                core_amount_add(&spending->charged[period][turn][kind], amounts[kind]);
         }
 }
 
@@ -211,17 +191,17 @@ static void charge_named(helio_broker_core_t *self, helio_text_t tenant_name, he
 void core_budget_charge(helio_broker_core_t *self, const helio_row_ledger_t *row)
 {
     int sign = row->part == HELIO_LEDGER_REVERSAL ? -1 : 1;
-    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = sign * amount_of(row->gpu_ms),
+    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = sign * core_amount_of(row->gpu_ms),
                                [HELIO_BUDGET_MONEY] = sign * charged_money(row),
-                               [HELIO_BUDGET_CARBON] = sign * amount_of(row->carbon_mg)};
+                               [HELIO_BUDGET_CARBON] = sign * core_amount_of(row->carbon_mg)};
     charge_named(self, row->tenant, row->queue, row->hour_ms, amounts);
 }
 
 void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *row)
 {
-    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = amount_of(row->gpu_ms),
+    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = core_amount_of(row->gpu_ms),
                                [HELIO_BUDGET_MONEY] = row->cost_micro_usd,
-                               [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
+                               [HELIO_BUDGET_CARBON] = core_amount_of(row->carbon_mg)};
     charge_named(self, row->tenant, row->queue, row->day_ms, amounts);
 }
 
@@ -289,18 +269,30 @@ void core_budgets_roll_over(helio_broker_core_t *self)
     core_capacity_changed(self);
 }
 
-/* ---- whether a start is within them ------------------------------------------------------------------------ */
+/* ---- what is left ------------------------------------------------------------------------------------------- */
 
 int64_t core_spending_left(const spending_t *spending, uint32_t kind, budget_turn_t turn)
 {
     const helio_budget_t *budget = &spending->budgets[kind];
     int64_t left = budget->limit;
-    add(&left, -spending->charged[budget->period][turn][kind]);
+    core_amount_add(&left, -spending->charged[budget->period][turn][kind]);
 #ifdef HELIO_MUTANT_running_not_committed
     return left;
 #endif
-    add(&left, -spending->committed[budget->period][turn][kind]);
+    core_amount_add(&left, -spending->committed[budget->period][turn][kind]);
     return left;
+}
+
+int64_t core_spending_left_at_limits(const spending_t *spending, uint32_t kind, budget_turn_t turn)
+{
+    const helio_budget_t *budget = &spending->budgets[kind];
+    int64_t left = budget->limit;
+#ifdef HELIO_MUTANT_budgets_trust_the_past
+    return INT64_MAX;
+#endif
+    core_amount_add(&left, -spending->charged[budget->period][turn][kind]);
+    left = left < 0 ? 0 : left < HELIO_BUDGET_AMOUNT_MAX ? left : HELIO_BUDGET_AMOUNT_MAX;
+    return BUDGET_AT_LIMITS_MOST * left - spending->at_limits[budget->period][turn][kind];
 }
 
 static void add_levels(const spending_t *spending, helio_broker_figures_t *figures)
@@ -320,143 +312,7 @@ void core_budgets_figures(const helio_broker_core_t *self, helio_broker_figures_
     }
 }
 
-static helio_spend_t spend_of_plan(const helio_plan_t *plan, const helio_transfer_t *transfer, uint64_t gpus,
-                                   uint64_t run_ms, int64_t start_ms)
-{
-    int64_t cost = plan->cost_micro_usd, carbon = amount_of(plan->carbon_mg);
-    add(&cost, transfer->egress_micro_usd);
-    add(&carbon, amount_of(transfer->carbon_mg));
-    return (helio_spend_t){
-        .of = {[HELIO_BUDGET_GPU] = bounded_product(gpus, run_ms),
-               [HELIO_BUDGET_MONEY] = bounded(cost),
-               [HELIO_BUDGET_CARBON] = bounded(carbon)},
-        .start_ms = start_ms + amount_of(transfer->ms),
-        .run_ms = run_ms,
-        .last_ms = run_ms,
-    };
-}
-
-static helio_spend_t spend_of(const job_class_t *class, const option_t *option, const helio_plan_t *plan,
-                              int64_t start_ms)
-{
-    return spend_of_plan(plan, &option->c.transfer, core_option_gpus(class, option), option->c.run_ms, start_ms);
-}
-
-/*  It exceeds the limit of a whole period, whenever it starts. */
-static bool is_too_much_alone(const helio_broker_core_t *self, const spending_t *spending, const helio_spend_t *spend,
-                              uint32_t kind)
-{
-    const int64_t *begins = self->calendar.begins[spending->budgets[kind].period];
-    return helio_spend_densest(spend, kind, begins[1] - begins[0]) > spending->budgets[kind].limit;
-}
-
-static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, const helio_spend_t *spend,
-                        uint32_t most)
-{
-    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any && most; kind++) {
-        uint32_t period = spending->budgets[kind].period;
-        if (!period || !spend->of[kind])
-            continue;
-        if (is_too_much_alone(self, spending, spend, kind))
-            return 0;
-        for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
-            const int64_t *begins = &self->calendar.begins[period][turn];
-            int64_t part = helio_spend_within(spend, kind, begins[0], begins[1]);
-            int64_t left = core_spending_left(spending, kind, turn);
-            if (part && left / part < (int64_t)most)
-                most = left < part ? 0 : (uint32_t)(left / part);
-        }
-    }
-    return most;
-}
-
-uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
-                          const helio_plan_t *plan, uint32_t most)
-{
-    const account_t *account = class->account;
-    if (!self->calendar.any || (!account->spends.any && !account->tenant->spends.any))
-        return most;
-#ifdef HELIO_MUTANT_budget_ignored
-    return most;
-#endif
-    int64_t start_ms = core_judged_ms(self, class);
-    helio_spend_t spend = spend_of(class, option, plan, plan->start_ms > start_ms ? plan->start_ms : start_ms);
-    most = room_in(self, &account->spends, &spend, most);
-    return room_in(self, &account->tenant->spends, &spend, most);
-}
-
-bool core_budget_allows(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
-{
-    return core_budget_room(self, class, option, &option->c.now, 1) > 0;
-}
-
-/*  Whether b would allow the start later than a. */
-static bool is_worse(const shortage_t *a, const shortage_t *b)
-{
-    if (!b->of || a->alone != b->alone)
-        return !b->of || a->alone;
-    return a->fits_ms > b->fits_ms;
-}
-
-static void look_for_shortage(helio_broker_core_t *self, const spending_t *spending, bool of_queue,
-                              const helio_spend_t *spend, shortage_t *worst)
-{
-    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any; kind++) {
-        uint32_t period = spending->budgets[kind].period;
-        const int64_t *begins = self->calendar.begins[period];
-        bool alone = period && is_too_much_alone(self, spending, spend, kind);
-        for (uint32_t turn = 0; period && turn < BUDGET_TURNS; turn++) {
-            int64_t part = helio_spend_within(spend, kind, begins[turn], begins[turn + 1]);
-            int64_t left = core_spending_left(spending, kind, turn);
-            if (!alone && (!part || part <= left))
-                continue;
-            shortage_t found = {spending, of_queue,
-                                alone,    kind,
-                                turn,     alone ? helio_spend_densest(spend, kind, begins[1] - begins[0]) : part,
-                                0};
-            if (!alone)
-                found.fits_ms = turn == BUDGET_TURN_THIS
-                                    ? helio_spend_fits_ms(spend, kind, left, begins[BUDGET_TURN_NEXT])
-                                    : begins[BUDGET_TURNS];
-            if (is_worse(&found, worst))
-                *worst = found;
-        }
-    }
-}
-
-shortage_t core_budget_shortage(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
-{
-    shortage_t worst = {0};
-    const account_t *account = class->account;
-    helio_spend_t spend = spend_of(class, option, &option->c.now, core_judged_ms(self, class));
-    look_for_shortage(self, &account->tenant->spends, false, &spend, &worst);
-    look_for_shortage(self, &account->spends, true, &spend, &worst);
-    return worst;
-}
-
-bool core_budget_allows_migration(helio_broker_core_t *self, const job_t *job, const helio_migration_t *migration,
-                                  const helio_transfer_t *transfer, uint64_t gpus, shortage_t *ret_short)
-{
-    const account_t *account = job->submission->class->account;
-    const helio_spend_t *own = &job->last->commitment.spend;
-    const spending_t *spendings[] = {&account->tenant->spends, &account->spends};
-    helio_spend_t spend = spend_of_plan(&migration->run, transfer, gpus, migration->run_ms, self->wall_ms);
-    for (uint32_t i = 0; i < 2 && job->last->commitment.counted; i++)
-        for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spendings[i]->any; kind++) {
-            uint32_t period = spendings[i]->budgets[kind].period;
-            for (uint32_t turn = 0; period && turn < BUDGET_TURNS; turn++) {
-                const int64_t *begins = &self->calendar.begins[period][turn];
-                int64_t from_ms = begins[0] > self->wall_ms ? begins[0] : self->wall_ms;
-                int64_t more = helio_spend_within(&spend, kind, begins[0], begins[1]) -
-                               helio_spend_within(own, kind, from_ms, begins[1]);
-                if (more <= 0 || more <= core_spending_left(spendings[i], kind, turn))
-                    continue;
-                *ret_short = (shortage_t){.of = spendings[i], .of_queue = i, .kind = kind, .turn = turn, .needs = more};
-                return false;
-            }
-        }
-    return true;
-}
+/* ---- setting ---------------------------------------------------------------------------------------------------- */
 
 static void set_each(helio_broker_core_t *self, queue_t *queue, uint32_t kind, helio_budget_t budget)
 {
@@ -497,4 +353,39 @@ void core_budget_load(helio_broker_core_t *self, const helio_row_budget_t *row)
     if ((!tenant && !each) || (row->queue.size && !queue) || (each && !queue))
         return;
     core_budget_assign(self, each ? NULL : tenant, queue, row->kind, (helio_budget_t){row->amount, row->period});
+}
+
+/* ---- the sums, recounted ------------------------------------------------------------------------------------- */
+
+/*  account: NULL = all of the tenant. */
+static void check_sums(const helio_broker_core_t *self, const tenant_t *tenant, const account_t *account, uint32_t kind)
+{
+    const spending_t *spending = account ? &account->spends : &tenant->spends;
+    uint32_t period = spending->budgets[kind].period;
+    for (uint32_t turn = 0; period && turn < BUDGET_TURNS; turn++) {
+        const int64_t *begins = &self->calendar.begins[period][turn];
+        int64_t committed = 0, at_limits = 0;
+        for (const site_t *site = self->sites; site; site = site->hh.next)
+            for (const job_t *job = site->live; job; job = job->next) {
+                const commitment_t *own = &job->last->commitment;
+                const account_t *of = job->submission->class->account;
+                if (!own->counted || of->tenant != tenant || (account && of != account))
+                    continue;
+                helio_spend_t at_limit = core_spend_until_limit(&own->spend, job->submission->row.time_limit_ms);
+                committed += helio_spend_within(&own->spend, kind, begins[0], begins[1]);
+                at_limits += helio_spend_within(&at_limit, kind, begins[0], begins[1]);
+            }
+        assert(committed == spending->committed[period][turn][kind]);
+        assert(at_limits == spending->at_limits[period][turn][kind] && at_limits >= committed);
+    }
+}
+
+void core_budgets_check(const helio_broker_core_t *self)
+{
+    for (const tenant_t *tenant = self->tenants; tenant && self->calendar.any; tenant = tenant->hh.next)
+        for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
+            check_sums(self, tenant, NULL, kind);
+            for (const account_t *account = tenant->accounts; account; account = account->hh.next)
+                check_sums(self, tenant, account, kind);
+        }
 }

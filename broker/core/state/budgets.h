@@ -12,9 +12,6 @@
 #include "broker/model/rows_job.h"
 #include "broker/model/rows_policy.h"
 #include "federation/policy/budget.h"
-#include "federation/policy/migration.h"
-#include "federation/policy/terms.h"
-#include "federation/policy/transfer.h"
 
 typedef enum budget_turn { BUDGET_TURN_THIS, BUDGET_TURN_NEXT, BUDGET_TURNS } budget_turn_t;
 
@@ -24,7 +21,15 @@ typedef struct spending {
     bool any;                     /* at least one budget is set */
     int64_t charged[HELIO_PERIOD_COUNT][BUDGET_TURNS][HELIO_BUDGET_KINDS];
     int64_t committed[HELIO_PERIOD_COUNT][BUDGET_TURNS][HELIO_BUDGET_KINDS];
+    int64_t at_limits[HELIO_PERIOD_COUNT][BUDGET_TURNS][HELIO_BUDGET_KINDS]; /* the same if all jobs run to their
+                                                                                 time limits */
 } spending_t;
+
+/*  Starts are estimated by past runs, and users choose what runs they have. So, whatever the past says, the jobs at sites
+ *  can use at most this many times what is left of a budget, if all of them run to their time limits. Three: runs use a
+ *  third of their limits and more where users choose limits that mean something, and a budget is never exceeded by more
+ *  than twice itself. */
+enum { BUDGET_AT_LIMITS_MOST = 3 };
 
 /*  The periods of the core, by the wall clock. */
 typedef struct calendar {
@@ -42,30 +47,8 @@ typedef struct commitment {
     bool counted;           /* it is part of its tenant's committed */
 } commitment_t;
 
-/*  The budget that a start would exceed, and how. */
-typedef struct shortage {
-    const spending_t *of; /* NULL = none */
-    bool of_queue;
-    bool alone; /* it exceeds the whole budget */
-    uint32_t kind;
-    budget_turn_t turn;
-    int64_t needs;
-    int64_t fits_ms; /* when such a start would be within it, as things are; 0 = never */
-} shortage_t;
-
 /*  At every step, because periods end by the wall clock. */
 void core_budgets_roll_over(helio_broker_core_t *self);
-/*  How many such starts the budgets allow, at most `most`. plan: the option's start now, or its later one. */
-uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, const struct option *option,
-                          const helio_plan_t *plan, uint32_t most);
-/*  Whether the budgets allow one start now. */
-bool core_budget_allows(helio_broker_core_t *self, const job_class_t *class, const struct option *option);
-/*  Of the budgets that a start now would exceed, the one that would allow it last. */
-shortage_t core_budget_shortage(helio_broker_core_t *self, const job_class_t *class, const struct option *option);
-/*  Whether the budgets allow a job to migrate: what is committed of it from now on counts as free. *ret_short: as for a
- *  start. */
-bool core_budget_allows_migration(helio_broker_core_t *self, const job_t *job, const helio_migration_t *migration,
-                                  const helio_transfer_t *transfer, uint64_t gpus, shortage_t *ret_short);
 /*  The expected use of the placement is committed from the step that places the job until the job leaves its site. */
 void core_budget_place(helio_broker_core_t *self, job_t *job, const helio_row_placement_t *row);
 /*  The run began: its commitment counts from now on. */
@@ -78,6 +61,8 @@ void core_budget_charge(helio_broker_core_t *self, const helio_row_ledger_t *row
 bool core_budget_charges_end(job_t *job, uint32_t epoch);
 /*  The number of budgets, by kind and by how much of them is used. */
 void core_budgets_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures);
+/*  Asserts that the sums are those of the jobs at sites. */
+void core_budgets_check(const helio_broker_core_t *self);
 /*  Recounts the commitments, after a budget was set. */
 void core_budgets_recount(helio_broker_core_t *self);
 void core_budget_load(helio_broker_core_t *self, const helio_row_budget_t *row);
@@ -85,6 +70,9 @@ void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *
 void core_budget_load_expected_use(helio_broker_core_t *self, const helio_row_expected_use_t *row);
 /*  What one budget leaves in this period or the next: the limit less what is charged and committed; can be negative. */
 int64_t core_spending_left(const spending_t *spending, uint32_t kind, budget_turn_t turn);
+/*  What more jobs can use that run to their time limits: BUDGET_AT_LIMITS_MOST times what is not charged, less what
+ *  the jobs at sites use if they do; can be negative. */
+int64_t core_spending_left_at_limits(const spending_t *spending, uint32_t kind, budget_turn_t turn);
 /*  tenant, queue NULL: as for core_budget_set (requests/budgets.h). Writes no row; the caller recounts the
  *  commitments. */
 void core_budget_assign(helio_broker_core_t *self, tenant_t *tenant, queue_t *queue, uint32_t kind,

@@ -15,6 +15,7 @@ typedef struct tenant {
     char home_site[33];
     uint32_t open_jobs;
     int64_t submits_until_us;                               /* monotonic: when what it submitted fits its rate */
+    int64_t commands_until_us;                              /* the same of its commands and edits */
     helio_holdings_t holds;                                 /* in all queues */
     uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* in all queues, as in accounts.h */
     helio_share_t share;

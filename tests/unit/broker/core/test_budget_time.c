@@ -103,7 +103,7 @@ static void budget__a_run_that_lasts_longer_commits_more(void **state)
     const helio_row_placement_t *placed = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT);
     assert_in_range(placed->expected_ms, MINUTE / 2, 2 * MINUTE);
     run(h, job);
-    set(h, "acme", "", "9 USD/month"); /* 1.07 are charged, and about 0.2 committed */
+    set(h, "acme", "", "9.5 USD/month"); /* 1.07 are charged, and about 0.2 committed */
     helio_job_key_t second = harness_job(h, &spec), third = harness_job(h, &spec);
     harness_tick(h);
     assert_false(waits(h, second));

@@ -65,6 +65,15 @@ static void play_well(const char *name, const char *model, int64_t run_ms, int t
         play(&spec, run_ms, HELIO_REPORT_KIND_ENDED, 0, false);
 }
 
+/*  Ten minutes of six hours. */
+static void play_long(const char *name, int times)
+{
+    helio_job_spec_t spec = named(name, "H100", 1);
+    spec.time_limit_ms = 6 * (uint64_t)HOUR;
+    for (int i = 0; i < times; i++)
+        play(&spec, 10 * MINUTE, HELIO_REPORT_KIND_ENDED, 0, false);
+}
+
 static const helio_planned_t *plan_at(harness_t *at, const helio_job_spec_t *spec)
 {
     helio_submission_t job = harness_submission(at, spec, "", "");
@@ -168,7 +177,7 @@ static void duration__a_deadline_must_be_met_by_nine_runs_in_ten(void **state)
     const helio_planned_t *p = plan(&spec);
     assert_true(helio_text_is(p->decision.reason, "Deadline"));
     assert_true(helio_text_is(candidate(p, "a")->rejected_reason, "Deadline"));
-    play_well("nightly", "H100", 10 * MINUTE, 10);
+    play_long("nightly", 10);
     helio_job_spec_t slow = named("nightly", "H100", 1);
     slow.time_limit_ms = 6 * (uint64_t)HOUR;
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
@@ -185,7 +194,7 @@ static void duration__a_deadline_must_be_met_by_nine_runs_in_ten(void **state)
 static void duration__caps_must_hold_for_nine_runs_in_ten(void **state)
 {
     (void)state;
-    play_well("cap", "H100", 10 * MINUTE, 10);
+    play_long("cap", 10);
     helio_job_spec_t spec = named("cap", "H100", 1);
     spec.time_limit_ms = 6 * (uint64_t)HOUR;
     spec.max_cost_micro_usd = 2000000;

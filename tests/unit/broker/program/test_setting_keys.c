@@ -39,6 +39,7 @@ static const setting_t keys[] = {
     U32("limits", "queued", queued_max, 1, 100000000, "0", "100000001"),
     U32("limits", "queued_per_tenant", queued_per_tenant_max, 1, 100000000, "0", "4294967297"),
     U32("limits", "submissions_per_minute", submissions_per_minute, 0, 100000000, "-1", "100000001"),
+    U32("limits", "commands_per_minute", commands_per_minute, 0, 100000000, "-1", "100000001"),
     U32("limits", "offers_unanswered", offers_unanswered_max, 1, 1000000, "-1", "1000001"),
     U32("limits", "batch_rows", batch_rows_max, 1, 1000000, "0", "1000001"),
     U32("retention", "rows_per_second", retention.rows_per_second, 100, 100000, "99", "100001"),

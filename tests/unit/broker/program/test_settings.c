@@ -110,6 +110,7 @@ static void settings__only_the_database_is_required(void **state)
     assert_int_equal(engine.core.queued_max, defaults.queued_max);
     assert_int_equal(engine.core.queued_per_tenant_max, defaults.queued_per_tenant_max);
     assert_int_equal(engine.core.submissions_per_minute, defaults.submissions_per_minute);
+    assert_int_equal(engine.core.commands_per_minute, defaults.commands_per_minute);
     assert_int_equal(engine.core.offers_unanswered_max, defaults.offers_unanswered_max);
     assert_int_equal(engine.batch_rows_max, 20000);
     assert_null(engine.record_path);

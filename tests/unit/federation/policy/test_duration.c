@@ -123,7 +123,8 @@ static void expect__falls_back_to_the_user_and_then_to_the_kind(void **state)
     assert_int_equal(helio_durations_expect(d, &other).basis, HELIO_DURATION_BASIS_NONE);
 }
 
-/*  Runs of 8 GPUs and four hours say nothing about a job of one GPU, or of a minute; under its name they would. */
+/*  Runs of 8 GPUs and four hours say nothing about a job of one GPU, or of a minute; under its name they tell about any
+ *  number of GPUs, but not about a limit below half or above double theirs. */
 static void expect__uses_only_jobs_of_the_same_size(void **state)
 {
     (void)state;
@@ -132,15 +133,18 @@ static void expect__uses_only_jobs_of_the_same_size(void **state)
     static const struct {
         uint32_t gpus;
         uint64_t limit_ms;
-        bool told;
-    } rows[] = {{8, 240 * MINUTE, true},  {15, 270 * MINUTE, true}, {16, 240 * MINUTE, false}, {7, 240 * MINUTE, false},
-                {0, 240 * MINUTE, false}, {8, 5 * MINUTE, false},   {8, 6000 * MINUTE, false}};
+        bool told, told_by_name;
+    } rows[] = {
+        {8, 240 * MINUTE, true, true},    {15, 270 * MINUTE, true, true},     {16, 240 * MINUTE, false, true},
+        {7, 240 * MINUTE, false, true},   {0, 240 * MINUTE, false, true},     {8, 5 * MINUTE, false, false},
+        {8, 6000 * MINUTE, false, false}, {1, 120 * MINUTE, false, true},     {1, 120 * MINUTE - 1, false, false},
+        {1, 480 * MINUTE, false, true},   {1, 480 * MINUTE + 1, false, false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         helio_runner_t who = runner("acme", "ada", "z"), named = runner("acme", "ada", "a-2");
         who.gpus = named.gpus = rows[i].gpus;
         who.limit_ms = named.limit_ms = rows[i].limit_ms;
         assert_int_equal(helio_durations_expect(d, &who).basis, rows[i].told ? HELIO_DURATION_BASIS_USER : 0);
-        assert_int_equal(helio_durations_expect(d, &named).basis, HELIO_DURATION_BASIS_NAME);
+        assert_int_equal(helio_durations_expect(d, &named).basis, rows[i].told_by_name ? HELIO_DURATION_BASIS_NAME : 0);
     }
 }
 
@@ -263,6 +267,21 @@ static void expect__follows_the_limits_of_a_user_who_knows_how_long_jobs_take(vo
     assert_int_equal(expected_of(1000, "eval").p50_ms, 800 * MINUTE);
     assert_int_equal(expected_of(10, "eval").p90_ms, 8 * MINUTE);
     assert_int_equal(expected_of(10, "eval").runs, 7);
+    assert_int_equal(expected_of(10001, "eval").p50_ms, 0); /* far from all limits that the shares are of */
+}
+
+/*  Three tests of a second let no job of a day seem short. */
+static void expect__of_a_job_of_a_day_is_not_that_of_tests_of_a_minute(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        ran_of(0, 1, "pq");
+    assert_true(expected_of(1, "pq").p50_ms > 0);
+    assert_int_equal(expected_of(24 * 60, "pq").basis, HELIO_DURATION_BASIS_NONE);
+    for (size_t i = 0; i < 3; i++)
+        ran_of(900, 24 * 60, "pq");
+    assert_int_equal(expected_of(24 * 60, "pq").p50_ms, 900 * MINUTE);
+    assert_int_equal(expected_of(24 * 60, "pq").runs, 3);
 }
 
 static void expect__ignores_limits_that_say_less_than_the_runs(void **state)
@@ -271,10 +290,12 @@ static void expect__ignores_limits_that_say_less_than_the_runs(void **state)
     static const uint64_t limits[] = {60, 1440, 240, 120, 2880, 720};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
         ran_of(40 + i, limits[i], "train");
-    assert_int_equal(expected_of(6000, "train").p50_ms, 43 * MINUTE);
+    assert_int_equal(expected_of(1440, "train").p50_ms, 44 * MINUTE); /* of those of 12, 24 and 48 hours */
+    assert_int_equal(expected_of(1440, "train").runs, 3);
+    assert_int_equal(expected_of(6000, "train").p50_ms, 0); /* of none of them */
     for (size_t i = 0; i < 32; i++)
         ran_of(i % 2 ? 10 : 50, 60, "test"); /* one limit: it does not tell the runs apart */
-    assert_int_equal(expected_of(600, "test").p90_ms, 50 * MINUTE);
+    assert_int_equal(expected_of(90, "test").p90_ms, 50 * MINUTE);
     ran_of(50, 0, "test");
     assert_int_equal(expected_of(0, "test").p90_ms, 50 * MINUTE);
 }
@@ -410,6 +431,7 @@ int main(void)
         CASE(property__quantiles_ascend_and_lie_among_the_runs),
         CASE(property__a_faster_model_is_never_slower_and_no_run_is_longer_than_its_limit),
         CASE(expect__follows_the_limits_of_a_user_who_knows_how_long_jobs_take),
+        CASE(expect__of_a_job_of_a_day_is_not_that_of_tests_of_a_minute),
         CASE(expect__ignores_limits_that_say_less_than_the_runs),
         CASE(bound__is_of_runs_of_the_same_name_alone),
         CASE(expect__of_the_whole_limit_is_not_rounded_to_less),
