@@ -36,8 +36,8 @@ static int64_t amount_of(uint64_t amount)
 
 static void add(int64_t *sum, int64_t more)
 {
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = more < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_add_overflow(*sum, more, sum) || *sum == INT64_MIN) /* which has no negative */
+        *sum = more < 0 ? -INT64_MAX : INT64_MAX;
 }
 
 /* ---- what is committed --------------------------------------------------------------------------------- */
