@@ -15,6 +15,10 @@
 #include "broker/model/rows_policy.h"
 #include "broker/model/rows_site.h"
 
+/*  Where sums of what sites report end, and minus this: many are added up, and must fit a bigint. As helio.bounded() has
+ *  it. */
+#define HELIO_ROW_SUM_MAX INT64_C(9000000000000000000)
+
 /*  Read at takeover only. */
 #define HELIO_ROW_FEDERATION_FIELDS(F, R)                                                                              \
     F(R, U64, incarnation, 0, _)                                                                                       \

@@ -44,7 +44,7 @@ order by d.tenant, d.queue, d.day
 
 -- name: load_usage
 -- Use of the last $1 milliseconds, by tenant, GPU model and hour.
-select l.tenant, coalesce(l.gpu_model, ''), helio.time_ms(l.hour), sum(l.gpu_ms)::int8
+select l.tenant, coalesce(l.gpu_model, ''), helio.time_ms(l.hour), helio.bounded(sum(l.gpu_ms))
 from helio.ledger l
 where l.hour >= now() - $1::bigint * interval '1 millisecond' and l.tenant <> ''
 group by l.tenant, l.gpu_model, l.hour

@@ -156,10 +156,12 @@ select case when count(*) > 1
                     where n.job_id = j.job_id and (n.task = t.task or t.task < 0)
                     order by n.at desc, n.task, n.epoch desc limit 200) p
               left join helio.attempts a on a.job_id = p.job_id and a.task = p.task and a.epoch = p.epoch
-              left join lateral (
-                  select sum(u.gpu_ms)::int8 as gpu_ms, sum(u.energy_j)::int8 as energy_j, sum(u.carbon_mg)::int8 as carbon_mg,
-                      sum(u.cost_micro_usd)::int8 as cost_micro_usd, bool_and(u.provenance = 'measured') filter (where u.part <> 1) as measured
-                  from helio.ledger u where u.job_id = p.job_id and u.task = p.task and u.epoch = p.epoch) l on true), '[]'),
+              left join lateral ( -- without rows null: helio.bounded(null) is the least amount
+                  select helio.bounded(sum(u.gpu_ms)) as gpu_ms, helio.bounded(sum(u.energy_j)) as energy_j,
+                      helio.bounded(sum(u.carbon_mg)) as carbon_mg, helio.bounded(sum(u.cost_micro_usd)) as cost_micro_usd,
+                      bool_and(u.provenance = 'measured') filter (where u.part <> 1) as measured
+                  from helio.ledger u where u.job_id = p.job_id and u.task = p.task and u.epoch = p.epoch
+                  having count(*) > 0) l on true), '[]'),
               'savings', coalesce((
               select json_agg(json_build_object('task', nullif(v.task, -1), 'baseline', case v.baseline when 0 then 'home' else 'least-wait' end,
                   'site', case v.baseline when 0 then b.home_site else b.least_site end, 'carbon_kind', nullif(v.carbon_kind, ''),
@@ -535,13 +537,13 @@ with by_state as (
     from helio.totals_now t where $1::text is null or t.tenant = $1::text
     group by t.state
 ), used as (
-    select u.day as time, u.tenant, sum(u.jobs_first)::int8 as jobs, sum(u.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds,
-        sum(u.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd, sum(u.energy_j)::int8 / 3600000.0::float8 as energy_kwh,
-        sum(u.carbon_mg)::int8 / 1000.0::float8 as carbon_g, sum(u.fenced_gpu_ms)::int8 / 1000.0::float8 as fenced_gpu_seconds,
-        sum(u.estimated_gpu_ms)::int8 / 1000.0::float8 as estimated_gpu_seconds,
+    select u.day as time, u.tenant, sum(u.jobs_first)::int8 as jobs, helio.bounded(sum(u.gpu_ms)) / 1000.0::float8 as gpu_seconds,
+        helio.bounded(sum(u.cost_micro_usd)) / 1000000.0::float8 as cost_usd, helio.bounded(sum(u.energy_j)) / 3600000.0::float8 as energy_kwh,
+        helio.bounded(sum(u.carbon_mg)) / 1000.0::float8 as carbon_g, helio.bounded(sum(u.fenced_gpu_ms)) / 1000.0::float8 as fenced_gpu_seconds,
+        helio.bounded(sum(u.estimated_gpu_ms)) / 1000.0::float8 as estimated_gpu_seconds,
         sum(u.carbon_estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
-        sum(u.transfer_micro_usd)::int8 / 1000000.0::float8 as transfer_cost_usd,
-        sum(u.transfer_mg)::int8 / 1000.0::float8 as transfer_carbon_g
+        helio.bounded(sum(u.transfer_micro_usd)) / 1000000.0::float8 as transfer_cost_usd,
+        helio.bounded(sum(u.transfer_mg)) / 1000.0::float8 as transfer_carbon_g
     from helio.usage_days u
     where u.day >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
       and ($1::text is null or u.tenant = $1::text)

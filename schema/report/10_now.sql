@@ -431,7 +431,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   max(t.attempts) as attempts, min(t.started_at) as started_at, max(t.finished_at) as finished_at,
                   max(t.exit_code) as exit_code, max(t.gpu_model) as gpu_model, sum(t.gpu_seconds) as gpu_seconds,
                   sum(t.cost_usd) as cost_usd, sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g,
-                  sum(t.units_done)::bigint as units_done, sum(t.saved_seconds) as saved_seconds,
+                  helio.bounded(sum(t.units_done)) as units_done, sum(t.saved_seconds) as saved_seconds,
                   sum(t.run_seconds) as run_seconds,
                   max(t.reason) filter (where t.state = 0) as reason,
                   max(t.detail) filter (where t.reason = 'Gated') as detail,

@@ -7,9 +7,14 @@
 
 /*  ---- values ---- */
 
-/*  The first row that fits counts. record: NULL = any; field: "*_ms" = any that ends so, "gpus_*" = any that begins so.
- *  Rows of sites and pools are those that broker/core/sites/sanitize.c lets through. A sum of amounts up to 2^53 does not
- *  overflow. No time of day is later than the year 2100, and no duration longer. */
+/*  The first row that fits counts. record: NULL = any; field: "*_ms" = any that ends so. What the broker accepts is in
+ *  range: of sites and pools, what broker/core/sites/sanitize.c lets through; of documents and edits, what
+ *  federation/spec reads; and sums of what sites reported. Other amounts are at most 2^53. No other time of day is later
+ *  than the year 2100, and no duration longer. */
+#define SUM_MAX ((double)HELIO_ROW_SUM_MAX)
+#define BIGINT_MAX 0x1p63            /* the most that a size, a price or a mark can be */
+#define TIME_LEAST -62168000000000.0 /* a time that somebody wrote: of the year 0000, in any zone */
+#define TIME_MOST 253403000000000.0  /* of the year 9999 */
 static const struct range {
     const char *record, *field;
     double least, most;
@@ -19,6 +24,9 @@ static const struct range {
     {"helio_row_site", "pue", 0, 10},
     {"helio_row_site", "carbon_g_per_kwh", -1, 1e5},
     {"helio_row_site", "electricity_usd_per_kwh", -100, 100},
+    {"helio_row_site", "memory_mark", 0, BIGINT_MAX},
+    {"helio_row_pool", "gpu_memory_bytes", 0, BIGINT_MAX},
+    {"helio_row_pool", "memory_bytes_per_node", 0, BIGINT_MAX},
     {"helio_row_pool", "price_usd_per_gpu_h", 0, 10000},
     {"helio_row_pool", "*_w", 0, 100000},
     {"helio_row_pool", "*nodes", 0, 100000},
@@ -30,11 +38,25 @@ static const struct range {
     {"helio_row_job", "tier", 0, HELIO_TIER_COUNT - 1},
     {"helio_row_job", "time_limit_ms", 1, HELIO_JOB_TIME_MAX_MS},
     {"helio_job_spec", "nodes", 1, HELIO_JOB_NODES_MAX},
+    {"helio_job_spec", "carbon_price_micro_usd_per_t", 0, BIGINT_MAX},
+    {"helio_job_spec", "wait_price_micro_usd_per_gpu_h", 0, BIGINT_MAX},
     {"helio_row_state", "intent", 0, HELIO_INTENT_PREEMPT},
+    {"helio_row_state", "gpu_ms", 0, SUM_MAX},
+    {"helio_row_state", "cost_micro_usd", 0, SUM_MAX}, /* below zero it is stored as zero */
+    {"helio_row_state", "energy_j", 0, SUM_MAX},
+    {"helio_row_state", "carbon_mg", 0, SUM_MAX},
+    {"helio_row_state", "units_done", 0, SUM_MAX},
+    {"helio_row_spent", "gpu_ms", 0, SUM_MAX},
+    {"helio_row_spent", "cost_micro_usd", -SUM_MAX, SUM_MAX},
+    {"helio_row_spent", "carbon_mg", 0, SUM_MAX},
+    {"helio_row_usage", "gpu_ms", 0, SUM_MAX},
+    {"helio_row_expected_use", "transfer_ms", 0, 0x1p53},
+    {"helio_row_expected_use", "cost_micro_usd", -SUM_MAX, SUM_MAX},
+    {"helio_row_expected_use", "carbon_mg", 0, SUM_MAX},
     {"helio_row_quota", "weight_milli", 1, HELIO_QUOTA_WEIGHT_MAX},
     {"helio_row_edit", "priority", -HELIO_EDIT_PRIORITY_MAX, HELIO_EDIT_PRIORITY_MAX},
     {"helio_row_edit", "time_limit_ms", 0, HELIO_JOB_TIME_MAX_MS},
-    {"helio_row_series", "step_s", 1, 31622400},
+    {"helio_row_series", "step_s", 1, INT32_MAX},
     {"helio_row_run", "kind", 0, UINT32_MAX},
     {"helio_row_run", "run_ms", 0, 31622400000.0},
     {"helio_snapshot_taken", "wall_ms", 1e12, 4102444800000.0}, /* from 2001 on */
@@ -46,12 +68,19 @@ static const struct range {
     {NULL, "gpus_per_node", 0, HELIO_JOB_GPUS_PER_NODE_MAX},
     {NULL, "task", HELIO_NO_TASK, INT32_MAX},
     {NULL, "exit_code", INT32_MIN, INT32_MAX},
+    {NULL, "deadline_wall_ms", TIME_LEAST, TIME_MOST},
+    {NULL, "not_before_wall_ms", TIME_LEAST, TIME_MOST},
+    {NULL, "until_ms", TIME_LEAST, TIME_MOST},
+    {NULL, "memory_bytes", 0, BIGINT_MAX},
+    {NULL, "size_bytes", 0, BIGINT_MAX},
+    {NULL, "max_cost_micro_usd", 0, BIGINT_MAX},
+    {NULL, "max_carbon_mg_per_kwh", 0, BIGINT_MAX},
     {NULL, "*_ms", 0, 4102444800000.0},
     {NULL, "*_w", -1, 2e9},
 };
 
 /*  Any value of these is one: they are drawn, or hashed, or have a meaning of their own. */
-static const char *const free_fields[] = {"seed", "class_id", "hourly_price_id", "number"};
+static const char *const free_fields[] = {"seed", "class_id", "hourly_price_id", "number", "memory_since_ms"};
 
 typedef struct place {
     uint32_t kind;

@@ -21,3 +21,10 @@ if [ -n "$statics" ]; then
   echo "$statics"
   exit 1
 fi
+# A sum of what sites report ends at helio.bounded(): cast to an integer, it fails its statement when it is saturated.
+sums=$(grep -rnE 'sum\([^()]*(gpu_ms|run_ms|wait_ms|_j|_mg|_usd|units_done)\) *(filter \([^()]*\))?::(int8|bigint)' --include='*.sql' schema/queries schema/report schema/views_page.sql)
+if [ -n "$sums" ]; then
+  echo "$sums"
+  echo "a sum of reported figures is cast to an integer: use helio.bounded()"
+  exit 1
+fi

@@ -13,7 +13,16 @@
 
 static void add(uint64_t *sum, uint64_t more)
 {
-    *sum = more > INT64_MAX - *sum ? INT64_MAX : *sum + more; /* fits a bigint */
+    const uint64_t most = HELIO_ROW_SUM_MAX;
+    *sum = *sum > most || more > most - *sum ? most : *sum + more;
+}
+
+static void add_cost(int64_t *sum, int64_t more)
+{
+    const int64_t most = HELIO_ROW_SUM_MAX;
+    bool overflow = __builtin_add_overflow(*sum, more, sum);
+    if (overflow || *sum > most || *sum < -most)
+        *sum = (overflow ? more : *sum) < 0 ? -most : most;
 }
 
 void core_attempt_has_run(helio_broker_core_t *self, job_t *job, int64_t started_ms)
@@ -36,8 +45,7 @@ static void take_used(helio_broker_core_t *self, job_t *job, const helio_report_
     uint64_t limit_ms = job->submission->row.time_limit_ms;
     job->saved_ms = job->saved_ms < limit_ms ? job->saved_ms : limit_ms;
     core_losses_progress(self, job, report, saved_ms);
-    if (__builtin_add_overflow(job->used.cost_micro_usd, used->cost_micro_usd, &job->used.cost_micro_usd))
-        job->used.cost_micro_usd = used->cost_micro_usd < 0 ? INT64_MIN : INT64_MAX;
+    add_cost(&job->used.cost_micro_usd, used->cost_micro_usd);
     if (report->run_ms)
         core_attempt_has_run(self, job, report->started_wall_ms);
     if (report->started_wall_ms)

@@ -23,8 +23,8 @@ static inline int64_t core_amount_of(uint64_t amount)
 
 static inline void core_amount_add(int64_t *sum, int64_t more)
 {
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = more < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_add_overflow(*sum, more, sum) || *sum == INT64_MIN) /* which has no negative */
+        *sum = more < 0 ? -INT64_MAX : INT64_MAX;
 }
 
 /*  The use of a run that ends at its time limit, or as late as it counts already. */
