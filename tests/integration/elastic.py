@@ -3,44 +3,27 @@
 whose only place is that pool runs, no more instances than the maximum ever exist, no instance ends under a job, and instances
 that are not wanted end, also those that an earlier agent or a person left behind.
   tests/integration/elastic.py --build BUILD_DIR"""
-import argparse, json, os, subprocess, sys, tempfile, shutil
+import argparse, json, os, shutil, sys, tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from federation import OWNED, TOP, Federation, LocalSite, check  # noqa: E402
+from cloud_site import CloudSite
+from federation import OWNED, Federation, check
 
-DOUBLE = TOP + "/tests/doubles/cloud.py"
 MOST = 2
 
 
-class CloudSite(LocalSite):
-    kind = "exec"
+class ElasticSite(CloudSite):
+    scale = f"max: {MOST}\ndown_for: 2s"
 
     def up(self, federation):
-        self.folder, self.state = federation.path(self.name, "folder"), federation.path(self.name, "cloud")
-        for folder in (self.folder, self.state):
-            os.mkdir(folder)
-            os.chmod(folder, 0o755)
-        self.attempts = os.path.join(self.folder, "attempts")
+        super().up(federation)
         self.provider("create", "gpus", "1")  # made by hand: it is billed, and not wanted
-
-    def provider(self, *words):
-        return subprocess.run([DOUBLE, self.state, *words], text=True, stdout=subprocess.PIPE, check=True).stdout
 
     def instances(self):
         return [line.split()[0] for line in self.provider("list", "gpus").splitlines()]
 
-    def log(self):
-        with open(self.state + "/log", encoding="utf-8") as file:
-            return file.read()
-
     def site_keys(self):
         return (f"pools:\n  - {{name: gpus, gpu: H100, memory: 80GB, nodes: 0, gpus_per_node: 8, provision: 2s, {OWNED}, "
                 f"price_usd_per_gpu_h: {self.price}}}\n")
-
-    def agent_keys(self, federation):
-        return (f"  shim: {federation.tool('helio-shim')}\n  exec:\n    command: [{DOUBLE}, {self.state}, adapter]\n"
-                f"    folder: {self.folder}\n    poll: 500ms\n  scale:\n    - pool: gpus\n      command: [{DOUBLE}, {self.state}]\n"
-                f"      max: {MOST}\n      up_for: 1s\n      down_for: 2s\n      poll: 500ms\n")
 
 
 def document(name, run):
@@ -92,7 +75,7 @@ def main():
     parser.add_argument("--build", required=True)
     args = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="helio-elastic-")
-    cloud = CloudSite("cloud", 2.0)
+    cloud = ElasticSite("cloud", 2.0)
     federation = Federation(args.build, folder, [cloud])
     try:
         federation.up()

@@ -4,41 +4,25 @@ nobody takes away. Jobs with a checkpoint go to the spot pool for its discount, 
 away, by a word of the list, by a notice, and without any notice; the jobs there go on from their checkpoints, every job ends once,
 and the ledger adds up.
   tests/integration/spot.py --build BUILD_DIR"""
-import argparse, json, os, shutil, subprocess, sys, tempfile
+import argparse, json, os, shutil, sys, tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from federation import TOP, Federation, LocalSite, check  # noqa: E402
+from cloud_site import CloudSite
+from federation import Federation, LocalSite, check
 
-DOUBLE = TOP + "/tests/doubles/cloud.py"
 JOBS, PRICE, POWER = 9, 1.0, "power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}"
 
 
-class SpotSite(LocalSite):
-    kind = "exec"
-
+class SpotSite(CloudSite):
     def up(self, federation):
-        self.folder, self.state = federation.path(self.name, "folder"), federation.path(self.name, "cloud")
+        super().up(federation)
         self.notices = os.path.join(self.state, "notices")
-        for folder in (self.folder, self.state, self.notices):
-            os.mkdir(folder)
-            os.chmod(folder, 0o755)
-        self.attempts = os.path.join(self.folder, "attempts")
-
-    def provider(self, *words):
-        return subprocess.run([DOUBLE, self.state, *words], text=True, stdout=subprocess.PIPE, check=True).stdout
-
-    def log(self):
-        with open(self.state + "/log", encoding="utf-8") as file:
-            return file.read()
+        os.mkdir(self.notices)
+        os.chmod(self.notices, 0o755)
+        self.scale = f"max: {JOBS + 2}\ndown_for: 1m\nnotice: {self.notices}"
 
     def site_keys(self):
         return (f"pools:\n  - {{name: gpus, gpu: H100, memory: 80GB, nodes: 0, gpus_per_node: 8, provision: 2s, owned: false, {POWER},\n"
                 f"     price_usd_per_gpu_h: 3, spot: true, spot_usd_per_gpu_h: {PRICE}, interruptions_per_h: 0.05}}\n")
-
-    def agent_keys(self, federation):
-        return (f"  shim: {federation.tool('helio-shim')}\n  exec:\n    command: [{DOUBLE}, {self.state}, adapter]\n"
-                f"    folder: {self.folder}\n    poll: 500ms\n  scale:\n    - pool: gpus\n      command: [{DOUBLE}, {self.state}]\n"
-                f"      max: {JOBS + 2}\n      up_for: 1s\n      down_for: 1m\n      poll: 500ms\n      notice: {self.notices}\n")
 
 
 class House(LocalSite):

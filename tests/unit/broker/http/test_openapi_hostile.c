@@ -93,7 +93,9 @@ static void ask_at(const helio_route_t *route, const char *in_path, const char *
     helio_buffer_append(&target, route->pattern, open ? (size_t)(open - route->pattern) : strlen(route->pattern));
     helio_buffer_printf(&target, "%s%s%s%s", open ? in_path : "", open ? strchr(open, '}') + 1 : "", *query ? "?" : "",
                         query);
-    ask(w, &r, route->method, target.data, w->admin.text, body ? YAML : "", body);
+    /* The snapshot of the request before can still be under way: there is one at a time. */
+    for (int i = 0; i == 0 || (i < 500 && r.status == 503 && strstr(r.body, "SnapshotUnderWay")); i++)
+        ask(w, &r, route->method, target.data, w->admin.text, body ? YAML : "", body);
     check_words(route, value);
 }
 
