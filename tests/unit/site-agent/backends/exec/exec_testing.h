@@ -239,7 +239,7 @@ static inline void bench_settle(bench_t *bench)
         struct pollfd fd = {.fd = class->fd(bench->backend), .events = POLLIN};
         if (!helio_commands_busy(helio_exec_of(bench->backend)->commands))
             return;
-        if (poll(&fd, 1, 200) == 0) { /* it hangs: its time passes */
+        if (poll(&fd, 1, 500) == 0) { /* it hangs, and is not only slow: its time passes */
             bench->boot_ms += 500;
             bench->wall_ms += 500;
         }
