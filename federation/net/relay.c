@@ -97,7 +97,7 @@ bool helio_relay_pump(helio_relay_t *self)
         outcome_t outcome = carry(&self->down, self->inner, self->outer, &replies);
         if (outcome == BROKEN) {
             break_off(&self->down);
-            self->up.over = true; /* what arrived still goes inwards, and then the end */
+            self->outer_gone = true; /* what arrived before still goes inwards, and then the end */
         }
         if (outcome != MOVED)
             break;
@@ -106,10 +106,12 @@ bool helio_relay_pump(helio_relay_t *self)
         outcome_t outcome = carry(&self->up, self->outer, self->inner, &self->unread);
         if (outcome == BROKEN)
             break_off(&self->up);
-        if (outcome != MOVED)
+        if (outcome == STUCK && self->outer_gone && !self->up.kept && !self->up.over)
+            self->up.over = true; /* all of it was read */
+        else if (outcome != MOVED)
             break;
     }
-    return !self->down.passed || (self->up.over && !self->up.passed);
+    return !self->down.passed || (self->outer_gone && !self->up.passed);
 }
 
 void helio_relay_drained(helio_relay_t *self)

@@ -19,12 +19,13 @@ typedef struct helio_flow {
 typedef struct helio_relay {
     int outer, inner;
     helio_flow_t up, down;
-    size_t unread; /* bytes passed inwards since helio_relay_drained, at most about unread_max */
+    bool outer_gone; /* it takes nothing any more; what it sent before may still be there */
+    size_t unread;   /* bytes passed inwards since helio_relay_drained, at most about unread_max */
     size_t unread_max;
 } helio_relay_t;
 
-/*  Carries what can be carried now, at most a bounded amount. False: the inner side has ended, and the connection with
- *  it. */
+/*  Carries what can be carried now, at most a bounded amount. False: the inner side has ended, or the outer one is gone
+ *  and all that it sent was passed on. */
 bool helio_relay_pump(helio_relay_t *self);
 /*  The program has read everything that arrived. */
 void helio_relay_drained(helio_relay_t *self);
