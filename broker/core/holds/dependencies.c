@@ -5,8 +5,8 @@
  *  handled one after another when the step is over, because the end of one job can cancel another that a third one
  *  waits for.
  *
- *  If a dependency can no longer be satisfied, the job is cancelled at once. Otherwise it would stay in the queue for
- *  ever, and so would every job that depends on it. */
+ *  If a dependency can no longer be satisfied, the job is cancelled. Otherwise it would stay in the queue for ever, and
+ *  so would every job that depends on it. */
 #include "broker/core/holds/dependencies.h"
 
 #include <assert.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/holds/refused_holds.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/emit.h"
@@ -27,6 +28,7 @@ struct dependencies {
     waited_t *waited;
     helio_heap_t timed; /* of holds, the earliest first */
     dependency_hold_t *dirty_holds;
+    refused_holds_t refused;
     job_t *ended, *ended_last; /* of this step, in order */
     helio_job_key_t *started;  /* of this step: jobs and whole arrays whose start is waited for */
     uint32_t started_count, started_capacity;
@@ -125,6 +127,8 @@ static void check_first(helio_broker_core_t *self)
 {
     const dependency_hold_t *first = first_timed(self);
     core_check_at(self, CORE_CHECK_DEPENDENCIES, first ? first->not_before_ms : INT64_MAX);
+    if (self->dependencies->refused.first)
+        core_check_by(self, CORE_CHECK_DEPENDENCIES, self->wall_ms + CORE_REFUSED_PAUSE_MS);
 }
 
 static void timed_add(helio_broker_core_t *self, dependency_hold_t *hold, int64_t not_before_ms)
@@ -184,6 +188,7 @@ void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submi
     if (!submission->hold)
         return;
     wait_for_nothing(self, submission->hold);
+    core_refused_remove(&self->dependencies->refused, submission->hold);
     free(submission->hold);
     submission->hold = NULL;
 }
@@ -233,18 +238,7 @@ void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submissio
         return;
     hold->refused = true;
     wait_for_nothing(self, hold);
-    char id[HELIO_KEY_SIZE];
-    helio_job_key_text(hold->failed_on, id);
-    const helio_details_t why =
-        CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
-                 helio_value_string(hold->failed_after == HELIO_AFTER_OK ? "did not succeed" : "succeeded"));
-    job_t *job;
-    for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
-        if (job->state != HELIO_JOB_QUEUED && job->state != HELIO_JOB_HELD)
-            continue;
-        job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, "broker");
-    }
+    core_refused_add(&self->dependencies->refused, hold);
 }
 
 /* ---- its details ------------------------------------------------------------------------------------------- */
@@ -359,9 +353,8 @@ static void tell_of_array(helio_broker_core_t *self, const submission_t *array, 
         tell(self, whole, HELIO_AFTER_OK, HELIO_FOUND_NOT_OK);
 }
 
-void core_dependencies_resolve(helio_broker_core_t *self)
+static void tell_ends(helio_broker_core_t *self)
 {
-    tell_starts(self);
     while (self->dependencies->ended) {
         job_t *job = self->dependencies->ended;
         self->dependencies->ended = job->ended_next;
@@ -371,8 +364,19 @@ void core_dependencies_resolve(helio_broker_core_t *self)
         tell_all(self, job->key, failed ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OK);
         if (job->key.task != HELIO_NO_TASK)
             tell_of_array(self, job->submission, failed && job->submission->failed_tasks == 1);
-        tell_starts(self); /* those that this end cancelled */
+        tell_starts(self);
     }
+}
+
+void core_dependencies_resolve(helio_broker_core_t *self)
+{
+    bool were_left = self->dependencies->refused.first;
+    tell_starts(self);
+    tell_ends(self);
+    while (core_refused_cancel(self, &self->dependencies->refused))
+        tell_ends(self); /* which can refuse others */
+    if (were_left || self->dependencies->refused.first)
+        check_first(self);
     write_dirty(self);
 }
 
@@ -382,6 +386,7 @@ void core_dependencies_recheck(helio_broker_core_t *self)
         timed_remove(self, hold);
         open_if_come(self, hold);
     }
+    check_first(self);
 }
 
 /* ---- a submission -------------------------------------------------------------------------------------- */

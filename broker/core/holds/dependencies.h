@@ -38,8 +38,10 @@ struct dependency_hold {
     helio_heap_item_t timed; /* in the heap while not_before_ms is set */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
-    bool refused;          /* its jobs were cancelled for that */
-    bool dirty;            /* its row must be written at the end of the step */
+    bool refused;          /* its jobs are cancelled for that */
+    uint32_t refused_at;   /* the task from which on they still are to be */
+    dependency_hold_t *refused_prev, *refused_next;
+    bool dirty; /* its row must be written at the end of the step */
     dependency_hold_t *dirty_prev, *dirty_next;
 };
 
@@ -59,13 +61,14 @@ void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_w
 void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_ended_hold_t *row);
 void core_dependencies_loaded(helio_broker_core_t *self,
                               submission_t *submission); /* ends it if nothing is left to wait for */
-void core_dependencies_refuse(helio_broker_core_t *self,
-                              submission_t *submission); /* cancels it if a dependency can no longer be met */
+/*  Cancels it if a dependency can no longer be met: in this step, or task by task in the steps after it. */
+void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submission);
 void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission);
 /*  Notes that a job ended, or runs for the first time; core_dependencies_resolve tells its dependents. */
 void core_dependencies_moved(helio_broker_core_t *self, job_t *job);
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job);
 void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: tells dependents */
-void core_dependencies_recheck(helio_broker_core_t *self); /* at a check: begin times that have come */
+void core_dependencies_recheck(
+    helio_broker_core_t *self); /* at a check: begin times that have come, jobs left to cancel */
 
 #endif

@@ -8,7 +8,8 @@
 #include "federation/base/clock.h"
 #include "tests/support/core_harness.h"
 
-enum { NORTH = 1, MANY = 10000 };
+/*  BATCH: as many jobs as one batch cancels, or BATCH_MS without a batch. */
+enum { NORTH = 1, MANY = 10000, BATCH = 1000, BATCH_MS = 1000 };
 
 static harness_t *h;
 static helio_site_profile_t *north;
