@@ -159,6 +159,24 @@ uint32_t helio_gpu_sevenths(helio_text_t gpu)
     return named ? (uint32_t)(slice.data[0] - '0') : 7;
 }
 
+helio_signal_range_t helio_signal_range(uint32_t signal)
+{
+    static const helio_signal_range_t ranges[HELIO_SIGNAL_COUNT] = {
+        [HELIO_SIGNAL_FREE_GPUS] = {0, 1e7, true},
+        /* Of a GPU-hour; as site files have it. The dearest GPUs come to tens of dollars */
+        [HELIO_SIGNAL_PRICE] = {0, 1e4, false},
+        /* Grids come to a few dollars. The least is about the lowest limit of an exchange, that of the European intraday
+         * market: -9,999 EUR/MWh (ACER's decision of 14 November 2017 on harmonised maximum and minimum clearing prices
+         * for single intraday coupling) */
+        [HELIO_SIGNAL_ELECTRICITY] = {-10, 100, false},
+        [HELIO_SIGNAL_CARBON] = {0, 1e5, true},
+        [HELIO_SIGNAL_PUE] = {1, 10, true},
+        [HELIO_SIGNAL_POWER] = {0, 2e9, true}, /* of a site: a gigawatt is the largest possible */
+        [HELIO_SIGNAL_RESERVED] = {0, 1e7, false},
+    };
+    return signal < HELIO_SIGNAL_COUNT ? ranges[signal] : (helio_signal_range_t){-2e9, 2e9, false};
+}
+
 static int by_name(const void *a_, const void *b_)
 {
     const helio_text_t a = ((const helio_string_t *)a_)->text, b = ((const helio_string_t *)b_)->text;

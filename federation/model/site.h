@@ -126,6 +126,14 @@ HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 #define HELIO_SIGNAL_ENUMERATOR(name, word) HELIO_SIGNAL_##name,
 HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
 
+/*  What a point of a signal, or the static figure in its place, can be. Everything outside is an error or a lie. */
+typedef struct helio_signal_range {
+    double least, most;
+    bool
+        gap_below; /* what is below is no value at all, as -1 g/kWh is an unknown intensity; else it counts as `least` */
+} helio_signal_range_t;
+helio_signal_range_t helio_signal_range(uint32_t signal);
+
 /*  A series as issued: values for [start + i*step, start + (i+1)*step). Each series carries its kind, because kinds
  *  never mix. */
 #define HELIO_SERIES_FIELDS(F, R)                                                 \

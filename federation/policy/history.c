@@ -118,25 +118,6 @@ static bool put(helio_history_t *self, int64_t hour_ms, double value, int64_t is
     return true;
 }
 
-typedef struct bounds {
-    double least, most;
-} bounds_t;
-
-/*  The same bounds as in pool_forecast.c. */
-static bounds_t bounds_of(uint32_t signal)
-{
-    switch (signal) {
-    case HELIO_SIGNAL_CARBON:
-        return (bounds_t){0, 1e5};
-    case HELIO_SIGNAL_PUE:
-        return (bounds_t){1, 10};
-    case HELIO_SIGNAL_ELECTRICITY:
-        return (bounds_t){-1e3, 1e3};
-    default:
-        return (bounds_t){-1e6, 1e6};
-    }
-}
-
 static void tell(helio_history_t *self, const entry_t *entry, helio_history_news_fn *news, void *arg)
 {
     helio_history_value_t value = value_of(self, entry);
@@ -160,7 +141,7 @@ void helio_history_take(helio_history_t *self, const helio_series_t *series, int
     if (!series->step_s || !series->values.count || helio_text_is(series->kind, "marginal") ||
         series->issued_wall_ms < self->issued_ms || series->issued_wall_ms > wall_ms + HELIO_HOUR_MS)
         return;
-    const bounds_t bounds = bounds_of(self->signal);
+    const helio_signal_range_t range = helio_signal_range(self->signal);
     int64_t now_ms = helio_hour_of(wall_ms), from_ms = helio_hour_of(series->start_wall_ms);
     int64_t first_ms = now_ms - HELIO_HISTORY_BACK_H * (int64_t)HELIO_HOUR_MS;
     int64_t end_ms = now_ms + HELIO_HISTORY_AHEAD_H * (int64_t)HELIO_HOUR_MS;
@@ -171,10 +152,10 @@ void helio_history_take(helio_history_t *self, const helio_series_t *series, int
     tell_elapsed(self, from_ms <= now_ms ? from_ms : now_ms + HELIO_HOUR_MS, news, arg);
     uint16_t origin = origin_of(self, series->source, series->kind, series->factor, series->estimated);
     for (int64_t h = from_ms; h < end_ms; h += HELIO_HOUR_MS) {
-        double mean = helio_pool_forecast_hour_mean(series, bounds.least, h);
+        double mean = helio_pool_forecast_hour_mean(series, range.least, h);
         bool good = isfinite(mean), fresh = false;
         if (good)
-            fresh = put(self, h, fmin(mean, bounds.most), series->issued_wall_ms, origin);
+            fresh = put(self, h, fmin(mean, range.most), series->issued_wall_ms, origin);
         else if (h > now_ms)
             (void)put(self, h, 0, 0, ORIGIN_NONE); /* forecast by the previous issue */
         const entry_t *entry = find(self, h);

@@ -70,7 +70,15 @@ typedef struct bounds {
     double least, most, scale;
 } bounds_t;
 
+/*  Of prices that are supposed, which can be any multiple of what a site states: all sums stay exact. */
 static const bounds_t rent_bounds = {-1e6, 1e6, 1e6}, tariff_bounds = {-1e3, 1e3, 1e6};
+
+/*  scale: of the integers that stand for a value. */
+static bounds_t bounds_of(uint32_t signal, double scale)
+{
+    helio_signal_range_t range = helio_signal_range(signal);
+    return (bounds_t){range.least, range.most, scale};
+}
 
 static int64_t whole(double value, const bounds_t *bounds)
 {
@@ -145,7 +153,7 @@ static const helio_series_t *signal_of(const maker_t *maker, uint32_t signal, bo
 
 static void carbon_of(helio_pool_forecast_t *self, const maker_t *maker, const helio_site_profile_t *site)
 {
-    static const bounds_t grams = {0, 1e5, 1000};
+    const bounds_t grams = bounds_of(HELIO_SIGNAL_CARBON, 1000);
     const helio_series_t *series = signal_of(maker, HELIO_SIGNAL_CARBON, site->carbon_g_per_kwh >= 0,
                                              site->carbon_g_per_kwh, &grams, self->carbon, &self->carbon_from);
     if (!self->carbon_from.known)
@@ -164,7 +172,8 @@ static void carbon_of(helio_pool_forecast_t *self, const maker_t *maker, const h
 static void power_of(helio_pool_forecast_t *self, const maker_t *maker, const helio_site_profile_t *site,
                      const helio_pool_t *pool)
 {
-    static const bounds_t pue = {1, 10, 1000000}, watts = {0, 1e6, 1000};
+    static const bounds_t watts = {0, 1e6, 1000};
+    const bounds_t pue = bounds_of(HELIO_SIGNAL_PUE, 1000000);
     helio_pool_forecast_source_t from;
     (void)signal_of(maker, HELIO_SIGNAL_PUE, true, site->pue, &pue, self->milliwatts, &from);
     double drawn = helio_pool_watts(pool, 1);
@@ -212,14 +221,16 @@ bool helio_pool_forecast_has_price(const helio_pool_forecast_t *self, const heli
 void helio_pool_forecast_make(helio_pool_forecast_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
                               const helio_series_t *series, uint32_t series_count, int64_t wall_ms)
 {
-    static const bounds_t devices = {0, 1e7, 1};
+    const bounds_t rents = bounds_of(HELIO_SIGNAL_PRICE, rent_bounds.scale),
+                   tariffs = bounds_of(HELIO_SIGNAL_ELECTRICITY, tariff_bounds.scale),
+                   devices = bounds_of(HELIO_SIGNAL_FREE_GPUS, 1);
     maker_t maker = {series, series_count, pool->name, helio_hour_of(wall_ms), wall_ms};
     self->from_ms = maker.from_ms;
     /* A static figure of 0 is one that was not given: it must not replace a series that has ended. */
     const double rent = helio_pool_rent_usd(pool);
-    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, rent != 0, rent, &rent_bounds, self->rent, &self->rent_from);
+    (void)signal_of(&maker, HELIO_SIGNAL_PRICE, rent != 0, rent, &rents, self->rent, &self->rent_from);
     (void)signal_of(&maker, HELIO_SIGNAL_ELECTRICITY, site->electricity_usd_per_kwh != 0, site->electricity_usd_per_kwh,
-                    &tariff_bounds, self->tariff, &self->tariff_from);
+                    &tariffs, self->tariff, &self->tariff_from);
     if (!pool->owned)
         fill_all(self->tariff, 0);
     (void)signal_of(&maker, HELIO_SIGNAL_FREE_GPUS, false, 0, &devices, self->free_gpus, &self->free_from);

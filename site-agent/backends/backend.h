@@ -65,8 +65,8 @@ typedef struct helio_backend_sink {
     /*  The cluster's scheduler stopped answering (silent: no GPUs are offered until it answers), or answers again. For
      *  the log; called at each change only. Can be NULL. */
     void (*on_silence)(void *arg, bool silent, uint64_t for_ms);
-    /*  What the cluster's scheduler says cannot be, and is not believed: what, and what follows. For the log; called when
-     *  it begins and when it changes, not for each answer. Can be NULL. */
+    /*  What the cluster's scheduler, or a process, says cannot be, and is not believed: what, and what follows. For the
+     *  log; called when it begins and when it changes, not for each answer. Can be NULL. */
     void (*on_doubt)(void *arg, const char *text);
     /*  The survey: what hinders it, once and again when that changes; NULL: complete, once. Called by process. */
     void (*on_survey)(void *arg, const char *hindrance);

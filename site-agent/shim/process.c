@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,12 +131,48 @@ bool helio_process_entry(pid_t pid, const char *prefix, char *ret_text, size_t c
     return find_text(pid, prefix, 0, ret_text, capacity);
 }
 
+/*  Who started it, also of a program that has gained the rights of its file's owner: what is in its environment is
+ *  still theirs. */
+static int64_t real_user(pid_t pid)
+{
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    const char *line = read_file(path, text, sizeof text) ? strstr(text, "\nUid:\t") : NULL;
+    return line ? (int64_t)strtoul(line + strlen("\nUid:\t"), NULL, 10) : -1;
+}
+
+static bool is_ours(int namespace)
+{
+    struct stat theirs, ours;
+    return fstat(namespace, &theirs) || stat("/proc/self/ns/user", &ours) ||
+           (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev);
+}
+
+/*  The user who made the outermost user namespace, below this process's own, that the process is in; -1 = it is in this
+ *  process's own, or may not be asked. */
+static int64_t maker_of_namespace(pid_t pid)
+{
+    enum { DEPTH_MAX = 33 }; /* the kernel's limit, and one */
+    char path[64];
+    uid_t maker = 0;
+    bool found = false;
+    (void)snprintf(path, sizeof path, "/proc/%ld/ns/user", (long)pid);
+    int namespace = open(path, O_RDONLY | O_CLOEXEC);
+    for (int depth = 0; depth < DEPTH_MAX && namespace >= 0 && !is_ours(namespace); depth++) {
+        found = ioctl(namespace, NS_GET_OWNER_UID, &maker) == 0;
+        int parent = found ? ioctl(namespace, NS_GET_PARENT) : -1;
+        (void)close(namespace);
+        namespace = parent;
+    }
+    if (namespace >= 0)
+        (void)close(namespace);
+    return found ? (int64_t)maker : -1;
+}
+
 int64_t helio_process_owner(pid_t pid)
 {
-    char path[64];
-    struct stat status;
-    (void)snprintf(path, sizeof path, "/proc/%ld", (long)pid);
-    return stat(path, &status) == 0 ? (int64_t)status.st_uid : -1;
+    int64_t maker = maker_of_namespace(pid);
+    return maker >= 0 ? maker : real_user(pid);
 }
 
 size_t helio_process_each(helio_process_fn *fn, void *arg)

@@ -34,9 +34,10 @@ bool helio_process_has_pending(helio_process_t process, int signal);
 void helio_process_boot_id(char ret_id[HELIO_BOOT_ID_SIZE]);
 
 /*  An argument of the process's command line, or what follows `prefix` ("NAME=") in its environment. False: it has
- *  none, or more than fits. The user that it runs as; -1 = it is gone. */
+ *  none, or more than fits. Its owner wrote both, and can have written anything. */
 bool helio_process_argument(pid_t pid, uint32_t index, char *ret_text, size_t capacity);
 bool helio_process_entry(pid_t pid, const char *prefix, char *ret_text, size_t capacity);
+/*  Its real user; in a user namespace, as containers have, the one who made the outermost of them. -1 = it is gone. */
 int64_t helio_process_owner(pid_t pid);
 
 /*  Calls fn for every process of /proc; returns for how many it returned true. Bounded by the number of processes. */

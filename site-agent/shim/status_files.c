@@ -13,7 +13,9 @@
 
 enum {
     REASON_SIZE = sizeof((helio_done_t *)0)->explanation + 32, /* with the word of its cause */
-    EXIT_CODE_MAX = 255
+    EXIT_CODE_MAX = 255,
+    /* Where everything runs as one user, a job can put a link or a pipe in its place, on which the shim must not wait. */
+    RESERVE_FLAGS = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 };
 
 static helio_rc failed(helio_error_t *err, const char *what, const char *name)
@@ -96,18 +98,60 @@ helio_rc helio_status_file_claim(int folder, const char *name, helio_text_t text
     return rc;
 }
 
-helio_rc helio_status_file_read(int folder, const char *name, size_t max, helio_buffer_t *out, helio_error_t *err)
+static helio_rc not_taken(int folder, const char *name, const char *why, helio_error_t *err)
 {
-    /* Where everything runs as one user, a job can put a link or a pipe in place of its report. */
-    HELIO_AUTO(helio_close) int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char link[64], path[4096];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size > 0 ? size : 0] = '\0';
+    return helio_fail(err, HELIO_INVALID, "'%s' in '%s' %s: remove it there", name, path, why);
+}
+
+/*  Nobody else can put files into a folder of the reader's or root's. Into one of another user, that user can have put
+ *  another name of any file, which the reader alone may read. */
+static helio_rc check_writer(int folder, const char *name, const struct stat *status, helio_writer_t writer,
+                             helio_error_t *err)
+{
+    struct stat place;
+    if (!S_ISREG(status->st_mode))
+        return not_taken(folder, name, "is no regular file", err);
+    if (writer == HELIO_WRITER_JOB && status->st_nlink > 1)
+        return not_taken(folder, name, "has another name", err);
+    if (folder == AT_FDCWD)
+        return HELIO_OK;
+    if (fstat(folder, &place))
+        return failed(err, "look at the folder of", name);
+    bool by_agent = status->st_uid == geteuid() || status->st_uid == 0;
+    if (place.st_uid == geteuid() || place.st_uid == 0 || status->st_uid == place.st_uid ||
+        (by_agent && writer == HELIO_WRITER_SHIM))
+        return HELIO_OK;
+    return not_taken(folder, name, "belongs to another user than that folder", err);
+}
+
+helio_rc helio_status_file_open(int folder, const char *name, helio_writer_t writer, int *ret_fd,
+                                struct stat *ret_status, helio_error_t *err)
+{
+    HELIO_AUTO(helio_close) int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? helio_fail(err, HELIO_NOT_FOUND, "'%s' does not exist", name)
                                : failed(err, "open", name);
-    struct stat status;
-    if (fstat(fd, &status))
+    if (fstat(fd, ret_status))
         return failed(err, "look at", name);
-    if (!S_ISREG(status.st_mode))
-        return helio_fail(err, HELIO_INVALID, "'%s' is no regular file", name);
+    helio_rc rc = check_writer(folder, name, ret_status, writer, err);
+    if (rc)
+        return rc;
+    *ret_fd = fd;
+    fd = -1;
+    return HELIO_OK;
+}
+
+helio_rc helio_status_file_read(int folder, const char *name, size_t max, helio_buffer_t *out, helio_error_t *err)
+{
+    HELIO_AUTO(helio_close) int fd = -1;
+    struct stat status;
+    helio_rc rc = helio_status_file_open(folder, name, HELIO_WRITER_SHIM, &fd, &status, err);
+    if (rc)
+        return rc;
     size_t total = 0;
     for (;;) {
         char piece[8192];
@@ -248,7 +292,7 @@ helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
 
 helio_rc helio_done_reserve(int folder, helio_error_t *err)
 {
-    HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", RESERVE_FLAGS, 0600);
     if (fd < 0)
         return failed(err, "create", "reserve");
     int rc = posix_fallocate(fd, 0, HELIO_STATUS_FILE_RESERVE);
@@ -263,7 +307,7 @@ helio_rc helio_done_write(int folder, const helio_done_t *done, helio_error_t *e
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_done_text(done, &text);
-    HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", RESERVE_FLAGS, 0600);
     if (fd < 0)
         return failed(err, "open", "reserve");
     /* The file is truncated only after it was written in place: it keeps its blocks until then. */

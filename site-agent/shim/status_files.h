@@ -25,6 +25,7 @@
 #ifndef HELIO_SHIM_STATUS_FILES_H
 #define HELIO_SHIM_STATUS_FILES_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "federation/base/memory.h"
@@ -43,7 +44,17 @@ HELIO_MUST_CHECK helio_rc helio_status_file_replace(int folder, const char *name
                                                     helio_error_t *err);
 /*  As helio_status_file_write, but CONFLICT if `name` exists already: link (2) decides between two writers. */
 HELIO_MUST_CHECK helio_rc helio_status_file_claim(int folder, const char *name, helio_text_t text, helio_error_t *err);
-/*  Appends the file's bytes to *out. NOT_FOUND; TOO_BIG over `max`; INVALID if it is not a regular file. */
+/*  Whose file it has to be in a folder of another user than the reader: the owner's of the folder, and, of a file that
+ *  agents and shims write, also the agent's or root's. */
+typedef enum helio_writer {
+    HELIO_WRITER_SHIM,
+    HELIO_WRITER_JOB, /* its output and its report: nobody is told what the job's user may not read */
+} helio_writer_t;
+/*  Opens it for reading, without following a link or waiting for a pipe; the caller closes it. NOT_FOUND; INVALID: it is
+ *  no regular file, is another user's, or, of a job's, has another name, and the error's text says what to do. */
+HELIO_MUST_CHECK helio_rc helio_status_file_open(int folder, const char *name, helio_writer_t writer, int *ret_fd,
+                                                 struct stat *ret_status, helio_error_t *err);
+/*  Opens it so, as a shim's, and appends its bytes to *out. TOO_BIG over `max`. */
 HELIO_MUST_CHECK helio_rc helio_status_file_read(int folder, const char *name, size_t max, helio_buffer_t *out,
                                                  helio_error_t *err);
 bool helio_status_file_exists(int folder, const char *name);

@@ -52,7 +52,8 @@ struct helio_energy_account {
 
 static inline bool helio_energy_account_is_pue(double pue)
 {
-    return isfinite(pue) && pue >= 1 && pue <= 10;
+    const helio_signal_range_t range = helio_signal_range(HELIO_SIGNAL_PUE);
+    return isfinite(pue) && pue >= range.least && pue <= range.most;
 }
 
 /*  energy_account_file.c: loads the stored account, if a valid one exists. */

@@ -38,19 +38,27 @@ static void on_survey(void *arg, const char *hindrance)
         (void)snprintf(site->hindrance, sizeof site->hindrance, "%s", hindrance);
 }
 
+static void on_doubt(void *arg, const char *text)
+{
+    site_t *site = arg;
+    site->doubts++;
+    (void)snprintf(site->doubt, sizeof site->doubt, "%s", text);
+}
+
 static void create(site_t *site)
 {
-    helio_local_options_t options = {.state_dir = site->dir,
-                                     .shim = site->shim ? site->shim : HELIO_SHIM_PATH,
-                                     .site = HELIO_TEXT("lulea"),
-                                     .rules = &site->rules,
-                                     .lease_margin_ms = 60000,
-                                     .cgroup = site->cgroup,
-                                     .processes_max = 500,
-                                     .energy_arg = site->energy_arg,
-                                     .energy_take = site->energy_take,
-                                     .energy_give = site->energy_give,
-                                     .sink = {.arg = site, .on_event = on_event, .on_survey = on_survey}};
+    helio_local_options_t options = {
+        .state_dir = site->dir,
+        .shim = site->shim ? site->shim : HELIO_SHIM_PATH,
+        .site = HELIO_TEXT("lulea"),
+        .rules = &site->rules,
+        .lease_margin_ms = 60000,
+        .cgroup = site->cgroup,
+        .processes_max = 500,
+        .energy_arg = site->energy_arg,
+        .energy_take = site->energy_take,
+        .energy_give = site->energy_give,
+        .sink = {.arg = site, .on_event = on_event, .on_doubt = on_doubt, .on_survey = on_survey}};
     helio_error_t err = {0};
     if (helio_local_new(&options, &site->backend, &err))
         fail_msg("%s", err.text);

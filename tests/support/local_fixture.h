@@ -29,6 +29,8 @@ typedef struct site {
     uint32_t heard_count;
     uint32_t hindrances, surveys; /* how often the survey was hindered, and complete */
     char hindrance[512];          /* the last one */
+    uint32_t doubts;              /* how often something was not believed */
+    char doubt[512];              /* the last one */
 } site_t;
 
 /*  An attempt to start: zero-initialised means one node, no GPU, strict, no limit, user ada of tenant acme. */

@@ -86,6 +86,7 @@ bool core_energy_is_news(const site_t *site, const helio_series_t *series)
 
 void core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
 {
+    const helio_signal_range_t range = helio_signal_range(HELIO_SIGNAL_POWER);
     uint32_t part = part_of(series);
     bool of_site = part == PART_METER && !series->pool.size;
     bool good = series->step_s == HOUR_S && series->start_wall_ms % HELIO_HOUR_MS == 0 &&
@@ -94,7 +95,7 @@ void core_energy_take(helio_broker_core_t *self, site_t *site, const helio_serie
     for (uint32_t i = 0; issued && i < series->values.count; i++) {
         int64_t hour_ms = series->start_wall_ms + (int64_t)i * HELIO_HOUR_MS;
         double watts = series->values.items[i];
-        if (!(watts >= 0 && watts <= SITE_POWER_MAX_W) || was_said(issued, hour_ms, watts) ||
+        if (!(watts >= range.least && watts <= range.most) || was_said(issued, hour_ms, watts) ||
             hour_ms + HELIO_HOUR_MS > self->wall_ms + AHEAD_MS || hour_ms < self->wall_ms - BEHIND_MS)
             continue;
         helio_row_site_energy_t row = {

@@ -6,6 +6,8 @@
  *  binds it: it cannot state a low rent, take a job, and then raise the rent of the hours in which the job runs. */
 #include "broker/core/sites/sanitize.h"
 
+#include <math.h>
+
 #include "broker/core/state/core.h"
 #include "broker/core/state/submissions.h"
 #include "federation/base/number.h"
@@ -19,12 +21,6 @@ enum {
     /* Of a device with its share of the host, as reported of a run: several times what any GPU takes that
      * federation/energy/power.c knows. As put_attempt has it. */
     USED_WATTS_MAX = 5000,
-    ELECTRICITY_USD_MAX = 100, /* of a kWh; as site files have it. Grids come to a few dollars */
-    /* About the lowest limit of an exchange, that of the European intraday market: -9,999 EUR/MWh (ACER's decision of
-     * 14 November 2017 on harmonised maximum and minimum clearing prices for single intraday coupling). */
-    ELECTRICITY_USD_MIN = -10,
-    RENT_USD_MAX = 10000,   /* of a GPU-hour; as site files have it. The dearest GPUs come to tens of dollars */
-    POINT_MAX = 2000000000, /* of any other signal; a gigawatt is the largest possible */
     POOL_NODES_MAX = 100000,
     /* A GPU-hour of a run costs at most this multiple of what it was to cost at its placement, on the mean over the
      * expected run: an hour can be dearer than the mean, and a spot market moves. */
@@ -120,22 +116,28 @@ static double bounded(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
+static double of_signal(double value, uint32_t signal)
+{
+    const helio_signal_range_t range = helio_signal_range(signal);
+    return bounded(value, range.least, range.most);
+}
+
 void core_profile_bound(helio_site_profile_t *profile)
 {
     profile->latitude = bounded(profile->latitude, -90, 90);
     profile->longitude = bounded(profile->longitude, -180, 180);
-    profile->pue = bounded(profile->pue, 0, 10);
-    profile->carbon_g_per_kwh = bounded(profile->carbon_g_per_kwh, -1, 1e5);
-    profile->electricity_usd_per_kwh =
-        bounded(profile->electricity_usd_per_kwh, ELECTRICITY_USD_MIN, ELECTRICITY_USD_MAX);
+    profile->pue = of_signal(profile->pue, HELIO_SIGNAL_PUE);
+    profile->carbon_g_per_kwh =
+        profile->carbon_g_per_kwh < 0 ? -1 : of_signal(profile->carbon_g_per_kwh, HELIO_SIGNAL_CARBON);
+    profile->electricity_usd_per_kwh = of_signal(profile->electricity_usd_per_kwh, HELIO_SIGNAL_ELECTRICITY);
 }
 
 void core_pool_bound(helio_pool_t *pool)
 {
     pool->gpu_memory_bytes = helio_lesser_u64(pool->gpu_memory_bytes, INT64_MAX);
     pool->memory_bytes_per_node = helio_lesser_u64(pool->memory_bytes_per_node, INT64_MAX);
-    pool->price_usd_per_gpu_h = bounded(pool->price_usd_per_gpu_h, 0, RENT_USD_MAX);
-    pool->spot_usd_per_gpu_h = bounded(pool->spot_usd_per_gpu_h, 0, RENT_USD_MAX);
+    pool->price_usd_per_gpu_h = of_signal(pool->price_usd_per_gpu_h, HELIO_SIGNAL_PRICE);
+    pool->spot_usd_per_gpu_h = of_signal(pool->spot_usd_per_gpu_h, HELIO_SIGNAL_PRICE);
     pool->interruptions_per_h = bounded(pool->interruptions_per_h, 0, HELIO_POOL_INTERRUPTIONS_MAX);
     pool->idle_w = bounded(pool->idle_w, 0, WATTS_MAX);
     pool->base_w = bounded(pool->base_w, 0, WATTS_MAX);
@@ -148,16 +150,27 @@ uint32_t core_count_bound(uint32_t count)
     return (uint32_t)helio_lesser_u64(count, (uint64_t)POOL_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX);
 }
 
+/*  NAN: none is. */
+static double first_good(helio_f64s_t points, double least)
+{
+    uint32_t i = 0;
+    while (i < points.count && points.items[i] < least)
+        i++;
+    return i < points.count ? points.items[i] : NAN;
+}
+
+/*  Tables have no room for gaps: they are filled here as policies fill them, by the last good point. */
 helio_f64s_t core_points_bound(helio_broker_core_t *self, uint32_t signal, helio_f64s_t points)
 {
-    const double most = signal == HELIO_SIGNAL_ELECTRICITY ? ELECTRICITY_USD_MAX
-                        : signal == HELIO_SIGNAL_PRICE     ? RENT_USD_MAX
-                                                           : POINT_MAX;
-    const double least = signal == HELIO_SIGNAL_PRICE         ? 0
-                         : signal == HELIO_SIGNAL_ELECTRICITY ? ELECTRICITY_USD_MIN
-                                                              : -most;
+    const helio_signal_range_t range = helio_signal_range(signal);
     double *items = helio_arena_alloc(self->effects->arena, points.count, sizeof *items);
-    for (uint32_t i = 0; i < points.count; i++)
-        items[i] = bounded(points.items[i], least, most);
+    double value = range.gap_below ? first_good(points, range.least) : 0;
+    if (isnan(value))
+        return (helio_f64s_t){0};
+    for (uint32_t i = 0; i < points.count; i++) {
+        if (!range.gap_below || points.items[i] >= range.least)
+            value = points.items[i];
+        items[i] = bounded(value, range.least, range.most);
+    }
     return (helio_f64s_t){items, points.count};
 }

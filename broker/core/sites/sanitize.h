@@ -7,8 +7,6 @@
 #include "federation/model/attempt.h"
 #include "federation/model/site.h"
 
-enum { SITE_POWER_MAX_W = 2000000000 };
-
 /*  What an attempt can have used at most. */
 typedef struct use_limits {
     uint64_t gpus;

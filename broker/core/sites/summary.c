@@ -1,6 +1,7 @@
 /*  summary.c -- a site's summary: its free capacity, its power and its pending reports. */
 #include "broker/core/sites/summary.h"
 
+#include <math.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -89,9 +90,7 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         .largest_block_gpus = core_count_bound(largest_block(pool)),
         .jobs_running = core_count_bound(pool->last.jobs_running),
         .jobs_queued = core_count_bound(pool->last.jobs_queued),
-        .site_power_w = power_w > SITE_POWER_MAX_W ? SITE_POWER_MAX_W
-                        : power_w < 0              ? -1
-                                                   : power_w,
+        .site_power_w = power_w < 0 ? -1 : fmin(power_w, helio_signal_range(HELIO_SIGNAL_POWER).most),
         .withheld = why_withheld(self, site, pool),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);

@@ -128,36 +128,13 @@ void helio_folders_destroy(helio_folders_t **self_p)
 
 /* ---- output -------------------------------------------------------------------------------------------- */
 
-/*  The folder can belong to the user, who could replace the log. So only a plain file without another name is served:
- *  another name could be that of a file that the user may not read. */
-static helio_rc open_log(int folder, int *ret_log, helio_error_t *err)
-{
-    int log = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (log < 0 && errno == ENOENT) {
-        *ret_log = -1;
-        return HELIO_OK;
-    }
-    struct stat status;
-    if (log < 0 || fstat(log, &status)) {
-        helio_rc rc = helio_fail(err, HELIO_IO, "cannot open the log: %s", strerror(errno));
-        if (log >= 0)
-            (void)close(log);
-        return rc;
-    }
-    if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
-        (void)close(log);
-        return helio_fail(err, HELIO_INVALID, "the log is no plain file");
-    }
-    *ret_log = log;
-    return HELIO_OK;
-}
-
 static helio_rc read_piece(int folder, uint64_t offset, size_t max, helio_buffer_t *out, uint64_t *ret_next,
                            helio_error_t *err)
 {
     int log = -1;
-    helio_rc rc = open_log(folder, &log, err);
-    if (rc)
+    struct stat status;
+    helio_rc rc = helio_status_file_open(folder, "log", HELIO_WRITER_JOB, &log, &status, err);
+    if (rc && rc != HELIO_NOT_FOUND)
         return rc;
     char piece[16384];
     while (log >= 0 && max && offset <= INT64_MAX / 2) {

@@ -66,6 +66,32 @@ helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t 
     return HELIO_OK;
 }
 
+/*  One look-up for all lines: an account with two names has its first one. */
+static bool is_mapped(const helio_job_rules_t *rules, uid_t uid)
+{
+    enum { SIZE = 1 << 16 };
+    struct passwd entry, *found = NULL;
+    char *text = helio_new(SIZE, 1);
+    (void)getpwuid_r(uid, &entry, text, SIZE, &found);
+    bool mapped = false;
+    for (uint32_t i = 0; found && !mapped && i < rules->users.count; i++)
+        mapped = helio_text_is(rules->users.items[i].unix_user, found->pw_name);
+    free(text);
+    return mapped;
+}
+
+bool helio_folders_may_run_as(const helio_folders_t *self, const char *name, uid_t uid)
+{
+    char path[32 + HELIO_ATTEMPT_NAME_SIZE];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "output/%s", name);
+    if (uid == 0 || (geteuid() != 0 && uid == geteuid()))
+        return true;
+    if (fstatat(self->root_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        return status.st_uid == uid;
+    return is_mapped(&self->rules, uid);
+}
+
 /* ---- the plan ------------------------------------------------------------------------------------------ */
 
 static uint32_t signal_number(helio_text_t name)

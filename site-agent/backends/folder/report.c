@@ -1,10 +1,7 @@
 /*  report.c -- what a job reports of its progress in HELIO_REPORT. The file is the user's and is not trusted. */
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "site-agent/backends/folder/internal.h"
@@ -68,24 +65,22 @@ static uint64_t saved_run_ms(const struct stat *status, const helio_done_t *done
 
 helio_progress_t helio_folder_progress(int folder, const helio_done_t *done)
 {
-    int fd = openat(folder, "report", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = -1;
     struct stat status;
     helio_progress_t progress = {0};
-    if (fd < 0)
+    if (helio_status_file_open(folder, "report", HELIO_WRITER_JOB, &fd, &status, NULL))
         return progress;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        off_t at = status.st_size > TAIL_MAX ? status.st_size - TAIL_MAX : 0;
-        char piece[8192];
-        ssize_t got;
-        while (text.size < TAIL_MAX && (got = pread(fd, piece, sizeof piece, at)) > 0) {
-            helio_buffer_append(&text, piece, (size_t)got);
-            at += got;
-        }
-        progress.units = helio_report_units(helio_buffer_view(&text));
-        if (helio_report_saves(helio_buffer_view(&text)))
-            progress.saved_run_ms = saved_run_ms(&status, done);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    off_t at = status.st_size > TAIL_MAX ? status.st_size - TAIL_MAX : 0;
+    char piece[8192];
+    ssize_t got;
+    while (text.size < TAIL_MAX && (got = pread(fd, piece, sizeof piece, at)) > 0) {
+        helio_buffer_append(&text, piece, (size_t)got);
+        at += got;
     }
+    progress.units = helio_report_units(helio_buffer_view(&text));
+    if (helio_report_saves(helio_buffer_view(&text)))
+        progress.saved_run_ms = saved_run_ms(&status, done);
     (void)close(fd);
     return progress;
 }

@@ -87,14 +87,11 @@ helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *er
 helio_rc helio_folder_beat(int folder, int64_t *ret_ns)
 {
     /* Opened instead of stat'ed: only an open makes a network file system ask its server. */
-    int fd = openat(folder, "claim", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = -1;
     struct stat status;
-    if (fd < 0)
+    if (helio_status_file_open(folder, "claim", HELIO_WRITER_SHIM, &fd, &status, NULL))
         return HELIO_NOT_FOUND;
-    int rc = fstat(fd, &status);
     (void)close(fd);
-    if (rc)
-        return HELIO_NOT_FOUND;
     *ret_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     return HELIO_OK;
 }

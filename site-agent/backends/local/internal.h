@@ -57,6 +57,7 @@ typedef struct helio_local {
     bool looked_everywhere;  /* the survey: at all folders and processes */
     helio_error_t hindrance; /* why it is not complete */
     bool hindrance_said;
+    bool forgery_said; /* that a process has the marks of an attempt that is not its user's */
 } helio_local_t;
 
 /*  All attempts, the newest first. NULL: there is none, or no other. */
@@ -95,7 +96,7 @@ int64_t helio_local_started_wall_ms(int folder);
 /*  stray.c: every process on this machine that belongs to an attempt of this state folder, or to that one. Returns
  *  their number. */
 typedef void helio_local_stray_fn(void *arg, helio_job_key_t key, uint32_t epoch, helio_process_t process, bool shim);
-size_t helio_local_strays(const helio_local_t *self, const char *only, helio_local_stray_fn *fn, void *arg);
+size_t helio_local_strays(helio_local_t *self, const char *only, helio_local_stray_fn *fn, void *arg);
 /*  /proc shows the processes of this machine. */
 bool helio_local_sees_processes(void);
 /*  A process of it, which began so many ticks after the boot, runs now. */

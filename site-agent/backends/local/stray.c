@@ -1,7 +1,7 @@
 /*  stray.c -- attempts whose folder is gone while their processes run: the state folder was deleted, or an older copy
  *  of it was put back. They are found by what their processes carry: a shim by its command line, the processes of the
  *  job by HELIO_REPORT in their environment. Both name the attempt's folder, so attempts of another agent are not
- *  touched. */
+ *  touched. Anybody can give a process such a mark, so it is believed only of a user as whom the attempt can run. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "federation/base/clock.h"
 #include "site-agent/backends/local/internal.h"
 
-enum { PATH_SIZE = 4200, KILL_AFTER_LOOKS = 4 };
+enum { PATH_SIZE = 4200, FORGERY_SIZE = 512, KILL_AFTER_LOOKS = 4 };
 enum { EMPTY_LOOKS = 2 }; /* a process that is replaced (exec) has no environment for a moment */
 
 typedef struct search {
-    const helio_local_t *self;
+    helio_local_t *self;
     const char *only; /* the name of one attempt; NULL = any */
     helio_local_stray_fn *fn;
     void *arg;
@@ -36,6 +36,27 @@ static bool name_in(const helio_local_t *self, const char *path, const char *res
     return helio_text_copy(name, ret_name, HELIO_ATTEMPT_NAME_SIZE);
 }
 
+/*  Said once: whoever forges one mark can forge many. */
+static bool is_forged(helio_local_t *self, const char *name, pid_t pid)
+{
+#ifdef HELIO_MUTANT_marks_of_anybody
+    return false;
+#endif
+    int64_t owner = helio_process_owner(pid);
+    if (owner >= 0 && helio_folders_may_run_as(self->folders, name, (uid_t)owner))
+        return false;
+    if (owner >= 0 && !self->forgery_said && self->options.sink.on_doubt) {
+        char text[FORGERY_SIZE];
+        (void)snprintf(text, sizeof text,
+                       "process %ld of user %lld has the marks of attempt %s, which cannot run as that user: it is not "
+                       "counted, nor is any other such process; look at it (ps -fp %ld), and end it if nobody needs it",
+                       (long)pid, (long long)owner, name, (long)pid);
+        self->options.sink.on_doubt(self->options.sink.arg, text);
+        self->forgery_said = true;
+    }
+    return true;
+}
+
 static bool look_at(void *arg, const helio_process_info_t *info)
 {
     const search_t *search = arg;
@@ -52,7 +73,7 @@ static bool look_at(void *arg, const helio_process_info_t *info)
         !(helio_process_entry(pid, "HELIO_REPORT=", path, sizeof path) && name_in(search->self, path, "/report", name)))
         return false;
     if ((search->only && strcmp(search->only, name) != 0) ||
-        helio_attempt_name_parse(helio_text_of(name), &key, &epoch))
+        helio_attempt_name_parse(helio_text_of(name), &key, &epoch) || (!shim && is_forged(search->self, name, pid)))
         return false;
     search->fn(search->arg, key, epoch, info->process, shim);
     return true;
@@ -69,7 +90,7 @@ bool helio_local_sees_processes(void)
     return helio_process_each(is_self, NULL) == 1;
 }
 
-size_t helio_local_strays(const helio_local_t *self, const char *only, helio_local_stray_fn *fn, void *arg)
+size_t helio_local_strays(helio_local_t *self, const char *only, helio_local_stray_fn *fn, void *arg)
 {
     search_t search = {self, only, fn, arg};
     return helio_process_each(look_at, &search);

@@ -117,17 +117,12 @@ static const struct {
     uint32_t signal;
     double told, kept; /* NAN = passed over */
 } bounds[] = {
-    {HELIO_SIGNAL_CARBON, 0, 0},
-    {HELIO_SIGNAL_CARBON, -1, NAN},
-    {HELIO_SIGNAL_CARBON, 1e9, 1e5},
-    {HELIO_SIGNAL_PUE, 1, 1},
-    {HELIO_SIGNAL_PUE, 0.99, NAN}, /* no building gives energy back */
-    {HELIO_SIGNAL_PUE, 11, 10},
-    {HELIO_SIGNAL_ELECTRICITY, -0.5, -0.5}, /* a market may pay for taking it */
-    {HELIO_SIGNAL_ELECTRICITY, -1001, NAN},
-    {HELIO_SIGNAL_ELECTRICITY, 1001, 1000},
-    {HELIO_SIGNAL_PRICE, 2e6, 1e6},
-    {HELIO_SIGNAL_PRICE, NAN, NAN},
+    {HELIO_SIGNAL_CARBON, 0, 0},          {HELIO_SIGNAL_CARBON, -1, NAN},
+    {HELIO_SIGNAL_CARBON, 1e9, 1e5},      {HELIO_SIGNAL_PUE, 1, 1},
+    {HELIO_SIGNAL_PUE, 0.99, NAN},                                                /* no building gives energy back */
+    {HELIO_SIGNAL_PUE, 11, 10},           {HELIO_SIGNAL_ELECTRICITY, -0.5, -0.5}, /* a market may pay for taking it */
+    {HELIO_SIGNAL_ELECTRICITY, -11, NAN}, {HELIO_SIGNAL_ELECTRICITY, 101, 100},
+    {HELIO_SIGNAL_PRICE, 2e6, 1e4},       {HELIO_SIGNAL_PRICE, NAN, NAN},
     {HELIO_SIGNAL_PRICE, INFINITY, NAN},
 };
 

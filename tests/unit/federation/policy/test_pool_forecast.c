@@ -147,19 +147,21 @@ static void pool_forecast__an_ended_series_continues_for_a_day_and_then_is_dead(
 static void pool_forecast__the_hours_after_a_series_are_those_of_its_last_day(void **state)
 {
     (void)state;
-    double day[30];
-    for (int h = 0; h < 30; h++)
+    double day[30], tariffs[30];
+    for (int h = 0; h < 30; h++) {
         day[h] = 100 + h;
+        tariffs[h] = day[h] / 1000;
+    }
     add(HELIO_SIGNAL_CARBON, "", 3600, 30, day, 30);
     add(HELIO_SIGNAL_FREE_GPUS, "h100", 3600, 30, day, 30);
-    add(HELIO_SIGNAL_ELECTRICITY, "", 3600, 23, day, 23);
+    add(HELIO_SIGNAL_ELECTRICITY, "", 3600, 23, tariffs, 23);
     make(NOON);
     assert_int_equal(pool_forecast.carbon[29], 129000);
     assert_int_equal(pool_forecast.carbon[30], 106000);
     assert_int_equal(pool_forecast.carbon[53], 129000);
     assert_int_equal(pool_forecast.carbon[54], 106000);
-    assert_int_equal(pool_forecast.free_gpus[54], 129);    /* nothing says that what is free follows the day */
-    assert_int_equal(pool_forecast.tariff[54], 122000000); /* less than a day: the last value */
+    assert_int_equal(pool_forecast.free_gpus[54], 129); /* nothing says that what is free follows the day */
+    assert_int_equal(pool_forecast.tariff[54], 122000); /* less than a day: the last value */
 }
 
 static void use__beyond_the_hours_repeats_the_last_day(void **state)
@@ -232,7 +234,7 @@ static void pool_forecast__extreme_figures_are_clamped(void **state)
     assert_true(pool_forecast.carbon[0] == 100000000);
     assert_true(pool_forecast.rent[0] ==
                 2000000); /* less than a rent can be: a gap, and nothing else is in the series */
-    assert_true(pool_forecast.tariff[0] == 1000000000);
+    assert_true(pool_forecast.tariff[0] == 100000000);
     assert_true(pool_forecast.free_gpus[HELIO_POOL_FORECAST_HOURS - 1] == 10000000);
     assert_true(pool_forecast.milliwatts[0] == 10000000000);
     helio_pool_forecast_use_t use =

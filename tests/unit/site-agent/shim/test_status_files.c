@@ -147,6 +147,21 @@ static void read__accepts_only_regular_files_up_to_the_bound(void **state)
     assert_int_equal(helio_status_file_read(self->folder, "room", 99, &bytes, NULL), HELIO_INVALID);
 }
 
+/*  A job of the shim's own user can put anything in its place. */
+static void done__is_never_written_into_a_pipe_or_through_a_link(void **state)
+{
+    place_t *self = *state;
+    const helio_done_t done = {0};
+    assert_int_equal(mkfifoat(self->folder, "reserve", 0600), 0);
+    assert_int_equal(helio_done_reserve(self->folder, NULL), HELIO_IO); /* and does not wait */
+    assert_int_equal(helio_done_write(self->folder, &done, NULL), HELIO_IO);
+    assert_int_equal(unlinkat(self->folder, "reserve", 0), 0);
+    assert_int_equal(symlinkat("elsewhere", self->folder, "reserve"), 0);
+    assert_int_equal(helio_done_reserve(self->folder, NULL), HELIO_IO);
+    assert_int_equal(helio_done_write(self->folder, &done, NULL), HELIO_IO);
+    assert_false(helio_status_file_exists(self->folder, "elsewhere"));
+}
+
 /* ---- numbers ----------------------------------------------------------------------------------------------
  */
 
@@ -373,6 +388,7 @@ int main(void)
         IN_FOLDER(files__in_a_removed_folder_fail),
         IN_FOLDER(claim__belongs_to_the_first_writer),
         IN_FOLDER(read__accepts_only_regular_files_up_to_the_bound),
+        IN_FOLDER(done__is_never_written_into_a_pipe_or_through_a_link),
         cmocka_unit_test(number__is_decimal_and_within_its_bounds),
         cmocka_unit_test(done__round_trips_and_a_part_of_it_is_refused),
         cmocka_unit_test(done__is_one_line_whatever_its_reason),

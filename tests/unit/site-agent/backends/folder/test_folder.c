@@ -139,6 +139,81 @@ static void folder__impossible_paths_are_refused_before_anything_is_created(void
     }
 }
 
+static void put_of(int folder, const char *name, const char *text, uid_t uid)
+{
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    assert_int_equal(fchown(fd, uid, uid), 0);
+    (void)close(fd);
+}
+
+/*  Where nothing protects hard links, users can put files of others into their own folders, and root reads them. */
+static void folder__files_of_others_in_a_users_folder_are_not_read(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        SKIP_LOUDLY("only root can read what belongs to others");
+    static const struct {
+        uid_t uid;
+        bool log, claim;
+    } cases[] = {{0, false, true}, {61234, false, false}, {65534, true, true}};
+    const char report[] = "{\"units\": 7}\n";
+    bed_t bed = {0};
+    open_bed(&bed, true, "nobody");
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(getpwnam("nobody")->pw_uid, 65534);
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
+        uint64_t next = 0;
+        bool end = false;
+        int64_t beat = 0;
+        helio_error_t err = {0};
+        put_of(folder, "log", "the other's words", cases[i].uid);
+        put_of(folder, "report", report, cases[i].uid);
+        put_of(folder, "claim", "", cases[i].uid);
+        helio_rc rc = helio_folders_log_read(bed.folders, bed.name, 0, 100, &out, &next, &end, &err);
+        assert_int_equal(rc == HELIO_OK, cases[i].log);
+        assert_int_equal(out.size > 0, cases[i].log);
+        if (rc) {
+            assert_non_null(strstr(err.text, "'log' in '/tmp/"));
+            assert_non_null(strstr(err.text, "belongs to another user than that folder: remove it there"));
+        }
+        const helio_done_t ended = {.started_wall_ms = 1, .run_ms = 1000};
+        assert_int_equal(helio_folder_progress(folder, &ended).units, cases[i].log ? 7 : 0);
+        assert_int_equal(helio_folder_beat(folder, &beat) == HELIO_OK, cases[i].claim); /* agents close folders so */
+        const char *names[] = {"log", "report", "claim"};
+        for (size_t n = 0; n < 3; n++)
+            assert_int_equal(unlinkat(folder, names[n], 0), 0);
+    }
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+/*  The agent's folder, in which `report` alone is the user's. */
+static void folder__of_a_root_agent_has_a_users_report(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        SKIP_LOUDLY("only root can run jobs as somebody else");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
+    uint64_t next = 0;
+    bool end = false;
+    bed_t bed = {0};
+    open_bed(&bed, false, "nobody");
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    put_of(folder, "log", "words", 0);
+    put_of(folder, "report", "{\"units\": 7}\n", 65534);
+    assert_int_equal(helio_folders_log_read(bed.folders, bed.name, 0, 100, &out, &next, &end, NULL), HELIO_OK);
+    assert_int_equal(out.size, 5);
+    const helio_done_t ended = {.started_wall_ms = 1, .run_ms = 1000};
+    assert_int_equal(helio_folder_progress(folder, &ended).units, 7);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
 /*  The user owns the folder: whatever they put there, the agent neither hangs nor tells them what they may
  * not read. */
 static void folder__hostile_status_files_and_logs_are_refused(void **state)
@@ -552,6 +627,8 @@ int main(void)
         cmocka_unit_test(folder__belongs_to_the_user_only_if_a_scheduler_starts_the_shim),
         cmocka_unit_test(folder__account_names_the_slurm_account_that_pays),
         cmocka_unit_test(folder__impossible_paths_are_refused_before_anything_is_created),
+        cmocka_unit_test(folder__files_of_others_in_a_users_folder_are_not_read),
+        cmocka_unit_test(folder__of_a_root_agent_has_a_users_report),
         cmocka_unit_test(folder__hostile_status_files_and_logs_are_refused),
         cmocka_unit_test(folder__a_report_whose_last_line_names_a_checkpoint_saves_the_run_up_to_its_writing),
         cmocka_unit_test(folder__no_date_of_a_report_saves_more_than_the_run_time),
