@@ -82,7 +82,15 @@ HELIO_RECORD_DECLARE(helio_row_given_up, HELIO_ROW_GIVEN_UP_FIELDS)
     F(R, TEXT, carbon_factor, 16, _)                                                        \
     F(R, TEXT, carbon_source, 64, _)                                                        \
     F(R, I64, carbon_issued_ms, 0, _)                                                       \
-    F(R, BOOL, carbon_estimated, 0, _)
+    F(R, BOOL, carbon_estimated, 0, _)                                                      \
+    F(R, U32, pue_feed_state, 0, _) /* as of helio_series */                                \
+    F(R, I64, pue_last_value_ms, 0, _)                                                      \
+    F(R, U32, price_feed_state, 0, _)                                                       \
+    F(R, I64, price_last_value_ms, 0, _)                                                    \
+    F(R, U32, electricity_feed_state, 0, _)                                                 \
+    F(R, I64, electricity_last_value_ms, 0, _)                                              \
+    F(R, U32, carbon_feed_state, 0, _)                                                      \
+    F(R, I64, carbon_last_value_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_hourly_price, HELIO_ROW_HOURLY_PRICE_FIELDS)
 
 /*  The latest value of one hour of a signal that has begun. A new leader prices by it, and forecasts are compared with
@@ -97,7 +105,9 @@ HELIO_RECORD_DECLARE(helio_row_hourly_price, HELIO_ROW_HOURLY_PRICE_FIELDS)
     F(R, TEXT, factor, 16, _)                                                              \
     F(R, TEXT, source, 64, _)                                                              \
     F(R, BOOL, estimated, 0, _) /* also set for a forecast that nothing later confirmed */ \
-    F(R, I64, issued_ms, 0, _)
+    F(R, I64, issued_ms, 0, _)                                                             \
+    F(R, U32, feed_state, 0, _)                                                            \
+    F(R, I64, last_value_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_actual, HELIO_ROW_ACTUAL_FIELDS)
 
 /*  Energy of one hour of a site that no job is charged for, or the reading of its meter. Append-only: the first value

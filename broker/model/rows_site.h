@@ -84,7 +84,9 @@ HELIO_RECORD_DECLARE(helio_row_capacity, HELIO_ROW_CAPACITY_FIELDS)
     F(R, U32, step_s, 0, _)                  \
     F(R, F64S, values, 0, _)                 \
     F(R, F64S, p10, 0, _)                    \
-    F(R, F64S, p90, 0, _)
+    F(R, F64S, p90, 0, _)                    \
+    F(R, U32, feed_state, 0, _)              \
+    F(R, I64, last_value_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_series, HELIO_ROW_SERIES_FIELDS)
 
 /*  What a row tells of the profile: views of the row. The profile has no pools, and no options. */

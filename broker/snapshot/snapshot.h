@@ -13,7 +13,7 @@
 #include "broker/model/events.h"
 #include "broker/model/options.h"
 
-enum { HELIO_SNAPSHOT_VERSION = 1, HELIO_SNAPSHOT_MAX = 48 << 20 };
+enum { HELIO_SNAPSHOT_VERSION = 2, HELIO_SNAPSHOT_MAX = 48 << 20 };
 
 /*  With what the service runs. 0 = the default. */
 #define HELIO_SNAPSHOT_OPTIONS_FIELDS(F, R) \

@@ -129,10 +129,22 @@ HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
 /*  What a point of a signal, or the static figure in its place, can be. Everything outside is an error or a lie. */
 typedef struct helio_signal_range {
     double least, most;
-    bool
-        gap_below; /* what is below is no value at all, as -1 g/kWh is an unknown intensity; else it counts as `least` */
+    /*  what is below is no value at all, as -1 g/kWh is an unknown intensity; else it counts as `least` */
+    bool gap_below;
 } helio_signal_range_t;
 helio_signal_range_t helio_signal_range(uint32_t signal);
+
+/*  What the feed of a series gave when the series was made, or does not give any more. Order is the stored value, and
+ *  appended values need a row in HELIO_WIRE_LATER_TABLE. */
+/* clang-format off */
+#define HELIO_FEED_STATE_TABLE(X) \
+    X(UNKNOWN, "unknown") /* the agent does not report it */            \
+    X(CURRENT, "current") /* the feed gives data, or no feed is used */ \
+    X(LAST_GOOD, "last_good") /* it failed: its last good values are repeated */ \
+    X(NO_DATA, "no_data") /* it failed: the figure of the site file is used */
+/* clang-format on */
+#define HELIO_FEED_STATE_ENUMERATOR(name, word) HELIO_FEED_STATE_##name,
+HELIO_ENUM_DECLARE(helio_feed_state, HELIO_FEED_STATE, HELIO_FEED_STATE_TABLE)
 
 /*  A series as issued: values for [start + i*step, start + (i+1)*step). Each series carries its kind, because kinds
  *  never mix. */
@@ -148,7 +160,9 @@ helio_signal_range_t helio_signal_range(uint32_t signal);
     F(R, U32, step_s, 0, _)                                                       \
     F(R, F64S, values, HELIO_SERIES_POINTS_MAX, _)                                \
     F(R, F64S, p10, HELIO_SERIES_POINTS_MAX, _) /* empty, or as many as values */ \
-    F(R, F64S, p90, HELIO_SERIES_POINTS_MAX, _)
+    F(R, F64S, p90, HELIO_SERIES_POINTS_MAX, _)                                   \
+    F(R, U32, feed_state, HELIO_FEED_STATE_COUNT - 1, _, 9)                       \
+    F(R, I64, last_value_ms, 0, _, 9) /* of a failed feed: its last value, or when it was first asked; 0 = not set */
 HELIO_RECORD_DECLARE(helio_series, HELIO_SERIES_FIELDS)
 
 /*  A full summary (base_seq 0), or the pools and series that changed since summary base_seq of the same session. */

@@ -14,6 +14,8 @@ _Static_assert(RING_HOURS >= HELIO_HISTORY_BACK_H + HELIO_HISTORY_AHEAD_H + 2, "
 typedef struct origin {
     char source[65], kind[17], factor[17];
     bool estimated;
+    uint32_t feed_state;
+    int64_t last_value_ms;
     uint32_t hours; /* hours with this origin; 0 = the entry is free */
 } origin_t;
 
@@ -76,29 +78,38 @@ static helio_history_value_t value_of(const helio_history_t *self, const entry_t
         .source = helio_text_of(origin->source),
         .kind = helio_text_of(origin->kind),
         .factor = helio_text_of(origin->factor),
+        .feed_state = origin->feed_state,
+        .last_value_ms = origin->last_value_ms,
     };
 }
 
-/*  At most one origin per hour of the ring, plus the one being taken: the table does not grow further. */
-static uint16_t origin_of(helio_history_t *self, helio_text_t source, helio_text_t kind, helio_text_t factor,
-                          bool estimated)
+static bool is_origin(const origin_t *origin, const helio_history_value_t *value)
+{
+    return origin->estimated == value->estimated && origin->feed_state == value->feed_state &&
+           origin->last_value_ms == value->last_value_ms && helio_text_is(value->source, origin->source) &&
+           helio_text_is(value->kind, origin->kind) && helio_text_is(value->factor, origin->factor);
+}
+
+/*  The origin of such a value. At most one origin per hour of the ring, plus the one being taken: the table does not
+ *  grow further. */
+static uint16_t origin_of(helio_history_t *self, const helio_history_value_t *value)
 {
     uint32_t unused = self->origin_count;
     for (uint32_t i = 0; i < self->origin_count; i++) {
         const origin_t *origin = &self->origins[i];
         if (!origin->hours)
             unused = i;
-        else if (origin->estimated == estimated && helio_text_is(source, origin->source) &&
-                 helio_text_is(kind, origin->kind) && helio_text_is(factor, origin->factor))
+        else if (is_origin(origin, value))
             return (uint16_t)i;
     }
     if (unused == self->origin_count)
         self->origins = helio_grow(self->origins, ++self->origin_count, sizeof *self->origins);
     origin_t *origin = &self->origins[unused];
-    *origin = (origin_t){.estimated = estimated};
-    (void)helio_text_copy(source, origin->source, sizeof origin->source);
-    (void)helio_text_copy(kind, origin->kind, sizeof origin->kind);
-    (void)helio_text_copy(factor, origin->factor, sizeof origin->factor);
+    *origin = (origin_t){
+        .estimated = value->estimated, .feed_state = value->feed_state, .last_value_ms = value->last_value_ms};
+    (void)helio_text_copy(value->source, origin->source, sizeof origin->source);
+    (void)helio_text_copy(value->kind, origin->kind, sizeof origin->kind);
+    (void)helio_text_copy(value->factor, origin->factor, sizeof origin->factor);
     return (uint16_t)unused;
 }
 
@@ -150,7 +161,13 @@ void helio_history_take(helio_history_t *self, const helio_series_t *series, int
         self->reported_ms = first_ms;
     self->issued_ms = series->issued_wall_ms;
     tell_elapsed(self, from_ms <= now_ms ? from_ms : now_ms + HELIO_HOUR_MS, news, arg);
-    uint16_t origin = origin_of(self, series->source, series->kind, series->factor, series->estimated);
+    const helio_history_value_t taken = {.estimated = series->estimated,
+                                         .source = series->source,
+                                         .kind = series->kind,
+                                         .factor = series->factor,
+                                         .feed_state = series->feed_state,
+                                         .last_value_ms = series->last_value_ms};
+    uint16_t origin = origin_of(self, &taken);
     for (int64_t h = from_ms; h < end_ms; h += HELIO_HOUR_MS) {
         double mean = helio_pool_forecast_hour_mean(series, range.least, h);
         bool good = isfinite(mean), fresh = false;
@@ -171,9 +188,9 @@ void helio_history_restore(helio_history_t *self, const helio_history_value_t *v
     int64_t now_ms = helio_hour_of(wall_ms), hour_ms = helio_hour_of(value->hour_ms);
     if (hour_ms < now_ms - HELIO_HISTORY_BACK_H * (int64_t)HELIO_HOUR_MS || hour_ms > now_ms)
         return;
-    /* its times show whether it was a forecast */
-    bool estimated = value->estimated && value->issued_ms >= hour_ms;
-    uint16_t origin = origin_of(self, value->source, value->kind, value->factor, estimated);
+    helio_history_value_t taken = *value;
+    taken.estimated = value->estimated && value->issued_ms >= hour_ms; /* its times show whether it was a forecast */
+    uint16_t origin = origin_of(self, &taken);
     (void)put(self, hour_ms, value->value, value->issued_ms, origin);
     self->reported_ms = self->reported_ms > hour_ms ? self->reported_ms : hour_ms;
     self->issued_ms = self->issued_ms > value->issued_ms ? self->issued_ms : value->issued_ms;

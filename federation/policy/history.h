@@ -24,6 +24,8 @@ typedef struct helio_history_value {
     bool estimated; /* by its source, as a forecast, or as a substitute */
     int64_t issued_ms;
     helio_text_t source, kind, factor;
+    uint32_t feed_state;   /* helio_feed_state_t */
+    int64_t last_value_ms; /* of a feed that failed, as in helio_series; 0 = not set */
 } helio_history_value_t;
 
 helio_history_t *helio_history_new(uint32_t signal);

@@ -17,6 +17,7 @@
 typedef struct builder {
     helio_spec_reader_t *reader;
     helio_spec_node_t *open[HELIO_SPEC_DEPTH_MAX];
+    bool in_braces[HELIO_SPEC_DEPTH_MAX]; /* whether an open mapping is one in braces */
     uint32_t depth;
     uint32_t nodes;
     uint32_t documents;
@@ -120,6 +121,14 @@ static helio_rc open_node(builder_t *self, helio_spec_node_t *node)
     return HELIO_OK;
 }
 
+static helio_rc open_mapping(builder_t *self, const yaml_event_t *event)
+{
+    helio_rc rc = open_node(self, node_of(self, event, HELIO_SPEC_MAPPING));
+    if (rc == HELIO_OK)
+        self->in_braces[self->depth - 1] = event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+    return rc;
+}
+
 static void close_node(builder_t *self)
 {
     helio_spec_node_t *node = self->open[--self->depth];
@@ -187,7 +196,7 @@ static helio_rc take_event(builder_t *self, const yaml_event_t *event)
     case YAML_MAPPING_START_EVENT:
         rc = refuse_properties(self, event, event->data.mapping_start.anchor, event->data.mapping_start.tag);
         if (rc == HELIO_OK)
-            rc = open_node(self, node_of(self, event, HELIO_SPEC_MAPPING));
+            rc = open_mapping(self, event);
         break;
     case YAML_SEQUENCE_START_EVENT:
         rc = refuse_properties(self, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
@@ -209,6 +218,92 @@ static helio_rc take_event(builder_t *self, const yaml_event_t *event)
         break;
     }
     return rc;
+}
+
+/*  What libyaml could not read. It has no codes for that, so it follows from where libyaml stopped and what begins at
+ *  the element that it was reading, its context; libyaml's sentences are shown and never compared. */
+typedef enum fault {
+    OTHER_FAULT,
+    SECOND_DOCUMENT, /* content after the end of the document */
+    MISPLACED_KEY,   /* a key or its colon where the block allows none */
+    UNFINISHED_KEY,  /* a line that ought to be a key, without a colon */
+    OPEN_QUOTE,      /* quotes that are not closed */
+} fault_t;
+
+/*  Whether the quotes that open at `from` are closed before `to`. */
+static bool is_closed(helio_text_t text, size_t from, size_t to)
+{
+    char quote = text.data[from];
+    for (size_t at = from + 1; at < to; at++)
+        if (text.data[at] == '\\' && quote == '"')
+            at++;
+        else if (text.data[at] == quote && quote == '\'' && at + 1 < to && text.data[at + 1] == quote)
+            at++; /* '' is one of the text */
+        else if (text.data[at] == quote)
+            return true;
+    return false;
+}
+
+static bool has_space(helio_text_t text, size_t from, size_t to)
+{
+    for (size_t at = from; at < to; at++)
+        if (strchr(" \t\r\n", text.data[at]))
+            return true;
+    return false;
+}
+
+/*  Whether a tag, an anchor or an alias is whole: something follows its name, if only the end of the text. */
+static bool is_named(helio_text_t text, size_t from, size_t to)
+{
+    return has_space(text, from, to) || (to >= text.size && (text.data[from] == '!' || to > from + 1));
+}
+
+/*  Of the scanner, while it read the element at context_at. Only a whole element can lack the colon of a key. */
+static fault_t fault_of_element(helio_text_t text, size_t problem_at, size_t context_at)
+{
+    bool whole = true;
+    if (context_at >= problem_at || context_at >= text.size)
+        return OTHER_FAULT;
+    switch (text.data[context_at]) {
+    case '"':
+    case '\'':
+        whole = is_closed(text, context_at, problem_at);
+        if (!whole && problem_at >= text.size)
+            return OPEN_QUOTE;
+        break;
+    case '|':
+    case '>': /* block scalars */
+    case '%': /* directives */
+        whole = false;
+        break;
+    case '!':
+    case '&':
+    case '*':
+        whole = is_named(text, context_at, problem_at);
+        break;
+    default: /* plain text, which only a tab can break, and brackets */
+        whole = problem_at >= text.size || text.data[problem_at] != '\t';
+    }
+    return whole ? UNFINISHED_KEY : OTHER_FAULT;
+}
+
+static fault_t fault_of(const builder_t *self, const yaml_parser_t *parser, size_t problem_at, size_t context_at)
+{
+    helio_text_t text = self->reader->source.text;
+    const helio_spec_node_t *in = self->depth ? self->open[self->depth - 1] : NULL;
+    char here = problem_at < text.size ? text.data[problem_at] : '\0';
+    if (parser->error == YAML_PARSER_ERROR && !parser->context)
+        return here == '%' ? OTHER_FAULT : SECOND_DOCUMENT; /* directives have no context either */
+    if (parser->error == YAML_PARSER_ERROR)
+        return in && in->type == HELIO_SPEC_MAPPING && !self->in_braces[self->depth - 1] && in->offset == context_at &&
+                       context_at < problem_at
+                   ? MISPLACED_KEY
+                   : OTHER_FAULT;
+    if (parser->error != YAML_SCANNER_ERROR)
+        return OTHER_FAULT;
+    if (!parser->context)
+        return here == ':' ? MISPLACED_KEY : OTHER_FAULT;
+    return fault_of_element(text, problem_at, context_at);
 }
 
 static size_t line_of(helio_text_t text, size_t offset)
@@ -233,26 +328,25 @@ static size_t find_tab(helio_text_t text, size_t offset)
     return text.size;
 }
 
-/*  The first key of its line, where the block that it is in allows none: most often the line is indented wrongly.
- *  libyaml has no codes for its problems, so its text is read, here and below; nothing but the hint depends on it. */
-static bool is_misplaced_key(helio_text_t text, size_t offset, const char *problem)
+/*  The first key of its line: where its block allows none, the line is most often indented wrongly. */
+static bool is_first_of_line(helio_text_t text, size_t offset)
 {
-    if (!strstr(problem, "mapping values are not allowed") && !strstr(problem, "expected key"))
-        return false;
     for (size_t at = line_of(text, offset); at + 1 < offset; at++)
         if (text.data[at] == ':' && text.data[at + 1] == ' ')
             return false;
     return true;
 }
 
-static const char *syntax_hint(helio_text_t text, size_t offset, const char *problem)
+static const char *syntax_hint(helio_text_t text, size_t offset, fault_t fault)
 {
+    if (fault == UNFINISHED_KEY)
+        return "write a colon and a space after the key";
     if (offset < text.size && text.data[offset] && strchr("@`%", text.data[offset]))
         return "put text that begins with this character in quotes";
     for (size_t at = line_of(text, offset); at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] && strchr(" [{,", text.data[at]) && text.data[at + 1] == '!')
             return "put text that begins with '!' in quotes"; /* unquoted it is a tag, which swallows brackets */
-    if (is_misplaced_key(text, offset, problem))
+    if (fault == MISPLACED_KEY && is_first_of_line(text, offset))
         return "begin this key in the column of the keys that it belongs to, or put text that contains ': ' in quotes";
     for (size_t at = offset; at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] == ':' && text.data[at + 1] == ' ')
@@ -260,29 +354,24 @@ static const char *syntax_hint(helio_text_t text, size_t offset, const char *pro
     return "check quotes, brackets and indentation before this position";
 }
 
-/*  Replaces libyaml's messages about its internals. */
-static const char *problem_text(const yaml_parser_t *parser)
-{
-    if (!parser->problem)
-        return "unknown syntax error";
-    if (strstr(parser->problem, "<document start>"))
-        return "unexpected content after the end of the document";
-    return parser->problem;
-}
-
 static helio_rc diagnose_syntax(builder_t *self, const yaml_parser_t *parser)
 {
     helio_text_t text = self->reader->source.text;
-    const char *problem = problem_text(parser);
+    size_t problem_at = byte_of(self, parser->problem_mark.index);
+    size_t context_at = parser->context ? byte_of(self, parser->context_mark.index) : problem_at;
+    fault_t fault = fault_of(self, parser, problem_at, context_at);
     /* For an unterminated element, the position where the parser gave up is not useful. */
-    bool key = parser->context && strstr(problem, "expected ':'");
-    bool open = key || (parser->context && strstr(problem, "end of stream"));
-    size_t offset = byte_of(self, open ? parser->context_mark.index : parser->problem_mark.index);
+    bool open = fault == UNFINISHED_KEY || fault == OPEN_QUOTE;
+    size_t offset = open ? context_at : problem_at;
     size_t tab = find_tab(text, offset);
     if (tab < text.size)
         return helio_spec_diagnose_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM, "indent with spaces",
                                       "not valid YAML: a tab is not allowed in indentation");
-    const char *hint = key ? "write a colon and a space after the key" : syntax_hint(text, offset, problem);
+    const char *hint = syntax_hint(text, offset, fault), *problem = parser->problem;
+    if (fault == SECOND_DOCUMENT)
+        problem = "unexpected content after the end of the document"; /* libyaml's text is about its internals */
+    else if (!problem)
+        problem = "unknown syntax error";
     if (!parser->context || open)
         return helio_spec_diagnose_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
                                       "not valid YAML: %s%s%s", problem, open ? " " : "", open ? parser->context : "");

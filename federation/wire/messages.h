@@ -21,7 +21,7 @@
 /*  Tests build peers of other versions from the same sources (tests/peers): additions after HELIO_PROTOCOL_SPEAKS
  *  are then neither written nor read. */
 #ifndef HELIO_PROTOCOL_SPEAKS
-#define HELIO_PROTOCOL_SPEAKS 8
+#define HELIO_PROTOCOL_SPEAKS 9
 #endif
 #ifndef HELIO_PROTOCOL_SPEAKS_MIN
 #define HELIO_PROTOCOL_SPEAKS_MIN 1

@@ -142,7 +142,7 @@ order by p.job_id, p.task, p.epoch
 -- name: load_actual
 -- As far back as hours are kept (federation/policy/history.h).
 select a.site, a.pool, a.signal::int4, helio.time_ms(a.hour), a.value, a.kind, coalesce(a.factor, ''),
-    coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at)
+    coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at), coalesce(a.feed_state, 0)::int4, helio.time_ms(a.last_value_at)
 from helio.actuals a join helio.sites s using (site)
 where a.hour >= now() - interval '168 hours'
 order by a.site, a.signal, a.pool, a.hour
@@ -150,7 +150,8 @@ order by a.site, a.signal, a.pool, a.hour
 -- name: load_series
 -- The newest issue of what hours are priced by; of several kinds the last issued counts.
 select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
-    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", '{}'::float8[], '{}'::float8[]
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", '{}'::float8[], '{}'::float8[],
+    coalesce(n.feed_state, 0)::int4, helio.time_ms(n.last_value_at)
 from helio.series_now n join helio.sites s using (site)
 where n.signal between 1 and 4
 order by n.site, n.signal, n.pool, n.issued_at
@@ -228,7 +229,8 @@ order by c.site, c.pool
 
 -- name: load_ahead
 select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
-    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}')
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}'),
+    coalesce(n.feed_state, 0)::int4, helio.time_ms(n.last_value_at)
 from helio.series_now n join helio.sites s using (site)
 order by n.site, n.signal, n.pool, n.kind
 
@@ -238,14 +240,15 @@ select helio.time_ms(now() - $1::integer * interval '1 hour'), helio.time_ms(now
 
 -- name: load_past_actual
 select a.site, a.pool, a.signal::int4, helio.time_ms(a.hour), a.value, a.kind, coalesce(a.factor, ''),
-    coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at)
+    coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at), coalesce(a.feed_state, 0)::int4, helio.time_ms(a.last_value_at)
 from helio.actuals a join helio.sites s using (site)
 where a.hour < now() - $1::integer * interval '1 hour' and a.hour >= now() - $1::integer * interval '1 hour' - interval '168 hours'
 order by a.site, a.signal, a.pool, a.hour
 
 -- name: load_past_series
 select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
-    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}')
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", coalesce(n.p10, '{}'), coalesce(n.p90, '{}'),
+    coalesce(n.feed_state, 0)::int4, helio.time_ms(n.last_value_at)
 from helio.series n join helio.sites s using (site)
 where n.issued_at >= now() - $1::integer * interval '1 hour' - interval '6 hours' and n.signal between 1 and 4
 order by n.site, n.signal, n.pool, n.kind, n.issued_at

@@ -275,32 +275,34 @@ with n as (
     select n.site, n.pool, n.signal, n.kind, nullif(n.factor, '') as factor, nullif(n.source, '') as source, n.estimated,
         helio.ms_time(n.issued_ms) as issued_at, helio.ms_time(n.start_ms) as start_at, n.step_s,
         n."values"::float8[] as "values", nullif(n.p10, '{}')::float8[] as p10, nullif(n.p90, '{}')::float8[] as p90,
-        n.place
+        nullif(n.feed_state, 0)::smallint as feed_state, helio.ms_time(n.last_value_ms) as last_value_at, n.place
     from unnest($1::text[], $2::text[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::bool[], $8::int8[],
-            $9::int8[], $10::int4[], $11::text[], $12::text[], $13::text[])
+            $9::int8[], $10::int4[], $11::text[], $12::text[], $13::text[], $14::int4[], $15::int8[])
         with ordinality as n (site, pool, signal, kind, factor, source, estimated, issued_ms, start_ms, step_s, "values",
-            p10, p90, place)
+            p10, p90, feed_state, last_value_ms, place)
     where n.step_s > 0 and n.issued_ms <> 0 and n.start_ms <> 0
 ), kept as (
     insert into helio.series as s (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s,
-        "values", p10, p90)
+        "values", p10, p90, feed_state, last_value_at)
     select distinct on (n.site, n.signal, n.issued_at, n.pool, n.kind) n.site, n.pool, n.signal, n.kind, n.factor,
-        n.source, n.estimated, n.issued_at, n.start_at, n.step_s, n."values", n.p10, n.p90
+        n.source, n.estimated, n.issued_at, n.start_at, n.step_s, n."values", n.p10, n.p90, n.feed_state, n.last_value_at
     from n
     order by n.site, n.signal, n.issued_at, n.pool, n.kind, n.place desc
     on conflict (site, signal, issued_at, pool, kind) do update set factor = excluded.factor, source = excluded.source,
         estimated = excluded.estimated, start_at = excluded.start_at, step_s = excluded.step_s,
-        "values" = excluded."values", p10 = excluded.p10, p90 = excluded.p90
+        "values" = excluded."values", p10 = excluded.p10, p90 = excluded.p90, feed_state = excluded.feed_state,
+        last_value_at = excluded.last_value_at
 )
 insert into helio.series_now as s (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s,
-    "values", p10, p90)
+    "values", p10, p90, feed_state, last_value_at)
 select distinct on (n.site, n.pool, n.signal, n.kind) n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated,
-    n.issued_at, n.start_at, n.step_s, n."values", n.p10, n.p90
+    n.issued_at, n.start_at, n.step_s, n."values", n.p10, n.p90, n.feed_state, n.last_value_at
 from n
 order by n.site, n.pool, n.signal, n.kind, n.issued_at desc, n.place desc
 on conflict (site, pool, signal, kind) do update set factor = excluded.factor, source = excluded.source,
     estimated = excluded.estimated, issued_at = excluded.issued_at, start_at = excluded.start_at,
-    step_s = excluded.step_s, "values" = excluded."values", p10 = excluded.p10, p90 = excluded.p90
+    step_s = excluded.step_s, "values" = excluded."values", p10 = excluded.p10, p90 = excluded.p90,
+    feed_state = excluded.feed_state, last_value_at = excluded.last_value_at
 where s.issued_at <= excluded.issued_at
 
 -- name: put_audit
@@ -479,32 +481,41 @@ from unnest($1::int8[], $2::int4[], $3::uuid[], $4::int8[], $5::text[], $6::text
 insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, pue_source, pue_issued_at, pue_estimated,
     price_usd_per_gpu_h, price_source, price_issued_at, price_estimated, electricity_usd_per_kwh, electricity_source,
     electricity_issued_at, electricity_estimated, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source,
-    carbon_issued_at, carbon_estimated)
+    carbon_issued_at, carbon_estimated, pue_feed_state, pue_last_value_at, price_feed_state, price_last_value_at,
+    electricity_feed_state, electricity_last_value_at, carbon_feed_state, carbon_last_value_at)
 select n.rates_id, n.site, nullif(n.pool, ''), helio.ms_at(n.hour_ms), n.watts_per_gpu, n.pue, nullif(n.pue_source, ''),
     helio.ms_time(n.pue_ms), n.pue_estimated, n.price, nullif(n.price_source, ''), helio.ms_time(n.price_ms),
     n.price_estimated, n.electricity, nullif(n.electricity_source, ''), helio.ms_time(n.electricity_ms),
     n.electricity_estimated,
     case when n.carbon_source <> '' or n.carbon_kind <> '' or n.carbon_ms <> 0 then n.carbon end,
     nullif(n.carbon_kind, ''), nullif(n.carbon_factor, ''), nullif(n.carbon_source, ''), helio.ms_time(n.carbon_ms),
-    n.carbon_estimated
+    n.carbon_estimated, nullif(n.pue_feed, 0)::smallint, helio.ms_time(n.pue_last_ms), nullif(n.price_feed, 0)::smallint,
+    helio.ms_time(n.price_last_ms), nullif(n.electricity_feed, 0)::smallint, helio.ms_time(n.electricity_last_ms),
+    nullif(n.carbon_feed, 0)::smallint, helio.ms_time(n.carbon_last_ms)
 from unnest($1::int8[], $2::text[], $3::text[], $4::int8[], $5::float8[], $6::float8[], $7::text[], $8::int8[], $9::bool[],
         $10::float8[], $11::text[], $12::int8[], $13::bool[], $14::float8[], $15::text[], $16::int8[], $17::bool[],
-        $18::float8[], $19::text[], $20::text[], $21::text[], $22::int8[], $23::bool[])
+        $18::float8[], $19::text[], $20::text[], $21::text[], $22::int8[], $23::bool[], $24::int4[], $25::int8[], $26::int4[],
+        $27::int8[], $28::int4[], $29::int8[], $30::int4[], $31::int8[])
     as n (rates_id, site, pool, hour_ms, watts_per_gpu, pue, pue_source, pue_ms, pue_estimated, price, price_source,
         price_ms, price_estimated, electricity, electricity_source, electricity_ms, electricity_estimated, carbon,
-        carbon_kind, carbon_factor, carbon_source, carbon_ms, carbon_estimated)
+        carbon_kind, carbon_factor, carbon_source, carbon_ms, carbon_estimated, pue_feed, pue_last_ms, price_feed,
+        price_last_ms, electricity_feed, electricity_last_ms, carbon_feed, carbon_last_ms)
 on conflict (rates_id) do nothing
 
 -- name: put_actual
-insert into helio.actuals as a (site, pool, signal, hour, value, kind, factor, source, estimated, issued_at)
+insert into helio.actuals as a (site, pool, signal, hour, value, kind, factor, source, estimated, issued_at, feed_state,
+    last_value_at)
 select distinct on (n.site, n.signal, n.pool, n.hour_ms) n.site, n.pool, n.signal, helio.ms_at(n.hour_ms), n.value, n.kind,
-    nullif(n.factor, ''), nullif(n.source, ''), n.estimated, helio.ms_at(n.issued_ms)
+    nullif(n.factor, ''), nullif(n.source, ''), n.estimated, helio.ms_at(n.issued_ms), nullif(n.feed_state, 0)::smallint,
+    helio.ms_time(n.last_value_ms)
 from unnest($1::text[], $2::text[], $3::int4[], $4::int8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::bool[],
-        $10::int8[])
-    with ordinality as n (site, pool, signal, hour_ms, value, kind, factor, source, estimated, issued_ms, place)
+        $10::int8[], $11::int4[], $12::int8[])
+    with ordinality as n (site, pool, signal, hour_ms, value, kind, factor, source, estimated, issued_ms, feed_state,
+        last_value_ms, place)
 order by n.site, n.signal, n.pool, n.hour_ms, n.place desc
 on conflict (site, signal, pool, hour) do update set value = excluded.value, kind = excluded.kind,
-    factor = excluded.factor, source = excluded.source, estimated = excluded.estimated, issued_at = excluded.issued_at
+    factor = excluded.factor, source = excluded.source, estimated = excluded.estimated, issued_at = excluded.issued_at,
+    feed_state = excluded.feed_state, last_value_at = excluded.last_value_at
 
 -- name: put_baseline
 insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd,

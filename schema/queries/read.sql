@@ -274,7 +274,7 @@ where s.seen_at is not null or s.draining or s.unreconciled_at is not null
 
 -- name: read_forecast
 -- $1 site; $2 days over which its error is measured (null = 7, at most 30). Each series as last issued, from now on: [{"signal",
--- "pool", "issued_at", "step_s", "source", "kind", "factor", "estimated", "points": [{"time", "value", "p10", "p90"}], "errors":
+-- "pool", "issued_at", "step_s", "source", "kind", "factor", "estimated", "feed_state", "last_value_at", "points": [{"time", "value", "p10", "p90"}], "errors":
 -- [{"horizon_h_from", "horizon_h_to", "hours", "mean_absolute_error", "mean_ape_ratio", "bias"}]}]; null when there is no such
 -- site. Errors are of what was issued in those days, by whole hours ahead; a range without a measured hour is not there.
 -- At most 512 series, as many as a summary carries, and the errors of the newest 5000 issues.
@@ -295,7 +295,8 @@ with since as materialized (
 select case when exists (select from helio.sites s where s.site = $1::text) then (
     select coalesce(json_agg(json_build_object('signal', helio.signal_word(n.signal), 'pool', nullif(n.pool, ''),
         'issued_at', helio.rfc3339(n.issued_at), 'step_s', n.step_s, 'kind', nullif(n.kind, ''), 'factor', nullif(n.factor, ''),
-        'source', n.source, 'estimated', n.estimated, 'points', coalesce((
+        'source', helio.source_text(n.source, n.feed_state, n.last_value_at), 'estimated', n.estimated,
+        'feed_state', helio.feed_state_word(n.feed_state), 'last_value_at', helio.rfc3339(n.last_value_at), 'points', coalesce((
             select json_agg(json_build_object('time', helio.rfc3339(n.start_at + make_interval(secs => (i - 1.0) * n.step_s)),
                 'value', n."values"[i], 'p10', n.p10[i], 'p90', n.p90[i]) order by i)
             from generate_series(1, cardinality(n."values")) i
@@ -739,9 +740,10 @@ from (
 ) e
 
 -- name: read_series_now
--- The last issue of each series, by site and signal: [{"site", "signal", "source", "issued_ms", "age_s"}].
-select coalesce(json_agg(json_build_object('site', s.site, 'signal', helio.signal_word(s.signal), 'source', s.source,
-    'issued_ms', helio.time_ms(s.issued_at), 'age_s', helio.seconds_between(s.issued_at, now()))
+-- The last issue of each series, by site and signal: [{"site", "signal", "failed", "age_s"}]. failed: null if the agent does not
+-- report it. A failed feed is as old as its last value, although its series was made in this hour.
+select coalesce(json_agg(json_build_object('site', s.site, 'signal', helio.signal_word(s.signal), 'failed', s.feed_state in (2, 3),
+    'age_s', helio.seconds_between(coalesce(s.last_value_at, s.issued_at), now()))
     order by s.site, s.signal), '[]')::text
 from helio.series_now s
 

@@ -29,7 +29,8 @@ select c.at as time, c.site, nullif(c.power_watts, -1) as power_watts, null::dou
 from (select site, at, max(site_power_w) as power_watts from helio.capacity_samples group by site, at) c
 join helio.sites s using (site)
 left join lateral (
-    select a.hour, a.value, nullif(a.kind, '') as kind, a.factor, a.source, a.estimated
+    select a.hour, a.value, nullif(a.kind, '') as kind, a.factor,
+        helio.source_text(a.source, a.feed_state, a.last_value_at) as source, a.estimated
     from helio.actuals a
     where a.site = c.site and a.signal = 3 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
     order by a.hour desc limit 1
@@ -54,14 +55,16 @@ from helio.capacity_samples c
 join helio.sites s using (site)
 join helio.pools p using (site, pool)
 left join lateral (
-    select a.value, a.source, a.estimated or a.hour < date_trunc('hour', c.at, 'UTC') as estimated
+    select a.value, helio.source_text(a.source, a.feed_state, a.last_value_at) as source,
+        a.estimated or a.hour < date_trunc('hour', c.at, 'UTC') as estimated
     from helio.actuals a
     where a.site = c.site and a.signal = 1 and a.pool in (c.pool, '') and a.hour <= c.at
       and a.hour > c.at - interval '25 hours'
     order by a.pool = '', a.hour desc limit 1
 ) k on true
 left join lateral (
-    select a.value, a.source, a.estimated or a.hour < date_trunc('hour', c.at, 'UTC') as estimated
+    select a.value, helio.source_text(a.source, a.feed_state, a.last_value_at) as source,
+        a.estimated or a.hour < date_trunc('hour', c.at, 'UTC') as estimated
     from helio.actuals a
     where a.site = c.site and a.signal = 2 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
     order by a.hour desc limit 1
@@ -72,7 +75,8 @@ comment on view helio_report.site_price is
 create or replace view helio_report.forecast_latest as
 select n.start_at + make_interval(secs => (i - 1)::float8 * n.step_s) as time, n.site, helio.signal_word(n.signal) as signal,
     n.issued_at, n."values"[i] as value, n.p10[i] as p10, n.p90[i] as p90, nullif(n.pool, '') as pool,
-    nullif(n.kind, '') as kind, n.source, n.estimated
+    nullif(n.kind, '') as kind, helio.source_text(n.source, n.feed_state, n.last_value_at) as source, n.estimated,
+    helio.feed_state_word(n.feed_state) as feed_state, n.last_value_at
 from helio.series_now n cross join lateral generate_series(1, cardinality(n."values")) as i;
 comment on view helio_report.forecast_latest is 'Every point of each series, as issued last. Rows of sites: every reader sees all.';
 
@@ -84,11 +88,11 @@ select f.time, f.site, helio.signal_word(f.signal) as signal,
     abs(f.value - a.value) / nullif(abs(a.value), 0) as ape_ratio, nullif(f.pool, '') as pool, f.issued_at,
     f.value, a.value as actual_value, a.estimated as actual_estimated, nullif(f.kind, '') as kind, f.factor, f.source
 from (
-    select i.site, i.pool, i.signal, i.kind, i.factor, i.source, i.issued_at,
-        date_trunc('hour', i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s), 'UTC') as time,
+    select i.site, i.pool, i.signal, i.kind, i.factor, helio.source_text(i.source, i.feed_state, i.last_value_at) as source,
+        i.issued_at, date_trunc('hour', i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s), 'UTC') as time,
         avg(i."values"[n]) filter (where i."values"[n] < 'infinity') as value
     from helio.series i cross join lateral generate_series(1, cardinality(i."values")) as n
-    group by i.site, i.pool, i.signal, i.kind, i.factor, i.source, i.issued_at, i.start_at, i.step_s, 8
+    group by i.site, i.pool, i.signal, i.kind, i.factor, i.source, i.feed_state, i.last_value_at, i.issued_at, i.start_at, i.step_s, 8
 ) f
 join lateral (
     (select a.value, a.estimated
@@ -272,10 +276,14 @@ create or replace view helio_report.ledger with (security_barrier) as
 select l.hour as time, l.id as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
     l.gpu_ms / 1000.0::float8 as gpu_seconds, l.energy_j / 3600000.0::float8 as energy_kwh,
     l.carbon_mg / 1000.0::float8 as carbon_g, l.cost_micro_usd / 1000000.0::float8 as cost_usd, l.fenced,
-    l.provenance as energy_provenance, r.watts_per_gpu, r.pue, r.pue_source, r.pue_issued_at, r.pue_estimated,
-    r.price_usd_per_gpu_h, r.price_source, r.price_issued_at, r.price_estimated,
-    r.electricity_usd_per_kwh, r.electricity_source, r.electricity_issued_at, r.electricity_estimated,
-    r.carbon_g_per_kwh, r.carbon_kind, r.carbon_factor, coalesce(r.carbon_source, 'static') as carbon_source,
+    l.provenance as energy_provenance, r.watts_per_gpu, r.pue,
+    helio.source_text(r.pue_source, r.pue_feed_state, r.pue_last_value_at) as pue_source, r.pue_issued_at, r.pue_estimated,
+    r.price_usd_per_gpu_h, helio.source_text(r.price_source, r.price_feed_state, r.price_last_value_at) as price_source, r.price_issued_at, r.price_estimated,
+    r.electricity_usd_per_kwh,
+    helio.source_text(r.electricity_source, r.electricity_feed_state, r.electricity_last_value_at) as electricity_source,
+    r.electricity_issued_at, r.electricity_estimated,
+    r.carbon_g_per_kwh, r.carbon_kind, r.carbon_factor,
+    coalesce(helio.source_text(r.carbon_source, r.carbon_feed_state, r.carbon_last_value_at), 'static') as carbon_source,
     r.carbon_issued_at, coalesce(r.carbon_estimated, true) as carbon_estimated, l.estimated as time_estimated
 from helio.ledger_by_text l left join helio.rates r using (rates_id)
 where (select s.every_tenant from helio.row_visibility s) or l.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);

@@ -47,5 +47,12 @@ select is((select string_agg(v.at, ' ' order by v.at) from unnest(array ['10:00:
     '10:15:00', '10:15:00.000001', '23:58:30', '23:59:59']) v (at) where helio.ends_quarter(('2026-03-01 ' || v.at || '+05:30')::timestamptz)),
     '10:00:00 10:13:00.000001 10:14:59.999999 10:15:00 23:58:30 23:59:59', 'the last two minutes of each quarter of an hour, the end with them');
 
+select is(helio.feed_state_word(s::smallint), word, 'the state ' || coalesce(s::text, 'that was not reported') || ' of a feed')
+from (values (1, 'current'), (2, 'last_good'), (3, 'no_data'), (0, null), (4, null), (null, null)) v (s, word);
+select is(helio.source_text('grid', s::smallint, '2026-11-20 08:59:59+02'), shown, 'the source of a feed: ' || shown)
+from (values (null, 'grid'), (1, 'grid'), (2, 'grid, last good 2026-11-20T06Z'), (3, 'grid, no data since 2026-11-20T06Z')) v (s, shown);
+select is(helio.source_text('grid', 3::smallint, null), 'grid', 'a time that is not known is not shown');
+select is(helio.source_text(null, 2::smallint, now()), null, 'a source without a name has no text');
+
 select * from finish();
 rollback;

@@ -26,6 +26,16 @@ select results_eq($$select time, energy_kwh, carbon_g, cost_usd, carbon_g_per_kw
     $$select d + make_interval(hours => i), 1::float8, 100.0 * i::float8, 2::float8, 100.0 * i::float8, 'average', 'lifecycle',
         'grid', i = 3, case i when 1 then 'measured' else 'model' end from day, generate_series(1, 3) i$$,
     'each hour with what it was priced by');
+insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, price_usd_per_gpu_h, electricity_usd_per_kwh, pue_estimated,
+    price_estimated, electricity_estimated, carbon_estimated, pue_source, price_source, electricity_source, carbon_source, pue_feed_state,
+    pue_last_value_at, price_feed_state, price_last_value_at, carbon_feed_state)
+select 9, 'lulea', 'a', d, 1000, 1, 2, 0, true, true, false, false, 'hall', 'spot', 'tariff', 'grid', 2, d, 3, d + interval '90 minutes', 1
+from day;
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, provenance, rates_id)
+select '0199dddd-0000-7000-8000-000000000001'::uuid, -1, 9, d, 1, 1, 1, 1, false, 'feeds', 'lulea', 'model', 9 from day;
+select results_eq($$select pue_source, price_source, electricity_source, carbon_source from helio_report.ledger where tenant = 'feeds'$$,
+    $$values ('hall, last good 2026-03-29T00Z', 'spot, no data since 2026-03-29T01Z', 'tariff', 'grid')$$,
+    'a feed that had failed is named so');
 select is((select sum(energy_j) from helio.ledger where tenant = 'led'), 12600000::numeric, 'whole hours over the change of clocks');
 select results_eq($$select time, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, fenced_gpu_seconds, carbon_kind,
         round(carbon_estimated_ratio::numeric, 4), round(measured_ratio::numeric, 4)

@@ -8,7 +8,7 @@ insert into promised values
     ('site_capacity', 'time, site, pool, gpu_model, gpus_total, gpus_allocated, gpus_free, gpus_reserved, largest_block_gpus'),
     ('site_energy', 'time, site, power_watts, gpu_power_watts, pue, carbon_g_per_kwh, carbon_kind, carbon_source, carbon_estimated'),
     ('site_price', 'time, site, pool, price_usd_per_gpu_h, electricity_usd_per_kwh'),
-    ('forecast_latest', 'time, site, signal, issued_at, value, p10, p90'),
+    ('forecast_latest', 'time, site, signal, issued_at, value, p10, p90, source, feed_state, last_value_at'),
     ('forecast_error', 'time, site, signal, horizon_h, absolute_error, ape_ratio'),
     ('jobs', 'job_id, name, tenant, user_name, queue, tier, kind, state, home_site, site, gpu_model, gpus, submitted_at, started_at, finished_at, wait_seconds, run_seconds, exit_code, attempts, gpu_seconds, units_done, cost_usd, energy_kwh, carbon_g, reason, goal, deadline, flexible_seconds, time_limit_seconds'),
     ('job_transitions', 'time, job_id, epoch, from_state, to_state, reason, actor'),

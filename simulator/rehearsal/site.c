@@ -210,7 +210,9 @@ static bool go_on(const helio_row_series_t *row, int64_t wall_ms, helio_series_t
                                    .issued_wall_ms = skip ? helio_hour_of(wall_ms) : row->issued_ms,
                                    .start_wall_ms = row->start_ms + steps * step_ms,
                                    .step_s = row->step_s,
-                                   .values = {row->values.items + skip, row->values.count - skip}};
+                                   .values = {row->values.items + skip, row->values.count - skip},
+                                   .feed_state = row->feed_state,
+                                   .last_value_ms = row->last_value_ms};
     if (row->p10.count == row->values.count)
         ret_series->p10 = (helio_f64s_t){row->p10.items + skip, row->p10.count - skip};
     if (row->p90.count == row->values.count)

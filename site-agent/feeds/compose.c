@@ -113,8 +113,11 @@ static void add_backend(composer_t *self)
         for (uint32_t n = 0; n < own; n++)
             replaced |= self->out->series.items[n].signal == series->signal &&
                         helio_text_equal(self->out->series.items[n].pool, series->pool);
-        if (!replaced && self->out->series.count < HELIO_SERIES_MAX)
-            self->out->series.items[self->out->series.count++] = *series;
+        if (replaced || self->out->series.count >= HELIO_SERIES_MAX)
+            continue;
+        helio_series_t *added = &self->out->series.items[self->out->series.count++];
+        *added = *series;
+        added->feed_state = HELIO_FEED_STATE_CURRENT; /* no feed that could fail */
     }
 }
 

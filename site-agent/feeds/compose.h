@@ -11,8 +11,8 @@
  *  minutes or one, if a window begins or ends within). Other series of the backend are passed on as they are.
  *
  *  A working feed gives its last value for the current hour, then the source's own forecast as far as that goes, then
- *  the built-in forecast. A failed feed repeats its last good day ("NAME, last good 2026-11-20T06Z", estimated); after
- *  two weeks the figure of the site file replaces it ("NAME, no data since 2026-11-20T06Z", estimated). That figure also
+ *  the built-in forecast. A failed feed repeats its last good day (`last_good` with the time of its last value, estimated); after
+ *  two weeks the figure of the site file replaces it (`no_data`, estimated). That figure also
  *  replaces a feed that never gave a value.
  *
  *  The issue time of a series is that of its newest part: the source's reply, the backend's series, or else the start

@@ -1,7 +1,6 @@
 /*  compose_feed.c -- the series of one feed for the hours ahead, and what replaces missing values. */
 #include <math.h>
 
-#include "federation/energy/stale_source.h"
 #include "site-agent/feeds/composer.h"
 
 helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t source)
@@ -11,7 +10,8 @@ helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t sou
                                .source = source,
                                .issued_wall_ms = self->issued_ms,
                                .start_wall_ms = self->hour * HOUR_MS,
-                               .step_s = 3600};
+                               .step_s = 3600,
+                               .feed_state = HELIO_FEED_STATE_CURRENT};
     series->values.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
     series->values.count = HOURS;
     return series;
@@ -91,16 +91,17 @@ static void add_last_good(composer_t *self, uint32_t signal, const helio_feed_t 
     int64_t last = helio_hours_last(&hours, self->hour + 1);
     helio_series_t *series = composer_add(self, signal, feed->name);
     series->estimated = true;
+    series->feed_state = HELIO_FEED_STATE_LAST_GOOD;
     if (last == INT64_MIN) { /* it has only ever sent forecasts */
         (void)fill(track, self->hour, &(helio_forecast_t){0}, series->values.items);
-        series->source = helio_source_last_good(self->arena, feed->name, track->ahead_wall_ms);
+        series->last_value_ms = track->ahead_wall_ms;
     } else {
         (void)helio_forecast_last_day(&hours, self->hour + 1, HOURS - 1, series->values.items + 1);
         double running = helio_hours_at(&hours, self->hour);
         if (isnan(running))
             (void)helio_forecast_last_day(&hours, self->hour, 1, &running);
         series->values.items[0] = running;
-        series->source = helio_source_last_good(self->arena, feed->name, last * HOUR_MS);
+        series->last_value_ms = last * HOUR_MS;
     }
 }
 
@@ -137,10 +138,11 @@ void composer_mark_failed(const composer_t *self, const helio_feed_t *feed, heli
     bool worked = track->success_wall_ms != INT64_MIN;
     if (!worked && !track->failures)
         return;
-    int64_t since_ms = track->newest_ms != INT64_MIN ? track->newest_ms
-                       : worked                      ? track->success_wall_ms
-                                                     : self->from->opened_wall_ms;
-    series->source = helio_source_no_data(self->arena, feed->name, since_ms);
+    series->source = feed->name;
+    series->feed_state = HELIO_FEED_STATE_NO_DATA;
+    series->last_value_ms = track->newest_ms != INT64_MIN ? track->newest_ms
+                            : worked                      ? track->success_wall_ms
+                                                          : self->from->opened_wall_ms;
     series->estimated = true;
 }
 

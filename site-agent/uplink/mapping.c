@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "federation/base/clock.h"
 #include "federation/wire/codec.h"
+
+enum { FEED_STATE_SINCE = 9 }; /* the version that has helio_series.feed_state */
 
 /* ---- in ------------------------------------------------------------------------------------------------ */
 
@@ -214,6 +217,25 @@ static helio_rc put_report(helio_framer_t *self, const helio_report_t *report, h
     return HELIO_OK;
 }
 
+/*  A broker of an older version learns from the source's text that a feed failed, and since when. */
+static helio_text_t source_with_state(helio_arena_t *arena, const helio_series_t *series)
+{
+    enum {
+        HOUR_SIZE = 13, /* "2026-11-20T06", which a Z follows */
+        SOURCE_MAX = 64
+    };
+    char time[HELIO_RFC3339_SIZE];
+    const char *state = series->feed_state == HELIO_FEED_STATE_LAST_GOOD ? "last good"
+                        : series->feed_state == HELIO_FEED_STATE_NO_DATA ? "no data since"
+                                                                         : NULL;
+    if (!state)
+        return series->source;
+    helio_rfc3339(series->last_value_ms, time);
+    helio_text_t text =
+        helio_arena_printf(arena, "%.*s, %s %.*sZ", HELIO_TEXT_ARGS(series->source), state, HOUR_SIZE, time);
+    return text.size <= SOURCE_MAX ? text : series->source;
+}
+
 /*  Leaves out series whose signal the other side does not know: it would refuse the whole message. The arena is empty,
  *  since what was gathered has been sent. */
 static helio_rc send_summary(helio_framer_t *self, const helio_site_summary_t *summary, helio_error_t *err)
@@ -221,9 +243,15 @@ static helio_rc send_summary(helio_framer_t *self, const helio_site_summary_t *s
     helio_msg_summary_t message = {*summary};
     uint32_t kept = 0;
     message.summary.series.items = helio_arena_alloc(self->arena, summary->series.count, sizeof *summary->series.items);
-    for (uint32_t i = 0; i < summary->series.count; i++)
-        if (helio_wire_value_since(&helio_series_type, "signal", summary->series.items[i].signal) <= self->protocol)
-            message.summary.series.items[kept++] = summary->series.items[i];
+    for (uint32_t i = 0; i < summary->series.count; i++) {
+        const helio_series_t *series = &summary->series.items[i];
+        if (helio_wire_value_since(&helio_series_type, "signal", series->signal) > self->protocol)
+            continue;
+        message.summary.series.items[kept] = *series;
+        if (self->protocol < FEED_STATE_SINCE)
+            message.summary.series.items[kept].source = source_with_state(self->arena, series);
+        kept++;
+    }
     message.summary.series.count = kept;
     helio_rc rc = send_now(self, HELIO_MSG_SUMMARY, &message, err);
     helio_arena_reset(self->arena);

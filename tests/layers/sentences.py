@@ -22,8 +22,6 @@ CONSTANT = re.compile(r'^([ \t]*)(?:static )?const char\b[^;={()]*?(\w+)(?:\[[^\
 ERROR_TEXT = re.compile(r"\b\w*(?:err|error|why|trouble|problem)(?:->|\.)text\b")
 ALLOWED = {
     ("broker/http/request/request.c", "Bearer "): "a protocol's word",
-    ("federation/spec/node.c", "problem"): "libyaml gives no codes; its messages choose between hints, and nothing else",
-    ("federation/energy/stale_source.c", "marks"): "a format that this file writes and reads",
     ("site-agent/journal/inspect.c", "magic"): "SQLite's mark of its files",
     ("site-agent/shim/cgroup.c", "populated 0"): "a line of the kernel's file",
 }

@@ -68,6 +68,8 @@ helio_series_t core_series_of(const helio_row_series_t *row)
         .values = row->values,
         .p10 = row->p10,
         .p90 = row->p90,
+        .feed_state = row->feed_state,
+        .last_value_ms = row->last_value_ms,
     };
 }
 
@@ -90,6 +92,8 @@ static void write_actual(void *arg, const helio_history_value_t *value)
         .source = helio_arena_text(teller->core->effects->arena, value->source),
         .estimated = value->estimated,
         .issued_ms = value->issued_ms,
+        .feed_state = value->feed_state,
+        .last_value_ms = value->last_value_ms,
     };
     core_emit(teller->core, HELIO_BROKER_FX_ROW_ACTUAL, &row);
 }
@@ -119,6 +123,8 @@ void core_history_load(helio_broker_core_t *self, const helio_row_actual_t *row)
         .source = row->source,
         .kind = row->kind,
         .factor = row->factor,
+        .feed_state = row->feed_state,
+        .last_value_ms = row->last_value_ms,
     };
     helio_history_restore(history, &value, self->wall_ms);
 }
@@ -221,6 +227,14 @@ static helio_row_hourly_price_t hourly_price_row(const site_t *site, const pool_
         .carbon_source = carbon.source,
         .carbon_issued_ms = carbon.issued_ms,
         .carbon_estimated = carbon.estimated,
+        .pue_feed_state = pue.feed_state,
+        .pue_last_value_ms = pue.last_value_ms,
+        .price_feed_state = rent.feed_state,
+        .price_last_value_ms = rent.last_value_ms,
+        .electricity_feed_state = tariff.feed_state,
+        .electricity_last_value_ms = tariff.last_value_ms,
+        .carbon_feed_state = carbon.feed_state,
+        .carbon_last_value_ms = carbon.last_value_ms,
     };
 }
 
@@ -242,6 +256,8 @@ static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, c
     if (rent_most > 0 && row.price_usd_per_gpu_h > rent_most) {
         row.price_usd_per_gpu_h = rent_most;
         row.price_source = HELIO_TEXT("placement");
+        row.price_feed_state = HELIO_FEED_STATE_UNKNOWN;
+        row.price_last_value_ms = 0;
     }
     row.hourly_price_id =
         helio_record_keyed_hash(&helio_row_hourly_price_type, &row, &self->secret) >> 1; /* fits a bigint */

@@ -105,6 +105,14 @@ static bool keep(helio_broker_core_t *self, site_t *site, const helio_series_t *
     return true;
 }
 
+/*  0 if it is none that a table can hold, or the feed has not failed. */
+static int64_t last_value_of(const helio_broker_core_t *self, const helio_series_t *series)
+{
+    bool failed = series->feed_state == HELIO_FEED_STATE_LAST_GOOD || series->feed_state == HELIO_FEED_STATE_NO_DATA;
+    return failed && core_time_is_plausible(self, 1, series->last_value_ms, SERIES_AHEAD_MS) ? series->last_value_ms
+                                                                                             : 0;
+}
+
 /*  A series that no table can hold, or without content, is ignored: a row must never fail a commit. */
 void core_series_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
 {
@@ -134,6 +142,8 @@ void core_series_take(helio_broker_core_t *self, site_t *site, const helio_serie
         .values = core_points_bound(self, series->signal, series->values),
         .p10 = core_points_bound(self, series->signal, series->p10),
         .p90 = core_points_bound(self, series->signal, series->p90),
+        .feed_state = series->feed_state,
+        .last_value_ms = last_value_of(self, series),
     };
     helio_series_t bounded = core_series_of(&row);
     if (!keep(self, site, &bounded))

@@ -6,7 +6,6 @@
 
 #include "broker/http/metrics/exposition.h"
 #include "broker/http/metrics/metrics.h"
-#include "federation/energy/stale_source.h"
 
 static const char *text_of(const json_t *row, const char *key)
 {
@@ -24,42 +23,44 @@ static void sample(helio_buffer_t *out, const char *name, const json_t *row, dou
     helio_metric_number(out, value);
 }
 
-/*  A failed feed is as old as its last value, although its series was made in this hour. */
-static bool is_failed(const json_t *row, double *ret_age_s)
-{
-    const char *source = text_of(row, "source");
-    int64_t since_ms = 0;
-    bool failed = helio_source_is_stale(helio_text_of(source), &since_ms);
-    *ret_age_s = json_number_value(json_object_get(row, "age_s"));
-    if (failed)
-        *ret_age_s += (json_number_value(json_object_get(row, "issued_ms")) - (double)since_ms) / 1e3;
-    *ret_age_s = fmax(*ret_age_s, 0); /* a site names the time, and its clock may be ahead */
-    return failed;
-}
-
 static bool is_same(const json_t *a, const json_t *b)
 {
     return strcmp(text_of(a, "site"), text_of(b, "site")) == 0 &&
            strcmp(text_of(a, "signal"), text_of(b, "signal")) == 0;
 }
 
+/*  The figure of a series, and false if its site does not report it. */
+typedef bool figure_fn(const json_t *row, double *ret_value);
+
+/*  A site names the times, and its clock may be ahead. */
+static bool age_of(const json_t *row, double *ret_value)
+{
+    *ret_value = fmax(json_number_value(json_object_get(row, "age_s")), 0);
+    return true;
+}
+
+static bool failure_of(const json_t *row, double *ret_value)
+{
+    const json_t *failed = json_object_get(row, "failed");
+    *ret_value = json_is_true(failed);
+    return json_is_boolean(failed);
+}
+
 /*  Series of the same site and signal follow one another, and the worst of them is shown. */
-static void worst_of_series(const json_t *series, const char *name, bool of_failure, helio_buffer_t *out)
+static void worst_of_series(const json_t *series, const char *name, figure_fn *figure, helio_buffer_t *out)
 {
     size_t index;
     const json_t *row, *last = NULL;
-    double worst = 0;
+    double worst = 0, value;
     json_array_foreach(series, index, row)
     {
-        double age_s;
-        if (!text_of(row, "site") || !text_of(row, "signal"))
+        if (!text_of(row, "site") || !text_of(row, "signal") || !figure(row, &value))
             continue;
         if (last && !is_same(last, row)) {
             sample(out, name, last, worst);
             worst = 0;
         }
-        bool failed = is_failed(row, &age_s);
-        worst = fmax(worst, of_failure ? failed : age_s);
+        worst = fmax(worst, value);
         last = row;
     }
     if (last)
@@ -73,10 +74,12 @@ void helio_metrics_series(helio_text_t json, helio_buffer_t *out)
         helio_metric_head(out, "forecast_age_seconds", "gauge",
                           "Age of the newest data of the series; of several series, the oldest. If its feed fails, the "
                           "time since the feed's last value; if it never gave one, since the agent's start.");
-        worst_of_series(series, "forecast_age_seconds", false, out);
-        helio_metric_head(out, "feed_failed", "gauge",
-                          "1 if a feed gives no data, so its last good day or the figure of the site file is used.");
-        worst_of_series(series, "feed_failed", true, out);
+        worst_of_series(series, "forecast_age_seconds", age_of, out);
+        helio_metric_head(
+            out, "feed_failed", "gauge",
+            "1 if a feed gives no data, so its last good day or the figure of the site file is used. Absent for "
+            "sites whose agents do not report it (protocol version 8 or older).");
+        worst_of_series(series, "feed_failed", failure_of, out);
     }
     json_decref(series);
 }

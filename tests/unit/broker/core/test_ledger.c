@@ -38,8 +38,8 @@ static int end(void **state)
     return 0;
 }
 
-/*  Issued now: the hour's value, and twice that as a forecast of the next ones. */
-static void say(uint64_t peer, uint32_t signal, const char *pool, double value)
+static void say_of_feed(uint64_t peer, uint32_t signal, const char *pool, double value, helio_feed_state_t state,
+                        int64_t last_value_ms)
 {
     double values[] = {value, 2 * value, 2 * value};
     int64_t wall_ms = harness_wall_ms(h);
@@ -51,8 +51,16 @@ static void say(uint64_t peer, uint32_t signal, const char *pool, double value)
                              .issued_wall_ms = wall_ms,
                              .start_wall_ms = wall_ms - wall_ms % HOUR_MS,
                              .step_s = 3600,
-                             .values = {values, 3}};
+                             .values = {values, 3},
+                             .feed_state = state,
+                             .last_value_ms = last_value_ms};
     harness_series(h, peer, &series, 1);
+}
+
+/*  Issued now: the hour's value, and twice that as a forecast of the next ones. */
+static void say(uint64_t peer, uint32_t signal, const char *pool, double value)
+{
+    say_of_feed(peer, signal, pool, value, HELIO_FEED_STATE_CURRENT, 0);
 }
 
 /*  A job of one GPU that starts at north now. */
@@ -139,6 +147,25 @@ static void ledger__each_hour_has_its_own_price_with_its_provenance(void **state
     assert_int_equal(cost, 500000 + 3000000 + 3000000);
     const helio_row_state_t *row = harness_row(h, key);
     assert_true(row->energy_j == energy && row->carbon_mg == carbon && row->cost_micro_usd == (uint64_t)cost);
+}
+
+static void ledger__a_price_says_which_feeds_had_failed_and_since_when(void **state)
+{
+    (void)state;
+    int64_t last_ms = harness_wall_ms(h) - 5 * HOUR_MS;
+    say(NORTH, HELIO_SIGNAL_CARBON, "", 100);
+    say_of_feed(NORTH, HELIO_SIGNAL_PRICE, "a", 1, HELIO_FEED_STATE_LAST_GOOD, last_ms);
+    say_of_feed(NORTH, HELIO_SIGNAL_PUE, "", 1.5, HELIO_FEED_STATE_NO_DATA, last_ms - 1);
+    helio_job_key_t key = start();
+    harness_advance(h, HOUR_MS / 2);
+    helio_report_t report = ended(key, HOUR_MS / 2);
+    harness_report(h, NORTH, &report);
+    const helio_row_hourly_price_t *price = harness_take(h, HELIO_BROKER_FX_ROW_HOURLY_PRICE);
+    assert_non_null(price);
+    assert_true(price->carbon_feed_state == HELIO_FEED_STATE_CURRENT && !price->carbon_last_value_ms);
+    assert_true(price->price_feed_state == HELIO_FEED_STATE_LAST_GOOD && price->price_last_value_ms == last_ms);
+    assert_true(price->pue_feed_state == HELIO_FEED_STATE_NO_DATA && price->pue_last_value_ms == last_ms - 1);
+    assert_true(price->electricity_feed_state == HELIO_FEED_STATE_UNKNOWN && !price->electricity_last_value_ms);
 }
 
 static void ledger__without_a_series_the_static_figure_is_an_estimate(void **state)
@@ -379,6 +406,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(ledger__each_hour_has_its_own_price_with_its_provenance),
+        CASE(ledger__a_price_says_which_feeds_had_failed_and_since_when),
         CASE(ledger__without_a_series_the_static_figure_is_an_estimate),
         CASE(ledger__a_new_leader_prices_as_the_old_one_would_have),
         CASE(ledger__rows_of_any_hours_add_up_to_the_total),

@@ -263,6 +263,38 @@ static void lies__rent_is_one_that_a_site_file_can_have(void **state)
         assert_float_equal(row->values.items[i], kept[i], 1e-9);
 }
 
+/*  A time that no table can hold would fail the commit of everybody's rows. */
+static void lies__the_last_value_of_a_failed_feed_has_a_time_that_a_table_can_hold(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    int64_t now_ms = harness_wall_ms(h);
+    const struct {
+        helio_feed_state_t state;
+        int64_t said, kept;
+    } cases[] = {{HELIO_FEED_STATE_NO_DATA, INT64_MAX, 0},
+                 {HELIO_FEED_STATE_LAST_GOOD, INT64_MIN, 0},
+                 {HELIO_FEED_STATE_CURRENT, now_ms, 0},
+                 {HELIO_FEED_STATE_UNKNOWN, now_ms, 0},
+                 {HELIO_FEED_STATE_LAST_GOOD, now_ms - 5, now_ms - 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double value = (double)i;
+        helio_series_t series = {.signal = HELIO_SIGNAL_ELECTRICITY,
+                                 .issued_wall_ms = now_ms,
+                                 .start_wall_ms = now_ms / HOUR_MS * HOUR_MS,
+                                 .step_s = 3600,
+                                 .values = {&value, 1},
+                                 .feed_state = cases[i].state,
+                                 .last_value_ms = cases[i].said};
+        harness_clear(h);
+        harness_series(h, NORTH, &series, 1);
+        const helio_row_series_t *row = harness_take(h, HELIO_BROKER_FX_ROW_SERIES);
+        assert_non_null(row);
+        assert_true(row->feed_state == cases[i].state && row->last_value_ms == cases[i].kept);
+    }
+}
+
 static void lies__figures_of_all_pools_can_be_added_up(void **state)
 {
     (void)state;
@@ -449,6 +481,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lies__impossible_figures_of_a_profile_are_cut, begin, end),
         cmocka_unit_test_setup_teardown(lies__electricity_has_a_price_that_a_grid_can_have, begin, end),
         cmocka_unit_test_setup_teardown(lies__rent_is_one_that_a_site_file_can_have, begin, end),
+        cmocka_unit_test_setup_teardown(lies__the_last_value_of_a_failed_feed_has_a_time_that_a_table_can_hold, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(lies__figures_of_all_pools_can_be_added_up, begin, end),
         cmocka_unit_test_setup_teardown(withheld__is_written_when_it_changes_and_only_if_it_can_be_said, begin, end),
         cmocka_unit_test_setup_teardown(lies__series_are_written_when_they_are_news_of_a_pool_that_exists, begin, end),

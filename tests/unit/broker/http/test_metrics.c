@@ -48,15 +48,11 @@ static void everything(helio_buffer_t *out)
             "\"carbon_g_per_kwh\":1,"
             "\"electricity_usd_per_kwh\":1,\"price_usd_per_gpu_h\":1,\"pue\":1,\"pools\":["
             "{\"pool\":\"p\",\"withheld\":null},{\"pool\":\"q\",\"withheld\":\"why\"},{\"pool\":\"r\",\"withheld\":null}]}]"),
-        .series_json = HELIO_TEXT(
-            "[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"source\":\"grid, no data since 2026-11-20T06Z\","
-            "\"issued_ms\":1795935600000,\"age_s\":6},"
-            "{\"site\":\"a\",\"signal\":\"price_usd_per_gpu_h\",\"source\":null,\"issued_ms\":1795935600000,"
-            "\"age_s\":50},"
-            "{\"site\":\"a\",\"signal\":\"price_usd_per_gpu_h\",\"source\":\"spot, last good 2026-11-29T06Z\","
-            "\"issued_ms\":1795935600000,\"age_s\":6},"
-            "{\"site\":\"b\",\"signal\":\"price_usd_per_gpu_h\",\"source\":\"static\","
-            "\"issued_ms\":1795935600000,\"age_s\":7}]"),
+        .series_json = HELIO_TEXT("[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"failed\":true,\"age_s\":784806},"
+                                  "{\"site\":\"a\",\"signal\":\"price_usd_per_gpu_h\",\"failed\":false,\"age_s\":50},"
+                                  "{\"site\":\"a\",\"signal\":\"price_usd_per_gpu_h\",\"failed\":true,\"age_s\":-3},"
+                                  "{\"site\":\"b\",\"signal\":\"price_usd_per_gpu_h\",\"failed\":false,\"age_s\":7},"
+                                  "{\"site\":\"c\",\"signal\":\"price_usd_per_gpu_h\",\"failed\":null,\"age_s\":8}]"),
         .balance_json = HELIO_TEXT("[{\"site\":\"a\",\"ratio\":1}]"),
         .forecasts_json = HELIO_TEXT("[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"error_ratio\":0.1}]"),
         .retention_json =
@@ -160,14 +156,13 @@ static void metrics__former_names_have_the_figures_of_the_present_ones(void **st
     assert_null(strstr(text.data, "reason=\"move\"")); /* it would be counted twice in a sum over the label */
 }
 
-/*  1795935600 is 2026-11-29T07:00:00Z, and the page was made six seconds later. */
-static void metrics__a_failed_feed_is_as_old_as_its_last_value(void **state)
+static void metrics__the_worst_series_of_a_signal_counts_and_what_no_agent_reports_is_absent(void **state)
 {
     (void)state;
     static const char *const lines[] = {
-        "\nhelio_forecast_age_seconds{site=\"a\",signal=\"carbon_g_per_kwh\"} 781206\n", /* nine days and an hour */
+        "\nhelio_forecast_age_seconds{site=\"a\",signal=\"carbon_g_per_kwh\"} 784806\n",
         "\nhelio_feed_failed{site=\"a\",signal=\"carbon_g_per_kwh\"} 1\n",
-        "\nhelio_forecast_age_seconds{site=\"a\",signal=\"price_usd_per_gpu_h\"} 3606\n", /* of two, the worse */
+        "\nhelio_forecast_age_seconds{site=\"a\",signal=\"price_usd_per_gpu_h\"} 50\n", /* of two, the worse */
         "\nhelio_feed_failed{site=\"a\",signal=\"price_usd_per_gpu_h\"} 1\n",
         "\nhelio_forecast_age_seconds{site=\"b\",signal=\"price_usd_per_gpu_h\"} 7\n",
         "\nhelio_feed_failed{site=\"b\",signal=\"price_usd_per_gpu_h\"} 0\n",
@@ -177,6 +172,8 @@ static void metrics__a_failed_feed_is_as_old_as_its_last_value(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         if (!strstr(text.data, lines[i]))
             fail_msg("missing: %s\n%s", lines[i], text.data);
+    assert_non_null(strstr(text.data, "\nhelio_forecast_age_seconds{site=\"c\",signal=\"price_usd_per_gpu_h\"} 8\n"));
+    assert_null(strstr(text.data, "helio_feed_failed{site=\"c\""));
 }
 
 static void metrics__sites_whose_clock_or_pools_need_attention_are_named(void **state)
@@ -208,7 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics__have_type_help_and_samples_under_the_prefix_helio),
         cmocka_unit_test(metrics__former_names_have_the_figures_of_the_present_ones),
-        cmocka_unit_test(metrics__a_failed_feed_is_as_old_as_its_last_value),
+        cmocka_unit_test(metrics__the_worst_series_of_a_signal_counts_and_what_no_agent_reports_is_absent),
         cmocka_unit_test(metrics__sites_whose_clock_or_pools_need_attention_are_named),
         cmocka_unit_test(metrics__the_reference_page_shows_every_metric),
     };

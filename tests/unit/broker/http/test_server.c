@@ -232,8 +232,7 @@ static void http__metrics_show_engine_sites_and_requests(void **state)
                 "[{\"site\":\"lu\\\"lea\",\"state\":\"ready\",\"gpus_total\":96,\"pue\":null,\"refused\":null},"
                 "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version in common\"}]");
     script_read(w, "read_series_now", HELIO_OK,
-                "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"source\":\"grid\",\"issued_ms\":1,"
-                "\"age_s\":310.5}]");
+                "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"failed\":false,\"age_s\":310.5}]");
     script_read(w, "read_forecasts_now", HELIO_OK,
                 "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"error_ratio\":null},"
                 "{\"site\":\"lu\\\"lea\",\"signal\":\"carbon_g_per_kwh\",\"error_ratio\":0.0625}]");

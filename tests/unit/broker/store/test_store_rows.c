@@ -181,7 +181,9 @@ static void store__hourly_prices_load_back_as_written(void **state)
                                  .factor = HELIO_TEXT("lifecycle"),
                                  .source = HELIO_TEXT("grid"),
                                  .estimated = true,
-                                 .issued_ms = hour_ms + 1};
+                                 .issued_ms = hour_ms + 1,
+                                 .feed_state = HELIO_FEED_STATE_LAST_GOOD,
+                                 .last_value_ms = hour_ms - 7};
     helio_row_actual_t old = actual;
     old.hour_ms -= INT64_C(200) * 3600000;
     helio_row_actual_t first = actual;
@@ -191,9 +193,20 @@ static void store__hourly_prices_load_back_as_written(void **state)
                                  .issued_ms = hour_ms,
                                  .start_ms = hour_ms,
                                  .step_s = 3600,
-                                 .values = {values, 2}};
-    helio_row_hourly_price_t rates = {
-        .hourly_price_id = 5, .site = HELIO_TEXT("lulea"), .hour_ms = hour_ms, .pue = 1.25};
+                                 .values = {values, 2},
+                                 .feed_state = HELIO_FEED_STATE_NO_DATA,
+                                 .last_value_ms = hour_ms - 9};
+    helio_row_hourly_price_t rates = {.hourly_price_id = 5,
+                                      .site = HELIO_TEXT("lulea"),
+                                      .hour_ms = hour_ms,
+                                      .pue = 1.25,
+                                      .pue_feed_state = HELIO_FEED_STATE_LAST_GOOD,
+                                      .pue_last_value_ms = 1,
+                                      .price_feed_state = HELIO_FEED_STATE_NO_DATA,
+                                      .price_last_value_ms = 2,
+                                      .electricity_feed_state = HELIO_FEED_STATE_CURRENT,
+                                      .electricity_last_value_ms = 3,
+                                      .carbon_last_value_ms = 4};
     helio_row_baseline_t baseline = {.key = placement.key,
                                      .tenant = HELIO_TEXT("acme"),
                                      .ended_ms = hour_ms,
@@ -221,6 +234,12 @@ static void store__hourly_prices_load_back_as_written(void **state)
     assert_true(helio_job_key_equal(least->key, placement.key) && helio_text_is(least->site, "oslo"));
     assert_true(helio_text_is(least->pool, "a") && least->at_ms == 77);
     assert_value(conninfo, "select row(rates_id, pue, carbon_g_per_kwh, carbon_source) from helio.rates", "(5,1.25,,)");
+    assert_value(
+        conninfo,
+        "select row(pue_feed_state, helio.time_ms(pue_last_value_at), price_feed_state, "
+        "helio.time_ms(price_last_value_at), electricity_feed_state, helio.time_ms(electricity_last_value_at), "
+        "carbon_feed_state, helio.time_ms(carbon_last_value_at)) from helio.rates",
+        "(2,1,3,2,1,3,,4)");
     assert_value(conninfo,
                  "select row(home_carbon_mg, cost_micro_usd, least_site, home_carbon_kind) from helio.baselines",
                  "(7,-3,,)");

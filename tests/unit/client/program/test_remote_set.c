@@ -1,8 +1,6 @@
 /*  test_remote_set.c -- what operators set and issue. */
 #include "tests/unit/client/program/remote_testing.h"
 
-/* ---- answers ------------------------------------------------------------------------------------------------- */
-
 static void quota__is_sent_as_given_and_repeated_without_a_reply(void **state)
 {
     (void)state;
@@ -139,109 +137,6 @@ static void quota__of_an_unknown_tenant_says_which_was_meant(void **state)
     outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota", "amce"));
     expect(&outcome, HELIO_EXIT_NOT_FOUND, "",
            "tenant 'amce' does not exist, or is not visible to you; did you mean 'acme'?");
-    end(&outcome);
-}
-
-#define POINT(hour, value, more) "{\"time\":\"2026-03-01T" hour ":00:00.000Z\",\"value\":" value more "}"
-
-static const char forecast_of_lulea[] =
-    "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_"
-    "s\":3600,"
-    "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":"
-    "[" POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT("02", "30", ",\"p10\":20,\"p90\":44") "," POINT(
-        "03", "\"NaN\"", "") "," POINT("04", "50", "") "],\"errors\":[{\"horizon_h_from\":0,"
-                                                       "\"horizon_h_to\":1,\"hours\":9,\"mean_"
-                                                       "absolute_error\":1.5,"
-                                                       "\"mean_ape_ratio\":0.031,\"bias\":0.5},{"
-                                                       "\"horizon_h_from\":2,\"horizon_h_to\":6,"
-                                                       "\"hours\":9,\"mean_absolute_error\":4,"
-                                                       "\"mean_ape_ratio\":null,\"bias\":0}]},{"
-                                                       "\"signal\":\"free_gpus\",\"pool\":\"a\","
-                                                       "\"issued_at\":null,\"step_s\":7200,"
-                                                       "\"kind\":null,\"factor\":null,\"source\":"
-                                                       "null,\"estimated\":false,\"points\":"
-                                                       "[" POINT("01", "4", "") "," POINT("03", "4",
-                                                                                          "") "],\"errors\":[]}]";
-
-static void forecast__draws_one_line_per_series_and_keeps_the_figures(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *words[8];
-        const char *expected[6];
-    } cases[] = {
-        {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "the same for 4h"}},
-        {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "the same for 4h"}},
-        {{"forecast", "lulea", "--hours", "2", "--signal", "carbon"}, {"10    20   30", "09\n"}},
-        {{"forecast", "lulea", "-o", "wide"}, {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
-        {{"forecast", "lulea", "-o", "csv", "--signal", "carbon"},
-         {"site,signal,pool,time,value,p10,p90,issued_at,source,kind,factor,estimated",
-          "lulea,carbon_g_per_kwh,,2026-03-01T02:00:00.000Z,30,20,44,2026-03-01T00:00:00.000Z,test,average,"
-          "lifecycle,true"}},
-        {{"forecast", "-o", "json", "--hours", "1"}, {"\"site\": \"lulea\"", "\"mean_ape_ratio\": 0.031"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
-                                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
-                                 cases[i].words);
-        assert_int_equal(outcome.code, 0);
-        for (size_t k = 0; cases[i].expected[k]; k++)
-            if (!strstr(outcome.out, cases[i].expected[k]))
-                fail_msg("case %zu: no '%s' in\n%s", i, cases[i].expected[k], outcome.out);
-        end(&outcome);
-    }
-}
-
-/*  What is over is not told: its first point goes on. */
-static void forecast__of_short_steps_shows_the_current_step_as_now(void **state)
-{
-    (void)state;
-    static const char series[] = "[{\"signal\":\"reserved_gpus\",\"pool\":\"a\",\"step_s\":900,\"points\":["
-                                 "{\"time\":\"2026-03-01T00:30:00.000Z\",\"value\":0},"
-                                 "{\"time\":\"2026-03-01T00:45:00.000Z\",\"value\":8},"
-                                 "{\"time\":\"2026-03-01T01:00:00.000Z\",\"value\":0}]}]";
-    outcome_t outcome =
-        play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}), WORDS("forecast", "lulea"));
-    assert_int_equal(outcome.code, 0);
-    assert_non_null(strstr(outcome.out, "reserved    0  2.67  2.67"));
-    end(&outcome);
-}
-
-static void forecast__without_quantiles_has_no_column_for_them(void **state)
-{
-    (void)state;
-    static const char series[] = "[{\"signal\":\"pue\",\"pool\":null,\"step_s\":3600,\"points\":[" POINT(
-        "01", "1.2", "") "," POINT("02", "1.2", "") "]}]";
-    outcome_t outcome =
-        play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}), WORDS("forecast", "lulea"));
-    assert_int_equal(outcome.code, 0);
-    assert_null(strstr(outcome.out, "P10..P90"));
-    assert_non_null(strstr(outcome.out, "the same for 2h"));
-    end(&outcome);
-}
-
-static void forecast__of_a_site_without_series_says_so(void **state)
-{
-    (void)state;
-    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, "[]", WHOLE, 0}),
-                             WORDS("forecast", "lulea", "--signal", "price"));
-    expect(&outcome, 0, NULL, "lulea sends no forecast of price");
-    end(&outcome);
-    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "0"));
-    expect(&outcome, 2, "", "from 1 to 48");
-    end(&outcome);
-    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "100"));
-    expect(&outcome, 2, "", "must be from 1 to 48, the hours that sites forecast"); /* and not, silently, 48 */
-    end(&outcome);
-    /* a broker that lies: no times, no figures, times that go back */
-    outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL,
-                          "[{\"points\":[{\"time\":7},{\"value\":\"x\"}],\"signal\":\"odd\",\"step_s\":-4},{"
-                          "\"points\":[" POINT("05", "1e300", "") "," POINT("01", "2", "") "," POINT(
-                              "05", "3", "") "],\"step_s\":1e300}]",
-                          WHOLE, 0}),
-                   WORDS("forecast", "lulea"));
-    assert_int_equal(outcome.code, 0);
-    assert_non_null(strstr(outcome.out, "odd"));
     end(&outcome);
 }
 
@@ -432,8 +327,6 @@ static void overflow__steps_are_sent_in_their_order(void **state)
     end(&outcome);
 }
 
-/* ---- events, explain, doctor, others ------------------------------------------------------------------------- */
-
 static void token_add__prints_only_the_new_token(void **state)
 {
     (void)state;
@@ -506,167 +399,9 @@ static void attest__needs_dead_a_reason_and_a_confirmation(void **state)
     end(&outcome);
 }
 
-static void keys_revoke__without_a_key_revokes_all_that_are_in_force(void **state)
-{
-    (void)state;
-    static const char keys[] = "[{\"site\":\"lulea\",\"public_key\":\"aaa\",\"revoked_at\":null},"
-                               "{\"site\":\"oregon\",\"public_key\":\"bbb\",\"revoked_at\":null},"
-                               "{\"site\":\"lulea\",\"public_key\":\"ccc\",\"revoked_at\":\"2026-01-01T00:00:00Z\"},"
-                               "{\"site\":\"lulea\",\"public_key\":\"d/d\",\"revoked_at\":null}]";
-    outcome_t outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0},
-                                   {"DELETE /v1/sites/lulea/keys?public_key=", 0, 200, NULL, "{}", WHOLE, 0}),
-                             WORDS("keys", "revoke", "lulea"));
-    expect(&outcome, 0, "", "revoked aaa of site lulea");
-    assert_int_equal(broker_double_count(outcome.broker, "DELETE "), 2);
-    assert_int_equal(broker_double_count(outcome.broker, "?public_key=d%2Fd "), 1);
-    end(&outcome);
-    outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0}), WORDS("keys", "revoke", "kiruna"));
-    expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "no key in force");
-    assert_int_equal(broker_double_count(outcome.broker, "DELETE "), 0);
-    end(&outcome);
-}
-
-static void keys_add__sends_no_secret(void **state)
-{
-    (void)state;
-    char path[] = "/tmp/helio-key-XXXXXX";
-    int fd = mkstemp(path);
-    static const char file[] = "curve\n    public-key = \"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\"\n"
-                               "    secret-key = \"D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs\"\n";
-    assert_true(write(fd, file, sizeof file - 1) == (ssize_t)(sizeof file - 1));
-    close(fd);
-    outcome_t outcome =
-        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", path));
-    expect(&outcome, 2, "", "holds a secret key");
-    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
-    end(&outcome);
-    outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}),
-                   WORDS("keys", "add", "lulea", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"));
-    expect(&outcome, 0, "", "site lulea is admitted");
-    assert_int_equal(broker_double_count(outcome.broker, "\"public_key\":\"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\""),
-                     1);
-    end(&outcome);
-    unlink(path);
-}
-
-#define KEY "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
-#define OTHER "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
-
-/*  What a file of a public key may hold; errors name the line. */
-static void keys_add__reads_the_key_of_a_file_and_no_word_of_its_comments(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *err; /* NULL = KEY is sent */
-    } cases[] = {
-        {KEY "\n", NULL},
-        {"\n  " KEY "\r\n\n", NULL},
-        {KEY, NULL},
-        {"# /home/ada/sites/lulea/agents/key/agent.pu\n" KEY "\n", NULL}, /* the path has 40 characters */
-        {"# made on 2026-01-01 at\n#\n" KEY "\n# the end\n", NULL},
-        {"metadata\ncurve\n    public-key = \"" KEY "\"\n", NULL},
-        {"public-key=" KEY "\n", NULL},
-        {"/home/ada/sites/lulea/agents/key/agent.pu\n" KEY "\n", ":1: is not a public key of 40 characters"},
-        {"# comment\n" KEY "0\n", ":2: is not a public key of 40 characters"},
-        {KEY "\n" OTHER "\n", ":2: is a second public key, after that of line 1"},
-        {KEY " lulea\n", ":1: is not a public key"},
-        {"public-key = \"" KEY "\"\nsecret-key = \"" OTHER "\"\n", ":2: holds a secret key"},
-        {"# nothing else\n", ": holds no public key"},
-        {"", ": holds no public key; the file is empty"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char path[] = "/tmp/helio-key-XXXXXX";
-        int fd = mkstemp(path);
-        size_t size = strlen(cases[i].text);
-        assert_true(write(fd, cases[i].text, size) == (ssize_t)size);
-        close(fd);
-        outcome_t outcome =
-            play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", path, "-q"));
-        expect(&outcome, cases[i].err ? 2 : 0, "", cases[i].err);
-        if (broker_double_count(outcome.broker, "\"public_key\":\"" KEY "\"") != !cases[i].err)
-            fail_msg("case %zu: %s", i, outcome.err);
-        end(&outcome);
-        unlink(path);
-    }
-}
-
-/*  Its text looks like that of a public one: the file beside it tells. */
-static void keys_add__refuses_the_secret_key_of_a_pair(void **state)
-{
-    (void)state;
-    char folder[] = "/tmp/helio-keys-XXXXXX", secret[64], public[64], large[5000];
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(secret, sizeof secret, "%s/agent.key", folder);
-    (void)snprintf(public, sizeof public, "%s/agent.key.pub", folder);
-    memset(large, '#', sizeof large);
-    const char *const texts[][2] = {{secret, OTHER "\n"}, {public, KEY "\n"}};
-    for (size_t i = 0; i < 2; i++) {
-        FILE *file = fopen(texts[i][0], "we");
-        assert_true(file && fputs(texts[i][1], file) >= 0 && fclose(file) == 0);
-    }
-    outcome_t outcome =
-        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", secret));
-    expect(&outcome, 2, "", "is the secret key of a pair");
-    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
-    end(&outcome);
-    outcome =
-        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", public, "-q"));
-    expect(&outcome, 0, "", NULL);
-    end(&outcome);
-    unlink(secret);
-    FILE *file = fopen(public, "we");
-    assert_true(file && fwrite(large, 1, sizeof large, file) == sizeof large && fclose(file) == 0);
-    const char *const unreadable[][2] = {
-        {public, "it is too large"}, {folder, "Is a directory"}, {secret, "No such file"}, {"/dev/zero", "not text"}};
-    unlink(secret);
-    for (size_t i = 0; i < sizeof unreadable / sizeof unreadable[0]; i++) {
-        if (i == 2)
-            unlink(public);
-        outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}),
-                       WORDS("keys", "add", "lulea", unreadable[i][0]));
-        expect(&outcome, 2, "", unreadable[i][1]);
-        end(&outcome);
-    }
-    assert_int_equal(rmdir(folder), 0);
-}
-
-static void forecast__of_an_unknown_site_says_which_was_meant(void **state)
-{
-    (void)state;
-    static const char *const sites[] = {"[{\"site\":\"oregon\"},{\"site\":\"lulea\"}]", "[{\"site\":\"oregon\"}]",
-                                        "[]"};
-    for (size_t i = 0; i < 3; i++) {
-        outcome_t outcome = play(RULES({"GET /v1/sites/luela/forecast", 0, 404, NULL,
-                                        "{\"title\":\"Not Found\",\"detail\":\"there is no site luela\"}", WHOLE, 0},
-                                       {"GET /v1/sites", 0, 200, NULL, sites[i], WHOLE, 0}),
-                                 WORDS("forecast", "luela"));
-        expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "there is no site luela");
-        assert_int_equal(strstr(outcome.err, "did you mean 'lulea'?") != NULL, i == 0);
-        end(&outcome);
-    }
-}
-
-static void keys_revoke__of_a_name_without_keys_says_which_was_meant(void **state)
-{
-    (void)state;
-    static const char keys[] = "[{\"site\":\"lulea\",\"public_key\":\"aaa\",\"revoked_at\":null},"
-                               "{\"site\":\"luleas\",\"public_key\":\"ccc\",\"revoked_at\":\"2026-01-01T00:00:00Z\"}]";
-    outcome_t outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0}), WORDS("keys", "revoke", "luela"));
-    expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "did you mean 'lulea'?");
-    end(&outcome);
-    outcome = play(RULES({"GET /v1/keys", 0, 200, NULL, keys, WHOLE, 0}), WORDS("keys", "revoke", "kiruna"));
-    expect(&outcome, HELIO_EXIT_NOT_FOUND, "", "`helio keys ls` lists the keys");
-    assert_null(strstr(outcome.err, "did you mean"));
-    end(&outcome);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_add__reads_the_key_of_a_file_and_no_word_of_its_comments),
-        cmocka_unit_test(keys_add__refuses_the_secret_key_of_a_pair),
-        cmocka_unit_test(forecast__of_an_unknown_site_says_which_was_meant),
-        cmocka_unit_test(keys_revoke__of_a_name_without_keys_says_which_was_meant),
         cmocka_unit_test(quota__is_sent_as_given_and_repeated_without_a_reply),
         cmocka_unit_test(audit__a_broken_chain_is_a_failure_that_names_the_entry),
         cmocka_unit_test(audit_verify__quietly_prints_only_what_is_wrong),
@@ -682,16 +417,10 @@ int main(void)
         cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(undrain__says_what_was_done),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
-        cmocka_unit_test(forecast__draws_one_line_per_series_and_keeps_the_figures),
-        cmocka_unit_test(forecast__of_short_steps_shows_the_current_step_as_now),
-        cmocka_unit_test(forecast__without_quantiles_has_no_column_for_them),
-        cmocka_unit_test(forecast__of_a_site_without_series_says_so),
         cmocka_unit_test(token_add__prints_only_the_new_token),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
         cmocka_unit_test(user__is_disabled_and_enabled_by_tenant_and_name),
         cmocka_unit_test(attest__needs_dead_a_reason_and_a_confirmation),
-        cmocka_unit_test(keys_add__sends_no_secret),
-        cmocka_unit_test(keys_revoke__without_a_key_revokes_all_that_are_in_force),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

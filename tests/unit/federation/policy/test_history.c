@@ -162,19 +162,22 @@ static void restore__another_leader_knows_the_same(void **state)
     int64_t wall_ms = NOW_MS;
     helio_series_t last = {0};
     double values[60];
+    uint32_t failed = 0;
     for (int h = 0; h < 100; h++, wall_ms += HOUR_MS) {
         if (h % 7 == 3)
             continue; /* the agent was away */
         for (int i = 0; i < 60; i++)
             values[i] = (double)((h * 31 + i * 17) % 500);
-        take(wall_ms + 1000, wall_ms + 2000, values, (uint32_t)(40 + h % 20), h % 5 ? "a" : "b");
         last = (helio_series_t){.signal = HELIO_SIGNAL_CARBON,
                                 .kind = HELIO_TEXT("average"),
                                 .source = helio_text_of(h % 5 ? "a" : "b"),
                                 .issued_wall_ms = wall_ms + 1000,
                                 .start_wall_ms = wall_ms,
                                 .step_s = 3600,
-                                .values = {values, (uint32_t)(40 + h % 20)}};
+                                .values = {values, (uint32_t)(40 + h % 20)},
+                                .feed_state = h % 5 ? HELIO_FEED_STATE_CURRENT : HELIO_FEED_STATE_LAST_GOOD,
+                                .last_value_ms = h % 5 ? 0 : NOW_MS + h / 10};
+        helio_history_take(history, &last, wall_ms + 2000, count_news, NULL);
     }
     wall_ms -= HOUR_MS;
     for (int64_t h = NOW_MS; h <= wall_ms; h += HOUR_MS) {
@@ -191,7 +194,10 @@ static void restore__another_leader_knows_the_same(void **state)
             continue;
         assert_true(a.value == b.value && a.hour_ms == b.hour_ms && a.issued_ms == b.issued_ms);
         assert_true(a.estimated == b.estimated && helio_text_equal(a.source, b.source));
+        assert_true(a.feed_state == b.feed_state && a.last_value_ms == b.last_value_ms);
+        failed += a.feed_state == HELIO_FEED_STATE_LAST_GOOD && a.last_value_ms >= NOW_MS;
     }
+    assert_true(failed > 0);
     helio_history_destroy(&other);
 }
 
@@ -203,7 +209,7 @@ static void take__months_of_changing_sources_stay_within_bounds(void **state)
     for (int i = 0; i < 192; i++)
         values[i] = i;
     for (int64_t h = 0; h < 3000; h++) {
-        (void)snprintf(source, sizeof source, "grid, last good %d", (int)h);
+        (void)snprintf(source, sizeof source, "grid %d", (int)h);
         take(NOW_MS + h * HOUR_MS, NOW_MS + h * HOUR_MS, values, 192, source);
         assert_true(at(NOW_MS + h * HOUR_MS).value == 0 && helio_text_is(at(NOW_MS + h * HOUR_MS).source, source));
     }

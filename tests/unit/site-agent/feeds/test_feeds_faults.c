@@ -1,5 +1,4 @@
 /*  test_feeds_faults.c -- feeds that fail, and what survives. */
-#include "federation/energy/stale_source.h"
 #include "tests/unit/site-agent/feeds/feeds_testing.h"
 
 /* ---- a site with feeds --------------------------------------------------------------------------------- */
@@ -40,7 +39,8 @@ static void feeds__a_dead_source_is_logged_once_and_its_last_day_repeats(void **
     }
     move(3 * H);
     const helio_series_t *series = carbon();
-    assert_true(series->estimated && helio_text_is(series->source, "grid, last good 2026-11-21T07Z"));
+    assert_true(series->estimated && series->feed_state == HELIO_FEED_STATE_LAST_GOOD);
+    assert_true(helio_text_is(series->source, "grid") && series->last_value_ms == INT64_C(1795244400000));
     assert_true(near(series->values.items[0], 415)); /* two other hours are known: their mean */
     assert_int_equal(note_count, 1);
     say("/past", 200, "{\"data\":[{\"t\":\"2026-11-21T11:00:00Z\",\"v\":500}]}", NULL);
@@ -71,9 +71,8 @@ static void feeds__bad_responses_are_logged_and_change_nothing(void **state)
         if (!strstr(notes, cases[i].note))
             fail_msg("case %zu: %s", i, notes);
         assert_true(has_news()); /* that it fails is published at once */
-        int64_t since_ms;
         const helio_series_t *series = carbon();
-        assert_true(helio_source_is_stale(series->source, &since_ms) && series->estimated);
+        assert_true(series->feed_state == HELIO_FEED_STATE_NO_DATA && series->last_value_ms && series->estimated);
         assert_true(series->values.items[0] == 300);
         helio_feeds_destroy(&feeds);
         notes[0] = '\0';

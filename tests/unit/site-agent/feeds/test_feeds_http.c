@@ -1,5 +1,4 @@
 /*  test_feeds_http.c -- invalid answers, and the conversion of each signal into the site's series. */
-#include "federation/energy/stale_source.h"
 #include "tests/unit/site-agent/feeds/feeds_testing.h"
 
 #define GOOD "{\"data\":[{\"t\":\"2026-11-21T06:00:00Z\",\"v\":410},{\"t\":\"2026-11-21T07:00:00Z\",\"v\":420}]}"
@@ -24,8 +23,7 @@ static void forget_requests(void)
 /*  The feed fails, and the figure of the site file takes its place. */
 static bool has_no_data(const helio_series_t *series)
 {
-    int64_t since_ms;
-    return helio_source_is_stale(series->source, &since_ms) && series->values.items[0] == 300;
+    return series->feed_state == HELIO_FEED_STATE_NO_DATA && series->last_value_ms && series->values.items[0] == 300;
 }
 
 /*  A body with values does not make an answer of a status that says otherwise. A redirection is not followed:

@@ -59,4 +59,13 @@ static inline bool near(double a, double b)
     return off < 1e-6;
 }
 
+/*  Whether a series says that this feed failed, and that its last value was of that time. */
+static inline bool has_failed(const helio_series_t *series, const char *feed, helio_feed_state_t state,
+                              const char *last)
+{
+    int64_t last_ms = 0;
+    return helio_rfc3339_parse(helio_text_of(last), &last_ms) == HELIO_OK && helio_text_is(series->source, feed) &&
+           series->feed_state == state && series->last_value_ms == last_ms;
+}
+
 #endif

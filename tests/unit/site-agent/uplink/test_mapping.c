@@ -129,6 +129,42 @@ static void mapping__series_that_the_broker_does_not_know_are_left_out(void **st
     }
 }
 
+/*  A broker of an older version has no field for it: it shows the text of the source. */
+static void mapping__an_older_broker_reads_in_the_source_that_a_feed_failed(void **state)
+{
+    (void)state;
+    const struct {
+        helio_series_t series;
+        const char *former;
+    } cases[] = {
+        {{.source = HELIO_TEXT("grid"), .feed_state = HELIO_FEED_STATE_CURRENT}, "grid"},
+        {{.source = HELIO_TEXT("grid"),
+          .feed_state = HELIO_FEED_STATE_LAST_GOOD,
+          .last_value_ms = INT64_C(1795158000000)},
+         "grid, last good 2026-11-20T07Z"},
+        {{.source = HELIO_TEXT("grid"),
+          .feed_state = HELIO_FEED_STATE_NO_DATA,
+          .last_value_ms = INT64_C(1795161599999)},
+         "grid, no data since 2026-11-20T07Z"},
+        {{.source = HELIO_TEXT("a name of fifty bytes, to which no more can be add"),
+          .feed_state = HELIO_FEED_STATE_NO_DATA},
+         "a name of fifty bytes, to which no more can be add"},
+    };
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (uint32_t present = 0; present < 2; present++) {
+            helio_series_t series = cases[i].series;
+            helio_site_summary_t summary = {.seq = 4, .series = {&series, 1}};
+            helio_framer_speak(wire.framer, present ? 9 : 8);
+            assert_int_equal(put(HELIO_AGENT_FX_SEND_SUMMARY, &summary), HELIO_OK);
+            const helio_msg_summary_t *message = frame(2 * i + present, HELIO_MSG_SUMMARY);
+            const helio_series_t *sent = &message->summary.series.items[0];
+            if (present)
+                assert_true(helio_record_equal(&helio_series_type, sent, &series));
+            else
+                assert_true(helio_text_is(sent->source, cases[i].former));
+        }
+}
+
 static void mapping__fields_arrive_in_the_event(void **state)
 {
     (void)state;
@@ -265,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(mapping__every_message_of_a_broker_is_handled_and_no_other),
         TEST(mapping__series_that_the_broker_does_not_know_are_left_out),
+        TEST(mapping__an_older_broker_reads_in_the_source_that_a_feed_failed),
         TEST(mapping__fields_arrive_in_the_event),
         TEST(framer__hello_has_identity_and_highest_epochs),
         TEST(framer__gathers_reports_and_keeps_the_order_of_all_messages),
