@@ -17,6 +17,7 @@
 enum {
     NUMBER_SIZE = 24,
     COMPACTED_PER_STEP = 5000,
+    HOURS_PER_STEP = 24, /* of a federation with ten million jobs a year: about a second */
     BUSY_PAUSE_MS = 1000,
     IDLE_PAUSE_MS = 60000,
     AWAY_PAUSE_MS = 5000,
@@ -138,21 +139,36 @@ static helio_rc ask_kind(const session_t *session, const char *query, const heli
     return ask(session, query, 2, (const char *const[]){before, rows}, ret_done, err);
 }
 
-static helio_rc compact(const session_t *session, work_done_t *ret_done, helio_error_t *err)
+static helio_rc sum_up(const session_t *session, const char *query, int count, work_done_t *ret_done,
+                       helio_error_t *err)
 {
     char most[NUMBER_SIZE];
-    (void)snprintf(most, sizeof most, "%d", COMPACTED_PER_STEP);
-    return ask(session, "retention_compact", 1, (const char *const[]){most}, ret_done, err);
+    (void)snprintf(most, sizeof most, "%d", count);
+    return ask(session, query, 1, (const char *const[]){most}, ret_done, err);
 }
 
-/*  Runs one step of each kind; while the time is in doubt, only compaction. *ret_done: the rows of the largest step; 0
- *  = nothing was left to do. */
+static helio_rc compact(const session_t *session, work_done_t *ret_done, helio_error_t *err)
+{
+    return sum_up(session, "retention_compact", COMPACTED_PER_STEP, ret_done, err);
+}
+
+static helio_rc roll_up(const session_t *session, work_done_t *ret_done, helio_error_t *err)
+{
+    return sum_up(session, "retention_roll_up", HOURS_PER_STEP, ret_done, err);
+}
+
+/*  Runs one step of each kind; while the time is in doubt, only compaction and sums by the hour, before what they are of
+ *  is deleted. *ret_done: the rows of the largest step; 0 = nothing was left to do. */
 static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t now_ms, bool doubts,
                          int64_t *ret_done, helio_error_t *err)
 {
     work_done_t done = {0};
     helio_rc rc = compact(session, &done, err);
     int64_t most = done.rows;
+    if (rc == HELIO_OK)
+        rc = roll_up(session, &done, err);
+    if (rc == HELIO_OK && done.rows > most)
+        most = done.rows;
     for (size_t i = 0; rc == HELIO_OK && !doubts && i < KIND_COUNT; i++) {
         if (!kept_ms(retention, &kinds[i]))
             continue;
@@ -289,6 +305,8 @@ helio_rc helio_retention_prune(const char *conninfo, const helio_retention_t *re
         rc = look(session, "", &view, err);
     for (work_done_t done = {.rows = 1}; rc == HELIO_OK && done.rows;)
         rc = compact(session, &done, err);
+    for (work_done_t done = {.rows = 1}; rc == HELIO_OK && done.rows;)
+        rc = roll_up(session, &done, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         int64_t total = 0;
         if (!kept_ms(retention, &kinds[i]))

@@ -11,6 +11,10 @@ from helio.federation f
 -- Settles $1 jobs at most (0027_settled.sql). Returns how many jobs the mark of settled jobs has passed.
 select helio.settle(greatest($1::int4, 2))
 
+-- name: retention_roll_up
+-- Sums up the hours that are over, and those with late rows, $1 at most (schema/report/12_hours.sql). Returns how many.
+select helio.roll_up(greatest($1::int4, 1))
+
 -- name: retention_samples
 -- Whole hours of the pool with the oldest sample; their sums stay.
 with oldest as materialized (

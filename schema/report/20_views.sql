@@ -202,17 +202,9 @@ comment on view helio_report.placement_candidates is 'Candidates of each placeme
 
 -- Jobs that ended with their first attempt and had a prediction: the runs from which later runs are predicted.
 create or replace view helio_report.duration_error with (security_barrier) as
-select helio.utc_day(a.ended_at) as time, j.tenant, helio.duration_basis_word(j.expected_basis) as basis,
-    count(*) as runs,
-    percentile_cont(0.5) within group (order by a.run_ms::float8 / p.expected_ms) as median_ratio,
-    (count(*) filter (where a.run_ms <= p.expected_high_ms))::float8 / count(*) as within_p90_ratio
-from helio.attempts a
-join helio.job_state s on s.job_id = a.job_id and s.task = a.task and s.state in (8, 10)
-join helio.jobs j on j.job_id = a.job_id and j.expected_basis is not null
-join helio.placements p on p.job_id = a.job_id and p.task = a.task and p.epoch = 1 and p.expected_ms > 0
-where a.epoch = 1 and a.completes and a.run_ms > 0
-  and ((select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
-group by 1, 2, 3;
+select d.day as time, d.tenant, helio.duration_basis_word(d.basis) as basis, d.runs, d.median_ratio, d.within_ratio as within_p90_ratio
+from helio.duration_days_now d
+where (select s.every_tenant from helio.row_visibility s) or d.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.duration_error is
     'Actual compared with expected run times, by the day (UTC) on which the runs ended. A ratio above 1 means longer than expected. Rows of tenants: a tenant''s reader sees only its own.';
 
@@ -231,7 +223,7 @@ left join helio.candidates here
 left join helio.candidates there
     on there.decision_id = d.decision_id and there.site = n.site and there.pool = n.pool
 left join helio.visible_jobs o on o.job_id = t.job_id
-where helio.state_word(t.to_state) = 'stopping' and (t.details->0->>'code' = 'Migrated' or (t.details is null and t.reason like 'moved from %'))
+where t.to_state = 6 and (t.details->0->>'code' = 'Migrated' or (t.details is null and t.reason like 'moved from %')) -- transitions_migrated
   and ((select s.every_tenant from helio.row_visibility s) or o.job_id is not null);
 comment on view helio_report.migrations is
     'Running jobs that were told to leave for a better site, and their next placement. Filter on time. Rows of tenants: a tenant''s reader sees only its own.';
@@ -244,24 +236,10 @@ from helio_report.migrations m;
 comment on view helio_report.moves is
     'Deprecated, removed in the next release: use migrations. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Jobs that ended are found by their last attempt, which has an index on the hour; open jobs by their state.
 create or replace view helio_report.queue_wait with (security_barrier) as
-select helio.utc_hour(b.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
-    percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, b.started_at)) as wait_p50_seconds,
-    percentile_cont(0.95) within group (order by helio.seconds_between(j.submitted_at, b.started_at)) as wait_p95_seconds
-from (
-    select a.job_id, a.started_at
-    from helio.attempts a
-    join helio.job_state s on s.job_id = a.job_id and s.task = a.task and (s.epoch = a.epoch or s.started_at = a.started_at)
-    where a.started_at is not null and helio.state_is_over(s.state)
-    union all
-    select s.job_id, s.started_at
-    from helio.state_maybe_open s
-    where s.started_at is not null and not helio.state_is_over(s.state)
-) b
-join helio.jobs j using (job_id) left join helio.edits e using (job_id)
-where (select s.every_tenant from helio.row_visibility s) or j.tenant = any ((select s.tenants from helio.row_visibility s)::text[])
-group by 1, 2, 3;
+select w.hour as time, w.queue || '' as queue, w.tenant, w.jobs, w.wait_p50 as wait_p50_seconds, w.wait_p95 as wait_p95_seconds
+from helio.wait_hours_now w
+where (select s.every_tenant from helio.row_visibility s) or w.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 comment on view helio_report.queue_wait is 'Waiting times of the jobs that started within each hour (UTC). Rows of tenants: a tenant''s reader sees only its own.';
 
 -- Samples, since nothing says later what a job waited for.
@@ -369,19 +347,19 @@ where b.baseline < 2
 comment on view helio_report.savings is
     'What each job that ran to its end used, compared with the two baselines of savings_daily: one row for each baseline that it has. savings_daily has these rows by day, and the use of fenced attempts besides. Filter on time or job_id. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Samples that retention deleted are kept as sums by hour. The ledger is a part of the union, and not joined, so that a condition on the time
+-- Samples that retention deleted before hours were summed up are kept as sums by hour, too. The ledger is a part of the union, and not joined, so that a condition on the time
 -- reaches it, too; hours without a sample are left out.
 create or replace view helio_report.utilization_hourly as
 select c.hour as time, c.site, c.gpu_model, sum(c.gpus_allocated)::float8 / nullif(sum(c.gpus_total), 0) as allocated_ratio,
     null::double precision as sm_active_ratio, null::double precision as memory_used_ratio,
     coalesce(sum(c.units_done), 0) * 3600000.0::float8 / nullif(sum(c.gpu_ms), 0)::float8 as units_per_gpu_hour
 from (
-    select helio.utc_hour(s.at) as hour, s.site, p.gpu as gpu_model, s.gpus_allocated::bigint as gpus_allocated,
-        s.gpus_total::bigint as gpus_total, null::float8 as units_done, null::bigint as gpu_ms
-    from helio.capacity_samples s left join helio.pools p using (site, pool)
+    select h.hour, h.site, p.gpu as gpu_model, h.gpus_allocated, h.gpus_total, null::float8 as units_done, null::bigint as gpu_ms
+    from helio.capacity_hours_now h left join helio.pools p using (site, pool)
     union all
     select u.hour, u.site, p.gpu, u.gpus_allocated, u.gpus_total, null, null
     from helio.utilization u left join helio.pools p using (site, pool)
+    where not exists (select from helio.capacity_hours h where h.hour = u.hour and h.site = u.site and h.pool = u.pool)
     union all
     select h.hour, h.site, nullif(h.gpu_model, ''), null, null, h.units_done, h.gpu_ms from helio.usage_hours h
 ) c

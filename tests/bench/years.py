@@ -81,8 +81,7 @@ class Years:
         self.stop()
         self.fill(end_ms)
         self.old_open()
-        # as the leading broker does in its first minutes
-        self.sql("do $$ begin while helio.settle(20000) > 0 loop null; end loop; end $$")
+        self.sum_up()
         self.restart(SERVING)
 
     def fill(self, end_ms):
@@ -97,6 +96,9 @@ class Years:
                 done.result()
             rest.result()
         self.sql("set work_mem = '512MB'; select helio.sum_up()")
+        # nothing is summed up by the hour of what was written without triggers
+        self.sql(f"update helio.rolled set rolled_to = helio.ms_at({end_ms // 3600000 * 3600000 - 367 * DAY_MS}), announced_to = "
+                 f"helio.ms_at({end_ms // 3600000 * 3600000 - 367 * DAY_MS})")
         self.sql("vacuum analyze")
         print(f"filled: {jobs:,} jobs that ended, {time.monotonic() - began:.0f} s, "
               + self.sql("select pg_size_pretty(pg_database_size(current_database()))"), flush=True)
@@ -104,6 +106,21 @@ class Years:
                              "from pg_class c where relnamespace = 'helio'::regnamespace and relkind = 'r' and reltuples > 10000 "
                              "order by pg_total_relation_size(c.oid) desc").splitlines():
             print("   ", line)
+
+    def sum_up(self):
+        """As the leading broker does in its first minutes, a step a second."""
+        began = time.monotonic()
+        self.sql("do $$ begin while helio.settle(20000) > 0 loop null; end loop; end $$")
+        print(f"compacted: {time.monotonic() - began:.0f} s", flush=True)
+        began, steps = time.monotonic(), []
+        while not steps or steps[-1][1] > 0:
+            one = time.monotonic()
+            hours = int(self.sql("set jit = off; set enable_seqscan = off; select helio.roll_up(24)").splitlines()[-1])
+            steps.append((time.monotonic() - one, hours))
+        late = sorted(took for took, hours in steps if hours)[-50:]
+        print(f"summed up by the hour: {time.monotonic() - began:.0f} s, {len(steps)} steps of a day, of the longest 50 the median "
+              f"{statistics.median(late):.1f} s", flush=True)
+        self.sql("vacuum analyze")
 
     def stretches(self, end_ms):
         """[(first job, jobs, start, length)]: the whole year; or its beginning and, as dense as asked for, its last days."""
@@ -261,7 +278,8 @@ class Years:
                       + ("  reads all of " + ", ".join(read) if read else ""), flush=True)
 
     def measure_boards(self):
-        boards.measure(self.sql, self.conninfo, self.args.runs, self.args.match, DENSE_DAYS if self.args.like else 330)
+        boards.measure(self.sql, self.conninfo, self.args.runs, self.args.match, DENSE_DAYS if self.args.like else 330,
+                       self.args.processor)
 
     def measure_submit(self):
         self.submit(2, 1000, 1)
@@ -295,6 +313,7 @@ def main():
     args.add_argument("--keep", action="store_true")
     args.add_argument("--match", help="reads and views whose name fits")
     args.add_argument("--runs", type=int, default=9, help="of each dashboard query")
+    args.add_argument("--processor", action="store_true", help="of a processor, where dashboard queries else show elapsed time")
     args.add_argument("--only", default="start,reads,views,boards,submit")
     args = args.parse_args()
     args.build = os.path.abspath(args.build)

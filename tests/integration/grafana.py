@@ -74,7 +74,12 @@ class Database:
         self.script(bench + "years.sql", sites=12, start_ms=end_ms - year_ms, gap_ms=(year_ms - 6000000) // JOBS, base=0, key_every=25,
                     **{"from": 0, "to": JOBS - 1})
         self.script(os.path.join(TOP, "tests/integration/grafana.sql"))
-        run("psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", "select helio.sum_up()", self.conninfo)  # the history was written without triggers
+        # the history was written without triggers
+        since = f"helio.utc_hour(helio.ms_at({end_ms - year_ms})) - interval '2 days'"
+        run("psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", "select helio.sum_up()", "-c",
+            f"update helio.rolled set rolled_to = {since}, announced_to = {since}", self.conninfo)
+        while run("psql", "-qXAt", "-v", "ON_ERROR_STOP=1", "-c", "select helio.roll_up(9999)", self.conninfo).strip() != "0":
+            pass
 
     def script(self, path, **values):
         flags = [word for key, value in values.items() for word in ("-v", f"{key}={value}")]

@@ -224,6 +224,59 @@ static void say_and_count(void *arg, const char *line)
         (void)atomic_fetch_add((atomic_uint *)arg, 1);
 }
 
+static void say_to(PGconn *writer, const char *sql)
+{
+    PGresult *result = PQexec(writer, sql);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%s", PQerrorMessage(writer));
+    PQclear(result);
+}
+
+/*  Whoever writes a row for an hour while the hour is summed up leaves a mark, or is waited for. */
+static void hours__are_summed_up_with_the_rows_of_transactions_that_end_meanwhile(void **state)
+{
+    static const char roll_up[] = "select helio.roll_up(24)";
+    static const char changes[] = "select coalesce(sum(changes), 0) from helio_report.job_transitions_hourly where "
+                                  "to_state = 'offered'";
+    static const char late[] =
+        "insert into helio.transitions (seq, job_id, task, epoch, from_state, to_state, at) select "
+        "count(*) + 1, '0199aaaa-0000-7000-8000-000000000001', -1, 1, 0, 1, now() - interval '3 "
+        "hours' from helio.transitions";
+    const char *conninfo = helio_pg_database(*state);
+    helio_pg_exec(conninfo,
+                  "update helio.rolled set rolled_to = helio.utc_hour(now()) - interval '5 hours', "
+                  "  announced_to = helio.utc_hour(now()) - interval '5 hours';"
+                  "insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, "
+                  "tenant, queue, spec_hash, source) values ('0199aaaa-0000-7000-8000-000000000001', now() - interval "
+                  "'3 hours', 1, 1, 1, 1, 1, 0, 'acme', 'standard', 'h', 's')");
+    PGconn *writer = PQconnectdb(conninfo);
+    say_to(writer, "begin");
+    say_to(writer, late); /* nothing is announced: it leaves no mark */
+    assert_value(conninfo, roll_up, "1");
+    assert_value(conninfo, roll_up, "1");
+    assert_value(conninfo, roll_up, "0"); /* it may not have seen the announcement */
+    assert_value(conninfo, roll_up, "0");
+    assert_value(conninfo, changes, "0");
+    say_to(writer, "commit");
+    assert_value(conninfo, changes, "1");
+    assert_value(conninfo, roll_up, "24");
+    assert_value(conninfo, "select rolled_to = announced_to from helio.rolled", "t");
+    assert_value(conninfo, "select sum(changes) from helio.change_hours where to_state = 1", "1");
+    assert_value(conninfo, changes, "1");
+
+    say_to(writer, "begin");
+    say_to(writer, late);
+    assert_value(conninfo, roll_up, "0"); /* nobody waits for it, and its mark is not to be seen */
+    say_to(writer, "commit");
+    assert_value(conninfo, changes, "2");
+    assert_value(conninfo, "select count(*) from helio.stale_hours", "1");
+    assert_value(conninfo, roll_up, "1");
+    assert_value(conninfo, "select count(*) from helio.stale_hours", "0");
+    assert_value(conninfo, changes, "2");
+    assert_value(conninfo, roll_up, "0");
+    PQfinish(writer);
+}
+
 /*  As when both clocks of one machine jump: the last round was long ago. */
 static void retention__deletes_nothing_after_a_gap_until_the_doubt_is_over(void **state)
 {
@@ -239,7 +292,7 @@ static void retention__deletes_nothing_after_a_gap_until_the_doubt_is_over(void 
     for (bool done = false; !done;) { /* its turns end with this step: those that delete come after it */
         char *seen = helio_pg_value(
             conninfo, "select count(*) from pg_stat_activity where application_name = 'helio-broker retention'"
-                      "  and datname = current_database() and state = 'idle' and query like '%helio.settle(%'"
+                      "  and datname = current_database() and state = 'idle' and query like '%helio.roll_up(%'"
                       "  and now() - state_change > interval '100 milliseconds'");
         done = strcmp(seen, "1") == 0;
         free(seen);
@@ -308,6 +361,7 @@ int main(void)
         cmocka_unit_test(retention__works_only_while_this_process_leads),
         cmocka_unit_test(retention__samples_what_waits_once_in_a_while),
         cmocka_unit_test(retention__deletes_nothing_after_a_gap_until_the_doubt_is_over),
+        cmocka_unit_test(hours__are_summed_up_with_the_rows_of_transactions_that_end_meanwhile),
         cmocka_unit_test(retention__doubts_a_gap_of_more_than_a_day_for_an_hour),
         cmocka_unit_test(retention__can_be_stopped_without_a_database),
     };
