@@ -29,6 +29,9 @@ uint64_t helio_slurm_kin(const helio_order_t *order)
 static uint32_t turns_of(const helio_slurm_t *self, int64_t mean_ms)
 {
     int64_t turns = (int64_t)self->settings.ahead_ms / (mean_ms + LAUNCH_MS);
+#ifdef HELIO_MUTANT_short_ones_one_at_a_time
+    turns = 1;
+#endif
     return turns < 1 ? 1 : turns > TURNS_MOST ? TURNS_MOST : (uint32_t)turns;
 }
 
