@@ -9,7 +9,14 @@
  */
 #include "site-agent/backends/slurm/slurm_internal.h"
 
-enum { RUNS_LEAST = 2, RUN_KEPT_MS = 3600000, TURNS_MOST = 4, LAUNCH_MS = 1000 /* between two, at least */ };
+enum {
+    RUNS_LEAST = 2,
+    RUN_KEPT_MS = 3600000,
+    TURNS_MOST = 4,
+    LAUNCH_MS = 1000, /* between two, at least */
+    BRISK_MS = 20000, /* this many of them ended within that time */
+    BRISK_LEAST = 4
+};
 
 uint64_t helio_slurm_kin(const helio_order_t *order)
 {
@@ -50,6 +57,19 @@ static uint32_t turns_of_kin(const helio_slurm_t *self, uint64_t kin)
         sum_ms += is_alike(self, run, kin) ? run->ran_ms : 0;
     }
     return alike < RUNS_LEAST ? 1 : turns_of(self, sum_ms / alike);
+}
+
+bool helio_slurm_is_brisk(const helio_slurm_t *self)
+{
+    int64_t sum_ms = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
+        const helio_slurm_run_t *run = &self->runs.items[i];
+        bool recent = run->kin && self->now_boot_ms - run->at_ms <= BRISK_MS;
+        count += recent;
+        sum_ms += recent ? run->ran_ms : 0;
+    }
+    return count >= BRISK_LEAST && sum_ms / count < 2 * (int64_t)self->settings.poll_ms;
 }
 
 static helio_slurm_ahead_t size_of(const helio_slurm_attempt_t *attempt)
