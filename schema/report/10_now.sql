@@ -9,11 +9,7 @@ create or replace function helio.throttle_sentence(tasks integer) returns text l
 create or replace function helio.throttle_details(tasks integer) returns jsonb language sql immutable parallel safe
     return jsonb_build_array(jsonb_build_object('code', 'ArrayThrottle', 'params', jsonb_build_object('tasks', tasks)));
 
--- The detail Dependency, likewise, of a task that waits for the tasks of its index of other arrays: which these are.
-create or replace function helio.awaited_tasks(job uuid, of_task integer) returns text[] language sql stable
-    return (select array_agg(helio.job_text(d.on_job, d.on_task) order by d.place) from helio.dependencies d
-        where d.job_id = job and d.on_task = of_task and d.after = 4 and helio.ended_well(d.on_job, d.on_task) is null);
-
+-- The detail Dependency, likewise, of a task that waits for the tasks of its index of other arrays.
 create or replace function helio.awaited_tasks_sentence(tasks text[]) returns text language sql immutable parallel safe
     return (select string_agg(format('waits for job %s to succeed', t.task), '; ' order by t.place)
         from unnest(tasks) with ordinality as t (task, place));
@@ -128,7 +124,12 @@ cross join lateral (
              >= greatest(j.tasks_at_once - count(*) filter (where o.state between 0 and 7
                  and not (o.state = 0 and helio.has_copies(o.details))), 0)
          from helio.job_state o where o.job_id = j.job_id) end as kept_out,
-        case when j.tasks is not null and coalesce(s.state, 0) = 0 then helio.awaited_tasks(j.job_id, t.task) end as awaited
+        case when j.tasks is not null and coalesce(s.state, 0) = 0 then
+            (select array_agg(helio.job_text(d.on_job, d.on_task) order by d.place)
+             from helio.dependencies d join helio.jobs a on a.job_id = d.on_job
+             left join helio.job_state o on o.job_id = d.on_job and o.task = d.on_task
+             where d.job_id = j.job_id and d.on_task = t.task and d.after = 4
+                 and not helio.state_is_over(coalesce(o.state, 0::smallint))) end as awaited
     offset 0 -- once for each task, however often it is read below
 ) throttle
 left join helio.edits e on e.job_id = j.job_id
