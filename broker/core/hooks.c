@@ -58,8 +58,7 @@ static void on_job_ended(helio_broker_core_t *self, job_t *job)
 static void on_job_forgotten(helio_broker_core_t *self, job_t *job)
 {
     core_migrations_forget(self, job);
-    if (!job->submission->open_tasks)
-        core_dependency_hold_destroy(self, job->submission);
+    core_dependencies_forget(self, job);
 }
 
 static void on_class_gone(helio_broker_core_t *self, job_class_t *class)

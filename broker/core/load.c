@@ -204,12 +204,12 @@ static void finish(helio_broker_core_t *self)
     HASH_SORT(self->jobs, core_job_by_age);
     core_queues_loaded(self);
     for (job_t *job = self->jobs; job; job = job->hh.next) {
-        core_dependencies_loaded(self, job->submission);
+        core_dependencies_loaded(self, job);
         if (job->state == HELIO_JOB_QUEUED)
             core_job_enqueue(self, job, false);
     }
     for (job_t *job = self->jobs; job; job = job->hh.next)
-        core_dependencies_refuse(self, job->submission);
+        core_dependencies_refuse(self, job);
     core_windows_loaded(self);
     core_preempt_loaded(self);
     core_budgets_recount(self);

@@ -8,7 +8,7 @@
 #include "broker/model/rows.h"
 #include "federation/base/step.h"
 
-enum { HELIO_DEPENDS_MAX = 4 * HELIO_JOB_LIST_MAX }; /* of one job */
+enum { HELIO_DEPENDS_MAX = 4 * HELIO_JOB_LIST_MAX + HELIO_JOB_AFTER_TASK_MAX * HELIO_JOB_ARRAY_MAX }; /* of one job */
 
 /*  A job as it was stored. The shell has parsed spec from row.source. */
 #define HELIO_EV_LOAD_JOB_FIELDS(F, R)  \
@@ -31,8 +31,8 @@ HELIO_RECORD_DECLARE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
     F(R, KEY, on, 0, _) /* not set for UNKNOWN and AMBIGUOUS */
 HELIO_RECORD_DECLARE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
 
-/*  depends: one entry for each name in spec.after_ok, after_any, after_not_ok and after_start, in this order. If an OPEN job has
- *  ended since the look-up, the reply is BUSY with reason Gated. It is sent after that end is durable: then the shell
+/*  depends: one entry for each name in spec.after_ok, after_any, after_not_ok and after_start, in this order; then for each name
+ *  in spec.after_task one for each task of the job, of that task of the named array. If an OPEN job has ended since the look-up, the reply is BUSY with reason Gated. It is sent after that end is durable: then the shell
  *  looks the job up again. */
 #define HELIO_SUBMISSION_FIELDS(F, R)                                                \
     F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                     \

@@ -18,13 +18,14 @@ typedef enum helio_intent {
     HELIO_INTENT_PREEMPT /* by a preemption: the job keeps its place in the queue */
 } helio_intent_t;
 
-/*  What must become of another job so that this one can start; START: it runs, or is over. The number is stored: append
- *  only. */
+/*  What must become of another job so that this one can start; START: it runs, or is over; TASK: it
+ *  succeeds, and only the task of the same index waits for it. The number is stored: append only. */
 typedef enum helio_after {
     HELIO_AFTER_OK,
     HELIO_AFTER_ANY,
     HELIO_AFTER_NOT_OK,
     HELIO_AFTER_START,
+    HELIO_AFTER_TASK,
     HELIO_AFTER_COUNT
 } helio_after_t;
 

@@ -25,10 +25,12 @@ static helio_rc add_id(sbatch_t *self, const sbatch_value_t *value, helio_text_t
     return HELIO_OK;
 }
 
+enum { AFTER_TASK = 4 /* in the order of the lists */ };
+
 static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, helio_text_t part,
                                helio_buffer_t lists[SBATCH_AFTERS])
 {
-    static const char *const kinds[SBATCH_AFTERS] = {"afterok", "afterany", "afternotok", "after"};
+    static const char *const kinds[SBATCH_AFTERS] = {"afterok", "afterany", "afternotok", "after", "aftercorr"};
     const char *colon = memchr(part.data, ':', part.size);
     helio_text_t kind = {part.data, (uint32_t)(colon ? colon - part.data : (ptrdiff_t)part.size)};
     uint32_t list = 0;
@@ -37,10 +39,11 @@ static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, heli
         list++;
     bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
     if (list == SBATCH_AFTERS && !bare)
-        return sbatch_refuse(self, value,
-                             helio_text_is(kind, "aftercorr") ? "submit a job for each task, with afterok:ID_3"
-                                                              : "use after, afterok, afterany, afternotok or singleton",
+        return sbatch_refuse(self, value, "use after, afterok, afterany, afternotok, aftercorr or singleton",
                              "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));
+    if (list == AFTER_TASK && !sbatch_given(self, HELIO_SBATCH_ARRAY))
+        return sbatch_refuse(self, value, "use afterok, or make the job an array too",
+                             "--dependency: aftercorr is for the tasks of an array");
     helio_rc rc = HELIO_OK;
     const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
     if (bare)
@@ -80,7 +83,7 @@ static bool is_singleton(const char *text, size_t size)
 helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[SBATCH_AFTERS])
 {
     const sbatch_value_t *value = sbatch_given(self, HELIO_SBATCH_DEPENDENCY);
-    helio_buffer_t lists[SBATCH_AFTERS] = {{0}, {0}, {0}, {0}};
+    helio_buffer_t lists[SBATCH_AFTERS] = {{0}, {0}, {0}, {0}, {0}};
     helio_rc rc = HELIO_OK;
     if (!value || !value->text[0])
         return HELIO_OK;

@@ -112,8 +112,8 @@ helio_rc sbatch_resolve_shape(sbatch_t *self);
 typedef void sbatch_variable_fn(void *arg, const char *name, const char *value);
 helio_rc sbatch_export(sbatch_t *self, sbatch_variable_fn *fn, void *arg);
 
-/*  lists.c: unchanged if not given. The lists are YAML: after_ok, after_any, after_not_ok, after_start. */
-enum { SBATCH_AFTERS = 4 };
+/*  lists.c: unchanged if not given. The lists are YAML: after_ok, after_any, after_not_ok, after_start, after_task. */
+enum { SBATCH_AFTERS = 5 };
 helio_rc sbatch_array(sbatch_t *self, const char **ret_array);
 helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[SBATCH_AFTERS]);
 

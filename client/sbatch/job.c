@@ -170,8 +170,9 @@ static helio_rc add_signal(entries_t *self)
 
 static helio_rc add_lists(entries_t *self)
 {
-    static const char *const keys[SBATCH_AFTERS] = {"after_ok", "after_any", "after_not_ok", "after_start"};
-    const char *array = NULL, *lists[SBATCH_AFTERS] = {NULL, NULL, NULL, NULL};
+    static const char *const keys[SBATCH_AFTERS] = {"after_ok", "after_any", "after_not_ok", "after_start",
+                                                    "after_task"};
+    const char *array = NULL, *lists[SBATCH_AFTERS] = {NULL};
     helio_rc rc = sbatch_array(self->work, &array);
     if (rc == HELIO_OK)
         rc = sbatch_dependencies(self->work, lists);

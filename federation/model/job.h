@@ -71,7 +71,8 @@ enum {
     HELIO_JOB_GPUS_PER_NODE_MAX = 64,
     HELIO_JOB_NODES_MAX = 10000,
     HELIO_JOB_ARRAY_MAX = 10000, /* tasks of one array */
-    HELIO_JOB_LIST_MAX = 256     /* env, secrets, data, sites, regions, depends: entries each */
+    HELIO_JOB_LIST_MAX = 256,    /* env, secrets, data, sites, regions, depends: entries each */
+    HELIO_JOB_AFTER_TASK_MAX = 4 /* depends.after_task: each is a dependency of every task */
 };
 
 /*  One way to satisfy `gpu`: a model ("" = any), a count per node, a minimum memory, a MIG slice ("" = whole GPUs). */
@@ -140,7 +141,8 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */           \
     F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */            \
     F(R, LIST, after_start, HELIO_JOB_LIST_MAX, helio_string)  /* must have started, or have ended */           \
-    F(R, U32, spot, HELIO_SPOT_COUNT - 1, _) /* capacity that can be taken away: AUTO = if it has checkpoints */
+    F(R, U32, spot, HELIO_SPOT_COUNT - 1, _) /* capacity that can be taken away: AUTO = with checkpoints */     \
+    F(R, LIST, after_task, HELIO_JOB_AFTER_TASK_MAX, helio_string) /* arrays, task by task */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

@@ -187,6 +187,14 @@ static const helio_spec_field_t depends_fields[] = {
      .rule = &helio_spec_rule_job_id,
      .example = "[01k9x2m4q8r7]",
      .doc = "Jobs that must start, or end without having started, before this job starts; of an array, all tasks."},
+    {.key = "after_task",
+     .kind = HELIO_SPEC_STRINGS,
+     AT(after_task),
+     .most = HELIO_JOB_AFTER_TASK_MAX,
+     .rule = &helio_spec_rule_array_id,
+     .example = "[01k9x2m4q8r7]",
+     .doc = "Arrays that have a task of each index of this array: a task of this array starts when theirs of the same "
+            "index have succeeded. If one of these ends without success, the task is cancelled."},
 };
 static const helio_spec_table_t depends_table = HELIO_SPEC_TABLE("depends", helio_job_spec_t, depends_fields, NULL);
 

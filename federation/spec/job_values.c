@@ -250,5 +250,9 @@ helio_rc helio_spec_check_job(helio_spec_reader_t *reader, const helio_spec_node
         return helio_spec_diagnose(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "add 'gpu: H100/1g.10gb:1', or remove sharing",
                                    "sharing: mig needs GPUs, but the job requests none");
+    if (job->after_task.count && !job->tasks.count)
+        return helio_spec_diagnose(reader, helio_spec_find(helio_spec_find(node, "depends"), "after_task"),
+                                   HELIO_SPEC_CONTRADICTION_PROBLEM, "add 'array: 0-9', or use after_ok",
+                                   "depends.after_task is for tasks of an array, but the job is none");
     return HELIO_OK;
 }

@@ -82,6 +82,12 @@ static bool is_job_id(helio_text_t text)
     return text.size >= HELIO_ID_PREFIX_MIN && text.size <= HELIO_KEY_SIZE && all_of(text, 0, ".-");
 }
 
+/*  With the index of a task behind it, it is still an id. */
+static bool is_array_id(helio_text_t text)
+{
+    return is_job_id(text) && text.size <= HELIO_ID_SIZE - 1 && all_of(text, 0, "-");
+}
+
 static bool is_signal(helio_text_t text)
 {
     static const char *const names[] = {"USR1", "USR2", "TERM", "INT", "HUP", "CONT", "QUIT", NULL};
@@ -144,6 +150,9 @@ const helio_spec_rule_t helio_spec_rule_backend = {is_backend, "one of local, sl
                                                    "^(local|slurm|kubernetes|exec)$"};
 const helio_spec_rule_t helio_spec_rule_job_id = {
     is_job_id, "a job id, or at least 6 characters of its beginning or end", "^[A-Za-z0-9.-]{6,39}$"};
+const helio_spec_rule_t helio_spec_rule_array_id = {
+    is_array_id, "the id of an array, or at least 6 characters of its beginning or end, without a task",
+    "^[A-Za-z0-9-]{6,36}$"};
 const helio_spec_rule_t helio_spec_rule_signal = {is_signal, "one of USR1, USR2, TERM, INT, HUP, CONT, QUIT",
                                                   "^(USR1|USR2|TERM|INT|HUP|CONT|QUIT)$"};
 const helio_spec_rule_t helio_spec_rule_script = {is_script, "a non-empty script", "\\S"};

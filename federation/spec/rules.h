@@ -19,6 +19,7 @@ extern const helio_spec_rule_t helio_spec_rule_env;
 extern const helio_spec_rule_t helio_spec_rule_pattern; /* sites and regions: eu-*, !eu-test */
 extern const helio_spec_rule_t helio_spec_rule_backend;
 extern const helio_spec_rule_t helio_spec_rule_job_id;
+extern const helio_spec_rule_t helio_spec_rule_array_id;
 extern const helio_spec_rule_t helio_spec_rule_signal;
 extern const helio_spec_rule_t helio_spec_rule_script;
 extern const helio_spec_rule_t helio_spec_rule_uri;

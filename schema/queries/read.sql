@@ -115,9 +115,10 @@ select coalesce(json_agg(json_build_object(
                   when e.well is null then 2 when e.well then 3 else 4 end,
     'id', helio.job_text(j.job_id, t.task)) order by w.place), '[]')::text
 from jsonb_array_elements_text($1::jsonb) with ordinality as w (word, place)
-cross join lateral (select count(*) as matches, (array_agg(m))[1] as job_id
-                    from helio.find_jobs(w.word, $2::text) m) f
 cross join lateral (select helio.job_task(w.word) as task) t
+join (select i.id, count(m) as matches, (array_agg(m))[1] as job_id
+      from (select distinct split_part(d, '.', 1) as id from jsonb_array_elements_text($1::jsonb) d) i
+      left join lateral helio.find_jobs(i.id, $2::text) m on true group by i.id) f on f.id = split_part(w.word, '.', 1)
 left join helio.jobs j on j.job_id = f.job_id
 left join lateral (select helio.ended_well(j.job_id, t.task) as well) e on true
 

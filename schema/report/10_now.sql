@@ -9,6 +9,15 @@ create or replace function helio.throttle_sentence(tasks integer) returns text l
 create or replace function helio.throttle_details(tasks integer) returns jsonb language sql immutable parallel safe
     return jsonb_build_array(jsonb_build_object('code', 'ArrayThrottle', 'params', jsonb_build_object('tasks', tasks)));
 
+-- The detail Dependency, likewise, of a task that waits for the tasks of its index of other arrays.
+create or replace function helio.awaited_tasks_sentence(tasks text[]) returns text language sql immutable parallel safe
+    return (select string_agg(format('waits for job %s to succeed', t.task), '; ' order by t.place)
+        from unnest(tasks) with ordinality as t (task, place));
+
+create or replace function helio.awaited_tasks_details(tasks text[]) returns jsonb language sql immutable parallel safe
+    return (select jsonb_agg(jsonb_build_object('code', 'Dependency', 'params', jsonb_build_object('job_id', t.task, 'event', 'succeed'))
+        order by t.place) from unnest(tasks) with ordinality as t (task, place));
+
 -- The detail SitesUnreconciled, likewise: which sites a restored job waits for changes with each of them that reports.
 create or replace function helio.awaited_sentence(sites text[]) returns text language sql immutable parallel safe
     return format('the database was restored, and it may run at %s%s, which %s not reported since; it starts when %s reported or an '
@@ -49,7 +58,8 @@ where w.sites is not null;
 -- Its run time is that of its attempts: those that ended, without fenced ones (as in gpu_seconds), and the one that runs. started_at stays
 -- the start of an ended attempt until the next one runs, so that it does not grow meanwhile.
 -- A throttled array lets its tasks into the queue in ascending order; those that have been placed have a row in job_state and are let
--- in. A task is kept out while as many others before it wait as the limit leaves, as broker/core/state/jobs.c feeds them.
+-- in. A task is kept out while as many others before it wait as the limit leaves, as broker/core/state/jobs.c feeds them; those that wait for
+-- tasks of another array count here as if they waited for the limit alone.
 create or replace view helio.tasks_now as
 select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, coalesce(e.queue, j.queue) as queue,
     coalesce(e.tier, j.tier) as tier, j.kind, j.home_site, j.gpus, j.nodes, coalesce(e.time_limit_ms, j.time_limit_ms) as time_limit_ms,
@@ -63,22 +73,23 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     coalesce(s.units_done, 0) as units_done,
     case when coalesce(s.state, 0) <> 0 then s.reason
          when w.sites is not null or helio.has_copies(s.details) then 'Gated'
-         when g.job_id is not null and g.opened_at is null then 'Gated'
+         when g.job_id is not null and g.opened_at is null or throttle.awaited is not null then 'Gated'
          when throttle.kept_out then 'Gated'
          else coalesce(c.reason, s.reason, 'Queued') end as reason,
     case when coalesce(s.state, 0) = 0 then
         case when w.sites is not null then helio.awaited_sentence(w.sites)
              when helio.has_copies(s.details) then s.reason
              when g.job_id is not null and g.opened_at is null then g.detail
+             when throttle.awaited is not null then helio.awaited_tasks_sentence(throttle.awaited)
              when throttle.kept_out then helio.throttle_sentence(j.tasks_at_once)
              when helio.reserved_ahead(c.details, j.job_id, t.task) is not null then helio.reserved_ahead_sentence(c.details)
              else c.detail end end as detail,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
-             and throttle.kept_out is not true and w.sites is null and not helio.has_copies(s.details)
+             and throttle.kept_out is not true and throttle.awaited is null and w.sites is null and not helio.has_copies(s.details)
         then c.decision_id end as waiting_decision_id,
     s.at as changed_at,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
-             and throttle.kept_out is not true and w.sites is null and not helio.has_copies(s.details)
+             and throttle.kept_out is not true and throttle.awaited is null and w.sites is null and not helio.has_copies(s.details)
              and helio.reserved_ahead(c.details, j.job_id, t.task) is null
         then c.expected_at end as expected_at,
     nullif(s.saved_ms, 0) / 1000.0::float8 as saved_seconds,
@@ -94,6 +105,7 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
          when w.sites is not null then helio.awaited_details(w.sites)
          when helio.has_copies(s.details) then s.details
          when g.job_id is not null and g.opened_at is null then g.details
+         when throttle.awaited is not null then helio.awaited_tasks_details(throttle.awaited)
          when throttle.kept_out then helio.throttle_details(j.tasks_at_once)
          when helio.reserved_ahead(c.details, j.job_id, t.task) is not null then helio.reserved_ahead_details(c.details)
          when c.reason is not null then c.details
@@ -111,7 +123,13 @@ cross join lateral (
         else (select t.place - 1 - count(*) filter (where o.task < t.task)
              >= greatest(j.tasks_at_once - count(*) filter (where o.state between 0 and 7
                  and not (o.state = 0 and helio.has_copies(o.details))), 0)
-         from helio.job_state o where o.job_id = j.job_id) end as kept_out
+         from helio.job_state o where o.job_id = j.job_id) end as kept_out,
+        case when j.tasks is not null and coalesce(s.state, 0) = 0 then
+            (select array_agg(helio.job_text(d.on_job, d.on_task) order by d.place)
+             from helio.dependencies d join helio.jobs a on a.job_id = d.on_job
+             left join helio.job_state o on o.job_id = d.on_job and o.task = d.on_task
+             where d.job_id = j.job_id and d.on_task = t.task and d.after = 4
+                 and not helio.state_is_over(coalesce(o.state, 0::smallint))) end as awaited
     offset 0 -- once for each task, however often it is read below
 ) throttle
 left join helio.edits e on e.job_id = j.job_id

@@ -40,7 +40,7 @@ void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int6
 void checks_hold(sim_checks_t *self, const helio_row_dependency_hold_t *row); /* at its end */
 void checks_order(sim_checks_t *self, const helio_order_t *order);
 /*  True: the job that it depends on has ended as the dependency demands. */
-bool checks_has_come(const sim_checks_t *self, const sim_after_t *after);
+bool checks_has_come(const sim_checks_t *self, const sim_after_t *after, int32_t task); /* for that task */
 
 /*  leases.c: leases that an older leader grants. */
 void checks_lease(sim_checks_t *self, uint32_t site, int64_t sent_boot_ms, bool newest);

@@ -2,13 +2,14 @@
  *  leaves. */
 #include "simulator/checks/internal.h"
 
-bool checks_has_come(const sim_checks_t *self, const sim_after_t *after)
+bool checks_has_come(const sim_checks_t *self, const sim_after_t *after, int32_t task)
 {
-    helio_found_t found = sim_database_found(self->database, sim_workload_on(self->workload, after));
+    helio_job_key_t on = sim_workload_on(self->workload, after, task);
+    helio_found_t found = sim_database_found(self->database, on);
     if (after->after == HELIO_AFTER_START)
-        return found != HELIO_FOUND_OPEN ||
-               sim_database_has_started(self->database, sim_workload_on(self->workload, after));
-    return found != HELIO_FOUND_OPEN && found != (after->after == HELIO_AFTER_OK       ? HELIO_FOUND_NOT_OK
+        return found != HELIO_FOUND_OPEN || sim_database_has_started(self->database, on);
+    bool success = after->after == HELIO_AFTER_OK || after->after == HELIO_AFTER_TASK;
+    return found != HELIO_FOUND_OPEN && found != (success                              ? HELIO_FOUND_NOT_OK
                                                   : after->after == HELIO_AFTER_NOT_OK ? HELIO_FOUND_OK
                                                                                        : HELIO_FOUND_OPEN);
 }
@@ -70,6 +71,6 @@ void checks_order(sim_checks_t *self, const helio_order_t *order)
         sim_violate(self->engine, "an order left before its placement was durable");
     const sim_job_t *job = sim_workload_of(self->workload, order->source);
     for (uint32_t i = 0; i < job->after_count; i++)
-        if (!checks_has_come(self, &job->afters[i]))
+        if (!checks_has_come(self, &job->afters[i], order->key.task))
             sim_violate(self->engine, "an order left before the dependencies of its job were satisfied");
 }

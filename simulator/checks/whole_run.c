@@ -23,7 +23,7 @@ static void check_end(sim_checks_t *self, const sim_job_t *job, const helio_row_
     uint32_t want = job->limit_hits ? HELIO_JOB_TIMEOUT : job->exit_code ? HELIO_JOB_FAILED : HELIO_JOB_SUCCEEDED;
     bool unsatisfiable = false;
     for (uint32_t i = 0; i < job->after_count; i++)
-        unsatisfiable = unsatisfiable || !checks_has_come(self, &job->afters[i]);
+        unsatisfiable = unsatisfiable || !checks_has_come(self, &job->afters[i], state->key.task);
     bool cancelled = (unsatisfiable || job->cancel_ms) && state->state == HELIO_JOB_CANCELLED;
     if (unsatisfiable && (state->state != HELIO_JOB_CANCELLED || state->epoch))
         sim_violate(self->engine, "%s is %s after %u attempts, although its dependencies were never satisfied", key,

@@ -46,7 +46,7 @@ static reh_job_copy_t *add_job(reh_copy_t *self, helio_ev_load_job_t *load)
 static void add_past_job(reh_copy_t *self, helio_ev_load_job_t *load)
 {
     load->spec.after_ok.count = load->spec.after_any.count = load->spec.after_not_ok.count = 0;
-    load->spec.after_start.count = 0;
+    load->spec.after_start.count = load->spec.after_task.count = 0;
     load->spec.not_before_wall_ms = 0;
     self->past_jobs = helio_grow(self->past_jobs, self->past_job_count + 1, sizeof *self->past_jobs);
     self->past_jobs[self->past_job_count++] = add_job(self, load);

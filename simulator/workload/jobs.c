@@ -27,7 +27,7 @@ static void make_tasks(sim_workload_t *self, sim_job_t *job, helio_job_spec_t *s
     job->tasks = 1;
     if (!sim_chance(self->engine, 0.12))
         return;
-    job->tasks = (uint32_t)sim_between(self->engine, 2, 6);
+    job->tasks = (uint32_t)sim_between(self->engine, 2, SIM_TASKS_MAX);
     spec->tasks.items = helio_arena_alloc(sim_arena(self->engine), job->tasks, sizeof(uint32_t));
     spec->tasks.count = job->tasks;
     for (uint32_t i = 0; i < job->tasks; i++)
@@ -64,6 +64,23 @@ static bool make_after_start(sim_workload_t *self, uint32_t index, sim_after_t *
     return on->tenant == self->jobs[index].tenant;
 }
 
+/*  In another seventh, likewise: an array after the nearest one before it that has as many tasks. */
+static bool make_after_task(sim_workload_t *self, uint32_t index, sim_after_t *ret_after)
+{
+    enum { TASK_DRAW = 84, NEAR = 40 };
+    const sim_job_t *job = &self->jobs[index];
+    if (sim_seed(self->engine) % 7 != 5 || !job->submission.spec.tasks.count ||
+        sim_draw(self->engine, TASK_DRAW, index) % 4 == 0)
+        return false;
+    for (uint32_t at = index; at-- > 0 && index - at <= NEAR;) {
+        const sim_job_t *on = &self->jobs[at];
+        *ret_after = (sim_after_t){HELIO_AFTER_TASK, at, HELIO_NO_TASK};
+        if (on->tenant == job->tenant && on->submission.spec.tasks.count >= job->submission.spec.tasks.count)
+            return true;
+    }
+    return false;
+}
+
 /*  Chains, fan-outs and dead ends. The broker never reads the names in the document, so they stay empty. */
 static void make_dependencies(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
@@ -80,12 +97,17 @@ static void make_dependencies(sim_workload_t *self, uint32_t index, helio_job_sp
         counts[HELIO_AFTER_START]++;
         job->after_count++;
     }
+    if (job->after_count < SIM_AFTERS_MAX && make_after_task(self, index, &job->afters[job->after_count])) {
+        counts[HELIO_AFTER_TASK]++;
+        job->after_count++;
+    }
     spec->after_ok.items = spec->after_any.items = spec->after_not_ok.items = spec->after_start.items =
-        helio_arena_alloc(sim_arena(self->engine), SIM_AFTERS_MAX, sizeof(helio_string_t));
+        spec->after_task.items = helio_arena_alloc(sim_arena(self->engine), SIM_AFTERS_MAX, sizeof(helio_string_t));
     spec->after_ok.count = counts[HELIO_AFTER_OK];
     spec->after_any.count = counts[HELIO_AFTER_ANY];
     spec->after_not_ok.count = counts[HELIO_AFTER_NOT_OK];
     spec->after_start.count = counts[HELIO_AFTER_START];
+    spec->after_task.count = counts[HELIO_AFTER_TASK];
     if (sim_chance(self->engine, 0.1))
         spec->not_before_wall_ms =
             sim_true_wall_ms(self->engine) + job->submit_ms + sim_between(self->engine, -20000, 120000);

@@ -23,7 +23,7 @@ static void on_look(void *arg, sim_happening_t *item)
     helio_submission_t document = job->submission;
     document.depends.count = 0; /* the dependencies that it named when it was submitted do not matter here */
     document.spec.after_ok.count = document.spec.after_any.count = document.spec.after_not_ok.count = 0;
-    document.spec.after_start.count = 0;
+    document.spec.after_start.count = document.spec.after_task.count = 0;
     helio_ev_submit_t plan = {.call = LOOKS_CALL + item->number,
                               .tenant = helio_text_of(job->tenant),
                               .user = HELIO_TEXT("ana"),

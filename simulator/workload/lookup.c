@@ -28,7 +28,7 @@ const sim_job_t *sim_workload_given(const sim_workload_t *self, helio_uuid_t id)
     return NULL;
 }
 
-helio_job_key_t sim_workload_on(const sim_workload_t *self, const sim_after_t *after)
+helio_job_key_t sim_workload_on(const sim_workload_t *self, const sim_after_t *after, int32_t task)
 {
-    return (helio_job_key_t){self->jobs[after->job].id, after->task};
+    return (helio_job_key_t){self->jobs[after->job].id, after->after == HELIO_AFTER_TASK ? task : after->task};
 }

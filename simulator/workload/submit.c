@@ -7,15 +7,19 @@ enum { REPLY_PATIENCE_MS = 5000, CLASH_AFTER_MS = 20000 };
  *  yet. */
 static bool look_up(const sim_workload_t *self, sim_job_t *job)
 {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < job->after_count; i++) {
-        helio_job_key_t on = sim_workload_on(self, &job->afters[i]);
-        if (!self->jobs[job->afters[i].job].answered)
+        const sim_after_t *after = &job->afters[i];
+        if (!self->jobs[after->job].answered)
             return false;
-        job->depends[i] =
-            (helio_dependency_t){HELIO_TEXT("a"), job->afters[i].after, sim_database_found(self->database, on), on};
+        for (uint32_t task = 0; task < (after->after == HELIO_AFTER_TASK ? job->tasks : 1); task++) {
+            helio_job_key_t on = sim_workload_on(self, after, (int32_t)task);
+            job->depends[count++] =
+                (helio_dependency_t){HELIO_TEXT("a"), after->after, sim_database_found(self->database, on), on};
+        }
     }
     job->submission.depends.items = job->depends;
-    job->submission.depends.count = job->after_count;
+    job->submission.depends.count = count;
     return true;
 }
 
@@ -100,7 +104,7 @@ void workload_submit_answered(sim_workload_t *self, const helio_fx_reply_t *repl
     if (reply->rc == HELIO_BUSY && helio_text_is(reply->reason, "Gated")) {
         if (job->asked > 1)
             return; /* a late reply to an earlier submission: what that one had looked up is gone */
-        for (uint32_t i = 0; i < job->after_count; i++)
+        for (uint32_t i = 0; i < job->submission.depends.count; i++)
             if (job->depends[i].found == HELIO_FOUND_OPEN &&
                 sim_database_found(self->database, job->depends[i].on) != HELIO_FOUND_OPEN)
                 return; /* looked up again after a while */

@@ -9,19 +9,19 @@
 
 #include "simulator/daemons/federation.h"
 
-enum { SIM_JOBS_MAX = 256, SIM_AFTERS_MAX = 4, SIM_NODES_PER_SITE = 3, SIM_GPUS_PER_NODE = 4 };
+enum { SIM_JOBS_MAX = 256, SIM_AFTERS_MAX = 4, SIM_TASKS_MAX = 6, SIM_NODES_PER_SITE = 3, SIM_GPUS_PER_NODE = 4 };
 
 /*  A dependency on an earlier submission. */
 typedef struct sim_after {
     helio_after_t after;
     uint32_t job; /* its index */
-    int32_t task; /* of its array; HELIO_NO_TASK = the whole */
+    int32_t task; /* of its array; HELIO_NO_TASK = the whole, or of TASK: each is for its like */
 } sim_after_t;
 
 /*  A submission and its expected outcome. */
 typedef struct sim_job {
     helio_submission_t submission;
-    helio_dependency_t depends[SIM_AFTERS_MAX]; /* of submission */
+    helio_dependency_t depends[SIM_AFTERS_MAX + SIM_TASKS_MAX]; /* of submission */
     sim_after_t afters[SIM_AFTERS_MAX];
     uint32_t after_count;
     const char *tenant;
@@ -83,6 +83,7 @@ uint32_t sim_workload_count(const sim_workload_t *self);
 const sim_job_t *sim_workload_job(const sim_workload_t *self, uint32_t index);
 const sim_job_t *sim_workload_of(const sim_workload_t *self, helio_text_t source);
 const sim_job_t *sim_workload_given(const sim_workload_t *self, helio_uuid_t id); /* by .given; NULL = none */
-helio_job_key_t sim_workload_on(const sim_workload_t *self, const sim_after_t *after);
+/*  What a task depends on; task: HELIO_NO_TASK without an array. */
+helio_job_key_t sim_workload_on(const sim_workload_t *self, const sim_after_t *after, int32_t task);
 
 #endif

@@ -89,7 +89,7 @@ def make_sites(words, **lab_settings):
             sys.exit(77)
         lab = tempfile.mkdtemp(prefix="helio-lab-")
         subprocess.run([TOP + "/deploy/slurm-lab/up.sh", lab, str(counts["slurm"])], check=True, stdout=subprocess.DEVNULL,
-                       env=dict(os.environ, NODES="2", DBD="1", MIN_JOB_AGE="30", **lab_settings))
+                       env={**os.environ, "NODES": "2", "DBD": "1", "MIN_JOB_AGE": "30", **lab_settings})
     slurm = [SlurmSite(CLUSTERS[i], 2.1 + i / 10, lab) for i in range(counts.get("slurm", 0))]
     local = [LocalSite(name, price) for name, price in [("north", 2.9), ("south", 2.1), ("east", 2.5)][:counts.get("local", 0)]]
     return local + slurm, lab

@@ -8,7 +8,7 @@ jobs, drained, downed and reserved nodes, a waiting queue) and compares the fede
 scontrol. The other cases end with the job in its expected state: every job that can run elsewhere succeeds, none
 runs twice. Prints one line for each case; exit 0 only if all hold, 77 without Slurm.
 """
-import argparse, json, os, re, shutil, subprocess, sys, tempfile, time
+import argparse, glob, json, os, re, shutil, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
 import verdict, workload
@@ -383,6 +383,31 @@ def case_preemption(world):
     if "Preempted" not in world.reasons(key) and "SiteCancelled" not in world.reasons(key):
         faults.append(f"the history does not say why: {world.reasons(key)}")
     return faults, f"a gang of 2x8 preempted by another partition ran again at {row[1]}"
+
+
+def case_signals(world):
+    """A signal reaches the programs of a job on each of its nodes, whatever starts them."""
+    faults = []
+    notes = world.federation.path("said")
+    os.mkdir(notes)
+    os.chmod(notes, 0o1777)
+    script = (f'#!/bin/bash\nsay() {{ echo "$1 $SLURMD_NODENAME" >>{notes}/$SLURMD_NODENAME; }}\n'
+              'trap "say heard; exit 0" USR2\nsay ready\nsleep 600 & while :; do wait; done\n')
+    key, = world.submit({"name": "gang", "gpu": "H100:8", "nodes": 2, "time": "10m", "run": script, **world.at_eu()})
+
+    def said():
+        return sorted(line for path in glob.glob(notes + "/*") for line in open(path).read().splitlines())
+
+    def count(word):
+        return sum(line.startswith(word) for line in said())
+
+    world.wait_state(key, "running")
+    world.federation.wait_for(lambda: count("ready") == 2, 60, "the two nodes did not begin")
+    world.federation.helio("scancel", "--signal=USR2", key)
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost", "timeout", seconds=30)
+    if row[0] != "succeeded" or count("heard") != 2:
+        faults.append(f"the job is {row}; its nodes said {said()}")
+    return faults, "a signal reached both nodes of a job"
 
 
 # ---- full disks -------------------------------------------------------------------------------------------------------

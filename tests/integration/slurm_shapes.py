@@ -206,6 +206,24 @@ def case_waiting(world):
     return faults, "a start, a signal and a new limit were obeyed"
 
 
+def case_arrays(world):
+    """Tasks of one array wait for those of another, one for one, and a task whose like fails is cancelled."""
+    faults = []
+    first = world.sbatch("--array=0-3", "--gres=gpu:1", script='case $SLURM_ARRAY_TASK_ID in 1) exit 3 ;; 2) sleep 600 ;; esac')
+    second = world.sbatch("--array=0-2", "--gres=gpu:1", f"--dependency=aftercorr:{first}")
+    ends = [world.wait_state(f"{second}.{task}", *OVER)[0] for task in (0, 1)]
+    waits = world.federation.helio("squeue", "-h", "-j", f"{second}_2", "-o", "%T %r").stdout.strip()
+    if ends != ["succeeded", "cancelled"] or waits != f"PENDING Gated: waits for job {first}.2 to succeed":
+        faults.append(f"the first two tasks are {ends}, the third one: {waits}")
+    world.federation.helio("cancel", first + ".2")
+    if world.wait_state(second + ".2", *OVER)[0] != "cancelled":
+        faults.append(f"the task after one that was cancelled is {world.row(second + '.2')}")
+    said = world.sbatch("--array=0-5", "--gres=gpu:1", f"--dependency=aftercorr:{first}", check=False)
+    if "depends.after_task[0]" not in said:
+        faults.append(f"of an array with more tasks it is said: {said}")
+    return faults, "each task waited for that of its index"
+
+
 def case_ahead(world):
     """More short jobs than GPUs: each is in Slurm's queue before the GPU that it gets is free."""
     docs = [{"name": "short", "gpu": "H100:1", "time": "5m", "placement": {"sites": ["eu"]}, "run": "sleep 4"} for _ in range(24)]

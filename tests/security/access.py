@@ -200,8 +200,9 @@ def others_objects(world):
                 check(status == like and status in (400, 404) and plain(said, name) == plain(same, unknown),
                       f"{method} {name}{rest} of another tenant: {status} {said}; one that there is not: {like} {same}")
                 count += 1
-        for condition in ("after_ok", "after_any", "after_not_ok", "after_start"):
-            status, said = world.ask("POST", "/v1/jobs", eve, {"run": "true", "depends": {condition: [job]}})
+        for condition in ("after_ok", "after_any", "after_not_ok", "after_start", "after_task"):
+            more = {"array": "0-1"} if condition == "after_task" else {}
+            status, said = world.ask("POST", "/v1/jobs", eve, {"run": "true", "depends": {condition: [job]}, **more})
             check(400 <= status < 500, f"a job depends on another tenant's: {status} {said}")
             count += 1
     for path in ("/v1/jobs?tenant=acme", "/v1/jobs?name=acme-secret", "/v1/jobs?limit=1000", "/v1/report?days=400", "/v1/history", "/v1/quotas",

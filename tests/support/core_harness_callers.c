@@ -52,7 +52,7 @@ helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *s
 }
 
 static helio_list_t words_of(harness_t *self, const harness_after_t *after, uint32_t count, helio_after_t wanted,
-                             helio_dependency_t *depends, uint32_t *at)
+                             const helio_u32s_t *tasks, helio_dependency_t *depends, uint32_t *at)
 {
     helio_list_t list = {helio_arena_alloc(self->arena, count, sizeof(helio_string_t)), 0};
     for (uint32_t i = 0; i < count; i++) {
@@ -62,7 +62,11 @@ static helio_list_t words_of(harness_t *self, const harness_after_t *after, uint
         helio_job_key_text(after[i].on, id);
         helio_text_t word = helio_arena_text(self->arena, helio_text_of(id));
         ((helio_string_t *)list.items)[list.count++].text = word;
-        depends[(*at)++] = (helio_dependency_t){word, wanted, harness_found(self, after[i].on), after[i].on};
+        uint32_t entries = wanted == HELIO_AFTER_TASK ? tasks->count : 1;
+        for (uint32_t k = 0; k < entries; k++) {
+            helio_job_key_t on = wanted == HELIO_AFTER_TASK ? harness_task(after[i].on, tasks->items[k]) : after[i].on;
+            depends[(*at)++] = (helio_dependency_t){word, wanted, harness_found(self, on), on};
+        }
     }
     return list;
 }
@@ -71,14 +75,16 @@ helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *sp
                                      uint32_t count)
 {
     helio_submission_t job = harness_submission(self, spec, "", "");
-    job.depends.items = helio_arena_alloc(self->arena, count, sizeof *job.depends.items);
+    job.depends.items =
+        helio_arena_alloc(self->arena, (size_t)count * (spec->tasks.count + 1), sizeof *job.depends.items);
     helio_list_t lists[HELIO_AFTER_COUNT];
     for (helio_after_t wanted = HELIO_AFTER_OK; wanted < HELIO_AFTER_COUNT; wanted++)
-        lists[wanted] = words_of(self, after, count, wanted, job.depends.items, &job.depends.count);
+        lists[wanted] = words_of(self, after, count, wanted, &spec->tasks, job.depends.items, &job.depends.count);
     memcpy(&job.spec.after_ok, &lists[HELIO_AFTER_OK], sizeof lists[0]);
     memcpy(&job.spec.after_any, &lists[HELIO_AFTER_ANY], sizeof lists[0]);
     memcpy(&job.spec.after_not_ok, &lists[HELIO_AFTER_NOT_OK], sizeof lists[0]);
     memcpy(&job.spec.after_start, &lists[HELIO_AFTER_START], sizeof lists[0]);
+    memcpy(&job.spec.after_task, &lists[HELIO_AFTER_TASK], sizeof lists[0]);
     return job;
 }
 

@@ -1,6 +1,7 @@
 /*  dependencies.c -- what a job waits for before it can start: the starts and ends of other jobs, and a time.
  *
- *  A submission with a dependency hold keeps its tasks out of their class's queue, so they cost a round nothing.
+ *  A submission with a dependency hold keeps its tasks out of their class's queue, so they cost a round nothing. A task can
+ *  have a hold of its own: it waits for the task of another array that has its index.
  *  Waiters are found by the key of the job that they wait for, so an end costs as much as it has waiters. Ends are
  *  handled one after another when the step is over, because the end of one job can cancel another that a third one
  *  waits for.
@@ -48,12 +49,17 @@ enum { NAMED_MAX = 3 /* jobs with a detail of their own */ };
 
 typedef enum verdict { VERDICT_WAIT, VERDICT_COME, VERDICT_UNSATISFIABLE } verdict_t;
 
+static bool needs_success(uint32_t after)
+{
+    return after == HELIO_AFTER_OK || after == HELIO_AFTER_TASK;
+}
+
 static verdict_t judge(uint32_t after, helio_found_t how)
 {
     if (how == HELIO_FOUND_OPEN)
         return VERDICT_WAIT;
-    uint32_t unwanted = how == HELIO_FOUND_OK ? HELIO_AFTER_NOT_OK : HELIO_AFTER_OK;
-    return after == unwanted ? VERDICT_UNSATISFIABLE : VERDICT_COME;
+    bool unwanted = how == HELIO_FOUND_OK ? after == HELIO_AFTER_NOT_OK : needs_success(after);
+    return unwanted ? VERDICT_UNSATISFIABLE : VERDICT_COME;
 }
 
 /* ---- waiters and what they wait for ------------------------------------------------------------------------ */
@@ -149,10 +155,10 @@ static void timed_remove(helio_broker_core_t *self, dependency_hold_t *hold)
 
 /* ---- the life of a hold ------------------------------------------------------------------------------------ */
 
-/*  The row is written once a step, however often it changes. */
+/*  The row is written once a step, however often it changes. That of a single task has none: views find what it waits for. */
 static void set_waiting_text(helio_broker_core_t *self, dependency_hold_t *hold)
 {
-    if (hold->dirty)
+    if (hold->dirty || hold->task)
         return;
     hold->dirty = true;
     DL_APPEND2(self->dependencies->dirty_holds, hold, dirty_prev, dirty_next);
@@ -165,14 +171,17 @@ static void say_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
     hold->dirty = false;
 }
 
-static dependency_hold_t *hold_of(submission_t *submission)
+/*  task: NULL = of all its tasks. */
+static dependency_hold_t *hold_of(submission_t *submission, job_t *task)
 {
-    if (!submission->hold) {
-        submission->hold = helio_new(1, sizeof *submission->hold);
-        submission->hold->submission = submission;
-        submission->hold->failed_after = HELIO_AFTER_COUNT;
+    dependency_hold_t **hold = task ? &task->hold : &submission->hold;
+    if (!*hold) {
+        *hold = helio_new(1, sizeof **hold);
+        (*hold)->submission = submission;
+        (*hold)->task = task;
+        (*hold)->failed_after = HELIO_AFTER_COUNT;
     }
-    return submission->hold;
+    return *hold;
 }
 
 static void wait_for_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
@@ -183,14 +192,21 @@ static void wait_for_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
     say_nothing(self, hold);
 }
 
-void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission)
+static void hold_destroy(helio_broker_core_t *self, dependency_hold_t **hold)
 {
-    if (!submission->hold)
+    if (!*hold)
         return;
-    wait_for_nothing(self, submission->hold);
-    core_refused_remove(&self->dependencies->refused, submission->hold);
-    free(submission->hold);
-    submission->hold = NULL;
+    wait_for_nothing(self, *hold);
+    core_refused_remove(&self->dependencies->refused, *hold);
+    free(*hold);
+    *hold = NULL;
+}
+
+void core_dependencies_forget(helio_broker_core_t *self, job_t *job)
+{
+    hold_destroy(self, &job->hold);
+    if (!job->submission->open_tasks)
+        hold_destroy(self, &job->submission->hold);
 }
 
 static void hold_fail(dependency_hold_t *hold, helio_job_key_t on, uint32_t after)
@@ -213,10 +229,16 @@ static void write_hold(helio_broker_core_t *self, const submission_t *submission
     core_emit(self, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &row);
 }
 
-static void open_hold(helio_broker_core_t *self, dependency_hold_t *hold)
+static void open_hold(helio_broker_core_t *self, submission_t *submission)
 {
-    write_hold(self, hold->submission, (helio_details_t){0}, self->wall_ms);
-    core_dependency_hold_destroy(self, hold->submission);
+    write_hold(self, submission, (helio_details_t){0}, self->wall_ms);
+    hold_destroy(self, &submission->hold);
+}
+
+static void open_task(helio_broker_core_t *self, job_t *task)
+{
+    hold_destroy(self, &task->hold);
+    core_job_let_go(self, task);
 }
 
 /*  The job enters its queue now, behind the jobs of its class that could have started before it. */
@@ -227,13 +249,16 @@ static void open_if_come(helio_broker_core_t *self, dependency_hold_t *hold)
         return;
     }
     submission_t *submission = hold->submission;
-    open_hold(self, hold);
+    if (hold->task) {
+        open_task(self, hold->task);
+        return;
+    }
+    open_hold(self, submission);
     core_job_feed(self, submission);
 }
 
-void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submission)
+static void refuse_if_failed(helio_broker_core_t *self, dependency_hold_t *hold)
 {
-    dependency_hold_t *hold = submission->hold;
     if (!hold || hold->failed_after == HELIO_AFTER_COUNT || hold->refused)
         return;
     hold->refused = true;
@@ -241,11 +266,17 @@ void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submissio
     core_refused_add(&self->dependencies->refused, hold);
 }
 
+void core_dependencies_refuse(helio_broker_core_t *self, job_t *job)
+{
+    refuse_if_failed(self, job->submission->hold);
+    refuse_if_failed(self, job->hold);
+}
+
 /* ---- its details ------------------------------------------------------------------------------------------- */
 
 static helio_details_t why_held(helio_broker_core_t *self, const dependency_hold_t *hold)
 {
-    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success", "start"};
+    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success", "start", "succeed"};
     helio_details_t why = {0};
     uint32_t named = 0;
     for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next, named++) {
@@ -294,7 +325,11 @@ static void count_start(helio_broker_core_t *self, job_t *job)
     job->start_told = true;
     job->submission->unstarted_tasks--;
     note_start(self, job->key);
-    if (job->key.task != HELIO_NO_TASK && !job->submission->unstarted_tasks)
+    bool all = !job->submission->unstarted_tasks;
+#ifdef HELIO_MUTANT_one_start_is_all
+    all = true;
+#endif
+    if (job->key.task != HELIO_NO_TASK && all)
         note_start(self, (helio_job_key_t){job->key.job, HELIO_NO_TASK});
 }
 
@@ -323,7 +358,7 @@ static void tell(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, 
             open_if_come(self, hold);
         } else {
             hold_fail(hold, on, after);
-            core_dependencies_refuse(self, hold->submission);
+            refuse_if_failed(self, hold);
         }
     }
 }
@@ -416,20 +451,29 @@ static helio_found_t how_now(helio_broker_core_t *self, helio_job_key_t on, uint
     return unsatisfiable ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OPEN;
 }
 
+/*  Of TASK, a task that is over, or was placed before, waits no more. */
 static void wait_for(helio_broker_core_t *self, submission_t *submission, helio_job_key_t on, uint32_t after,
                      helio_found_t found)
 {
+    bool of_task = after == HELIO_AFTER_TASK;
+#ifdef HELIO_MUTANT_tasks_follow_at_once
+    if (of_task)
+        return;
+#endif
+    job_t *task = of_task ? core_job_find(self, (helio_job_key_t){submission->row.job, on.task}) : NULL;
+    if (of_task && (!task || task->epoch))
+        return;
     verdict_t verdict = judge(after, how_now(self, on, after, found));
     if (verdict == VERDICT_WAIT)
-        waiter_add(self, hold_of(submission), on, after);
+        waiter_add(self, hold_of(submission, task), on, after);
     else if (verdict == VERDICT_UNSATISFIABLE)
-        hold_fail(hold_of(submission), on, after);
+        hold_fail(hold_of(submission, task), on, after);
 }
 
 static void wait_until(helio_broker_core_t *self, submission_t *submission, int64_t not_before_ms)
 {
     if (not_before_ms > self->wall_ms)
-        timed_add(self, hold_of(submission), not_before_ms);
+        timed_add(self, hold_of(submission, NULL), not_before_ms);
 }
 
 void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job)
@@ -454,7 +498,7 @@ void core_dependencies_load(helio_broker_core_t *self, submission_t *submission,
 {
     if (spec->after_ok.count || spec->after_any.count || spec->after_not_ok.count || spec->after_start.count ||
         spec->not_before_wall_ms)
-        (void)hold_of(submission);
+        (void)hold_of(submission, NULL);
     wait_until(self, submission, spec->not_before_wall_ms);
 }
 
@@ -476,18 +520,18 @@ void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_end
 #ifdef HELIO_MUTANT_ended_hold_forgotten
     return;
 #endif
-    core_dependency_hold_destroy(self, array ? array : job->submission);
+    hold_destroy(self, array ? &array->hold : &job->submission->hold);
 }
 
 /*  A job that was placed does not wait again when it comes back: older brokers stored no row of a begin that was past
  *  at the submission. */
-void core_dependencies_loaded(helio_broker_core_t *self, submission_t *submission)
+void core_dependencies_loaded(helio_broker_core_t *self, job_t *job)
 {
-    dependency_hold_t *hold = submission->hold;
-    if (!hold)
+    submission_t *submission = job->submission;
+    if (!submission->hold)
         return;
     if (submission->begun)
-        core_dependency_hold_destroy(self, submission);
-    else if (hold_is_satisfied(hold))
-        open_hold(self, hold);
+        hold_destroy(self, &submission->hold);
+    else if (hold_is_satisfied(submission->hold))
+        open_hold(self, submission);
 }

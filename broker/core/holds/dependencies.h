@@ -29,9 +29,10 @@ typedef struct waited {
     UT_hash_handle hh;
 } waited_t;
 
-/*  Keeps a submission's tasks out of their class's queue. */
+/*  Keeps a submission's tasks, or one of them, out of their class's queue. */
 struct dependency_hold {
     submission_t *submission;
+    job_t *task; /* which; NULL = all */
     waiter_t *waiters;
     uint32_t waiter_count;
     int64_t not_before_ms;   /* wall clock; 0 = none, or past */
@@ -54,16 +55,17 @@ const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_
  *  document's number among several, from 1; 0 = the only one. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                              uint32_t number);
-/*  For a checked document: writes its rows, and creates its hold unless all dependencies are satisfied already. */
+/*  For a checked document, and jobs that are not enqueued: writes its rows, and creates holds unless all dependencies are
+ *  satisfied already. */
 void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
 void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
 void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_ended_hold_t *row);
 void core_dependencies_loaded(helio_broker_core_t *self,
-                              submission_t *submission); /* ends it if nothing is left to wait for */
+                              job_t *job); /* ends its holds if nothing is left to wait for */
 /*  Cancels it if a dependency can no longer be met: in this step, or task by task in the steps after it. */
-void core_dependencies_refuse(helio_broker_core_t *self, submission_t *submission);
-void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission);
+void core_dependencies_refuse(helio_broker_core_t *self, job_t *job);
+void core_dependencies_forget(helio_broker_core_t *self, job_t *job); /* destroys its holds */
 /*  Notes that a job ended, or runs for the first time; core_dependencies_resolve tells its dependents. */
 void core_dependencies_moved(helio_broker_core_t *self, job_t *job);
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job);

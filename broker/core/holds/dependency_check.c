@@ -15,7 +15,8 @@ static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job
     return submission && !helio_text_equal(submission->row.tenant, tenant);
 }
 
-static const char *const after_names[HELIO_AFTER_COUNT] = {"after_ok", "after_any", "after_not_ok", "after_start"};
+static const char *const after_names[HELIO_AFTER_COUNT] = {"after_ok", "after_any", "after_not_ok", "after_start",
+                                                           "after_task"};
 
 /*  number: of the job among several, of which none is stored then; 0 = it is the only one. */
 static void refuse(helio_broker_core_t *self, uint64_t call, helio_detail_t fault, uint32_t number)
@@ -50,13 +51,16 @@ static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t 
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                              uint32_t number)
 {
-    assert(job->depends.count == job->spec.after_ok.count + job->spec.after_any.count + job->spec.after_not_ok.count +
-                                     job->spec.after_start.count);
+    const helio_job_spec_t *spec = &job->spec;
+    assert(job->depends.count == spec->after_ok.count + spec->after_any.count + spec->after_not_ok.count +
+                                     spec->after_start.count + spec->after_task.count * spec->tasks.count);
     uint32_t places[HELIO_AFTER_COUNT] = {0};
     for (uint32_t i = 0; i < job->depends.count; i++) {
         const helio_dependency_t *depend = &job->depends.items[i];
-        const char *path = core_printf(self, "depends.%s[%u]", after_names[depend->after], places[depend->after]++);
-        if (!check_dependency(self, event, depend, path, number))
+        uint32_t place = places[depend->after]++,
+                 entry = depend->after == HELIO_AFTER_TASK ? place / spec->tasks.count : place;
+        if (!check_dependency(self, event, depend,
+                              core_printf(self, "depends.%s[%u]", after_names[depend->after], entry), number))
             return false;
     }
     return true;

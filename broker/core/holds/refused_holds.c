@@ -34,6 +34,13 @@ static bool batch_takes_more(const helio_broker_core_t *self, refused_holds_t *a
     return all->count < CORE_REFUSED_MAX;
 }
 
+static job_t *next_of(helio_broker_core_t *self, dependency_hold_t *hold)
+{
+    if (!hold->task)
+        return core_submission_next(self, hold->submission, &hold->refused_at);
+    return hold->refused_at++ ? NULL : hold->task;
+}
+
 bool core_refused_cancel(helio_broker_core_t *self, refused_holds_t *all)
 {
     dependency_hold_t *hold = all->first;
@@ -43,9 +50,9 @@ bool core_refused_cancel(helio_broker_core_t *self, refused_holds_t *all)
     helio_job_key_text(hold->failed_on, id);
     const helio_details_t why =
         CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
-                 helio_value_string(hold->failed_after == HELIO_AFTER_OK ? "did not succeed" : "succeeded"));
+                 helio_value_string(hold->failed_after == HELIO_AFTER_NOT_OK ? "succeeded" : "did not succeed"));
     while (batch_takes_more(self, all)) {
-        job_t *job = core_submission_next(self, hold->submission, &hold->refused_at);
+        job_t *job = next_of(self, hold);
         if (!job) {
             core_refused_remove(all, hold);
             break;

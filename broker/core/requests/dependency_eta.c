@@ -36,7 +36,8 @@ static int64_t begin_of(helio_broker_core_t *self, helio_job_key_t on, uint32_t 
     const job_t *job = core_job_find(self, on);
     const submission_t *array = on.task == HELIO_NO_TASK && !job ? core_array_find(self, on.job) : NULL;
     const submission_t *submission = job ? job->submission : array;
-    const dependency_hold_t *hold = submission && after == HELIO_AFTER_OK ? submission->hold : NULL;
+    bool starts = after == HELIO_AFTER_OK || after == HELIO_AFTER_TASK;
+    const dependency_hold_t *hold = submission && starts ? submission->hold : NULL;
     return hold ? hold->not_before_ms : 0;
 }
 
@@ -94,14 +95,14 @@ dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_su
     return foresight_of(self, &awaited, not_before_ms);
 }
 
-int64_t core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
-                                 helio_start_estimate_t *ret_estimate)
+int64_t core_dependencies_expect(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *ret_estimate)
 {
-    const dependency_hold_t *hold = submission->hold;
+    const dependency_hold_t *holds[] = {job->submission->hold, job->hold};
     awaited_t awaited = {.known = true};
-    for (const waiter_t *w = hold->waiters; w; w = w->hold_next)
-        await(self, w->waited->key.on, w->waited->key.after, &awaited);
-    dependency_eta_t found = foresight_of(self, &awaited, hold->not_before_ms);
+    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++)
+        for (const waiter_t *w = holds[i] ? holds[i]->waiters : NULL; w; w = w->hold_next)
+            await(self, w->waited->key.on, w->waited->key.after, &awaited);
+    dependency_eta_t found = foresight_of(self, &awaited, holds[0] ? holds[0]->not_before_ms : 0);
     ret_estimate->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
     ret_estimate->basis = found.why;
     return found.latest_ms;

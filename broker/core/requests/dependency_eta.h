@@ -13,10 +13,9 @@ typedef struct dependency_eta {
     helio_details_t why; /* what it waits for; empty = nothing */
 } dependency_eta_t;
 
-/*  Fills in when the dependency hold of a stored job ends, as far as that is known. Returns the latest end; 0 =
+/*  Fills in when the dependency holds of a stored job end, as far as that is known. Returns the latest end; 0 =
  *  unknown. */
-int64_t core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
-                                 helio_start_estimate_t *ret_estimate);
+int64_t core_dependencies_expect(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *ret_estimate);
 /*  The same for a submitted document: its own dependencies and begin time. */
 dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_submission_t *job);
 

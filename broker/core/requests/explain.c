@@ -191,7 +191,7 @@ void core_start_estimate_forbid(helio_broker_core_t *self, const evaluation_t *e
 /*  While its dependency hold lasts; what comes after is judged for the time at which it ends, if that is known. */
 static void expect_gated(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
 {
-    int64_t end_ms = core_dependencies_expect(self, job->submission, p), expected_ms = 0;
+    int64_t end_ms = core_dependencies_expect(self, job, p), expected_ms = 0;
     ask_t ask = core_ask_of(job->submission->class);
     helio_details_t details;
     ask.judged_ms = end_ms > self->wall_ms ? end_ms : 0;
@@ -251,7 +251,7 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_st
         expect(p, self->wall_ms, 0, CORE_WHY(self, HELIO_DETAIL_START_AT_SITE, helio_value_string(core_job_site(job))));
     else if (core_job_is_kept_back(self, job))
         expect_copies(self, job, p);
-    else if (submission->hold)
+    else if (submission->hold || job->hold)
         expect_gated(self, job, p);
     else
         expect(p, self->wall_ms, 0,

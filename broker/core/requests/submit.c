@@ -421,13 +421,18 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     submission_t *submission = core_submission_new(self, &row, &job->spec);
     if (row.idempotency_key.size)
         core_key_put(self, row.tenant, row.idempotency_key, (const uint8_t *)row.spec_hash.data, row.job);
-    core_dependency_hold_new(self, submission, job);
     if (!job->spec.tasks.count)
-        core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
+        (void)core_job_new(self, submission, HELIO_NO_TASK);
     for (uint32_t i = 0; i < job->spec.tasks.count; i++)
-        core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
+        (void)core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]);
+    core_dependency_hold_new(self, submission, job);
+    job_t *task;
+    for (uint32_t at = 0; (task = core_submission_next(self, submission, &at));)
+        core_job_enqueue(self, task, false);
     core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are those of the event */
-    core_dependencies_refuse(self, submission);
+    for (uint32_t at = 0;
+         (submission->hold || submission->held_tasks) && (task = core_submission_next(self, submission, &at));)
+        core_dependencies_refuse(self, task);
     return (helio_accepted_job_t){row.job, false};
 }
 

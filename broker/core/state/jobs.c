@@ -117,6 +117,14 @@ void core_job_feed(helio_broker_core_t *self, submission_t *submission)
     core_round_due(self);
 }
 
+static void await_feed(job_t *job)
+{
+    if (job->hold)
+        DL_APPEND(job->submission->held_tasks, job);
+    else
+        DL_APPEND(job->submission->throttled, job);
+}
+
 /*  first: it was placed before, and keeps its place in the queue. */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
 {
@@ -126,8 +134,19 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
         requeue_returned(submission->class, job);
     } else {
         unfeed(job);
-        DL_APPEND(submission->throttled, job);
+        await_feed(job);
     }
+    core_job_feed(self, submission);
+}
+
+void core_job_let_go(helio_broker_core_t *self, job_t *job)
+{
+    submission_t *submission = job->submission;
+    assert(!job->hold);
+    if (job->state != HELIO_JOB_QUEUED)
+        return; /* it is released first */
+    DL_DELETE(submission->held_tasks, job);
+    DL_APPEND(submission->throttled, job);
     core_job_feed(self, submission);
 }
 
@@ -216,6 +235,8 @@ static void leave_queue(helio_broker_core_t *self, job_t *job)
         DL_DELETE(class->waiting, job);
         class->waiting_count--;
         core_class_queue_changed(self, class);
+    } else if (job->hold) {
+        DL_DELETE(job->submission->held_tasks, job);
     } else {
         DL_DELETE(job->submission->throttled, job);
     }

@@ -90,7 +90,8 @@ struct job {
     helio_details_t *why;     /* of the last change of state; NULL = none */
     last_placement_t *last;   /* of the latest placement; NULL = never placed */
     copy_t *copies;           /* of it, which sites have listed: copies.h */
-    job_t *prev, *next;       /* in class->waiting, submission->throttled or site->live */
+    dependency_hold_t *hold;  /* of this task alone; NULL = none, or it has ended */
+    job_t *prev, *next;       /* in class->waiting, submission->throttled or ->held_tasks, or site->live */
     job_t *dirty_next;
     job_t *ended_next;
     UT_hash_handle hh;
@@ -110,6 +111,8 @@ int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
 /*  Enqueues as many tasks as dependency hold and throttle let through, and no copies keep back (copies.h). */
 void core_job_feed(helio_broker_core_t *self, submission_t *submission);
+/*  The task's own dependency hold has ended: it waits for its array's throttle only. */
+void core_job_let_go(helio_broker_core_t *self, job_t *job);
 /*  What keeps jobs back has changed for this one: it leaves its class's queue, if it is in it and may no longer
  *  start. */
 void core_job_keep_back(helio_broker_core_t *self, job_t *job);

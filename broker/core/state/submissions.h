@@ -51,6 +51,7 @@ struct submission {
     bool begun;                /* loaded with a task that was placed: its dependency hold had ended */
     uint32_t fed_tasks;        /* of a throttled array: in the class's queue or live */
     job_t *throttled;          /* tasks that wait for dependency hold or throttle, FIFO */
+    job_t *held_tasks;         /* queued tasks that have dependency holds of their own */
     submission_t *buried_next;
 };
 

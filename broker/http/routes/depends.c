@@ -9,7 +9,8 @@
 
 static uint32_t words_of(const helio_job_spec_t *spec)
 {
-    return spec->after_ok.count + spec->after_any.count + spec->after_not_ok.count + spec->after_start.count;
+    return spec->after_ok.count + spec->after_any.count + spec->after_not_ok.count + spec->after_start.count +
+           spec->after_task.count * spec->tasks.count;
 }
 
 static int by_word(const void *a_, const void *b_)
@@ -27,15 +28,34 @@ static helio_dependency_t *list(helio_dependency_t *at, const helio_string_t *wo
     return at;
 }
 
+/*  Every task of the job depends on the one of its index. */
+static void list_tasks(helio_dependency_t *at, const helio_job_spec_t *spec, helio_arena_t *arena)
+{
+    for (uint32_t i = 0; i < spec->after_task.count; i++)
+        for (uint32_t k = 0; k < spec->tasks.count; k++)
+            *at++ = (helio_dependency_t){
+                .word = helio_arena_printf(arena, "%.*s.%u", (int)spec->after_task.items[i].text.size,
+                                           spec->after_task.items[i].text.data, spec->tasks.items[k]),
+                .after = HELIO_AFTER_TASK};
+}
+
 static bool is_new_word(const helio_depends_t *self, uint32_t i)
 {
     return i == 0 || !helio_text_equal(self->sorted[i - 1]->word, self->sorted[i]->word);
 }
 
-static bool is_part(helio_text_t word)
+/*  The word without a task. */
+static helio_text_t id_of(helio_text_t word)
 {
     const char *dot = memchr(word.data, '.', word.size);
-    return (dot ? (size_t)(dot - word.data) : word.size) < HELIO_ID_CHARS;
+    return (helio_text_t){word.data, dot ? (uint32_t)(dot - word.data) : word.size};
+}
+
+/*  A new part of an id, which is looked for among all open jobs. */
+static bool is_new_part(const helio_depends_t *self, uint32_t i)
+{
+    helio_text_t id = id_of(self->sorted[i]->word);
+    return id.size < HELIO_ID_CHARS && !(i && helio_text_equal(id_of(self->sorted[i - 1]->word), id));
 }
 
 helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
@@ -56,14 +76,15 @@ helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
         next = list(next, spec->after_ok.items, spec->after_ok.count, HELIO_AFTER_OK);
         next = list(next, spec->after_any.items, spec->after_any.count, HELIO_AFTER_ANY);
         next = list(next, spec->after_not_ok.items, spec->after_not_ok.count, HELIO_AFTER_NOT_OK);
-        (void)list(next, spec->after_start.items, spec->after_start.count, HELIO_AFTER_START);
+        next = list(next, spec->after_start.items, spec->after_start.count, HELIO_AFTER_START);
+        list_tasks(next, spec, arena);
         for (uint32_t k = 0; k < job->depends.count; k++)
             self.sorted[at++] = &job->depends.items[k];
     }
     qsort(self.sorted, self.count, sizeof *self.sorted, by_word);
     for (uint32_t i = 0; i < self.count; i++) {
         self.words += is_new_word(&self, i);
-        self.parts += is_new_word(&self, i) && is_part(self.sorted[i]->word);
+        self.parts += is_new_part(&self, i);
     }
     return self;
 }

@@ -8,13 +8,13 @@
 
 /*  Bounds on the different names of one request. Names that are parts of ids are searched for among all open jobs, so
  *  their number is small. */
-enum { HELIO_DEPENDS_WORDS_MAX = 10000, HELIO_DEPENDS_PARTS_MAX = 256 };
+enum { HELIO_DEPENDS_WORDS_MAX = 20000, HELIO_DEPENDS_PARTS_MAX = 256 };
 
 typedef struct helio_depends {
     helio_dependency_t **sorted; /* of all jobs, by name */
     uint32_t count;
     uint32_t words; /* different names */
-    uint32_t parts; /* of those, parts of ids */
+    uint32_t parts; /* in those, without tasks: different parts of ids */
 } helio_depends_t;
 
 /*  Gives every job its list, which is not looked up yet. Everything lives in the arena. */

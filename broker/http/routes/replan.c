@@ -25,7 +25,7 @@ static bool take_job(const json_t *stored, helio_arena_t *arena, helio_ev_submit
     if (!helio_asked_spec(json_object_get(stored, "asked"), arena, &job->spec))
         return false;
     job->spec.after_ok.count = job->spec.after_any.count = job->spec.after_not_ok.count = 0;
-    job->spec.after_start.count = 0;
+    job->spec.after_start.count = job->spec.after_task.count = 0;
     if (queue)
         job->spec.queue = helio_arena_text(arena, helio_text_of(queue));
     event->tenant = helio_arena_text(arena, helio_text_of(json_string_value(json_object_get(stored, "tenant"))));

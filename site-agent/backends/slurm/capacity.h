@@ -26,6 +26,7 @@ typedef struct helio_slurm_ahead {
     uint32_t nodes, gpus_per_node;
     uint32_t cpus_per_node;
     uint64_t memory_bytes_per_node;
+    uint32_t turns; /* how many can follow one another on a GPU within moments, at least 1; nodes has them all */
 } helio_slurm_ahead_t;
 
 typedef struct helio_slurm_view {

@@ -32,14 +32,14 @@ static bool others_wait(const helio_slurm_picture_t *self, const helio_slurm_mem
     return false;
 }
 
-/*  In use where something new can start. */
-static uint32_t gpus_to_come(const helio_slurm_picture_t *self, const helio_slurm_members_t *members)
+/*  Of GPUs where something new can start; what is free now is no turn to come. */
+static uint32_t turns_to_come(const helio_slurm_picture_t *self, const helio_slurm_members_t *members, uint32_t turns)
 {
     uint32_t sum = 0;
     for (uint32_t i = 0; members->partition_up && i < members->count; i++) {
         const helio_slurm_place_t *place = &self->places[members->places[i]];
         if (place->ready && !place->node->closed && !place->reserved)
-            sum += helio_slurm_used(members, place);
+            sum += helio_slurm_used(members, place) + (turns - 1) * helio_slurm_total(members, place);
     }
     return sum;
 }
@@ -48,12 +48,14 @@ void helio_slurm_add_ahead(const helio_slurm_picture_t *self, const helio_slurm_
                            helio_pool_capacity_t *capacity)
 {
     const helio_slurm_view_t *view = self->view;
-    bool any = false;
+    uint32_t turns = 0;
     for (uint32_t i = 0; i < view->ahead_count; i++)
-        any = any || (view->ahead[i].nodes && helio_text_equal(view->ahead[i].pool, members->pool->name));
-    if (!any || others_wait(self, members))
+        if (view->ahead[i].nodes && view->ahead[i].turns > turns &&
+            helio_text_equal(view->ahead[i].pool, members->pool->name))
+            turns = view->ahead[i].turns;
+    if (!turns || others_wait(self, members))
         return;
-    uint32_t left = gpus_to_come(self, members), waiting[HELIO_SLURM_LEVELS];
+    uint32_t left = turns_to_come(self, members, turns), waiting[HELIO_SLURM_LEVELS];
     memcpy(waiting, &self->unplaced_nodes[(size_t)pool * HELIO_SLURM_LEVELS], sizeof waiting);
     for (uint32_t k = 1; k < HELIO_SLURM_LEVELS; k++) {
         uint64_t taken = (uint64_t)k * waiting[k];

@@ -4,11 +4,19 @@
  *
  *  Attempts are alike if they have one tenant, user, pool, size and time limit. Of those that ran at least as long as
  *  one that runs now, the share that then ended within `queue_ahead` is the probability that it will. Attempts that
- *  outlast all others of their kind are not expected to end, so nothing is queued behind long ones.
+ *  outlast all others of their kind are not expected to end, so nothing is queued behind long ones. Of a kind that
+ *  lasts only moments several follow one another within `queue_ahead`: a list is too seldom for one at a time.
  */
 #include "site-agent/backends/slurm/slurm_internal.h"
 
-enum { RUNS_LEAST = 2, RUN_KEPT_MS = 3600000 };
+enum {
+    RUNS_LEAST = 2,
+    RUN_KEPT_MS = 3600000,
+    TURNS_MOST = 4,
+    LAUNCH_MS = 1000, /* between two, at least */
+    BRISK_MS = 20000, /* this many of them ended within that time */
+    BRISK_LEAST = 4
+};
 
 uint64_t helio_slurm_kin(const helio_order_t *order)
 {
@@ -24,13 +32,72 @@ uint64_t helio_slurm_kin(const helio_order_t *order)
     return hash ? hash : 1;
 }
 
+/*  How many that last so long can follow one another. */
+static uint32_t turns_of(const helio_slurm_t *self, int64_t mean_ms)
+{
+    int64_t turns = (int64_t)self->settings.ahead_ms / (mean_ms + LAUNCH_MS);
+#ifdef HELIO_MUTANT_short_ones_one_at_a_time
+    turns = 1;
+#endif
+    return turns < 1 ? 1 : turns > TURNS_MOST ? TURNS_MOST : (uint32_t)turns;
+}
+
+static bool is_alike(const helio_slurm_t *self, const helio_slurm_run_t *run, uint64_t kin)
+{
+    return run->kin == kin && self->now_boot_ms - run->at_ms <= RUN_KEPT_MS;
+}
+
+static uint32_t turns_of_kin(const helio_slurm_t *self, uint64_t kin)
+{
+    int64_t sum_ms = 0;
+    uint32_t alike = 0;
+    for (uint32_t i = 0; kin && i < HELIO_SLURM_RUNS_KEPT; i++) {
+        const helio_slurm_run_t *run = &self->runs.items[i];
+        alike += is_alike(self, run, kin);
+        sum_ms += is_alike(self, run, kin) ? run->ran_ms : 0;
+    }
+    return alike < RUNS_LEAST ? 1 : turns_of(self, sum_ms / alike);
+}
+
+bool helio_slurm_is_brisk(const helio_slurm_t *self)
+{
+    int64_t sum_ms = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
+        const helio_slurm_run_t *run = &self->runs.items[i];
+        bool recent = run->kin && self->now_boot_ms - run->at_ms <= BRISK_MS;
+        count += recent;
+        sum_ms += recent ? run->ran_ms : 0;
+    }
+    return count >= BRISK_LEAST && sum_ms / count < 2 * (int64_t)self->settings.poll_ms;
+}
+
 static helio_slurm_ahead_t size_of(const helio_slurm_attempt_t *attempt)
 {
     return (helio_slurm_ahead_t){.pool = helio_text_of(attempt->pool),
                                  .nodes = attempt->nodes,
                                  .gpus_per_node = attempt->gpus_per_node,
                                  .cpus_per_node = attempt->cpus_per_node,
-                                 .memory_bytes_per_node = attempt->memory_bytes_per_node};
+                                 .memory_bytes_per_node = attempt->memory_bytes_per_node,
+                                 .turns = turns_of_kin(attempt->backend, attempt->kin)};
+}
+
+/*  In thousandths: how likely its end is. What is still seen to run may have ended since the last list. */
+static uint32_t ends_soon(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    int64_t age_ms = self->now_wall_ms - attempt->started_wall_ms, until_ms = age_ms + (int64_t)self->settings.ahead_ms;
+    uint32_t alike = 0, longer = 0, soon = 0;
+    age_ms -= (int64_t)self->settings.poll_ms;
+    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
+        const helio_slurm_run_t *run = &self->runs.items[i];
+        if (!is_alike(self, run, attempt->kin))
+            continue;
+        alike++;
+        longer += run->ran_ms >= age_ms;
+        soon += run->ran_ms >= age_ms && run->ran_ms <= until_ms;
+    }
+    return alike < RUNS_LEAST || !longer ? 0 : 1000 * soon / longer;
 }
 
 void helio_slurm_note_run(const helio_slurm_attempt_t *attempt)
@@ -49,23 +116,6 @@ void helio_slurm_note_run(const helio_slurm_attempt_t *attempt)
     helio_slurm_left_t *left = &runs->left[runs->left_next++ % HELIO_SLURM_RUNS_KEPT];
     *left = (helio_slurm_left_t){.what = size_of(attempt), .at_ms = self->now_boot_ms ? self->now_boot_ms : 1};
     memcpy(left->pool, attempt->pool, sizeof left->pool);
-}
-
-/*  In thousandths. */
-static uint32_t ends_soon(const helio_slurm_attempt_t *attempt)
-{
-    const helio_slurm_t *self = attempt->backend;
-    int64_t age_ms = self->now_wall_ms - attempt->started_wall_ms, until_ms = age_ms + (int64_t)self->settings.ahead_ms;
-    uint32_t alike = 0, longer = 0, soon = 0;
-    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
-        const helio_slurm_run_t *run = &self->runs.items[i];
-        if (run->kin != attempt->kin || self->now_boot_ms - run->at_ms > RUN_KEPT_MS)
-            continue;
-        alike++;
-        longer += run->ran_ms >= age_ms;
-        soon += run->ran_ms >= age_ms && run->ran_ms <= until_ms;
-    }
-    return alike < RUNS_LEAST || !longer ? 0 : 1000 * soon / longer;
 }
 
 typedef struct kinds {
@@ -87,7 +137,9 @@ static void add_one(kinds_t *kinds, helio_slurm_ahead_t one, uint32_t thousandth
         kinds->items[kinds->count] = one;
         kinds->thousandths[kinds->count++] = 0;
     }
-    kinds->thousandths[i] += (uint64_t)thousandths * one.nodes;
+    kinds->thousandths[i] += (uint64_t)thousandths * one.turns * one.nodes;
+    if (kinds->items[i].turns < one.turns)
+        kinds->items[i].turns = one.turns;
 }
 
 static bool can_end(const helio_slurm_attempt_t *attempt)

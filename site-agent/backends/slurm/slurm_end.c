@@ -230,9 +230,15 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
                         "Slurm no longer knows its job %s", attempt->id);
     else if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
+#ifdef HELIO_MUTANT_forgotten_is_a_failure
+    else
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
+                        "Slurm no longer knows its job %s", attempt->id);
+#else
     else /* its controller died before it had saved the job */
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
                         "Slurm no longer knows its job %s", attempt->id);
+#endif
 }
 
 /* ---- queries ------------------------------------------------------------------------------------------------ */

@@ -331,6 +331,8 @@ uint64_t helio_slurm_kin(const helio_order_t *order);
 void helio_slurm_note_run(const helio_slurm_attempt_t *attempt); /* its end */
 /*  By pool and size; in the arena. */
 const helio_slurm_ahead_t *helio_slurm_ahead(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count);
+/*  Jobs that last less than two lists apart end now. */
+bool helio_slurm_is_brisk(const helio_slurm_t *self);
 uint64_t helio_slurm_ahead_hash(const helio_slurm_ahead_t *ahead, uint32_t count);
 
 /* ---- slurm_commands.c */

@@ -10,6 +10,7 @@
 
 enum {
     BACK_OFF_MOST_MS = 60000,
+    BRISK = 4,            /* while jobs end within moments of their start, lists are that much more frequent */
     SLOWNESS = 10,        /* a command is repeated only after this many times its duration, ... */
     SLOW_MOST_MS = 30000, /* ... or after this */
     IDLE_AFTER = 5,       /* lists without a change and without attempts; each further one doubles the pause, ... */
@@ -23,7 +24,8 @@ enum {
 /*  A slow controller is slow each time; one that restarts is slow once. */
 static int64_t pause_ms(const helio_slurm_t *self, int64_t took_ms, int64_t *last_ms)
 {
-    int64_t least = (int64_t)self->settings.poll_ms, steady_ms = took_ms < *last_ms ? took_ms : *last_ms;
+    int64_t least = (int64_t)self->settings.poll_ms / (helio_slurm_is_brisk(self) ? BRISK : 1),
+            steady_ms = took_ms < *last_ms ? took_ms : *last_ms;
     int64_t pause = steady_ms * SLOWNESS < SLOW_MOST_MS ? steady_ms * SLOWNESS : SLOW_MOST_MS;
     *last_ms = took_ms;
     return pause > least ? pause : least;

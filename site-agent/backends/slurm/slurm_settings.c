@@ -121,7 +121,8 @@ static const helio_spec_field_t fields[] = {
      .example = "8s",
      .doc =
          "How long before running jobs are expected to end the next jobs can be queued at the cluster, so that no GPU is "
-         "idle between them. The expectation is based on the run times of jobs of the same user, size and time limit. `0s`: never."},
+         "idle between them; of short jobs up to four for each GPU. The expectation is based on the run times of jobs of the same user, "
+         "size and time limit. `0s`: never."},
     {.key = "prolog",
      .kind = HELIO_SPEC_DURATION,
      AT(prolog_ms),

@@ -90,6 +90,32 @@ static inline void assert_detail(helio_job_key_t key, helio_job_key_t on, const 
     assert_string_equal(harness_facts(h, harness_dependency_hold(h, key)->details), text);
 }
 
+typedef enum outcome { SUCCEEDS, FAILS, IS_CANCELLED, IS_OPEN } outcome_t;
+
+/*  A job that is queued runs and ends so. */
+static inline void finish(helio_job_key_t key, outcome_t outcome)
+{
+    if (outcome == IS_CANCELLED)
+        cancel(key);
+    if (outcome == IS_CANCELLED || outcome == IS_OPEN)
+        return;
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    uint32_t epoch = harness_row(h, key)->epoch;
+    harness_run_up_to(h, NORTH, key, epoch, HELIO_JOB_RUNNING);
+    helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_ENDED);
+    report.exit_code = outcome == FAILS;
+    harness_report(h, NORTH, &report);
+}
+
+static inline helio_job_key_t array_of(uint32_t tasks)
+{
+    static uint32_t indices[] = {0, 1, 2, 3};
+    helio_job_spec_t array = spec;
+    array.tasks = (helio_u32s_t){indices, tasks};
+    return harness_job(h, &array);
+}
+
 static inline void rebuild(void)
 {
     harness_t *next = harness_rebuild(h);

@@ -1,26 +1,6 @@
 /*  test_dependencies.c -- jobs that wait for other jobs. */
 #include "tests/unit/broker/core/dependencies_testing.h"
 
-/* ---- words --------------------------------------------------------------------------------------------- */
-
-typedef enum outcome { SUCCEEDS, FAILS, IS_CANCELLED, IS_OPEN } outcome_t;
-
-/*  A job that is queued runs and ends so. */
-static void finish(helio_job_key_t key, outcome_t outcome)
-{
-    if (outcome == IS_CANCELLED)
-        cancel(key);
-    if (outcome == IS_CANCELLED || outcome == IS_OPEN)
-        return;
-    harness_tick(h);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
-    uint32_t epoch = harness_row(h, key)->epoch;
-    harness_run_up_to(h, NORTH, key, epoch, HELIO_JOB_RUNNING);
-    helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_ENDED);
-    report.exit_code = outcome == FAILS;
-    harness_report(h, NORTH, &report);
-}
-
 /* ---- dependencies -------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -232,14 +212,6 @@ static void depends__a_job_that_comes_back_from_a_site_does_not_wait_again(void 
 }
 
 /* ---- arrays -------------------------------------------------------------------------------------------- */
-
-static helio_job_key_t array_of(uint32_t tasks)
-{
-    static uint32_t indices[] = {0, 1, 2, 3};
-    helio_job_spec_t array = spec;
-    array.tasks = (helio_u32s_t){indices, tasks};
-    return harness_job(h, &array);
-}
 
 static void arrays__whole_succeeds_when_each_task_does(void **state)
 {

@@ -90,6 +90,29 @@ static void question__names_each_word_once_and_counts_the_parts(void **state)
     }
 }
 
+/*  Parts of ids are counted without tasks. */
+static void question__asks_for_each_task_of_an_array_after_another(void **state)
+{
+    static uint32_t indices[] = {3, 10};
+    (void)state;
+    depend(1, "abcdef", "", "");
+    name(ID_A " abcdef", &jobs[1].spec.after_task.items, &jobs[1].spec.after_task.count);
+    jobs[1].spec.tasks = (helio_u32s_t){indices, 2};
+    helio_depends_t depends = helio_depends_of(&event, arena);
+    assert_int_equal(depends.count, 5);
+    assert_int_equal(depends.words, 5);
+    assert_int_equal(depends.parts, 1);
+    assert_string_equal(helio_depends_question(&depends, arena),
+                        "[\"" ID_A ".10\",\"" ID_A ".3\",\"abcdef\",\"abcdef.10\",\"abcdef.3\"]");
+    static const uint32_t after[] = {HELIO_AFTER_OK, HELIO_AFTER_TASK, HELIO_AFTER_TASK, HELIO_AFTER_TASK,
+                                     HELIO_AFTER_TASK};
+    static const char *const words[] = {"abcdef", ID_A ".3", ID_A ".10", "abcdef.3", "abcdef.10"};
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(jobs[1].depends.items[i].after, after[i]);
+        assert_true(helio_text_is(jobs[1].depends.items[i].word, words[i]));
+    }
+}
+
 /*  Each entry of a document gets the answer to its word, wherever the word stood in the question. */
 static void answer__reaches_every_entry_with_that_word(void **state)
 {
@@ -187,6 +210,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         CASE(question__names_each_word_once_and_counts_the_parts),
+        CASE(question__asks_for_each_task_of_an_array_after_another),
         CASE(answer__reaches_every_entry_with_that_word),
         CASE(answer__that_does_not_fit_the_question_is_refused),
         CASE(answer__replaces_the_one_before),

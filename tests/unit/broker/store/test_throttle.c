@@ -87,6 +87,25 @@ static void throttle__has_the_code_and_the_sentence_of_the_catalogue(void **stat
     }
 }
 
+static void awaited_tasks__have_the_code_and_the_sentence_of_the_catalogue(void **state)
+{
+    (void)state;
+    helio_value_t values[] = {helio_value_string("a.1"), helio_value_string("succeed"), helio_value_string("b.1"),
+                              helio_value_string("succeed")};
+    helio_detail_t entries[] = {{.code = HELIO_DETAIL_DEPENDENCY, .values = {values, 2}},
+                                {.code = HELIO_DETAIL_DEPENDENCY, .values = {values + 2, 2}}};
+    const helio_details_t details = {.items = {entries, 2}};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_sentences(&details, &text);
+    assert_value("helio.awaited_tasks_sentence('{a.1, b.1}')", text.data);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    helio_json_writer_t writer = helio_json_into(&json);
+    helio_details_write(&writer, NULL, &details);
+    char sql[512];
+    (void)snprintf(sql, sizeof sql, "helio.awaited_tasks_details('{a.1, b.1}') = '%s'::jsonb", json.data);
+    assert_value(sql, "t");
+}
+
 static void reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue(void **state)
 {
     (void)state;
@@ -229,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks__beyond_the_limit_of_their_array_are_gated),
         cmocka_unit_test(throttle__has_the_code_and_the_sentence_of_the_catalogue),
+        cmocka_unit_test(awaited_tasks__have_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(awaited_sites__have_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(reads__of_a_restored_job_name_the_sites_that_it_waits_for),

@@ -58,7 +58,8 @@ static const char whole_job[] = "name: finetune-70b\n"
                                 "  on_better_site: checkpoint\n"
                                 "array: 0-99%10\n"
                                 "depends: {after_ok: [01k9x2m4q8r7], after_any: [01k9x2m4q8r8, 01k9x2m4q8r9],\n"
-                                "  after_not_ok: 01k9x2m4q8ra, after_start: 01k9x2m4q8rb}\n"
+                                "  after_not_ok: 01k9x2m4q8ra, after_start: 01k9x2m4q8rb,\n"
+                                "  after_task: [01k9x2m4q8rc, 01k9x2m4q8rd]}\n"
                                 "slurm: {partition: gpu, account: nlp}\n"
                                 "kubernetes: {queue: team-a}\n";
 
@@ -117,6 +118,8 @@ static void assert_whole_job(const helio_job_spec_t *job)
     assert_text(job->after_not_ok.items[0].text, "01k9x2m4q8ra");
     assert_int_equal(job->after_start.count, 1);
     assert_text(job->after_start.items[0].text, "01k9x2m4q8rb");
+    assert_int_equal(job->after_task.count, 2);
+    assert_text(job->after_task.items[1].text, "01k9x2m4q8rd");
     assert_text(job->slurm.items[1].value, "nlp");
     assert_text(job->kubernetes.items[0].value, "team-a");
 }
@@ -345,6 +348,9 @@ static const bad_case_t bad_cases[] = {
     {"depends: {after_ok: [abc]}", BAD(BAD_VALUE), 22, "depends.after_ok[0]", NULL},
     {"depends: {after_any: [abc]}", BAD(BAD_VALUE), 23, "depends.after_any[0]", NULL},
     {"depends: {after_not_ok: [abc]}", BAD(BAD_VALUE), 26, "depends.after_not_ok[0]", NULL},
+    {"depends: {after_task: [abcdef.3]}", BAD(BAD_VALUE), 24, "without a task", NULL},
+    {"depends: {after_task: [abcdef]}", BAD(CONTRADICTION), 23, "the job is none", "after_ok"},
+    {"depends: {after_task: [abcdef, abcdef, abcdef, abcdef, abcdef]}", BAD(TOO_BIG), 23, "limit of 4", NULL},
     {"depends: [abcdef]", BAD(WRONG_TYPE), 10, "expected a mapping", NULL},
     {"slurm: {--wrap: x}", BAD(BAD_VALUE), 9, "that begins with a letter", NULL},
     {"slurm: {a: \"x\\n#SBATCH --y\"}", BAD(BAD_VALUE), 12, "one line", NULL},

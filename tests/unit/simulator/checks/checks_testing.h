@@ -180,7 +180,8 @@ static inline void accept_job(stage_t *self, uint32_t index)
                            .tenant = helio_text_of(job->tenant),
                            .queue = job->queue,
                            .idempotency_key = helio_text_of(job->key),
-                           .source = helio_text_of(job->source)};
+                           .source = helio_text_of(job->source),
+                           .tasks = job->submission.spec.tasks};
     decided(self, HELIO_BROKER_FX_ROW_JOB, &row);
     durable(self, HELIO_BROKER_FX_ROW_JOB, &row);
     helio_accepted_job_t accepted = {.job = row.job};

@@ -175,7 +175,7 @@ static void an_order__leaves_after_what_its_job_waits_for(void **state)
 {
     (void)state;
     static const uint32_t ends[] = {HELIO_JOB_QUEUED, HELIO_JOB_SUCCEEDED, HELIO_JOB_FAILED};
-    for (size_t k = 0; k < 3 * HELIO_AFTER_COUNT; k++) {
+    for (size_t k = 0; k < 3 * HELIO_AFTER_TASK; k++) {
         size_t i = k % 3;
         helio_after_t after = wanted_after = (helio_after_t)(k / 3);
         stage_t *self = stage_of(2, second_waits_for_first);
@@ -191,6 +191,52 @@ static void an_order__leaves_after_what_its_job_waits_for(void **state)
                            (after == HELIO_AFTER_OK) == (ends[i] == HELIO_JOB_SUCCEEDED));
         sim_checks_order_left(self->checks, &order);
         if (!comes) {
+            expect_broken(&self, "an order left before the dependencies of its job were satisfied");
+            continue;
+        }
+        expect_kept(self);
+        stage_destroy(&self);
+    }
+}
+
+enum { ARRAYS = 12 /* jobs among which there is an array after another */ };
+
+static uint32_t array_after_array(const stage_t *self)
+{
+    for (uint32_t i = 0; i < ARRAYS; i++) {
+        const sim_job_t *job = job_at(self, i), *on = job_at(self, job->afters[0].job);
+        if (job->after_count == 1 && job->afters[0].after == HELIO_AFTER_TASK && !job->deadline_ms && !on->after_count)
+            return i;
+    }
+    return 0;
+}
+
+static bool has_array_after_array(const stage_t *self)
+{
+    return array_after_array(self) > 0;
+}
+
+/*  Whatever becomes of the other tasks. */
+static void an_order__of_a_task_leaves_after_the_task_of_its_index(void **state)
+{
+    (void)state;
+    for (int32_t task = 0; task < 2; task++) {
+        stage_t *self = stage_of(ARRAYS, has_array_after_array);
+        uint32_t at = array_after_array(self), on = job_at(self, at)->afters[0].job;
+        accept_job(self, on);
+        accept_job(self, at);
+        helio_row_state_t failed = {.key = key_at(on), .state = HELIO_JOB_FAILED, .epoch = 1}, good = failed;
+        good.key.task = 0;
+        good.state = HELIO_JOB_SUCCEEDED;
+        failed.key.task = 1;
+        durable(self, HELIO_BROKER_FX_ROW_STATE, &good);
+        durable(self, HELIO_BROKER_FX_ROW_STATE, &failed);
+        helio_row_placement_t row = placement_of(self, at, 1, "site0");
+        row.key.task = task;
+        durable(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
+        helio_order_t order = {.key = row.key, .epoch = 1, .source = helio_text_of(job_at(self, at)->source)};
+        sim_checks_order_left(self->checks, &order);
+        if (task) {
             expect_broken(&self, "an order left before the dependencies of its job were satisfied");
             continue;
         }
@@ -389,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_lease__counts_from_a_time_at_which_its_leader_led),
         cmocka_unit_test(an_order__leaves_after_its_placement_is_durable),
         cmocka_unit_test(an_order__leaves_after_what_its_job_waits_for),
+        cmocka_unit_test(an_order__of_a_task_leaves_after_the_task_of_its_index),
         cmocka_unit_test(two_attempts__never_hold_one_gpu),
         cmocka_unit_test(two_copies_of_a_job__run_at_once_only_by_its_own_choice),
         cmocka_unit_test(an_attempt__is_started_once_even_when_its_traces_are_gone),

@@ -103,8 +103,10 @@ static void signal_it(uint8_t number, uint32_t epoch)
 static void signal__reaches_an_attempt_that_runs_and_no_other(void **state)
 {
     (void)state;
+    open_session(&site);
     give_one(1, 1, 1, 1);
     commit(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
     signal_it(1, 1); /* not started yet */
     signal_it(2, 1); /* unknown */
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 0);
@@ -112,6 +114,9 @@ static void signal__reaches_an_attempt_that_runs_and_no_other(void **state)
     signal_it(1, 2); /* another epoch */
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 0);
     signal_it(1, 1);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 1);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ENDED);
+    signal_it(1, 1); /* over */
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_SIGNAL), 1);
 }
 

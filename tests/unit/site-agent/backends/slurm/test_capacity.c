@@ -54,7 +54,7 @@ static void an_attempt_handed_in_to_one_pool_takes_from_all_that_share_its_nodes
 static void what_will_be_free_is_offered_within_what_is_in_use(void **state)
 {
     (void)state;
-    helio_slurm_ahead_t ahead[] = {{HELIO_TEXT("p"), 5, 2, 4, 10}, {HELIO_TEXT("elsewhere"), 5, 1, 1, 1}};
+    helio_slurm_ahead_t ahead[] = {{HELIO_TEXT("p"), 5, 2, 4, 10, 1}, {HELIO_TEXT("elsewhere"), 5, 1, 1, 1, 9}};
     two_nodes(); /* 8 and 2 free */
     w.view.ahead = ahead;
     w.view.ahead_count = 2;
@@ -67,6 +67,11 @@ static void what_will_be_free_is_offered_within_what_is_in_use(void **state)
         hand_in("p", 1, 2); /* five of them fit now */
     pool = look(0);
     assert_int_equal(pool->free_nodes.items[2], 1);
+    ahead[0].nodes = 20;
+    ahead[0].turns = 3; /* what is queued ends within moments, too */
+    assert_int_equal(look(0)->free_nodes.items[2], (2 * 16 + 6 - 2 * 2) / 2); /* two of the seven wait */
+    ahead[0].nodes = 5;
+    ahead[0].turns = 1;
     w.node_items[1].closed = true; /* what ends there leaves nothing */
     assert_int_equal(free_gpus(look(0)), 0);
     w.node_items[1].closed = false;

@@ -43,7 +43,7 @@ static void four_nodes(void)
 static void what_is_offered_ahead_does_not_wait_for_limits(void **state)
 {
     (void)state;
-    helio_slurm_ahead_t ahead[] = {{HELIO_TEXT("p"), 1, 8, 4, 10}};
+    helio_slurm_ahead_t ahead[] = {{HELIO_TEXT("p"), 1, 8, 4, 10, 1}};
     four_nodes();
     w.view.ahead = ahead;
     w.view.ahead_count = 1;

@@ -2,6 +2,8 @@
  *  free. */
 #include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
+#include "site-agent/backends/slurm/slurm_internal.h"
+
 /*  The node's GPUs that are in use by all jobs. */
 static void use(const lab_t *lab, uint32_t gpus)
 {
@@ -18,7 +20,7 @@ static void open_after_runs(lab_t *lab, uint32_t runs, int64_t seconds)
 {
     lab_open(lab);
     lab->settings.ahead_ms = 8000;
-    lab->settings.poll_ms = 2000;
+    lab->settings.poll_ms = 500;
     lab_reopen(lab);
     for (uint32_t i = 0; i < runs; i++) {
         lab_job_t job = {.epoch = i + 1};
@@ -60,6 +62,57 @@ static void ahead__the_place_of_a_job_that_will_end_is_offered_before(void **sta
     lab_start(&lab, &next);
     lab_pass(&lab, 100);
     assert_int_equal(lab.free_nodes[2], 0); /* it is there for that one */
+    lab_close(&lab);
+}
+
+/*  Of those that last moments several are queued for each GPU. */
+static void ahead__short_ones_follow_one_another(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t seconds;
+        uint32_t offered;
+    } cases[] = {{1, 4}, {3, 2}, {5, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {.epoch = 3};
+        open_after_runs(&lab, 2, cases[i].seconds);
+        use(&lab, 8);
+        lab_start(&lab, &job);
+        lab_settle(&lab);
+        lab_run(&lab, &job, "103");
+        lab_pass(&lab, 600);
+        assert_int_equal(lab.free_nodes[2], cases[i].offered);
+        lab_close(&lab);
+    }
+}
+
+/*  For a while. Then the pause between lists is that of the settings again. */
+static void brisk__are_jobs_that_end_soon_after_they_start(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_open(&lab);
+    lab.settings.ahead_ms = 8000;
+    lab.settings.poll_ms = 2000;
+    lab_reopen(&lab);
+    for (uint32_t i = 0; i < 4; i++) {
+        lab_job_t job = {.epoch = i + 1};
+        char id[8];
+        (void)snprintf(id, sizeof id, "%u", 101 + i);
+        lab_start(&lab, &job);
+        lab_settle(&lab);
+        lab_run(&lab, &job, id);
+        int64_t from_ms = lab.wall_ms;
+        lab_pass(&lab, 1000);
+        lab_done(&lab, &job, (helio_done_t){.started_wall_ms = from_ms, .run_ms = 1000});
+        lab_set(&lab, id, "state", "COMPLETED");
+        lab_pass(&lab, 2100);
+        lab_drop(&lab, id);
+    }
+    assert_true(helio_slurm_is_brisk(helio_slurm_of(lab.backend)));
+    lab_pass(&lab, 30000);
+    assert_false(helio_slurm_is_brisk(helio_slurm_of(lab.backend)));
     lab_close(&lab);
 }
 
@@ -148,6 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ahead__the_place_of_a_job_that_will_end_is_offered_before),
+        cmocka_unit_test(ahead__short_ones_follow_one_another),
+        cmocka_unit_test(brisk__are_jobs_that_end_soon_after_they_start),
         cmocka_unit_test(ahead__one_that_outlasts_its_kind_is_not_expected_to_end),
         cmocka_unit_test(ahead__one_run_or_another_kind_of_job_tells_nothing),
         cmocka_unit_test(ahead__nothing_is_queued_behind_somebody_elses_job),
