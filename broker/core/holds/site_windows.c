@@ -290,7 +290,8 @@ static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *p
         find_edges(self, pool);
         find_held(self, site, pool);
         for (uint32_t i = 0; i < site_window->count; i++)
-            make_way(self, site, pool, site_window->edges[i]);
+            if (site_window->edges[i].held_gpus > site_window->edges[i].room_gpus)
+                make_way(self, site, pool, site_window->edges[i]);
     }
     uint64_t room = series ? site_window->edges[0].room_gpus : UINT64_MAX;
     if (room != site_window->room_gpus)
