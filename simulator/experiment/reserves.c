@@ -121,6 +121,12 @@ bool exp_reserves_has(const exp_reserves_t *self, uint32_t site, uint32_t pool)
     return false;
 }
 
+/*  From then on its last value goes on, as everybody can see. */
+static bool is_over(const exp_series_t *demand, int64_t hour)
+{
+    return hour - demand->first_hour >= demand->count;
+}
+
 /*  In proportion to the demand, whole GPUs. */
 static double share(const window_t *window, double demand)
 {
@@ -132,6 +138,7 @@ static void add_demand(const window_t *window, int64_t hour, uint32_t count, boo
                        double *gpus)
 {
     helio_hours_t known = exp_series_known(window->demand, hour);
+    true_hours = true_hours || is_over(window->demand, hour);
     helio_forecast_t ahead = {0};
     if (!true_hours && count > 1)
         helio_forecast_points(&known, hour + 1, count - 1, 0, arena, &ahead);

@@ -125,6 +125,28 @@ static void demand__that_is_unknown_reserves_its_peak(void **state)
     assert_true(published[0] == 6 && published[1] == 12 && published[2] == 12);
 }
 
+/*  A series that has ended is no feed that is dead: nobody expects its last day to come again. */
+static void demand__after_its_end_stays_as_it_is(void **state)
+{
+    (void)state;
+    double published[30];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_buffer_text(&text, DEMAND);
+    for (int64_t i = -4 * 24; i <= 0; i++) {
+        char time[HELIO_RFC3339_SIZE];
+        helio_rfc3339((T0 / 3600 + i) * HOUR, time);
+        helio_buffer_printf(&text, "%s,chat,%d\n", time, i % 24 ? 10 : 0);
+    }
+    helio_buffer_append(&text, "", 1);
+    load_demand(text.data);
+    use("UTC", "[{pool: a100, series: chat, peak_gpus: 12}]");
+    exp_reserves_publish(reserves, NORTH, 0, T0 / 3600, 30, false, arena, published);
+    assert_true(published[0] == 0 && published[5] > 0);
+    exp_reserves_publish(reserves, NORTH, 0, T0 / 3600 + 1, 30, false, arena, published);
+    for (uint32_t i = 0; i < 30; i++)
+        assert_true(published[i] == 0);
+}
+
 static void errors__name_the_site_and_the_file(void **state)
 {
     (void)state;
@@ -291,6 +313,7 @@ int main(void)
         RESERVED(demand__is_relative_to_its_maximum),
         RESERVED(demand__of_later_hours_is_a_forecast),
         RESERVED(demand__that_is_unknown_reserves_its_peak),
+        RESERVED(demand__after_its_end_stays_as_it_is),
         RESERVED(errors__name_the_site_and_the_file),
         RESERVED(window__is_left_in_time_and_work_goes_on_after_it),
         RESERVED(window__nothing_starts_that_would_be_in_its_way),
