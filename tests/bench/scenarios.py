@@ -99,7 +99,7 @@ def inference(simulate, tools, out):
                   f'{short:.1f} GPU-hours of what was reserved, under any of these policies.', *command(folder, words), table(rows), '']
     serving = bounds['serving']
     return lines + [f"The peaks of the six reserves together are {serving['sum_of_peaks_gpus']:,} GPUs, the peak of all of them at once "
-                    f"{serving['peak_of_sum_gpus']:,} ({serving['pooling_saves_pct']} % less), as `bounds.py` says.", '']
+                    f"{serving['peak_of_sum_gpus']:,} ({serving['pooling_saves_pct']} % less), by the bounds of the scenario.", '']
 
 
 # ---- deferral ----
@@ -142,8 +142,8 @@ def defer(simulate, tools, out):
             'within a window of 24, 48 or 96 h:',
             *command(folders[0], '--policy ' + DEFER_POLICIES),
             'Share of what the best hours of each window would save against running at once (in parentheses: against the mean of the window), mean over the '
-            'regions. The second column is without `--forecast`, by the built-in forecast. The mean of the last 7 days, one shot and replan are the references of '
-            '`bounds.py`; the last two have the same forecasts.', '',
+            'regions. The second column is without `--forecast`, by the built-in forecast. The mean of the last 7 days, one shot and replan are references that '
+            'come with the scenarios; the last two have the same forecasts.', '',
             '| window | `greenest` | built-in forecast | `balanced` | `clairvoyant-greenest` | 7 days | one shot | replan | deadlines missed | goal of `greenest` |',
             '|---|---|---|---|---|---|---|---|---|---|',
             *(line for line, _ in lines), '']
