@@ -34,7 +34,7 @@ static const helio_spec_field_t window_fields[] = {
      .rule = &helio_spec_rule_name,
      .example = "azure-conv",
      .doc = "Alternative to `reserve_gpus`: reserve GPUs in proportion to this demand series, `peak_gpus` at its "
-            "maximum."},
+            "maximum. A `reserve_gpus` beside it must be the same number."},
     {.key = "peak_gpus",
      .kind = HELIO_SPEC_U32,
      AT(peak_gpus),
@@ -51,10 +51,11 @@ static helio_rc check(helio_spec_reader_t *reader, const helio_spec_node_t *node
         return helio_spec_diagnose(reader, node, HELIO_SPEC_MISSING_PROBLEM,
                                    window->series.size ? "add 'peak_gpus: 96'" : "add 'reserve_gpus: 64'",
                                    "%s: a window needs 'reserve_gpus', or 'series' with 'peak_gpus'", reader->path);
-    const char *other = window->series.size ? (window->when.size      ? "when"
-                                               : window->reserve_gpus ? "reserve_gpus"
-                                                                      : NULL)
-                                            : (window->peak_gpus ? "peak_gpus" : NULL);
+    const char *other = window->series.size
+                            ? (window->when.size                                                   ? "when"
+                               : window->reserve_gpus && window->reserve_gpus != window->peak_gpus ? "reserve_gpus"
+                                                                                                   : NULL)
+                            : (window->peak_gpus ? "peak_gpus" : NULL);
     if (other)
         return helio_spec_diagnose(reader, helio_spec_find(node, other), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                                    "%s: '%s' has no effect %s", reader->path, other,

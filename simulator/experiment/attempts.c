@@ -50,6 +50,9 @@ void exp_attempts_start(exp_run_t *self, const helio_fx_order_t *fx)
     life->site = site;
     attempt->job = (uint32_t)number;
     attempt->site = site;
+    const exp_queue_t *queue = exp_queue_find(job->queue);
+    if (queue && queue->tier == HELIO_TIER_CRITICAL)
+        exp_site_exempt(&self->sites[site], attempt);
     attempt->number = ++self->attempts;
     attempt->works_ms = self->wall_ms + (int64_t)transfer.ms + (again ? RESTART_MS : 0);
     attempt->ends_ms = attempt->works_ms + life->left_ms;

@@ -7,7 +7,7 @@
  *              places alone. No more than the row itself.
  *
  *  Both know the room of each pool in each hour, outages, which pools a job could run at, and the true series; neither
- *  knows nodes, gangs, quotas, or the sites' own users. */
+ *  knows nodes, gangs, quotas, windows, or the sites' own users. */
 #ifndef HELIO_SIMULATOR_EXPERIMENT_BOUND_H
 #define HELIO_SIMULATOR_EXPERIMENT_BOUND_H
 

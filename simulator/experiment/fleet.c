@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "federation/energy/power.h"
+#include "federation/energy/schedule.h"
 #include "federation/policy/quota.h"
 #include "federation/policy/transfer.h"
 #include "federation/spec/reader.h"
@@ -32,13 +33,6 @@ const exp_queue_t *exp_queue_find(helio_text_t name)
         if (helio_text_is(name, exp_queues[i].name))
             return &exp_queues[i];
     return NULL;
-}
-
-static helio_rc refuse(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct)
-{
-    (void)ret_struct;
-    return helio_spec_diagnose(reader, node, HELIO_SPEC_FORBIDDEN_PROBLEM, NULL, "%s is not simulated yet",
-                               reader->path);
 }
 
 /*  ---- outages ---- */
@@ -87,7 +81,13 @@ static const helio_spec_field_t site_fields[] = {
      .table = &outage_table,
      .example = "[{from: 2023-10-03T10:00:00Z, to: 2023-10-03T14:00:00Z}]",
      .doc = "When the site has neither power nor a connection, in ascending order."},
-    {.key = "windows", .kind = HELIO_SPEC_CUSTOM, .custom = refuse, .schema = "{}", .doc = "Reserved GPUs."},
+    {.key = "windows",
+     .kind = HELIO_SPEC_LIST,
+     .offset = offsetof(exp_fleet_site_t, windows),
+     .most = HELIO_WINDOWS_MAX,
+     .table = &helio_spec_window_table,
+     .example = "[{pool: h100, reserve_gpus: 64, when: \"Mon..Fri 08:00-20:00\"}]",
+     .doc = "Reserved GPUs, by the clock or by a series of `--inference`."},
     {.key = "agent", .kind = HELIO_SPEC_SKIP, .doc = "Settings of the agent."},
 };
 static const helio_spec_table_t site_table = HELIO_SPEC_TABLE("site", exp_fleet_site_t, site_fields, NULL);
@@ -129,6 +129,26 @@ static helio_rc check_outages(helio_spec_reader_t *reader, const helio_spec_node
         if (i && outages->items[i].from_ms < outages->items[i - 1].to_ms)
             return helio_spec_diagnose(reader, helio_spec_find(item, "from"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                                        "the outage begins before the one above it has ended");
+    return HELIO_OK;
+}
+
+static helio_rc check_windows(helio_spec_reader_t *reader, const helio_spec_node_t *node, const exp_fleet_site_t *site)
+{
+    const helio_spec_node_t *list = helio_spec_find(node, "windows"), *item = list ? list->first : NULL;
+    const helio_site_profile_t *profile = &site->profile;
+    for (uint32_t i = 0; i < site->windows.count; i++, item = item->next) {
+        const helio_window_t *window = &site->windows.items[i];
+        helio_schedule_t schedule;
+        helio_error_t why = {0};
+        uint32_t pool = exp_fleet_find_pool(profile, window->pool);
+        if (pool == profile->pools.count || !profile->pools.items[pool].gpus_per_node)
+            return helio_spec_diagnose(reader, helio_spec_find(item, "pool"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
+                                       "site '%.*s' has no pool '%.*s' with GPUs", HELIO_TEXT_ARGS(profile->name),
+                                       HELIO_TEXT_ARGS(window->pool));
+        if (window->when.size && helio_schedule_parse(window->when, &schedule, &why) != HELIO_OK)
+            return helio_spec_diagnose(reader, helio_spec_find(item, "when"), HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s",
+                                       why.text);
+    }
     return HELIO_OK;
 }
 
@@ -309,6 +329,7 @@ static helio_rc check_fleet(helio_spec_reader_t *reader, const helio_spec_node_t
     for (uint32_t i = 0; i < fleet->count; i++, item = item->next) {
         helio_rc rc = check_site(reader, item, &fleet->items[i]);
         rc = rc == HELIO_OK ? check_outages(reader, item, &fleet->items[i].outages) : rc;
+        rc = rc == HELIO_OK ? check_windows(reader, item, &fleet->items[i]) : rc;
         if (rc != HELIO_OK)
             return rc;
         if (exp_fleet_find(fleet, fleet->items[i].profile.name) < i)
@@ -361,6 +382,14 @@ uint32_t exp_fleet_find(const exp_fleet_t *self, helio_text_t name)
     return i;
 }
 
+uint32_t exp_fleet_find_pool(const helio_site_profile_t *site, helio_text_t name)
+{
+    uint32_t i = 0;
+    while (i < site->pools.count && !helio_text_equal(site->pools.items[i].name, name))
+        i++;
+    return i;
+}
+
 uint32_t exp_fleet_pool_number(const exp_fleet_t *self, uint32_t site, uint32_t pool)
 {
     for (uint32_t i = 0; i < site; i++)
@@ -376,6 +405,14 @@ uint64_t exp_fleet_gpus(const exp_fleet_t *self)
             gpus += (uint64_t)self->items[i].profile.pools.items[p].nodes *
                     self->items[i].profile.pools.items[p].gpus_per_node;
     return gpus;
+}
+
+bool exp_fleet_has_windows(const exp_fleet_t *self)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->items[i].windows.count)
+            return true;
+    return false;
 }
 
 bool exp_fleet_has_outages(const exp_fleet_t *self)

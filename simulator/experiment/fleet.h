@@ -3,7 +3,7 @@
 #ifndef HELIO_SIMULATOR_EXPERIMENT_FLEET_H
 #define HELIO_SIMULATOR_EXPERIMENT_FLEET_H
 
-#include "federation/spec/spec.h"
+#include "federation/spec/windows.h"
 
 /*  The site has neither power nor a connection in [from_ms, to_ms), Unix time. */
 typedef struct exp_outage {
@@ -20,6 +20,7 @@ typedef struct exp_fleet_site {
     helio_text_t price_region;    /* key into the price series; as the site's region unless given */
     helio_text_t forecast_region; /* into the forecasts, likewise */
     exp_outages_t outages;
+    helio_windows_t windows; /* GPUs that are reserved (simulator/experiment/reserves.h) */
 } exp_fleet_site_t;
 
 /*  "*" = any site. The most specific link of two sites counts (simulator/experiment/links.h). */
@@ -70,7 +71,7 @@ typedef struct exp_fleet {
     exp_tenants_t tenants;
 } exp_fleet_t;
 
-/*  What is not simulated yet (windows, elastic pools) is an error, because ignoring it would change figures.
+/*  What is not simulated yet (elastic pools, spot capacity) is an error, because ignoring it would change figures.
  *  Everything lives in the arena. */
 HELIO_MUST_CHECK helio_rc exp_fleet_parse(helio_spec_source_t source, helio_arena_t *arena, exp_fleet_t *ret_fleet,
                                           helio_diagnostics_t *ret_wrong);
@@ -79,7 +80,10 @@ HELIO_MUST_CHECK helio_rc exp_fleet_parse(helio_spec_source_t source, helio_aren
 uint32_t exp_fleet_find(const exp_fleet_t *self, helio_text_t name);
 /*  Counts the pools of all sites one after another; of the site behind the last one: how many there are. */
 uint32_t exp_fleet_pool_number(const exp_fleet_t *self, uint32_t site, uint32_t pool);
+/*  The index of a pool; pools.count if there is none. */
+uint32_t exp_fleet_find_pool(const helio_site_profile_t *site, helio_text_t name);
 uint64_t exp_fleet_gpus(const exp_fleet_t *self);
+bool exp_fleet_has_windows(const exp_fleet_t *self);
 bool exp_fleet_has_outages(const exp_fleet_t *self);
 /*  Every pool with nodes gets so many times its nodes, rounded, and at least one. HELIO_TOO_BIG: more than a pool can
  *  have. */

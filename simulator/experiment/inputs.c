@@ -123,7 +123,11 @@ helio_rc exp_inputs_load(const exp_request_t *request, helio_arena_t *arena, FIL
                         : rc;
     if (rc == HELIO_OK && request->local_jobs)
         rc = exp_local_load(request->local_jobs, &inputs->fleet, &inputs->local, err);
+    if (rc == HELIO_OK && request->inference)
+        rc = exp_series_load_demand(request->inference, request->shift_ms, &inputs->demand, err);
+    rc = rc == HELIO_OK ? exp_reserves_new(&inputs->fleet, inputs->demand, &inputs->reserves, err) : rc;
     rc = rc == HELIO_OK ? scale(request, inputs, err) : rc;
+    inputs->world.reserves = inputs->reserves;
     inputs->world.fleet = &inputs->fleet;
     inputs->world.trace = &inputs->trace;
     inputs->world.local = request->local_jobs ? &inputs->local : NULL;
@@ -134,6 +138,8 @@ void exp_inputs_clear(exp_inputs_t *self)
 {
     exp_trace_free(&self->trace);
     exp_local_free(&self->local);
+    exp_reserves_destroy(&self->reserves);
+    exp_series_free(&self->demand);
     exp_series_free(&self->world.carbon);
     exp_series_free(&self->world.price);
     exp_forecast_free(&self->world.forecast);

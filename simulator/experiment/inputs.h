@@ -8,7 +8,7 @@
 
 /*  What the user asks for. Paths that are NULL are not given. */
 typedef struct exp_request {
-    const char *fleet, *jobs, *carbon, *price, *forecast, *local_jobs;
+    const char *fleet, *jobs, *carbon, *price, *forecast, *local_jobs, *inference;
     exp_trace_defaults_t defaults;
     double usd_per_eur;
     double load;      /* 0 = the fleet as it is */
@@ -20,6 +20,8 @@ typedef struct exp_inputs {
     exp_fleet_t fleet;
     exp_trace_t trace;
     exp_local_trace_t local;
+    exp_series_set_t demand; /* of inference */
+    exp_reserves_t *reserves;
     exp_world_t world; /* points at the others: an exp_inputs_t is not copied */
 } exp_inputs_t;
 

@@ -3,6 +3,7 @@
  *  steps.c        events to the core, and the orders and stops that come back;
  *  attempts.c     what starts, ends and stops at sites;
  *  outages.c      sites that are gone for a while;
+ *  reserved.c     GPUs that sites reserve;
  *  submissions.c  what the core knows before the first job, and the jobs;
  *  run.c          what is due when. */
 #ifndef HELIO_SIMULATOR_EXPERIMENT_INTERNAL_H
@@ -33,7 +34,8 @@ typedef struct exp_run {
     int64_t began_ms, wall_ms, latest_ms; /* latest: something started or ended */
     int64_t wake_ms;                      /* wall clock: the core wants to be asked */
     int64_t outage_ms;                    /* the next time at which a site goes or comes back; INT64_MAX = never */
-    bool beats;                           /* sites renew their leases, since one can be gone */
+    uint32_t *reserved; /* in the running hour, by pool as exp_fleet_pool_number; NULL = nothing is reserved */
+    bool beats;         /* sites renew their leases, since one can be gone */
     uint64_t attempts;
     uint32_t next_job, next_local, waiting, over;
     helio_fx_order_t *orders; /* not carried out yet */
@@ -67,6 +69,12 @@ void exp_attempts_close(exp_run_t *self);
 void exp_outages_take(exp_run_t *self);
 /*  After the sites were made, and after each outage. */
 void exp_outages_find_next(exp_run_t *self);
+
+/*  reserved.c */
+/*  When a full hour begins. */
+void exp_reserved_renew(exp_run_t *self);
+/*  Counts what was reserved from then until now. */
+void exp_reserved_account(exp_run_t *self, int64_t from_ms);
 
 /*  submissions.c */
 void exp_submissions_load(exp_run_t *self);

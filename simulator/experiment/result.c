@@ -118,6 +118,15 @@ void exp_result_add_local(exp_result_t *self, const exp_world_t *world, const ex
     self->idle_kwh -= site->pools.items[use->pool].idle_w * site->pue * use->gpus * busy / 1000;
 }
 
+void exp_result_add_reserve(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool, uint32_t served,
+                            uint32_t shortfall, int64_t from_ms, int64_t to_ms)
+{
+    const helio_site_profile_t *profile = &world->fleet->items[site].profile;
+    self->short_gpu_hours += shortfall * (double)(to_ms - from_ms) / MS_PER_HOUR;
+    self->idle_kwh -=
+        profile->pools.items[pool].idle_w * profile->pue * served * hours_in_span(world, from_ms, to_ms) / 1000;
+}
+
 void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms)
 {
     double wait_s = (double)(started_ms - job->submit_ms) / 1000, run_s = (double)job->duration_ms / 1000;
@@ -230,7 +239,7 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_real(json, "idle_energy_kwh", rounded(row->idle_kwh, 10));
     helio_json_put_real(json, "carbon_kg", rounded(row->grams / 1000, 10));
     helio_json_put_u64(json, "moves", row->moves);
-    helio_json_put_real(json, "reserve_shortfall_gpu_h", 0);
+    helio_json_put_real(json, "reserve_shortfall_gpu_h", rounded(row->short_gpu_hours, 10));
     helio_json_put_real(json, "effective_capacity_ratio", rounded(row->capacity_ratio, 1e3));
     put_bounds(json, row, base);
     helio_json_put_real(json, "local_wait_mean_s",
@@ -266,9 +275,11 @@ static void put_reached(helio_buffer_t *out, double best, double reached)
 }
 
 /*  The columns of those figures that were looked for. */
-static void put_found_columns(const exp_result_t *row, const exp_result_t *base, bool with_capacity,
-                              helio_buffer_t *out)
+static void put_found_columns(const exp_result_t *row, const exp_result_t *base, const exp_world_t *world,
+                              bool with_capacity, helio_buffer_t *out)
 {
+    if (world->reserves)
+        helio_buffer_printf(out, " %11.1f", row->short_gpu_hours);
     if (with_capacity && isnan(row->capacity_ratio))
         helio_buffer_text(out, "         -");
     else if (with_capacity)
@@ -287,9 +298,9 @@ void exp_results_table(const exp_result_t *results, uint32_t count, const exp_wo
         with_capacity = with_capacity || !isnan(results[i].capacity_ratio);
     for (uint32_t i = 0; i < count; i++)
         width = (int)strlen(results[i].policy) > width ? (int)strlen(results[i].policy) : width;
-    helio_buffer_printf(out, "%-*s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s%s%s\n", width, "POLICY", "DONE",
+    helio_buffer_printf(out, "%-*s %8s %6s %9s %9s %9s %9s %7s %11s %11s %11s %6s%s%s%s\n", width, "POLICY", "DONE",
                         "UTIL", "WAIT", "WAIT P50", "WAIT P95", "SLOWDOWN", "MISSED", "COST USD", "KWH", "CO2E KG",
-                        "MOVES", with_capacity ? "  CAPACITY" : "",
+                        "MOVES", world->reserves ? " SHORT GPU-H" : "", with_capacity ? "  CAPACITY" : "",
                         results->bound_until_ms ? "   CO2E BEST  REACHED   COST BEST  REACHED" : "");
     for (uint32_t i = 0; i < count; i++) {
         const exp_result_t *row = &results[i];
@@ -300,7 +311,7 @@ void exp_results_table(const exp_result_t *results, uint32_t count, const exp_wo
                             row->policy, row->finished, exp_result_utilization(row, world), mean(row, row->wait_sum_s),
                             exp_result_wait_s(row, .5), exp_result_wait_s(row, .95), mean(row, row->slowdown_sum),
                             row->deadline_misses, cost, row->kwh, row->grams / 1000, (unsigned long long)row->moves);
-        put_found_columns(row, exp_result_base(results, count), with_capacity, out);
+        put_found_columns(row, exp_result_base(results, count), world, with_capacity, out);
         helio_buffer_text(out, "\n");
     }
     if (results->bound_until_ms)

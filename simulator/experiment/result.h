@@ -6,6 +6,7 @@
 #include "simulator/experiment/detail.h"
 #include "simulator/experiment/forecast.h"
 #include "simulator/experiment/local.h"
+#include "simulator/experiment/reserves.h"
 #include "simulator/experiment/series.h"
 #include "simulator/experiment/trace.h"
 
@@ -17,6 +18,7 @@ typedef struct exp_world {
     exp_series_set_t price;      /* USD/kWh; NULL = none given */
     exp_forecast_set_t forecast; /* of the carbon intensity, as issued; NULL = none given */
     uint64_t seed;
+    const exp_reserves_t *reserves;            /* NULL = nothing is reserved */
     const exp_local_trace_t *local;            /* of the sites' own users; NULL = they have none */
     helio_site_loss_t site_loss;               /* of all jobs */
     bool carbon_price_given, wait_price_given; /* of `balanced`; otherwise the goal's own */
@@ -58,7 +60,8 @@ typedef struct exp_result {
     double kwh, grams, usd;
     double gpu_hours_in_span; /* allocated within the span of the submissions */
     double idle_kwh;
-    int64_t *waits_ms; /* of the finished jobs; sorted by exp_result_print */
+    double short_gpu_hours; /* reserved, but held by jobs that may not */
+    int64_t *waits_ms;      /* of the finished jobs; sorted by exp_result_print */
     double wait_sum_s, jct_sum_s, slowdown_sum;
     double wait_gpu_s;      /* the GPUs of the finished jobs, times their waits */
     uint32_t local_started; /* jobs of the sites' own users */
@@ -82,6 +85,9 @@ void exp_result_add_interruption(exp_result_t *self, const exp_world_t *world, u
 void exp_result_add_egress(exp_result_t *self, int64_t micro_usd);
 /*  A job of a site's own users: its energy is not the federation's, but its GPUs are not idle. */
 void exp_result_add_local(exp_result_t *self, const exp_world_t *world, const exp_use_t *use);
+/*  What is reserved of a pool from one time to another: inference had so many GPUs, and lacked others. */
+void exp_result_add_reserve(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool, uint32_t served,
+                            uint32_t shortfall, int64_t from_ms, int64_t to_ms);
 void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms);
 /*  The wait that `share` of the finished jobs do not exceed; 0 without jobs. After exp_result_close. */
 double exp_result_wait_s(const exp_result_t *self, double share);

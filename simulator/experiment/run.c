@@ -113,6 +113,9 @@ static void run_open(exp_run_t *self)
     self->pending = helio_arena_new();
     self->sites = helio_new(self->world->fleet->count, sizeof *self->sites);
     self->lives = helio_new(self->world->trace->count, sizeof *self->lives);
+    if (self->world->reserves)
+        self->reserved =
+            helio_new(exp_fleet_pool_number(self->world->fleet, self->world->fleet->count, 0), sizeof(uint32_t));
     self->ends.before = ends_before;
     self->began_ms = self->wall_ms = self->latest_ms = helio_hour_of(self->world->trace->jobs[0].submit_ms);
     exp_submissions_load(self);
@@ -129,6 +132,7 @@ static void run_close(exp_run_t *self)
         exp_site_clear(&self->sites[i]);
     free(self->sites);
     free(self->lives);
+    free(self->reserved);
     free(self->orders);
     free(self->stops);
     free(self->dead);
@@ -146,6 +150,8 @@ void exp_run(const exp_world_t *world, const exp_policy_t *policy, exp_progress_
     run_open(&self);
     for (;;) {
         bool hour = self.wall_ms % HELIO_HOUR_MS == 0;
+        if (hour)
+            exp_reserved_renew(&self);
         exp_attempts_take_ends(&self);
         exp_outages_take(&self);
         exp_attempts_take_local(&self);
@@ -157,7 +163,9 @@ void exp_run(const exp_world_t *world, const exp_policy_t *policy, exp_progress_
         bool idle = self.next_job == world->trace->count && !self.ends.count;
         if (self.over == world->trace->count || (idle && self.wall_ms - self.latest_ms > GIVE_UP_MS))
             break;
+        int64_t from_ms = self.wall_ms;
         self.wall_ms = next_ms(&self);
+        exp_reserved_account(&self, from_ms);
     }
     exp_attempts_close(&self);
     exp_result_close(ret_result, world);

@@ -9,6 +9,7 @@
 
 enum { HOUR_MS = 3600000, COLUMN_REGION = 0, COLUMN_HOUR, COLUMN_VALUES, UNITS_MAX = 4 };
 static const int64_t HOURS_MAX = INT64_C(24) * 366 * 30; /* of one series */
+static const double DEMAND_MOST = 1e12;                  /* requests of an hour */
 static const int64_t GAP_MAX = INT64_C(24) * 366;        /* hours: two rows must not fill memory */
 
 void exp_series_free(exp_series_set_t *set)
@@ -44,10 +45,14 @@ static exp_series_t *get(exp_series_set_t *set, helio_text_t region, int64_t hou
     return series;
 }
 
-/*  Rows of a region ascend; hours that are left out are gaps. */
-static helio_rc put(exp_series_t *self, const exp_csv_t *csv, int64_t hour, double value, helio_error_t *err)
+/*  Rows of a region ascend; hours that are left out are gaps. many: an hour can have several rows. */
+static helio_rc put(exp_series_t *self, const exp_csv_t *csv, int64_t hour, double value, bool many, helio_error_t *err)
 {
     int64_t at = hour - self->first_hour;
+    if (at == (int64_t)self->count - 1 && many) {
+        self->values[at] = fmax(self->values[at], value); /* fmax ignores NAN */
+        return HELIO_OK;
+    }
     if (at < (int64_t)self->count)
         return exp_csv_fail(csv, COLUMN_HOUR, err, "the hours of '%s' do not ascend", self->region);
     if (at >= HOURS_MAX)
@@ -75,18 +80,19 @@ static helio_rc take_row(exp_series_set_t *set, const exp_csv_t *csv, const exp_
     helio_rc rc = exp_csv_region(csv, COLUMN_REGION, &region, err);
     rc = rc == HELIO_OK ? exp_csv_hour(csv, COLUMN_HOUR, &hour, err) : rc;
     rc = rc == HELIO_OK ? exp_csv_number(csv, column, -1e6, 1e6, &value, err) : rc;
-    return rc == HELIO_OK ? put(get(set, region, hour), csv, hour, value * unit->factor, err) : rc;
+    return rc == HELIO_OK ? put(get(set, region, hour), csv, hour, value * unit->factor, false, err) : rc;
 }
 
 static void sum(exp_series_t *self)
 {
-    self->first = self->last = NAN;
+    self->first = self->last = self->most = NAN;
     for (uint32_t i = 0; i < self->count && isnan(self->first); i++)
         self->first = self->values[i];
     self->sums = helio_new(self->count + 1, sizeof *self->sums);
     self->last = self->first;
     for (uint32_t i = 0; i < self->count; i++) {
         self->last = isnan(self->values[i]) ? self->last : self->values[i];
+        self->most = fmax(self->most, self->values[i]);
         self->sums[i + 1] = self->sums[i] + self->last;
     }
 }
@@ -121,6 +127,37 @@ helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint3
     helio_rc rc;
     while ((rc = exp_csv_next(csv, err)) == HELIO_OK &&
            (rc = take_row(ret_set, csv, &units[unit], COLUMN_VALUES + unit, err)) == HELIO_OK) {
+    }
+    rc = rc == HELIO_NOT_FOUND ? check(*ret_set, path, err) : rc;
+    if (rc != HELIO_OK)
+        exp_series_free(ret_set);
+    return rc;
+}
+
+static helio_rc take_demand(exp_series_set_t *set, const exp_csv_t *csv, helio_error_t *err)
+{
+    helio_text_t name;
+    int64_t at_ms;
+    double requests = NAN;
+    helio_rc rc = exp_csv_region(csv, COLUMN_REGION, &name, err);
+    rc = rc == HELIO_OK ? exp_csv_time(csv, COLUMN_HOUR, &at_ms, err) : rc;
+    rc = rc == HELIO_OK ? exp_csv_number(csv, COLUMN_VALUES, 0, DEMAND_MOST, &requests, err) : rc;
+    if (rc != HELIO_OK)
+        return rc;
+    int64_t hour = (at_ms - ((at_ms % HOUR_MS) + HOUR_MS) % HOUR_MS) / HOUR_MS;
+    return put(get(set, name, hour), csv, hour, requests, true, err);
+}
+
+helio_rc exp_series_load_demand(const char *path, int64_t shift_ms, exp_series_set_t *ret_set, helio_error_t *err)
+{
+    static const exp_csv_column_t columns[] = {{"series", true}, {"utc", true}, {"requests", true}};
+    *ret_set = NULL;
+    HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, COLUMN_VALUES + 1, err);
+    if (!csv)
+        return err->code;
+    exp_csv_shift(csv, shift_ms);
+    helio_rc rc;
+    while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_demand(ret_set, csv, err)) == HELIO_OK) {
     }
     rc = rc == HELIO_NOT_FOUND ? check(*ret_set, path, err) : rc;
     if (rc != HELIO_OK)

@@ -1,4 +1,4 @@
-/*  series.h -- hourly series of regions, as measured: what the accountant integrates, and the past that forecasts are
+/*  series.h -- hourly series of regions, and of demand, as measured: what the accountant integrates, and the past that forecasts are
  *  made from. Gaps and the hours after the end take the last good value, the hours before the beginning the first one.
  *  */
 #ifndef HELIO_SIMULATOR_EXPERIMENT_SERIES_H
@@ -16,6 +16,7 @@ typedef struct exp_series {
     double *values; /* NAN = a gap */
     double *sums;   /* count + 1: of the filled values before hour i */
     double first, last;
+    double most; /* the largest value */
     UT_hash_handle hh;
 } exp_series_t;
 
@@ -31,6 +32,9 @@ typedef struct exp_series_unit {
  *  to all times. */
 HELIO_MUST_CHECK helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count,
                                           int64_t shift_ms, exp_series_set_t *ret_set, helio_error_t *err);
+/*  Reads demand: utc, series and requests, likewise. Samples may be closer than an hour: of those the largest counts. */
+HELIO_MUST_CHECK helio_rc exp_series_load_demand(const char *path, int64_t shift_ms, exp_series_set_t *ret_set,
+                                                 helio_error_t *err);
 void exp_series_free(exp_series_set_t *set);
 const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region); /* NULL: not there */
 

@@ -27,10 +27,13 @@ void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, e
                          .carbon = exp_series_find(world->carbon, info->profile.region),
                          .price = exp_series_find(world->price, info->price_region),
                          .forecast = exp_forecast_find(world->forecast, info->forecast_region),
-                         .knows = knows};
+                         .knows = knows,
+                         .reserves = world->reserves,
+                         .index = index};
     self->profile.leases = self->profile.leases || world->site_loss != HELIO_SITE_LOSS_STRICT;
     self->pools = helio_new(info->profile.pools.count, sizeof *self->pools);
     self->queues = helio_new(info->profile.pools.count, sizeof *self->queues);
+    self->exempt_gpus = helio_new(info->profile.pools.count, sizeof *self->exempt_gpus);
     for (uint32_t i = 0; i < info->profile.pools.count; i++)
         exp_nodes_init(&self->pools[i], info->profile.pools.items[i].nodes, info->profile.pools.items[i].gpus_per_node);
     if (knows != EXP_KNOWS_MEAN)
@@ -49,6 +52,7 @@ void exp_site_clear(exp_site_t *self)
     }
     free(self->pools);
     free(self->queues);
+    free(self->exempt_gpus);
     free(self->reports);
 }
 
@@ -63,14 +67,6 @@ static helio_report_t *report(exp_site_t *self, helio_job_key_t key, uint32_t ep
     return report;
 }
 
-static uint32_t pool_of(const exp_site_t *self, helio_text_t name)
-{
-    uint32_t i = 0;
-    while (i < self->profile.pools.count && !helio_text_equal(self->profile.pools.items[i].name, name))
-        i++;
-    return i;
-}
-
 static void add(exp_site_t *self, exp_attempt_t *attempt)
 {
     DL_APPEND(self->attempts, attempt);
@@ -79,7 +75,7 @@ static void add(exp_site_t *self, exp_attempt_t *attempt)
 
 exp_attempt_t *exp_site_start(exp_site_t *self, const helio_order_t *order, int64_t wall_ms)
 {
-    uint32_t pool = pool_of(self, order->pool);
+    uint32_t pool = exp_fleet_find_pool(&self->profile, order->pool);
     exp_attempt_t *attempt = helio_new(1, sizeof *attempt + order->nodes * sizeof attempt->nodes[0]);
     self->dispatch_seen = order->dispatch_seq;
     if (pool == self->profile.pools.count ||
@@ -103,9 +99,25 @@ exp_attempt_t *exp_site_start(exp_site_t *self, const helio_order_t *order, int6
     return attempt;
 }
 
+void exp_site_exempt(exp_site_t *self, exp_attempt_t *attempt)
+{
+    attempt->exempt = true;
+    self->exempt_gpus[attempt->pool] += attempt->node_count * attempt->gpus_per_node;
+}
+
+uint32_t exp_site_shortfall(const exp_site_t *self, uint32_t pool, uint32_t reserved, uint32_t *ret_served)
+{
+    uint32_t all = self->pools[pool].count * self->pools[pool].gpus_per_node;
+    uint32_t allocated = exp_nodes_allocated(&self->pools[pool]), held = allocated - self->exempt_gpus[pool];
+    uint32_t room = all > reserved ? all - reserved : 0;
+    *ret_served = all - allocated < reserved ? all - allocated : reserved;
+    return held > room ? held - room : 0;
+}
+
 void exp_site_drop(exp_site_t *self, exp_attempt_t *attempt)
 {
     exp_nodes_give(&self->pools[attempt->pool], attempt->nodes, attempt->node_count, attempt->gpus_per_node);
+    self->exempt_gpus[attempt->pool] -= attempt->exempt ? attempt->node_count * attempt->gpus_per_node : 0;
     DL_DELETE(self->attempts, attempt);
     self->running--;
     self->changed = true;
@@ -165,6 +177,7 @@ static exp_attempt_t *start_first(exp_site_t *self, uint32_t pool, const exp_loc
     attempt->gpus_per_node = job->gpus_per_node;
     attempt->node_count = nodes;
     add(self, attempt);
+    exp_site_exempt(self, attempt);
     self->changed = true;
     return attempt;
 }
@@ -252,18 +265,42 @@ static void add_series(const exp_site_t *self, const exp_series_t *series, const
         summary->series.items[summary->series.count++] = series_of(signal, hour_ms, values, count);
 }
 
-/*  As a batch system tells it: what runs keeps its GPUs until its limit, and nothing else comes. */
+/*  What is reserved of a pool, as the agent publishes it; and what that leaves free, where nothing better is known. */
+static void add_reserved(const exp_site_t *self, uint32_t pool, int64_t wall_ms, helio_arena_t *arena,
+                         helio_site_summary_t *summary)
+{
+    int64_t hour_ms = helio_hour_of(wall_ms);
+    uint32_t count = self->knows == EXP_KNOWS_TRUTH ? TRUE_HOURS : PUBLISHED_HOURS;
+    double all = (double)self->pools[pool].count * self->pools[pool].gpus_per_node;
+    double *values = helio_arena_alloc(arena, count, sizeof *values),
+           *left = helio_arena_alloc(arena, count, sizeof *left);
+    exp_reserves_publish(self->reserves, self->index, pool, hour_ms / HELIO_HOUR_MS, count,
+                         self->knows == EXP_KNOWS_TRUTH, arena, values);
+    for (uint32_t i = 0; i < count; i++)
+        left[i] = fmax(all - values[i], 0);
+    helio_series_t reserved = series_of(HELIO_SIGNAL_RESERVED, hour_ms, values, count),
+                   unused = series_of(HELIO_SIGNAL_FREE_GPUS, hour_ms, left, count);
+    reserved.pool = unused.pool = self->profile.pools.items[pool].name;
+    summary->series.items[summary->series.count++] = reserved;
+    if (self->knows != EXP_KNOWS_FREE)
+        summary->series.items[summary->series.count++] = unused;
+}
+
+/*  As a batch system tells it: what runs keeps its GPUs until its limit, and nothing else comes; less what is reserved. */
 static void add_free(const exp_site_t *self, uint32_t pool, int64_t wall_ms, helio_arena_t *arena,
                      helio_site_summary_t *summary)
 {
     int64_t hour_ms = helio_hour_of(wall_ms);
     double *values = helio_arena_alloc(arena, PUBLISHED_HOURS, sizeof *values);
+    if (self->reserves)
+        exp_reserves_publish(self->reserves, self->index, pool, hour_ms / HELIO_HOUR_MS, PUBLISHED_HOURS, false, arena,
+                             values);
     for (uint32_t i = 0; i < PUBLISHED_HOURS; i++)
-        values[i] = (double)self->pools[pool].count * self->pools[pool].gpus_per_node;
+        values[i] = fmax((double)self->pools[pool].count * self->pools[pool].gpus_per_node - values[i], 0);
     for (const exp_attempt_t *attempt = self->attempts; attempt; attempt = attempt->next)
         for (uint32_t i = 0; attempt->pool == pool && i < PUBLISHED_HOURS; i++)
             if (!i || attempt->limit_ms > hour_ms + (int64_t)i * HELIO_HOUR_MS)
-                values[i] -= attempt->node_count * attempt->gpus_per_node;
+                values[i] = fmax(values[i] - attempt->node_count * attempt->gpus_per_node, 0);
     helio_series_t series = series_of(HELIO_SIGNAL_FREE_GPUS, hour_ms, values, PUBLISHED_HOURS);
     series.pool = self->profile.pools.items[pool].name;
     summary->series.items[summary->series.count++] = series;
@@ -278,11 +315,14 @@ helio_site_summary_t exp_site_summary(exp_site_t *self, int64_t wall_ms, bool wi
     summary.pools.count = pools;
     for (uint32_t i = 0; i < pools; i++)
         fill_pool(self, i, arena, &summary.pools.items[i]);
-    summary.series.items = helio_arena_alloc(arena, 2 + pools, sizeof *summary.series.items);
+    summary.series.items = helio_arena_alloc(arena, 2 + 2 * pools, sizeof *summary.series.items);
     if (with_series) {
         add_series(self, self->carbon, self->forecast, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
         add_series(self, self->price, NULL, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
     }
+    for (uint32_t i = 0; with_series && i < pools; i++)
+        if (exp_reserves_has(self->reserves, self->index, i))
+            add_reserved(self, i, wall_ms, arena, &summary);
     for (uint32_t i = 0; with_series && self->knows == EXP_KNOWS_FREE && i < pools; i++)
         add_free(self, i, wall_ms, arena, &summary);
     self->changed = false;

@@ -16,7 +16,8 @@ struct exp_attempt {
     exp_attempt_t *prev, *next; /* those of its site */
     uint64_t number;            /* in the order of their starts */
     uint32_t job, site, pool;
-    bool local; /* `job` counts in the jobs of the site's own users, and there is no key */
+    bool exempt; /* it may use what is reserved: of a critical queue, or of the site's own users */
+    bool local;  /* `job` counts in the jobs of the site's own users, and there is no key */
     helio_job_key_t key;
     uint32_t epoch;
     int64_t started_ms, ends_ms;
@@ -40,7 +41,10 @@ typedef struct exp_site {
     const exp_series_t *carbon, *price; /* NULL: it publishes none */
     const exp_forecast_t *forecast;     /* of its carbon intensity; NULL: it has only its own */
     exp_knows_t knows;
-    exp_attempt_t *attempts; /* that run */
+    const exp_reserves_t *reserves; /* NULL: nothing is reserved */
+    uint32_t index;                 /* in the fleet */
+    uint32_t *exempt_gpus;          /* of each pool: that jobs hold which may use what is reserved */
+    exp_attempt_t *attempts;        /* that run */
     uint32_t running;
     uint64_t dispatch_seen, summary_seq, report_seq;
     helio_report_t *reports; /* not sent yet */
@@ -56,6 +60,10 @@ void exp_site_clear(exp_site_t *self);
 
 /*  Starts the attempt of an order, or refuses it (NULL). The caller sets its job, site and end, and frees it. */
 exp_attempt_t *exp_site_start(exp_site_t *self, const helio_order_t *order, int64_t wall_ms);
+/*  The attempt may use what is reserved. */
+void exp_site_exempt(exp_site_t *self, exp_attempt_t *attempt);
+/*  GPUs that are reserved in the running hour but held by jobs that may not; *ret_served: those that inference has. */
+uint32_t exp_site_shortfall(const exp_site_t *self, uint32_t pool, uint32_t reserved, uint32_t *ret_served);
 /*  Frees its nodes and reports its end: ENDED, or STOPPED. */
 void exp_site_end(exp_site_t *self, exp_attempt_t *attempt, uint32_t kind, int64_t wall_ms);
 /*  It ended in an outage: its nodes are free again, and nothing is reported. */

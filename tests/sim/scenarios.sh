@@ -29,6 +29,11 @@ awk -v at="    outages: [{from: 2023-10-02T06:00:00Z, to: 2023-10-02T12:00:00Z}]
 { echo site,submit_unix,duration_s,gpus; for hour in 0 6 12 18 24 30; do echo "$site,$((1696204800 + hour * 3600)),7200,8"; done; } >local.csv
 "$simulate" "${files[@]}" --fleet outage.yaml --local-jobs local.csv --policy "$policies" --checkpoint 30m --on-site-loss lease -o json >3.json
 "$simulate" "${files[@]}" --policy isolated,least-wait --capacity -o json >4.json
+# With GPUs that sites reserve by day and in the shape of demand, every job still ends, and none holds what is reserved.
+awk '{print} /^    pools:/ {pools = 1} /power:/ && pools {print "    windows: [{pool: a100, reserve_gpus: 4, when: \"10:00-16:00\"}, {pool: a100, series: chat, peak_gpus: 4}]"}' \
+  fleet.yaml >windows.yaml
+{ echo utc,series,requests; for day in 01 02 03 04; do for hour in 00 06 12 18; do echo "2023-10-${day}T$hour:00:00Z,chat,$((10#$hour))"; done; done; echo 2023-10-05T00:00:00Z,chat,0; } >demand.csv
+"$simulate" "${files[@]}" --fleet windows.yaml --inference demand.csv --policy isolated,least-wait,greenest,follow-the-sun,clairvoyant -o json >6.json
 # The bounds are those of programs that compute them in another way.
 "$simulate" "${files[@]}" --policy least-wait,greenest --bound -o json >5.json
 PYTHONPATH=$tools python3 - <<'END'
@@ -52,7 +57,7 @@ for row in rows:  # its hours are not those of the other program's one pool, but
 END
 python3 - <<'END'
 import json
-plain, worse, sized = (({row["policy"]: row for row in json.load(open(name))}) for name in ("1.json", "3.json", "4.json"))
+plain, worse, sized, reserved = ({row["policy"]: row for row in json.load(open(f"{n}.json"))} for n in (1, 3, 4, 6))
 def check(holds, what, *rows):
     assert holds, (what, *rows)
 for name, row in plain.items():
@@ -61,6 +66,9 @@ for name, row in plain.items():
     check(worse[name]["jct_mean_s"] > row["jct_mean_s"], "an outage makes nothing faster", row, worse[name])
     check(worse[name]["local_wait_mean_s"] is not None, "users of the site ran", worse[name])
     check(name == "isolated" or row["wait_mean_s"] <= plain["isolated"]["wait_mean_s"], "a federation waits less", row)
+for name, row in reserved.items():
+    check(row["finished"] == row["jobs"] and row["reserve_shortfall_gpu_h"] == 0, "reserved GPUs are free, and every job ends", row)
+check(reserved["isolated"]["wait_mean_s"] > plain["isolated"]["wait_mean_s"], "reserved GPUs are missed", reserved["isolated"])
 for name in ("greenest", "clairvoyant-greenest"):
     check(plain[name]["carbon_kg"] < plain["least-wait"]["carbon_kg"], "carbon is saved", plain[name])
 for name in ("cheapest", "clairvoyant-cheapest"):

@@ -191,76 +191,100 @@ static int by_loss(const void *a_, const void *b_)
     return core_job_by_age(b->job, a->job);
 }
 
-/*  Jobs that can be preempted and hold GPUs at that time. The first *ret_count of them return enough, or all that is
- *  possible. */
-static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, const pool_t *pool,
-                              const site_window_edge_t *edge, uint32_t *ret_count, int64_t *ret_lead_ms,
-                              bool *ret_enough)
+/*  Jobs that can be preempted and hold GPUs at the time of an edge. */
+typedef struct leavers {
+    leaver_t *items;
+    uint32_t count;
+    uint64_t wanted;    /* GPUs that have to come back */
+    int64_t longest_ms; /* the longest time that a job which holds GPUs then needs to leave */
+} leavers_t;
+
+static leavers_t find_leavers(const helio_broker_core_t *self, const site_t *site, const pool_t *pool,
+                              const site_window_edge_t *edge)
 {
-    uint32_t count = 0, capacity = 0;
-    uint64_t held = 0, back = 0;
-    leaver_t *leavers = NULL;
+    uint32_t capacity = 0;
+    uint64_t held = 0;
+    leavers_t found = {0};
     job_t *job;
     DL_FOREACH(site->live, job)
     {
         if (job->pool != pool || is_critical(job->submission->queue) || !holds_at(self, job, edge))
             continue;
         held += core_job_gpus(job);
-        *ret_lead_ms = lead_ms(job->submission) > *ret_lead_ms ? lead_ms(job->submission) : *ret_lead_ms;
+        found.longest_ms = lead_ms(job->submission) > found.longest_ms ? lead_ms(job->submission) : found.longest_ms;
         if (!core_job_gpus(job) || !core_preempt_can(self, job, true))
             continue;
-        if (count == capacity) {
+        if (found.count == capacity) {
             capacity = capacity ? capacity * 2 : 32;
-            leavers = helio_grow(leavers, capacity, sizeof *leavers);
+            found.items = helio_grow(found.items, capacity, sizeof *found.items);
         }
-        leavers[count++] =
-            (leaver_t){job, job->submission->queue->tier, core_job_gpus(job), core_preempt_lost_ms(self, job), false};
+        found.items[found.count++] = (leaver_t){.job = job};
     }
-    uint64_t wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
-    uint32_t taken = 0;
-    if (count)
-        qsort(leavers, count, sizeof *leavers, by_loss);
-    while (taken < count && back < wanted)
-        back += leavers[taken++].gpus;
-    *ret_enough = back >= wanted;
-    for (uint32_t i = taken; *ret_enough && i-- > 0;) /* enough without it; the most expensive first */
-        if (back - leavers[i].gpus >= wanted) {
-            back -= leavers[i].gpus;
-            leavers[i].stays = true;
-        }
-    *ret_count = taken;
-    return leavers;
+    found.wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
+    return found;
 }
 
-static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool, site_window_edge_t edge)
+/*  Leaves those that return enough, or all that is possible: false. */
+static bool choose_leavers(helio_broker_core_t *self, leavers_t *leavers)
 {
-    uint32_t count;
-    int64_t longest_ms = 0;
-    bool enough, notified = false;
-    leaver_t *leavers = find_leavers(self, site, pool, &edge, &count, &longest_ms, &enough);
+    uint64_t back = 0;
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < leavers->count; i++) {
+        job_t *job = leavers->items[i].job;
+        leavers->items[i] =
+            (leaver_t){job, job->submission->queue->tier, core_job_gpus(job), core_preempt_lost_ms(self, job), false};
+    }
+    if (leavers->count)
+        qsort(leavers->items, leavers->count, sizeof *leavers->items, by_loss);
+    while (taken < leavers->count && back < leavers->wanted)
+        back += leavers->items[taken++].gpus;
+    leavers->count = taken;
+    if (back < leavers->wanted)
+        return false;
+    for (uint32_t i = taken; i-- > 0;) /* enough without it; the most expensive first */
+        if (back - leavers->items[i].gpus >= leavers->wanted) {
+            back -= leavers->items[i].gpus;
+            leavers->items[i].stays = true;
+        }
+    return true;
+}
+
+/*  True: some have been told to leave. */
+static bool tell(helio_broker_core_t *self, const site_t *site, const pool_t *pool, const site_window_edge_t *edge,
+                 const leavers_t *leavers)
+{
+    bool told = false;
     const helio_details_t reason =
         CORE_WHY(self, HELIO_DETAIL_PREEMPTED_FOR_RESERVATION, helio_value_string(site->name),
-                 helio_value_text(pool->info.name), helio_value_number(edge.at_ms));
-    if ((count || !enough) && edge.at_ms - longest_ms > self->wall_ms) { /* some jobs end or start by then */
-        wake(self, edge.at_ms - longest_ms);
-        count = 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t due_ms = edge.at_ms - lead_ms(leavers[i].job->submission);
-        if (leavers[i].stays)
+                 helio_value_text(pool->info.name), helio_value_number(edge->at_ms));
+    for (uint32_t i = 0; i < leavers->count; i++) {
+        int64_t due_ms = edge->at_ms - lead_ms(leavers->items[i].job->submission);
+        if (leavers->items[i].stays)
             continue;
         if (due_ms > self->wall_ms) {
             wake(self, due_ms);
             continue;
         }
-        (void)core_preempt_job(self, leavers[i].job, HELIO_PREEMPT_CAUSE_WINDOW, NULL, &reason);
-        notified = true;
+        (void)core_preempt_job(self, leavers->items[i].job, HELIO_PREEMPT_CAUSE_WINDOW, NULL, &reason);
+        told = true;
     }
-    if (!enough && edge.at_ms - longest_ms <= self->wall_ms)
-        wake(self, self->wall_ms + AGAIN_MS);
-    free(leavers);
-    if (notified)
-        find_held(self, site, pool);
+    return told;
+}
+
+static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool, site_window_edge_t edge)
+{
+    leavers_t leavers = find_leavers(self, site, pool, &edge);
+    int64_t first_ms = edge.at_ms - leavers.longest_ms; /* before it, some jobs end, and others start */
+    if (leavers.wanted && first_ms > self->wall_ms) {
+        wake(self, first_ms);
+    } else if (leavers.wanted) {
+        bool enough = choose_leavers(self, &leavers), told = tell(self, site, pool, &edge, &leavers);
+        if (!enough)
+            wake(self, self->wall_ms + AGAIN_MS);
+        if (told)
+            find_held(self, site, pool);
+    }
+    free(leavers.items);
 }
 
 /* ---- a round --------------------------------------------------------------------------------------------- */
@@ -290,7 +314,8 @@ static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *p
         find_edges(self, pool);
         find_held(self, site, pool);
         for (uint32_t i = 0; i < site_window->count; i++)
-            make_way(self, site, pool, site_window->edges[i]);
+            if (site_window->edges[i].held_gpus > site_window->edges[i].room_gpus)
+                make_way(self, site, pool, site_window->edges[i]);
     }
     uint64_t room = series ? site_window->edges[0].room_gpus : UINT64_MAX;
     if (room != site_window->room_gpus)

@@ -128,7 +128,12 @@ static void errors__name_line_and_column(void **state)
          "price_usd_per_gpu_h: 2, spot_usd_per_gpu_h: 1.1}]}\n",
          "fleet.yaml:2:3: error: site 'a', pool 'p': spot capacity (spot_usd_per_gpu_h) is not simulated yet"},
         {"sites:\n- {name: a, windows: [{pool: p, reserve_gpus: 1}]}\n",
-         "fleet.yaml:2:22: error: sites[0].windows is not simulated yet"},
+         "fleet.yaml:2:30: error: site 'a' has no pool 'p' with GPUs"},
+        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}], windows: [{pool: p}]}\n",
+         "fleet.yaml:2:80: error: "},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]\n"
+         "  windows: [{pool: p, reserve_gpus: 1, when: dawn}]\n",
+         "fleet.yaml:4:46: error: at character 1: "},
         {ONE_SITE "links:\n- {from: a, to: b, gbps: 1}\n", "fleet.yaml:4:17: error: the fleet has no site 'b'"},
         {ONE_SITE "links:\n- {from: b, to: a, gbps: 1}\n", "fleet.yaml:4:10: error: the fleet has no site 'b'"},
         {ONE_SITE "links:\n- {from: a, to: a}\n", "fleet.yaml:4:3: error: "},

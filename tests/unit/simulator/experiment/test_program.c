@@ -379,6 +379,29 @@ static void report__is_a_page(void **state)
     assert_non_null(strstr(err_text, "none/out.html: No such file or directory"));
 }
 
+/*  South reserves 12 of its 16 GPUs while the first job would run there, and half of that later. */
+static void inference__reserves_what_windows_say(void **state)
+{
+    (void)state;
+    const char *windows = helio_arena_string(
+        arena, helio_arena_printf(arena, "sites:\n%s    windows: [{pool: a100, series: chat, peak_gpus: 12}]\n",
+                                  A_SITE("south", "SO", "1.5", "2")));
+    const char *jobs = put("two.csv", "submit_unix,duration_s,gpus,home_site\n1696176000,3600,8,south\n"
+                                      "1696176000,3600,4,south\n");
+    const char *demand = put("inference.csv", "utc,series,requests\n2023-10-01T15:00:00Z,chat,200\n"
+                                              "2023-10-01T17:00:00Z,chat,50\n");
+    (void)put("fleet.yaml", windows);
+    (void)put("jobs.csv", "");
+    assert_int_equal(PLAY("--jobs", jobs, "--policy", "isolated", "-q"), 1);
+    assert_non_null(strstr(err_text, "site 'south': a window names the series 'chat': --inference FILE is needed"));
+    assert_int_equal(PLAY("--jobs", jobs, "--policy", "isolated", "-q", "--inference", demand), 0);
+    assert_non_null(strstr(out_text, " MOVES SHORT GPU-H\n"));
+    assert_int_equal(PLAY("--jobs", jobs, "--policy", "isolated", "-o", "json", "--inference", demand), 0);
+    assert_non_null(strstr(out_text, "\"wait_max_s\": 3600.0,"));
+    assert_non_null(strstr(out_text, "\"wait_mean_s\": 1800.0,"));
+    assert_non_null(strstr(out_text, "\"reserve_shortfall_gpu_h\": 0.0,"));
+}
+
 static void help__lists_options_and_policies(void **state)
 {
     (void)state;
@@ -411,6 +434,7 @@ int main(void)
         WITH_FILES(advice__is_given_on_demand),
         WITH_FILES(bound__is_looked_for_on_demand),
         WITH_FILES(report__is_a_page),
+        WITH_FILES(inference__reserves_what_windows_say),
         WITH_FILES(help__lists_options_and_policies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
