@@ -68,7 +68,8 @@ HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
     F(R, TEXT, tenant, 32, _)                \
     F(R, TEXT, actor, HELIO_ACTOR_MAX, _)    \
     F(R, U32, role, HELIO_ROLE_COUNT - 1, _) \
-    F(R, KEY, key, 0, _)
+    F(R, KEY, key, 0, _)                     \
+    F(R, BOOL, now, 0, _) /* CANCEL: without grace */
 HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 
 /*  How an edit changes a time limit. */

@@ -33,7 +33,7 @@ static helio_rc emit_job(void *arg, const void *record, helio_error_t *err)
     helio_diagnostic_t diagnostic;
     helio_arena_reset(self->arena);
     helio_spec_source_t source = {.text = event.row.source, .name = "stored job"};
-    if (helio_spec_parse_job(source, self->arena, &event.spec, &diagnostic) != HELIO_OK) {
+    if (helio_spec_parse_stored_job(source, self->arena, &event.spec, &diagnostic) != HELIO_OK) {
         char id[HELIO_ID_SIZE];
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t brief = {0};
         helio_uuid_text(event.row.job, id);

@@ -37,7 +37,7 @@ static helio_rc add_past_job(void *arg, const void *record, helio_error_t *err)
     helio_diagnostic_t diagnostic;
     helio_arena_reset(self->arena);
     helio_spec_source_t source = {.text = job.row.source, .name = "stored job"};
-    if (helio_spec_parse_job(source, self->arena, &job.spec, &diagnostic) != HELIO_OK)
+    if (helio_spec_parse_stored_job(source, self->arena, &job.spec, &diagnostic) != HELIO_OK)
         return HELIO_OK;
     return helio_snapshot_add(HELIO_SNAPSHOT_PAST_JOB, &job, self->out, err);
 }

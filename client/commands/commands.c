@@ -80,7 +80,7 @@ static const helio_command_t commands[] = {
      .summary = "Cancel jobs, with the options of Slurm's scancel",
      .doc =
          "Tasks of an array are ID_3 or ID_[1-3,7]. Options that choose do so among the jobs that are not over. With --signal, running "
-         "jobs get that signal: the processes that have a handler for it, or all if none has. KILL without -b and -f cancels.",
+         "jobs get that signal: the processes that have a handler for it, or all if none has. KILL without -b and -f cancels, without grace.",
      .example = "helio scancel --me -t PENDING",
      .most = HELIO_OPERANDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
@@ -123,8 +123,10 @@ static const helio_command_t commands[] = {
      "cannot be reached, the command waits.",
      "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_JOBS, helio_cmd_wait, NULL},
-    {"cancel", "ID…", "Cancel jobs", "A running job first gets its grace time to save its state.",
-     "helio cancel 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel,
+    {"cancel", "ID…", "Cancel jobs",
+     "A running job first gets its grace time to save its state, one hour at most. --now ends it at once, also if it is being "
+     "stopped already. So does an operator who cancels a job again, ten seconds later or more.",
+     "helio cancel 4q8r7xyz", O(NOW), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel,
      NULL},
     {"edit", "ID…", "Change what waiting jobs ask for",
      "Edits jobs that are queued or held. An array is edited as a whole: tasks that are placed already continue "

@@ -274,7 +274,8 @@ static int each_job(helio_client_t *client, const char *method, const char *befo
 
 int helio_cmd_cancel(helio_client_t *client)
 {
-    return each_job(client, "DELETE", "/v1/jobs/", "", "cancelling");
+    bool now = helio_client_has(client, HELIO_OPTION_NOW);
+    return each_job(client, "DELETE", "/v1/jobs/", now ? "?now=true" : "", "cancelling");
 }
 
 int helio_cmd_hold(helio_client_t *client)

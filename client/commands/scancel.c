@@ -45,10 +45,10 @@ static int send_signal(const helio_client_t *client, const char *id, const char 
     return helio_ask(client, &request, &reply);
 }
 
-static int cancel(const helio_client_t *client, const char *id, bool verbose)
+static int cancel(const helio_client_t *client, const char *id, bool now, bool verbose)
 {
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-    helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")};
+    helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, now ? "?now=true" : "")};
     int code = helio_ask(client, &request, &reply);
     if (code == HELIO_EXIT_OK && verbose)
         helio_client_say(client, "scancel: Terminating job %s", id);
@@ -113,8 +113,9 @@ int helio_cmd_scancel(helio_client_t *client)
                                                                          : "job";
     if (word && !(signal = signal_of(client, word)))
         return HELIO_EXIT_USAGE;
-    if (signal && strcmp(signal, "KILL") == 0 && strcmp(to, "job") == 0)
-        signal = NULL; /* as in Slurm, that cancels the job */
+    bool now = signal && strcmp(signal, "KILL") == 0 && strcmp(to, "job") == 0;
+    if (now)
+        signal = NULL; /* as in Slurm, that cancels the job, without grace */
     if (!line.word_count && !chooses(&line))
         return helio_client_fail(client, HELIO_EXIT_USAGE, "scancel needs an id, or an option that chooses jobs");
     HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
@@ -128,8 +129,9 @@ int helio_cmd_scancel(helio_client_t *client)
     json_t *id;
     json_array_foreach(ids, i, id)
     {
-        code = signal ? send_signal(client, json_string_value(id), signal, to)
-                      : cancel(client, json_string_value(id), helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE));
+        code = signal
+                   ? send_signal(client, json_string_value(id), signal, to)
+                   : cancel(client, json_string_value(id), now, helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE));
         worst = code != HELIO_EXIT_OK ? code : worst;
         if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_INTERRUPTED)
             break;

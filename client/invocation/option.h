@@ -70,6 +70,7 @@
     X(CHANGE, "change", 0, "CHANGE", NULL,                                                                                     \
       "drain=SITE, nodes=SITE/POOL:N, quota=TENANT[/QUEUE]:GPUS, goal=TENANT:GOAL, down=SITE[:DURATION] or price=SITE:FACTOR") \
     X(LAST, "last", 0, "DURATION", NULL, "Not what is now, but the jobs that ran in this time: 7d")                            \
+    X(NOW, "now", 0, NULL, NULL, "Without grace: end the jobs at once")                                                        \
     X(DRY_RUN, "dry-run", 0, NULL, NULL, "Change nothing: say what would become of the jobs")                                  \
     X(ONCE, "once", 0, NULL, NULL, "Print the screen once and exit")                                                           \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff format")                                                       \

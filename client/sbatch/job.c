@@ -162,6 +162,10 @@ static helio_rc add_signal(entries_t *self)
     if (!sbatch_signal(value->text, &name, &seconds))
         return sbatch_refuse(self->work, value, "such as USR1@120 or B:TERM@60; USR1, USR2, TERM, INT, HUP, CONT, QUIT",
                              "--signal: '%.64s' is not a signal", value->text);
+    if (seconds > HELIO_JOB_GRACE_MAX_MS / 1000) {
+        seconds = HELIO_JOB_GRACE_MAX_MS / 1000;
+        sbatch_note(self->work, "--signal: the time to save is cut to one hour, the most that a job can have");
+    }
     helio_duration_text((uint64_t)seconds * 1000, grace);
     add_text(self, "checkpoint", "signal", name);
     add_text(self, "checkpoint", "grace", grace);

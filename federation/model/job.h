@@ -67,6 +67,7 @@ HELIO_ENUM_DECLARE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 enum {
     HELIO_JOB_SOURCE_MAX = 256 << 10, /* bytes of one job document */
     HELIO_JOB_NAME_MAX = 63,
+    HELIO_JOB_GRACE_MAX_MS = 3600000, /* of `checkpoint.grace`, and of a site's `grace` */
     HELIO_JOB_RUN_MAX = 128 << 10,
     HELIO_JOB_GPUS_PER_NODE_MAX = 64,
     HELIO_JOB_NODES_MAX = 10000,
@@ -144,5 +145,9 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, U32, spot, HELIO_SPOT_COUNT - 1, _) /* capacity that can be taken away: AUTO = with checkpoints */     \
     F(R, LIST, after_task, HELIO_JOB_AFTER_TASK_MAX, helio_string) /* arrays, task by task */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
+
+/*  From the polite signal to KILL, for a job whose document says nothing by default_ms: never more than
+ *  HELIO_JOB_GRACE_MAX_MS. */
+uint64_t helio_job_grace_ms(const helio_job_spec_t *spec, uint64_t default_ms);
 
 #endif

@@ -199,3 +199,12 @@ bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant)
     return !profile->tenants_reported || (count && (bsearch(&own, items, count, sizeof *items, by_name) ||
                                                     bsearch(&all, items, count, sizeof *items, by_name)));
 }
+
+uint64_t helio_job_grace_ms(const helio_job_spec_t *spec, uint64_t default_ms)
+{
+    uint64_t grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : default_ms;
+#ifdef HELIO_MUTANT_grace_without_end
+    return grace_ms;
+#endif
+    return grace_ms < HELIO_JOB_GRACE_MAX_MS ? grace_ms : HELIO_JOB_GRACE_MAX_MS;
+}

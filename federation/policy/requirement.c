@@ -54,6 +54,7 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .spot = helio_spot_consents(spec),
         .spot_lost_ms = helio_spot_lost_ms(spec),
         .time_limit_ms = time_limit_ms,
+        .grace_ms = helio_job_grace_ms(spec, 0),
         .deadline_wall_ms = spec->deadline_wall_ms,
         .max_cost_micro_usd = spec->max_cost_micro_usd,
         .max_carbon_mg_per_kwh = spec->max_carbon_mg_per_kwh,
@@ -105,6 +106,14 @@ uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t 
 uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model)
 {
     return helio_duration_at(self->expected_high_ms, weight_at(self, gpu_model), self->time_limit_ms);
+}
+
+uint64_t helio_requirement_longest_ms(const helio_requirement_t *self)
+{
+#ifdef HELIO_MUTANT_grace_beyond_budget
+    return self->time_limit_ms;
+#endif
+    return self->time_limit_ms + self->grace_ms;
 }
 
 uint32_t helio_requirement_gpus(const helio_requirement_t *self)

@@ -20,6 +20,7 @@
     F(R, BOOL, spot, 0, _)        /* it may run on spot capacity, ... */                                       \
     F(R, U64, spot_lost_ms, 0, _) /* ... and loses so much work by an interruption (spot.h) */                 \
     F(R, U64, time_limit_ms, 0, _)                                                                             \
+    F(R, U64, grace_ms, 0, _) /* that its document asks for: it can hold its GPUs so long beyond the limit */  \
     F(R, I64, deadline_wall_ms, 0, _)                                                                          \
     F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string)                                                        \
     F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                      \
@@ -57,6 +58,10 @@ void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64
 /*  Expected run time on this model, at most the limit: for the score (p50), and for deadline and caps (p90). */
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model);
 uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model);
+
+/*  How long it can hold its GPUs at the most: to its time limit, and through the grace that it asks for. The half minute
+ *  of a job that asks for none does not count. */
+uint64_t helio_requirement_longest_ms(const helio_requirement_t *self);
 
 /*  GPUs over all nodes, of the first alternative; 0 = a CPU job. */
 uint32_t helio_requirement_gpus(const helio_requirement_t *self);

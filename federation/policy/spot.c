@@ -18,7 +18,7 @@ uint64_t helio_spot_lost_ms(const helio_job_spec_t *spec)
 {
     if (!spec->checkpoint_signal.size)
         return spec->checkpoint_every_ms / 2;
-    return spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_PREEMPT_GRACE_MS;
+    return helio_job_grace_ms(spec, HELIO_PREEMPT_GRACE_MS);
 }
 
 bool helio_spot_allows(const helio_requirement_t *want, const helio_pool_t *pool)

@@ -41,8 +41,11 @@ static const helio_spec_field_t checkpoint_fields[] = {
     {.key = "grace",
      .kind = HELIO_SPEC_DURATION,
      AT(checkpoint_grace_ms),
+     .most = HELIO_JOB_GRACE_MAX_MS,
+     .cut_if_stored = true,
      .example = "120s",
-     .doc = "Time that the job has to save its state after the signal."},
+     .doc =
+         "Time that the job has to save its state after the signal. It counts as time in which the job can hold its GPUs."},
     {.key = "every",
      .kind = HELIO_SPEC_DURATION,
      AT(checkpoint_every_ms),
@@ -387,4 +390,10 @@ helio_rc helio_spec_parse_job(helio_spec_source_t source, helio_arena_t *arena, 
                               helio_diagnostic_t *ret_diagnostic)
 {
     return helio_spec_read(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, ret_spec, ret_diagnostic);
+}
+
+helio_rc helio_spec_parse_stored_job(helio_spec_source_t source, helio_arena_t *arena, helio_job_spec_t *ret_spec,
+                                     helio_diagnostic_t *ret_diagnostic)
+{
+    return helio_spec_read_stored(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, ret_spec, ret_diagnostic);
 }

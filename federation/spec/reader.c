@@ -365,6 +365,13 @@ helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defau
     return read_document(&reader, table, defaults, source_max, ret_struct);
 }
 
+helio_rc helio_spec_read_stored(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
+                                helio_arena_t *arena, void *ret_struct, helio_diagnostic_t *ret_diagnostic)
+{
+    helio_spec_reader_t reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic, .stored = true};
+    return read_document(&reader, table, NULL, source_max, ret_struct);
+}
+
 helio_rc helio_spec_judge(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
                           helio_arena_t *arena, void *ret_struct, helio_diagnostics_t *ret_wrong)
 {

@@ -38,6 +38,7 @@ struct helio_spec_reader {
     helio_arena_t *arena;
     helio_diagnostic_t *diagnostic; /* NULL = not wanted, or `all` is used */
     helio_diagnostics_t *all;       /* not NULL: reading continues after a wrong value */
+    bool stored;                    /* the document was accepted before: helio_spec_read_stored */
     char path[128];                 /* path of the current value */
     size_t path_size;
 };

@@ -320,6 +320,8 @@ static helio_rc read_quantity(helio_spec_reader_t *self, const helio_spec_field_
         value = (uint64_t)money;
     if (rc != HELIO_OK)
         return refuse_unit(self, field, node, rc);
+    if (self->stored && field->cut_if_stored && (double)value > field->most)
+        value = (uint64_t)field->most;
     bool bounded = field->kind == HELIO_SPEC_DURATION || field->least != 0 || field->most != 0;
     if (bounded && !in_range(field, (double)value)) {
         bool unsaid = field->kind == HELIO_SPEC_DURATION && field->most == 0 && (double)value > duration_most_ms;

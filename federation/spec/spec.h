@@ -36,6 +36,10 @@ typedef struct helio_spec_source {
 HELIO_MUST_CHECK helio_rc helio_spec_parse_job(helio_spec_source_t source, helio_arena_t *arena,
                                                helio_job_spec_t *ret_spec, helio_diagnostic_t *ret_diagnostic);
 
+/*  As helio_spec_parse_job, for documents that a broker has accepted, perhaps before a bound was as low as it is now. */
+HELIO_MUST_CHECK helio_rc helio_spec_parse_stored_job(helio_spec_source_t source, helio_arena_t *arena,
+                                                      helio_job_spec_t *ret_spec, helio_diagnostic_t *ret_diagnostic);
+
 /*  A site file; keys under `agent:` belong to the agent's own table and are skipped. */
 HELIO_MUST_CHECK helio_rc helio_spec_parse_site(helio_spec_source_t source, helio_arena_t *arena,
                                                 helio_site_profile_t *ret_site, helio_diagnostic_t *ret_diagnostic);
@@ -115,6 +119,7 @@ typedef struct helio_spec_field {
     uint32_t decimals;  /* QUANTITY */
     bool multiline;     /* TEXT, PAIRS: allows line breaks and other control characters except NUL */
     size_t set_offset;  /* of a bool that becomes true if the key is present; 0 = none */
+    bool cut_if_stored; /* DURATION: a longer one of a stored document is cut to `most` */
 } helio_spec_field_t;
 
 struct helio_spec_table {
@@ -152,6 +157,11 @@ HELIO_MUST_CHECK helio_rc helio_spec_judge(const helio_spec_table_t *table, heli
 HELIO_MUST_CHECK helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
                                                helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
                                                void *ret_struct, helio_diagnostic_t *ret_diagnostic);
+
+/*  helio_spec_read for documents that were accepted before: fields with cut_if_stored are cut to their bounds. */
+HELIO_MUST_CHECK helio_rc helio_spec_read_stored(const helio_spec_table_t *table, helio_spec_source_t source,
+                                                 size_t source_max, helio_arena_t *arena, void *ret_struct,
+                                                 helio_diagnostic_t *ret_diagnostic);
 
 /*  Sets every field to its default, as reading an empty mapping would, without checking for required fields. */
 void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct);

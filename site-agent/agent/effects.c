@@ -41,7 +41,7 @@ static helio_rc parse_spec(helio_agent_t *self, const helio_order_t *order, heli
 {
     helio_diagnostic_t diagnostic;
     helio_spec_source_t source = {.text = order->source, .name = "job"};
-    helio_rc rc = helio_spec_parse_job(source, self->spec_arena, ret_spec, &diagnostic);
+    helio_rc rc = helio_spec_parse_stored_job(source, self->spec_arena, ret_spec, &diagnostic);
     return rc == HELIO_OK ? rc : helio_fail(err, rc, "%s", diagnostic.message);
 }
 

@@ -20,7 +20,9 @@ enum {
     COMPLAINT_MAX = 4096,
     POLITE_MS = 2000, /* from TERM to KILL, and from KILL until the command no longer waits for it */
     STUCK_MAX = 32,   /* children that outlived KILL (a dead file system): with this many, nothing new is run */
-    PIECE = 65536
+    PIECE = 65536,
+    PIECES_AT_ONCE =
+        64 /* a command that writes faster than they are read must not keep its deadline, or the agent, waiting */
 };
 
 typedef helio_child_t child_t;
@@ -104,12 +106,12 @@ static helio_rc spawn(helio_commands_t *self, child_t *child, helio_error_t *err
 
 /* ---- hearing it ---------------------------------------------------------------------------------------- */
 
-/*  Reads what has arrived. Closes the descriptor at its end. True when output was cut. */
+/*  Reads what has arrived, up to a bound; the rest is read at the next look. Closes the descriptor at its end. True when output was cut. */
 static bool hear(int *fd, helio_buffer_t *into, size_t max)
 {
     char piece[PIECE];
     bool cut = false;
-    while (*fd >= 0) {
+    for (int i = 0; i < PIECES_AT_ONCE && *fd >= 0; i++) {
         ssize_t size = read(*fd, piece, sizeof piece);
         if (size < 0 && errno == EINTR)
             continue;

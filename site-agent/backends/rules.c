@@ -77,7 +77,7 @@ static const helio_spec_field_t rules_fields[] = {
     {.key = "grace",
      .kind = HELIO_SPEC_DURATION,
      AT(grace_ms),
-     .most = 86400000,
+     .most = HELIO_JOB_GRACE_MAX_MS,
      .fallback = "30s",
      .example = "30s",
      .doc = "Time between the polite signal and KILL for jobs that name no `checkpoint.grace`."},

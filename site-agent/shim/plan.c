@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "federation/base/number.h"
+
 static const char *const launcher_words[HELIO_LAUNCHER_COUNT] = {"local", "slurm", "batch"};
 
 /*  The index of each number in the plan; those before OPTIONAL are required. */
@@ -113,7 +115,7 @@ static void take_numbers(helio_plan_t *plan, const number_t numbers[NUMBERS])
     plan->uid = (uint32_t)numbers[UID].value;
     plan->gid = (uint32_t)numbers[GID].value;
     plan->time_limit_ms = numbers[LIMIT].value;
-    plan->grace_ms = numbers[GRACE].value;
+    plan->grace_ms = helio_lesser_u64(numbers[GRACE].value, HELIO_PLAN_GRACE_MAX_MS); /* older agents had no bound */
     plan->log_max_bytes = numbers[LOG_MAX].value;
     plan->checkpoint_signal = (uint32_t)numbers[SIGNAL].value;
     plan->nodes = (uint32_t)numbers[NODES].value;

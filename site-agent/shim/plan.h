@@ -13,6 +13,7 @@ enum {
     HELIO_PLAN_GPUS_MAX = 64,
     HELIO_PLAN_NODES_MAX = 65536,
     HELIO_PLAN_CONTAINER_MAX = 128,
+    HELIO_PLAN_GRACE_MAX_MS = 3600000, /* HELIO_JOB_GRACE_MAX_MS, of a room that the shim does not know */
     HELIO_PLAN_MOUNTS_MAX = 32
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Two tenants and a flood, with a real broker, PostgreSQL and processes: a critical job preempts experiments at once, training
-preempts them with its grace, a guarantee is met within a minute, and a job that saves resumes from its file.
+preempts them with its grace, a guarantee is met within a minute, a job that saves resumes from its file, and one that ignores
+TERM is ended at once on request.
   tests/integration/preemption.py --build BUILD_DIR"""
 import argparse, json, os, shutil, sys, tempfile, time
 
@@ -125,6 +126,22 @@ class Test:
         self.cancel("red", flood)
         self.cancel("blue", *jobs)
 
+    def stubborn(self):
+        """Jobs that ignore TERM and asked for an hour to save: each way to end them works within seconds."""
+        ways = {"a second cancel with --now": ("cancel", "--now"), "KILL": ("scancel", "--full", "--signal=KILL")}
+        for name, way in ways.items():
+            job = self.submit("red", name="stubborn", queue="standard", gpu="H100:1", cpus=1, time="1h",
+                              run="trap '' TERM USR1; echo deaf; while :; do sleep 1; done",
+                              checkpoint={"signal": "USR1", "grace": "1h"})
+            self.until(lambda: "deaf" in self.f.helio("logs", job, check=False).stdout, 30, "the stubborn job says nothing")
+            self.cancel("red", job)
+            self.until(lambda: self.state(job) == "stopping", 10, "a cancelled job does not stop")
+            time.sleep(2)
+            self.check(self.state(job) == "stopping", "a job that ignores TERM got no grace")
+            self.f.helio(*way, job)
+            took = self.until(lambda: self.state(job) == "cancelled", 10, f"{name} does not end a job's grace")
+            print(f"{name} ended a job that ignores TERM after {took:.1f} s")
+
     def overall(self):
         self.until(lambda: self.f.open_jobs() == 0, 60, "jobs are not over")
         twice = self.f.sql("select count(*) from helio.attempts where completes group by job_id, task having count(*) > 1")
@@ -151,6 +168,7 @@ def main():
         test.cancel("blue", urgent, train)
         test.until(lambda: test.count("red", "running") + test.count("blue", "running") == 0, 30, "the cancelled still run")
         test.guarantee()
+        test.stubborn()
         test.overall()
     finally:
         federation.down()

@@ -94,6 +94,9 @@ const helio_fx_reply_t *harness_submit(harness_t *self, const char *tenant, cons
 /*  For acme; it must be accepted. */
 helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec);
 helio_job_key_t harness_task(helio_job_key_t array, uint32_t task);
+/*  The signal KILL, and a cancel without grace, by a user of the tenant. */
+const helio_fx_reply_t *harness_kill(harness_t *self, const char *tenant, helio_job_key_t key);
+const helio_fx_reply_t *harness_cancel_now(harness_t *self, const char *tenant, helio_job_key_t key);
 /*  CANCEL or RELEASE, as user "ada" of the tenant. */
 /*  USR1, for the script. */
 const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key);

@@ -161,14 +161,31 @@ const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const ch
 {
     char actor[HELIO_ACTOR_MAX + 1];
     (void)snprintf(actor, sizeof actor, "user:%s/ada", tenant);
-    helio_ev_command_t event = {++self->calls, helio_text_of(tenant), helio_text_of(actor), role, key};
+    helio_ev_command_t event = {++self->calls, helio_text_of(tenant), helio_text_of(actor), role, key, false};
     harness_step(self, kind, &event);
     return harness_reply_of(self, event.call);
 }
 
+const helio_fx_reply_t *harness_cancel_now(harness_t *self, const char *tenant, helio_job_key_t key)
+{
+    helio_ev_command_t event = {++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), HELIO_ROLE_USER, key,
+                                true};
+    harness_step(self, HELIO_BROKER_EV_CANCEL, &event);
+    return harness_reply_of(self, event.call);
+}
+
+const helio_fx_reply_t *harness_kill(harness_t *self, const char *tenant, helio_job_key_t key)
+{
+    helio_ev_command_t command = {
+        ++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), HELIO_ROLE_USER, key, false};
+    helio_ev_signal_t event = {command, HELIO_JOB_SIGNAL_KILL, HELIO_SIGNAL_TO_JOB};
+    harness_step(self, HELIO_BROKER_EV_SIGNAL, &event);
+    return harness_reply_of(self, command.call);
+}
+
 const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key)
 {
-    helio_ev_command_t command = {++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), role, key};
+    helio_ev_command_t command = {++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), role, key, false};
     helio_ev_signal_t event = {command, HELIO_JOB_SIGNAL_USR1, HELIO_SIGNAL_TO_SCRIPT};
     harness_step(self, HELIO_BROKER_EV_SIGNAL, &event);
     return harness_reply_of(self, command.call);

@@ -1,4 +1,4 @@
-/*  expected_ends.c -- the jobs of a pool in the order in which their time limits end them. */
+/*  expected_ends.c -- the jobs of a pool in the order in which their time limits, and the graces that they ask for, end them. */
 #include "broker/core/holds/expected_ends.h"
 
 #include <assert.h>
@@ -28,8 +28,8 @@ typedef struct run {
 } run_t;
 
 struct expected_ends {
-    run_t begun;                        /* by start + time limit, the wall clock at their end */
-    run_t others;                       /* by time limit */
+    run_t begun;                        /* by start + longest run, the wall clock at their end */
+    run_t others;                       /* by longest run */
     uint32_t by_tier[HELIO_TIER_COUNT]; /* jobs, those that are stopping as best-effort ones */
     int64_t from_ms; /* wall clock of the last look. If it is set back, jobs that have begun can be ahead of it;
                        * INT64_MAX = the jobs have to be found again */
@@ -105,7 +105,8 @@ static run_t *append(helio_broker_core_t *self, expected_ends_t *ends, job_t *jo
     run_t *run = begun ? &ends->begun : &ends->others;
     last_placement_t *last = job->last;
     last->end_begun = begun;
-    last->end_key = (int64_t)job->submission->row.time_limit_ms + (begun ? job->started_ms : 0);
+    last->end_key =
+        (int64_t)helio_requirement_longest_ms(&job->submission->class->want) + (begun ? job->started_ms : 0);
     make_room(run);
     const helio_requirement_t *want = &job->submission->class->want;
     run->items[run->count++] =

@@ -139,7 +139,7 @@ uint64_t core_migrations_held_gpus(const helio_broker_core_t *self, const pool_t
         const job_t *job = migrant->job;
         if (migrant->to_pool == pool && migrant->counted && job->state != HELIO_JOB_QUEUED &&
             job->submission->queue->tier != HELIO_TIER_CRITICAL &&
-            at_ms - self->wall_ms < (int64_t)job->submission->row.time_limit_ms)
+            at_ms - self->wall_ms < (int64_t)helio_requirement_longest_ms(&job->submission->class->want))
             gpus += core_migration_target_gpus(job, migrant->gpus_per_node);
     }
     return gpus;

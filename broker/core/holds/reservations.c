@@ -61,7 +61,7 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
 #endif
     if (!held->class || held->class->id == class->id || !held->class->waiting ||
         core_class_compare_at(class, held->class, held->site) < 0 ||
-        self->wall_ms + (int64_t) class->want.time_limit_ms <= held->at_ms)
+        self->wall_ms + (int64_t)helio_requirement_longest_ms(&class->want) <= held->at_ms)
         return true;
     free_nodes_t after = pool->free;
     return held->known &&

@@ -377,7 +377,7 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
         own = own || mine;
         bool leaves_first = edge != pool->site_window->edges && other->queue->tier < class->queue->tier;
         if (mine || leaves_first || is_critical(other->queue) ||
-            edge->at_ms - self->wall_ms >= (int64_t)other->want.time_limit_ms)
+            edge->at_ms - self->wall_ms >= (int64_t)helio_requirement_longest_ms(&other->want))
             continue;
         expected += (uint64_t)preemption->gpus_per_node * other->want.nodes;
         *ret_others = *ret_others || other->id != class->id;
@@ -396,7 +396,7 @@ static const site_window_edge_t *pending_rejection(const helio_broker_core_t *se
     bool leaves_first = class->queue->tier == HELIO_TIER_BEST_EFFORT;
     for (uint32_t i = 0; site_window && gpus && i < site_window->count && !is_critical(class->queue); i++) {
         const site_window_edge_t *edge = &site_window->edges[i];
-        if (i && edge->at_ms - self->wall_ms >= (int64_t) class->want.time_limit_ms)
+        if (i && edge->at_ms - self->wall_ms >= (int64_t)helio_requirement_longest_ms(&class->want))
             break;
         bool firm = i && !leaves_first; /* only what does not leave before it counts */
         uint64_t held = edge->held_gpus - (firm ? edge->best_effort_gpus : 0),

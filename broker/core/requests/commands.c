@@ -9,12 +9,16 @@
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/tenants.h"
 #include "broker/core/state/why.h"
 
-enum { SIGNALS_SINCE = 8 /* protocol version: federation/wire/messages.h */ };
+enum {
+    SIGNALS_SINCE = 8, /* protocol version: federation/wire/messages.h */
+    REPEAT_MS = 10000  /* a cancel so soon after another is the same request, sent again for want of an answer */
+};
 
 static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 {
@@ -24,6 +28,28 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 /*  What a command did to one job. */
 typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
 
+/*  Ends the grace of a job that is being stopped. If its site cannot be told now, it is when it comes back
+ *  (core_preempt_mode). */
+static effect_t kill_stopping(helio_broker_core_t *self, job_t *job)
+{
+    if (core_preempt_mode(job) == HELIO_STOP_MODE_KILL)
+        return AS_IT_WAS;
+#ifndef HELIO_MUTANT_grace_outlasts_kill
+    job->killed = true;
+#endif
+    const helio_details_t why = job->why ? *job->why : (helio_details_t){0};
+    if (job->state == HELIO_JOB_STOPPING)
+        core_stop(self, job, core_preempt_mode(job), &why);
+    return CHANGED;
+}
+
+/*  An operator who cancels a job again has seen that it does not end. */
+static bool insists(const helio_broker_core_t *self, const helio_ev_command_t *event, const job_t *job)
+{
+    return event->role >= HELIO_ROLE_OPERATOR && job->last->cancelled_ms &&
+           self->now_ms - job->last->cancelled_ms >= REPEAT_MS;
+}
+
 /*  The request is accepted in every state. */
 static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
 {
@@ -31,8 +57,12 @@ static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *
     helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_CANCELLED);
     bool stops =
         job->state == HELIO_JOB_STOPPING || (job->state == HELIO_JOB_SUSPECT && job->before == HELIO_JOB_STOPPING);
-    if (stops && job->intent == HELIO_INTENT_CANCEL)
-        return AS_IT_WAS;
+    bool again = stops && job->intent == HELIO_INTENT_CANCEL, now = event->now || (again && insists(self, event, job));
+    if (job->site && !job->last->cancelled_ms)
+        job->last->cancelled_ms = self->now_ms;
+    if (again)
+        return now ? kill_stopping(self, job) : AS_IT_WAS;
+    job->killed = job->killed || (job->site && now);
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
@@ -52,6 +82,8 @@ static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *
         job->intent = HELIO_INTENT_CANCEL;
         core_migrations_unhold(self, job);
         core_job_mark_dirty(self, job);
+        if (now)
+            core_stop(self, job, HELIO_STOP_MODE_KILL, &why);
         break;
     case HELIO_JOB_OFFERED:
     case HELIO_JOB_ACCEPTED:
@@ -60,7 +92,7 @@ static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *
     case HELIO_JOB_SUSPENDED:
         job->intent = HELIO_INTENT_CANCEL;
         core_job_change_state(self, job, HELIO_JOB_STOPPING, why, actor);
-        core_stop(self, job, HELIO_STOP_MODE_GRACE, &why);
+        core_stop(self, job, core_preempt_mode(job), &why);
         break;
     case HELIO_JOB_SUCCEEDED:
     case HELIO_JOB_FAILED:
@@ -112,7 +144,7 @@ static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, co
                    (helio_text_t){0});
 }
 
-/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled once. */
+/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most twice: with its grace, and without. */
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     char text[HELIO_KEY_SIZE];
@@ -123,7 +155,7 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
                    CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_ACTIVE, helio_value_string(text)));
         return;
     }
-    audit(self, event, "cancel", affected);
+    audit(self, event, event->now ? "cancel-now" : "cancel", affected);
     core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
 }
 
@@ -275,10 +307,13 @@ static helio_detail_t signal_obstacle(helio_broker_core_t *self, const job_t *jo
     return CORE_NO_DETAIL;
 }
 
-/*  Sent once: a signal that is lost with a connection is not repeated, since nobody can tell whether it came. */
+/*  Sent once: a signal that is lost with a connection is not repeated, since nobody can tell whether it came. KILL for a
+ *  job that is being stopped is a stop without grace, which sites of every kind obey. */
 static effect_t signal_one(helio_broker_core_t *self, const helio_ev_command_t *command, job_t *job)
 {
     const helio_ev_signal_t *event = (const helio_ev_signal_t *)(const void *)command; /* its first member */
+    if (job->state == HELIO_JOB_STOPPING && event->signal == HELIO_JOB_SIGNAL_KILL)
+        return kill_stopping(self, job);
 #ifndef HELIO_MUTANT_signal_into_the_void
     if (job->state != HELIO_JOB_RUNNING || signal_obstacle(self, job).code)
         return REFUSED;
@@ -318,8 +353,9 @@ void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event)
     if (affected.jobs) {
         char text[HELIO_KEY_SIZE];
         helio_job_key_text(command->key, text);
-        core_audit(self, command->actor, "signal", helio_arena_text(self->effects->arena, helio_text_of(text)),
-                   helio_text_of(core_printf(self, "%s to %s", signal, helio_signal_to_name(event->to))));
+        if (affected.changed)
+            core_audit(self, command->actor, "signal", helio_arena_text(self->effects->arena, helio_text_of(text)),
+                       helio_text_of(core_printf(self, "%s to %s", signal, helio_signal_to_name(event->to))));
         core_reply(
             self, command->call, HELIO_OK, HELIO_REASON_NONE,
             CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(signal), helio_value_number(affected.jobs)));

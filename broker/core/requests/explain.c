@@ -76,7 +76,8 @@ static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class
     for (uint32_t i = 0; site_window && i < site_window->count; i++)
         shut = shut || (core_option_gpus(class, o) > site_window->edges[i].room_gpus &&
                         (!i || (!o->pool->preemptions && /* else it waits for the victims */
-                                site_window->edges[i].at_ms - self->wall_ms < (int64_t) class->want.time_limit_ms)));
+                                site_window->edges[i].at_ms - self->wall_ms <
+                                    (int64_t)helio_requirement_longest_ms(&class->want))));
     if (shut)
         (void)core_site_window_reason(self, class, o, &until_ms);
     return until_ms;

@@ -239,8 +239,9 @@ static void shorter_time(const advisor_t *self)
             left_ms > longest_ms)
             longest_ms = left_ms;
     }
-    longest_ms -= longest_ms % MIN_TIME_MS;
     ask_t changed = core_ask_of(self->e->class);
+    longest_ms -= (int64_t)changed.want.grace_ms;
+    longest_ms -= longest_ms % MIN_TIME_MS;
     if (longest_ms < MIN_TIME_MS || (uint64_t)longest_ms >= changed.want.time_limit_ms)
         return;
     changed.want.time_limit_ms = (uint64_t)longest_ms;

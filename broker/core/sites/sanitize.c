@@ -15,9 +15,10 @@
 enum {
     CLOCK_SLACK_MS = 600000,    /* between a run and its report, and for a broker's clock that was set */
     OWN_CLOCK_SLACK_MS = 60000, /* nothing sets that one: what a site can add to a run is as short as a quick failure */
-    OWN_CLOCK_DRIFT = 50,   /* each of two clocks drifts by less than 1 %, so a run is longer by a fiftieth at most */
-    OVERTIME_MS = 86400000, /* beyond the limit: the job's grace, or a suspended host; as put_attempt has it */
-    WATTS_MAX = 100000,     /* of a device, or of a host's share for one, as a site states it of a pool */
+    OWN_CLOCK_DRIFT = 50, /* each of two clocks drifts by less than 1 %, so a run is longer by a fiftieth at most */
+    OVERTIME_MS =
+        86400000,       /* beyond the limit: the grace, an hour at most, and a suspended host; as put_attempt has it */
+    WATTS_MAX = 100000, /* of a device, or of a host's share for one, as a site states it of a pool */
     /* Of a device with its share of the host, as reported of a run: several times what any GPU takes that
      * federation/energy/power.c knows. As put_attempt has it. */
     USED_WATTS_MAX = 5000,

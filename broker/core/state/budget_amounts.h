@@ -27,7 +27,7 @@ static inline void core_amount_add(int64_t *sum, int64_t more)
         *sum = more < 0 ? -INT64_MAX : INT64_MAX;
 }
 
-/*  The use of a run that ends at its time limit, or as late as it counts already. */
+/*  The use of a run that ends at its limit, or as late as it counts already. limit_ms: helio_requirement_longest_ms. */
 static inline helio_spend_t core_spend_until_limit(const helio_spend_t *spend, uint64_t limit_ms)
 {
     helio_spend_t at_limit = *spend;

@@ -38,7 +38,7 @@ static start_t start_of(const job_class_t *class, const option_t *option, const 
 {
     helio_spend_t spend =
         spend_of_plan(plan, &option->c.transfer, core_option_gpus(class, option), option->c.run_ms, start_ms);
-    return (start_t){spend, core_spend_until_limit(&spend, class->want.time_limit_ms)};
+    return (start_t){spend, core_spend_until_limit(&spend, helio_requirement_longest_ms(&class->want))};
 }
 
 /*  The most that it uses in any time as long as the budget's period. */
@@ -179,7 +179,7 @@ bool core_budget_allows_migration(helio_broker_core_t *self, const job_t *job, c
     const account_t *account = job->submission->class->account;
     const helio_spend_t *own = &job->last->commitment.spend;
     const spending_t *spendings[] = {&account->tenant->spends, &account->spends};
-    uint64_t limit_ms = job->submission->row.time_limit_ms;
+    uint64_t limit_ms = helio_requirement_longest_ms(&job->submission->class->want);
     helio_spend_t spend = spend_of_plan(&migration->run, transfer, gpus, migration->run_ms, self->wall_ms),
                   own_at_limit = core_spend_until_limit(own, limit_ms),
                   at_limit = core_spend_until_limit(&spend, limit_ms);

@@ -42,7 +42,8 @@ static void count(helio_broker_core_t *self, job_t *job, int sign)
     account_t *account = job->submission->class->account;
     spending_t *spendings[] = {&account->spends, &account->tenant->spends};
     commitment_t *own = &job->last->commitment;
-    helio_spend_t at_limit = core_spend_until_limit(&own->spend, job->submission->row.time_limit_ms);
+    helio_spend_t at_limit =
+        core_spend_until_limit(&own->spend, helio_requirement_longest_ms(&job->submission->class->want));
     own->counted = sign > 0;
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
         for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
@@ -371,7 +372,8 @@ static void check_sums(const helio_broker_core_t *self, const tenant_t *tenant, 
                 const account_t *of = job->submission->class->account;
                 if (!own->counted || of->tenant != tenant || (account && of != account))
                     continue;
-                helio_spend_t at_limit = core_spend_until_limit(&own->spend, job->submission->row.time_limit_ms);
+                helio_spend_t at_limit =
+                    core_spend_until_limit(&own->spend, helio_requirement_longest_ms(&job->submission->class->want));
                 committed += helio_spend_within(&own->spend, kind, begins[0], begins[1]);
                 at_limits += helio_spend_within(&at_limit, kind, begins[0], begins[1]);
             }

@@ -224,6 +224,9 @@ static void leave_site(job_t *job)
     job->site = NULL;
     job->pool = NULL;
     job->dispatch_seq = 0;
+    job->killed = false;
+    if (job->last)
+        job->last->cancelled_ms = 0;
 }
 
 static void leave_queue(helio_broker_core_t *self, job_t *job)
@@ -472,12 +475,12 @@ void core_jobs_free(helio_broker_core_t *self)
     core_jobs_reap(self);
 }
 
-/*  By the time limit. A start time of an earlier attempt does not count. */
+/*  By the time limit and the grace. A start time of an earlier attempt does not count. */
 int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job)
 {
     bool begun = job->started_ms && job->started_ms < self->wall_ms && job->state >= HELIO_JOB_RUNNING;
     int64_t begin = begun ? job->started_ms : self->wall_ms;
-    int64_t end = begin + (int64_t)job->submission->row.time_limit_ms;
+    int64_t end = begin + (int64_t)helio_requirement_longest_ms(&job->submission->class->want);
     return end > self->wall_ms ? end : self->wall_ms + CORE_JOB_OVERDUE_MS;
 }
 

@@ -78,7 +78,7 @@ void core_submission_store_spec(submission_t *submission, const helio_job_spec_t
     submission->prices_set = spec->prices_set;
     submission->flexible_ms = spec->flexible_ms;
     submission->signalled = spec->checkpoint_signal.size > 0;
-    submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_PREEMPT_GRACE_MS;
+    submission->grace_ms = helio_job_grace_ms(spec, HELIO_PREEMPT_GRACE_MS);
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
 }
 

@@ -409,6 +409,20 @@ bool helio_request_context_number(helio_request_context_t *self, const char *nam
     return true;
 }
 
+bool helio_request_context_flag(helio_request_context_t *self, const char *name, bool *ret_value)
+{
+    static const char *const words[] = {"0", "false", "1", "true"};
+    const char *text = helio_request_context_query(self, name);
+    size_t at = 0;
+    while (text && at < sizeof words / sizeof words[0] && strcmp(text, words[at]) != 0)
+        at++;
+    *ret_value = text && at >= 2;
+    if (at < sizeof words / sizeof words[0])
+        return true;
+    HELIO_PROBLEM(self, 400, QUERY_CHOICE, helio_value_string(name), helio_value_string("0, 1, true, false"));
+    return false;
+}
+
 const char *helio_request_context_tenant(const helio_request_context_t *self)
 {
     assert(self->route->access != HELIO_ACCESS_MEMBER); /* such a route shows nothing that belongs to tenants */

@@ -194,6 +194,8 @@ typedef struct helio_query_bounds {
 /*  A decimal number within its bounds. False: a problem was answered. */
 bool helio_request_context_number(helio_request_context_t *self, const char *name, helio_query_bounds_t bounds,
                                   uint64_t *ret_value);
+/*  0, 1, true or false; absent: false. False: a problem was answered. */
+bool helio_request_context_flag(helio_request_context_t *self, const char *name, bool *ret_value);
 /*  The tenant whose objects the caller can see and change, by the route's access (route.h); NULL = all tenants. */
 const char *helio_request_context_tenant(const helio_request_context_t *self);
 

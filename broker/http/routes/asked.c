@@ -48,7 +48,7 @@ bool helio_asked_spec(const json_t *asked, helio_arena_t *arena, helio_job_spec_
     if (!source)
         return false;
     helio_spec_source_t stored = {.text = helio_arena_text(arena, helio_text_of(source)), .name = "stored job"};
-    bool known = helio_spec_parse_job(stored, arena, ret_spec, NULL) == HELIO_OK;
+    bool known = helio_spec_parse_stored_job(stored, arena, ret_spec, NULL) == HELIO_OK;
     if (known && json_is_object(edit))
         take_edit(edit, ret_spec);
     return known;

@@ -90,14 +90,23 @@ void helio_jobs_list(helio_request_context_t *self)
                                       helio_request_context_query(self, "name"), cursor, limit_text});
 }
 
-static const helio_job_verb_t cancel = {HELIO_BROKER_EV_CANCEL, 202, "cancelled", helio_job_command_payload};
+static void *cancel_payload(helio_request_context_t *self, helio_job_key_t key, const void *now)
+{
+    helio_ev_command_t *event = helio_job_command_payload(self, key, NULL);
+    event->now = *(const bool *)now;
+    return event;
+}
+
+static const helio_job_verb_t cancel = {HELIO_BROKER_EV_CANCEL, 202, "cancelled", cancel_payload};
 static const helio_job_verb_t hold = {HELIO_BROKER_EV_HOLD, 202, "held", helio_job_command_payload};
 static const helio_job_verb_t requeue = {HELIO_BROKER_EV_REQUEUE, 202, "requeued", helio_job_command_payload};
 static const helio_job_verb_t release = {HELIO_BROKER_EV_RELEASE, 202, "released", helio_job_command_payload};
 
 void helio_jobs_cancel(helio_request_context_t *self)
 {
-    helio_job_command(self, &cancel, NULL);
+    bool *now = helio_arena_alloc(self->arena, 1, sizeof *now);
+    if (helio_request_context_flag(self, "now", now))
+        helio_job_command(self, &cancel, now);
 }
 
 void helio_jobs_hold(helio_request_context_t *self)

@@ -235,28 +235,13 @@ static void on_where(helio_request_context_t *self, const helio_result_t *result
     }
 }
 
-/*  Absent: false. */
-static bool read_follow(helio_request_context_t *self, bool *ret_follow)
-{
-    static const char *const words[] = {"0", "false", "1", "true"};
-    const char *follow = helio_request_context_query(self, "follow");
-    size_t at = 0;
-    while (follow && at < sizeof words / sizeof words[0] && strcmp(follow, words[at]) != 0)
-        at++;
-    *ret_follow = at >= 2;
-    if (at < sizeof words / sizeof words[0])
-        return true;
-    HELIO_PROBLEM(self, 400, QUERY_CHOICE, helio_value_string("follow"), helio_value_string("0, 1, true, false"));
-    return false;
-}
-
 void helio_jobs_logs(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
     const helio_query_bounds_t offsets = {0, INT64_MAX, 0}, epochs = {0, INT32_MAX, 0};
     uint64_t epoch;
     stream->fixed_epoch = helio_request_context_query(self, "epoch") != NULL;
-    if (!helio_job_id_check(self) || !read_follow(self, &stream->follow) ||
+    if (!helio_job_id_check(self) || !helio_request_context_flag(self, "follow", &stream->follow) ||
         !helio_request_context_number(self, "offset", offsets, &stream->offset) ||
         !helio_request_context_number(self, "epoch", epochs, &epoch) || !helio_request_context_take_place(self))
         return;

@@ -32,7 +32,7 @@ static const helio_route_t routes[] = {
      helio_jobs_list, "Jobs, newest first, in pages."},
     {"GET", "/v1/jobs/{id}", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_jobs_show,
      "One job with its history."},
-    {"DELETE", "/v1/jobs/{id}", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_jobs_cancel,
+    {"DELETE", "/v1/jobs/{id}", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "now", JSON, PLAIN, helio_jobs_cancel,
      "Cancel."},
     {"PATCH", "/v1/jobs/{id}", HELIO_ACCESS_TENANT, HELIO_BODY_JSON, "", JSON, PLAIN, helio_jobs_edit,
      "Edit a job that is not placed yet; keys that are not given stay unchanged."},

@@ -35,8 +35,7 @@ static void take_task(helio_exec_attempt_t *attempt, const helio_backend_task_t 
     attempt->gpus = order->gpus_per_node;
     attempt->cpus = order->cpus_per_node;
     attempt->memory_bytes = order->memory_bytes_per_node;
-    if (task->spec->checkpoint_grace_ms)
-        attempt->grace_ms = task->spec->checkpoint_grace_ms;
+    attempt->grace_ms = helio_job_grace_ms(task->spec, attempt->grace_ms);
 }
 
 static void exec_start(helio_backend_t *base, const helio_backend_task_t *task)

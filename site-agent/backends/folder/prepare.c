@@ -1,4 +1,5 @@
 /*  prepare.c -- from an order to a folder that a shim can run. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -154,6 +155,8 @@ static helio_rc fill_container(const helio_folder_job_t *job, helio_arena_t *are
     return HELIO_OK;
 }
 
+static_assert((uint32_t)HELIO_PLAN_GRACE_MAX_MS == (uint32_t)HELIO_JOB_GRACE_MAX_MS, "the shim keeps the same bound");
+
 static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio_plan_t *plan)
 {
     const helio_job_spec_t *spec = job->task->spec;
@@ -167,7 +170,7 @@ static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio
         .workdir = job->places.workdir,
         .mark = helio_arena_printf(arena, "HELIO_OUTPUT_DIR=%.*s", HELIO_TEXT_ARGS(job->places.output)),
         .time_limit_ms = order->time_limit_ms,
-        .grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : rules->grace_ms,
+        .grace_ms = helio_job_grace_ms(spec, rules->grace_ms),
         .log_max_bytes = rules->log_max_bytes,
         .checkpoint_signal = signal_number(spec->checkpoint_signal),
         .rank_count = job->ranks,

@@ -71,7 +71,7 @@ static uint64_t seconds(uint64_t ms)
 
 uint64_t helio_kube_grace_ms(const helio_job_spec_t *spec)
 {
-    uint64_t asked = spec->checkpoint_grace_ms;
+    uint64_t asked = helio_job_grace_ms(spec, 0);
     return asked > HELIO_KUBE_GRACE_LEAST_MS ? asked : HELIO_KUBE_GRACE_LEAST_MS;
 }
 

@@ -61,8 +61,7 @@ static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t
     attempt->cpus_per_node = order->cpus_per_node;
     attempt->memory_bytes_per_node = order->memory_bytes_per_node;
     attempt->kin = order->pool.size ? helio_slurm_kin(order) : 0;
-    if (task->spec->checkpoint_grace_ms)
-        attempt->grace_ms = task->spec->checkpoint_grace_ms;
+    attempt->grace_ms = helio_job_grace_ms(task->spec, attempt->grace_ms);
     if (!to_start || attempt->phase != HELIO_SLURM_AT_LOOKING || attempt->to_start)
         return;
     attempt->to_start = true;

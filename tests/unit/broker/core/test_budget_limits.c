@@ -60,6 +60,26 @@ static void limits__of_jobs_that_run_exceed_no_budget_more_than_threefold(void *
     }
 }
 
+/*  A limit of a minute with an hour to save is an hour and a minute. */
+static void limits__include_the_grace_that_a_job_asks_for(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t grace_ms;
+        bool waits;
+    } rows[] = {{0, false}, {HOUR / 2, false}, {HOUR, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        harness_t *h = with_short_runs(HOUR / 60);
+        set(h, "acme", "", "1 gpu-h/month");
+        helio_job_spec_t spec = named(h, 4, HOUR / 60);
+        spec.checkpoint_grace_ms = rows[i].grace_ms;
+        helio_job_key_t job = harness_job(h, &spec);
+        harness_tick(h);
+        assert_int_equal(waits(h, job), rows[i].waits);
+        harness_end(&h);
+    }
+}
+
 static void limits__of_carbon_are_bounded_too(void **state)
 {
     (void)state;
@@ -178,6 +198,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits__of_jobs_that_run_exceed_no_budget_more_than_threefold),
+        cmocka_unit_test(limits__include_the_grace_that_a_job_asks_for),
         cmocka_unit_test(limits__of_carbon_are_bounded_too),
         cmocka_unit_test(limits__say_what_they_wait_for_and_what_helps),
         cmocka_unit_test(limits__of_one_job_above_three_budgets_keep_it_waiting),

@@ -49,6 +49,74 @@ static void cancel__of_a_job_at_a_site_asks_it_to_stop_and_waits_for_the_report(
     }
 }
 
+/*  One STOP of this mode, or none: -1. */
+static void assert_stop(int mode)
+{
+    const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
+    assert_int_equal(stop ? (int)stop->stop.mode : -1, mode);
+    assert_null(harness_take(h, HELIO_BROKER_FX_STOP));
+}
+
+static void cancel__now_gives_no_grace(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    assert_int_equal(harness_cancel_now(h, "acme", key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_KILL);
+    assert_int_equal(harness_cancel_now(h, "acme", key)->rc, HELIO_OK);
+    assert_stop(-1);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_STOPPED);
+    assert_int_equal(harness_row(h, key)->state, HELIO_JOB_CANCELLED);
+}
+
+/*  The agent comes back, as one of this backend and version. */
+static void rejoin(helio_job_key_t key, const char *backend, uint32_t protocol)
+{
+    helio_site_profile_t profile = *north;
+    helio_holding_t holding = {.key = key, .epoch = 1, .state = HELIO_JOB_RUNNING};
+    profile.backend = helio_text_of(backend);
+    helio_ev_site_hello_t hello = {.site = profile.name,
+                                   .peer = NORTH,
+                                   .agent_version = HELIO_TEXT("0.1.0"),
+                                   .profile = profile,
+                                   .protocol = protocol};
+    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
+    harness_inventory(h, NORTH, &holding, 1);
+}
+
+/*  It leaves a trace; and a site that comes back is told the same. */
+static void cancel__now_ends_a_grace_that_was_given(void **state)
+{
+    (void)state;
+    helio_job_key_t key = north_in_state(HELIO_JOB_RUNNING);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_GRACE);
+    harness_clear(h);
+    assert_int_equal(harness_cancel_now(h, "acme", key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_KILL);
+    assert_true(
+        helio_text_is(((const helio_row_audit_t *)harness_take(h, HELIO_BROKER_FX_ROW_AUDIT))->action, "cancel-now"));
+    rejoin(key, "local", 8);
+    assert_stop(HELIO_STOP_MODE_KILL);
+}
+
+/*  What a client sends again for want of an answer is no second request. */
+static void cancel__of_an_operator_who_insists_ends_the_grace(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
+        assert_stop(i ? -1 : HELIO_STOP_MODE_GRACE);
+        harness_wait(h, 5000);
+        (void)harness_take(h, HELIO_BROKER_FX_STOP);
+    }
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_stop(-1); /* a user says so */
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_KILL);
+}
+
 static void cancel__an_end_that_came_first_counts(void **state)
 {
     (void)state;
@@ -296,19 +364,26 @@ static void signal__is_sent_once_to_a_job_that_runs(void **state)
     assert_int_equal(harness_signal(h, "other", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
 }
 
-/*  The agent comes back, as one of this backend and version. */
-static void rejoin(helio_job_key_t key, const char *backend, uint32_t protocol)
+/*  Whatever it is stopped for: a job that is requeued, or preempted, ends at once and goes on elsewhere. */
+static void signal__kill_reaches_a_job_that_is_stopping(void **state)
 {
-    helio_site_profile_t profile = *north;
-    helio_holding_t holding = {.key = key, .epoch = 1, .state = HELIO_JOB_RUNNING};
-    profile.backend = helio_text_of(backend);
-    helio_ev_site_hello_t hello = {.site = profile.name,
-                                   .peer = NORTH,
-                                   .agent_version = HELIO_TEXT("0.1.0"),
-                                   .profile = profile,
-                                   .protocol = protocol};
-    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
-    harness_inventory(h, NORTH, &holding, 1);
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_REQUEUE, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_GRACE);
+    assert_int_equal(harness_signal(h, "acme", HELIO_ROLE_USER, key)->rc, HELIO_NOT_FOUND);
+    assert_int_equal(harness_kill(h, "acme", key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_KILL);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_SIGNAL), 0);
+    harness_clear(h);
+    assert_int_equal(harness_kill(h, "acme", key)->rc, HELIO_OK);
+    assert_stop(-1);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_STOPPED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_tick(h);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_stop(HELIO_STOP_MODE_GRACE); /* its next attempt has its grace again */
 }
 
 static void signal__that_cannot_arrive_is_refused_with_the_reason(void **state)
@@ -340,6 +415,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(cancel__of_a_job_without_a_site_is_done_at_once),
         CASE(cancel__of_a_job_at_a_site_asks_it_to_stop_and_waits_for_the_report),
+        CASE(cancel__now_gives_no_grace),
+        CASE(cancel__now_ends_a_grace_that_was_given),
+        CASE(cancel__of_an_operator_who_insists_ends_the_grace),
         CASE(cancel__an_end_that_came_first_counts),
         CASE(cancel__a_lost_or_refused_attempt_is_cancelled_too),
         CASE(cancel__of_another_tenants_job_finds_nothing_unless_an_operator_asks),
@@ -353,6 +431,7 @@ int main(void)
         CASE(requeue__of_a_running_job_stops_it_and_places_it_again),
         CASE(requeue__gives_best_effort_jobs_their_grace),
         CASE(signal__is_sent_once_to_a_job_that_runs),
+        CASE(signal__kill_reaches_a_job_that_is_stopping),
         CASE(signal__that_cannot_arrive_is_refused_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

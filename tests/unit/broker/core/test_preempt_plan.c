@@ -135,6 +135,21 @@ static void plan__starts_when_victims_with_grace_have_left(void **state)
     assert_int_equal(harness_figures(h).preemptions_total[HELIO_PREEMPT_CAUSE_TIER], 0);
 }
 
+/*  A document of an older release, which no reader has cut, keeps nobody waiting for longer than the most. */
+static void plan__no_grace_keeps_others_waiting_for_days(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t train = spec_of("standard", 8);
+    train.checkpoint_grace_ms = UINT64_C(300) * 86400000;
+    (void)run("acme", &train);
+    helio_job_spec_t urgent = spec_of("express", 8);
+    harness_wait(h, 60000);
+    helio_fx_reply_t reply = plan("other", &urgent);
+    assert_true(reply.plan.expected_ms == harness_wall_ms(h) + HELIO_JOB_GRACE_MAX_MS);
+}
+
 static void plan__over_its_quota_would_preempt_nothing(void **state)
 {
     (void)state;
@@ -208,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(plan__counts_the_victims_by_queue_and_has_the_start),
         CASE(plan__starts_when_victims_with_grace_have_left),
+        CASE(plan__no_grace_keeps_others_waiting_for_days),
         CASE(plan__over_its_quota_would_preempt_nothing),
         CASE(property__the_victims_of_a_plan_leave_when_the_job_is_submitted),
     };

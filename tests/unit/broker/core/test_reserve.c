@@ -120,6 +120,27 @@ static void reserve__only_jobs_that_end_before_the_reservation_start(void **stat
     assert_state(gang, HELIO_JOB_QUEUED);
 }
 
+/*  It can be there through the grace that it asks for: the gang is not delayed by it, and does not count on less. */
+static void reserve__counts_the_grace_that_a_job_asks_for(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 2, 8, 0);
+    harness_join(h, NORTH, north);
+    running(1, 8, 3 * HOUR);
+    helio_job_key_t gang = job(2, 8, HOUR);
+    harness_tick(h);
+    helio_job_spec_t spec = harness_spec(h, "H100", 4);
+    spec.time_limit_ms = 3 * HOUR;
+    spec.checkpoint_grace_ms = 60000;
+    helio_job_key_t late = harness_job(h, &spec);
+    spec.time_limit_ms -= 60000;
+    helio_job_key_t soon = harness_job(h, &spec);
+    harness_tick(h);
+    assert_state(late, HELIO_JOB_QUEUED);
+    assert_state(soon, HELIO_JOB_OFFERED);
+    assert_state(gang, HELIO_JOB_QUEUED);
+}
+
 static void reserve__capacity_beyond_the_reservation_can_be_used(void **state)
 {
     (void)state;
@@ -328,6 +349,7 @@ int main(void)
         CASE(reserve__is_for_the_first_of_equal_jobs),
         CASE(reserve__a_gated_job_is_explained_beside_it),
         CASE(reserve__only_jobs_that_end_before_the_reservation_start),
+        CASE(reserve__counts_the_grace_that_a_job_asks_for),
         CASE(reserve__capacity_beyond_the_reservation_can_be_used),
         CASE(reserve__the_sites_own_estimate_counts_where_foreign_work_runs),
         CASE(reserve__an_unknown_time_reserves_nothing),

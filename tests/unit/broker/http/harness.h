@@ -74,6 +74,7 @@ typedef struct world {
     uint32_t role;      /* of the last command on a job */
     uint32_t submitted; /* jobs in the last SUBMIT */
     int64_t key_revoked_ms;
+    bool now; /* CANCEL */
     char tenant[64], user_name[80], actor[HELIO_ACTOR_MAX + 1], key_text[64], site[64], reason[300], public_key[64];
     char sources[4][256], keys[4][160];
     uint8_t hashes[4][32];
@@ -269,6 +270,7 @@ static inline void record_event(world_t *w, helio_call_t *call)
         helio_job_key_text(event->key, w->key_text);
         keep(event->tenant, w->tenant, sizeof w->tenant);
         w->role = event->role;
+        w->now = event->now;
         break;
     }
     default:

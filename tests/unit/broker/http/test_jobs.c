@@ -338,6 +338,14 @@ static void http__a_whole_id_is_cancelled_without_asking_the_database(void **sta
     assert_string_equal(w->key_text, "01j9a0000000000000000000aa.4");
     assert_string_equal(w->tenant, "acme");
     assert_int_equal(w->read_calls, 0);
+    assert_false(w->now);
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa?now=true", w->user.text, "", NULL);
+    assert_int_equal(r.status, 202);
+    assert_true(w->now);
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa?now=0", w->user.text, "", NULL);
+    assert_true(r.status == 202 && !w->now);
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa?now=maybe", w->user.text, "", NULL);
+    assert_int_equal(r.status, 400);
 }
 
 static void http__a_part_of_an_id_is_resolved_first(void **state)

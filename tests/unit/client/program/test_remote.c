@@ -385,6 +385,16 @@ static void cancel__continues_after_an_unknown_job(void **state)
     end(&outcome);
 }
 
+static void cancel__now_asks_for_no_grace(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"DELETE /v1/jobs/" ID_A "?now=true ", 0, 202, NULL, "{\"id\":\"" ID_A "\"}", WHOLE, 0}),
+             WORDS("cancel", "--now", ID_A));
+    expect(&outcome, 0, "", "cancelling " ID_A);
+    end(&outcome);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +417,7 @@ int main(void)
         cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
         cmocka_unit_test(edit__sends_the_given_values_under_the_keys_of_a_job_file),
         cmocka_unit_test(cancel__continues_after_an_unknown_job),
+        cmocka_unit_test(cancel__now_asks_for_no_grace),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);

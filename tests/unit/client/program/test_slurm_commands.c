@@ -160,8 +160,8 @@ static void scancel__sends_signals(void **state)
         assert_int_equal(broker_double_count(outcome.broker, rows[i].body), 1);
         end(&outcome);
     }
-    outcome_t outcome =
-        play(RULES({"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0}), WORDS("scancel", "-s", "9", ID_A));
+    outcome_t outcome = play(RULES({"DELETE /v1/jobs/" ID_A "?now=true ", 0, 202, NULL, "{}", WHOLE, 0}),
+                             WORDS("scancel", "-s", "9", ID_A));
     expect(&outcome, 0, "", NULL);
     end(&outcome);
 }
@@ -276,7 +276,7 @@ static void try_option(const char *command, const char *word, const char *value)
     outcome_t outcome = play(RULES({"GET /v1/whoami ", 0, 200, NULL, "{\"user\":\"ana\"}", WHOLE, 0},
                                    {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, ROW(ID_A, "x", "queued", ""), WHOLE, 0},
                                    {"GET /v1/jobs?", 0, 200, NULL, LIST(ROW(ID_A, "x", "queued", "")), WHOLE, 0},
-                                   {"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0}),
+                                   {"DELETE /v1/jobs/" ID_A, 0, 202, NULL, "{}", WHOLE, 0}),
                              words);
     if (outcome.code != 0)
         fail_msg("helio %s %s %s: exit %d\n%s", command, word, value ? value : "", outcome.code, outcome.err);

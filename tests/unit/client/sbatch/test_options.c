@@ -114,6 +114,7 @@ static const struct {
     /* signals */
     {"#SBATCH --signal=B:USR1@120", "name: train.sh\ncheckpoint:\n  signal: USR1\n  grace: 2m\n" LAUNCH},
     {"#SBATCH --signal=SIGTERM", "name: train.sh\ncheckpoint:\n  signal: TERM\n  grace: 1m\n" LAUNCH},
+    {"#SBATCH --signal=USR1@7200", "name: train.sh\ncheckpoint:\n  signal: USR1\n  grace: 1h\n" LAUNCH},
     {"#SBATCH --signal=12@5", "name: train.sh\ncheckpoint:\n  signal: USR2\n  grace: 5s\n" LAUNCH},
     /* files */
     {"#SBATCH -o a-%j.out -e b-%j.err", "name: train.sh\n" LAUNCH "  output: a-%j.out\n  error: b-%j.err\n"},

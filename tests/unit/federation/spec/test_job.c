@@ -309,6 +309,7 @@ static const bad_case_t bad_cases[] = {
     {"data: [{uri: a, mode: wr}]", BAD(UNKNOWN_WORD), 23, "one of ro, rw", NULL},
     {"checkpoint: {signal: KILL}", BAD(BAD_VALUE), 22, "one of USR1", NULL},
     {"checkpoint: {grace: 120}", BAD(WRONG_UNIT), 21, "checkpoint.grace", "'120s'"},
+    {"checkpoint: {grace: 61m}", BAD(OUT_OF_RANGE), 21, "from 0s to 1h", NULL},
     {"checkpoint: {every: 4000d}", BAD(OUT_OF_RANGE), 21, "checkpoint.every", "at most 3650d"},
     {"checkpoint: USR1", BAD(WRONG_TYPE), 13, "expected a mapping", NULL},
     {"on_site_loss: eagre", BAD(UNKNOWN_WORD), 15, "one of strict, lease, eager", "'eager'"},
@@ -381,6 +382,39 @@ static void job__errors_name_the_place_and_what_was_expected(void **state)
     }
 }
 
+/*  Accepted before there was a bound: it is read as the longest grace, wherever stored documents are read. */
+static void job__a_stored_document_is_cut_not_refused(void **state)
+{
+    static const char text[] = "run: echo\ncheckpoint: {signal: USR1, grace: 300d}\n";
+    helio_job_spec_t job;
+    helio_spec_source_t source = {.text = HELIO_TEXT(text)};
+    assert_int_equal(helio_spec_parse_job(source, *state, &job, NULL), HELIO_INVALID);
+    assert_int_equal(helio_spec_parse_stored_job(source, *state, &job, NULL), HELIO_OK);
+    assert_int_equal(job.checkpoint_grace_ms, HELIO_JOB_GRACE_MAX_MS);
+    source.text = HELIO_TEXT("run: echo\ncheckpoint: {grace: 1h, every: 4000d}\n"); /* bounds that did not change */
+    assert_int_equal(helio_spec_parse_stored_job(source, *state, &job, NULL), HELIO_INVALID);
+    source.text = HELIO_TEXT("run: echo\ncheckpoint: {grace: 1h}\n");
+    assert_int_equal(helio_spec_parse_job(source, *state, &job, NULL), HELIO_OK);
+    assert_int_equal(job.checkpoint_grace_ms, HELIO_JOB_GRACE_MAX_MS);
+}
+
+/*  Simulators and old agents pass specs on that no reader has cut. */
+static void job__no_grace_is_longer_than_the_most(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t asked_ms, default_ms, ms;
+    } rows[] = {{0, 30000, 30000},
+                {1000, 30000, 1000},
+                {HELIO_JOB_GRACE_MAX_MS, 0, HELIO_JOB_GRACE_MAX_MS},
+                {UINT64_MAX, 30000, HELIO_JOB_GRACE_MAX_MS},
+                {0, 86400000, HELIO_JOB_GRACE_MAX_MS}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_job_spec_t job = {.checkpoint_grace_ms = rows[i].asked_ms};
+        assert_int_equal(helio_job_grace_ms(&job, rows[i].default_ms), rows[i].ms);
+    }
+}
+
 static void job__run_is_required_and_not_empty(void **state)
 {
     static const char *const bad[] = {"",           "{}", "name: x\n", "run:\n", "run: ''\n", "run: \" \\n\"\n",
@@ -416,6 +450,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(job__gpus_have_four_forms, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__arrays_are_ascending_and_unique, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__errors_name_the_place_and_what_was_expected, arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(job__a_stored_document_is_cut_not_refused, arena_setup, arena_teardown),
+        cmocka_unit_test(job__no_grace_is_longer_than_the_most),
         cmocka_unit_test_setup_teardown(job__run_is_required_and_not_empty, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__errors_need_no_diagnostic, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(job__the_path_names_the_value, arena_setup, arena_teardown),

@@ -220,6 +220,17 @@ static void command__a_command_beyond_its_deadline_is_ended_with_its_children(vo
 }
 
 /*  The test gives the time. Another command with the same habit, but without the bound, is left alone. */
+/*  More writers than one reader keeps up with. */
+static void command__that_never_stops_writing_is_ended_at_its_deadline(void **state)
+{
+    (void)state;
+    heard_t heard = {0};
+    int64_t begin_ms = helio_clock_boot_ms();
+    run_shell("for i in 1 2 3 4; do cat /dev/zero & done; wait", (helio_text_t){0}, 200, &heard);
+    assert_true(heard.result.timed_out && heard.result.truncated);
+    assert_in_range(helio_clock_boot_ms() - begin_ms, 200, 10000);
+}
+
 static void command__what_is_left_in_the_background_is_killed_after_its_time(void **state)
 {
     (void)state;
@@ -417,6 +428,7 @@ int main(void)
         cmocka_unit_test(command__output_beyond_the_bound_is_truncated_and_marked),
         cmocka_unit_test(command__a_program_that_cannot_run_is_reported_by_done),
         cmocka_unit_test(command__a_command_beyond_its_deadline_is_ended_with_its_children),
+        cmocka_unit_test(command__that_never_stops_writing_is_ended_at_its_deadline),
         cmocka_unit_test(command__what_is_left_in_the_background_is_killed_after_its_time),
         cmocka_unit_test(command__that_ignores_the_polite_signal_is_killed),
         cmocka_unit_test(command__at_most_the_allowed_number_runs_and_urgent_ones_go_first),

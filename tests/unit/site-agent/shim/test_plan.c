@@ -59,6 +59,27 @@ static void plan__of_slurm_round_trips_and_is_refused_when_truncated(void **stat
     }
 }
 
+/*  Agents of older releases wrote what the job's document said. */
+static void plan__has_a_grace_of_one_hour_at_most(void **state)
+{
+    (void)state;
+    const uint64_t graces[] = {0, 30000, HELIO_PLAN_GRACE_MAX_MS, HELIO_PLAN_GRACE_MAX_MS + 1, UINT64_C(25920000000)};
+    for (size_t i = 0; i < sizeof graces / sizeof graces[0]; i++) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_plan_t back, plan = {.uid = 1000,
+                                   .gid = 100,
+                                   .user = HELIO_TEXT("ada"),
+                                   .workdir = HELIO_TEXT("/w"),
+                                   .grace_ms = graces[i],
+                                   .launcher = HELIO_LAUNCHER_SLURM,
+                                   .nodes = 3,
+                                   .srun = HELIO_TEXT("/opt/slurm/bin/srun")};
+        helio_plan_text(&plan, &text);
+        assert_int_equal(helio_plan_parse(helio_buffer_view(&text), &back, NULL), HELIO_OK);
+        assert_int_equal(back.grace_ms, i < 3 ? graces[i] : HELIO_PLAN_GRACE_MAX_MS);
+    }
+}
+
 static void claim__has_the_host_and_the_slurm_job(void **state)
 {
     (void)state;
@@ -178,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan__of_slurm_round_trips_and_is_refused_when_truncated),
+        cmocka_unit_test(plan__has_a_grace_of_one_hour_at_most),
         cmocka_unit_test(claim__has_the_host_and_the_slurm_job),
         cmocka_unit_test(done__of_a_user_carries_no_control_characters),
         cmocka_unit_test(pattern__names_files_as_sbatch_does),
