@@ -19,8 +19,8 @@
  *  messages; 3 = in some worlds agents lose their journals; 4 = two brokers, whose connections break, with settings and
  *  clocks that differ from world to world; 5 = in some worlds the database is restored; 6 = in some worlds leaders end
  *  amid what they have begun, or together with agents, quotas change just after takeovers, the sites are crowded, and
- *  jobs take long to leave. */
-enum { WORLD_GENERATION = 6 };
+ *  jobs take long to leave; 7 = in some worlds sites are curtailed. */
+enum { WORLD_GENERATION = 7 };
 
 typedef struct world_options {
     uint64_t seed;

@@ -155,6 +155,7 @@ aside users budgets tests/integration/budgets.sh build-release
 aside users rehearse tests/integration/rehearse.sh build-release
 aside users quickstart tests/integration/quickstart.sh build-release
 aside users preemption tests/integration/preemption.py --build build-release
+beside users curtail tests/integration/curtail.py --build build-release
 aside users elastic tests/integration/elastic.py --build build-release
 aside users spot tests/integration/spot.py --build build-release
 aside users migrations tests/integration/migrations.py --build build-release

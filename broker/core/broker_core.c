@@ -8,6 +8,7 @@
 #include "broker/core/clock.h"
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
@@ -28,6 +29,7 @@
 #include "broker/core/round/round.h"
 #include "broker/core/sites/clocks.h"
 #include "broker/core/sites/commands.h"
+#include "broker/core/sites/curtail.h"
 #include "broker/core/sites/database_loss.h"
 #include "broker/core/sites/estimates.h"
 #include "broker/core/sites/profile.h"
@@ -105,6 +107,7 @@ static void on_tick(helio_broker_core_t *self)
         {CORE_CHECK_DEPENDENCIES, core_dependencies_recheck},
         {CORE_CHECK_QUEUES, core_queue_rules_recheck},
         {CORE_CHECK_BUDGET_RUNS, core_budgets_recount},
+        {CORE_CHECK_CURTAILMENTS, core_curtail_recheck},
         {CORE_CHECK_CLASSES, core_recheck_classes},
         /* clang-format on */
     };
@@ -139,6 +142,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(DRAIN, core_on_site_command(self, event->kind, event->payload))         \
     X(UNDRAIN, core_on_site_command(self, event->kind, event->payload))       \
     X(ATTEST, core_on_site_command(self, event->kind, event->payload))        \
+    X(CURTAIL, core_on_curtail(self, event->payload))                         \
     X(TOKEN, core_on_token(self, event->payload))                             \
     X(PRINCIPAL, core_on_principal(self, event->payload))                     \
     X(SITE_KEY, core_on_site_key(self, event->payload))                       \

@@ -25,6 +25,7 @@
 #include "broker/core/state/changes.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
+#include "broker/core/state/curtailments.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/queues.h"
@@ -239,6 +240,7 @@ static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
     X(LOAD_LINK, core_link_load(self, event->payload))                             \
     X(LOAD_SITE, load_site(self, event->payload))                                  \
     X(LOAD_POOL, load_pool(self, event->payload))                                  \
+    X(LOAD_CURTAILMENT, core_curtailment_load(self, event->payload))               \
     X(LOAD_KEY, load_key(self, event->payload))                                    \
     X(LOAD_JOB, load_job(self, event->payload))                                    \
     X(LOAD_EDIT, core_edit_load(self, event->payload))                             \

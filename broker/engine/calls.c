@@ -49,6 +49,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_DRAIN:
     case HELIO_BROKER_EV_UNDRAIN:
     case HELIO_BROKER_EV_ATTEST:
+    case HELIO_BROKER_EV_CURTAIL:
     case HELIO_BROKER_EV_TOKEN:
     case HELIO_BROKER_EV_SITE_KEY:
     case HELIO_BROKER_EV_QUOTA:

@@ -123,6 +123,25 @@ HELIO_RECORD_DECLARE(helio_ev_signal, HELIO_EV_SIGNAL_FIELDS)
     F(R, TEXT, reason, 256, _)
 HELIO_RECORD_DECLARE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
 
+/*  Limits the GPU power of a site for a time, or ends all its limits (`end`; then only the reason is read). */
+enum {
+    HELIO_CURTAIL_LEAST_MS = 60000,
+    HELIO_CURTAIL_MOST_MS = 7 * 86400000,
+    HELIO_CURTAIL_AHEAD_D = 30, /* from_wall_ms is at most so far ahead */
+    HELIO_CURTAILMENTS_MAX = 16 /* of one site, those that are over not counted */
+};
+#define HELIO_EV_CURTAIL_FIELDS(F, R)                                   \
+    F(R, U64, call, 0, _)                                               \
+    F(R, TEXT, actor, HELIO_ACTOR_MAX, _)                               \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                            \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                            \
+    F(R, BOOL, end, 0, _)                                               \
+    F(R, U32, percent, 0, _)      /* 0 to 100, which the core checks */ \
+    F(R, I64, from_wall_ms, 0, _) /* 0 = now */                         \
+    F(R, U64, for_ms, 0, _)                                             \
+    F(R, TEXT, reason, 256, _)
+HELIO_RECORD_DECLARE(helio_ev_curtail, HELIO_EV_CURTAIL_FIELDS)
+
 #define HELIO_EV_TOKEN_FIELDS(F, R)       \
     F(R, U64, call, 0, _)                 \
     F(R, TEXT, actor, HELIO_ACTOR_MAX, _) \
@@ -318,6 +337,7 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(LOAD_LINK, helio_row_link)                                                                              \
     X(LOAD_SITE, helio_row_site)                                                                              \
     X(LOAD_POOL, helio_row_pool)                                                                              \
+    X(LOAD_CURTAILMENT, helio_row_curtailment) /* after the sites: those that are not over */                 \
     X(LOAD_KEY, helio_row_key)                                                                                \
     X(LOAD_JOB, helio_ev_load_job) /* before the states of its tasks */                                       \
     X(LOAD_EDIT, helio_row_edit)   /* after its job, before the states */                                     \
@@ -366,7 +386,8 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(SITE_ALIVE, helio_ev_site_alive) /* it sent something that was dropped under overload */                \
     X(HOLD, helio_ev_command)                                                                                 \
     X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */                                     \
-    X(SIGNAL, helio_ev_signal)
+    X(SIGNAL, helio_ev_signal)                                                                                \
+    X(CURTAIL, helio_ev_curtail)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

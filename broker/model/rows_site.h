@@ -53,6 +53,24 @@ HELIO_RECORD_DECLARE(helio_row_site, HELIO_ROW_SITE_FIELDS)
     F(R, F64, host_w, 0, _)
 HELIO_RECORD_DECLARE(helio_row_pool, HELIO_ROW_POOL_FIELDS)
 
+/*  A limit on the GPU power of a site for a time (glossary: curtailment). Upserted. UNIQUE (site, set_ms). */
+#define HELIO_ROW_CURTAILMENT_FIELDS(F, R)                                                        \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                      \
+    F(R, I64, set_ms, 0, _) /* when it was ordered */                                             \
+    F(R, I64, from_ms, 0, _)                                                                      \
+    F(R, I64, until_ms, 0, _)  /* exclusive */                                                    \
+    F(R, U32, percent, 100, _) /* of the power with all GPUs of the site in use */                \
+    F(R, TEXT, reason, 256, _)                                                                    \
+    F(R, TEXT, actor, HELIO_ACTOR_MAX, _)                                                         \
+    F(R, I64, ended_ms, 0, _)  /* a command ended it before until_ms; 0 = none did */             \
+    F(R, I64, judged_ms, 0, _) /* when the figures that follow were true; 0 = it has not begun */ \
+    F(R, U64, full_w, 0, _)    /* with all GPUs in use */                                         \
+    F(R, U64, used_w, 0, _)                                                                       \
+    F(R, U64, kept_w, 0, _)       /* above the limit, of what may not be stopped */               \
+    F(R, U32, jobs_stopped, 0, _) /* for it */                                                    \
+    F(R, U64, lost_gpu_ms, 0, _)  /* run time of those jobs that they had not saved, times their GPUs: an estimate */
+HELIO_RECORD_DECLARE(helio_row_curtailment, HELIO_ROW_CURTAILMENT_FIELDS)
+
 /*  The newest figures of a pool. `sample`: they also become part of the history (once a minute). */
 #define HELIO_ROW_CAPACITY_FIELDS(F, R)                                              \
     F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                         \

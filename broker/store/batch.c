@@ -189,6 +189,7 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_PRINCIPAL] = "put_principal",
         [HELIO_BROKER_FX_ROW_SITE_ENERGY] = "put_site_energy",
         [HELIO_BROKER_FX_ROW_BUDGET] = "put_budget",
+        [HELIO_BROKER_FX_ROW_CURTAILMENT] = "put_curtailment",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

@@ -108,6 +108,7 @@ helio_rc helio_load_each(PGconn *connection, int64_t usage_ms, bool with_jobs, h
         {HELIO_BROKER_EV_LOAD_LINK, "load_link", &helio_row_link_type},
         {HELIO_BROKER_EV_LOAD_SITE, "load_site", &helio_row_site_type},
         {HELIO_BROKER_EV_LOAD_POOL, "load_pool", &helio_row_pool_type},
+        {HELIO_BROKER_EV_LOAD_CURTAILMENT, "load_curtailment", &helio_row_curtailment_type},
         {HELIO_BROKER_EV_LOAD_KEY, "load_key", &helio_row_key_type},
         {HELIO_BROKER_EV_LOAD_JOB, "load_job", &helio_row_job_type},
         {HELIO_BROKER_EV_LOAD_EDIT, "load_edit", &helio_row_edit_type},

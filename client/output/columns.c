@@ -157,6 +157,7 @@ static const helio_column_t sites[] = {
     {"WATTS", "power_watts", F, true},
     {"AGENT", "agent_version", T, true},
     {"DRAIN-REASON", "drain_reason", T, true},
+    {"CURTAILED-%", "curtailed_to_percent", N, true},
     {"REFUSED", "refused", T, true},
 };
 const helio_columns_t helio_columns_of_sites = COLUMNS(sites, "site");
@@ -284,6 +285,23 @@ static const helio_column_t queues[] = {
     {"GPUS-RUNNING", "gpus_running", N, true},
 };
 const helio_columns_t helio_columns_of_queues = COLUMNS(queues, "queue");
+
+static const helio_column_t curtailments[] = {
+    {"SITE", "site", T, false},
+    {"TO-%", "to_percent", N, false},
+    {"STATE", "state", T, false},
+    {"FROM", "from", HELIO_CELL_TIME, false},
+    {"UNTIL", "until", HELIO_CELL_TIME, false},
+    {"ENDED", "ended_at", HELIO_CELL_TIME, true},
+    {"LIMIT-W", "limit_watts", N, false},
+    {"USED-W", "used_watts", N, false},
+    {"KEPT-W", "kept_watts", N, false},
+    {"STOPPED", "jobs_stopped", N, false},
+    {"LOST", "lost_gpu_s", HELIO_CELL_SECONDS, false},
+    {"ACTOR", "actor", T, true},
+    {"REASON", "reason", T, false},
+};
+const helio_columns_t helio_columns_of_curtailments = COLUMNS(curtailments, "site");
 
 static const helio_column_t overflows[] = {
     {"NAME", "name", T, false},

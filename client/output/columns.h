@@ -22,6 +22,7 @@ extern const helio_columns_t helio_columns_of_quotas;
 extern const helio_columns_t helio_columns_of_budgets;
 extern const helio_columns_t helio_columns_of_tenants;
 extern const helio_columns_t helio_columns_of_data;
+extern const helio_columns_t helio_columns_of_curtailments;
 extern const helio_columns_t helio_columns_of_links;
 extern const helio_columns_t helio_columns_of_report;
 extern const helio_columns_t helio_columns_of_balance;

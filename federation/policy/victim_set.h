@@ -15,12 +15,13 @@
 #include "federation/model/job.h"
 
 /*  Why a job is preempted. The order is that of the metric. */
-#define HELIO_PREEMPT_CAUSE_TABLE(X)                                     \
-    X(TIER, "tier")           /* for a job of a higher tier */           \
-    X(GUARANTEE, "guarantee") /* for a tenant below its guarantee */     \
-    X(WINDOW, "window")       /* for a reservation window of the site */ \
-    X(MIGRATION, "migration") /* it migrates to a better site */         \
-    X(REQUEUE, "requeue")     /* people send it back to its queue */
+#define HELIO_PREEMPT_CAUSE_TABLE(X)                                         \
+    X(TIER, "tier")               /* for a job of a higher tier */           \
+    X(GUARANTEE, "guarantee")     /* for a tenant below its guarantee */     \
+    X(WINDOW, "window")           /* for a reservation window of the site */ \
+    X(MIGRATION, "migration")     /* it migrates to a better site */         \
+    X(REQUEUE, "requeue")         /* people send it back to its queue */     \
+    X(CURTAILMENT, "curtailment") /* its site is curtailed */
 #define HELIO_PREEMPT_CAUSE_ENUMERATOR(name, word) HELIO_PREEMPT_CAUSE_##name,
 HELIO_ENUM_DECLARE(helio_preempt_cause, HELIO_PREEMPT_CAUSE, HELIO_PREEMPT_CAUSE_TABLE)
 

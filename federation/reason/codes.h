@@ -49,7 +49,8 @@ typedef enum helio_reason { HELIO_REASON_TABLE(HELIO_REASON_ENUMERATOR_) HELIO_R
     X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                                   \
     X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                              \
     X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY) /* fits, but not now */                                      \
-    X(OVERFLOW, "Overflow", WAITING_FOR_CAPACITY)      /* set by the caller: an overflow group forbids it */
+    X(OVERFLOW, "Overflow", WAITING_FOR_CAPACITY)      /* set by the caller: an overflow group forbids it */        \
+    X(CURTAILED, "Curtailed", WAITING_FOR_CAPACITY)    /* set by the caller: the site may use no more power */
 #define HELIO_REJECTION_ENUMERATOR_(name, word, group) HELIO_REJECTION_##name,
 typedef enum helio_rejection {
     HELIO_REJECTION_TABLE(HELIO_REJECTION_ENUMERATOR_) HELIO_REJECTION_COUNT

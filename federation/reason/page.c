@@ -86,6 +86,10 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_OVERFLOW] =
         {"An overflow group of the queue or the tenant opens the site only after a longer wait, or below a certain price.",
          "Wait: the detail says when the site opens; `helio overflow list` shows the groups."},
+    [HELIO_REJECTION_CURTAILED] =
+        {"An operator has curtailed the site, often because the grid asked for it: with the job, its GPUs would use more "
+         "power than they may.",
+         "Wait: the detail says until when. The job can start at other sites meanwhile."},
 };
 
 static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {

@@ -71,6 +71,11 @@ select site, pool, coalesce(gpu, ''), gpu_memory_bytes, nodes, max_nodes, gpus_p
     memory_bytes_per_node, interconnect::int4, sharing::int4, owned, price_usd_per_gpu_h, idle_w, base_w, slope_w, host_w
 from helio.pools order by site, pool
 
+-- name: load_curtailment
+select site, helio.time_ms(set_at), helio.time_ms(from_at), helio.time_ms(until_at), percent::int4, coalesce(reason, ''),
+    actor, 0::int8, helio.time_ms(judged_at), full_w, used_w, kept_w, jobs_stopped, lost_gpu_ms
+from helio.curtailments where ended_at is null and until_at > now() order by site, set_at
+
 -- name: load_key
 -- Keys of jobs that are over: those of open jobs come with the jobs.
 select j.tenant, j.idempotency_key, j.spec_hash, j.job_id

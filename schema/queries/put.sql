@@ -401,6 +401,21 @@ select n.from_site, n.to_site, n.mbps, n.egress_micro_usd_per_gb, n.rtt_ms, n.at
 on conflict (from_site, to_site) do update set mbps = excluded.mbps,
     egress_micro_usd_per_gb = excluded.egress_micro_usd_per_gb, rtt_ms = excluded.rtt_ms, set_at = excluded.set_at
 
+-- name: put_curtailment
+insert into helio.curtailments (site, set_at, from_at, until_at, percent, reason, actor, ended_at, judged_at, full_w, used_w,
+    kept_w, jobs_stopped, lost_gpu_ms)
+select distinct on (n.site, n.set_ms) n.site, helio.ms_at(n.set_ms), helio.ms_at(n.from_ms), helio.ms_at(n.until_ms), n.percent,
+    nullif(n.reason, ''), n.actor, helio.ms_time(n.ended_ms), helio.ms_time(n.judged_ms), n.full_w, n.used_w, n.kept_w,
+    n.jobs_stopped, n.lost_gpu_ms
+from unnest($1::text[], $2::int8[], $3::int8[], $4::int8[], $5::int4[], $6::text[], $7::text[], $8::int8[], $9::int8[], $10::int8[],
+        $11::int8[], $12::int8[], $13::int4[], $14::int8[])
+    with ordinality as n (site, set_ms, from_ms, until_ms, percent, reason, actor, ended_ms, judged_ms, full_w, used_w, kept_w,
+        jobs_stopped, lost_gpu_ms, place)
+order by n.site, n.set_ms, n.place desc
+on conflict (site, set_at) do update set ended_at = excluded.ended_at, judged_at = excluded.judged_at, full_w = excluded.full_w,
+    used_w = excluded.used_w, kept_w = excluded.kept_w, jobs_stopped = excluded.jobs_stopped,
+    lost_gpu_ms = excluded.lost_gpu_ms
+
 -- name: put_queue
 -- Its rules go with it.
 with n as (

@@ -250,7 +250,8 @@ from found
 -- All sites, with their pools. One that never joined and has no key in force is a slip of a pen, and not shown.
 select coalesce(json_agg(json_build_object('site', s.site, 'region', s.region, 'backend', s.backend,
     'state', helio.site_state_shown(s.state, s.draining, s.seen_at), 'draining', s.draining,
-    'drain_reason', s.drain_reason, 'refused', s.refused, 'refused_at', helio.rfc3339(s.refused_at),
+    'drain_reason', s.drain_reason, 'curtailed_to_percent', c.percent, 'curtailed_until', helio.rfc3339(c.until_at),
+    'refused', s.refused, 'refused_at', helio.rfc3339(s.refused_at),
     'memory_lost_at', helio.rfc3339(s.memory_lost_at), 'unreconciled_at', helio.rfc3339(s.unreconciled_at),
     'last_seen', helio.rfc3339(s.seen_at), 'seen_s', helio.seconds_between(s.seen_at, now()),
     'gpus_total', coalesce(s.gpus_total, 0), 'gpus_allocated', coalesce(s.gpus_allocated, 0),
@@ -270,8 +271,31 @@ left join lateral (
             'withheld_details', n.withheld_details) order by n.pool) as pools
     from helio.pools_now n where n.site = s.site
 ) p on true
+left join lateral (
+    select u.percent, u.until_at from helio.curtailments u
+    where u.site = s.site and u.ended_at is null and u.from_at <= now() and u.until_at > now()
+    order by u.percent, u.until_at desc limit 1
+) c on true
 where s.seen_at is not null or s.draining or s.unreconciled_at is not null
     or exists (select from helio.site_keys k where k.site = s.site and k.revoked_at is null)
+
+-- name: read_curtailments
+-- $1 site (null = all); $2 days (those that are not over are there in any case). The newest first, at most 1000. `state`: scheduled, in_force,
+-- over or ended (by a command). The power figures are those of `judged_at`; null before it begins.
+select coalesce(json_agg(json_build_object('site', c.site, 'set_at', helio.rfc3339(c.set_at),
+    'from', helio.rfc3339(c.from_at), 'until', helio.rfc3339(c.until_at), 'to_percent', c.percent, 'reason', c.reason,
+    'actor', c.actor, 'state', case when c.ended_at is not null then 'ended' when c.until_at <= now() then 'over'
+        when c.from_at > now() then 'scheduled' else 'in_force' end,
+    'ended_at', helio.rfc3339(c.ended_at), 'judged_at', helio.rfc3339(c.judged_at),
+    'full_watts', case when c.judged_at is not null then c.full_w end,
+    'limit_watts', case when c.judged_at is not null then c.full_w * c.percent / 100 end,
+    'used_watts', case when c.judged_at is not null then c.used_w end,
+    'kept_watts', case when c.judged_at is not null then c.kept_w end,
+    'jobs_stopped', c.jobs_stopped, 'lost_gpu_s', c.lost_gpu_ms / 1000) order by c.set_at desc, c.site), '[]')::text
+from (select * from helio.curtailments
+      where ($1::text is null or site = $1::text)
+        and (until_at > now() or set_at > now() - make_interval(days => coalesce($2::int4, 7)))
+      order by set_at desc, site limit 1000) c
 
 -- name: read_forecast
 -- $1 site; $2 days over which its error is measured (null = 7, at most 30). Each series as last issued, from now on: [{"signal",

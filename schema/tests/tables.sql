@@ -5,7 +5,7 @@ select no_plan();
 select has_table('helio', name::name, 'table ' || name) from unnest(array ['schema_migrations', 'federation', 'tenants', 'tokens',
     'site_keys', 'queues', 'sites', 'pools', 'capacity_now', 'capacity_samples', 'series', 'series_now', 'jobs',
     'job_tails', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
-    'audit', 'dependencies', 'gates', 'quotas', 'budgets', 'data', 'links', 'queue_rules', 'overflows', 'edits',
+    'audit', 'dependencies', 'gates', 'quotas', 'budgets', 'data', 'links', 'queue_rules', 'overflows', 'curtailments', 'edits',
     'edited']) name;
 
 select col_is_pk('helio', 'jobs', 'job_id', 'a job is one row');

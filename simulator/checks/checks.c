@@ -35,6 +35,8 @@ void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_eff
     if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
         const helio_row_transition_t *row = effect->payload;
         self->seen.attested += event_kind == HELIO_BROKER_EV_ATTEST && row->from == HELIO_JOB_SUSPECT;
+        self->seen.curtailed += helio_details_find(&row->why, HELIO_DETAIL_STOPPED_FOR_CURTAILMENT) != NULL &&
+                                row->to == HELIO_JOB_STOPPING;
         checks_preemption_transition(self, effect->payload);
         checks_migration_transition(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_STATE) {

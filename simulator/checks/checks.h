@@ -49,6 +49,7 @@ typedef struct sim_seen {
     uint64_t preemptions; /* running jobs that were preempted */
     uint64_t migrations;  /* jobs that were stopped to migrate; arrivals: those that were placed at their target */
     uint64_t arrivals;
+    uint64_t curtailed;      /* jobs that were stopped because their site was curtailed */
     uint64_t attested;       /* jobs that an operator's attestation freed from their site */
     uint64_t expected_use;   /* placements whose p90 is below their limit */
     uint64_t admitted;       /* of those: placements that the limit alone would have ruled out by the deadline */

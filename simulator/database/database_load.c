@@ -151,6 +151,7 @@ void sim_database_load(sim_database_t *self, uint64_t seed, sim_database_parse_f
     load_named(self->links, HELIO_BROKER_EV_LOAD_LINK, emit, arg);
     load_named(self->sites, HELIO_BROKER_EV_LOAD_SITE, emit, arg);
     load_named(self->pools, HELIO_BROKER_EV_LOAD_POOL, emit, arg);
+    load_named(self->curtailments, HELIO_BROKER_EV_LOAD_CURTAILMENT, emit, arg);
     load_jobs(self, parse, emit, arg);
     load_prices(self, emit, arg);
     load_runs(self, emit, arg);

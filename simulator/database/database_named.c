@@ -101,6 +101,16 @@ static void put_pool(sim_database_t *self, const helio_row_pool_t *row)
     keep(self, &self->pools, two(&name, row->site, row->pool), row, sizeof *row);
 }
 
+static void put_curtailment(sim_database_t *self, const helio_row_curtailment_t *row)
+{
+    name_t name;
+    (void)snprintf(name.text, sizeof name.text, "%.*s/%lld", HELIO_TEXT_ARGS(row->site), (long long)row->set_ms);
+    if (row->ended_ms)
+        drop(&self->curtailments, name.text);
+    else
+        keep(self, &self->curtailments, name.text, row, sizeof *row);
+}
+
 static void put_queue(sim_database_t *self, const helio_row_queue_t *row)
 {
     name_t name;
@@ -158,6 +168,8 @@ void database_named_put(sim_database_t *self, uint32_t kind, const void *row)
         put_data(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_LINK)
         put_link(self, row);
+    else if (kind == HELIO_BROKER_FX_ROW_CURTAILMENT)
+        put_curtailment(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_QUEUE)
         put_queue(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_QUEUE_RULE)

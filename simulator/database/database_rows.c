@@ -35,6 +35,7 @@ void sim_database_destroy(sim_database_t **self_p)
     FREE_TABLE(vnamed_t, self->groups);
     FREE_TABLE(vnamed_t, self->data);
     FREE_TABLE(vnamed_t, self->links);
+    FREE_TABLE(vnamed_t, self->curtailments);
     FREE_TABLE(vnamed_t, self->budgets);
     FREE_TABLE(vnamed_t, self->classes);
     free(self->usage);

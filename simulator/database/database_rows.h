@@ -106,7 +106,8 @@ struct sim_database {
     vattempt_t *attempts;
     vuse_t *uses;
     vhourly_price_t *hourly_prices;
-    vnamed_t *actuals, *issues, *sites, *pools, *queues, *rules, *groups, *data, *links, *budgets, *classes;
+    vnamed_t *actuals, *issues, *sites, *pools, *queues, *rules, *groups, *data, *links, *budgets, *classes,
+        *curtailments;
     vquota_t *quotas;
     helio_row_usage_t *usage; /* one for each ledger row */
     uint32_t usage_count, usage_capacity;

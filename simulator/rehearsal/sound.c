@@ -363,6 +363,9 @@ static const char *check_reference(const reh_copy_t *copy, uint32_t kind, const 
         return check_site(copy, record);
     case HELIO_BROKER_EV_LOAD_POOL:
         return check_pool(copy, record);
+    case HELIO_BROKER_EV_LOAD_CURTAILMENT:
+        return reh_copy_site(copy, ((const helio_row_curtailment_t *)record)->site) ? NULL
+                                                                                    : "no part before it is its site";
     case HELIO_BROKER_EV_LOAD_JOB:
     case HELIO_SNAPSHOT_PAST_JOB:
         return check_job(copy, record, kind == HELIO_SNAPSHOT_PAST_JOB);

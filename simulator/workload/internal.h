@@ -33,6 +33,7 @@ enum {
     BUDGETS_CALL = 2000 * SIM_JOBS_MAX,
     ATTESTS_CALL = 3000 * SIM_JOBS_MAX,
     HOLDS_CALL = 4000 * SIM_JOBS_MAX,
+    CURTAILS_CALL = 5000 * SIM_JOBS_MAX,
 };
 
 /*  Where a user's request arrives now; NULL = nowhere. */
@@ -80,6 +81,9 @@ void workload_edits_takeover(sim_workload_t *self);
 /*  holds.c: waiting jobs that are held and released, in a fifth of the worlds. */
 void workload_holds_begin(sim_workload_t *self);
 void workload_holds_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
+
+/*  curtails.c: sites that are curtailed, in a quarter of the worlds. */
+void workload_curtails_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  attests.c: an operator attests sites dead that have no power. */
 void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply);

@@ -68,6 +68,7 @@ void sim_workload_harden(sim_workload_t *self);
 void sim_workload_begin(sim_workload_t *self);          /* draws everything; before the federation starts */
 void sim_workload_begin_operator(sim_workload_t *self); /* the operator releases held jobs after the faults */
 void sim_workload_begin_attests(sim_workload_t *self);  /* the operator attests sites dead that have no power */
+void sim_workload_begin_curtails(sim_workload_t *self); /* the operator curtails sites for some minutes */
 bool sim_workload_is_over(const sim_workload_t *self);  /* every job was answered and has ended */
 
 /*  Moments and questions of the federation. */

@@ -22,6 +22,8 @@ BODIES = {
     "POST /v1/sites": {"site": "spare", "public_key": "{key}"},
     "POST /v1/sites/{site}/drain": {"reason": "access"},
     "POST /v1/sites/{site}/undrain": {},
+    "POST /v1/sites/{site}/curtail": {"to_percent": 90, "for_s": 60, "reason": "access"},
+    "POST /v1/sites/{site}/uncurtail": {},
     "POST /v1/sites/{site}/attest": {"dead": True, "reason": "access"},
     "PUT /v1/queues/{queue}": {"priority": 5},
     "PUT /v1/queues/{queue}/rules": {"for_s": 60, "priority": 6},

@@ -279,6 +279,16 @@ static void keep_link(harness_t *self, const helio_row_link_t *row)
     self->links = entry;
 }
 
+static void keep_curtailment(harness_t *self, const helio_row_curtailment_t *row)
+{
+    kept_curtailment_t **at = &self->curtailments;
+    while (*at && !((*at)->row.set_ms == row->set_ms && helio_text_equal((*at)->row.site, row->site)))
+        at = &(*at)->next;
+    if (!*at)
+        *at = helio_arena_alloc(self->arena, 1, sizeof **at);
+    helio_record_copy(&helio_row_curtailment_type, self->arena, row, &(*at)->row);
+}
+
 static void keep_placement(harness_t *self, const helio_row_placement_t *row)
 {
     task_t *task = harness_task_get(self, row->key);
@@ -449,6 +459,8 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
         keep_data(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_LINK)
         keep_link(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_CURTAILMENT)
+        keep_curtailment(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_LEDGER)
         keep_usage(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_BUDGET)

@@ -37,6 +37,11 @@ typedef struct link {
     struct link *next;
 } link_t;
 
+typedef struct kept_curtailment {
+    helio_row_curtailment_t row;
+    struct kept_curtailment *next;
+} kept_curtailment_t;
+
 typedef struct kept_queue {
     helio_row_queue_t row;
     struct kept_queue *next;
@@ -184,6 +189,7 @@ struct harness {
     quota_t *quotas;
     dataset_t *datasets; /* the newest row of each first */
     link_t *links;
+    kept_curtailment_t *curtailments;
     usage_t *usage;
     charged_row_t *charged, *charged_by_job[CHARGED_BUCKETS];
     expected_use_row_t *expected_use;

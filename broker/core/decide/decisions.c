@@ -11,6 +11,7 @@
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/pool_rejection.h"
 #include "broker/core/forecast/pool_forecast.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/state/accounts.h"
@@ -188,6 +189,17 @@ static helio_detail_t site_window_detail(helio_broker_core_t *self, const evalua
     return (helio_detail_t){0};
 }
 
+/*  The first pool that could take it, but for the power that its site may use. */
+static helio_detail_t curtail_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
+{
+    for (uint32_t i = 0; i < e->feasible && self->curtailments; i++) {
+        const option_t *o = &e->options[i];
+        if (core_pending_rejection(self, e->class, o, NULL) == HELIO_REJECTION_CURTAILED)
+            return core_curtail_detail(self, e->class, o->site, o->pool, o->c.gpus_per_node, ret_expected_ms);
+    }
+    return (helio_detail_t){0};
+}
+
 static helio_details_t capacity_details(helio_broker_core_t *self, const evaluation_t *e)
 {
     uint32_t open = 0;
@@ -271,6 +283,8 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
     helio_detail_t held = core_preempt_detail(self, e->class, ret_expected_ms);
     if (held.code == HELIO_DETAIL_NONE && !e->reserved)
         held = site_window_detail(self, e, ret_expected_ms);
+    if (held.code == HELIO_DETAIL_NONE && !e->reserved)
+        held = curtail_detail(self, e, ret_expected_ms);
     if (held.code == HELIO_DETAIL_NONE && !e->reserved)
         held = core_pause_detail(self, e, ret_expected_ms);
     if (held.code != HELIO_DETAIL_NONE) {

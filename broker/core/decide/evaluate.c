@@ -13,6 +13,7 @@
 #include "broker/core/forecast/queue_wait.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/awaited_sites.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/holds/site_windows.h"
@@ -290,7 +291,8 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            core_option_gpus(class, option) <= core_quota_left(class) && core_budget_allows(self, class, option) &&
            (core_preempt_holds(self, class, pool) || core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
            core_preempt_allows(self, class, pool, option->c.gpus_per_node) &&
-           core_site_window_allows(self, class, pool, option->c.gpus_per_node, (freed_gpus_t){0});
+           core_site_window_allows(self, class, pool, option->c.gpus_per_node, (freed_gpus_t){0}) &&
+           core_curtail_allows(self, class, option->site, pool, option->c.gpus_per_node, 0);
 }
 
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)

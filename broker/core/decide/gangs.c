@@ -2,6 +2,7 @@
 
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/awaited_sites.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
@@ -30,6 +31,7 @@ void core_gang_find_reservation(helio_broker_core_t *self, evaluation_t *e)
         if (taken || !core_is_gang(class, option) || !core_is_at_priority_level(class, option) ||
             core_overflow_is_closed(class, option) ||
             core_site_window_excludes(class, option->pool, option->c.gpus_per_node) ||
+            core_curtail_excludes(self, class, option->site, option->pool, option->c.gpus_per_node) ||
             core_option_gpus(class, option) > core_quota_left(class) || !core_budget_allows(self, class, option))
             continue;
         reservation_t found;

@@ -4,6 +4,7 @@
 #include "broker/core/decide/overflow.h"
 #include "broker/core/forecast/queue_wait.h"
 #include "broker/core/holds/awaited_sites.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
@@ -20,7 +21,8 @@ static bool lacks_capacity_alone(helio_broker_core_t *self, const job_class_t *c
     return !core_overflow_is_closed(class, option) && !core_is_paused(self, class, option) &&
            !core_is_doubtful(self, class, option) && core_option_gpus(class, option) <= core_quota_left(class) &&
            core_budget_allows(self, class, option) && core_is_at_priority_level(class, option) &&
-           !core_site_window_excludes(class, option->pool, option->c.gpus_per_node);
+           !core_site_window_excludes(class, option->pool, option->c.gpus_per_node) &&
+           core_curtail_allows(self, class, option->site, option->pool, option->c.gpus_per_node, 0);
 }
 
 /*  What waiting until then costs, beyond what the score of the option has of it. */

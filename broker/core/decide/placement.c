@@ -6,6 +6,7 @@
 
 #include "broker/core/decide/decisions.h"
 #include "broker/core/decide/evaluate.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/holds/site_windows.h"
@@ -113,6 +114,7 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
     core_budget_place(self, job, &row);
     core_reserve_placed(self, job);
     core_site_window_placed(self, job);
+    core_curtail_placed(self, job);
     core_order(self, job);
     self->figures.placements_total++;
 }

@@ -4,6 +4,7 @@
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/expected_starts.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
@@ -62,6 +63,7 @@ typedef enum pending_cause {
     PENDING_OVERFLOW,
     PENDING_QUOTA,
     PENDING_BUDGET,
+    PENDING_CURTAILED,
     PENDING_ROOM,
     PENDING_GANG,
     PENDING_PREEMPTOR,
@@ -84,6 +86,8 @@ static pending_cause_t pending_cause_of(helio_broker_core_t *self, const job_cla
         return PENDING_QUOTA;
     if (!core_budget_allows(self, class, option))
         return PENDING_BUDGET;
+    if (!core_curtail_allows(self, class, option->site, pool, gpus_per_node, 0))
+        return PENDING_CURTAILED;
     if (!core_room_fits(pool, &pool->free, want->nodes, gpus_per_node, want->cpus, want->memory_bytes))
         return PENDING_ROOM;
     if (!core_preempt_holds(self, class, pool) && !core_reserve_allows(self, class, pool, gpus_per_node))
@@ -114,6 +118,9 @@ static helio_details_t details_of(helio_broker_core_t *self, const job_class_t *
     case PENDING_BUDGET:
         shortage = core_budget_shortage(self, class, option);
         return core_budget_details(self, class, &shortage);
+    case PENDING_CURTAILED:
+        return core_why(
+            self, core_curtail_detail(self, class, option->site, option->pool, option->c.gpus_per_node, &until_ms));
     case PENDING_ROOM:
         return core_why(self, short_of(self, class, option));
     case PENDING_GANG:
@@ -141,6 +148,7 @@ helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_cl
         [PENDING_OVERFLOW] = HELIO_REJECTION_OVERFLOW,
         [PENDING_QUOTA] = HELIO_REJECTION_QUOTA,
         [PENDING_BUDGET] = HELIO_REJECTION_BUDGET,
+        [PENDING_CURTAILED] = HELIO_REJECTION_CURTAILED,
     };
     bool asked = option->c.rejection == HELIO_REJECTION_NONE && !class->judged_ms;
     pending_cause_t cause = asked ? pending_cause_of(self, class, option) : PENDING_NONE;
@@ -148,7 +156,8 @@ helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_cl
         *ret_details = details_of(self, class, option, cause);
     if (!asked || cause == PENDING_NONE)
         return option->c.rejection;
-    bool listed = cause == PENDING_OVERFLOW || cause == PENDING_QUOTA || cause == PENDING_BUDGET;
+    bool listed =
+        cause == PENDING_OVERFLOW || cause == PENDING_QUOTA || cause == PENDING_BUDGET || cause == PENDING_CURTAILED;
     return listed ? rejections[cause] : HELIO_REJECTION_NO_CAPACITY;
 }
 

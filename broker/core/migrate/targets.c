@@ -9,6 +9,7 @@
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"
 #include "broker/core/forecast/pool_forecast.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/ask.h"
@@ -228,7 +229,11 @@ helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, con
     if (!core_site_window_allows(self, &class, pool, target->gpus_per_node, (freed_gpus_t){0}))
         *ret_details =
             core_why(self, core_site_window_detail(self, &class, target->site, pool, target->gpus_per_node, &until_ms));
-    else if (!still_runs)
+    else if (!core_curtail_allows(self, &class, target->site, target->pool, target->gpus_per_node, 0)) {
+        *ret_details =
+            core_why(self, core_curtail_detail(self, &class, target->site, pool, target->gpus_per_node, &until_ms));
+        return HELIO_REJECTION_CURTAILED;
+    } else if (!still_runs)
         return HELIO_REJECTION_NONE;
     else if (pool->reservation.class && pool->reservation.class->waiting)
         *ret_details = CORE_WHY(self, HELIO_DETAIL_HELD_FOR_GANG, helio_value_number(0));

@@ -8,6 +8,7 @@
 
 #include <utlist.h>
 
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/site_windows.h"
@@ -139,6 +140,7 @@ static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
     emptiest.memory_bytes = fullest.memory_bytes;
     uint32_t gpus = search->option->c.gpus_per_node;
     return core_site_window_allows(search->core, search->class, pool, gpus, back) &&
+           core_curtail_allows(search->core, search->class, search->option->site, pool, gpus, back.gpus) &&
            core_room_fits(pool, &fullest, want->nodes, gpus, want->cpus, want->memory_bytes) &&
            core_room_fits(pool, &emptiest, want->nodes, gpus, want->cpus, want->memory_bytes);
 }

@@ -38,7 +38,7 @@ static bool is_simple(const job_class_t *class)
 
 static bool is_simple_at(const job_class_t *class, const option_t *option)
 {
-    return !option->pool->site_window && !core_is_gang(class, option);
+    return !option->pool->site_window && !option->site->curtailments && !core_is_gang(class, option);
 }
 
 /*  Jobs of a lower tier can make room for it, now or when they are no longer protected. */

@@ -12,6 +12,7 @@
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/placement.h"
 #include "broker/core/holds/awaited_sites.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
@@ -229,6 +230,7 @@ void core_round(helio_broker_core_t *self)
     core_preempt_review(self);
     core_migrations_review(self);
     core_site_window_review(self);
+    core_curtail_review(self);
     core_blocked_review(self);
     uint32_t placed = core_migrations_place(self);
     placed = ask_classes(self, placed);

@@ -16,6 +16,7 @@
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
+#include "broker/core/state/curtailments.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -60,6 +61,7 @@ void core_sites_free(helio_broker_core_t *self)
         core_site_series_free(site);
         core_histories_free(site);
         core_energy_issues_free(site);
+        core_curtailments_free(self, site);
         helio_arena_destroy(&site->arena);
         free(site);
     }

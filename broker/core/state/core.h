@@ -69,6 +69,7 @@ struct helio_broker_core {
     int64_t next_check_ms[CORE_CHECKS]; /* checks.h */
     int64_t rules_checked_ms;           /* wall clock: when the rules of the queues were last checked */
     bool has_site_windows;              /* some site has reported reserved GPUs */
+    uint32_t curtailments;              /* of all sites, that are not over */
     bool round_wanted;
     bool queues_told; /* some site has said how long jobs wait in its own queue (forecast/queue_wait.h) */
     tenant_t *tenants;

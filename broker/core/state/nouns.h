@@ -46,5 +46,6 @@ typedef struct energy_issue energy_issue_t;
 typedef struct migrant migrant_t;
 typedef struct targets targets_t;
 typedef struct estimate estimate_t;
+typedef struct curtailment curtailment_t;
 
 #endif

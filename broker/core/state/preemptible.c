@@ -38,8 +38,9 @@ bool core_preempt_can(const helio_broker_core_t *self, const job_t *job, bool pr
 
 helio_stop_mode_t core_preempt_mode(const job_t *job)
 {
-    bool saves = job->migrating && job->submission->signalled;  /* a migration: no job waits for its GPUs */
-    bool asked = core_why_has(job->why, HELIO_DETAIL_REQUEUED); /* likewise */
+    bool saves = job->migrating && job->submission->signalled;    /* a migration: no job waits for its GPUs */
+    bool asked = core_why_has(job->why, HELIO_DETAIL_REQUEUED) || /* likewise */
+                 core_why_has(job->why, HELIO_DETAIL_STOPPED_FOR_CURTAILMENT);
     bool kill =
         job->intent == HELIO_INTENT_PREEMPT && core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !saves && !asked;
     return kill || job->killed ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;

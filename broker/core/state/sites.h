@@ -79,6 +79,9 @@ struct site {
     allowance_t new_pools_allowance; /* of pools in them that it had not before */
     job_t *live;                     /* in order of placement */
     copy_t *copies;                  /* that it has listed: copies.h */
+    curtailment_t *curtailments;     /* that are not over: curtailments.h */
+    uint64_t power_round;            /* the round for which power_w holds: holds/curtailed.c */
+    double power_w;                  /* of GPUs in use */
     UT_hash_handle hh;               /* by name */
     UT_hash_handle hh_peer;          /* by peer */
 };

@@ -7,7 +7,7 @@
 #include "broker/http/request/problem.h"
 #include "federation/model/attempt.h"
 
-enum { HELIO_METRICS_ROUTES_MAX = 64, HELIO_METRICS_BUCKETS = 12 };
+enum { HELIO_METRICS_ROUTES_MAX = 72, HELIO_METRICS_BUCKETS = 12 };
 
 extern const double helio_metrics_bucket_s[HELIO_METRICS_BUCKETS]; /* upper bounds of latencies */
 

@@ -237,6 +237,14 @@ static inline void record_event(world_t *w, helio_call_t *call)
         keep(event->reason, w->reason, sizeof w->reason);
         break;
     }
+    case HELIO_BROKER_EV_CURTAIL: {
+        const helio_ev_curtail_t *event = call->payload;
+        keep(event->site, w->site, sizeof w->site);
+        keep(event->reason, w->reason, sizeof w->reason);
+        (void)snprintf(w->link, sizeof w->link, "%s %u %lld %llu", event->end ? "end" : "to", event->percent,
+                       (long long)event->from_wall_ms, (unsigned long long)event->for_ms);
+        break;
+    }
     case HELIO_BROKER_EV_DATA:
         record_data(w, call->payload);
         break;

@@ -29,6 +29,52 @@ static void http__site_commands_carry_their_reason(void **state)
     assert_string_equal(w->reason, "no power");
 }
 
+static void http__a_curtailment_reaches_the_core_unchanged(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/sites/lulea/curtail", w->operator_.text, JSON,
+        "{\"to_percent\": 60, \"for_s\": 7200, \"reason\": \"the grid asks\"}");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->event, HELIO_BROKER_EV_CURTAIL);
+    assert_string_equal(w->site, "lulea");
+    assert_string_equal(w->reason, "the grid asks");
+    assert_string_equal(w->link, "to 60 0 7200000");
+    ask(w, &r, "POST", "/v1/sites/lulea/curtail", w->operator_.text, JSON,
+        "{\"to_percent\": 0, \"for_s\": 60, \"reason\": \"x\", \"at\": \"2026-11-22T17:00:00Z\"}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->link, "to 0 1795366800000 60000");
+    ask(w, &r, "POST", "/v1/sites/lulea/uncurtail", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->link, "end 0 0 0");
+    static const struct {
+        const char *body, *says;
+    } bad[] = {
+        {"{\"for_s\": 60, \"reason\": \"x\"}", "'to_percent' is missing"},
+        {"{\"to_percent\": 60, \"reason\": \"x\"}", "'for_s' is missing"},
+        {"{\"to_percent\": 60, \"for_s\": 60}", "'reason' is missing"},
+        {"{\"to_percent\": 60, \"for_s\": 60, \"reason\": \"\"}", "CurtailNoReason"},
+        {"{\"to_percent\": 60, \"for_s\": 60, \"reason\": \"x\", \"at\": \"tomorrow\"}", "CurtailAtInvalid"},
+        {"{\"to_percent\": -1, \"for_s\": 60, \"reason\": \"x\"}", "to_percent"},
+    };
+    uint32_t events = w->events;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ask(w, &r, "POST", "/v1/sites/lulea/curtail", w->operator_.text, JSON, bad[i].body);
+        assert_int_equal(r.status, 400);
+        assert_contains(r.body, bad[i].says);
+    }
+    ask(w, &r, "POST", "/v1/sites/lulea/curtail", w->user.text, JSON,
+        "{\"to_percent\": 60, \"for_s\": 7200, \"reason\": \"x\"}");
+    assert_int_equal(r.status, 403);
+    assert_int_equal(w->events, events);
+    script_read(w, "read_curtailments", HELIO_OK, "[]");
+    ask(w, &r, "GET", "/v1/curtailments?site=lulea&days=3", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->last_params[0], "lulea");
+    assert_string_equal(w->last_params[1], "3");
+    ask(w, &r, "GET", "/v1/curtailments?days=0", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 400);
+}
+
 static void http__a_tenant_reaches_the_core_unchanged(void **state)
 {
     (void)state;
@@ -321,6 +367,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
     const struct CMUnitTest tests[] = {
         TEST(http__site_commands_carry_their_reason),
+        TEST(http__a_curtailment_reaches_the_core_unchanged),
         TEST(http__a_tenant_reaches_the_core_unchanged),
         TEST(http__data_and_links_reach_the_core_unchanged),
         TEST(http__budgets_reach_the_core_unchanged),

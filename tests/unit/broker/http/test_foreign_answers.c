@@ -212,6 +212,7 @@ static void http__a_read_that_fails_has_its_status_and_keeps_the_databases_words
         {"/v1/tenants", "read_tenants"},
         {"/v1/data", "read_data"},
         {"/v1/links", "read_links"},
+        {"/v1/curtailments", "read_curtailments"},
         {"/v1/report", "read_report"},
         {"/v1/balance", "read_balance"},
         {"/v1/history", "read_history"},

@@ -43,6 +43,10 @@ static helio_job_key_t arrange(const char *conninfo)
     helio_job_spec_t spec = spec_of("waits", 2);
     helio_job_key_t key = job_of("acme", &spec);
     commit(conninfo);
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.curtailments values ('north', now(), now(), now() + interval '1 hour', 60, 'grid', "
+        "'user:ops/ada', null, now(), 16000, 9000, 0, 2, 4000)");
     assert_int_equal(helio_store_put_token(conninfo, &token, &err), HELIO_OK);
     assert_int_equal(helio_store_put_site_key(conninfo, &key_of_north, &err), HELIO_OK);
     return key;
@@ -75,6 +79,7 @@ static void openapi__the_database_answers_as_described(void **state)
         {"/v1/tenants", "/v1/tenants", false},
         {"/v1/data", "/v1/data", false},
         {"/v1/links", "/v1/links", false},
+        {"/v1/curtailments", "/v1/curtailments?site=north", false},
         {"/v1/report", "/v1/report", false},
         {"/v1/balance", "/v1/balance", true}, /* needs a site with a meter */
         {"/v1/history", "/v1/history?hours=25", false},
@@ -138,7 +143,8 @@ static void snapshot__is_what_a_new_leader_would_read(void **state)
         HELIO_BROKER_EV_LOAD_FEDERATION, HELIO_BROKER_EV_LOAD_TENANT, HELIO_BROKER_EV_LOAD_QUEUE,
         HELIO_BROKER_EV_LOAD_QUEUE_RULE, HELIO_BROKER_EV_LOAD_BUDGET, HELIO_BROKER_EV_LOAD_OVERFLOW,
         HELIO_BROKER_EV_LOAD_DATA,       HELIO_BROKER_EV_LOAD_LINK,   HELIO_BROKER_EV_LOAD_SITE,
-        HELIO_BROKER_EV_LOAD_POOL,       HELIO_BROKER_EV_LOAD_JOB,    HELIO_BROKER_EV_LOADED};
+        HELIO_BROKER_EV_LOAD_POOL,       HELIO_BROKER_EV_LOAD_JOB,    HELIO_BROKER_EV_LOAD_CURTAILMENT,
+        HELIO_BROKER_EV_LOADED};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!counts[kinds[i]])
             fail_msg("the snapshot has no %s", helio_broker_events[kinds[i]].name);

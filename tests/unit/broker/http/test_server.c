@@ -104,6 +104,9 @@ static void http__a_role_opens_its_routes_and_no_others(void **state)
         {"POST", "/v1/jobs/01j9a0000000000000000000aa/release", 202, 202, 202}, /* the core looks who holds it */
         {"POST", "/v1/sites/lulea/drain", 403, 200, 200},
         {"POST", "/v1/sites/lulea/undrain", 403, 200, 200},
+        {"POST", "/v1/sites/lulea/curtail", 403, 400, 400},
+        {"POST", "/v1/sites/lulea/uncurtail", 403, 200, 200},
+        {"GET", "/v1/curtailments", 403, 200, 200},
         {"POST", "/v1/sites", 403, 403, 400},
         {"GET", "/v1/keys", 403, 403, 200},
         {"DELETE", "/v1/sites/lulea/keys", 403, 403, 400},
@@ -140,6 +143,7 @@ static void http__a_role_opens_its_routes_and_no_others(void **state)
     script_read(w, "read_tenants", HELIO_OK, "[]");
     script_read(w, "read_data", HELIO_OK, "[]");
     script_read(w, "read_links", HELIO_OK, "[]");
+    script_read(w, "read_curtailments", HELIO_OK, "[]");
     script_read(w, "read_overflows", HELIO_OK, "[]");
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         ask(w, &r, cells[i].method, cells[i].target, w->user.text, "", NULL);

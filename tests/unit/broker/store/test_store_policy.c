@@ -59,6 +59,43 @@ static void store__the_last_rows_of_data_and_links_are_loaded(void **state)
     helio_store_destroy(&store);
 }
 
+static void store__curtailments_that_are_not_over_are_loaded(void **state)
+{
+    enum { SET = 3 };
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    const int64_t never_ms = INT64_C(4102444800000);
+    helio_row_curtailment_t row = {.site = HELIO_TEXT("lulea"),
+                                   .set_ms = SET,
+                                   .from_ms = 4,
+                                   .until_ms = never_ms,
+                                   .percent = 60,
+                                   .reason = HELIO_TEXT("the grid asks"),
+                                   .actor = HELIO_TEXT("user:ops/ada")};
+    helio_row_curtailment_t over = row, ended = row, changed = row;
+    over.set_ms = 1;
+    over.until_ms = 5;
+    ended.set_ms = 2;
+    ended.ended_ms = 7;
+    changed.judged_ms = INT64_C(1795000000007);
+    changed.full_w = 16000;
+    changed.used_w = 9000;
+    changed.kept_w = 10;
+    changed.jobs_stopped = 2;
+    changed.lost_gpu_ms = 240000;
+    const helio_row_curtailment_t *rows[] = {&row, &over, &ended, &changed};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_CURTAILMENT, rows[i]);
+    commit(store);
+    assert_value(conninfo, "select count(*) from helio.curtailments", "3");
+    loaded_t all = load(store);
+    assert_true(
+        helio_record_equal(&helio_row_curtailment_type, nth(&all, HELIO_BROKER_EV_LOAD_CURTAILMENT, 0), &changed));
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_CURTAILMENT, 1));
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__the_last_rows_of_queues_and_rules_are_loaded(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -343,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__the_last_row_of_a_quota_is_loaded),
         cmocka_unit_test(store__the_last_rows_of_data_and_links_are_loaded),
+        cmocka_unit_test(store__curtailments_that_are_not_over_are_loaded),
         cmocka_unit_test(store__the_last_rows_of_queues_and_rules_are_loaded),
         cmocka_unit_test(store__the_last_row_of_a_tenant_is_loaded),
         cmocka_unit_test(store__the_last_rows_of_overflow_groups_are_loaded),

@@ -53,6 +53,7 @@ static const struct answer {
     {"overflow list", &helio_columns_of_overflows, NULL},
     {"tenants", &helio_columns_of_tenants, NULL},
     {"links list", &helio_columns_of_links, NULL},
+    {"curtailments", &helio_columns_of_curtailments, NULL},
     {"token ls", &helio_columns_of_tokens, NULL},
     {"keys ls", &helio_columns_of_keys, NULL},
     {"user ls", &helio_columns_of_principals, NULL},

@@ -307,6 +307,49 @@ static void undrain__says_what_was_done(void **state)
     end(&outcome);
 }
 
+static void curtail__share_and_time_are_sent(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"POST /v1/sites/lulea/curtail ", 0, 200, NULL, "{\"site\":\"lulea\",\"status\":\"curtailed to 60 %\"}",
+               WHOLE, 0}),
+        WORDS("curtail", "lulea", "--to", "60%", "--for", "2h", "--at", "2026-11-22T17:00:00Z", "--reason", "grid"));
+    expect(&outcome, 0, "", "lulea: curtailed to 60 %");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "{\"to_percent\":60,\"for_s\":7200,\"at\":\"2026-11-22T17:00:00Z\","
+                                            "\"reason\":\"grid\"}"),
+        1);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/sites/lulea/uncurtail ", 0, 200, NULL,
+                          "{\"site\":\"lulea\",\"status\":\"1 curtailment ended\"}", WHOLE, 0}),
+                   WORDS("curtail", "lulea", "--end"));
+    expect(&outcome, 0, "", "lulea: 1 curtailment ended");
+    end(&outcome);
+    static const char *const shares[] = {"101%", "60.5%", "-1", "60kW", ""};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        outcome = play(RULES({"POST /v1/ ", 0, 200, NULL, "{}", WHOLE, 0}),
+                       WORDS("curtail", "lulea", "--to", shares[i], "--for", "2h", "--reason", "grid"));
+        expect(&outcome, 2, "", "");
+        end(&outcome);
+    }
+    outcome = play(RULES({"POST /v1/ ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("curtail", "lulea", "--to", "60%"));
+    expect(&outcome, 2, "", "--to, --for and --reason are required, or --end");
+    end(&outcome);
+    outcome =
+        play(RULES({"POST /v1/ ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("curtail", "lulea", "--end", "--to", "60%"));
+    expect(&outcome, 2, "", "--end cannot be combined");
+    end(&outcome);
+    outcome =
+        play(RULES({"GET /v1/curtailments?days=3&site=lulea ", 0, 200, NULL,
+                    "[{\"site\":\"lulea\",\"to_percent\":60,\"state\":\"in_force\",\"from\":\"2026-11-22T17:00:00Z\","
+                    "\"until\":\"2026-11-22T19:00:00Z\",\"limit_watts\":6000,\"used_watts\":5000,\"kept_watts\":0,"
+                    "\"jobs_stopped\":2,\"lost_gpu_s\":90,\"reason\":\"grid\"}]",
+                    WHOLE, 0}),
+             WORDS("curtailments", "lulea", "--days", "3"));
+    expect(&outcome, 0, NULL, NULL);
+    end(&outcome);
+}
+
 static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
@@ -416,6 +459,7 @@ int main(void)
         cmocka_unit_test(queues__rules_are_listed_with_their_state),
         cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(undrain__says_what_was_done),
+        cmocka_unit_test(curtail__share_and_time_are_sent),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(token_add__prints_only_the_new_token),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),

@@ -35,6 +35,13 @@ static void add_account_parts(void)
                                            .at_ms = NOON - DAY};
     const helio_row_data_t data = {HELIO_TEXT("s3://corpus/"), HELIO_TEXT("north south"), NOON - DAY, {0}};
     const helio_row_link_t link = {HELIO_TEXT("north"), HELIO_TEXT("south"), false, 1000, 20000, 30, NOON - DAY};
+    const helio_row_curtailment_t curtailment = {.site = HELIO_TEXT("north"),
+                                                 .set_ms = NOON - HOUR,
+                                                 .from_ms = NOON - HOUR,
+                                                 .until_ms = NOON + HOUR,
+                                                 .percent = 60,
+                                                 .actor = HELIO_TEXT("user:ops/ada")};
+    put(HELIO_BROKER_EV_LOAD_CURTAILMENT, &curtailment);
     put(HELIO_BROKER_EV_LOAD_QUEUE_RULE, &rule);
     put(HELIO_BROKER_EV_LOAD_QUOTA, &quota);
     put(HELIO_BROKER_EV_LOAD_QUOTA, &own);

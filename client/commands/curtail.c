@@ -1,0 +1,66 @@
+/*  curtail.c -- `curtail` and `curtailments`: limits on the GPU power of a site, each for a time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/commands/change.h"
+#include "client/commands/commands.h"
+#include "client/commands/listing.h"
+
+/*  "60%" or "60". */
+static bool put_percent(const helio_client_t *client, json_t *body)
+{
+    const char *text = helio_client_value(client, HELIO_OPTION_TO);
+    char *end = NULL;
+    long percent = text[0] >= '0' && text[0] <= '9' ? strtol(text, &end, 10) : -1;
+    bool whole = percent >= 0 && percent <= 100 && (!*end || strcmp(end, "%") == 0);
+    if (whole)
+        return json_object_set_new(body, "to_percent", json_integer(percent)) == 0;
+    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--to: must be a whole share from 0%% to 100%%, not '%.64s'",
+                            text);
+    return false;
+}
+
+static int end(helio_client_t *client, const char *site)
+{
+    HELIO_AUTO(helio_json_clear) json_t *body = json_object();
+    if (helio_client_has(client, HELIO_OPTION_TO) || helio_client_has(client, HELIO_OPTION_FOR) ||
+        helio_client_has(client, HELIO_OPTION_AT))
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "--end cannot be combined with --to, --for or --at\nhelp: it ends all curtailments of "
+                                 "the site");
+    if (!helio_change_text(client, HELIO_OPTION_REASON, "reason", body))
+        return HELIO_EXIT_USAGE;
+    return helio_change_send(client, "POST", helio_path(client, "/v1/sites/", site, "/uncurtail"), body, site);
+}
+
+int helio_cmd_curtail(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *body = json_object();
+    const char *site = client->arguments->words[0];
+    if (helio_client_has(client, HELIO_OPTION_END))
+        return end(client, site);
+    if (!helio_client_has(client, HELIO_OPTION_TO) || !helio_client_has(client, HELIO_OPTION_FOR) ||
+        !helio_client_has(client, HELIO_OPTION_REASON))
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "--to, --for and --reason are required, or --end\nhelp: helio curtail %.64s --to 60%% "
+                                 "--for 2h --reason 'the grid asks'",
+                                 site);
+    if (!put_percent(client, body) || !helio_change_seconds(client, HELIO_OPTION_FOR, "for_s", body) ||
+        !helio_change_text(client, HELIO_OPTION_AT, "at", body) ||
+        !helio_change_text(client, HELIO_OPTION_REASON, "reason", body))
+        return HELIO_EXIT_USAGE;
+    return helio_change_send(client, "POST", helio_path(client, "/v1/sites/", site, "/curtail"), body, site);
+}
+
+int helio_cmd_curtailments(helio_client_t *client)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
+    uint64_t days;
+    if (!helio_client_number(client, HELIO_OPTION_DAYS, 7, &days))
+        return HELIO_EXIT_USAGE;
+    helio_buffer_printf(&path, "?days=%llu%s", (unsigned long long)days, client->arguments->word_count ? "&site=" : "");
+    const char *site = client->arguments->word_count ? client->arguments->words[0] : "";
+    return helio_listing(
+        client, helio_path(client, helio_arena_printf(client->arena, "/v1/curtailments%s", path.data).data, site, ""),
+        "curtailments", helio_columns_of_curtailments);
+}
