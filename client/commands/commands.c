@@ -273,13 +273,15 @@ static const helio_command_t commands[] = {
      HELIO_OPERANDS_SITES, helio_cmd_drain, NULL},
     {"undrain", "SITE", "Send new jobs to a site again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_undrain, NULL},
-    {"curtail", "SITE --to SHARE --for DURATION --reason WHY | SITE --end", "Limit the GPU power of a site for a time",
+    {"curtail", "SITE --to SHARE --for DURATION --reason WHY", "Limit the GPU power of a site for a time",
      "For that time, the GPUs of the site use at most this share of the power that all of them would use: from now on, "
      "or from --at on. Jobs that would use more wait or start elsewhere; jobs above the limit are stopped with their "
      "grace, the lowest tier first, and return to their queues. Work that may not be preempted is not touched: the "
-     "answer says how much of it is above the limit. --end ends all curtailments of the site. Operators only.",
-     "helio curtail lulea --to 60% --for 2h --reason 'the grid asks'", O(TO) | O(FOR) | O(AT) | O(REASON) | O(END), 1,
-     1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_curtail, NULL},
+     "answer says how much of it is above the limit. `helio uncurtail` ends it early. Operators only.",
+     "helio curtail lulea --to 60% --for 2h --reason 'the grid asks'", O(TO) | O(FOR) | O(AT) | O(REASON), 1, 1,
+     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_curtail, NULL},
+    {"uncurtail", "SITE", "End all curtailments of a site", "Also those that have not begun. Operators only.",
+     "helio uncurtail lulea", O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_uncurtail, NULL},
     {"curtailments", "[SITE]", "List curtailments of sites, and what they cost",
      "The newest first: those of the last 7 days, or --days, and those that are not over. USED and KEPT are the power of "
      "the GPUs in use, and what of it is above the limit and may not be stopped. STOPPED is the number of jobs that were "

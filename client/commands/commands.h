@@ -73,6 +73,7 @@ int helio_cmd_links_set(helio_client_t *client);
 int helio_cmd_links_rm(helio_client_t *client);
 /*  curtail.c */
 int helio_cmd_curtail(helio_client_t *client);
+int helio_cmd_uncurtail(helio_client_t *client);
 int helio_cmd_curtailments(helio_client_t *client);
 /*  keys.c, token.c, user.c */
 int helio_cmd_keys_add(helio_client_t *client);

@@ -1,4 +1,4 @@
-/*  curtail.c -- `curtail` and `curtailments`: limits on the GPU power of a site, each for a time. */
+/*  curtail.c -- `curtail`, `uncurtail` and `curtailments`: limits on the GPU power of a site, each for a time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,14 +20,10 @@ static bool put_percent(const helio_client_t *client, json_t *body)
     return false;
 }
 
-static int end(helio_client_t *client, const char *site)
+int helio_cmd_uncurtail(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
-    if (helio_client_has(client, HELIO_OPTION_TO) || helio_client_has(client, HELIO_OPTION_FOR) ||
-        helio_client_has(client, HELIO_OPTION_AT))
-        return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--end cannot be combined with --to, --for or --at\nhelp: it ends all curtailments of "
-                                 "the site");
+    const char *site = client->arguments->words[0];
     if (!helio_change_text(client, HELIO_OPTION_REASON, "reason", body))
         return HELIO_EXIT_USAGE;
     return helio_change_send(client, "POST", helio_path(client, "/v1/sites/", site, "/uncurtail"), body, site);
@@ -37,12 +33,10 @@ int helio_cmd_curtail(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     const char *site = client->arguments->words[0];
-    if (helio_client_has(client, HELIO_OPTION_END))
-        return end(client, site);
     if (!helio_client_has(client, HELIO_OPTION_TO) || !helio_client_has(client, HELIO_OPTION_FOR) ||
         !helio_client_has(client, HELIO_OPTION_REASON))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--to, --for and --reason are required, or --end\nhelp: helio curtail %.64s --to 60%% "
+                                 "--to, --for and --reason are required\nhelp: helio curtail %.64s --to 60%% "
                                  "--for 2h --reason 'the grid asks'",
                                  site);
     if (!put_percent(client, body) || !helio_change_seconds(client, HELIO_OPTION_FOR, "for_s", body) ||

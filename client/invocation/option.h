@@ -74,7 +74,6 @@
     X(DRY_RUN, "dry-run", 0, NULL, NULL, "Change nothing: say what would become of the jobs")                                  \
     X(TO, "to", 0, "SHARE", NULL, "Share of the site's GPU power, such as 60%")                                                \
     X(AT, "at", 0, "TIME", NULL, "From this time on, such as 2026-11-22T17:00:00Z (default: now)")                             \
-    X(END, "end", 0, NULL, NULL, "End all curtailments of the site")                                                           \
     X(ONCE, "once", 0, NULL, NULL, "Print the screen once and exit")                                                           \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff format")                                                       \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and exit")

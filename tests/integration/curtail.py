@@ -60,7 +60,7 @@ class Test:
         check(self.newest()["state"] == "in_force", f"it is not in force: {self.newest()}")
 
     def ends(self):
-        said = self.f.helio("curtail", "north", "--end").stderr
+        said = self.f.helio("uncurtail", "north").stderr
         check("1 curtailment ended" in said, f"it says: {said}")
         self.f.wait_for(lambda: self.runs("north", self.waits), 30, "what waited does not start")
         check(self.newest()["state"] == "ended", f"it did not end: {self.newest()}")

@@ -69,6 +69,7 @@ static const command_case_t command_cases[] = {
      "POST /v1/sites/lulea/curtail ",
      CHANGES,
      ""},
+    {"uncurtail", {"uncurtail", "lulea"}, "POST /v1/sites/lulea/uncurtail ", CHANGES, ""},
     {"curtailments", {"curtailments", "lulea"}, "GET /v1/curtailments?days=7&site=lulea ", READS, ""},
     {"attest", {"attest", "lulea", "--dead", "--reason", "x", "-y"}, "POST /v1/sites/lulea/attest ", CHANGES, ""},
     {"keys add", {"keys", "add", "lulea", A_KEY}, "POST /v1/sites ", CHANGES, ""},

@@ -322,7 +322,7 @@ static void curtail__share_and_time_are_sent(void **state)
     end(&outcome);
     outcome = play(RULES({"POST /v1/sites/lulea/uncurtail ", 0, 200, NULL,
                           "{\"site\":\"lulea\",\"status\":\"1 curtailment ended\"}", WHOLE, 0}),
-                   WORDS("curtail", "lulea", "--end"));
+                   WORDS("uncurtail", "lulea"));
     expect(&outcome, 0, "", "lulea: 1 curtailment ended");
     end(&outcome);
     static const char *const shares[] = {"101%", "60.5%", "-1", "60kW", ""};
@@ -333,11 +333,7 @@ static void curtail__share_and_time_are_sent(void **state)
         end(&outcome);
     }
     outcome = play(RULES({"POST /v1/ ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("curtail", "lulea", "--to", "60%"));
-    expect(&outcome, 2, "", "--to, --for and --reason are required, or --end");
-    end(&outcome);
-    outcome =
-        play(RULES({"POST /v1/ ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("curtail", "lulea", "--end", "--to", "60%"));
-    expect(&outcome, 2, "", "--end cannot be combined");
+    expect(&outcome, 2, "", "--to, --for and --reason are required");
     end(&outcome);
     outcome =
         play(RULES({"GET /v1/curtailments?days=3&site=lulea ", 0, 200, NULL,
