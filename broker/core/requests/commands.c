@@ -144,7 +144,8 @@ static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, co
                    (helio_text_t){0});
 }
 
-/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most twice: with its grace, and without. */
+/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most twice, with its grace
+ *  and without. */
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     char text[HELIO_KEY_SIZE];
