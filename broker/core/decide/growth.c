@@ -76,5 +76,5 @@ void core_growth_choose(helio_broker_core_t *self, const evaluation_t *e)
         }
     }
     if (best && core_pool_grows(best->pool))
-        class->grows = (growth_t){best->site, best->pool, best->c.gpus_per_node};
+        class->grows = (growth_t){best->site, best->pool, best->c.gpus_per_node, core_budget_spend(self, class, best)};
 }

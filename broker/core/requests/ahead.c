@@ -1,9 +1,6 @@
 /*  ahead.c -- the jobs that are ahead of a job in the scheduling order. */
 #include "broker/core/requests/ahead.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "broker/core/state/core.h"
 #include "broker/core/state/order.h"
 
@@ -28,31 +25,6 @@ static bool wants_room(const job_class_t *class)
 {
     return class->waiting && (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY ||
                               class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
-}
-
-/*  The scheduling order as it is, without the effect of placements. Of two accounts with equal shares, the one with the
- *  eldest job is first. The priority of jobs orders the jobs of one account only, so using it here would give no total
- *  order. */
-static int by_order(const void *a_, const void *b_)
-{
-    const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
-    int order = core_class_compare_share(a, b);
-    if (!order && a->account != b->account)
-        order = helio_uuid_compare(a->account->eldest, b->account->eldest);
-    return order ? order : core_class_compare(a, b);
-}
-
-static void sort_by_order(const job_class_t **classes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        memset(&classes[i]->account->eldest, 0xff, sizeof classes[i]->account->eldest);
-    for (uint32_t i = 0; i < count; i++) {
-        helio_uuid_t *eldest = &classes[i]->account->eldest;
-        if (helio_uuid_compare(classes[i]->waiting->key.job, *eldest) < 0)
-            *eldest = classes[i]->waiting->key.job;
-    }
-    if (count)
-        qsort(classes, count, sizeof *classes, by_order);
 }
 
 static uint64_t gpus_of(const job_class_t *class)
@@ -104,7 +76,7 @@ void core_start_estimate_ahead(helio_broker_core_t *self, const job_class_t *cla
     for (const job_class_t *other = self->classes; other; other = other->hh.next)
         if (other->id != class->id && wants_room(other) && goes_first(self, other, class))
             ahead[count++] = other;
-    sort_by_order(ahead, count);
+    core_scheduling_sort(ahead, count);
     for (uint32_t i = 0; i < count; i++) {
         count_ahead(ret_estimate, ahead[i], ahead[i]->waiting_count);
         show_ahead(self, ret_estimate, ahead[i], ahead[i]->waiting_count, reader);

@@ -38,7 +38,7 @@ void core_accounts_free(tenant_t *tenant)
 }
 
 static uint32_t left_of(const job_class_t *class, const helio_holdings_t *holds,
-                        const uint64_t expected_gpus[HELIO_TIER_COUNT])
+                        const uint64_t expected_gpus[HELIO_TIER_COUNT], uint64_t claimed)
 {
     uint32_t left = helio_quota_left(holds);
     if (left == HELIO_QUOTA_UNLIMITED)
@@ -47,18 +47,29 @@ static uint32_t left_of(const job_class_t *class, const helio_holdings_t *holds,
     for (uint32_t tier = class->queue->tier; tier < HELIO_TIER_COUNT; tier++)
         spoken_for += expected_gpus[tier];
     spoken_for = spoken_for > class->expected_gpus ? spoken_for - class->expected_gpus : 0;
+    spoken_for += claimed;
     return left > spoken_for ? left - (uint32_t)spoken_for : 0;
 }
 
-uint32_t core_quota_left(const job_class_t *class)
+static uint32_t left_beside(const job_class_t *class, uint64_t claimed_of_tenant, uint64_t claimed)
 {
 #ifdef HELIO_MUTANT_quota_ignored
     return HELIO_QUOTA_UNLIMITED;
 #endif
     const account_t *account = class->account;
-    uint32_t all = left_of(class, &account->tenant->holds, account->tenant->expected_gpus),
-             queue = left_of(class, &account->holds, account->expected_gpus);
+    uint32_t all = left_of(class, &account->tenant->holds, account->tenant->expected_gpus, claimed_of_tenant),
+             queue = left_of(class, &account->holds, account->expected_gpus, claimed);
     return all < queue ? all : queue;
+}
+
+uint32_t core_quota_left(const job_class_t *class)
+{
+    return left_beside(class, 0, 0);
+}
+
+uint32_t core_quota_left_unclaimed(const job_class_t *class)
+{
+    return left_beside(class, class->account->tenant->claims.gpus, class->account->claims.gpus);
 }
 
 static bool is_limited(const account_t *account)

@@ -19,8 +19,9 @@ struct account {
     helio_holdings_t holds;
     uint64_t leaving_gpus;                    /* part of holds: of preempted jobs that have not left yet */
     uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts for which other jobs are being preempted, by their tier */
-    helio_uuid_t eldest;                      /* scratch of ahead.c: the eldest head of its waiting classes */
-    bool own;                                 /* the quota was set for this tenant, not for each tenant */
+    helio_uuid_t eldest; /* scratch of core_scheduling_sort: the eldest head of its waiting classes */
+    claims_t claims;     /* scratch of demand.c: of waiting jobs that want new nodes */
+    bool own;            /* the quota was set for this tenant, not for each tenant */
     spending_t spends;
     line_t *lines;                      /* of its classes that wait for nothing but room */
     uint32_t most_gpus;                 /* the most that a need of these lines takes at least */
@@ -33,6 +34,8 @@ void core_accounts_free(tenant_t *tenant);
 /*  GPUs that the class can still get by the quotas of its tenant and its account. Expected starts of other classes of
  *  its tier or a higher one, for which jobs are being preempted, are subtracted. */
 uint32_t core_quota_left(const job_class_t *class);
+/*  The same, less the claims on both. */
+uint32_t core_quota_left_unclaimed(const job_class_t *class);
 /*  The tenant is charged with the job's GPUs from its placement until it leaves the site. */
 void core_quota_take(helio_broker_core_t *self, job_t *job);
 void core_quota_give(helio_broker_core_t *self, job_t *job);

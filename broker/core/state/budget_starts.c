@@ -34,11 +34,16 @@ typedef struct start {
     helio_spend_t spend, at_limit;
 } start_t;
 
+static start_t start_with(const job_class_t *class, const helio_spend_t *spend)
+{
+    return (start_t){*spend, core_spend_until_limit(spend, class->want.time_limit_ms)};
+}
+
 static start_t start_of(const job_class_t *class, const option_t *option, const helio_plan_t *plan, int64_t start_ms)
 {
     helio_spend_t spend =
         spend_of_plan(plan, &option->c.transfer, core_option_gpus(class, option), option->c.run_ms, start_ms);
-    return (start_t){spend, core_spend_until_limit(&spend, class->want.time_limit_ms)};
+    return start_with(class, &spend);
 }
 
 /*  The most that it uses in any time as long as the budget's period. */
@@ -73,8 +78,12 @@ static uint32_t fit(uint32_t most, int64_t left, int64_t part)
     return left < part ? 0 : (uint32_t)(left / part);
 }
 
-static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, const start_t *start, uint32_t most)
+/*  claims: NULL = none. */
+static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, const claims_t *claims,
+                        const start_t *start, uint32_t most)
 {
+    static const claims_t nothing = {0};
+    claims = claims ? claims : &nothing;
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any && most; kind++) {
         uint32_t period = spending->budgets[kind].period;
         if (!period || !start->spend.of[kind])
@@ -84,33 +93,78 @@ static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, c
             return 0;
         for (uint32_t turn = 0; turn < BUDGET_TURNS; turn++) {
             const int64_t *begins = &self->calendar.begins[period][turn];
-            most = fit(most, core_spending_left(spending, kind, turn),
+            most = fit(most, core_spending_left(spending, kind, turn) - claims->spends[kind][turn],
                        helio_spend_within(&start->spend, kind, begins[0], begins[1]));
-            most = fit(most, core_spending_left_at_limits(spending, kind, turn),
+            most = fit(most, core_spending_left_at_limits(spending, kind, turn) - claims->at_limits[kind][turn],
                        helio_spend_within(&start->at_limit, kind, begins[0], begins[1]));
         }
     }
     return most;
 }
 
+static bool is_budgeted(const helio_broker_core_t *self, const account_t *account)
+{
+    return self->calendar.any && (account->spends.any || account->tenant->spends.any);
+}
+
 uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                           const helio_plan_t *plan, uint32_t most)
 {
     const account_t *account = class->account;
-    if (!self->calendar.any || (!account->spends.any && !account->tenant->spends.any))
+    if (!is_budgeted(self, account))
         return most;
 #ifdef HELIO_MUTANT_budget_ignored
     return most;
 #endif
     int64_t start_ms = core_judged_ms(self, class);
     start_t start = start_of(class, option, plan, plan->start_ms > start_ms ? plan->start_ms : start_ms);
-    most = room_in(self, &account->spends, &start, most);
-    return room_in(self, &account->tenant->spends, &start, most);
+    most = room_in(self, &account->spends, NULL, &start, most);
+    return room_in(self, &account->tenant->spends, NULL, &start, most);
 }
 
 bool core_budget_allows(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     return core_budget_room(self, class, option, &option->c.now, 1) > 0;
+}
+
+helio_spend_t core_budget_spend(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return start_of(class, option, &option->c.now, core_judged_ms(self, class)).spend;
+}
+
+uint32_t core_budget_room_unclaimed(helio_broker_core_t *self, const job_class_t *class, const helio_spend_t *spend,
+                                    uint32_t most)
+{
+    const account_t *account = class->account;
+    start_t start = start_with(class, spend);
+    if (!is_budgeted(self, account))
+        return most;
+    most = room_in(self, &account->spends, &account->claims, &start, most);
+    return room_in(self, &account->tenant->spends, &account->tenant->claims, &start, most);
+}
+
+/*  Only of budgets that limit such a start: their room bounds the sums. */
+static void claim_of(const helio_broker_core_t *self, const spending_t *spending, const start_t *start, uint32_t starts,
+                     claims_t *claims)
+{
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any; kind++) {
+        uint32_t period = spending->budgets[kind].period;
+        for (uint32_t turn = 0; period && turn < BUDGET_TURNS; turn++) {
+            const int64_t *begins = &self->calendar.begins[period][turn];
+            claims->spends[kind][turn] += starts * helio_spend_within(&start->spend, kind, begins[0], begins[1]);
+            claims->at_limits[kind][turn] += starts * helio_spend_within(&start->at_limit, kind, begins[0], begins[1]);
+        }
+    }
+}
+
+void core_budget_claim(helio_broker_core_t *self, const job_class_t *class, const helio_spend_t *spend, uint32_t starts)
+{
+    account_t *account = class->account;
+    start_t start = start_with(class, spend);
+    if (!is_budgeted(self, account))
+        return;
+    claim_of(self, &account->spends, &start, starts, &account->claims);
+    claim_of(self, &account->tenant->spends, &start, starts, &account->tenant->claims);
 }
 
 /*  Whether b would allow the start later than a. */

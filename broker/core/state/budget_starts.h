@@ -25,6 +25,14 @@ uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, c
                           const helio_plan_t *plan, uint32_t most);
 /*  Whether the budgets allow one start now. */
 bool core_budget_allows(helio_broker_core_t *self, const job_class_t *class, const struct option *option);
+/*  The expected use of a start now. */
+helio_spend_t core_budget_spend(const helio_broker_core_t *self, const job_class_t *class, const struct option *option);
+/*  How many starts of the class with that use the budgets allow beside what is claimed of them, at most `most`. */
+uint32_t core_budget_room_unclaimed(helio_broker_core_t *self, const job_class_t *class, const helio_spend_t *spend,
+                                    uint32_t most);
+/*  Claims so many of them, of both budgets: no more than there is room for. */
+void core_budget_claim(helio_broker_core_t *self, const job_class_t *class, const helio_spend_t *spend,
+                       uint32_t starts);
 /*  Of the budgets that a start now would exceed, the one that would allow it last. */
 shortage_t core_budget_shortage(helio_broker_core_t *self, const job_class_t *class, const struct option *option);
 /*  Whether the budgets allow a job to migrate: what is committed of it from now on counts as free. *ret_short: as for a

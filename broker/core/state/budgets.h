@@ -25,6 +25,13 @@ typedef struct spending {
                                                                                  time limits */
 } spending_t;
 
+/*  What starts that have not happened would take beside what is committed: a sum for one computation. */
+typedef struct claims {
+    uint64_t gpus;
+    int64_t spends[HELIO_BUDGET_KINDS][BUDGET_TURNS];    /* in the periods of the budgets that are set */
+    int64_t at_limits[HELIO_BUDGET_KINDS][BUDGET_TURNS]; /* if they run to their time limits */
+} claims_t;
+
 /*  Starts are estimated by past runs, and users choose what runs they have. So, whatever the past says, the jobs at sites
  *  can use at most this many times what is left of a budget, if all of them run to their time limits. Three: runs use a
  *  third of their limits and more where users choose limits that mean something, and a budget is never exceeded by more

@@ -8,6 +8,7 @@
 #include "broker/core/state/nouns.h"
 #include "federation/base/heap.h"
 #include "federation/base/memory.h"
+#include "federation/policy/budget.h"
 #include "federation/policy/choice.h"
 #include "federation/policy/requirement.h"
 #include "federation/reason/detail.h"
@@ -33,6 +34,7 @@ typedef struct growth {
     site_t *site; /* NULL = none */
     const pool_t *pool;
     uint32_t gpus_per_node;
+    helio_spend_t spend; /* of a job that starts there when this is chosen */
 } growth_t;
 
 struct job_class {

@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "broker/core/state/core.h"
@@ -65,6 +66,31 @@ int core_class_compare_at(const job_class_t *a, const job_class_t *b, const site
     helio_text_t region = site->profile.region;
     int order = compare(a, core_queue_priority_at(a->queue, region), b, core_queue_priority_at(b->queue, region));
     return order ? order : core_class_by_place(a, b);
+}
+
+/*  The scheduling order as it is, without the effect of placements. Of two accounts with equal shares, the one with the
+ *  eldest job is first. The priority of jobs orders the jobs of one account only, so using it here would give no total
+ *  order. */
+static int by_order(const void *a_, const void *b_)
+{
+    const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
+    int order = core_class_compare_share(a, b);
+    if (!order && a->account != b->account)
+        order = helio_uuid_compare(a->account->eldest, b->account->eldest);
+    return order ? order : core_class_compare(a, b);
+}
+
+void core_scheduling_sort(const job_class_t **classes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        memset(&classes[i]->account->eldest, 0xff, sizeof classes[i]->account->eldest);
+    for (uint32_t i = 0; i < count; i++) {
+        helio_uuid_t *eldest = &classes[i]->account->eldest;
+        if (helio_uuid_compare(classes[i]->waiting->key.job, *eldest) < 0)
+            *eldest = classes[i]->waiting->key.job;
+    }
+    if (count)
+        qsort(classes, count, sizeof *classes, by_order);
 }
 
 /*  The order of accounts does not matter here: their heads are compared later. */

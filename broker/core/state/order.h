@@ -29,6 +29,8 @@ int core_class_compare_share(const job_class_t *a, const job_class_t *b);
 int core_class_compare(const job_class_t *a, const job_class_t *b);
 /*  The same, with the priorities that their queues have at one site. */
 int core_class_compare_at(const job_class_t *a, const job_class_t *b, const site_t *site);
+/*  Sorts classes with waiting jobs by the order as it is now, without the effect of placements. */
+void core_scheduling_sort(const job_class_t **classes, uint32_t count);
 /*  The order of this round. */
 scheduling_order_t core_scheduling_order(helio_broker_core_t *self);
 /*  The class that is next, and the one after it from another account (NULL = none). NULL: no class is left. */

@@ -18,6 +18,7 @@ typedef struct tenant {
     int64_t commands_until_us;                              /* the same of its commands and edits */
     helio_holdings_t holds;                                 /* in all queues */
     uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* in all queues, as in accounts.h */
+    claims_t claims;                                        /* in all queues, as in accounts.h */
     helio_share_t share;
     spending_t spends; /* in all queues */
     account_t *accounts;

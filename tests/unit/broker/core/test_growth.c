@@ -86,6 +86,97 @@ static void growth__no_more_than_a_quota_allows(void **state)
     assert_int_equal(told(), 1);
 }
 
+/*  So many jobs, each of its own class. */
+static void apart(uint32_t jobs, uint32_t gpus, const char *queue)
+{
+    static uint64_t longer_ms;
+    for (uint32_t i = 0; i < jobs; i++) {
+        helio_job_spec_t spec = harness_spec(h, "H100", gpus);
+        spec.queue = helio_text_of(queue);
+        spec.time_limit_ms = HOUR - ++longer_ms;
+        (void)harness_job(h, &spec);
+    }
+    harness_tick(h);
+}
+
+static void growth__classes_share_the_quotas(void **state)
+{
+    (void)state;
+    (void)told();
+    (void)harness_quota(h, "acme", "standard", HARNESS_AS_IS, 8, HARNESS_AS_IS);
+    apart(12, 8, "standard");
+    assert_int_equal(told(), 1);
+    (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 24, HARNESS_AS_IS);
+    apart(12, 8, "batch");
+    assert_int_equal(told(), 3); /* the tenant's 24 GPUs, of which 8 in `standard` */
+}
+
+/*  Each takes 24 USD: 8 GPUs for an hour at 3. */
+static void growth__jobs_share_the_budgets(void **state)
+{
+    (void)state;
+    (void)told();
+    (void)harness_budget(h, "acme", "", "30 USD/day");
+    for (int i = 0; i < 3; i++)
+        (void)job(1, 8, HELIO_GOAL_BALANCED);
+    assert_int_equal(told(), 1);
+    apart(3, 8, "standard");
+    assert_int_equal(told(), -1);
+    (void)harness_budget(h, "acme", "", "60 USD/day");
+    (void)job(1, 8, HELIO_GOAL_BALANCED);
+    assert_int_equal(told(), 2);
+}
+
+static void growth__classes_share_the_budgets(void **state)
+{
+    (void)state;
+    (void)told();
+    (void)harness_budget(h, "acme", "standard", "30 USD/day");
+    (void)harness_budget(h, "acme", "", "80 USD/day");
+    apart(3, 8, "standard");
+    assert_int_equal(told(), 1);
+    apart(4, 8, "batch");
+    assert_int_equal(told(), 3); /* 72 USD, of which 24 in `standard` */
+}
+
+static void growth__jobs_of_several_classes_share_nodes(void **state)
+{
+    (void)state;
+    (void)told();
+    apart(8, 1, "standard");
+    assert_int_equal(told(), 1);
+    apart(1, 4, "standard");
+    apart(1, 6, "standard");
+    apart(2, 1, "standard");
+    assert_int_equal(told(), 3); /* eight times one; four; six and two */
+}
+
+static void growth__the_class_that_is_asked_first_gets_what_a_quota_leaves(void **state)
+{
+    (void)state;
+    helio_pool_t *dear = harness_pool(h, north, "cloud", "A100", 0, 8, 3.0);
+    dear->elastic = true;
+    dear->max_nodes = 4;
+    harness_join(h, NORTH, north);
+    while (harness_take(h, HELIO_BROKER_FX_DEMAND))
+        continue;
+    (void)told();
+    (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 8, HARNESS_AS_IS);
+    helio_job_spec_t spec = harness_spec(h, "A100", 8);
+    helio_job_key_t there = harness_job(h, &spec);
+    harness_tick(h);
+    helio_job_key_t here = job(1, 8, HELIO_GOAL_BALANCED);
+    assert_int_equal(told(), -1); /* the one at north is older */
+    const helio_fx_reply_t *reply =
+        harness_edit(h, "acme", HELIO_ROLE_OPERATOR, here, (helio_ev_edit_t){.priority_given = true, .priority = 7});
+    assert_int_equal(reply->rc, HELIO_OK);
+    harness_tick(h);
+    assert_int_equal(told(), 1);
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, here);
+    assert_int_equal(told(), 0);
+    assert_null(harness_row(h, there));
+}
+
 static void growth__ends_with_the_job_that_wanted_it(void **state)
 {
     (void)state;
@@ -170,6 +261,11 @@ int main(void)
         CASE(growth__a_job_without_another_place_gets_a_node),
         CASE(growth__jobs_that_share_a_node_want_one),
         CASE(growth__no_more_than_a_quota_allows),
+        CASE(growth__classes_share_the_quotas),
+        CASE(growth__jobs_share_the_budgets),
+        CASE(growth__classes_share_the_budgets),
+        CASE(growth__jobs_of_several_classes_share_nodes),
+        CASE(growth__the_class_that_is_asked_first_gets_what_a_quota_leaves),
         CASE(growth__ends_with_the_job_that_wanted_it),
         CASE(growth__waiting_and_rent_are_weighed),
         CASE(growth__nobody_waits_for_what_has_no_time),
