@@ -17,6 +17,7 @@
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/feeds/secret.h"
 #include "site-agent/journal/inspect.h"
+#include "site-agent/scale/notices.h"
 #include "site-agent/uplink/question.h"
 
 enum { HANDSHAKE_MS = 5000, TEXT_SIZE = 700 };
@@ -370,6 +371,21 @@ static void check_disks(const helio_agent_settings_t *settings)
     }
 }
 
+/*  Folders of interruption notices. */
+static void check_notices(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    char what[80];
+    for (uint32_t i = 0; i < settings->scale.count; i++) {
+        const helio_scale_rule_t *rule = &settings->scale.items[i];
+        helio_error_t err = {0};
+        if (!rule->notice.size)
+            continue;
+        helio_rc rc = helio_notices_check(rule->notice.data, &err);
+        (void)snprintf(what, sizeof what, "notice %.*s", HELIO_TEXT_ARGS(rule->pool));
+        line(tally, what, rc, rc == HELIO_OK ? rule->notice.data : err.text);
+    }
+}
+
 uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
 {
     tally_t tally = {0};
@@ -396,6 +412,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
         helio_check_containers(settings, cluster_line, &tally);
         check_gpus(&tally, settings);
     }
+    check_notices(&tally, settings);
     check_feeds(&tally, settings);
     check_prices(&tally, settings);
     if (!pods) /* they run as their images say */

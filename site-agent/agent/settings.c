@@ -239,6 +239,26 @@ helio_text_t helio_agent_default_shim(helio_arena_t *arena)
     return helio_arena_printf(arena, "%s/../libexec/heliostat/helio-shim", self);
 }
 
+static void resolve_paths(helio_arena_t *arena, const char *path, helio_agent_settings_t *settings)
+{
+    settings->state_dir = resolve(arena, path, settings->state_dir);
+    settings->key_file = resolve(arena, path, settings->key_file);
+    settings->cgroup = resolve(arena, path, settings->cgroup);
+    settings->rules.secrets = resolve(arena, path, settings->rules.secrets);
+    settings->shim = settings->shim.size ? resolve(arena, path, settings->shim) : helio_agent_default_shim(arena);
+    if (!helio_curve_key_is_valid(settings->broker_key))
+        settings->broker_key = resolve(arena, path, settings->broker_key);
+    settings->slurm.shared = resolve(arena, path, settings->slurm.shared);
+    settings->slurm.conf = resolve(arena, path, settings->slurm.conf);
+    settings->slurm.commands = resolve(arena, path, settings->slurm.commands);
+    settings->slurm.shim = resolve(arena, path, settings->slurm.shim);
+    settings->kubernetes.kubeconfig = resolve(arena, path, settings->kubernetes.kubeconfig);
+    settings->exec.folder = resolve(arena, path, settings->exec.folder);
+    settings->exec.shim = resolve(arena, path, settings->exec.shim);
+    for (uint32_t i = 0; i < settings->scale.count; i++)
+        settings->scale.items[i].notice = resolve(arena, path, settings->scale.items[i].notice);
+}
+
 /*  The broker believes what the profile says: a site that cannot run an image says so. */
 static helio_rc settle_containers(const char *path, helio_text_t text, helio_arena_t *arena,
                                   helio_agent_settings_t *settings, helio_buffer_t *complaint)
@@ -289,20 +309,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     rc = check_zone(path, source.text, settings.site.timezone, complaint);
     if (rc != HELIO_OK)
         return rc;
-    settings.state_dir = resolve(arena, path, settings.state_dir);
-    settings.key_file = resolve(arena, path, settings.key_file);
-    settings.cgroup = resolve(arena, path, settings.cgroup);
-    settings.rules.secrets = resolve(arena, path, settings.rules.secrets);
-    settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : helio_agent_default_shim(arena);
-    if (!helio_curve_key_is_valid(settings.broker_key))
-        settings.broker_key = resolve(arena, path, settings.broker_key);
-    settings.slurm.shared = resolve(arena, path, settings.slurm.shared);
-    settings.slurm.conf = resolve(arena, path, settings.slurm.conf);
-    settings.slurm.commands = resolve(arena, path, settings.slurm.commands);
-    settings.slurm.shim = resolve(arena, path, settings.slurm.shim);
-    settings.kubernetes.kubeconfig = resolve(arena, path, settings.kubernetes.kubeconfig);
-    settings.exec.folder = resolve(arena, path, settings.exec.folder);
-    settings.exec.shim = resolve(arena, path, settings.exec.shim);
+    resolve_paths(arena, path, &settings);
     if (!helio_text_is(settings.site.backend, "kubernetes"))
         settings.site.leases = true; /* the shim around each job enforces them */
     rc = helio_scale_settle(&settings.scale, &settings.site, &err);

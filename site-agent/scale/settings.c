@@ -89,7 +89,8 @@ static const helio_spec_field_t fields[] = {
      .example = "/shared/heliostat/notices",
      .doc =
          "Folder of interruption notices: a file named as an instance says that the provider takes it away. The agent looks twice a "
-         "second. Default: only what `list` says counts."},
+         "second. Only its user and root may write there, and into the folders above: `helio-agent check` fails otherwise. Default: only "
+         "what `list` says counts."},
 };
 const helio_spec_table_t helio_scale_rule_table = HELIO_SPEC_TABLE("scale", helio_scale_rule_t, fields, NULL);
 

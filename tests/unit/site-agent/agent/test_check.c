@@ -146,7 +146,7 @@ static int end(void **state)
 
 /*  What differs from a site that lacks nothing; NULL = nothing. */
 typedef struct site {
-    const char *state_dir, *key_file, *broker, *shim, *users, *pools, *more;
+    const char *backend, *state_dir, *key_file, *broker, *shim, *users, *pools, *more;
 } site_t;
 
 static uint32_t check(const site_t *site)
@@ -156,10 +156,11 @@ static uint32_t check(const site_t *site)
     assert_non_null(self);
     (void)snprintf(users, sizeof users, "[{tenant: demo, user: \"*\", unix: %s, allow_root: true}]", self->pw_name);
     (void)snprintf(text, sizeof text,
-                   "name: lulea\nbackend: local\ncarbon_g_per_kwh: 24\n"
+                   "name: lulea\nbackend: %s\ncarbon_g_per_kwh: 24\n"
                    "pools: %s\n"
                    "agent:\n  state_dir: %s\n  broker: [\"%s\"]\n  broker_key: \"%s\"\n  key_file: %s\n  shim: %s\n"
                    "  users: %s\n%s",
+                   site->backend ? site->backend : "local",
                    site->pools ? site->pools : "[{name: gpu, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 4}]",
                    site->state_dir ? site->state_dir : "state", site->broker ? site->broker : world.endpoint,
                    world.broker.public_key, site->key_file ? site->key_file : "agent.key",
@@ -337,6 +338,35 @@ static void check__of_accounts_says_what_is_for_a_trial_only(void **state)
     }
 }
 
+#define SPOT                                                                                        \
+    "[{name: spot, gpu: H100, memory: 80GB, nodes: 0, gpus_per_node: 8, owned: false, spot: true, " \
+    "spot_usd_per_gpu_h: 1.1, price_usd_per_gpu_h: 2.7, interruptions_per_h: 0.02}]"
+
+/*  Of a site with an adapter, other lines fail here: no adapter is there. */
+static void check__fails_the_line_of_a_notice_folder_that_others_can_write(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *folder, *line;
+    } cases[] = {
+        {"notices", "✔ notice spot: "},
+        {"open-notices", "✗ notice spot: "},
+        {"no-notices", "✗ notice spot: "},
+    };
+    make_folder("notices", 0755);
+    make_folder("open-notices", 0777);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char more[300];
+        (void)snprintf(more, sizeof more,
+                       "  exec: {command: [/no/adapter], folder: state}\n"
+                       "  scale: [{pool: spot, max: 2, command: [/no/provider], notice: %s}]\n",
+                       cases[i].folder);
+        (void)check(&(site_t){.backend = "exec", .pools = SPOT, .more = more});
+        if (!strstr(world.out, cases[i].line))
+            fail_msg("no '%s' in\n%s", cases[i].line, world.out);
+    }
+}
+
 /*  The first run makes state_dir; the check makes nothing, or the folder could belong to whoever ran it. */
 static void check__of_a_site_that_never_ran_fails_no_line_and_makes_nothing(void **state)
 {
@@ -387,6 +417,7 @@ int main(void)
         CASE(check__advises_on_a_pool_without_a_price),
         CASE(check__fails_only_the_line_of_what_is_missing),
         CASE(check__of_accounts_says_what_is_for_a_trial_only),
+        CASE(check__fails_the_line_of_a_notice_folder_that_others_can_write),
         CASE(check__of_a_site_that_never_ran_fails_no_line_and_makes_nothing),
         CASE(check__asks_the_broker_whether_it_accepts_the_site),
         CASE(backend__is_the_one_that_the_site_file_names),
