@@ -147,7 +147,8 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
                                       .steps_total = self->steps_total,
                                       .tally = self->tally,
                                       .calls_total = self->calls_total};
-    figures.ready = self->phase == HELIO_ENGINE_LEADING && helio_store_connected(self->store);
+    figures.ready =
+        self->phase == HELIO_ENGINE_LEADING && helio_store_connected(self->store) && !helio_store_waits(self->store);
     helio_broker_core_figures(self->core, &figures.core);
     helio_store_figures(self->store, &figures.store);
     if (self->gateway) {

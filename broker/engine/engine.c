@@ -223,23 +223,30 @@ static void watch_store(helio_engine_t *self)
     }
 }
 
+static const char *quote_trouble(const helio_engine_t *self, char *ret_quoted, size_t capacity)
+{
+    return helio_log_quote(helio_text_of(helio_store_trouble(self->store)), ret_quoted, capacity);
+}
+
 static helio_rc move_store(helio_engine_t *self, helio_error_t *err)
 {
     if (!self->store_ready && helio_store_next_tick_ms(self->store) > self->now_ms)
         return HELIO_OK;
     self->store_ready = false;
-    bool was_connected = helio_store_connected(self->store);
+    bool was_connected = helio_store_connected(self->store), waited = helio_store_waits(self->store);
     helio_rc rc = helio_store_process(self->store, self->now_ms, err);
-    bool is_connected = helio_store_connected(self->store);
+    bool is_connected = helio_store_connected(self->store), waits = helio_store_waits(self->store);
+    char why[600];
     if (rc == HELIO_OK && was_connected != is_connected) {
-        char why[600];
         helio_log(self->log, is_connected ? HELIO_INFO : HELIO_WARN,
                   is_connected ? "database_connected" : "database_lost", "open_rows=%u text=%s",
-                  helio_store_open_rows(self->store),
-                  helio_log_quote(helio_text_of(helio_store_trouble(self->store)), why, sizeof why));
+                  helio_store_open_rows(self->store), quote_trouble(self, why, sizeof why));
         helio_ev_database_t database = {is_connected};
         helio_engine_step(self, HELIO_BROKER_EV_DATABASE, &database);
     }
+    if (rc == HELIO_OK && waited != waits && is_connected)
+        helio_log(self->log, waits ? HELIO_WARN : HELIO_INFO, waits ? "database_locked" : "database_unlocked",
+                  "open_rows=%u text=%s", helio_store_open_rows(self->store), quote_trouble(self, why, sizeof why));
     return rc;
 }
 

@@ -73,7 +73,10 @@ bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
     self->doubtful = false;
     self->deadline_ms = now_ms + flight_deadline_ms(self);
     self->sent_times++;
-    if (!enter_pipeline(self->connection) || !send_plain(self, "begin") || !send_take_batch(self))
+    bool undo = self->refused;
+    self->refused = false;
+    if (!enter_pipeline(self->connection) || (undo && !send_plain(self, "rollback")) || !send_plain(self, "begin") ||
+        !send_take_batch(self))
         return false;
     /* The database begins its work while the rows of a large batch are still being copied. */
     if (helio_batch_rows(self->flight) >= HEAD_START_ROWS && PQflush(self->connection) < 0)
@@ -93,7 +96,7 @@ bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
 void helio_store_flight_committed(helio_store_t *self)
 {
     self->in_flight = false;
-    self->lacks_room = false;
+    self->lacks_room = self->waits = false;
     self->sent_times = 0;
     self->committed = self->open_number - 1;
     self->seen.batch = self->committed;

@@ -12,7 +12,8 @@ typedef enum helio_store_phase {
     HELIO_STORE_CLOSED,     /* never opened: does nothing by itself */
     HELIO_STORE_DOWN,       /* not connected; connects at retry_ms */
     HELIO_STORE_CONNECTING, /* PQconnectPoll decides what to wait for */
-    HELIO_STORE_RESUMING,   /* has asked who leads and for the last batch, and prepares statements */
+    HELIO_STORE_RESUMING,   /* has asked who leads and for the last batch */
+    HELIO_STORE_PREPARING,  /* leads again, and prepares statements */
     HELIO_STORE_READY
 } helio_store_phase_t;
 
@@ -37,7 +38,7 @@ struct helio_store {
     int64_t deadline_ms; /* of the phase, or of the batch in flight; INT64_MAX = none */
     int64_t retry_ms;    /* in DOWN */
     int64_t backoff_ms;
-    helio_error_t trouble; /* why it is not connected */
+    helio_error_t trouble; /* why it is not connected, or what waits for a lock */
 
     /* Statements that were sent and are not answered yet: their names, in order. */
     const char **expected;
@@ -45,7 +46,9 @@ struct helio_store {
     uint32_t expected_capacity;
     uint32_t answered;
     bool lacks_room; /* the server refused the batch in flight for lack of room, and has committed none since */
-    bool doubtful;   /* a warning came during a commit: the standby may lack it */
+    bool refused;  /* a statement waited too long for a lock: all up to the next Sync is undone, and sent again then */
+    bool waits;    /* for a lock, with the batch in flight, for longer than one try */
+    bool doubtful; /* a warning came during a commit: the standby may lack it */
 
     uint64_t epoch;
     helio_batch_mark_t seen; /* the latest batch that is known to be durable, of any leader; zeros = none is */
@@ -65,6 +68,8 @@ void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *
 helio_rc helio_store_move(helio_store_t *self, int64_t now_ms, helio_error_t *err);
 /*  How long the server waits for a sign of life of this session, as text; ret_text has 24 bytes. */
 void helio_store_idle_text(const helio_store_t *self, char *ret_text);
+/*  How long a statement of this session may wait for a lock, as text; ret_text has 24 bytes. */
+void helio_store_lock_text(const helio_store_t *self, char *ret_text);
 /*  Prepares every put on a blocking connection. */
 helio_rc helio_store_prepare(PGconn *connection, helio_error_t *err);
 void helio_store_listen(helio_store_t *self); /* installs the handler of the notices of self->connection */
@@ -77,7 +82,8 @@ helio_store_number_t helio_store_number(uint64_t number);
 
 /*  flight.c: the batch in flight. */
 void helio_store_expect(helio_store_t *self, const char *statement); /* the next answer belongs to this statement */
-/*  Sends the batch in flight, from its BEGIN to its Sync. False: the connection failed. */
+/*  Sends the batch in flight, from its BEGIN to its Sync; if the last try was refused, it is rolled back first. False:
+ *  the connection failed. */
 bool helio_store_send_flight(helio_store_t *self, int64_t now_ms);
 void helio_store_flight_committed(helio_store_t *self);
 int64_t helio_store_beat_every_ms(const helio_store_t *self);

@@ -2,7 +2,12 @@
  *
  *  After a loss, the outcome of the batch in flight is unknown. The store connects and calls helio.resume. That needs
  *  the leader lock, which the old session held: once it is granted, nothing of that session can still commit. The
- *  answer says whether the batch was committed. Only then is the batch reported committed, or sent again. */
+ *  answer says whether the batch was committed. Only then is the batch reported committed, or sent again.
+ *
+ *  A session that does not lead has asked no more than that, so it ends as soon as the store hangs up: statements are
+ *  prepared afterwards, because that waits for whoever has locked a table. A statement that waits too long for a lock
+ *  is refused by the server, and sent again in the same session: a new one would let a follower take the lead, which
+ *  could not commit either. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -12,7 +17,13 @@
 
 #include "broker/store/internal.h"
 
-enum { BACKOFF_FIRST_MS = 50, BACKOFF_MAX_MS = 2000, LOCKED_RETRY_MS = 500 };
+enum {
+    BACKOFF_FIRST_MS = 50,
+    BACKOFF_MAX_MS = 2000,
+    LOCKED_RETRY_MS = 500,
+    LOCK_MAX_MS = 8000,
+    RESUME_MS = 10000 /* more than a statement waits for a lock */
+};
 
 static const char take_batch[] = "session_take_batch";
 
@@ -66,7 +77,7 @@ void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *
     helio_session_finish(&self->connection);
     self->phase = HELIO_STORE_DOWN;
     self->unflushed = false;
-    self->beating = false;
+    self->beating = self->refused = self->waits = false;
     self->deadline_ms = INT64_MAX;
     if (next && self->host != self->first_host) {
         self->retry_ms = now_ms; /* all are tried before any is tried again */
@@ -114,6 +125,12 @@ void helio_store_idle_text(const helio_store_t *self, char *ret_text)
     (void)snprintf(ret_text, 24, "%" PRIu64, self->idle_ms);
 }
 
+void helio_store_lock_text(const helio_store_t *self, char *ret_text)
+{
+    uint64_t ms = self->commit_deadline_ms / 5 * 4;
+    (void)snprintf(ret_text, 24, "%" PRIu64, ms > LOCK_MAX_MS ? LOCK_MAX_MS : ms ? ms : 1);
+}
+
 helio_store_number_t helio_store_number(uint64_t number)
 {
     helio_store_number_t self;
@@ -121,29 +138,52 @@ helio_store_number_t helio_store_number(uint64_t number)
     return self;
 }
 
-static bool ask_resume(helio_store_t *self)
+/*  What follows is one exchange, from here to its Sync. */
+static void begin_exchange(helio_store_t *self, int64_t now_ms)
+{
+    int64_t connect_ms = helio_session_connect_ms(self->conninfo);
+    self->expected_count = self->answered = 0;
+    self->doubtful = self->refused = false;
+    self->deadline_ms = now_ms + (connect_ms > RESUME_MS ? connect_ms : RESUME_MS);
+}
+
+static bool send_query(helio_store_t *self, const char *name, int count, const char *const *values)
+{
+    helio_store_expect(self, name);
+    return PQsendQueryParams(self->connection, helio_sql_query(name), count, NULL, values, NULL, NULL, 0) == 1;
+}
+
+static bool end_exchange(helio_store_t *self)
+{
+    if (PQpipelineSync(self->connection) != 1)
+        return false;
+    int flushed = PQflush(self->connection);
+    self->unflushed = flushed == 1;
+    return flushed >= 0;
+}
+
+static bool send_resume(helio_store_t *self, int64_t now_ms)
 {
     enum { PARAMETERS = 4 };
+    char lock[24];
+    helio_store_lock_text(self, lock);
     const helio_store_number_t epoch = helio_store_number(self->epoch),
                                incarnation = helio_store_number(self->seen.incarnation),
                                batch = helio_store_number(self->seen.batch);
     const char *const values[PARAMETERS] = {epoch.text, self->standby_keeps ? "t" : "f", incarnation.text, batch.text};
-    helio_store_expect(self, "session_resume");
-    return PQsendQueryParams(self->connection, helio_sql_query("session_resume"), PARAMETERS, NULL, values, NULL, NULL,
-                             0) == 1 &&
-           PQpipelineSync(self->connection) == 1;
+    begin_exchange(self, now_ms);
+    return send_query(self, "session_limits", 1, (const char *const[]){lock}) &&
+           send_query(self, "session_resume", PARAMETERS, values) && end_exchange(self);
 }
 
-static bool send_resume(helio_store_t *self)
+/*  Also again, after some of them were prepared. */
+static bool send_prepares(helio_store_t *self, int64_t now_ms)
 {
     char idle[24];
-    self->expected_count = self->answered = 0;
-    self->doubtful = false;
-    if (PQsetnonblocking(self->connection, 1) != 0 || PQenterPipelineMode(self->connection) != 1)
+    begin_exchange(self, now_ms);
+    helio_store_expect(self, "deallocate all");
+    if (PQsendQueryParams(self->connection, "deallocate all", 0, NULL, NULL, NULL, NULL, 0) != 1)
         return false;
-    if (!ask_resume(self))
-        return false;
-    /* A second Sync: a statement that fails to prepare must not undo the answer above. */
     for (uint32_t kind = 0; kind <= HELIO_BATCH_KINDS; kind++) {
         const char *name = kind < HELIO_BATCH_KINDS ? helio_batch_put_name(kind) : take_batch;
         helio_store_expect(self, name);
@@ -151,14 +191,15 @@ static bool send_resume(helio_store_t *self)
             return false;
     }
     helio_store_idle_text(self, idle);
-    helio_store_expect(self, "session_idle");
-    if (PQsendQueryParams(self->connection, helio_sql_query("session_idle"), 1, NULL, (const char *const[]){idle}, NULL,
-                          NULL, 0) != 1 ||
-        PQpipelineSync(self->connection) != 1)
-        return false;
-    int flushed = PQflush(self->connection);
-    self->unflushed = flushed == 1;
-    return flushed >= 0;
+    return send_query(self, "session_idle", 1, (const char *const[]){idle}) && end_exchange(self);
+}
+
+static bool begin_resuming(helio_store_t *self, int64_t now_ms)
+{
+    self->phase = HELIO_STORE_RESUMING;
+    widen(PQsocket(self->connection));
+    return PQsetnonblocking(self->connection, 1) == 0 && PQenterPipelineMode(self->connection) == 1 &&
+           send_resume(self, now_ms);
 }
 
 static helio_rc go_on_connecting(helio_store_t *self, int64_t now_ms)
@@ -167,11 +208,8 @@ static helio_rc go_on_connecting(helio_store_t *self, int64_t now_ms)
         self->polling = PQconnectPoll(self->connection);
         if (self->polling == PGRES_POLLING_FAILED)
             return lose_saying(self, now_ms, "cannot connect");
-        if (self->polling == PGRES_POLLING_OK) {
-            self->phase = HELIO_STORE_RESUMING;
-            widen(PQsocket(self->connection));
-            return send_resume(self) ? HELIO_OK : lose_saying(self, now_ms, "cannot resume");
-        }
+        if (self->polling == PGRES_POLLING_OK)
+            return begin_resuming(self, now_ms) ? HELIO_OK : lose_saying(self, now_ms, "cannot resume");
     }
     return HELIO_OK;
 }
@@ -184,10 +222,8 @@ static helio_rc weigh_last_batch(helio_store_t *self, helio_error_t *err)
     uint64_t last_batch = self->resumed_batch;
     uint64_t sent = self->open_number - 1;
     if (last_batch == sent) {
-        int64_t deadline_ms = self->deadline_ms;
         if (self->in_flight)
             helio_store_flight_committed(self);
-        self->deadline_ms = deadline_ms; /* of the resumption, which is not over */
         return HELIO_OK;
     }
     if (self->in_flight && last_batch == sent - 1)
@@ -230,6 +266,18 @@ static helio_rc finish_resuming(helio_store_t *self, int64_t now_ms)
     return HELIO_OK;
 }
 
+/*  What was refused for a lock is undone, so its outcome is known. The deadline is for a server that does not answer, and
+ *  this one did. */
+static bool send_again(helio_store_t *self, int64_t now_ms)
+{
+    if (self->phase == HELIO_STORE_RESUMING)
+        return send_resume(self, now_ms);
+    if (self->phase == HELIO_STORE_PREPARING)
+        return send_prepares(self, now_ms);
+    self->sent_times = 0;
+    return helio_store_send_flight(self, now_ms);
+}
+
 static helio_rc take_sync(helio_store_t *self, int64_t now_ms, helio_error_t *err)
 {
     if (self->beating) { /* it was sent before any batch in flight */
@@ -240,14 +288,31 @@ static helio_rc take_sync(helio_store_t *self, int64_t now_ms, helio_error_t *er
     }
     if (self->doubtful)
         return lose_saying(self, now_ms, "a commit was not confirmed by the standby");
+    if (self->refused)
+        return send_again(self, now_ms) ? HELIO_OK : lose_saying(self, now_ms, "cannot send");
     if (self->phase == HELIO_STORE_READY) {
         helio_store_flight_committed(self);
         return HELIO_OK;
     }
-    /* A resumption has two Syncs: the first confirms its answer, the second the prepared statements. */
-    if (self->answered == 1)
-        return weigh_last_batch(self, err);
-    return finish_resuming(self, now_ms);
+    if (self->phase == HELIO_STORE_PREPARING)
+        return finish_resuming(self, now_ms);
+    helio_rc rc = weigh_last_batch(self, err);
+    if (rc != HELIO_OK)
+        return rc;
+    self->phase = HELIO_STORE_PREPARING;
+    return send_prepares(self, now_ms) ? HELIO_OK : lose_saying(self, now_ms, "cannot prepare");
+}
+
+/*  Waiting for a lock ended a statement, and with it the rest up to the Sync. A commit is another matter: what it did is
+ *  looked up. */
+static bool is_refused(helio_store_t *self, const char *statement, const PGresult *answer, const helio_error_t *why)
+{
+    if (!helio_session_lacks_lock(answer) || strcmp(statement, "commit") == 0)
+        return false;
+    self->refused = true;
+    self->waits = self->phase == HELIO_STORE_READY;
+    self->trouble = *why;
+    return true;
 }
 
 static helio_rc take_answer(helio_store_t *self, const PGresult *answer, int64_t now_ms, helio_error_t *err)
@@ -257,8 +322,12 @@ static helio_rc take_answer(helio_store_t *self, const PGresult *answer, int64_t
     if (self->answered == self->expected_count) /* all but the Sync was answered: libpq says that the rest is lost */
         return lose_saying(self, now_ms, "lost");
     const char *statement = self->expected[self->answered++];
+    if (self->refused && PQresultStatus(answer) == PGRES_PIPELINE_ABORTED)
+        return HELIO_OK;
     helio_error_t why;
     helio_rc rc = helio_session_check(self->connection, answer, statement, &why);
+    if (rc == HELIO_UNAVAILABLE && is_refused(self, statement, answer, &why))
+        return HELIO_OK;
     if (rc == HELIO_FENCED || rc == HELIO_INVALID) {
         if (err)
             *err = why;
@@ -313,7 +382,7 @@ static helio_rc exchange(helio_store_t *self, int64_t now_ms, helio_error_t *err
     }
     /* Answers that arrived before the loss count: a refusal among them must not be mistaken for a mere loss. */
     bool alive = PQconsumeInput(self->connection) == 1;
-    bool awaiting = self->phase == HELIO_STORE_RESUMING || self->in_flight || self->beating;
+    bool awaiting = self->phase != HELIO_STORE_READY || self->in_flight || self->beating;
     if (awaiting) {
         helio_rc rc = take_answers(self, now_ms, err);
         if (rc != HELIO_OK)
@@ -339,6 +408,7 @@ helio_rc helio_store_move(helio_store_t *self, int64_t now_ms, helio_error_t *er
     case HELIO_STORE_CONNECTING:
         return go_on_connecting(self, now_ms);
     case HELIO_STORE_RESUMING:
+    case HELIO_STORE_PREPARING:
     case HELIO_STORE_READY:
         return exchange(self, now_ms, err);
     }

@@ -57,6 +57,22 @@ static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
     return HELIO_OK;
 }
 
+/*  A leader that begins waits for a locked table as long as it must: it cannot begin with less. */
+static helio_rc begin_reading(helio_store_t *self, helio_error_t *err)
+{
+    helio_rc rc = plain_mode(self, err);
+    return rc == HELIO_OK
+               ? helio_session_query(self->connection, "session_limits", 1, (const char *const[]){"0"}, NULL, err)
+               : rc;
+}
+
+static helio_rc end_reading(helio_store_t *self, helio_error_t *err)
+{
+    char lock[24];
+    helio_store_lock_text(self, lock);
+    return helio_session_query(self->connection, "session_limits", 1, (const char *const[]){lock}, NULL, err);
+}
+
 /*  What does not depend on the moment at which it is read. */
 static bool is_of_any_time(uint32_t kind)
 {
@@ -126,8 +142,10 @@ helio_rc helio_load_each(PGconn *connection, int64_t usage_ms, bool with_jobs, h
 
 helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
 {
-    helio_rc rc = plain_mode(self, err);
-    return rc == HELIO_OK ? helio_load_each(self->connection, self->usage_ms, true, emit, arg, err) : rc;
+    helio_rc rc = begin_reading(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_load_each(self->connection, self->usage_ms, true, emit, arg, err);
+    return rc == HELIO_OK ? end_reading(self, err) : rc;
 }
 
 typedef struct site_key_visitor {
@@ -145,22 +163,26 @@ static helio_rc visit_site_key(void *arg, const void *record, helio_error_t *err
 
 helio_rc helio_store_each_token(helio_store_t *self, helio_store_token_fn *visit, void *arg, helio_error_t *err)
 {
-    helio_rc rc = plain_mode(self, err);
-    return rc == HELIO_OK ? helio_access_each_token(self->connection, visit, arg, err) : rc;
+    helio_rc rc = begin_reading(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_access_each_token(self->connection, visit, arg, err);
+    return rc == HELIO_OK ? end_reading(self, err) : rc;
 }
 
 helio_rc helio_store_each_user(helio_store_t *self, helio_store_principal_fn *visit, void *arg, helio_error_t *err)
 {
-    helio_rc rc = plain_mode(self, err);
-    return rc == HELIO_OK ? helio_access_each_user(self->connection, visit, arg, err) : rc;
+    helio_rc rc = begin_reading(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_access_each_user(self->connection, visit, arg, err);
+    return rc == HELIO_OK ? end_reading(self, err) : rc;
 }
 
 helio_rc helio_store_each_site_key(helio_store_t *self, helio_store_site_key_fn *visit, void *arg, helio_error_t *err)
 {
     site_key_visitor_t visitor = {visit, arg};
-    helio_rc rc = plain_mode(self, err);
+    helio_rc rc = begin_reading(self, err);
     if (rc == HELIO_OK)
         rc = helio_decode_each(self->connection, "each_site_key", NULL, &helio_row_site_key_type, visit_site_key,
                                &visitor, err);
-    return rc;
+    return rc == HELIO_OK ? end_reading(self, err) : rc;
 }

@@ -210,6 +210,12 @@ bool helio_session_lacks_room(const PGresult *result)
     return sqlstate && state_begins(sqlstate, "53");
 }
 
+bool helio_session_lacks_lock(const PGresult *result)
+{
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    return sqlstate && strcmp(sqlstate, "55P03") == 0;
+}
+
 helio_rc helio_session_outcome(PGconn *connection, const PGresult *result)
 {
     ExecStatusType status = PQresultStatus(result);

@@ -36,7 +36,9 @@ void helio_session_finish(PGconn **connection_p);     /* for HELIO_AUTO */
 helio_rc helio_session_outcome(PGconn *connection, const PGresult *result);
 /*  Whether the server failed for lack of disk, memory or connections (SQLSTATE class 53). */
 bool helio_session_lacks_room(const PGresult *result);
-/*  The same, with an error: its SQLSTATE, and a text: "database: put_job: duplicate key value … (23505,
+/*  Whether the statement waited for a lock for longer than its session may (lock_timeout). */
+bool helio_session_lacks_lock(const PGresult *result);
+/*  The outcome, with an error: its SQLSTATE, and a text: "database: put_job: duplicate key value … (23505,
  *  jobs_idempotency)". */
 helio_rc helio_session_check(PGconn *connection, const PGresult *result, const char *what, helio_error_t *err);
 

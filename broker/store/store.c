@@ -93,7 +93,11 @@ helio_rc helio_store_open(helio_store_t *self, helio_error_t *err)
     self->connection = helio_session_connect(self->conninfo, "helio-broker", &self->host, err);
     if (!self->connection)
         return HELIO_UNAVAILABLE;
-    helio_rc rc = helio_session_verify(self->connection, err);
+    char lock[24];
+    helio_store_lock_text(self, lock);
+    helio_rc rc = helio_session_query(self->connection, "session_limits", 1, (const char *const[]){lock}, NULL, err);
+    if (rc == HELIO_OK)
+        rc = helio_session_verify(self->connection, err);
     if (rc == HELIO_OK)
         rc = take_lead(self, err);
     if (rc == HELIO_OK)
@@ -187,9 +191,14 @@ bool helio_store_lacks_room(const helio_store_t *self)
     return self->lacks_room;
 }
 
+bool helio_store_waits(const helio_store_t *self)
+{
+    return self->waits;
+}
+
 const char *helio_store_trouble(const helio_store_t *self)
 {
-    return self->phase == HELIO_STORE_READY ? "" : self->trouble.text;
+    return self->phase == HELIO_STORE_READY && !self->waits ? "" : self->trouble.text;
 }
 
 int helio_store_fd(const helio_store_t *self)

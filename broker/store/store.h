@@ -14,6 +14,10 @@
  *  that does not, and a follower takes over; the old leader finds itself fenced when it wakes. A session amid a batch
  *  is not idle for the server: the follower ends it.
  *
+ *  Locks: no statement of the session waits longer for a lock than the greater part of the commit deadline. Then the
+ *  server refuses the batch, which is known to be undone; the store sends it again in the same session, and so still
+ *  leads. A session that its broker has given up ends by itself, at the server too.
+ *
  *  Lost connection: the outcome of the batch in flight is *unknown*. The store reconnects, takes the lock again, reads
  *  last_batch, and either reports the batch committed or sends it again. Nothing is ever answered on an unknown
  *  commit. If the database has become another copy, it notes that there for the next leader, and is fenced. */
@@ -78,7 +82,11 @@ bool helio_store_connected(const helio_store_t *self);
 /*  The server refuses the batch in flight because its disk is full, or for a similar lack. The batch is kept and sent
  *  again until it is committed. */
 bool helio_store_lacks_room(const helio_store_t *self);
-const char *helio_store_trouble(const helio_store_t *self); /* why it is not connected, for the log; "" = connected */
+/*  The batch in flight waits for a lock that another session has. The store still leads, and tries again and again in
+ *  its session. */
+bool helio_store_waits(const helio_store_t *self);
+/*  Why it is not connected, or what waits for a lock, for the log; "" = neither. */
+const char *helio_store_trouble(const helio_store_t *self);
 
 /*  For the loop: the socket (-1 = none; it can change), whether to wait for writability, and when to call process at
  *  the latest (boot clock, ms). */
@@ -104,6 +112,17 @@ void helio_store_figures(const helio_store_t *self, helio_store_figures_t *ret_f
 typedef void helio_say_fn(void *arg, const char *line);
 HELIO_MUST_CHECK helio_rc helio_schema_migrate(const char *conninfo, helio_say_fn *say, void *arg, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_schema_verify(const char *conninfo, helio_error_t *err);
+/*  How migrate waits for a lock. Whatever asks for a lock behind it waits as well, the broker's commits too, so it gives
+ *  up after lock_ms and tries again after a pause, `tries` times in all. Pauses double up to pause_max_ms. It says who
+ *  has the lock. HELIO_BUSY after the last try: what was applied stays, the rest is for the next run. */
+typedef struct helio_schema_patience {
+    uint32_t lock_ms;
+    uint32_t tries;
+    uint32_t pause_ms;
+    uint32_t pause_max_ms;
+} helio_schema_patience_t;
+HELIO_MUST_CHECK helio_rc helio_schema_migrate_with(const char *conninfo, const helio_schema_patience_t *patience,
+                                                    helio_say_fn *say, void *arg, helio_error_t *err);
 /*  Visits each right on this server that nobody needs: a sentence, and the SQL by which a superuser of this database
  *  revokes it, "" = the sentence says what to do. The schema is of this version. */
 typedef void helio_store_privilege_fn(void *arg, const char *open, const char *sql);

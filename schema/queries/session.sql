@@ -14,6 +14,10 @@ select leads, same_epoch, same_database, last_batch from helio.resume($1::int8, 
 -- Whether commits wait for a standby now.
 select (current_setting('synchronous_standby_names') <> '')::integer
 
+-- name: session_limits
+-- Of the writer's session alone: ms. No statement waits longer for a lock, even if its broker is gone meanwhile.
+select set_config('lock_timeout', $1::text, false)
+
 -- name: session_idle
 -- Of the writer's session alone: ms.
 select set_config('idle_session_timeout', $1::text, false), set_config('idle_in_transaction_session_timeout', $1::text, false)
@@ -44,6 +48,13 @@ select name, encode(sha256, 'hex') from helio.schema_migrations order by name
 
 -- name: migrate_lock
 select pg_advisory_lock(7524442231838172528)
+
+-- name: migrate_blockers
+-- $1: the process of a session. Which sessions it waits for, as a text; '' = it waits for none.
+select coalesce(string_agg(b.text, ', ' order by b.pid), '')
+from (select a.pid, format('process %s (user %s, application %s)', a.pid, coalesce(a.usename, '?'),
+          coalesce(nullif(a.application_name, ''), 'unnamed')) as text
+      from pg_stat_activity a where a.pid = any (pg_blocking_pids($1::integer)) order by a.pid limit 4) b
 
 -- name: migrate_note
 insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::text, 'hex'))
