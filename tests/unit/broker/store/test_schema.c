@@ -272,6 +272,43 @@ static void migrate__of_an_owner_who_may_not_alter_roles_says_what_to_do(void **
     assert_null(strstr(rights.data, "has no limits"));
 }
 
+/*  Somebody has read, and has not ended the transaction: everybody who wants the table queues behind the migration. */
+static void waits_for_reader(const char *conninfo, const char *reads, const char *name)
+{
+    static const helio_schema_patience_t patience = {.lock_ms = 1000, .tries = 2, .pause_ms = 300, .pause_max_ms = 300};
+    char expected[200];
+    helio_error_t err = {.text = ""};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0};
+    PGconn *reader = PQconnectdb(conninfo);
+    PQclear(PQexec(reader, "set application_name = 'wall'; begin"));
+    PGresult *read = PQexec(reader, reads);
+    assert_int_equal(PQresultStatus(read), PGRES_TUPLES_OK);
+    PQclear(read);
+    assert_int_equal(helio_schema_migrate_with(conninfo, &patience, say, &said, &err), HELIO_BUSY);
+    assert_string_equal(err.sqlstate, "55P03");
+    (void)snprintf(expected, sizeof expected, "%s needs a lock that another session has: process %d (user ", name,
+                   PQbackendPID(reader));
+    if (!strstr(err.text, expected) || !strstr(err.text, ", application wall). It gave up after 2 tries"))
+        fail_msg("%s", err.text);
+    (void)snprintf(expected, sizeof expected, "waiting for %s: it is locked by process %d (user ", name,
+                   PQbackendPID(reader));
+    if (!strstr(said.data, expected) || !strstr(said.data, "next try in 300 ms\n"))
+        fail_msg("%s", said.data);
+    PQclear(PQexec(reader, "rollback"));
+    if (helio_schema_migrate_with(conninfo, &patience, NULL, NULL, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(helio_schema_verify(conninfo, &err), HELIO_OK);
+    PQfinish(reader);
+}
+
+static void migrate__gives_up_behind_a_reader_and_says_which(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    waits_for_reader(conninfo, "select count(*) from helio_report.jobs", "views and grants");
+    helio_pg_exec(conninfo, "delete from helio.schema_migrations where name = '0052_after_start'"); /* fit to repeat */
+    waits_for_reader(conninfo, "select count(*) from helio.dependencies", "0052_after_start");
+}
+
 /*  As for a database that was restored into another server. */
 static void migrate__makes_roles_that_the_server_lacks(void **state)
 {
@@ -366,6 +403,7 @@ int main(void)
         cmocka_unit_test(migrate__a_failed_migration_leaves_nothing_behind),
         cmocka_unit_test(migrate__an_owner_without_createrole_continues_without_roles),
         cmocka_unit_test(migrate__of_an_owner_who_may_not_alter_roles_says_what_to_do),
+        cmocka_unit_test(migrate__gives_up_behind_a_reader_and_says_which),
         cmocka_unit_test(migrate__makes_roles_that_the_server_lacks),
         cmocka_unit_test(schema__the_broker_role_suffices_to_lead_and_write),
         cmocka_unit_test(reader__is_created_with_createrole_and_is_a_script_without),
