@@ -169,27 +169,33 @@ static helio_history_value_t figure_of(const site_t *site, const pool_t *pool, u
     return value;
 }
 
-double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
+static helio_history_value_t reported_carbon(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
     const helio_site_profile_t *profile = &site->profile;
-    helio_history_value_t carbon =
-        figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
-    bool known = carbon.source.size || carbon.kind.size || carbon.issued_ms;
-    return known && carbon.value >= 0 ? carbon.value * 1000 : -1;
+    return figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0,
+                     profile->carbon_g_per_kwh);
 }
 
-static const char assumed[] = "assumed"; /* a source: a conservative figure, because the site gives none */
+/*  A source can lack a name. */
+static bool is_reported(const helio_history_value_t *value)
+{
+    return value->source.size || value->kind.size || value->issued_ms;
+}
+
+double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
+{
+    helio_history_value_t carbon = reported_carbon(site, pool, hour_ms);
+    return is_reported(&carbon) && carbon.value >= 0 ? carbon.value * 1000 : -1;
+}
 
 /*  A missing intensity must not count as a clean grid. It has no kind, so that it is compared with nothing. */
 static helio_history_value_t carbon_of(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
-    const helio_site_profile_t *profile = &site->profile;
-    helio_history_value_t carbon =
-        figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
-    if (carbon.source.size || carbon.kind.size || carbon.issued_ms) /* a source can lack a name */
+    helio_history_value_t carbon = reported_carbon(site, pool, hour_ms);
+    if (is_reported(&carbon))
         return carbon;
     return (helio_history_value_t){
-        .value = HELIO_UNKNOWN_G_PER_KWH, .estimated = true, .source = helio_text_of(assumed)};
+        .value = HELIO_UNKNOWN_G_PER_KWH, .estimated = true, .source = HELIO_TEXT("assumed")};
 }
 
 static helio_row_hourly_price_t hourly_price_row(const site_t *site, const pool_t *pool, int64_t hour_ms)
@@ -238,11 +244,6 @@ static helio_row_hourly_price_t hourly_price_row(const site_t *site, const pool_
     };
 }
 
-static bool carbon_is_known(const helio_row_hourly_price_t *row)
-{
-    return !helio_text_is(row->carbon_source, assumed);
-}
-
 /*  rent_most: as in bill_terms_t. */
 static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms,
                                 double rent_most)
@@ -274,7 +275,8 @@ static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, c
         .estimated = row.carbon_estimated || row.price_estimated || row.electricity_estimated || row.pue_estimated,
     };
     helio_text_t kind = row.carbon_kind.size ? row.carbon_kind : HELIO_TEXT("average");
-    if (carbon_is_known(&row))
+    helio_history_value_t carbon = reported_carbon(site, pool, row.hour_ms);
+    if (is_reported(&carbon))
         (void)snprintf(priced_hour.carbon_kind, sizeof priced_hour.carbon_kind, "%.*s%s%.*s", HELIO_TEXT_ARGS(kind),
                        row.carbon_factor.size ? " " : "", HELIO_TEXT_ARGS(row.carbon_factor));
     return priced_hour;

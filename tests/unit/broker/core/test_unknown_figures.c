@@ -98,6 +98,27 @@ static void carbon__that_nobody_reports_is_charged_as_coal(void **state)
     assert_true(baseline && baseline->home_carbon_kind.size == 0); /* compared with nothing */
 }
 
+/*  A site can call its feed what it likes. */
+static void carbon__of_a_feed_that_is_called_assumed_is_reported(void **state)
+{
+    (void)state;
+    double values[] = {300, 300, 300};
+    open_sites();
+    helio_series_t series = {.signal = HELIO_SIGNAL_CARBON,
+                             .kind = HELIO_TEXT("average"),
+                             .source = HELIO_TEXT("assumed"),
+                             .issued_wall_ms = harness_wall_ms(h),
+                             .start_wall_ms = harness_wall_ms(h) - harness_wall_ms(h) % HOUR_MS,
+                             .step_s = 3600,
+                             .values = {values, 3}};
+    harness_series(h, NORTH, &series, 1);
+    run_an_hour(start());
+    const helio_row_ledger_t *row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER);
+    assert_int_equal(row->carbon_mg, HIGHEST_W * 300);
+    const helio_row_baseline_t *baseline = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
+    assert_true(baseline && helio_text_is(baseline->home_carbon_kind, "average"));
+}
+
 static bool says_unknown_price(void)
 {
     (void)start();
@@ -260,6 +281,7 @@ int main(void)
         CASE(power__of_an_unknown_model_is_charged_as_the_highest_and_said),
         CASE(power__that_the_site_gives_is_charged_without_a_word),
         CASE(carbon__that_nobody_reports_is_charged_as_coal),
+        CASE(carbon__of_a_feed_that_is_called_assumed_is_reported),
         CASE(price__that_nothing_gives_is_said_to_be_unknown),
         CASE(price__that_is_unknown_is_never_the_cheapest),
         CASE(price__that_is_unknown_counts_as_risk_and_says_so),
