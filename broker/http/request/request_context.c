@@ -32,6 +32,14 @@ helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_tex
     return self;
 }
 
+void helio_request_context_leave_snapshot(helio_request_context_t *self)
+{
+    int64_t since_ms = self->snapshot_since_ms;
+    self->snapshot_since_ms = 0;
+    if (since_ms) /* unless another one has taken the place meanwhile */
+        (void)atomic_compare_exchange_strong(&self->http->snapshot_since_ms, &since_ms, 0);
+}
+
 void helio_request_context_destroy(helio_request_context_t **self_p)
 {
     helio_request_context_t *self = *self_p;
@@ -41,9 +49,7 @@ void helio_request_context_destroy(helio_request_context_t **self_p)
         helio_places_give_back(self->http->places, self->token);
         (void)atomic_fetch_sub_explicit(&self->http->metrics.streams, 1, memory_order_relaxed);
     }
-    int64_t since_ms = self->snapshot_since_ms;
-    if (since_ms) /* unless another one has taken the place meanwhile */
-        (void)atomic_compare_exchange_strong(&self->http->snapshot_since_ms, &since_ms, 0);
+    helio_request_context_leave_snapshot(self);
     helio_operation_destroy(&self->operation);
     helio_body_clear(&self->body);
     helio_buffer_clear(&self->response);

@@ -107,6 +107,7 @@ struct helio_request_context {
 
 helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_text_t raw_target);
 void helio_request_context_destroy(helio_request_context_t **self_p);
+void helio_request_context_leave_snapshot(helio_request_context_t *self); /* another one may be taken now */
 /*  The handler's own state, zeroed at the first call. A handler always passes the same size. */
 void *helio_request_context_state(helio_request_context_t *self, size_t size);
 
