@@ -31,7 +31,7 @@ static void on_read(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK)
         helio_request_context_leave_snapshot(self); /* before its caller has the answer, and asks again */
-    if (result->rc == HELIO_BUSY) { /* the database still works on one whose caller has gone */
+    if (result->rc == HELIO_BUSY) {                 /* the database still works on one whose caller has gone */
         refuse(self);
         return;
     }
