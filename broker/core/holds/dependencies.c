@@ -45,8 +45,6 @@ void core_dependencies_destroy(dependencies_t **self_p)
     *self_p = NULL;
 }
 
-enum { NAMED_MAX = 3 /* jobs with a detail of their own */ };
-
 typedef enum verdict { VERDICT_WAIT, VERDICT_COME, VERDICT_UNSATISFIABLE } verdict_t;
 
 static bool needs_success(uint32_t after)
@@ -272,34 +270,14 @@ void core_dependencies_refuse(helio_broker_core_t *self, job_t *job)
     refuse_if_failed(self, job->hold);
 }
 
-/* ---- its details ------------------------------------------------------------------------------------------- */
-
-static helio_details_t why_held(helio_broker_core_t *self, const dependency_hold_t *hold)
-{
-    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success", "start", "succeed"};
-    helio_details_t why = {0};
-    uint32_t named = 0;
-    for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next, named++) {
-        char id[HELIO_KEY_SIZE];
-        helio_job_key_text(w->waited->key.on, id);
-        core_why_add(self, &why,
-                     CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY, helio_value_string(id),
-                                 helio_value_string(events[w->waited->key.after])));
-    }
-    if (hold->waiter_count > named)
-        core_why_add(self, &why,
-                     CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY_MORE, helio_value_number(hold->waiter_count - named)));
-    if (hold->not_before_ms)
-        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BEGIN_TIME, helio_value_number(hold->not_before_ms)));
-    return why;
-}
+/* ---- its row ----------------------------------------------------------------------------------------------- */
 
 static void write_dirty(helio_broker_core_t *self)
 {
     while (self->dependencies->dirty_holds) {
         dependency_hold_t *hold = self->dependencies->dirty_holds;
         say_nothing(self, hold);
-        write_hold(self, hold->submission, why_held(self, hold), 0);
+        write_hold(self, hold->submission, core_dependency_hold_why(self, hold), 0);
     }
 }
 
@@ -426,31 +404,6 @@ void core_dependencies_recheck(helio_broker_core_t *self)
 
 /* ---- a submission -------------------------------------------------------------------------------------- */
 
-const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_key_t on)
-{
-    const job_t *job = core_job_find(self, on);
-    if (job)
-        return job->submission;
-    return on.task == HELIO_NO_TASK ? core_array_find(self, on.job) : NULL;
-}
-
-static bool has_started(helio_broker_core_t *self, helio_job_key_t on, const submission_t *submission)
-{
-    const job_t *job = core_job_find(self, on);
-    return job ? job->start_told : !submission->unstarted_tasks;
-}
-
-static helio_found_t how_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found)
-{
-    const submission_t *submission = core_dependencies_held(self, on);
-    if (!submission)
-        return found;
-    bool unsatisfiable = on.task == HELIO_NO_TASK && submission->failed_tasks && after == HELIO_AFTER_OK;
-    if (after == HELIO_AFTER_START && has_started(self, on, submission))
-        return HELIO_FOUND_OK;
-    return unsatisfiable ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OPEN;
-}
-
 /*  Of TASK, a task that is over, or was placed before, waits no more. */
 static void wait_for(helio_broker_core_t *self, submission_t *submission, helio_job_key_t on, uint32_t after,
                      helio_found_t found)
@@ -463,7 +416,7 @@ static void wait_for(helio_broker_core_t *self, submission_t *submission, helio_
     job_t *task = of_task ? core_job_find(self, (helio_job_key_t){submission->row.job, on.task}) : NULL;
     if (of_task && (!task || task->epoch))
         return;
-    verdict_t verdict = judge(after, how_now(self, on, after, found));
+    verdict_t verdict = judge(after, core_dependency_now(self, on, after, found));
     if (verdict == VERDICT_WAIT)
         waiter_add(self, hold_of(submission, task), on, after);
     else if (verdict == VERDICT_UNSATISFIABLE)

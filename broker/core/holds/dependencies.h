@@ -51,6 +51,10 @@ void core_dependencies_destroy(dependencies_t **self_p);
 
 /*  The core has every open job, whatever the shell read before. NULL: the job, or the task, is over or unknown. */
 const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_key_t on);
+/*  What has become of a job that another waits for. found: what the shell read before. */
+helio_found_t core_dependency_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found);
+/*  What the hold waits for, in words for its row. */
+helio_details_t core_dependency_hold_why(helio_broker_core_t *self, const dependency_hold_t *hold);
 /*  Whether everything that the document names can be waited for; if not, replies and returns false. number: the
  *  document's number among several, from 1; 0 = the only one. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,

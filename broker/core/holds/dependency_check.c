@@ -1,11 +1,59 @@
-/*  dependency_check.c -- whether what a document depends on can be waited for. */
+/*  dependency_check.c -- what has become of the jobs that others wait for, and whether they can be waited for. */
 #include <assert.h>
 
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/why.h"
+
+enum { NAMED_MAX = 3 /* jobs with a detail of their own */ };
+
+const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_key_t on)
+{
+    const job_t *job = core_job_find(self, on);
+    if (job)
+        return job->submission;
+    return on.task == HELIO_NO_TASK ? core_array_find(self, on.job) : NULL;
+}
+
+static bool has_started(helio_broker_core_t *self, helio_job_key_t on, const submission_t *submission)
+{
+    const job_t *job = core_job_find(self, on);
+    return job ? job->start_told : !submission->unstarted_tasks;
+}
+
+helio_found_t core_dependency_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found)
+{
+    const submission_t *submission = core_dependencies_held(self, on);
+    if (!submission)
+        return found;
+    bool unsatisfiable = on.task == HELIO_NO_TASK && submission->failed_tasks && after == HELIO_AFTER_OK;
+    if (after == HELIO_AFTER_START && has_started(self, on, submission))
+        return HELIO_FOUND_OK;
+    return unsatisfiable ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OPEN;
+}
+
+helio_details_t core_dependency_hold_why(helio_broker_core_t *self, const dependency_hold_t *hold)
+{
+    static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success", "start", "succeed"};
+    helio_details_t why = {0};
+    uint32_t named = 0;
+    for (const waiter_t *w = hold->waiters; w && named < NAMED_MAX; w = w->hold_next, named++) {
+        char id[HELIO_KEY_SIZE];
+        helio_job_key_text(w->waited->key.on, id);
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY, helio_value_string(id),
+                                 helio_value_string(events[w->waited->key.after])));
+    }
+    if (hold->waiter_count > named)
+        core_why_add(self, &why,
+                     CORE_DETAIL(self, HELIO_DETAIL_DEPENDENCY_MORE, helio_value_number(hold->waiter_count - named)));
+    if (hold->not_before_ms)
+        core_why_add(self, &why, CORE_DETAIL(self, HELIO_DETAIL_BEGIN_TIME, helio_value_number(hold->not_before_ms)));
+    return why;
+}
 
 static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job_key_t on)
 {
