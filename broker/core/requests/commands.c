@@ -29,7 +29,7 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
 
 /*  Ends the grace of a job that is being stopped. If its site cannot be told now, it is when it comes back
- *  (core_preempt_mode). */
+ *  (core_preempt_mode), unless another leader has come meanwhile: then the command has to be given again. */
 static effect_t kill_stopping(helio_broker_core_t *self, job_t *job)
 {
     if (core_preempt_mode(job) == HELIO_STOP_MODE_KILL)
