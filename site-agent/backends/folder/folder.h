@@ -50,8 +50,8 @@ typedef struct helio_unix_account {
 HELIO_MUST_CHECK helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t *order,
                                                 helio_unix_account_t *ret_account, helio_error_t *err);
 
-/*  Whether a process of that user can be one of the attempt: root, the owner of the attempt's output folder, or, if that
- *  is gone, any user of the table. */
+/*  Whether a process of that user can be one of the attempt: root, the owner of an output folder of its job, or, if none
+ *  is left, any user of the table. */
 bool helio_folders_may_run_as(const helio_folders_t *self, const char *name, uid_t uid);
 
 /*  How the attempt is run: the part of the plan (site-agent/shim/plan.h) that depends on the backend. */

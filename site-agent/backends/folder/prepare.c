@@ -1,5 +1,6 @@
 /*  prepare.c -- from an order to a folder that a shim can run. */
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/base/file.h"
 #include "federation/reason/codes.h"
 #include "site-agent/backends/folder/internal.h"
 
@@ -81,16 +83,34 @@ static bool is_mapped(const helio_job_rules_t *rules, uid_t uid)
     return mapped;
 }
 
+/*  Whether an output folder of any attempt of that job is there, and then the user who owns the last one found. Attempts
+ *  of a job run as one user. */
+static bool find_owner(const helio_folders_t *self, const char *name, uid_t *ret_owner)
+{
+    size_t job = (size_t)(strrchr(name, '-') - name) + 1; /* up to the epoch */
+    int fd = openat(self->root_fd, "output", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *output = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!output)
+        helio_close(&fd);
+    bool found = false;
+    for (const struct dirent *entry; output && (entry = readdir(output));) {
+        struct stat status;
+        if (strncmp(entry->d_name, name, job) != 0 || fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        found = true;
+        *ret_owner = status.st_uid;
+    }
+    if (output)
+        (void)closedir(output);
+    return found;
+}
+
 bool helio_folders_may_run_as(const helio_folders_t *self, const char *name, uid_t uid)
 {
-    char path[32 + HELIO_ATTEMPT_NAME_SIZE];
-    struct stat status;
-    (void)snprintf(path, sizeof path, "output/%s", name);
+    uid_t owner;
     if (uid == 0 || (geteuid() != 0 && uid == geteuid()))
         return true;
-    if (fstatat(self->root_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return status.st_uid == uid;
-    return is_mapped(&self->rules, uid);
+    return find_owner(self, name, &owner) ? owner == uid : is_mapped(&self->rules, uid);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------------ */

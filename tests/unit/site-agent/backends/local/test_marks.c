@@ -127,6 +127,26 @@ static void marks__of_another_mapped_user_than_the_attempts_are_not_believed(voi
     site_close(&site);
 }
 
+/*  The agent would end the earlier attempt, whose folder says as whom the job runs. */
+static void marks__of_a_later_attempt_are_believed_of_the_jobs_user_alone(void **state)
+{
+    (void)state;
+    site_t site = {0};
+    char output[512], later[512];
+    open_as_root(&site);
+    const char *path = site_path(&site, "output", NEVER_SEEN, "", output);
+    (void)snprintf(later, sizeof later, "%.*s9", (int)strlen(path) - 1, path); /* another epoch */
+    assert_int_equal(mkdir(later, 0700), 0);
+    assert_int_equal(chown(later, STRANGER, STRANGER), 0);
+    pid_t forger = marked(&site, NEVER_SEEN, nobody()->pw_uid);
+    site.backend->class->survey(site.backend);
+    site_drive(&site, 100);
+    assert_int_equal(site.heard_count, 0);
+    assert_int_equal(site.doubts, 1);
+    end(forger);
+    site_close(&site);
+}
+
 /*  What is left of an attempt is killed by another mark. */
 static void marks__of_others_do_not_get_their_processes_killed(void **state)
 {
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(marks__of_an_unmapped_user_are_not_believed),
         cmocka_unit_test(marks__of_a_mapped_user_are_believed),
         cmocka_unit_test(marks__of_another_mapped_user_than_the_attempts_are_not_believed),
+        cmocka_unit_test(marks__of_a_later_attempt_are_believed_of_the_jobs_user_alone),
         cmocka_unit_test(marks__of_others_do_not_get_their_processes_killed),
         cmocka_unit_test(owner__is_the_user_who_began_a_program_of_root),
         cmocka_unit_test(owner__in_a_user_namespace_is_who_made_that),
