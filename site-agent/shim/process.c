@@ -52,6 +52,15 @@ bool helio_process_alive(helio_process_t process)
            info.process.start_ticks == process.start_ticks && info.state != 'Z' && info.state != 'X';
 }
 
+/*  NSpid has a number for each PID namespace, from that of /proc down to the process's own (proc(5)). */
+static bool is_contained(pid_t pid)
+{
+    char path[64], text[4096], further[16];
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    const char *line = read_file(path, text, sizeof text) ? strstr(text, "\nNSpid:") : NULL;
+    return line && sscanf(line, "\nNSpid: %*d%*[ \t]%15[0-9]", further) == 1;
+}
+
 /*  key: of a set of signals in /proc/<pid>/status, with the line break before it. */
 static bool is_in_set(pid_t pid, const char *key, int signal)
 {
@@ -253,6 +262,18 @@ static bool want_catchers(pid_t pid, int signal, const char *name)
     return catches(pid, signal);
 }
 
+static bool want_contained(pid_t pid, int signal, const char *name)
+{
+    (void)signal, (void)name;
+    return is_contained(pid);
+}
+
+static bool want_contained_catchers(pid_t pid, int signal, const char *name)
+{
+    (void)name;
+    return is_contained(pid) && catches(pid, signal);
+}
+
 static bool want_called(pid_t pid, int signal, const char *name)
 {
     (void)signal;
@@ -285,6 +306,11 @@ static size_t signal_those(pid_t root, int signal, wanted_fn *wanted, const char
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)
 {
     return signal_those(root, signal, only_catchers ? want_catchers : want_all, NULL);
+}
+
+size_t helio_process_signal_contained(pid_t root, int signal, bool only_catchers)
+{
+    return signal_those(root, signal, only_catchers ? want_contained_catchers : want_contained, NULL);
 }
 
 size_t helio_process_signal_called(pid_t root, int signal, const char *name)

@@ -48,6 +48,8 @@ size_t helio_process_each(helio_process_fn *fn, void *arg);
  *  have a handler for it or wait for it otherwise (it is blocked: sigwait, signalfd; srun does so). Returns how many
  *  got one. root must be this process or its child, since numbers are reused. */
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers);
+/*  As signal_tree, but only to processes in a PID namespace of their own, as the programs in a container are. */
+size_t helio_process_signal_contained(pid_t root, int signal, bool only_catchers);
 /*  As signal_tree, but only to programs with the name `name` (at most 15 characters), or only to all others. */
 size_t helio_process_signal_called(pid_t root, int signal, const char *name);
 size_t helio_process_signal_others(pid_t root, int signal, const char *name);

@@ -107,8 +107,8 @@ static void stop_politely(helio_shim_t *self, int64_t now_ms, uint64_t grace_ms)
     int signal_number = (int)self->plan.checkpoint_signal;
     if (self->head)
         (void)!helio_gang_say(self->folder, HELIO_GANG_STOP, grace_ms, NULL); /* if it fails: they are killed in time */
-    else if (!signal_number || helio_process_signal_tree(getpid(), signal_number, true) == 0)
-        (void)helio_process_signal_tree(getpid(), SIGTERM, false);
+    else if (!signal_number || helio_shim_signal_programs(self, signal_number, true) == 0)
+        (void)helio_shim_signal_programs(self, SIGTERM, false);
 }
 
 static void take_signals(helio_shim_t *self, int64_t now_ms)

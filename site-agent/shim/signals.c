@@ -50,6 +50,13 @@ void helio_shim_hand_on(const helio_shim_t *self, uint32_t number)
             (void)kill(self->ranks.items[i].leader.pid, (int)number);
 }
 
+size_t helio_shim_signal_programs(const helio_shim_t *self, int number, bool only_catchers)
+{
+    bool contained = self->plan.image.size && helio_process_signal_contained(getpid(), 0, false) > 0;
+    return contained ? helio_process_signal_contained(getpid(), number, only_catchers)
+                     : helio_process_signal_tree(getpid(), number, only_catchers);
+}
+
 /* ---- the file `signals` ------------------------------------------------------------------------------------ */
 
 static void deliver(const helio_shim_t *self, int number, helio_text_t to)
@@ -60,8 +67,8 @@ static void deliver(const helio_shim_t *self, int number, helio_text_t to)
             (void)kill(self->ranks.items[i].leader.pid, number);
     if (script)
         return;
-    if (helio_text_is(to, "all") || helio_process_signal_tree(getpid(), number, true) == 0)
-        (void)helio_process_signal_tree(getpid(), number, false);
+    if (helio_text_is(to, "all") || helio_shim_signal_programs(self, number, true) == 0)
+        (void)helio_shim_signal_programs(self, number, false);
 }
 
 /*  "10 script" */
