@@ -22,6 +22,7 @@ from kill9 import ACCOUNTING_MEDIAN_SECONDS, ACCOUNTING_WORST_SECONDS, make_site
 
 EXPECTED = {"exit-3": ("failed", 3)}  # every other script succeeds
 STATE_OF = {"COMPLETED": "succeeded", "FAILED": "failed", "TIMEOUT": "timeout"}
+UNFINISHED = {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUED"}
 LONGEST_SECONDS = 900  # for all jobs to end
 SAVED_SECONDS = 8      # after which a controller has saved what happened (it may take 5 s)
 SETTLED_SECONDS = 60   # after which every cluster has noticed the end of its jobs, also those that ended while it was away
@@ -203,6 +204,14 @@ def by_sacct(sites):
     return found
 
 
+def settle_accounting(sites):
+    """Waits for the controllers' last messages to slurmdbd, which one that was away for a while gets late."""
+    deadline = time.monotonic() + SETTLED_SECONDS
+    time.sleep(3)
+    while any(each.state in UNFINISHED for each in by_sacct(sites).values()) and time.monotonic() < deadline:
+        time.sleep(1)
+
+
 def by_ledger(federation):
     """(job, epoch) -> (Attempt, its Span, whether it completed its job) of every attempt that ran to an end."""
     rows = federation.sql("""
@@ -306,7 +315,7 @@ def main():
         deadline = time.monotonic() + SETTLED_SECONDS
         while any(verdict.leftovers(federation)) and time.monotonic() < deadline:
             time.sleep(1)
-        time.sleep(3)  # the controllers' last messages to slurmdbd
+        settle_accounting(federation.sites)
         faults += [*ends(federation, campaign.want), *agreement(federation, campaign.want, campaign.away, figures),
                    *as_recorded(federation, figures), *verdict.leftovers(federation), *reach(campaign, args.jobs, args.calm)]
         for fault in faults:
