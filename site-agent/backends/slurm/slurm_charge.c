@@ -21,10 +21,17 @@ enum {
 
 /* ---- observations -------------------------------------------------------------------------------------------- */
 
-static bool runs(const helio_slurm_seen_t *seen)
+bool helio_slurm_shows_run(const helio_slurm_seen_t *seen)
 {
     return seen->live && (seen->state == HELIO_SLURM_RUNNING || seen->state == HELIO_SLURM_SUSPENDED ||
                           seen->state == HELIO_SLURM_STOPPED || seen->state == HELIO_SLURM_SIGNALING);
+}
+
+/*  No end is later than now: a list can have an expected one. */
+static void note_end(helio_slurm_attempt_t *attempt, int64_t end_s)
+{
+    int64_t now_s = attempt->backend->now_wall_ms / 1000;
+    attempt->witness.end_s = end_s < now_s ? end_s : now_s;
 }
 
 void helio_slurm_witness(helio_slurm_attempt_t *attempt)
@@ -32,9 +39,9 @@ void helio_slurm_witness(helio_slurm_attempt_t *attempt)
     const helio_slurm_t *self = attempt->backend;
     helio_slurm_witness_t *witness = &attempt->witness;
     const helio_slurm_seen_t *seen = &attempt->seen;
-    if (!runs(seen) && !(seen->over && seen->start_s))
+    if (!helio_slurm_shows_run(seen) && !(seen->over && seen->start_s))
         return;
-    if (runs(seen)) {
+    if (helio_slurm_shows_run(seen)) {
         if (!witness->first_ms)
             witness->first_ms = self->poll.asked_ms;
         witness->last_ms = self->poll.asked_ms;
@@ -42,14 +49,14 @@ void helio_slurm_witness(helio_slurm_attempt_t *attempt)
     if (seen->start_s)
         witness->start_s = seen->start_s;
     if (seen->over && seen->end_s)
-        witness->end_s = seen->end_s;
+        note_end(attempt, seen->end_s);
 }
 
 void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s)
 {
     if (start_s && end_s >= start_s) {
         attempt->witness.start_s = start_s;
-        attempt->witness.end_s = end_s;
+        note_end(attempt, end_s);
     }
 }
 
@@ -137,7 +144,7 @@ int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t 
 bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t *done)
 {
     const helio_slurm_t *self = attempt->backend;
-    if (!runs(&attempt->seen) || self->poll.failures || !attempt->said_started ||
+    if (!helio_slurm_shows_run(&attempt->seen) || self->poll.failures || !attempt->said_started ||
         attempt->phase == HELIO_SLURM_AT_LEAVING)
         return false;
     int64_t left_out_ms = self->now_boot_ms - attempt->said_started_ms - between((int64_t)done->run_ms, 0, INT64_MAX);
@@ -162,29 +169,35 @@ static void say_doubt(helio_slurm_attempt_t *attempt, const char *doubt)
     (void)size;
 }
 
-/*  It claims that nothing of it ran. */
+/*  Its status files show no run; its user can have removed them. Slurm's lists and times show whether it was on its nodes
+ *  for longer than it takes to start. A node that failed meanwhile, and no shim had claimed it: it never started. */
 static void doubt_unstarted(helio_slurm_attempt_t *attempt)
 {
+    helio_aev_backend_t *end = &attempt->end;
     uint64_t ran_ms = earliest_ms(attempt);
     char said[sizeof attempt->explanation];
-    if (!attempt->claimed || !ran_ms)
+    if (!ran_ms || (!attempt->claimed && end->cause == HELIO_CAUSE_NODE_FAILED))
         return;
-    (void)helio_cause_text(attempt->end.cause, helio_text_of(attempt->explanation), said, sizeof said);
+#ifdef HELIO_MUTANT_unclaimed_is_free
+    if (!attempt->claimed)
+        return;
+#endif
+    (void)helio_cause_text(end->cause, helio_text_of(attempt->explanation), said, sizeof said);
     (void)snprintf(attempt->explanation, sizeof attempt->explanation,
-                   "its status file shows no run, but Slurm showed it on its nodes: %llu ms are charged "
-                   "(%.120s)",
-                   (unsigned long long)ran_ms, said);
-    attempt->end.cause = HELIO_CAUSE_DOUBTED;
-    attempt->end.word = HELIO_BACKEND_REPORT_VANISHED;
-    attempt->end.run_ms = ran_ms;
-    attempt->end.ended_wall_ms = attempt->backend->now_wall_ms;
-    attempt->end.started_wall_ms = helio_slurm_begun_wall_ms(attempt, attempt->end.ended_wall_ms - (int64_t)ran_ms);
+                   "its status file shows no run, but Slurm showed it on its nodes: %llu ms are charged%s%.120s%s",
+                   (unsigned long long)ran_ms, said[0] ? " (" : "", said, said[0] ? ")" : "");
+    end->cause = HELIO_CAUSE_DOUBTED;
+    if (end->word == HELIO_BACKEND_REPORT_FAILED_TO_START)
+        end->word = HELIO_BACKEND_REPORT_VANISHED;
+    end->run_ms = ran_ms;
+    end->ended_wall_ms = attempt->backend->now_wall_ms;
+    end->started_wall_ms = helio_slurm_begun_wall_ms(attempt, end->ended_wall_ms - (int64_t)ran_ms);
 }
 
 void helio_slurm_charge(helio_slurm_attempt_t *attempt)
 {
     helio_aev_backend_t *end = &attempt->end;
-    if (end->word == HELIO_BACKEND_REPORT_FAILED_TO_START)
+    if (end->word != HELIO_BACKEND_REPORT_ABSENT && !end->started_wall_ms && !end->run_ms)
         doubt_unstarted(attempt);
     if ((end->word != HELIO_BACKEND_REPORT_ENDED && end->word != HELIO_BACKEND_REPORT_VANISHED) ||
         (!end->started_wall_ms && !end->run_ms))

@@ -185,6 +185,12 @@ static bool may_have_run(const helio_slurm_attempt_t *attempt)
     return (attempt->claimed && attempt->started_wall_ms) || attempt->locked;
 }
 
+/*  Slurm's own daemon on the node has seen the shim end. */
+static bool is_proof(const fact_t *fact)
+{
+    return fact->state == HELIO_SLURM_OUT_OF_MEMORY || (fact->state == HELIO_SLURM_FAILED && fact->exit_signal);
+}
+
 /*  False: `done` can still appear, and tells more. */
 static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
@@ -192,9 +198,9 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
     bool itself = by_itself(fact) && !attempt->leaving.done_read;
     if ((attempt->claimed || attempt->locked) && itself && self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
         return false;
-    /*  A node that Slurm gave up may only be cut off, or have lost its daemon: its jobs run on. So can a run beside
-     *  which Slurm has started another under the same number. */
-    if ((itself || fact->state == HELIO_SLURM_NODE_FAIL) && helio_slurm_is_alive(attempt))
+    /*  A node that Slurm gave up may only be cut off, or have lost its daemon: its jobs run on, also those that were
+     *  cancelled meanwhile. So can a run beside which Slurm has started another under the same number. */
+    if (!attempt->leaving.done_read && !is_proof(fact) && helio_slurm_is_alive(attempt))
         return false;
     helio_slurm_witness_end(attempt, fact->start_s, fact->end_s);
     if (may_have_run(attempt))

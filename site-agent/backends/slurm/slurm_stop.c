@@ -1,7 +1,8 @@
 /*  slurm_stop.c -- stopping an attempt, and cancelling what Slurm still holds of one that is over.
  *
  *  An attempt that no shim has claimed is stopped by closing its folder, whatever the controller does: it is over from
- *  then on, and cancelling its job is only tidying. A claimed attempt is told by a signal to its shim, repeated until
+ *  then on, and cancelling its job is only tidying. If Slurm shows it on its nodes, its program may run and have removed
+ *  the claim: then it is over when Slurm has ended it. A claimed attempt is told by a signal to its shim, repeated until
  *  scancel could deliver it, and, if that does not end it in time, by Slurm's own cancelling. scancel gets the name
  *  beside the number, since a controller that lost its memory gives numbers again.
  */
@@ -80,9 +81,15 @@ static bool close_and_end(helio_slurm_attempt_t *attempt)
     const helio_slurm_t *self = attempt->backend;
     helio_rc rc = helio_slurm_close(attempt, NULL);
     attempt->locked = rc == HELIO_FORBIDDEN;
-    if (rc == HELIO_OK) {
+    if (rc == HELIO_OK && !helio_slurm_shows_run(&attempt->seen)) {
         helio_slurm_end_unstarted(attempt);
         return true;
+    }
+    if (rc == HELIO_OK) { /* the lists have it cancelled: helio_slurm_on_list */
+        if (attempt->phase != HELIO_SLURM_AT_QUEUED)
+            helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+        attempt->stop_due_ms = INT64_MAX;
+        return false;
     }
     if (rc == HELIO_CONFLICT && attempt->phase != HELIO_SLURM_AT_QUEUED)
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);

@@ -174,8 +174,9 @@ static void unsure_on_list(helio_slurm_attempt_t *attempt)
     }
 }
 
-/*  Claimed, and pending: someone requeued it, and what ran is dead. The next run of that job would find the folder
- *  claimed and succeed, which must not count as the attempt's own end. */
+/*  Claimed, and pending: someone requeued it, and what ran is dead, unless a controller has come back with an older state
+ *  than its nodes: then it beats. The next run of that job would find the folder claimed and succeed, which must not count
+ *  as the attempt's own end. */
 static bool was_requeued(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -186,7 +187,11 @@ static bool was_requeued(helio_slurm_attempt_t *attempt)
     }
     if (!attempt->requeued_ms)
         attempt->requeued_ms = self->now_boot_ms;
+#ifdef HELIO_MUTANT_requeued_though_alive
     return self->now_boot_ms - attempt->requeued_ms >= REQUEUED_MS;
+#else
+    return self->now_boot_ms - attempt->requeued_ms >= REQUEUED_MS && !helio_slurm_is_alive(attempt);
+#endif
 }
 
 static void held_on_list(helio_slurm_attempt_t *attempt)

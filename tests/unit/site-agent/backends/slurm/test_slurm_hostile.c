@@ -263,6 +263,97 @@ static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
     }
 }
 
+/*  The job's first command removes what the shim has written of it. */
+static void a_job_that_removes_its_claim_is_charged_what_slurm_showed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job_state;
+        uint32_t word, cause;
+        uint64_t charged_ms;
+    } cases[] = {
+        {"COMPLETED", WORD(VANISHED), HELIO_CAUSE_DOUBTED, 48000},
+        {"CANCELLED", WORD(VANISHED), HELIO_CAUSE_DOUBTED, 48000},
+        {"NODE_FAIL", WORD(FAILED_TO_START), HELIO_CAUSE_NODE_FAILED, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        char start[32], end[32];
+        lab_open(&lab);
+        lab.settings.prolog_ms = 10000;
+        lab_reopen(&lab);
+        lab_start(&lab, &job);
+        lab_settle(&lab);
+        (void)snprintf(start, sizeof start, "%lld", (long long)(lab.wall_ms / 1000));
+        lab_set(&lab, "101", "start", start);
+        lab_set(&lab, "101", "state", "RUNNING");
+        lab_pass(&lab, 60000);
+        (void)snprintf(end, sizeof end, "%lld", (long long)(lab.wall_ms / 1000));
+        lab_set(&lab, "101", "end", end);
+        lab_set(&lab, "101", "state", cases[i].job_state);
+        lab_pass(&lab, 90000);
+        const lab_event_t *last = lab_last(&lab);
+        assert_non_null(last);
+        lab_expect(&lab, lab.heard_count - 1, cases[i].word, cases[i].cause,
+                   cases[i].charged_ms ? "its status file shows no run" : "");
+        assert_int_equal(last->event.run_ms, cases[i].charged_ms);
+        lab_close(&lab);
+    }
+}
+
+static void a_job_that_removes_its_claim_is_stopped_when_slurm_has_ended_it(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    lab_open(&lab);
+    lab.settings.prolog_ms = 10000;
+    lab_reopen(&lab);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    lab_set(&lab, "101", "state", "RUNNING");
+    lab_pass(&lab, 100000);
+    lab_answer(&lab, "scancel", "", "scancel: error: Unable to contact slurm controller\n", 1);
+    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
+    lab_pass(&lab, 20000);
+    assert_int_equal(lab.heard_count, 0);
+    lab_answer(&lab, "scancel", NULL, NULL, 0);
+    lab_pass(&lab, 20000);
+    assert_true(lab_calls(&lab, "scancel ") >= 2);
+    lab_drop(&lab, "101");
+    lab_pass(&lab, 90000);
+    lab_expect(&lab, lab.heard_count - 1, WORD(ENDED), HELIO_CAUSE_DOUBTED, "its status file shows no run");
+    assert_true(lab_last(&lab)->event.stopped);
+    assert_in_range(lab_last(&lab)->event.run_ms, 60000, 130000);
+    lab_close(&lab);
+}
+
+/*  A list can give the expected end of a job as its end. */
+static void no_end_is_later_than_now(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    char start[32], end[32];
+    lab_open(&lab);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    (void)snprintf(start, sizeof start, "%lld", (long long)(lab.wall_ms / 1000));
+    (void)snprintf(end, sizeof end, "%lld", (long long)(lab.wall_ms / 1000 + 720));
+    lab_set(&lab, "101", "start", start);
+    lab_run(&lab, &job, "101");
+    lab_pass(&lab, 40000);
+    lab_set(&lab, "101", "end", end);
+    lab_set(&lab, "101", "state", "COMPLETED");
+    lab_pass(&lab, 2000);
+    lab_done(&lab, &job, (helio_done_t){.started_wall_ms = lab.wall_ms - 40000, .run_ms = 40000});
+    lab_pass(&lab, 20000);
+    assert_int_equal(lab_last(&lab)->event.word, WORD(ENDED));
+    assert_int_equal(lab_last(&lab)->event.run_ms, 40000);
+    lab_close(&lab);
+}
+
 static void what_runs_on_after_its_own_done_is_killed_without_more_time(void **state)
 {
     (void)state;
@@ -330,6 +421,9 @@ int main(void)
         cmocka_unit_test(a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent),
         cmocka_unit_test(what_is_booked_is_what_was_seen_whatever_the_mark_says),
         cmocka_unit_test(of_a_short_job_no_more_is_hidden_than_prologs_take),
+        cmocka_unit_test(a_job_that_removes_its_claim_is_charged_what_slurm_showed),
+        cmocka_unit_test(a_job_that_removes_its_claim_is_stopped_when_slurm_has_ended_it),
+        cmocka_unit_test(no_end_is_later_than_now),
         cmocka_unit_test(what_runs_on_after_its_own_done_is_killed_without_more_time),
         cmocka_unit_test(slurms_own_start_and_end_go_before_the_mark_also_after_a_restart),
         cmocka_unit_test(a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_believed),

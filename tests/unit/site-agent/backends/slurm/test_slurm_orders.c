@@ -57,7 +57,7 @@ static void trap_5__a_requeued_job_is_dead_and_its_second_run_is_not_a_success(v
     open_running(&lab, &job);
     lab_set(&lab, "101", "state", "PENDING");
     lab_set(&lab, "101", "reason", "BeginTime");
-    lab_pass(&lab, 30000);
+    lab_pass(&lab, 45000);
     lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_SITE_CANCELLED, "queued again at the site");
     assert_true(lab_calls(&lab, "--state=PENDING 101") >= 1);
     lab_close(&lab);
