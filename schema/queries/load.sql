@@ -73,8 +73,10 @@ from helio.pools order by site, pool
 
 -- name: load_curtailment
 select site, helio.time_ms(set_at), helio.time_ms(from_at), helio.time_ms(until_at), percent::int4, coalesce(reason, ''),
-    actor, 0::int8, helio.time_ms(judged_at), full_w, used_w, kept_w, jobs_stopped, lost_gpu_ms
-from helio.curtailments where ended_at is null and until_at > now() order by site, set_at
+    actor, helio.time_ms(ended_at), helio.time_ms(judged_at), full_w, used_w, kept_w, jobs_stopped, lost_gpu_ms
+from helio.curtailments c
+where (ended_at is null and until_at > now()) or set_at = (select max(l.set_at) from helio.curtailments l where l.site = c.site)
+order by site, set_at
 
 -- name: load_key
 -- Keys of jobs that are over: those of open jobs come with the jobs.

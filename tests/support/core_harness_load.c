@@ -224,8 +224,7 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
     }
     for (const kept_curtailment_t *kept = from->curtailments; kept; kept = kept->next) {
         harness_keep(self, HELIO_BROKER_FX_ROW_CURTAILMENT, &kept->row);
-        if (!kept->row.ended_ms)
-            harness_step(self, HELIO_BROKER_EV_LOAD_CURTAILMENT, &kept->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_CURTAILMENT, &kept->row);
     }
     load_jobs(self, from);
     load_waiting(self, from);

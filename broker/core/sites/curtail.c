@@ -31,16 +31,10 @@ static void end_all(helio_broker_core_t *self, site_t *site, const helio_ev_curt
                CORE_DETAIL(self, HELIO_DETAIL_SITE_UNCURTAILED, helio_value_number(count)));
 }
 
-/*  Each has a time of its own, by which its row is found. */
+/*  Each has a time of its own, by which its row is found, also after those that are over. */
 static int64_t set_ms(const helio_broker_core_t *self, const site_t *site)
 {
-    int64_t at_ms = self->wall_ms;
-    const curtailment_t *each;
-    DL_FOREACH(site->curtailments, each)
-    {
-        at_ms = each->row.set_ms >= at_ms ? each->row.set_ms + 1 : at_ms;
-    }
-    return at_ms;
+    return site->curtailed_ms < self->wall_ms ? self->wall_ms : site->curtailed_ms + 1;
 }
 
 static helio_detail_t done(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row)

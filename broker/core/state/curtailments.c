@@ -11,6 +11,7 @@
 curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row)
 {
     curtailment_t *curtailment = helio_new(1, sizeof *curtailment);
+    site->curtailed_ms = row->set_ms > site->curtailed_ms ? row->set_ms : site->curtailed_ms;
     curtailment->row = *row;
     (void)helio_text_copy(row->reason, curtailment->reason, sizeof curtailment->reason);
     (void)helio_text_copy(row->actor, curtailment->actor, sizeof curtailment->actor);
@@ -83,7 +84,10 @@ void core_curtailments_free(helio_broker_core_t *self, site_t *site)
 void core_curtailment_load(helio_broker_core_t *self, const helio_row_curtailment_t *row)
 {
     site_t *site = core_site_find(self, row->site);
-    if (site && row->until_ms > self->wall_ms)
+    if (!site)
+        return;
+    site->curtailed_ms = row->set_ms > site->curtailed_ms ? row->set_ms : site->curtailed_ms;
+    if (!row->ended_ms && row->until_ms > self->wall_ms)
         (void)core_curtailment_add(self, site, row);
 }
 

@@ -25,6 +25,7 @@ uint32_t core_curtailments_count(const site_t *site);
 void core_curtailment_write(helio_broker_core_t *self, curtailment_t *curtailment);
 void core_curtailment_drop(helio_broker_core_t *self, site_t *site, curtailment_t *curtailment);
 void core_curtailments_free(helio_broker_core_t *self, site_t *site);
+/*  The last one of a site is loaded even if it is over, for its time. */
 void core_curtailment_load(helio_broker_core_t *self, const helio_row_curtailment_t *row);
 /*  When the next one begins or ends (wall clock); INT64_MAX = none does. */
 int64_t core_curtailments_next_ms(const helio_broker_core_t *self);

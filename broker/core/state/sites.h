@@ -80,6 +80,7 @@ struct site {
     job_t *live;                     /* in order of placement */
     copy_t *copies;                  /* that it has listed: copies.h */
     curtailment_t *curtailments;     /* that are not over: curtailments.h */
+    int64_t curtailed_ms;            /* wall clock: when the last of all was set; no other has that time */
     uint64_t power_round;            /* the round for which power_w holds: holds/curtailed.c */
     double power_w;                  /* of GPUs in use */
     UT_hash_handle hh;               /* by name */

@@ -272,6 +272,32 @@ static void curtail__a_new_leader_keeps_to_it(void **state)
     harness_end(&before);
 }
 
+/*  Its row is found by its time: in one millisecond several are set, ended and set anew, also by a new leader. */
+static void curtail__each_has_a_time_of_its_own(void **state)
+{
+    (void)state;
+    int64_t set_ms[8];
+    uint32_t count = 0;
+    join();
+    for (int i = 0; i < 3; i++) {
+        (void)curtail(100, HOUR);
+        set_ms[count++] = last_row()->set_ms;
+        (void)curtail(90, HOUR);
+        set_ms[count++] = last_row()->set_ms;
+        (void)curtail_as(HELIO_ROLE_OPERATOR, (helio_ev_curtail_t){.end = true});
+        harness_clear(h);
+    }
+    harness_t *before = h;
+    h = harness_rebuild(before);
+    harness_set_wall(h, harness_wall_ms(before) - harness_wall_ms(h) - 1000); /* and its clock is behind */
+    harness_clear(h);
+    (void)curtail(10, HOUR);
+    set_ms[count++] = last_row()->set_ms;
+    for (uint32_t i = 1; i < count; i++)
+        assert_true(set_ms[i] > set_ms[i - 1]);
+    harness_end(&before);
+}
+
 static void curtail__a_preemptor_takes_only_power_that_it_may_use(void **state)
 {
     (void)state;
@@ -333,6 +359,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(curtail__begins_later_and_can_be_ended, begin, end),
         cmocka_unit_test_setup_teardown(curtail__the_strictest_counts, begin, end),
         cmocka_unit_test_setup_teardown(curtail__a_new_leader_keeps_to_it, begin, end),
+        cmocka_unit_test_setup_teardown(curtail__each_has_a_time_of_its_own, begin, end),
         cmocka_unit_test_setup_teardown(curtail__a_preemptor_takes_only_power_that_it_may_use, begin, end),
         cmocka_unit_test_setup_teardown(curtail__is_refused, begin, end),
     };
