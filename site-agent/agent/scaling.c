@@ -7,7 +7,7 @@
 static void on_note(void *arg, const helio_scale_note_t *note)
 {
     const helio_agent_t *self = arg;
-    char quoted[300];
+    char quoted[800];
     (void)helio_log_quote(helio_text_of(note->text), quoted, sizeof quoted);
     switch (note->word) {
     case HELIO_SCALE_GROWS:
@@ -30,6 +30,10 @@ static void on_note(void *arg, const helio_scale_note_t *note)
             self->parts.log, HELIO_WARN, "instance_interrupted",
             "pool=%.*s instance=%s text=\"the provider takes it away: what runs there stops and is placed again\"",
             HELIO_TEXT_ARGS(note->pool), quoted);
+        break;
+    case HELIO_SCALE_IGNORED:
+        helio_log(self->parts.log, HELIO_WARN, "notices_ignored", "pool=%.*s text=%s", HELIO_TEXT_ARGS(note->pool),
+                  quoted);
         break;
     }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "federation/base/number.h"
+#include "site-agent/scale/notices.h"
 #include "site-agent/scale/plan.h"
 
 enum { POOLS_AT_ONCE = 4, ANSWER_MAX = 1 << 20, LOOK_MS = 500, COMPLAINT_MOST = 200 };
@@ -14,9 +15,10 @@ enum { POOLS_AT_ONCE = 4, ANSWER_MAX = 1 << 20, LOOK_MS = 500, COMPLAINT_MOST = 
 typedef struct pool {
     helio_scaler_t *scaler;
     helio_scale_pool_t plan;
-    bool runs;   /* a command */
-    bool lists;  /* it is a list */
-    bool failed; /* as was said last */
+    bool runs;    /* a command */
+    bool lists;   /* it is a list */
+    bool failed;  /* as was said last */
+    bool ignored; /* the folder of notices, as was said last */
     int64_t list_due_ms;
     /* of nodes that are taken away: what is free on them is not offered */
     uint32_t taken_free[HELIO_JOB_GPUS_PER_NODE_MAX + 1], taken_cpus;
@@ -305,23 +307,30 @@ int64_t helio_scaler_next_ms(const helio_scaler_t *self)
     return self->count && look < next ? look : next;
 }
 
-/*  Each file of the folder names an instance that is taken away. Without the folder there is none. */
-static void read_notices(helio_scale_pool_t *plan)
+/*  Each file of the folder names an instance that is taken away. Without the folder there is none, nor in one into which
+ *  others can write: they could have any job there stopped. */
+static void read_notices(pool_t *pool)
 {
     char path[512];
-    helio_scale_notices_begin(plan);
-    if (!plan->rule->notice.size || !helio_text_copy(plan->rule->notice, path, sizeof path))
+    helio_error_t err = {0};
+    helio_scale_notices_begin(&pool->plan);
+    if (!pool->plan.rule->notice.size || !helio_text_copy(pool->plan.rule->notice, path, sizeof path))
         return;
-    DIR *folder = opendir(path);
+    helio_rc rc = helio_notices_check(path, &err);
+    bool before = pool->ignored;
+    pool->ignored = rc == HELIO_FORBIDDEN;
+    if (pool->ignored && !before)
+        say(pool, HELIO_SCALE_IGNORED, 0, err.text);
+    DIR *folder = rc ? NULL : opendir(path);
     for (const struct dirent *entry; folder && (entry = readdir(folder));)
-        helio_scale_notice(plan, helio_text_of(entry->d_name));
+        helio_scale_notice(&pool->plan, helio_text_of(entry->d_name));
     if (folder)
         (void)closedir(folder);
 }
 
 static void look_for_notices(pool_t *pool)
 {
-    read_notices(&pool->plan);
+    read_notices(pool);
     for (const char *name; (name = helio_scale_news(&pool->plan));)
         say(pool, HELIO_SCALE_TAKEN, 0, name);
 }

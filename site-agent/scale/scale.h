@@ -14,7 +14,8 @@ typedef enum helio_scale_word {
     HELIO_SCALE_SHRINKS, /* the instance `text` is being ended */
     HELIO_SCALE_FAILED,  /* a command failed: `text` */
     HELIO_SCALE_WELL,    /* it works again */
-    HELIO_SCALE_TAKEN    /* the provider takes the instance `text` away */
+    HELIO_SCALE_TAKEN,   /* the provider takes the instance `text` away */
+    HELIO_SCALE_IGNORED  /* others can write into the folder of notices, which counts as empty: `text` has the remedy */
 } helio_scale_word_t;
 
 typedef struct helio_scale_note {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "federation/base/clock.h"
@@ -26,6 +27,8 @@ static char folder[64], told[200];
 static void on_note(void *arg, const helio_scale_note_t *note)
 {
     (void)arg;
+    if (note->word == HELIO_SCALE_IGNORED)
+        (void)strcat(told, "ignored ");
     if (note->word == HELIO_SCALE_TAKEN)
         (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s ", note->text);
 }
@@ -152,6 +155,19 @@ static void scaler__a_file_of_the_folder_is_a_notice(void **state)
     assert_offers(1, 0, 2, CPUS, 1000);
 }
 
+static void scaler__a_folder_that_others_can_write_into_counts_as_empty(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(folder, 0777), 0);
+    notice("a");
+    turn_until("ignored b ");
+    say_nodes();
+    assert_int_equal(chmod(folder, 0755), 0); /* it is believed again, and what is there with it */
+    turn_until("ignored b a ");
+    assert_int_equal(chmod(folder, 0775), 0);
+    turn_until("ignored b a ignored ");
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -159,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(scaler__offers_nothing_of_what_the_list_says_is_taken_away),
         CASE(scaler__a_file_of_the_folder_is_a_notice),
+        CASE(scaler__a_folder_that_others_can_write_into_counts_as_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
