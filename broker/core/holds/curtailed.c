@@ -6,6 +6,7 @@
  *  elsewhere, or there once the site may use more. */
 #include "broker/core/holds/curtailed.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -93,10 +94,11 @@ void core_curtail_placed(helio_broker_core_t *self, const job_t *job)
         job->site->power_w += job_w(job);
 }
 
-/*  Slightly more than the share, so that rounding never forbids what fits exactly. */
-static double limit_w(const site_t *site, uint32_t percent)
+/*  The share of the site's power when it was ordered (0: its pools were not known): a site that reports more GPUs
+ *  meanwhile may not use more. Slightly more than that, so that rounding never forbids what fits exactly. */
+static double limit_w(const site_t *site, const helio_row_curtailment_t *row)
 {
-    return full_w(site) * percent / 100 * (1 + 1e-9);
+    return (row->full_w ? (double)row->full_w : full_w(site)) * row->percent / 100 * (1 + 1e-9);
 }
 
 /* ---- which jobs leave -------------------------------------------------------------------------------------- */
@@ -185,16 +187,18 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, cur
     return leavers;
 }
 
-static curtail_plan_t plan_of(helio_broker_core_t *self, site_t *site, uint32_t percent)
+static curtail_plan_t plan_of(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row)
 {
-    return (curtail_plan_t){.full_w = full_w(site), .limit_w = limit_w(site, percent), .used_w = used_w(self, site)};
+    return (curtail_plan_t){.full_w = row->full_w ? (double)row->full_w : ceil(full_w(site)),
+                            .limit_w = limit_w(site, row),
+                            .used_w = used_w(self, site)};
 }
 
-curtail_plan_t core_curtail_plan(helio_broker_core_t *self, site_t *site, uint32_t percent)
+curtail_plan_t core_curtail_plan(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row)
 {
     uint32_t count;
     core_findings_expire(self);
-    curtail_plan_t plan = plan_of(self, site, percent);
+    curtail_plan_t plan = plan_of(self, site, row);
     free(find_leavers(self, site, &plan, &count));
     return plan;
 }
@@ -210,7 +214,7 @@ static int64_t keep_figures(helio_broker_core_t *self, curtailment_t *curtailmen
 {
     helio_row_curtailment_t *row = &curtailment->row;
     const helio_row_curtailment_t before = *row;
-    row->full_w = (uint64_t)(plan->full_w + 0.5);
+    row->full_w = (uint64_t)plan->full_w; /* only the first time */
     row->used_w = (uint64_t)(plan->used_w + 0.5);
     row->kept_w = (uint64_t)(plan->kept_w + 0.5);
     curtailment->moved = curtailment->moved || row->used_w != before.used_w || row->kept_w != before.kept_w ||
@@ -231,7 +235,7 @@ static int64_t shed(helio_broker_core_t *self, site_t *site, curtailment_t *curt
 {
     helio_row_curtailment_t *row = &curtailment->row;
     uint32_t count, stopped = row->jobs_stopped;
-    curtail_plan_t plan = plan_of(self, site, row->percent);
+    curtail_plan_t plan = plan_of(self, site, row);
     leaver_t *leavers = find_leavers(self, site, &plan, &count);
     helio_details_t reason = {0};
     if (count)
@@ -312,15 +316,14 @@ bool core_curtail_allows(helio_broker_core_t *self, const job_class_t *class, si
     return true;
 #endif
     double gpus = (double)gpus_per_node * class->want.nodes - (double)back_gpus;
-    return used_w(self, site) + awaited_w(self, class, site) + gpus * gpu_w(site, pool) <=
-           limit_w(site, now->row.percent);
+    return used_w(self, site) + awaited_w(self, class, site) + gpus * gpu_w(site, pool) <= limit_w(site, &now->row);
 }
 
 bool core_curtail_excludes(const helio_broker_core_t *self, const job_class_t *class, const site_t *site,
                            const pool_t *pool, uint32_t gpus_per_node)
 {
     const curtailment_t *now = gpus_per_node ? core_curtailment_now(self, site) : NULL;
-    return now && (double)gpus_per_node * class->want.nodes * gpu_w(site, pool) > limit_w(site, now->row.percent);
+    return now && (double)gpus_per_node * class->want.nodes * gpu_w(site, pool) > limit_w(site, &now->row);
 }
 
 helio_detail_t core_curtail_detail(helio_broker_core_t *self, const job_class_t *class, site_t *site,
@@ -331,8 +334,8 @@ helio_detail_t core_curtail_detail(helio_broker_core_t *self, const job_class_t 
         return (helio_detail_t){0};
     *ret_until_ms = now->row.until_ms;
     double needed = (double)gpus_per_node * class->want.nodes * gpu_w(site, pool);
-    return CORE_DETAIL(
-        self, HELIO_DETAIL_CURTAILED_TO, helio_value_string(site->name), helio_value_number(now->row.percent),
-        until_of(now), helio_value_number((int64_t)used_w(self, site)),
-        helio_value_number((int64_t)limit_w(site, now->row.percent)), helio_value_number((int64_t)needed));
+    return CORE_DETAIL(self, HELIO_DETAIL_CURTAILED_TO, helio_value_string(site->name),
+                       helio_value_number(now->row.percent), until_of(now),
+                       helio_value_number((int64_t)used_w(self, site)),
+                       helio_value_number((int64_t)limit_w(site, &now->row)), helio_value_number((int64_t)needed));
 }

@@ -37,9 +37,8 @@ static int64_t set_ms(const helio_broker_core_t *self, const site_t *site)
     return site->curtailed_ms < self->wall_ms ? self->wall_ms : site->curtailed_ms + 1;
 }
 
-static helio_detail_t done(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row)
+static helio_detail_t done(helio_broker_core_t *self, const helio_row_curtailment_t *row, curtail_plan_t plan)
 {
-    const curtail_plan_t plan = core_curtail_plan(self, site, row->percent);
     return CORE_DETAIL(self, HELIO_DETAIL_SITE_CURTAILED, helio_value_number(row->percent),
                        helio_value_number((int64_t)plan.limit_w), helio_value_number((int64_t)plan.full_w),
                        helio_value_number(row->from_ms > self->wall_ms ? row->from_ms : 0),
@@ -49,7 +48,7 @@ static helio_detail_t done(helio_broker_core_t *self, site_t *site, const helio_
 
 static void begin(helio_broker_core_t *self, site_t *site, const helio_ev_curtail_t *event)
 {
-    const helio_row_curtailment_t row = {
+    helio_row_curtailment_t row = {
         .site = helio_text_of(site->name),
         .set_ms = set_ms(self, site),
         .from_ms = event->from_wall_ms ? event->from_wall_ms : self->wall_ms,
@@ -63,12 +62,14 @@ static void begin(helio_broker_core_t *self, site_t *site, const helio_ev_curtai
                    CORE_DETAIL(self, HELIO_DETAIL_CURTAIL_OVER, helio_value_number(row.until_ms)));
         return;
     }
+    const curtail_plan_t plan = core_curtail_plan(self, site, &row);
+    row.full_w = (uint64_t)plan.full_w;
     core_curtailment_write(self, core_curtailment_add(self, site, &row));
     core_facts_changed(self, site);
     core_audit(self, event->actor, "curtail", helio_text_of(site->name),
                helio_text_of(core_printf(self, "to %u%% for %llu s: %.*s", event->percent,
                                          (unsigned long long)(event->for_ms / 1000), HELIO_TEXT_ARGS(event->reason))));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done(self, site, &row));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done(self, &row, plan));
 }
 
 void core_on_curtail(helio_broker_core_t *self, const helio_ev_curtail_t *event)

@@ -298,6 +298,22 @@ static void curtail__each_has_a_time_of_its_own(void **state)
     harness_end(&before);
 }
 
+/*  Whoever promised a grid so many kilowatts keeps to them, whatever the site reports afterwards. */
+static void curtail__the_limit_is_that_of_the_order(void **state)
+{
+    (void)state;
+    join();
+    (void)curtail(50, HOUR);
+    harness_pool(h, north, "more", "H100", 1000, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t first = of("acme", "standard", 1, 8), second = of("acme", "standard", 1, 1);
+    harness_wait(h, MINUTE);
+    assert_state(first, HELIO_JOB_OFFERED);
+    assert_state(second, HELIO_JOB_QUEUED);
+    harness_wait(h, HOUR);
+    assert_state(second, HELIO_JOB_OFFERED);
+}
+
 static void curtail__a_preemptor_takes_only_power_that_it_may_use(void **state)
 {
     (void)state;
@@ -360,6 +376,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(curtail__the_strictest_counts, begin, end),
         cmocka_unit_test_setup_teardown(curtail__a_new_leader_keeps_to_it, begin, end),
         cmocka_unit_test_setup_teardown(curtail__each_has_a_time_of_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(curtail__the_limit_is_that_of_the_order, begin, end),
         cmocka_unit_test_setup_teardown(curtail__a_preemptor_takes_only_power_that_it_may_use, begin, end),
         cmocka_unit_test_setup_teardown(curtail__is_refused, begin, end),
     };
