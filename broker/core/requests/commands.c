@@ -28,14 +28,26 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 /*  What a command did to one job. */
 typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
 
+/*  Its row has to say what is asked of its stop: a leader, or a site that is away now, learns it from there. False: that
+ *  is asked already, or it is at no site. */
+static bool hasten(helio_broker_core_t *self, job_t *job, helio_haste_t haste)
+{
+    if (!job->site || haste <= job->haste)
+        return false;
+    job->haste = (uint8_t)haste;
+    job->last->hastened_ms = self->now_ms;
+    core_job_mark_dirty(self, job);
+    return true;
+}
+
 /*  Ends the grace of a job that is being stopped. If its site cannot be told now, it is when it comes back
- *  (core_preempt_mode), unless another leader has come meanwhile: then the command has to be given again. */
+ *  (core_preempt_mode). */
 static effect_t kill_stopping(helio_broker_core_t *self, job_t *job)
 {
     if (core_preempt_mode(job) == HELIO_STOP_MODE_KILL)
         return AS_IT_WAS;
 #ifndef HELIO_MUTANT_grace_outlasts_kill
-    job->killed = true;
+    (void)hasten(self, job, HELIO_HASTE_NOW);
 #endif
     const helio_details_t why = job->why ? *job->why : (helio_details_t){0};
     if (job->state == HELIO_JOB_STOPPING)
@@ -43,11 +55,19 @@ static effect_t kill_stopping(helio_broker_core_t *self, job_t *job)
     return CHANGED;
 }
 
-/*  An operator who cancels a job again has seen that it does not end. */
+/*  An operator who cancels a job again, after a cancel of an operator, has seen that it does not end. */
 static bool insists(const helio_broker_core_t *self, const helio_ev_command_t *event, const job_t *job)
 {
-    return event->role >= HELIO_ROLE_OPERATOR && job->last->cancelled_ms &&
-           self->now_ms - job->last->cancelled_ms >= REPEAT_MS;
+    return event->role >= HELIO_ROLE_OPERATOR && job->haste == HELIO_HASTE_OPERATOR &&
+           self->now_ms - job->last->hastened_ms >= REPEAT_MS;
+}
+
+static helio_haste_t haste_of(const helio_ev_command_t *event)
+{
+#ifdef HELIO_MUTANT_users_cancel_counts
+    return HELIO_HASTE_OPERATOR;
+#endif
+    return event->role >= HELIO_ROLE_OPERATOR ? HELIO_HASTE_OPERATOR : HELIO_HASTE_NONE;
 }
 
 /*  The request is accepted in every state. */
@@ -58,11 +78,11 @@ static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *
     bool stops =
         job->state == HELIO_JOB_STOPPING || (job->state == HELIO_JOB_SUSPECT && job->before == HELIO_JOB_STOPPING);
     bool again = stops && job->intent == HELIO_INTENT_CANCEL, now = event->now || (again && insists(self, event, job));
-    if (job->site && !job->last->cancelled_ms)
-        job->last->cancelled_ms = self->now_ms;
+    if (again && now)
+        return kill_stopping(self, job);
+    bool hastened = hasten(self, job, now ? HELIO_HASTE_NOW : haste_of(event));
     if (again)
-        return now ? kill_stopping(self, job) : AS_IT_WAS;
-    job->killed = job->killed || (job->site && now);
+        return hastened ? CHANGED : AS_IT_WAS;
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
@@ -144,8 +164,8 @@ static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, co
                    (helio_text_t){0});
 }
 
-/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most twice, with its grace
- *  and without. */
+/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most three times, by
+ *  its user, by an operator, and without grace. */
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     char text[HELIO_KEY_SIZE];
