@@ -253,6 +253,8 @@ world_result_t world_run(world_t *self)
         sim_storm_begin_aimed(self->storm);
     if (self->options.generation >= 7)
         sim_workload_begin_curtails(self->workload);
+    if (self->options.generation >= 8)
+        sim_workload_begin_hastes(self->workload);
     if (run(self) && !sim_violation(self->engine)[0])
         sim_checks_at_rest(self->checks);
     world_result_t result = {.violation = sim_violation(self->engine),

@@ -19,8 +19,9 @@
  *  messages; 3 = in some worlds agents lose their journals; 4 = two brokers, whose connections break, with settings and
  *  clocks that differ from world to world; 5 = in some worlds the database is restored; 6 = in some worlds leaders end
  *  amid what they have begun, or together with agents, quotas change just after takeovers, the sites are crowded, and
- *  jobs take long to leave; 7 = in some worlds sites are curtailed. */
-enum { WORLD_GENERATION = 7 };
+ *  jobs take long to leave; 7 = in some worlds sites are curtailed; 8 = half of the cancelled jobs are cancelled again,
+ *  without grace. */
+enum { WORLD_GENERATION = 8 };
 
 typedef struct world_options {
     uint64_t seed;

@@ -16,6 +16,7 @@
 #include "broker/core/hooks.h"
 #include "broker/core/load.h"
 #include "broker/core/migrate/migrate.h"
+#include "broker/core/requests/array_commands.h"
 #include "broker/core/requests/catalogue.h"
 #include "broker/core/requests/commands.h"
 #include "broker/core/requests/edit.h"
@@ -74,6 +75,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     helio_broker_core_t *self = *self_p;
     if (!self)
         return;
+    core_array_commands_free(self);
     core_estimates_free(self);
     core_preempt_free(self);
     core_jobs_free(self);
@@ -108,6 +110,7 @@ static void on_tick(helio_broker_core_t *self)
         {CORE_CHECK_QUEUES, core_queue_rules_recheck},
         {CORE_CHECK_BUDGET_RUNS, core_budgets_recount},
         {CORE_CHECK_CURTAILMENTS, core_curtail_recheck},
+        {CORE_CHECK_COMMANDS, core_array_commands_recheck},
         {CORE_CHECK_CLASSES, core_recheck_classes},
         /* clang-format on */
     };
@@ -203,6 +206,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     core_clock_read(self, event);
     core_budgets_roll_over(self);
     dispatch(self, event);
+    core_array_commands_resolve(self);
     core_dependencies_resolve(self);
     core_jobs_flush(self);
     effects->wake_ms = self->round_wanted ? self->now_ms : core_checks_wake_ms(self);

@@ -144,6 +144,18 @@ static uint32_t gpus_per_node_of(const job_t *job)
     return gpus || !want->gpus.count ? gpus : want->gpus.items[0].count;
 }
 
+/*  Whoever cancels again waits as long as under the last leader, and counts from this one's begin: clocks differ. A broker
+ *  that does not know the column leaves it as it was, for attempts that are over and for the next one. */
+static void load_haste(const helio_broker_core_t *self, job_t *job, const helio_row_state_t *row)
+{
+    bool stops =
+        job->state == HELIO_JOB_STOPPING || (job->state == HELIO_JOB_SUSPECT && job->before == HELIO_JOB_STOPPING);
+#ifndef HELIO_MUTANT_haste_forgotten
+    job->haste = stops ? (uint8_t)row->haste : HELIO_HASTE_NONE;
+#endif
+    job->last->hastened_ms = self->now_ms;
+}
+
 /*  States come after all jobs. Queued jobs enter their queues at LOADED, when the other states are known. */
 static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
 {
@@ -182,6 +194,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         core_migrations_load(self, job);
         core_usage_load_live(self, job);
         core_observed_run_load(self, job);
+        load_haste(self, job, row);
         DL_APPEND(job->site->live, job);
     }
     if (helio_job_state_is_live(job->state)) {

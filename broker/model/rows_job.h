@@ -18,6 +18,10 @@ typedef enum helio_intent {
     HELIO_INTENT_PREEMPT /* by a preemption: the job keeps its place in the queue */
 } helio_intent_t;
 
+/*  What people ask of a job's stop, beyond its intent: nothing more; an operator cancelled it, and once more ends the
+ *  grace; it has no grace. The number is stored: append only. */
+typedef enum helio_haste { HELIO_HASTE_NONE, HELIO_HASTE_OPERATOR, HELIO_HASTE_NOW, HELIO_HASTE_COUNT } helio_haste_t;
+
 /*  What must become of another job so that this one can start; START: it runs, or is over; TASK: it
  *  succeeds, and only the task of the same index waits for it. The number is stored: append only. */
 typedef enum helio_after {
@@ -74,31 +78,32 @@ HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
 
 /*  Narrow and hot; no row = queued at epoch 0. Upserted at most once per job and batch: the last row of a batch
  *  counts. */
-#define HELIO_ROW_STATE_FIELDS(F, R)                                                                        \
-    F(R, KEY, key, 0, _)                                                                                    \
-    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1, _)                                                          \
-    F(R, U32, before, HELIO_JOB_STATE_COUNT - 1, _) /* SUSPECT: the state to return to */                   \
-    F(R, U32, intent, 0, _)                         /* helio_intent_t: why it is being stopped */           \
-    F(R, U32, epoch, 0, _)                                                                                  \
-    F(R, U32, attempts, 0, _)                                                                               \
-    F(R, U32, failures, 0, _)      /* the job's own failures, counted against retries */                    \
-    F(R, U32, site_failures, 0, _) /* attempts that a site could not run, or that failed within a minute */ \
-    F(R, TEXT, site, 32, _)                                                                                 \
-    F(R, TEXT, pool, 32, _)                                                                                 \
-    F(R, RECORD, why, 0, helio_details)                                                                     \
-    F(R, I64, started_ms, 0, _)                                                                             \
-    F(R, I64, finished_ms, 0, _)                                                                            \
-    F(R, I32, exit_code, 0, _) /* -1 = none */                                                              \
-    F(R, U64, gpu_ms, 0, _)                                                                                 \
-    F(R, U64, cost_micro_usd, 0, _)                                                                         \
-    F(R, U64, energy_j, 0, _)                                                                               \
-    F(R, U64, carbon_mg, 0, _)                                                                              \
-    F(R, U64, units_done, 0, _)                                                                             \
-    F(R, I64, at_ms, 0, _)                                                                                  \
-    F(R, U32, preemptions, 0, _) /* how often it was told to stop for a preemption */                       \
-    F(R, U64, saved_ms, 0, _)    /* run time over all attempts whose work is saved, as far as known */      \
-    F(R, U32, migrations, 0, _)  /* how often it was told to stop for a migration */                        \
-    F(R, U32, losses, 0, _)      /* attempts that their sites lost, or stopped unasked, since it made progress */
+#define HELIO_ROW_STATE_FIELDS(F, R)                                                                              \
+    F(R, KEY, key, 0, _)                                                                                          \
+    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1, _)                                                                \
+    F(R, U32, before, HELIO_JOB_STATE_COUNT - 1, _) /* SUSPECT: the state to return to */                         \
+    F(R, U32, intent, 0, _)                         /* helio_intent_t: why it is being stopped */                 \
+    F(R, U32, epoch, 0, _)                                                                                        \
+    F(R, U32, attempts, 0, _)                                                                                     \
+    F(R, U32, failures, 0, _)      /* the job's own failures, counted against retries */                          \
+    F(R, U32, site_failures, 0, _) /* attempts that a site could not run, or that failed within a minute */       \
+    F(R, TEXT, site, 32, _)                                                                                       \
+    F(R, TEXT, pool, 32, _)                                                                                       \
+    F(R, RECORD, why, 0, helio_details)                                                                           \
+    F(R, I64, started_ms, 0, _)                                                                                   \
+    F(R, I64, finished_ms, 0, _)                                                                                  \
+    F(R, I32, exit_code, 0, _) /* -1 = none */                                                                    \
+    F(R, U64, gpu_ms, 0, _)                                                                                       \
+    F(R, U64, cost_micro_usd, 0, _)                                                                               \
+    F(R, U64, energy_j, 0, _)                                                                                     \
+    F(R, U64, carbon_mg, 0, _)                                                                                    \
+    F(R, U64, units_done, 0, _)                                                                                   \
+    F(R, I64, at_ms, 0, _)                                                                                        \
+    F(R, U32, preemptions, 0, _) /* how often it was told to stop for a preemption */                             \
+    F(R, U64, saved_ms, 0, _)    /* run time over all attempts whose work is saved, as far as known */            \
+    F(R, U32, migrations, 0, _)  /* how often it was told to stop for a migration */                              \
+    F(R, U32, losses, 0, _)      /* attempts that their sites lost, or stopped unasked, since it made progress */ \
+    F(R, U32, haste, HELIO_HASTE_COUNT - 1, _) /* helio_haste_t: of the stop of its latest attempt */
 HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
 
 /*  The outbox: an order is sent only after this row is durable. UNIQUE (job, task, epoch). */

@@ -125,7 +125,7 @@ static const helio_command_t commands[] = {
      HELIO_OPERANDS_JOBS, helio_cmd_wait, NULL},
     {"cancel", "ID…", "Cancel jobs",
      "A running job first gets its grace time to save its state, one hour at most. --now ends it at once, also if it is being "
-     "stopped already. So does an operator who cancels a job again, ten seconds later or more.",
+     "stopped already. So does an operator who cancels a job again, ten seconds or more after an operator did.",
      "helio cancel 4q8r7xyz", O(NOW), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel,
      NULL},
     {"edit", "ID…", "Change what waiting jobs ask for",

@@ -105,7 +105,7 @@ select s.job_id, s.task, s.state::int4, s.before::int4, s.intent::int4, s.epoch,
     coalesce(s.site, ''), coalesce(s.pool, ''), coalesce(coalesce(s.details, helio.stated(s.reason))::text, ''),
     helio.time_ms(s.started_at), helio.time_ms(s.finished_at), coalesce(s.exit_code, -1), s.gpu_ms, s.cost_micro_usd, s.energy_j,
     s.carbon_mg, s.units_done, helio.time_ms(s.at), s.evictions, s.saved_ms, s.moves,
-    s.losses
+    s.losses, s.haste::int4
 from helio.open_jobs o join helio.job_state s using (job_id)
 order by s.job_id, s.task
 

@@ -46,11 +46,11 @@ with ended as (
 )
 insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool,
     reason, details, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at,
-    evictions, saved_ms, moves, losses)
+    evictions, saved_ms, moves, losses, haste)
 select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures, nullif(n.site, ''),
     nullif(n.pool, ''), nullif(n.reason, ''), n.details::jsonb, helio.ms_time(n.started_ms), helio.ms_time(n.finished_ms),
     nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg, n.units_done, helio.ms_time(n.at_ms),
-    n.evictions, n.saved_ms, n.moves, n.losses
+    n.evictions, n.saved_ms, n.moves, n.losses, n.haste
 from (
     select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as state,
         unnest($4::int4[]) as before, unnest($5::int4[]) as intent, unnest($6::int4[]) as epoch,
@@ -61,7 +61,7 @@ from (
         unnest($17::int8[]) as gpu_ms, unnest($18::int8[]) as cost_micro_usd, unnest($19::int8[]) as energy_j,
         unnest($20::int8[]) as carbon_mg, unnest($21::int8[]) as units_done, unnest($22::int8[]) as at_ms,
         unnest($23::int4[]) as evictions, unnest($24::int8[]) as saved_ms,
-        unnest($25::int4[]) as moves, unnest($26::int4[]) as losses
+        unnest($25::int4[]) as moves, unnest($26::int4[]) as losses, unnest($27::int4[]) as haste
 ) as n
 on conflict (job_id, task) do update set
     state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
@@ -71,7 +71,7 @@ on conflict (job_id, task) do update set
     finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
     cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
     units_done = excluded.units_done, at = excluded.at, evictions = excluded.evictions, saved_ms = excluded.saved_ms,
-    moves = excluded.moves, losses = excluded.losses
+    moves = excluded.moves, losses = excluded.losses, haste = excluded.haste
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,

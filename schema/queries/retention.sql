@@ -60,11 +60,9 @@ select count(*) from gone
 -- Counts the tasks that wait, unless that was done less than four minutes ago: the leader before this one may have. At most a thousand
 -- groups a sample, the largest ones, so that a year has a bound; a federation has some dozens.
 insert into helio.waiting_samples (at, tenant, queue, reason, tasks, gpus)
-select now(), t.tenant, t.queue, t.reason, count(*), sum(t.gpus)
-from helio.maybe_open o join helio.tasks_now t using (job_id)
+select now(), t.tenant, t.queue, t.reason, t.tasks, t.gpus
+from helio.waiting_now t
 where not exists (select from helio.waiting_samples w where w.at > now() - interval '4 minutes')
-  and t.state = 0 and t.task between -1 and 2147483647 -- every task; with it the planner expects one task per job instead of ten
-group by 2, 3, 4
 order by 5 desc, 2, 3, 4
 limit 1000
 on conflict do nothing

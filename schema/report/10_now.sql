@@ -184,6 +184,61 @@ select s.* from helio.unsettled u join helio.job_state s using (job_id)
 union all
 select s.* from helio.job_state s where s.job_id >= helio.open_from();
 
+-- What waits, by tenant, queue and reason: the tasks of tasks_now in state 0, as cheaply as they are few. The jobs that have one are found
+-- by the key from the mark on, and each is read once: reading tasks_now for all of them would read every job there ever was, and the
+-- states of an array once for each of its tasks. Here the tasks without a state are counted as they come; the full join, whose left and
+-- right are one array, is one that the planner cannot make a loop of loops.
+create or replace view helio.waiting_now as
+with waits as materialized (
+    select j.job_id
+    from helio.jobs j
+    where j.job_id >= helio.open_from()
+      and not exists (select from helio.job_state s
+                      where s.job_id = j.job_id and s.job_id >= helio.open_from() and s.task = -1 and s.state <> 0)
+      and (j.tasks is null or cardinality(j.tasks) > (select count(*) from helio.job_state s where s.job_id = j.job_id and s.state <> 0))
+    union all
+    select j.job_id
+    from helio.unsettled u join helio.jobs j using (job_id)
+    where coalesce(cardinality(j.tasks), 1) > (select count(*) from helio.job_state s where s.job_id = j.job_id and s.state <> 0)
+)
+select j.tenant, j.queue, t.reason, helio.bounded(sum(t.tasks)) as tasks, helio.bounded(sum(t.tasks * j.gpus)) as gpus
+from waits w
+cross join lateral (
+    select j.tenant, coalesce(e.queue, j.queue) as queue, j.gpus, j.tasks, j.tasks_at_once, c.reason,
+        g.job_id is not null and g.opened_at is null
+            or exists (select from helio.awaited_now a where j.job_id <= a.restored_job and coalesce(j.on_site_loss, 0) = a.on_site_loss) as gated,
+        j.tasks is not null and exists (select from helio.dependencies d where d.job_id = j.job_id and d.after = 4) as by_task
+    from helio.jobs j
+    left join helio.edits e on e.job_id = j.job_id
+    left join helio.classes c on c.class_id = coalesce(e.class_id, j.class_id)
+    left join helio.gates g on g.job_id = j.job_id
+    where j.job_id = w.job_id
+    offset 0
+) j
+cross join lateral (
+    select case when j.gated or n.has_copies
+                  or j.tasks_at_once is not null and n.before > greatest(j.tasks_at_once - n.at_once, 0)
+                  or j.by_task and exists (
+                      select from helio.dependencies d
+                      left join helio.job_state o on o.job_id = d.on_job and o.task = d.on_task
+                      where d.job_id = w.job_id and d.on_task = n.task and d.after = 4
+                        and not helio.state_is_over(coalesce(o.state, 0::smallint)))
+                then 'Gated' else coalesce(j.reason, n.reason, 'Queued') end as reason, count(*) as tasks
+    from (
+        select s.state, s.reason, coalesce(s.has_copies, false) as has_copies, task,
+            -- of a task that has no state: how many of these there are up to it
+            case when s.state is null then count(*) filter (where s.state is null) over (order by t.place rows unbounded preceding) end as before,
+            count(*) filter (where s.state between 0 and 7 and not (s.state = 0 and s.has_copies)) over () as at_once
+        from unnest(coalesce(j.tasks, '{-1}'::integer[])) with ordinality as t (task, place)
+        full join (select o.task, o.state, o.reason, helio.has_copies(o.details) as has_copies from helio.job_state o
+                   where o.job_id = w.job_id offset 0) s using (task)
+    ) n
+    where coalesce(n.state, 0) = 0
+    group by 1
+    offset 0
+) t
+group by j.tenant, j.queue, t.reason;
+
 -- Jobs with an open task, among the few that have to be read: what a new leader loads.
 create or replace view helio.open_jobs as
 select j.job_id

@@ -51,6 +51,13 @@ select throws_ok('execute moved(4, 4, 4)', '23514', null, 'but none that runs');
 select throws_ok('execute moved(4, 0, 14)', '23514', null, 'nor to what is no state');
 select throws_ok('execute moved(4, 14, 0)', '23514', null, 'nor from what is no state');
 
+-- States
+prepare hastened(int2) as insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures,
+        at, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, haste)
+    values ('0199aaaa-0000-7000-8000-000000000001', 900 + $1, 6, 0, 1, 1, 1, 0, 0, now(), 0, 0, 0, 0, 0, $1);
+select lives_ok(format('execute hastened(%s)', n), 'the haste of a stop is one of three: ' || n) from generate_series(0, 2) n;
+select throws_ok('execute hastened(3)', '23514', null, 'and no other');
+
 -- What happened stays as it happened, for the owner too
 select throws_ok('update helio.attempts set completes = false', 'HE002', null, 'attempts are append-only');
 select throws_ok('delete from helio.transitions', 'HE002', null, 'transitions are append-only');

@@ -46,6 +46,8 @@ void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_eff
         checks_preemption_placement(self, effect->payload);
         checks_placement(self, effect->payload, wall_ms);
         checks_restart_placement(self, effect->payload, wall_ms);
+    } else if (effect->kind == HELIO_BROKER_FX_STOP) {
+        checks_stop(self, &((const helio_fx_stop_t *)effect->payload)->stop);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD) {
         checks_hold(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_CLASS) {

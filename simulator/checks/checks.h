@@ -24,6 +24,8 @@
  *      a job is preempted a bounded number of times                    preemptions.c          every state row
  *      a preempted job does not take its place back first,             preemptions.c          every step
  *          nor under the next leader
+ *      a job that was cancelled without grace is given none, nor       stops.c                every stop
+ *          under the next leader
  *      a new leader starts nothing early at the first sites            restarts.c             every placement
  *      a job migrates only if it asked to, and rarely                  migrations.c           every transition
  *      the ledger has what truly ran, priced as each hour was          database/database_ledger.c  every commit
@@ -50,6 +52,7 @@ typedef struct sim_seen {
     uint64_t migrations;  /* jobs that were stopped to migrate; arrivals: those that were placed at their target */
     uint64_t arrivals;
     uint64_t curtailed;      /* jobs that were stopped because their site was curtailed */
+    uint64_t hastened;       /* stops of jobs whose rows say that they have no grace */
     uint64_t attested;       /* jobs that an operator's attestation freed from their site */
     uint64_t expected_use;   /* placements whose p90 is below their limit */
     uint64_t admitted;       /* of those: placements that the limit alone would have ruled out by the deadline */

@@ -42,6 +42,9 @@ void checks_order(sim_checks_t *self, const helio_order_t *order);
 /*  True: the job that it depends on has ended as the dependency demands. */
 bool checks_has_come(const sim_checks_t *self, const sim_after_t *after, int32_t task); /* for that task */
 
+/*  stops.c: when a leader decides to tell a site to stop an attempt. */
+void checks_stop(sim_checks_t *self, const helio_stop_t *stop);
+
 /*  leases.c: leases that an older leader grants. */
 void checks_lease(sim_checks_t *self, uint32_t site, int64_t sent_boot_ms, bool newest);
 void checks_lease_takeover(sim_checks_t *self);

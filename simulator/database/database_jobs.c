@@ -45,6 +45,12 @@ static void put_state(sim_database_t *self, const helio_row_state_t *row)
         database_violate(self, "the checkpoint of a job was forgotten", row->key, row->epoch);
     if (row->losses >= LOSSES_MAX && row->state != HELIO_JOB_HELD && !helio_job_state_is_terminal(row->state))
         database_violate(self, "a job that sites lost too often was not held", row->key, row->epoch);
+    bool stops =
+        row->state == HELIO_JOB_STOPPING || (row->state == HELIO_JOB_SUSPECT && row->before == HELIO_JOB_STOPPING);
+    if (row->haste && !stops)
+        database_violate(self, "people ask for the stop of a job that is not being stopped", row->key, row->epoch);
+    if (stops && row->epoch == state->row.epoch && row->haste < state->row.haste)
+        database_violate(self, "what people ask of a job's stop was forgotten", row->key, row->epoch);
     state->row = *row;
     vjob_t *job = database_job(self, row->key.job);
     if (!job)

@@ -34,6 +34,7 @@ enum {
     ATTESTS_CALL = 3000 * SIM_JOBS_MAX,
     HOLDS_CALL = 4000 * SIM_JOBS_MAX,
     CURTAILS_CALL = 5000 * SIM_JOBS_MAX,
+    HASTES_CALL = 6000 * SIM_JOBS_MAX,
 };
 
 /*  Where a user's request arrives now; NULL = nowhere. */
@@ -84,6 +85,9 @@ void workload_holds_answered(sim_workload_t *self, const helio_fx_reply_t *reply
 
 /*  curtails.c: sites that are curtailed, in a quarter of the worlds. */
 void workload_curtails_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
+
+/*  hastes.c: half of the cancelled jobs are cancelled again, without grace. */
+void workload_hastes_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  attests.c: an operator attests sites dead that have no power. */
 void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply);

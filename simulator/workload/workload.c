@@ -92,17 +92,12 @@ void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply, 
         uint64_t from;
         void (*answered)(sim_workload_t *self, const helio_fx_reply_t *reply);
     } callers[] = {
-        {CURTAILS_CALL, workload_curtails_answered},
-        {HOLDS_CALL, workload_holds_answered},
-        {ATTESTS_CALL, workload_attests_answered},
-        {BUDGETS_CALL, workload_budgets_answered},
-        {LOOKS_CALL, looked},
-        {QUEUES_CALL, workload_queues_answered},
-        {EDITS_CALL, workload_edits_answered},
-        {DATA_CALL, workload_data_answered},
-        {QUOTAS_CALL, workload_quotas_answered},
-        {CLASH_CALL, workload_clash_answered},
-        {CANCEL_CALL, workload_cancel_answered},
+        {HASTES_CALL, workload_hastes_answered},   {CURTAILS_CALL, workload_curtails_answered},
+        {HOLDS_CALL, workload_holds_answered},     {ATTESTS_CALL, workload_attests_answered},
+        {BUDGETS_CALL, workload_budgets_answered}, {LOOKS_CALL, looked},
+        {QUEUES_CALL, workload_queues_answered},   {EDITS_CALL, workload_edits_answered},
+        {DATA_CALL, workload_data_answered},       {QUOTAS_CALL, workload_quotas_answered},
+        {CLASH_CALL, workload_clash_answered},     {CANCEL_CALL, workload_cancel_answered},
         {SUBMIT_CALL, workload_submit_answered},
     };
     size_t at = 0;

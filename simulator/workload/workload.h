@@ -32,6 +32,7 @@ typedef struct sim_job {
     int64_t submit_ms;
     int64_t cancel_ms; /* 0 = never */
     bool cancelled;    /* the cancellation was acknowledged */
+    bool hastened;     /* likewise, the one without grace */
     bool answered;
     uint32_t asked;      /* how often it was submitted */
     helio_text_t queue;  /* as the leader has it, edited or not */
@@ -69,6 +70,7 @@ void sim_workload_begin(sim_workload_t *self);          /* draws everything; bef
 void sim_workload_begin_operator(sim_workload_t *self); /* the operator releases held jobs after the faults */
 void sim_workload_begin_attests(sim_workload_t *self);  /* the operator attests sites dead that have no power */
 void sim_workload_begin_curtails(sim_workload_t *self); /* the operator curtails sites for some minutes */
+void sim_workload_begin_hastes(sim_workload_t *self);   /* users cancel again, without grace */
 bool sim_workload_is_over(const sim_workload_t *self);  /* every job was answered and has ended */
 
 /*  Moments and questions of the federation. */

@@ -17,7 +17,7 @@ output=$("$sim" --seeds 1..2 --faults) && fault "--faults: two worlds cannot hav
 
 # Two runs of a world that differ only in their generation are two worlds.
 world() { "$sim" --seed 5 --hashes "$@" | grep -E '^5 [0-9a-f]{16} '; }
-[ "$(world)" = "$(world --generation 7)" ] || fault "the newest generation is not the one of the default"
+[ "$(world)" = "$(world --generation 8)" ] || fault "the newest generation is not the one of the default"
 [ "$(world --generation 3)" != "$(world --generation 4)" ] || fault "--generation changes nothing"
 "$sim" --seed 5 --generation 3 --trace | grep -q ' second ' && fault "a world of generation 3 has a second broker"
 "$sim" --seed 5 --trace | grep -q ' second ' || fault "a world of generation 4 has no second broker"

@@ -60,6 +60,7 @@ static void add(totals_t *totals, const totals_t *part)
     totals->seen.preemptions += part->seen.preemptions;
     totals->seen.migrations += part->seen.migrations;
     totals->seen.arrivals += part->seen.arrivals;
+    totals->seen.hastened += part->seen.hastened;
     totals->seen.attested += part->seen.attested;
     totals->seen.curtailed += part->seen.curtailed;
     totals->seen.expected_use += part->seen.expected_use;
@@ -253,6 +254,7 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
     printf("%8" PRIu64 "  running jobs preempted\n", totals->seen.preemptions);
     printf("%8" PRIu64 "  running jobs migrated, %" PRIu64 " placed there\n", totals->seen.migrations,
            totals->seen.arrivals);
+    printf("%8" PRIu64 "  stops of jobs that were cancelled without grace before\n", totals->seen.hastened);
     printf("%8" PRIu64 "  jobs of sites that were attested dead\n", totals->seen.attested);
     printf("%8" PRIu64 "  jobs stopped because their site was curtailed\n", totals->seen.curtailed);
     printf("%8" PRIu64 "  placements with a predicted run time, %" PRIu64

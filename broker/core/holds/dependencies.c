@@ -132,7 +132,7 @@ static void check_first(helio_broker_core_t *self)
     const dependency_hold_t *first = first_timed(self);
     core_check_at(self, CORE_CHECK_DEPENDENCIES, first ? first->not_before_ms : INT64_MAX);
     if (self->dependencies->refused.first)
-        core_check_by(self, CORE_CHECK_DEPENDENCIES, self->wall_ms + CORE_REFUSED_PAUSE_MS);
+        core_check_by(self, CORE_CHECK_DEPENDENCIES, self->wall_ms + CORE_PORTION_PAUSE_MS);
 }
 
 static void timed_add(helio_broker_core_t *self, dependency_hold_t *hold, int64_t not_before_ms)

@@ -21,19 +21,6 @@ void core_refused_remove(refused_holds_t *all, dependency_hold_t *hold)
     hold->refused_prev = NULL;
 }
 
-static bool batch_takes_more(const helio_broker_core_t *self, refused_holds_t *all)
-{
-#ifdef HELIO_MUTANT_refused_at_once
-    return true;
-#endif
-    if (all->batch != self->open_batch || self->now_ms - all->since_ms >= CORE_REFUSED_PAUSE_MS) {
-        all->batch = self->open_batch;
-        all->since_ms = self->now_ms;
-        all->count = 0;
-    }
-    return all->count < CORE_REFUSED_MAX;
-}
-
 static job_t *next_of(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     if (!hold->task)
@@ -44,14 +31,14 @@ static job_t *next_of(helio_broker_core_t *self, dependency_hold_t *hold)
 bool core_refused_cancel(helio_broker_core_t *self, refused_holds_t *all)
 {
     dependency_hold_t *hold = all->first;
-    if (!hold || !batch_takes_more(self, all))
+    if (!hold || !core_portion_has_room(self))
         return false;
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(hold->failed_on, id);
     const helio_details_t why =
         CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
                  helio_value_string(hold->failed_after == HELIO_AFTER_NOT_OK ? "succeeded" : "did not succeed"));
-    while (batch_takes_more(self, all)) {
+    while (core_portion_has_room(self)) {
         job_t *job = next_of(self, hold);
         if (!job) {
             core_refused_remove(all, hold);
@@ -59,7 +46,7 @@ bool core_refused_cancel(helio_broker_core_t *self, refused_holds_t *all)
         }
         if (job->state != HELIO_JOB_QUEUED && job->state != HELIO_JOB_HELD)
             continue;
-        all->count++;
+        core_portion_take(self);
         job->exit_code = 130;
         core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, "broker");
     }

@@ -3,6 +3,7 @@
 
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/requests/array_commands.h"
 #include "broker/core/requests/tenant_rate.h"
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/core.h"
@@ -20,22 +21,26 @@ enum {
     REPEAT_MS = 10000  /* a cancel so soon after another is the same request, sent again for want of an answer */
 };
 
-static bool may_touch(const helio_ev_command_t *event, const job_t *job)
+/*  Its row has to say what is asked of its stop: a leader, or a site that is away now, learns it from there. False: that
+ *  is asked already, or it is at no site. */
+static bool hasten(helio_broker_core_t *self, job_t *job, helio_haste_t haste)
 {
-    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+    if (!job->site || haste <= job->haste)
+        return false;
+    job->haste = (uint8_t)haste;
+    job->last->hastened_ms = self->now_ms;
+    core_job_mark_dirty(self, job);
+    return true;
 }
 
-/*  What a command did to one job. */
-typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
-
 /*  Ends the grace of a job that is being stopped. If its site cannot be told now, it is when it comes back
- *  (core_preempt_mode), unless another leader has come meanwhile: then the command has to be given again. */
+ *  (core_preempt_mode). */
 static effect_t kill_stopping(helio_broker_core_t *self, job_t *job)
 {
     if (core_preempt_mode(job) == HELIO_STOP_MODE_KILL)
         return AS_IT_WAS;
 #ifndef HELIO_MUTANT_grace_outlasts_kill
-    job->killed = true;
+    (void)hasten(self, job, HELIO_HASTE_NOW);
 #endif
     const helio_details_t why = job->why ? *job->why : (helio_details_t){0};
     if (job->state == HELIO_JOB_STOPPING)
@@ -43,11 +48,19 @@ static effect_t kill_stopping(helio_broker_core_t *self, job_t *job)
     return CHANGED;
 }
 
-/*  An operator who cancels a job again has seen that it does not end. */
+/*  An operator who cancels a job again, after a cancel of an operator, has seen that it does not end. */
 static bool insists(const helio_broker_core_t *self, const helio_ev_command_t *event, const job_t *job)
 {
-    return event->role >= HELIO_ROLE_OPERATOR && job->last->cancelled_ms &&
-           self->now_ms - job->last->cancelled_ms >= REPEAT_MS;
+    return event->role >= HELIO_ROLE_OPERATOR && job->haste == HELIO_HASTE_OPERATOR &&
+           self->now_ms - job->last->hastened_ms >= REPEAT_MS;
+}
+
+static helio_haste_t haste_of(const helio_ev_command_t *event)
+{
+#ifdef HELIO_MUTANT_users_cancel_counts
+    return HELIO_HASTE_OPERATOR;
+#endif
+    return event->role >= HELIO_ROLE_OPERATOR ? HELIO_HASTE_OPERATOR : HELIO_HASTE_NONE;
 }
 
 /*  The request is accepted in every state. */
@@ -58,11 +71,11 @@ static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *
     bool stops =
         job->state == HELIO_JOB_STOPPING || (job->state == HELIO_JOB_SUSPECT && job->before == HELIO_JOB_STOPPING);
     bool again = stops && job->intent == HELIO_INTENT_CANCEL, now = event->now || (again && insists(self, event, job));
-    if (job->site && !job->last->cancelled_ms)
-        job->last->cancelled_ms = self->now_ms;
+    if (again && now)
+        return kill_stopping(self, job);
+    bool hastened = hasten(self, job, now ? HELIO_HASTE_NOW : haste_of(event));
     if (again)
-        return now ? kill_stopping(self, job) : AS_IT_WAS;
-    job->killed = job->killed || (job->site && now);
+        return hastened ? CHANGED : AS_IT_WAS;
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
@@ -106,69 +119,28 @@ static effect_t cancel_one(helio_broker_core_t *self, const helio_ev_command_t *
     return CHANGED;
 }
 
-typedef struct affected {
-    uint32_t jobs;    /* on which the command was accepted */
-    uint32_t changed; /* of these, those that it changed */
-} affected_t;
-
-typedef effect_t act_fn(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job);
-
-static void act_on(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act, job_t *job, affected_t *sum)
-{
-    effect_t effect = job && may_touch(event, job) ? act(self, event, job) : REFUSED;
-    sum->jobs += effect != REFUSED;
-    sum->changed += effect == CHANGED;
-}
-
-/*  Visits one job, or every open task of an array, if the caller may change it. */
-static affected_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act)
-{
-    affected_t sum = {0};
-    job_t *job = core_job_find(self, event->key);
-    const submission_t *array = !job && event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
-    act_on(self, event, act, job, &sum);
-    for (uint32_t i = 0; array && i < array->row.tasks.count; i++) {
-        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[i]});
-        act_on(self, event, act, job, &sum);
-    }
-    return sum;
-}
-
-/*  A command that changed nothing leaves no trace: users could fill the database with such rows. */
-static void audit(helio_broker_core_t *self, const helio_ev_command_t *event, const char *what, affected_t affected)
+static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event, helio_rc rc, helio_detail_code_t code)
 {
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
-    if (affected.changed)
-        core_audit(self, event->actor, what, helio_arena_text(self->effects->arena, helio_text_of(text)),
-                   (helio_text_t){0});
+    core_reply(self, event->call, rc, HELIO_REASON_NONE, CORE_DETAIL(self, code, helio_value_string(text)));
 }
 
-/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most twice, with its grace
- *  and without. */
+static void answer_cancel(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
+{
+    if (accepted)
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
+    else
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_ACTIVE);
+}
+
+/*  It is never refused for its tenant's rate: it stops what costs, and a job is cancelled at most three times, by
+ *  its user, by an operator, and without grace. */
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    char text[HELIO_KEY_SIZE];
-    helio_job_key_text(event->key, text);
-    affected_t affected = for_each(self, event, cancel_one);
-    if (!affected.jobs) {
-        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                   CORE_DETAIL(self, HELIO_DETAIL_JOB_NOT_ACTIVE, helio_value_string(text)));
-        return;
-    }
-    audit(self, event, event->now ? "cancel-now" : "cancel", affected);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
-}
-
-/*  Within the rate of its tenant. False: it replied. */
-static bool act_at_rate(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act,
-                        affected_t *ret_affected)
-{
-    if (!core_commands_allow(self, event->call, event->tenant, event->role))
-        return false;
-    *ret_affected = for_each(self, event, act);
-    core_commands_count(self, event->tenant, event->role, ret_affected->changed);
-    return true;
+    static const command_t with_grace = {"cancel", cancel_one, answer_cancel, .free = true, .last_first = true},
+                           without = {"cancel-now", cancel_one, answer_cancel, .free = true, .last_first = true};
+    core_command_run(self, event, event->now ? &without : &with_grace);
 }
 
 /* ---- hold and release -------------------------------------------------------------------------------------- */
@@ -198,24 +170,18 @@ static effect_t hold_one(helio_broker_core_t *self, const helio_ev_command_t *ev
     return CHANGED;
 }
 
-static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event, helio_rc rc, helio_detail_code_t code)
+static void answer_hold(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
 {
-    char text[HELIO_KEY_SIZE];
-    helio_job_key_text(event->key, text);
-    core_reply(self, event->call, rc, HELIO_REASON_NONE, CORE_DETAIL(self, code, helio_value_string(text)));
+    if (accepted)
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(hold_of(event)));
+    else
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_WAITING);
 }
 
 void core_on_hold(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    affected_t affected;
-    if (!act_at_rate(self, event, hold_one, &affected))
-        return;
-    if (!affected.jobs) {
-        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_WAITING);
-        return;
-    }
-    audit(self, event, "hold", affected);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(hold_of(event)));
+    static const command_t hold = {"hold", hold_one, answer_hold, .free = false};
+    core_command_run(self, event, &hold);
 }
 
 /*  An operator has seen to the cause: what happened before counts no more. A user ends a user's hold only. */
@@ -245,19 +211,20 @@ static effect_t is_held(helio_broker_core_t *self, const helio_ev_command_t *eve
     return job->state == HELIO_JOB_HELD ? AS_IT_WAS : REFUSED;
 }
 
+static void answer_release(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
+{
+    if (accepted)
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
+    else if (core_command_each(self, event, is_held).jobs)
+        reply_to(self, event, HELIO_CONFLICT, HELIO_DETAIL_HOLD_NOT_OF_USER);
+    else
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
+}
+
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    affected_t affected;
-    if (!act_at_rate(self, event, release_one, &affected))
-        return;
-    if (affected.jobs) {
-        audit(self, event, "release", affected);
-        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
-    } else if (for_each(self, event, is_held).jobs) {
-        reply_to(self, event, HELIO_CONFLICT, HELIO_DETAIL_HOLD_NOT_OF_USER);
-    } else {
-        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
-    }
+    static const command_t release = {"release", release_one, answer_release, .free = false};
+    core_command_run(self, event, &release);
 }
 
 /* ---- requeue ----------------------------------------------------------------------------------------------- */
@@ -272,17 +239,18 @@ static effect_t requeue_one(helio_broker_core_t *self, const helio_ev_command_t 
     return CHANGED;
 }
 
+static void answer_requeue(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
+{
+    if (accepted)
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REQUEUED));
+    else
+        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
+}
+
 void core_on_requeue(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
-    affected_t affected;
-    if (!act_at_rate(self, event, requeue_one, &affected))
-        return;
-    if (!affected.jobs) {
-        reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
-        return;
-    }
-    audit(self, event, "requeue", affected);
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REQUEUED));
+    static const command_t requeue = {"requeue", requeue_one, answer_requeue, .free = false};
+    core_command_run(self, event, &requeue);
 }
 
 /* ---- signals ----------------------------------------------------------------------------------------------- */
@@ -348,9 +316,10 @@ void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event)
 {
     const helio_ev_command_t *command = &event->command;
     const char *signal = helio_job_signal_name(event->signal);
-    affected_t affected;
-    if (!act_at_rate(self, command, signal_one, &affected))
+    if (!core_commands_allow(self, command->call, command->tenant, command->role))
         return;
+    affected_t affected = core_command_each(self, command, signal_one);
+    core_commands_count(self, command->tenant, command->role, affected.changed);
     if (affected.jobs) {
         char text[HELIO_KEY_SIZE];
         helio_job_key_text(command->key, text);
@@ -360,7 +329,7 @@ void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event)
         core_reply(
             self, command->call, HELIO_OK, HELIO_REASON_NONE,
             CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(signal), helio_value_number(affected.jobs)));
-    } else if (for_each(self, command, is_out_of_reach).jobs) {
+    } else if (core_command_each(self, command, is_out_of_reach).jobs) {
         core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, first_obstacle(self, command));
     } else {
         reply_to(self, command, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);

@@ -19,6 +19,7 @@ typedef enum core_check {
     CORE_CHECK_BUDGET_RUNS,    /* a run lasts longer than its commitment */
     CORE_CHECK_BUDGET_PERIODS, /* a period begins; every step handles that by itself */
     CORE_CHECK_CURTAILMENTS,   /* one begins or ends, or a job may have to leave for one */
+    CORE_CHECK_COMMANDS,       /* commands on large arrays go on */
     CORE_CHECK_CLASSES,        /* what a class, a site reservation window or a migration waits for */
     CORE_CHECKS
 } core_check_t;

@@ -18,6 +18,7 @@
 #include "broker/core/state/needs.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/pools.h"
+#include "broker/core/state/portion.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
@@ -58,6 +59,7 @@ struct helio_broker_core {
     uint64_t transition_seq;
     uint64_t decision_id;
     uint64_t open_batch;
+    portion_t portion; /* what it has taken of changes of many jobs */
     uint64_t session;
     uint64_t capacity_version;
     uint64_t facts_version; /* counts changes of what scores depend on: profiles, series, which sites accept offers */
@@ -106,6 +108,7 @@ struct helio_broker_core {
     overflows_t *overflows;           /* decide/overflow.c */
     migration_pass_t *migration_pass; /* migrate/migrate.c */
     intake_t *intake;                 /* requests/submit.c */
+    array_command_t *array_commands;  /* requests/array_commands.c; in order of arrival */
 };
 
 #endif

@@ -224,9 +224,7 @@ static void leave_site(job_t *job)
     job->site = NULL;
     job->pool = NULL;
     job->dispatch_seq = 0;
-    job->killed = false;
-    if (job->last)
-        job->last->cancelled_ms = 0;
+    job->haste = HELIO_HASTE_NONE;
 }
 
 static void leave_queue(helio_broker_core_t *self, job_t *job)
@@ -403,6 +401,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .saved_ms = job->saved_ms,
         .migrations = job->migrations,
         .losses = job->losses,
+        .haste = job->haste,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }

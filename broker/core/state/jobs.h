@@ -37,9 +37,9 @@ typedef struct last_placement {
     char earliest_pool[33];
     site_t *earliest; /* NULL = unknown */
     int64_t earliest_ms;
-    int64_t placed_ms;    /* by the monotonic clock; 0 = by a former leader */
-    int64_t cancelled_ms; /* the same: when it was told to stop by a cancel; 0 = it was not, or by a former leader */
-    int64_t absent_ms;    /* the same: its site did not have it yet, as an inventory showed; 0 = not known */
+    int64_t placed_ms;         /* by the monotonic clock; 0 = by a former leader */
+    int64_t hastened_ms;       /* the same: since when its haste is known to this leader */
+    int64_t absent_ms;         /* the same: its site did not have it yet, as an inventory showed; 0 = not known */
     helio_transfer_t transfer; /* of its data there; charged when the attempt has ended */
     commitment_t commitment;
     observed_run_t run;
@@ -81,7 +81,7 @@ struct job {
     bool stop_seen;           /* it was stopping when unanswered instructions were last looked for */
     bool leaving;             /* counted in its tenant's leaving_gpus */
     bool migrating;           /* told to stop for a migration */
-    bool killed;              /* its stop is without grace, at the request of a person */
+    uint8_t haste;            /* helio_haste_t: what people ask of its stop, until it has left its site */
     uint8_t migrations;       /* how often it was */
     migrant_t *migrant;       /* of a job that can migrate, from its first run on; NULL = none */
     uint8_t losses;           /* attempts that their sites lost since it made progress: sites/losses.h */

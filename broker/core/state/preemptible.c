@@ -43,5 +43,5 @@ helio_stop_mode_t core_preempt_mode(const job_t *job)
                  core_why_has(job->why, HELIO_DETAIL_STOPPED_FOR_CURTAILMENT);
     bool kill =
         job->intent == HELIO_INTENT_PREEMPT && core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !saves && !asked;
-    return kill || job->killed ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;
+    return kill || job->haste == HELIO_HASTE_NOW ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;
 }

@@ -36,6 +36,29 @@ static inline helio_job_key_t north_in_state(uint32_t state)
     return job_in_state(&spec, state);
 }
 
+/*  One STOP of this mode, or none: -1. */
+static inline void assert_stop(int mode)
+{
+    const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
+    assert_int_equal(stop ? (int)stop->stop.mode : -1, mode);
+    assert_null(harness_take(h, HELIO_BROKER_FX_STOP));
+}
+
+/*  The agent comes back, as one of this backend and version. */
+static inline void rejoin(helio_job_key_t key, const char *backend, uint32_t protocol)
+{
+    helio_site_profile_t profile = *north;
+    helio_holding_t holding = {.key = key, .epoch = 1, .state = HELIO_JOB_RUNNING};
+    profile.backend = helio_text_of(backend);
+    helio_ev_site_hello_t hello = {.site = profile.name,
+                                   .peer = NORTH,
+                                   .agent_version = HELIO_TEXT("0.1.0"),
+                                   .profile = profile,
+                                   .protocol = protocol};
+    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
+    harness_inventory(h, NORTH, &holding, 1);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin_joined, end)
 
 #endif

@@ -88,7 +88,8 @@ static inline helio_row_state_t state_row(uint32_t number, int32_t task, uint32_
                                .at_ms = INT64_C(1795000002999),
                                .preemptions = 4,
                                .saved_ms = 46,
-                               .migrations = 3};
+                               .migrations = 3,
+                               .haste = HELIO_HASTE_NOW};
 }
 
 static inline void append(helio_store_t *store, uint32_t kind, const void *record)

@@ -1,0 +1,152 @@
+/*  array_commands.c -- a command on one job, or on the open tasks of an array. */
+#include "broker/core/requests/array_commands.h"
+
+#include <utlist.h>
+
+#include "broker/core/requests/tenant_rate.h"
+#include "broker/core/state/checks.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/submissions.h"
+
+/*  A command on a large array that has not been answered. */
+struct array_command {
+    helio_ev_command_t event; /* texts in the arena */
+    helio_arena_t *arena;
+    const command_t *how;
+    uint32_t seen; /* of its tasks */
+    affected_t sum;
+    array_command_t *prev, *next;
+};
+
+static bool may_touch(const helio_ev_command_t *event, const job_t *job)
+{
+    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+}
+
+/*  True: it changed the job. */
+static bool act_on(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act, job_t *job, affected_t *sum)
+{
+    effect_t effect = job && may_touch(event, job) ? act(self, event, job) : REFUSED;
+    sum->jobs += effect != REFUSED;
+    sum->changed += effect == CHANGED;
+    return effect == CHANGED;
+}
+
+static const submission_t *array_of(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    bool whole = event->key.task == HELIO_NO_TASK && !core_job_find(self, event->key);
+    return whole ? core_array_find(self, event->key.job) : NULL;
+}
+
+affected_t core_command_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act)
+{
+    affected_t sum = {0};
+    const submission_t *array = array_of(self, event);
+    if (!array)
+        (void)act_on(self, event, act, core_job_find(self, event->key), &sum);
+    for (uint32_t i = 0; array && i < array->row.tasks.count; i++)
+        (void)act_on(self, event, act,
+                     core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[i]}), &sum);
+    return sum;
+}
+
+/*  A command that changed nothing leaves no trace: users could fill the database with such rows. */
+static void note(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    core_audit(self, helio_arena_text(self->effects->arena, event->actor), how->action,
+               helio_arena_text(self->effects->arena, helio_text_of(text)), (helio_text_t){0});
+}
+
+static void count(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how, uint32_t changed)
+{
+    if (!how->free)
+        core_commands_count(self, event->tenant, event->role, changed);
+}
+
+static void run_at_once(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how)
+{
+    affected_t affected = core_command_each(self, event, how->act);
+    count(self, event, how, affected.changed);
+    if (affected.changed)
+        note(self, event, how);
+    how->answer(self, event, affected.jobs);
+}
+
+/*  Commands on one array keep their order. */
+static bool is_behind(const helio_broker_core_t *self, helio_uuid_t array)
+{
+    const array_command_t *before;
+    DL_FOREACH(self->array_commands, before)
+    {
+        if (helio_uuid_compare(before->event.key.job, array) == 0)
+            return true;
+    }
+    return false;
+}
+
+void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how)
+{
+    if (!how->free && !core_commands_allow(self, event->call, event->tenant, event->role))
+        return;
+    const submission_t *array = array_of(self, event);
+    if (!array || (array->row.tasks.count <= CORE_ARRAY_SMALL && !is_behind(self, event->key.job))) {
+        run_at_once(self, event, how);
+        return;
+    }
+    array_command_t *item = helio_new(1, sizeof *item);
+    item->arena = helio_arena_new();
+    item->how = how;
+    helio_record_copy(&helio_ev_command_type, item->arena, event, &item->event);
+    DL_APPEND(self->array_commands, item);
+}
+
+static void drop(helio_broker_core_t *self, array_command_t *item)
+{
+    DL_DELETE(self->array_commands, item);
+    helio_arena_destroy(&item->arena);
+    free(item);
+}
+
+/*  False: the batch takes no more. */
+static bool go_on(helio_broker_core_t *self, array_command_t *item)
+{
+    const helio_ev_command_t *event = &item->event;
+    const submission_t *array = core_array_find(self, event->key.job);
+    for (; array && item->seen < array->row.tasks.count; item->seen++) {
+        if (!core_portion_has_room(self))
+            return false;
+        uint32_t at = item->how->last_first ? array->row.tasks.count - 1 - item->seen : item->seen;
+        job_t *job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[at]});
+        if (!act_on(self, event, item->how->act, job, &item->sum))
+            continue;
+        core_portion_take(self);
+        count(self, event, item->how, 1);
+        if (item->sum.changed == 1)
+            note(self, event, item->how);
+    }
+    item->how->answer(self, event, item->sum.jobs);
+    return true;
+}
+
+void core_array_commands_resolve(helio_broker_core_t *self)
+{
+    while (self->array_commands && go_on(self, self->array_commands))
+        drop(self, self->array_commands);
+    if (self->array_commands)
+        core_check_by(self, CORE_CHECK_COMMANDS, self->wall_ms + CORE_PORTION_PAUSE_MS);
+}
+
+void core_array_commands_recheck(helio_broker_core_t *self)
+{
+    core_check_at(self, CORE_CHECK_COMMANDS, INT64_MAX);
+}
+
+void core_array_commands_free(helio_broker_core_t *self)
+{
+    while (self->array_commands)
+        drop(self, self->array_commands);
+}

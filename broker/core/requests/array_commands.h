@@ -1,0 +1,41 @@
+/*  array_commands.h -- a command on one job, or on the open tasks of an array.
+ *
+ *  On a large array it acts batch by batch (state/portion.h), one command after the other, and is answered with its last
+ *  task: so an answer that it was accepted says, as for one job, that all of it is durable. Of a leader that ends before
+ *  that there is no answer, and whoever gave the command gives it again: every command can be repeated. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
+#define HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
+
+#include "broker/core/state/nouns.h"
+#include "broker/model/events.h"
+
+enum { CORE_ARRAY_SMALL = 100 }; /* tasks: a command on so many acts at once, whatever the batch has taken */
+
+/*  What a command did to one job. */
+typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
+
+typedef effect_t act_fn(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job);
+
+typedef struct command {
+    const char *action; /* in the audit, if it changed something */
+    act_fn *act;
+    /* accepted: the number of jobs on which it was */
+    void (*answer)(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted);
+    bool free;       /* of its tenant's rate */
+    bool last_first; /* on a large array, its last task is the first: those that wait come before those that run */
+} command_t;
+
+typedef struct affected {
+    uint32_t jobs;    /* on which the command was accepted */
+    uint32_t changed; /* of these, those that it changed */
+} affected_t;
+
+void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how);
+/*  At once, and without an answer. */
+affected_t core_command_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act);
+void core_array_commands_resolve(helio_broker_core_t *self); /* end of a step: goes on, as far as the batch has room */
+void core_array_commands_recheck(
+    helio_broker_core_t *self); /* at a check: resolve goes on though no batch was sealed */
+void core_array_commands_free(helio_broker_core_t *self);
+
+#endif
