@@ -1,6 +1,8 @@
 /*  page.c -- the documentation of every reason, rejection and cause, and their reference page. */
 #include "federation/reason/page.h"
 
+#include <string.h>
+
 #include "federation/reason/detail.h"
 
 static const helio_reason_doc_t reasons[HELIO_REASON_COUNT] = {
@@ -158,6 +160,27 @@ helio_reason_doc_t helio_rejection_doc(helio_rejection_t rejection)
 helio_reason_doc_t helio_cause_doc(helio_cause_t cause)
 {
     return cause < HELIO_CAUSE_COUNT ? causes[cause] : (helio_reason_doc_t){NULL, NULL};
+}
+
+/*  A first word that is a sign, a code in backquotes or an abbreviation stays as it is. */
+static bool begins_with_a_capital(const char *text)
+{
+    return text[0] >= 'A' && text[0] <= 'Z' && !(text[1] >= 'A' && text[1] <= 'Z');
+}
+
+void helio_rejection_sentence(helio_text_t name, helio_buffer_t *out)
+{
+    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++) {
+        const char *meaning = rejections[i].meaning;
+        if (!meaning || !helio_text_is(name, helio_rejection_name(i)))
+            continue;
+        const char *next = strstr(meaning, ". ");
+        size_t size = next ? (size_t)(next - meaning) : strlen(meaning) - 1;
+        bool lower = begins_with_a_capital(meaning);
+        helio_buffer_printf(out, "%c%.*s", lower ? meaning[0] - 'A' + 'a' : meaning[0], (int)size - 1, meaning + 1);
+        return;
+    }
+    helio_buffer_append(out, name.data, name.size);
 }
 
 static void row(helio_buffer_t *out, const char *word, const char *group, helio_reason_doc_t doc)

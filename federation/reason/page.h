@@ -14,6 +14,11 @@ helio_reason_doc_t helio_reason_doc(helio_reason_t reason);
 helio_reason_doc_t helio_rejection_doc(helio_rejection_t rejection);
 helio_reason_doc_t helio_cause_doc(helio_cause_t cause);
 
+/*  Appends what the rejection of that name means, in the form of a detail's sentence: the first sentence of its meaning, without
+ *  capital and full stop. For candidates that have no detail of their own. A name that this program does not know is
+ *  appended as it is. */
+void helio_rejection_sentence(helio_text_t name, helio_buffer_t *out);
+
 /*  The reference page. */
 void helio_reasons_page(helio_buffer_t *out);
 

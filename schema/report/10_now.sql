@@ -567,7 +567,8 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                         'transfer', c.transfer_micro_usd / 1000000.0::float8,
                         'move', c.move_micro_usd / 1000000.0::float8), -- deprecated: the former name of disruption
                     'duration_s', c.run_ms / 1000.0::float8, 'duration_p90_s', c.run_high_ms / 1000.0::float8,
-                    'reason', c.rejected_reason, 'detail', c.detail, 'details', c.details) order by c.rank)
+                    'reason', c.rejected_reason, 'detail', coalesce(c.detail, helio.rejection_sentence(c.rejected_reason)),
+                    'details', c.details) order by c.rank)
                 from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
             'silence_details', helio.silence_json(t.site, t.state),
             'edits', helio.edits_json(t.job_id), 'history', helio.history_json(t.job_id, t.task))::text

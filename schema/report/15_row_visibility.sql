@@ -17,24 +17,52 @@ select j.job_id
 from helio.jobs j
 where not (select s.every_tenant from helio.row_visibility s) and j.tenant = any ((select s.tenants from helio.row_visibility s)::text[]);
 
--- The tasks of those jobs, without figures that need every attempt: helio_report.jobs computes those only for the rows that it returns,
--- not for all rows from which a list of the newest is selected.
+-- The tasks of those jobs, newest first, without figures that need every attempt: helio_report.jobs computes those only for the rows that it
+-- returns, not for all rows from which a list of the newest is selected.
 -- The planner estimates comparisons of text columns from statistics over all tenants, and EXPLAIN shows the estimate; for `|| ''` there are
 -- no statistics.
 -- The id is computed here, so that a condition on it passes the barrier (equality of texts leaks nothing), and in two ways, so that
--- the index on the ids of jobs that are no arrays serves it.
+-- the index on the ids of jobs that are no arrays serves it. Each of the two has an index on submitted_at, which gives the order without a sort.
 create or replace view helio.visible_tasks with (security_barrier) as
 select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_name || '' as user_name, t.queue, t.tier, t.kind, t.state,
     t.home_site || '' as home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at, t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh,
     t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details, t.id, t.goal, t.flexible_ms, t.deadline_at, t.time_limit_ms
 from (
-    select n.*, helio.text_of_job(n.id_text, n.job_id) as id from helio.tasks_now n where not n.of_array
+    (select n.*, helio.text_of_job(n.id_text, n.job_id) as id
+     from helio.tasks_listed n
+     where not n.of_array
+       and ((select s.every_tenant from helio.row_visibility s) or n.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
+     order by n.submitted_at desc)
     union all
-    select n.*, helio.text_of_job(n.id_text, n.job_id) || '.' || n.task from helio.tasks_now n where n.of_array
+    (select n.*, helio.text_of_job(n.id_text, n.job_id) || '.' || n.task
+     from helio.tasks_listed n
+     where n.of_array
+       and ((select s.every_tenant from helio.row_visibility s) or n.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
+     order by n.submitted_at desc)
 ) t
-where ((select s.every_tenant from helio.row_visibility s) or t.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
-  and t.task between -1 and 2147483647; -- every task; with it the planner expects one task per job instead of ten
+where t.task between -1 and 2147483647 -- every task; with it the planner expects one task per job instead of ten
+order by t.submitted_at desc;
+
+-- Those of them that are not over. They are among the jobs from the mark on, and the few older ones in helio.unsettled (as in
+-- helio.maybe_open), so what is read does not grow with all the jobs there were. The id is computed in two ways here, too.
+create or replace view helio.visible_open_tasks with (security_barrier) as
+select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_name || '' as user_name, t.queue, t.tier, t.kind, t.state,
+    t.home_site || '' as home_site, t.site, t.gpu_model, t.gpus,
+    t.submitted_at, t.started_at, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh,
+    t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details, t.id, t.goal, t.flexible_ms, t.deadline_at, t.time_limit_ms,
+    t.detail, t.expected_at
+from (
+    select n.*, helio.text_of_job(n.id_text, n.job_id) as id from helio.tasks_now n where not n.of_array and n.job_id >= helio.open_from()
+    union all
+    select n.*, helio.text_of_job(n.id_text, n.job_id) || '.' || n.task from helio.tasks_now n where n.of_array and n.job_id >= helio.open_from()
+    union all
+    select n.*, helio.text_of_job(n.id_text, n.job_id) || case when n.of_array then '.' || n.task else '' end
+    from helio.tasks_now n where n.job_id = any (array (select u.job_id from helio.unsettled u))
+) t
+where not helio.state_is_over(t.state)
+  and ((select s.every_tenant from helio.row_visibility s) or t.tenant = any ((select s.tenants from helio.row_visibility s)::text[]))
+  and t.task between -1 and 2147483647; -- every task, as above
 
 -- ---- helio-broker reader ----------------------------------------------------------------------------------
 

@@ -139,6 +139,24 @@ select t.id as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t
 from helio.visible_tasks t;
 comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at or job_id. Rows of tenants: a tenant''s reader sees only its own.';
 
+create or replace view helio_report.open_jobs as
+select t.id as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t.tier) as tier,
+    helio.kind_word(t.kind) as kind, helio.state_word(t.state) as state, t.home_site, t.site, t.pool, t.gpu_model, t.gpus, t.nodes,
+    t.submitted_at, t.started_at, helio.seconds_between(t.submitted_at, coalesce(t.started_at, now())) as wait_seconds,
+    case when t.started_at is not null then
+        (select coalesce(sum(a.run_ms) filter (where not a.fenced), 0) / 1000.0::float8
+             + case when (t.state between 4 and 6 or (t.state = 7 and t.before between 4 and 6))
+                     and not coalesce(bool_or(a.epoch = t.epoch or a.started_at = t.started_at), false)
+                 then helio.seconds_between(t.started_at, now()) else 0 end
+         from helio.attempts a
+         where a.job_id = t.job_id and a.task = t.task) end as run_seconds,
+    t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.detail, t.details, t.expected_at as expected_start,
+    helio.goal_word(t.goal) as goal, t.deadline_at as deadline, t.flexible_ms / 1000.0::float8 as flexible_seconds,
+    t.time_limit_ms / 1000.0::float8 as time_limit_seconds, t.submitted_at as time
+from helio.visible_open_tasks t;
+comment on view helio_report.open_jobs is
+    'Jobs that are not over, one row per job or, for arrays, per task, and what each waits for. What it reads grows with the open jobs and those of the last day. Rows of tenants: a tenant''s reader sees only its own.';
+
 -- A union at the top of a view would not be a security barrier: PostgreSQL flattens it before it checks for one. Texts as in helio.visible_tasks.
 create or replace view helio_report.job_transitions with (security_barrier) as
 select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor, u.details
@@ -190,7 +208,8 @@ select p.at as time, p.id as job_id, p.epoch, c.site, c.pool, c.start_at,
     case when c.start_at is not null then greatest(date_part('epoch', c.start_at - p.at), 0) end as wait_s,
     c.transfer_ms / 1000.0::float8 as transfer_s, c.rejected_reason,
     (c.energy_j + c.transfer_j) / 3600000.0::float8 as energy_kwh, c.rank,
-    c.detail, c.carbon_micro_usd / 1000000.0::float8 as carbon_term_usd, c.wait_micro_usd / 1000000.0::float8 as wait_term_usd,
+    coalesce(c.detail, helio.rejection_sentence(c.rejected_reason)) as detail,
+    c.carbon_micro_usd / 1000000.0::float8 as carbon_term_usd, c.wait_micro_usd / 1000000.0::float8 as wait_term_usd,
     c.risk_micro_usd / 1000000.0::float8 as risk_term_usd, c.shadow_micro_usd / 1000000.0::float8 as shadow_term_usd,
     c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd,
     c.egress_micro_usd / 1000000.0::float8 as egress_usd,
@@ -199,6 +218,11 @@ select p.at as time, p.id as job_id, p.epoch, c.site, c.pool, c.start_at,
 from helio.placements_by_text p join helio.candidates c using (decision_id) left join helio.visible_jobs o using (job_id)
 where (select s.every_tenant from helio.row_visibility s) or o.job_id is not null;
 comment on view helio_report.placement_candidates is 'Candidates of each placement, with their scores. Rows of tenants: a tenant''s reader sees only its own.';
+
+create or replace view helio_report.rejections as
+select r.word as rejected_reason, r.sentence as detail from helio.rejections r;
+comment on view helio_report.rejections is
+    'What each rejected_reason of a site means, as a sentence: for boards that count candidates by their reason. Rows of sites: every reader sees all.';
 
 -- Jobs that ended with their first attempt and had a prediction: the runs from which later runs are predicted.
 create or replace view helio_report.duration_error with (security_barrier) as

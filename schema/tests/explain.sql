@@ -21,5 +21,20 @@ select is(pg_temp.choice(), '', 'a held job has none any more');
 update helio.job_state set state = 9, site = 'ns', pool = 'p' where job_id = '0199eabc-0000-7000-8000-000000000001';
 select is(pg_temp.choice(), 'ns p nt p', 'a job that is over has the one of its last placement');
 
+-- ---- candidates that are rejected ---------------------------------------------------------------------------
+
+insert into helio.candidates (decision_id, rank, site, pool, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, rejected_reason, detail)
+values (880011, 0, 'nt', 'p', 1, 1, 1, 1, null, null), (880011, 1, 'na', 'p', 1, 1, 1, 1, 'Draining', null),
+    (880011, 2, 'nb', 'p', 1, 1, 1, 1, 'NoCapacity', 'only 3 GPUs are free'), (880011, 3, 'nc', 'p', 1, 1, 1, 1, 'OfANewerRelease', null),
+    (880011, 4, 'nd', 'p', 1, 1, 1, 1, '', null);
+create temporary table said as
+select * from (values (0, null), (1, 'an operator drains the site: it gets no new jobs'), (2, 'only 3 GPUs are free'), (3, 'OfANewerRelease'), (4, null)) v (rank, detail);
+select results_eq($$select (o.place - 1)::integer, o.c->>'detail' from helio.explain_json('0199eabc-0000-7000-8000-000000000001', -1) e
+    cross join lateral json_array_elements(e::json->'candidates') with ordinality as o (c, place) order by 1$$, 'select * from said',
+    'a rejected candidate is explained by its detail, or by what its reason means');
+select results_eq($$select rank, detail from helio_report.placement_candidates
+    where job_id = helio.job_text('0199eabc-0000-7000-8000-000000000001', -1) order by 1$$, 'select * from said', 'in the view, too');
+select ok(count(*) > 20 and bool_and(r.detail <> r.rejected_reason), 'boards can say what reasons mean') from helio_report.rejections r;
+
 select * from finish();
 rollback;

@@ -8,6 +8,7 @@
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/submission.h"
 #include "broker/http/routes/submit.h"
+#include "federation/reason/page.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
 {
@@ -33,6 +34,19 @@ static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *ro
     helio_json_end(json);
 }
 
+/*  What is against the candidate: its own details, or what its rejection means. */
+static void put_against(helio_json_writer_t *json, const helio_row_candidate_t *row)
+{
+    if (row->details.items.count || !row->rejected_reason.size) {
+        helio_put_details(json, "detail", "details", &row->details);
+        return;
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_rejection_sentence(row->rejected_reason, &text);
+    helio_json_put_text_or_null(json, "detail", helio_buffer_view(&text));
+    helio_json_put_null(json, "details");
+}
+
 static void put_candidate(helio_json_writer_t *json, const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
@@ -51,7 +65,7 @@ static void put_candidate(helio_json_writer_t *json, const helio_planned_candida
     put_usd(json, "egress_usd", row->egress_micro_usd);
     put_terms(json, row);
     helio_json_put_text_or_null(json, "reason", row->rejected_reason);
-    helio_put_details(json, "detail", "details", &row->details);
+    put_against(json, row);
     helio_json_end(json);
 }
 

@@ -155,6 +155,10 @@ static void http__a_plan_that_its_deadline_forbids_says_so_in_words_and_codes(vo
     assert_contains(r.body,
                     "\"details\":[{\"code\":\"DeadlineMissed\",\"params\":{\"deadline\":\"2026-03-01T13:00:00.000Z\","
                     "\"run_s\":4200.0,");
+    assert_contains(r.body, /* a candidate without details of its own */
+                    "\"reason\":\"Deadline\",\"detail\":\"more than one run in ten is expected to end after "
+                    "`deadline`; if no similar runs are known, a run that takes its whole time limit would\","
+                    "\"details\":null},{\"site\":\"frankfurt\"");
 }
 
 static void http__a_plan_is_json_with_terms_in_dollars(void **state)

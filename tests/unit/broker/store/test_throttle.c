@@ -1,10 +1,11 @@
 /*  test_throttle.c -- tasks that the limit of their array, or a restore, keeps out of the queue, as reads and reports
- *  show them. */
+ *  show them; and that sentences of SQL are those of the catalogue. */
 #include "tests/unit/broker/store/reader_testing.h"
 
 #include "federation/model/job.h"
 #include "federation/reason/detail.h"
 #include "federation/reason/detail_json.h"
+#include "federation/reason/page.h"
 #include "federation/reason/sentence.h"
 
 /*  Job 4 of reader_testing.h is an array. Here it has six tasks, whose numbers are not those of their places. */
@@ -132,6 +133,23 @@ static void reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue(void 
     helio_arena_destroy(&arena);
 }
 
+static void rejections__have_the_words_and_the_sentences_of_the_catalogue(void **state)
+{
+    (void)state;
+    char sql[512];
+    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_rejection_sentence(helio_text_of(helio_rejection_name(i)), &text);
+        (void)snprintf(sql, sizeof sql, "detail from helio_report.rejections where rejected_reason = '%s'",
+                       helio_rejection_name(i));
+        assert_value(sql, text.data);
+    }
+    (void)snprintf(sql, sizeof sql, "count(*) = %u from helio_report.rejections", HELIO_REJECTION_COUNT - 1);
+    assert_value(sql, "t");
+    assert_value("helio.rejection_sentence('OfANewerRelease')", "OfANewerRelease");
+    assert_value("helio.rejection_sentence('') is null and helio.rejection_sentence(null) is null", "t");
+}
+
 static void awaited_sites__have_the_code_and_the_sentence_of_the_catalogue(void **state)
 {
     (void)state;
@@ -250,6 +268,7 @@ int main(void)
         cmocka_unit_test(throttle__has_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(awaited_tasks__have_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue),
+        cmocka_unit_test(rejections__have_the_words_and_the_sentences_of_the_catalogue),
         cmocka_unit_test(awaited_sites__have_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(reads__of_a_restored_job_name_the_sites_that_it_waits_for),
         cmocka_unit_test(reads__of_a_gated_task_say_why_and_show_no_decision_of_its_class),

@@ -73,6 +73,31 @@ static void a_cause_is_read_from_the_texts_of_older_peers(void **state)
     assert_int_equal(helio_cause_blame(HELIO_CAUSE_COUNT), HELIO_BLAME_POOL);
 }
 
+static void assert_rejection(const char *name, const char *expected)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_rejection_sentence(helio_text_of(name), &text);
+    assert_string_equal(text.data ? text.data : "", expected);
+}
+
+/*  As the sentences of details: "Draining: an operator drains …". */
+static void rejections__have_a_sentence_in_the_form_of_details(void **state)
+{
+    (void)state;
+    assert_rejection("Draining", "an operator drains the site: it gets no new jobs");
+    assert_rejection("SitePattern", "`placement.sites` excludes the site");
+    assert_rejection("Deadline", "more than one run in ten is expected to end after `deadline`; if no similar runs are "
+                                 "known, a run that takes its whole time limit would");
+    assert_rejection("OfANewerRelease", "OfANewerRelease");
+    assert_rejection("", "");
+    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_rejection_sentence(helio_text_of(helio_rejection_name(i)), &text);
+        assert_true(text.size > 5 && text.data[text.size - 1] != '.');
+        assert_true(text.data[0] == '`' || (text.data[0] >= 'a' && text.data[0] <= 'z'));
+    }
+}
+
 static void reasons__the_page_is_that_of_the_tables(void **state)
 {
     (void)state;
@@ -84,6 +109,7 @@ static void reasons__the_page_is_that_of_the_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reasons__all_have_a_meaning_and_a_remedy),
+                                       cmocka_unit_test(rejections__have_a_sentence_in_the_form_of_details),
                                        cmocka_unit_test(a_cause_is_read_from_the_texts_of_older_peers),
                                        cmocka_unit_test(reasons__the_page_is_that_of_the_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
