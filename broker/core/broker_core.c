@@ -18,6 +18,7 @@
 #include "broker/core/migrate/migrate.h"
 #include "broker/core/requests/catalogue.h"
 #include "broker/core/requests/commands.h"
+#include "broker/core/requests/desired.h"
 #include "broker/core/requests/edit.h"
 #include "broker/core/requests/explain.h"
 #include "broker/core/requests/overflows.h"
@@ -133,6 +134,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(SUBMIT, core_on_submit(self, event->payload))                           \
     X(PLAN, core_on_plan(self, event->payload))                               \
     X(EXPLAIN, core_on_explain(self, event->payload))                         \
+    X(DESIRED, core_on_desired(self, event->payload))                         \
     X(CANCEL, core_on_cancel(self, event->payload))                           \
     X(HOLD, core_on_hold(self, event->payload))                               \
     X(RELEASE, core_on_release(self, event->payload))                         \

@@ -22,10 +22,12 @@ static helio_string_t words[3];
 static helio_pool_t pool;
 static helio_site_profile_t site;
 static char folder[64], told[200];
+static uint32_t notes; /* of all kinds */
 
 static void on_note(void *arg, const helio_scale_note_t *note)
 {
     (void)arg;
+    notes++;
     if (note->word == HELIO_SCALE_TAKEN)
         (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s ", note->text);
 }
@@ -37,6 +39,7 @@ static int begin(void **state)
     (void)snprintf(folder, sizeof folder, "/tmp/helio-scaler-XXXXXX");
     assert_non_null(mkdtemp(folder));
     told[0] = '\0';
+    notes = 0;
     words[0].text = HELIO_TEXT("printf");
     words[1].text = HELIO_TEXT("a\\nb interrupted\\nc\\nd\\n%.0s%.0s");
     rule = (helio_scale_rule_t){.pool = HELIO_TEXT("p"),
@@ -152,6 +155,23 @@ static void scaler__a_file_of_the_folder_is_a_notice(void **state)
     assert_offers(1, 0, 2, CPUS, 1000);
 }
 
+static void scaler__without_a_command_it_runs_nothing(void **state)
+{
+    (void)state;
+    rule.command.count = 0;
+    rule.notice = (helio_text_t){0};
+    const helio_pool_demand_t demand = {HELIO_TEXT("p"), 3};
+    const helio_backend_node_t nodes[] = {{.name = HELIO_TEXT("a"), .pool = HELIO_TEXT("p")}};
+    const int64_t now_ms = helio_clock_boot_ms();
+    helio_scaler_demand(scaler, &demand, 1, now_ms);
+    for (int64_t later_ms = 0; later_ms < 60000; later_ms += 500) {
+        helio_scaler_nodes(scaler, nodes, 1, now_ms + later_ms);
+        helio_scaler_process(scaler, now_ms + later_ms);
+    }
+    assert_int_equal(notes, 0); /* a command that cannot be run is one */
+    assert_false(helio_scaler_takes(scaler, &nodes[0]));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -159,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(scaler__offers_nothing_of_what_the_list_says_is_taken_away),
         CASE(scaler__a_file_of_the_folder_is_a_notice),
+        CASE(scaler__without_a_command_it_runs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
