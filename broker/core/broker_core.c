@@ -19,6 +19,7 @@
 #include "broker/core/requests/array_commands.h"
 #include "broker/core/requests/catalogue.h"
 #include "broker/core/requests/commands.h"
+#include "broker/core/requests/desired.h"
 #include "broker/core/requests/edit.h"
 #include "broker/core/requests/explain.h"
 #include "broker/core/requests/overflows.h"
@@ -136,6 +137,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(SUBMIT, core_on_submit(self, event->payload))                           \
     X(PLAN, core_on_plan(self, event->payload))                               \
     X(EXPLAIN, core_on_explain(self, event->payload))                         \
+    X(DESIRED, core_on_desired(self, event->payload))                         \
     X(CANCEL, core_on_cancel(self, event->payload))                           \
     X(HOLD, core_on_hold(self, event->payload))                               \
     X(RELEASE, core_on_release(self, event->payload))                         \

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "broker/engine/internal.h"
-#include "federation/base/clock.h"
 
 static void refuse_event(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 {
@@ -30,8 +29,8 @@ static void refuse(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 /*  Under load, new work is refused first. Commands that end or repair work are small, and have twice the bound. */
 static bool is_overloaded(const helio_engine_t *self, uint32_t event)
 {
-    bool new_work =
-        event == HELIO_BROKER_EV_SUBMIT || event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN;
+    bool new_work = event == HELIO_BROKER_EV_SUBMIT || event == HELIO_BROKER_EV_PLAN ||
+                    event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED;
     return helio_engine_backlog(self) > (new_work ? HELIO_ENGINE_BACKLOG_WORK : HELIO_ENGINE_BACKLOG_COMMANDS);
 }
 
@@ -41,6 +40,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_SUBMIT:
     case HELIO_BROKER_EV_PLAN:
     case HELIO_BROKER_EV_EXPLAIN:
+    case HELIO_BROKER_EV_DESIRED:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_HOLD:
     case HELIO_BROKER_EV_RELEASE:
@@ -69,7 +69,7 @@ static bool may_be_called(uint32_t event)
 
 static bool stores_nothing(uint32_t event)
 {
-    return event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN;
+    return event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED;
 }
 
 /*  A request that the core has not seen can be refused with a known outcome. Those whose rows are in the batch that the
@@ -96,17 +96,6 @@ static void take_event(helio_engine_t *self, helio_call_t *call)
     call->id = id;
     memcpy(call->payload, &id, sizeof id); /* each of these records begins with its call */
     helio_engine_step(self, call->event, call->payload);
-}
-
-void helio_engine_reply(helio_engine_t *self, const helio_fx_reply_t *reply)
-{
-    helio_call_t **slot = &self->calls[reply->call % HELIO_ENGINE_CALLS_MAX];
-    helio_call_t *call = *slot;
-    if (!call || call->id != reply->call)
-        return; /* of an earlier life, or of a recording: no caller waits */
-    *slot = NULL;
-    self->call_count--;
-    call->on_reply(call, reply);
 }
 
 /* ---- logs and figures -------------------------------------------------------------------------------------- */
@@ -226,33 +215,5 @@ void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, helio_detail_code
             take_figures(self, call);
         else
             refuse(call, rc, HELIO_DETAIL0(code));
-    }
-}
-
-void helio_engine_leave(void *arg, const helio_effect_t *effect)
-{
-    helio_engine_t *self = arg;
-    switch (effect->kind) {
-    case HELIO_BROKER_FX_REPLY:
-        helio_engine_reply(self, effect->payload);
-        break;
-    case HELIO_BROKER_FX_ROW_TRANSITION:
-        helio_refusal_log(self->log, &self->refusal_limit, effect->payload);
-        self->listener.on_transition(self->listener.arg, effect->payload);
-        break;
-    case HELIO_BROKER_FX_ROW_SITE:
-        helio_presence_log(self->presence, self->log, effect->payload, helio_clock_wall_ms());
-        break;
-    case HELIO_BROKER_FX_ROW_TOKEN:
-        self->listener.on_token(self->listener.arg, effect->payload);
-        break;
-    case HELIO_BROKER_FX_ROW_SITE_KEY:
-        helio_gateway_site_key(self->gateway, effect->payload);
-        break;
-    case HELIO_BROKER_FX_ROW_PRINCIPAL:
-        self->listener.on_principal(self->listener.arg, effect->payload);
-        break;
-    default:
-        helio_sessions_carry(helio_gateway_sessions(self->gateway), effect, helio_clock_wall_ms());
     }
 }

@@ -103,11 +103,10 @@ uint32_t helio_engine_backlog(const helio_engine_t *self);
 
 /*  calls.c: calls of other threads. */
 void helio_engine_take_calls(helio_engine_t *self);
-/*  Passes a reply to the call that waits for it, if there is one. */
-void helio_engine_reply(helio_engine_t *self, const helio_fx_reply_t *reply);
 /*  Answers all calls that are not answered yet, also those in the ring. */
 void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, helio_detail_code_t code);
-/*  Carries out an effect that may leave: a reply, a frame, or a notice to a listener. */
+/*  leave.c: carries out an effect that may leave: a reply to the call that waits for it, if one does, a frame, or a notice
+ *  to a listener. */
 void helio_engine_leave(void *arg, const helio_effect_t *effect);
 
 #endif

@@ -35,7 +35,7 @@ static bool is_followed(uint32_t kind)
            kind == HELIO_BROKER_FX_ROW_PRINCIPAL;
 }
 
-static void carry_out(helio_engine_t *self, int64_t wall_ms)
+static void carry_out(helio_engine_t *self)
 {
     for (uint32_t i = 0; i < self->effects->count; i++) {
         const helio_effect_t *effect = &self->effects->items[i];
@@ -49,7 +49,7 @@ static void carry_out(helio_engine_t *self, int64_t wall_ms)
             helio_release_queue_hold(self->held, effect);
             break;
         case HELIO_RELEASE_FREE:
-            helio_sessions_carry(helio_gateway_sessions(self->gateway), effect, wall_ms);
+            helio_engine_leave(self, effect);
             break;
         }
     }
@@ -80,6 +80,6 @@ void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload)
     self->wake_ms = self->effects->wake_ms; /* the newest value replaces the older one */
     if (self->recorder && helio_recorder_effects(self->recorder, self->effects, &err) != HELIO_OK)
         helio_engine_fail(self, &err);
-    carry_out(self, event.wall_ms);
+    carry_out(self);
     self->stepping = false;
 }

@@ -350,6 +350,7 @@ void helio_http_destroy(helio_http_t **self_p)
     helio_leadership_destroy(&self->leadership);
     helio_buffer_clear(&self->sites_json);
     helio_buffer_clear(&self->series_json);
+    helio_buffer_clear(&self->desired_text);
     helio_buffer_clear(&self->balance_json);
     helio_buffer_clear(&self->forecasts_json);
     helio_buffer_clear(&self->retention_json);

@@ -93,6 +93,27 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
       helio_details) /* of a running job: whether another site would be better, and why the job is not migrated */
 HELIO_RECORD_DECLARE(helio_start_estimate, HELIO_START_ESTIMATE_FIELDS)
 
+/*  GPUs that a pool should have at a time (wall clock; the first is now, the others begin hours), in whole nodes, and why:
+ *  running: of jobs that are there now, until their limits. waiting: the nodes that waiting jobs want of an elastic pool.
+ *  planned: of starts that are set for a later time. */
+enum { HELIO_DESIRED_HOURS = 24 };
+#define HELIO_DESIRED_HOUR_FIELDS(F, R) \
+    F(R, I64, at_ms, 0, _)              \
+    F(R, U64, running_gpus, 0, _)       \
+    F(R, U64, waiting_gpus, 0, _)       \
+    F(R, U64, planned_gpus, 0, _)       \
+    F(R, U64, desired_gpus, 0, _)
+HELIO_RECORD_DECLARE(helio_desired_hour, HELIO_DESIRED_HOUR_FIELDS)
+#define HELIO_DESIRED_POOL_FIELDS(F, R)                           \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                      \
+    F(R, TEXT, pool, 32, _)                                       \
+    F(R, BOOL, elastic, 0, _)                                     \
+    F(R, U32, nodes, 0, _) /* that are up, by the last summary */ \
+    F(R, U32, nodes_most, 0, _)                                   \
+    F(R, U32, gpus_per_node, 0, _)                                \
+    F(R, LIST, hours, HELIO_DESIRED_HOURS + 1, helio_desired_hour)
+HELIO_RECORD_DECLARE(helio_desired_pool, HELIO_DESIRED_POOL_FIELDS)
+
 /*  The reply to SUBMIT, CANCEL and the other calls: one for each call. jobs: the ids of SUBMIT, in order. reason: a
  *  name of helio_reason_t, "" when rc is HELIO_OK. details: what was done; or what is wrong, where, and the remedy. */
 #define HELIO_ACCEPTED_JOB_FIELDS(F, R) \
@@ -100,14 +121,15 @@ HELIO_RECORD_DECLARE(helio_start_estimate, HELIO_START_ESTIMATE_FIELDS)
     F(R, BOOL, existed, 0, _) /* the idempotency key was in use with the same document */
 HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
 
-#define HELIO_FX_REPLY_FIELDS(F, R)             \
-    F(R, U64, call, 0, _)                       \
-    F(R, U32, rc, 0, _) /* helio_rc */          \
-    F(R, TEXT, reason, 64, _)                   \
-    F(R, RECORD, details, 0, helio_details)     \
-    F(R, LIST, jobs, 10000, helio_accepted_job) \
-    F(R, RECORD, plan, 0, helio_planned)        \
-    F(R, RECORD, start_estimate, 0, helio_start_estimate) /* for EXPLAIN and PLAN */
+#define HELIO_FX_REPLY_FIELDS(F, R)                                                  \
+    F(R, U64, call, 0, _)                                                            \
+    F(R, U32, rc, 0, _) /* helio_rc */                                               \
+    F(R, TEXT, reason, 64, _)                                                        \
+    F(R, RECORD, details, 0, helio_details)                                          \
+    F(R, LIST, jobs, 10000, helio_accepted_job)                                      \
+    F(R, RECORD, plan, 0, helio_planned)                                             \
+    F(R, RECORD, start_estimate, 0, helio_start_estimate) /* for EXPLAIN and PLAN */ \
+    F(R, LIST, desired, 65536, helio_desired_pool)        /* for DESIRED: pools with GPUs */
 HELIO_RECORD_DECLARE(helio_fx_reply, HELIO_FX_REPLY_FIELDS)
 
 #define HELIO_FX_WELCOME_FIELDS(F, R) \
@@ -211,7 +233,8 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(RENEWED, helio_fx_renewed, HELD)                                                                 \
     X(RESYNC, helio_fx_peer, FREE)                                                                     \
     X(DEMAND, helio_fx_demand, FREE)                                                                   \
-    X(REFUSAL, helio_fx_peer, FREE)
+    X(REFUSAL, helio_fx_peer, FREE)                                                                    \
+    X(ANSWER, helio_fx_reply, FREE) /* to a question about the moment, which no commit could change */
 
 typedef enum helio_broker_effect {
 #define X(NAME, record, release) HELIO_BROKER_FX_##NAME,

@@ -26,6 +26,7 @@ HELIO_RECORD_DEFINE(helio_ev_link, HELIO_EV_LINK_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_queue, HELIO_EV_QUEUE_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_queue_rule, HELIO_EV_QUEUE_RULE_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_overflow, HELIO_EV_OVERFLOW_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_desired, HELIO_EV_DESIRED_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
@@ -38,6 +39,7 @@ HELIO_RECORD_DEFINE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
 #define BEGINS_WITH_CALL(type) _Static_assert(offsetof(type, call) == 0, "a request begins with its call")
 BEGINS_WITH_CALL(helio_ev_submit_t);
 BEGINS_WITH_CALL(helio_ev_command_t);
+BEGINS_WITH_CALL(helio_ev_desired_t);
 BEGINS_WITH_CALL(helio_ev_edit_t);
 BEGINS_WITH_CALL(helio_ev_site_command_t);
 BEGINS_WITH_CALL(helio_ev_token_t);

@@ -264,6 +264,13 @@ enum {
     HELIO_OVERFLOWS_MAX = 256
 };
 
+/*  How many GPUs are wanted where, now and in the hours ahead; "" = of all sites, of all pools. */
+#define HELIO_EV_DESIRED_FIELDS(F, R)        \
+    F(R, U64, call, 0, _)                    \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _) \
+    F(R, TEXT, pool, 32, _)
+HELIO_RECORD_DECLARE(helio_ev_desired, HELIO_EV_DESIRED_FIELDS)
+
 /*  Events of a site's session. `site` is the authenticated principal, never a field of the message. `peer` identifies
  *  the connection: a newer HELLO of the same site replaces the older session. */
 #define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                             \
@@ -387,7 +394,8 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(HOLD, helio_ev_command)                                                                                 \
     X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */                                     \
     X(SIGNAL, helio_ev_signal)                                                                                \
-    X(CURTAIL, helio_ev_curtail)
+    X(CURTAIL, helio_ev_curtail)                                                                              \
+    X(DESIRED, helio_ev_desired) /* its ANSWER is not held: nothing is stored. Changes nothing */
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

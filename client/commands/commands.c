@@ -158,6 +158,12 @@ static const helio_command_t commands[] = {
      "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_sites, NULL},
     {"gpus", "", "List GPUs: how many are free, how many exist, and the largest free block", "", "helio gpus", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_gpus, NULL},
+    {"desired", "[SITE]", "Show how many GPUs each pool should have, now and in the hours ahead",
+     "For whoever scales pools. RUNNING are the GPUs of jobs that are there, WAITING those of the nodes that waiting jobs want "
+     "of an elastic pool, PLANNED those of starts that are set for a later time. DESIRED is their sum in whole nodes, at most "
+     "what the pool can have; +1H to +24H are the same at the begin of a later hour, if all jobs run to their limits. JSON has "
+     "every hour.",
+     "helio desired", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_desired, NULL},
     {"forecast", "[SITE]", "Show the sites' forecasts for the hours ahead",
      "One line per series: its value now; the minimum, mean and maximum of the hours ahead; the range of its "
      "quantiles if it has any; the age of the forecast; and one character per hour, or a note that all hours are the "

@@ -47,6 +47,8 @@ int helio_cmd_forecast(helio_client_t *client);
 /*  sites.c */
 int helio_cmd_sites(helio_client_t *client);
 int helio_cmd_gpus(helio_client_t *client);
+/*  desired.c */
+int helio_cmd_desired(helio_client_t *client);
 int helio_cmd_drain(helio_client_t *client);
 int helio_cmd_undrain(helio_client_t *client);
 int helio_cmd_attest(helio_client_t *client);

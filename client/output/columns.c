@@ -286,6 +286,23 @@ static const helio_column_t queues[] = {
 };
 const helio_columns_t helio_columns_of_queues = COLUMNS(queues, "queue");
 
+static const helio_column_t desired[] = {
+    {"SITE", "site", T, false},
+    {"POOL", "pool", T, false},
+    {"NODES", "nodes", N, false},
+    {"MAX", "nodes_most", N, false},
+    {"GPUS/NODE", "gpus_per_node", N, true},
+    {"RUNNING", "running_gpus", N, false},
+    {"WAITING", "waiting_gpus", N, false},
+    {"PLANNED", "planned_gpus", N, false},
+    {"DESIRED", "desired_gpus", N, false},
+    {"+1H", "desired_gpus_in_1h", N, false},
+    {"+4H", "desired_gpus_in_4h", N, false},
+    {"+12H", "desired_gpus_in_12h", N, false},
+    {"+24H", "desired_gpus_in_24h", N, false},
+};
+const helio_columns_t helio_columns_of_desired = COLUMNS(desired, "pool");
+
 static const helio_column_t curtailments[] = {
     {"SITE", "site", T, false},
     {"TO-%", "to_percent", N, false},

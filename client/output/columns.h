@@ -13,6 +13,7 @@ extern const helio_columns_t helio_columns_of_plan;
 extern const helio_columns_t helio_columns_of_events;
 extern const helio_columns_t helio_columns_of_sites;
 extern const helio_columns_t helio_columns_of_gpus;
+extern const helio_columns_t helio_columns_of_desired;
 extern const helio_columns_t helio_columns_of_queues;
 extern const helio_columns_t helio_columns_of_forecast;
 extern const helio_columns_t helio_columns_of_points; /* of forecasts, one by one */

@@ -29,9 +29,10 @@ void sim_checks_destroy(sim_checks_t **self_p)
 void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_effect_t *effect, int64_t wall_ms)
 {
     self->latest_wall_ms = wall_ms > self->latest_wall_ms ? wall_ms : self->latest_wall_ms;
-    bool is_query = event_kind == HELIO_BROKER_EV_PLAN || event_kind == HELIO_BROKER_EV_EXPLAIN;
-    if (is_query && effect->kind != HELIO_BROKER_FX_REPLY)
-        sim_violate(self->engine, "a plan or an explanation changed something");
+    bool is_query = event_kind == HELIO_BROKER_EV_PLAN || event_kind == HELIO_BROKER_EV_EXPLAIN ||
+                    event_kind == HELIO_BROKER_EV_DESIRED;
+    if (is_query && effect->kind != HELIO_BROKER_FX_REPLY && effect->kind != HELIO_BROKER_FX_ANSWER)
+        sim_violate(self->engine, "a plan, an explanation or a look at the GPUs wanted changed something");
     if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
         const helio_row_transition_t *row = effect->payload;
         self->seen.attested += event_kind == HELIO_BROKER_EV_ATTEST && row->from == HELIO_JOB_SUSPECT;

@@ -101,6 +101,7 @@ static void send(sim_broker_t *self, const helio_effect_t *effect)
 {
     switch (effect->kind) {
     case HELIO_BROKER_FX_REPLY:
+    case HELIO_BROKER_FX_ANSWER:
         self->setup.moments->answered(self->setup.moments_arg, effect->payload, sim_broker_is_newest(self));
         break;
     case HELIO_BROKER_FX_ORDER: {

@@ -35,6 +35,8 @@ static void on_look(void *arg, sim_happening_t *item)
                                   .actor = HELIO_TEXT("user:acme/ana"),
                                   .key = {job->given, HELIO_NO_TASK}};
     sim_broker_take(workload_broker(self), HELIO_BROKER_EV_EXPLAIN, &explain);
+    helio_ev_desired_t desired = {.call = LOOKS_CALL + 2 * LOOKS + item->number};
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_DESIRED, &desired);
 }
 
 void workload_looks_begin(sim_workload_t *self)

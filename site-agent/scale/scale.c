@@ -341,7 +341,7 @@ void helio_scaler_process(helio_scaler_t *self, int64_t now_boot_ms)
     helio_commands_process(self->commands, now_boot_ms);
     for (uint32_t i = 0; i < self->count; i++) {
         look_for_notices(&self->pools[i]);
-        if (!self->pools[i].runs)
+        if (self->pools[i].plan.rule->command.count && !self->pools[i].runs)
             act(&self->pools[i]);
     }
 }

@@ -16,12 +16,12 @@ static const helio_spec_field_t fields[] = {
     {.key = "command",
      .kind = HELIO_SPEC_STRINGS,
      AT(command),
-     .required = true,
      .most = 64,
      .example = "[/etc/heliostat/provider]",
      .doc =
          "The provider's command and its arguments; no shell reads them. The agent adds `list POOL`, `create POOL COUNT` or "
-         "`delete POOL NAME`. Of the agent's environment it gets PATH and HOME."},
+         "`delete POOL NAME`. Of the agent's environment it gets PATH and HOME. Default: the agent adds and ends nothing, an autoscaler of "
+         "yours does, by the GPUs that the broker wants there; then only `max` counts. A site with the backend `kubernetes` has no command."},
     {.key = "up_above",
      .kind = HELIO_SPEC_U32,
      AT(up_above),
@@ -112,8 +112,15 @@ static helio_rc settle_one(const helio_scale_rule_t *rule, const helio_site_prof
                           HELIO_TEXT_ARGS(rule->pool));
     if (rule->min > rule->max)
         return helio_fail(err, HELIO_INVALID, "agent.scale: min %u is more than max %u", rule->min, rule->max);
-    if (!rule->command.count)
-        return helio_fail(err, HELIO_INVALID, "agent.scale: command is empty");
+    if (!rule->command.count && (rule->min || rule->notice.size))
+        return helio_fail(err, HELIO_INVALID,
+                          "agent.scale: '%.*s' has no command, so min and notice do nothing\nhelp: add command, or "
+                          "remove both",
+                          HELIO_TEXT_ARGS(rule->pool));
+    if (rule->command.count && !helio_text_is(site->backend, "exec"))
+        return helio_fail(err, HELIO_INVALID,
+                          "agent.scale: only a site with the backend `exec` adds nodes by a command\nhelp: remove "
+                          "command, and let an autoscaler of the cluster add them");
     pool->elastic = true;
     pool->max_nodes = pool->nodes + rule->max;
     return HELIO_OK;
@@ -121,23 +128,22 @@ static helio_rc settle_one(const helio_scale_rule_t *rule, const helio_site_prof
 
 helio_rc helio_scale_settle(const helio_scale_rules_t *rules, helio_site_profile_t *site, helio_error_t *err)
 {
-    if (rules->count && !helio_text_is(site->backend, "exec"))
+    if (rules->count && !helio_text_is(site->backend, "exec") && !helio_text_is(site->backend, "kubernetes"))
         return helio_fail(
             err, HELIO_INVALID,
-            "agent.scale: only a site with the backend `exec` adds nodes; the nodes of others come and go with "
-            "their own scheduler\nhelp: remove `scale`");
+            "agent.scale: only sites with the backends `exec` and `kubernetes` have elastic pools; the nodes of others "
+            "come and go with their own scheduler\nhelp: remove `scale`");
     helio_rc rc = HELIO_OK;
     for (uint32_t i = 0; i < rules->count && !rc; i++)
         rc = settle_one(&rules->items[i], site, err);
     for (uint32_t i = 0; i < site->pools.count && !rc; i++) {
         const helio_pool_t *pool = &site->pools.items[i];
         if (!pool->elastic && pool->max_nodes > pool->nodes && !helio_text_is(site->backend, "slurm"))
-            rc = helio_fail(
-                err, HELIO_INVALID,
-                "pools: '%.*s' has max_nodes %u, and nothing adds nodes to its %u\n"
-                "help: add `scale: [{pool: %.*s, max: %u, command: [...]}]` under `agent`, or remove max_nodes",
-                HELIO_TEXT_ARGS(pool->name), pool->max_nodes, pool->nodes, HELIO_TEXT_ARGS(pool->name),
-                pool->max_nodes - pool->nodes);
+            rc = helio_fail(err, HELIO_INVALID,
+                            "pools: '%.*s' has max_nodes %u, and nothing adds nodes to its %u\n"
+                            "help: add `scale: [{pool: %.*s, max: %u}]` under `agent`, or remove max_nodes",
+                            HELIO_TEXT_ARGS(pool->name), pool->max_nodes, pool->nodes, HELIO_TEXT_ARGS(pool->name),
+                            pool->max_nodes - pool->nodes);
     }
     return rc;
 }

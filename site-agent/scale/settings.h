@@ -8,7 +8,7 @@
 typedef struct helio_scale_rule {
     helio_text_t pool;
     struct {
-        helio_string_t *items; /* the provider's command and its arguments */
+        helio_string_t *items; /* the provider's command and its arguments; none = others add and remove nodes */
         uint32_t count;
     } command;
     uint32_t up_above;    /* it grows while more nodes than this are wanted, ... */

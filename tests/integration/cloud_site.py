@@ -10,6 +10,7 @@ DOUBLE = TOP + "/tests/doubles/cloud.py"
 
 class CloudSite(LocalSite):
     kind = "exec"
+    scales = True  # its agent calls the provider; otherwise somebody else does
     scale = ""  # more settings of its pool `gpus` under agent.scale, a line each
 
     def up(self, federation):
@@ -27,6 +28,7 @@ class CloudSite(LocalSite):
             return file.read()
 
     def agent_keys(self, federation):
+        command = f"      command: [{DOUBLE}, {self.state}]\n      up_for: 1s\n      poll: 500ms\n" if self.scales else ""
         return (f"  shim: {federation.tool('helio-shim')}\n  exec:\n    command: [{DOUBLE}, {self.state}, adapter]\n"
-                f"    folder: {self.folder}\n    poll: 500ms\n  scale:\n    - pool: gpus\n      command: [{DOUBLE}, {self.state}]\n"
-                f"      up_for: 1s\n      poll: 500ms\n" + "".join(f"      {line}\n" for line in self.scale.splitlines()))
+                f"    folder: {self.folder}\n    poll: 500ms\n  scale:\n    - pool: gpus\n{command}"
+                + "".join(f"      {line}\n" for line in self.scale.splitlines()))

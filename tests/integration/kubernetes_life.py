@@ -21,7 +21,7 @@ class UnderLease(Federation):
 
 
 class KubernetesSite(LocalSite):
-    """A cluster of the double: gpu-0 with 8 GPUs, gpu-1 with 4."""
+    """A cluster of the double: gpu-0 with 8 GPUs, gpu-1 with 4; and a node group of L40S, which begins without nodes."""
     kind = "kubernetes"
 
     def up(self, federation):
@@ -35,10 +35,11 @@ class KubernetesSite(LocalSite):
 
     def site_keys(self):
         return ("pools:\n  - {name: h200, gpu: H200, memory: 141GB, nodes: 2, gpus_per_node: 8, cpus_per_node: 64, "
-                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
+                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n  - {{name: l40s, gpu: L40S, memory: 48GB, nodes: 0, gpus_per_node: 4, "
+                f"cpus_per_node: 64, provision: 2s, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
 
     def agent_keys(self, federation):
-        return f"  kubernetes: {{kubeconfig: {self.folder}/agent.kubeconfig, job_queues: [team, nosuch]}}\n"
+        return f"  kubernetes: {{kubeconfig: {self.folder}/agent.kubeconfig, job_queues: [team, nosuch]}}\n  scale: [{{pool: l40s, max: 2}}]\n"
 
     def ask(self, method, path, document=None, kind="application/json"):
         request = urllib.request.Request(self.url + path, method=method, data=json.dumps(document).encode() if document is not None else None,
@@ -69,7 +70,7 @@ class World:
     def submit(self, run, gpus=1, **more):
         """Each attempt says that it begins, in a file of its own name: two of one epoch are seen."""
         mark = f'echo begun >>{self.federation.records}/$HELIO_JOB_ID-$HELIO_EPOCH-${{HELIO_ARRAY_INDEX:-x}}-$HELIO_NODE_RANK; '
-        return self.federation.submit_one(image="image:1", gpu=f"H200:{gpus}", cpus=1, time=more.pop("time", "10m"), run=mark + run,
+        return self.federation.submit_one(image="image:1", gpu=more.pop("gpu", f"H200:{gpus}"), cpus=1, time=more.pop("time", "10m"), run=mark + run,
                                           **{"name": "job", **more})
 
     def state(self, job, column="state"):
@@ -281,6 +282,29 @@ def fenced(world):
     return "a Job ends with its lease when there is no agent, and its job runs again"
 
 
+def node_group(world):
+    """A node group that an autoscaler grows by what the broker wants of it: the test is the autoscaler."""
+    rows = lambda: {row["pool"]: row for row in json.loads(world.federation.helio("desired", "cloud", "-o", "json").stdout)}
+    jobs = [world.submit("sleep 1", gpu="L40S:2") for _ in range(3)]
+    world.federation.wait_for(lambda: rows()["l40s"]["desired_gpus"] == 8, 30, "three jobs of half a node do not want two nodes")
+    check([row["elastic"] for row in (rows()["h200"], rows()["l40s"])] == [False, True], f"helio desired: {rows()}")
+    check(all(world.state(job) == "queued" for job in jobs), "a job was placed without a node")
+    like = world.site.ask("GET", "/api/v1/nodes/gpu-1")
+    for number in range(rows()["l40s"]["desired_gpus"] // 4):
+        node = json.loads(json.dumps(like))
+        node["metadata"] = {"name": f"l40s-{number}", "labels": {**like["metadata"]["labels"], "kubernetes.io/hostname": f"l40s-{number}",
+                                                                 "nvidia.com/gpu.product": "NVIDIA-L40S"}}
+        world.site.ask("POST", "/api/v1/nodes", node)
+    for job in jobs:
+        world.until(job, "succeeded", seconds=60)
+        world.once(job)
+    world.federation.wait_for(lambda: rows()["l40s"]["desired_gpus"] == 0, 30, "nodes without jobs are wanted")
+    check(rows()["l40s"]["nodes"] == 2, f"the new nodes are not counted: {rows()}")
+    for number in range(2):
+        world.site.ask("DELETE", f"/api/v1/nodes/l40s-{number}")
+    return "two nodes come for three jobs by what the broker wants, and none is wanted afterwards"
+
+
 def credentials(world):
     """The token is refused from now on: the kubeconfig is read again, whose user now has a credential plug-in."""
     site = world.site
@@ -313,7 +337,7 @@ def credentials(world):
     return "credentials that are refused are read again, by a plug-in too"
 
 
-SCENARIOS = (plain, gang, array, limit, cancel, killed, elsewhere, fenced, quota, queues, faults, node_down, credentials)
+SCENARIOS = (plain, gang, array, limit, cancel, killed, elsewhere, fenced, quota, queues, faults, node_down, node_group, credentials)
 
 
 def books(world):

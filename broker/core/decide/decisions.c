@@ -214,7 +214,7 @@ static helio_details_t capacity_details(helio_broker_core_t *self, const evaluat
                                helio_value_string(helio_arena_string(self->effects->arena, helio_text_of(head))))
                     : CORE_WHY(self, HELIO_DETAIL_POOLS_FULL, helio_value_number(open));
     const growth_t *grows = &e->class->grows;
-    if (grows->site)
+    if (grows->site && core_pool_grows(grows->pool))
         core_why_add(self, &why,
                      CORE_DETAIL(self, HELIO_DETAIL_GROWS_FOR_IT, helio_value_string(grows->site->name),
                                  helio_value_text(grows->pool->info.name),

@@ -63,7 +63,7 @@ void core_growth_choose(helio_broker_core_t *self, const evaluation_t *e)
     bool any = false;
     class->grows = (growth_t){0};
     for (uint32_t i = 0; i < e->feasible && !any; i++)
-        any = core_pool_grows(e->options[i].pool);
+        any = e->options[i].pool->info.elastic;
     if (!any || e->waits || core_is_capped(e) || core_class_misses(self, class))
         return;
     for (uint32_t i = 0; i < e->feasible; i++) {
@@ -77,6 +77,6 @@ void core_growth_choose(helio_broker_core_t *self, const evaluation_t *e)
             best_score = score;
         }
     }
-    if (best && core_pool_grows(best->pool))
+    if (best && best->pool->info.elastic)
         class->grows = (growth_t){best->site, best->pool, best->c.gpus_per_node, core_budget_spend(self, class, best)};
 }

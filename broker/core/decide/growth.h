@@ -2,7 +2,8 @@
  *
  *  The class has one demand at a time: at the pool where it would start at the least cost, the wait for a new node
  *  included, unless the wait for capacity that comes free by itself costs less. What that demand is in nodes, and when
- *  the site hears of it: sites/demand.h.
+ *  the site hears of it: holds/wanted_nodes.h and sites/demand.h. A pool that has all its nodes can have the demand, too:
+ *  then the class waits for one of them.
  */
 #ifndef HELIO_BROKER_CORE_DECIDE_GROWTH_H
 #define HELIO_BROKER_CORE_DECIDE_GROWTH_H

@@ -84,6 +84,17 @@ static uint32_t *promise(pool_t *pool, int64_t ms)
     return &pool->promised_gpus[(uint64_t)(ms / HELIO_HOUR_MS) % PROMISE_HOURS];
 }
 
+uint64_t core_reserved_gpus(const pool_t *pool, int64_t at_ms)
+{
+    uint64_t gpus = pool->promised_gpus[(uint64_t)(at_ms / HELIO_HOUR_MS) % PROMISE_HOURS];
+    const reservation_t *held = &pool->reservation;
+    const job_class_t *class = held->class;
+    if (!class || !class->waiting || class->grows.pool == pool || at_ms < held->at_ms ||
+        at_ms >= held->at_ms + (int64_t)helio_requirement_longest_ms(&class->want))
+        return gpus;
+    return gpus + (uint64_t)held->gpus_per_node * class->want.nodes;
+}
+
 void core_window_clear(job_class_t *class)
 {
     window_t *window = &class->window;

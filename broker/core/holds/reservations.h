@@ -25,6 +25,9 @@ uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, c
 void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t start_ms, uint32_t gpus);
 void core_window_clear(job_class_t *class);
 helio_detail_t core_window_detail(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t start_ms);
+/*  GPUs of the pool for starts that are set: promised to windows in that hour (wall clock), and those of the gang that has
+ *  the reservation, from its start to its limit. */
+uint64_t core_reserved_gpus(const pool_t *pool, int64_t at_ms);
 /*  The window of a class under the last leader, from the class's row; at LOADED, those of classes without a waiting job
  *  are dropped, and the others get what was promised to them. */
 void core_window_load(helio_broker_core_t *self, const helio_row_class_t *row);

@@ -20,7 +20,7 @@ struct account {
     uint64_t leaving_gpus;                    /* part of holds: of preempted jobs that have not left yet */
     uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts for which other jobs are being preempted, by their tier */
     helio_uuid_t eldest; /* scratch of core_scheduling_sort: the eldest head of its waiting classes */
-    claims_t claims;     /* scratch of demand.c: of waiting jobs that want new nodes */
+    claims_t claims;     /* scratch of holds/wanted_nodes.c: of waiting jobs that want new nodes */
     bool own;            /* the quota was set for this tenant, not for each tenant */
     spending_t spends;
     line_t *lines;                      /* of its classes that wait for nothing but room */

@@ -48,5 +48,6 @@ typedef struct migrant migrant_t;
 typedef struct targets targets_t;
 typedef struct estimate estimate_t;
 typedef struct curtailment curtailment_t;
+typedef struct wanted wanted_t;
 
 #endif

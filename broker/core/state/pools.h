@@ -61,6 +61,7 @@ struct pool {
     uint32_t wait_count;
     int64_t waits_told_ms;      /* when they came (wall clock) */
     uint32_t demand_told;       /* of an elastic pool: the nodes that its site was last told to be wanted */
+    wanted_t *wanted;           /* scratch of holds/wanted_nodes.c, of a step; NULL = not elastic */
     free_nodes_t figured;       /* as in the site's last summary */
     free_nodes_t free;          /* that, less what was placed since: decisions use it */
     free_nodes_t believed;      /* scratch of a rebase */

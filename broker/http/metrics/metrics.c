@@ -88,6 +88,7 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
         helio_metric_labelled(out, "job_transitions_total", "to", helio_job_state_name(state),
                               load(&self->transitions[state]));
     helio_metrics_sites(sources->sites_json, out);
+    helio_buffer_append(out, sources->desired_text.data, sources->desired_text.size);
     helio_metrics_balance(sources->balance_json, out);
     helio_metrics_series(sources->series_json, out);
     helio_metrics_forecasts(sources->forecasts_json, out);

@@ -16,9 +16,13 @@ typedef struct helio_metrics_sources {
     helio_strangers_figures_t strangers;
     /* results of read_sites, read_series_now, read_balance_now, read_forecasts_now, read_retention; {NULL, 0}: unknown */
     helio_text_t sites_json, series_json, balance_json, forecasts_json, retention_json;
+    helio_text_t desired_text; /* of helio_metrics_desired */
 } helio_metrics_sources_t;
 /*  Appends the whole text of /metrics. */
 void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources, helio_buffer_t *out);
+
+/*  Appends the metric of the GPUs that pools should have; nothing without pools. */
+void helio_metrics_desired(const helio_desired_pool_t *pools, uint32_t count, helio_buffer_t *out);
 
 /*  The parts: metrics_engine.c, metrics_sites.c, metrics_series.c. */
 void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *out);

@@ -44,6 +44,7 @@ struct helio_http {
     /*  Owned by the thread of the waiting requests: the sites' figures for /metrics, so that not every scrape is a
      *  query. */
     helio_buffer_t sites_json, series_json;
+    helio_buffer_t desired_text; /* in the format of /metrics */
     int64_t sites_at_ms;
     helio_buffer_t balance_json, forecasts_json, retention_json; /* these change by the hour */
     int64_t hourly_at_ms;

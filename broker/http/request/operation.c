@@ -34,6 +34,10 @@ static void on_reply(helio_call_t *call, const helio_fx_reply_t *response)
         helio_record_copy(&helio_start_estimate_type, operation->arena, &response->start_estimate,
                           result->start_estimate);
     }
+    result->desired_count = response->desired.count;
+    result->desired = helio_arena_alloc(operation->arena, response->desired.count, sizeof *result->desired);
+    for (uint32_t i = 0; i < response->desired.count; i++)
+        helio_record_copy(&helio_desired_pool_type, operation->arena, &response->desired.items[i], &result->desired[i]);
     back(operation);
 }
 

@@ -96,6 +96,7 @@ static void render(helio_request_context_t *self)
         .connections = helio_connections_figures(self->http->connections),
         .strangers = helio_strangers_figures(self->http->strangers),
         .sites_json = helio_buffer_view(&self->http->sites_json),
+        .desired_text = helio_buffer_view(&self->http->desired_text),
         .series_json = helio_buffer_view(&self->http->series_json),
         .balance_json = helio_buffer_view(&self->http->balance_json),
         .forecasts_json = helio_buffer_view(&self->http->forecasts_json),
@@ -156,11 +157,25 @@ static void on_sites(helio_request_context_t *self, const helio_result_t *result
     read_own(self, on_series, "read_series_now");
 }
 
+/*  Only the leader knows them. */
+static void on_desired(helio_request_context_t *self, const helio_result_t *result)
+{
+    if (result->rc == HELIO_OK)
+        helio_metrics_desired(result->desired, result->desired_count, &self->http->desired_text);
+    read_own(self, on_sites, "read_sites");
+}
+
 static void on_figures(helio_request_context_t *self, const helio_result_t *result)
 {
     *scrape_of(self) = (scrape_t){result->figures, result->rc == HELIO_OK};
-    if (self->http->sites_at_ms && helio_clock_boot_ms() - self->http->sites_at_ms < SITES_FRESH_MS)
+    if (self->http->sites_at_ms && helio_clock_boot_ms() - self->http->sites_at_ms < SITES_FRESH_MS) {
         render(self);
+        return;
+    }
+    helio_buffer_reset(&self->http->desired_text);
+    if (result->rc == HELIO_OK && result->figures.leader)
+        helio_await_event(self, on_desired, HELIO_BROKER_EV_DESIRED,
+                          helio_arena_alloc(helio_await_arena(self), 1, sizeof(helio_ev_desired_t)));
     else
         read_own(self, on_sites, "read_sites");
 }

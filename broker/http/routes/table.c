@@ -78,6 +78,8 @@ static const helio_route_t routes[] = {
      "Attest that no job of the federation runs at a silent site any more."},
     {"GET", "/v1/gpus", HELIO_ACCESS_MEMBER, HELIO_BODY_NONE, "", JSON, PLAIN, helio_gpus_list,
      "Pools with GPUs."},
+    {"GET", "/v1/desired", HELIO_ACCESS_MEMBER, HELIO_BODY_NONE, "site pool", JSON, OF_CORE, helio_desired_list,
+     "How many GPUs each pool should have, now and in the hours ahead, and why: for autoscalers."},
     {"GET", "/v1/queues", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_queues_list,
      "Queues, and the jobs that wait in them."},
     {"PUT", "/v1/queues/{queue}", HELIO_ACCESS_OPERATOR, HELIO_BODY_JSON, "", JSON, PLAIN, helio_queues_set,

@@ -131,7 +131,11 @@ static void check_pool(helio_kube_inquiry_t *inquiry, const helio_pool_t *pool, 
     helio_kube_resource(pool, resource);
     (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
     const char *counted = resource[0] ? resource : "GPUs";
-    if (!found->nodes_up)
+    if (pool->elastic && found->nodes_up < pool->max_nodes)
+        (void)snprintf(text, sizeof text,
+                       "the cluster has %u of at most %u nodes of this elastic pool, with %u %s in all",
+                       found->nodes_up, pool->max_nodes, found->gpus_total, counted);
+    else if (!found->nodes_up)
         (void)snprintf(text, sizeof text,
                        "no node is Ready, has the resource %s and bears the label nvidia.com/gpu.product of %.*s",
                        counted, HELIO_TEXT_ARGS(pool->gpu));
@@ -142,7 +146,7 @@ static void check_pool(helio_kube_inquiry_t *inquiry, const helio_pool_t *pool, 
         (void)snprintf(text, sizeof text,
                        "the cluster has %u nodes with %u %s in all; the site file declares %u nodes with %u each",
                        found->nodes_up, found->gpus_total, counted, pool->nodes, pool->gpus_per_node);
-    inquiry->line(inquiry->arg, what, found->nodes_up ? HELIO_OK : HELIO_NOT_FOUND, text);
+    inquiry->line(inquiry->arg, what, found->nodes_up || pool->elastic ? HELIO_OK : HELIO_NOT_FOUND, text);
 }
 
 /*  Reads all nodes, page by page, within the bounds of mirror.h. False: `message` says why it failed. */

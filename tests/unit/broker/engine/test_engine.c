@@ -156,6 +156,12 @@ static void engine__no_call_is_answered_until_the_database_is_back(void **state)
     submit(&broker, &job, hello_job);
     assert_false(answered_within(&job.asked, 500)); /* held: its commit cannot have happened */
     assert_false(figures_of(&broker).ready);
+    helio_ev_desired_t which = {.call = 0};
+    asked_t moment = {.call = {.kind = HELIO_CALL_EVENT, .event = HELIO_BROKER_EV_DESIRED, .payload = &which}};
+    post(&broker, &moment);
+    await(&moment); /* what the moment is waits for no commit */
+    assert_int_equal(moment.rc, HELIO_OK);
+    assert_false(answered_within(&job.asked, 0));
     helio_pg_start(*state);
     await(&job.asked);
     assert_int_equal(job.asked.rc, HELIO_OK);

@@ -269,6 +269,12 @@ static inline void record_event(world_t *w, helio_call_t *call)
                        helio_signal_to_name(event->to));
         break;
     }
+    case HELIO_BROKER_EV_DESIRED: {
+        const helio_ev_desired_t *event = call->payload;
+        (void)snprintf(w->link, sizeof w->link, "%.*s/%.*s", HELIO_TEXT_ARGS(event->site),
+                       HELIO_TEXT_ARGS(event->pool));
+        break;
+    }
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_HOLD:
@@ -389,6 +395,20 @@ static inline void reply_call(world_t *w, helio_call_t *call)
                                                          .ahead_gpus = 24,
                                                          .ahead = {&ahead, 1},
                                                          .hints = {&hint, 1}};
+    helio_desired_hour_t hours[] = {
+        {.at_ms = INT64_C(1772366400000), .running_gpus = 4, .waiting_gpus = 16, .desired_gpus = 24},
+        {.at_ms = INT64_C(1772370000000), .planned_gpus = 8, .desired_gpus = 8}};
+    helio_desired_pool_t pool = {.site = HELIO_TEXT("lulea"),
+                                 .pool = HELIO_TEXT("h100"),
+                                 .elastic = true,
+                                 .nodes = 1,
+                                 .nodes_most = 4,
+                                 .gpus_per_node = 8,
+                                 .hours = {hours, 2}};
+    if (call->event == HELIO_BROKER_EV_DESIRED && w->reply_rc == HELIO_OK) {
+        answer.desired.items = &pool;
+        answer.desired.count = 1;
+    }
     call->on_reply(call, &answer);
 }
 

@@ -67,7 +67,8 @@ static void check_scope(const cell_t *cell)
     const char *tenant = cell->caller->tenant;
     switch (cell->route->access) {
     case HELIO_ACCESS_MEMBER:
-        assert_cell(cell, w->read_calls == 1 && !names_a_tenant());
+        assert_cell(cell, (cell->route->answer == HELIO_ANSWER_OF_CORE ? w->events : w->read_calls) == 1 &&
+                              !names_a_tenant() && !*w->tenant);
         break;
     case HELIO_ACCESS_SELF:
         if (cell->route->body == HELIO_BODY_JOBS)

@@ -38,7 +38,16 @@ static void everything(helio_buffer_t *out)
     metrics.audit_verified_ms = INT64_C(1795935600000);
     metrics.audit_broken = true;
     helio_metrics_request(&metrics, 0, 200, 900);
+    static helio_desired_hour_t hours[] = {{.desired_gpus = 16}, {.desired_gpus = 8}};
+    const helio_desired_pool_t pool = {.site = HELIO_TEXT("a"), .pool = HELIO_TEXT("p"), .hours = {hours, 2}};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t desired = {0};
+    helio_metrics_desired(&pool, 1, &desired);
+    assert_string_equal(
+        strchr(desired.data, '}') - strlen("helio_desired_gpus{site=\"a\",pool=\"p\",hours_ahead=\"0\""),
+        "helio_desired_gpus{site=\"a\",pool=\"p\",hours_ahead=\"0\"} 16\n"
+        "helio_desired_gpus{site=\"a\",pool=\"p\",hours_ahead=\"1\"} 8\n");
     helio_metrics_sources_t sources = {
+        .desired_text = helio_buffer_view(&desired),
         .routes = helio_routes(),
         .engine = &figures,
         .sites_json = HELIO_TEXT(

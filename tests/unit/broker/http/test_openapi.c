@@ -274,6 +274,10 @@ static void openapi__submissions_plans_and_tokens_are_answered_as_described(void
     assert_int_equal(r.status, 200);
     check_answer(route_of("POST", "/v1/plans"));
     script_read(w, "read_job_source", HELIO_OK, "{\"tenant\":\"acme\",\"asked\":{\"source\":\"run: echo\"}}");
+    ask(w, &r, "GET", "/v1/desired?site=lulea&pool=h100", w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->link, "lulea/h100");
+    check_answer(route_of("GET", "/v1/desired"));
     ask(w, &r, "GET", "/v1/jobs/01j9a0/plan?carbon=90&wait=0.1", w->user.text, "", NULL);
     assert_int_equal(r.status, 200);
     check_answer(route_of("GET", "/v1/jobs/{id}/plan"));

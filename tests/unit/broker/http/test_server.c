@@ -116,6 +116,7 @@ static void http__a_role_opens_its_routes_and_no_others(void **state)
         {"GET", "/v1/principals", 403, 403, 200},
         {"POST", "/v1/principals", 403, 403, 400},
         {"GET", "/v1/audit", 403, 403, 200},
+        {"GET", "/v1/desired", 200, 200, 200},
         {"GET", "/v1/queues", 200, 200, 200},
         {"PUT", "/v1/queues/batch", 403, 400, 400},
         {"PUT", "/v1/queues/batch/rules", 403, 400, 400},
@@ -259,6 +260,8 @@ static void http__metrics_show_engine_sites_and_requests(void **state)
     assert_contains(r.body, "# TYPE helio_jobs gauge\n");
     assert_contains(r.body, "helio_jobs{state=\"queued\"} 12\n");
     assert_contains(r.body, "helio_broker_leader 1\n");
+    assert_contains(r.body, "helio_desired_gpus{site=\"lulea\",pool=\"h100\",hours_ahead=\"0\"} 24\n"
+                            "helio_desired_gpus{site=\"lulea\",pool=\"h100\",hours_ahead=\"1\"} 8\n");
     assert_contains(r.body, "helio_job_transitions_total{to=\"running\"} 1\n");
     assert_contains(r.body, "helio_site_up{site=\"lu\\\"lea\"} 1\n");
     assert_contains(r.body, "helio_site_gpus{site=\"lu\\\"lea\"} 96\n");

@@ -48,6 +48,10 @@ static const struct answer {
     {"sacct", &helio_columns_of_job, NULL},
     {"ls", &helio_columns_of_jobs, NULL},
     {"gpus", &helio_columns_of_gpus, NULL},
+    {"desired", NULL,
+     "[{\"site\":\"lulea\",\"pool\":\"a\",\"elastic\":true,\"nodes\":1,\"nodes_most\":4,\"gpus_per_node\":8,\"running_gpus\":4,"
+     "\"waiting_gpus\":16,\"planned_gpus\":0,\"desired_gpus\":24,\"hours\":[{\"time\":" WHEN ",\"desired_gpus\":24},"
+     "{\"time\":\"2026-03-01T13:00:00.000Z\",\"desired_gpus\":8}]}]"},
     {"sites", &helio_columns_of_sites, NULL},
     {"queues", &helio_columns_of_queues, NULL},
     {"overflow list", &helio_columns_of_overflows, NULL},

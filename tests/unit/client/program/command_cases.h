@@ -40,6 +40,7 @@ static const command_case_t command_cases[] = {
     {"release", {"release", ID_A}, "POST /v1/jobs/" ID_A "/release ", CHANGES, ""},
     {"sites", {"sites"}, "GET /v1/sites ", READS, ""},
     {"gpus", {"gpus"}, "GET /v1/gpus ", READS, ""},
+    {"desired", {"desired", "lulea"}, "GET /v1/desired?site=lulea ", READS, ""},
     {"forecast", {"forecast", "lulea"}, "GET /v1/sites/lulea/forecast ", READS, ""},
     {"queues set", {"queues", "set", "q", "--priority", "5"}, "PUT /v1/queues/q ", CHANGES, ""},
     {"queues schedule", {"queues", "schedule", "q"}, "GET /v1/queues ", READS, ""},

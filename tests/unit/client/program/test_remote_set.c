@@ -346,6 +346,27 @@ static void curtail__share_and_time_are_sent(void **state)
     end(&outcome);
 }
 
+static void desired__has_columns_for_later_hours(void **state)
+{
+    (void)state;
+    static const char answer[] =
+        "[{\"site\":\"lulea\",\"pool\":\"a\",\"nodes\":1,\"nodes_most\":4,\"gpus_per_node\":8,\"running_gpus\":4,\"waiting_gpus\":16,"
+        "\"planned_gpus\":0,\"desired_gpus\":24,\"hours\":[{\"desired_gpus\":24},{\"desired_gpus\":8},{},{},{\"desired_gpus\":0}]}]";
+    outcome_t outcome =
+        play(RULES({"GET /v1/desired ", 0, 200, NULL, answer, WHOLE, 0}), WORDS("desired", "-o", "csv"));
+    expect(&outcome, 0,
+           "site,pool,nodes,nodes_most,gpus_per_node,running_gpus,waiting_gpus,planned_gpus,desired_gpus,"
+           "desired_gpus_in_1h,desired_gpus_in_4h,desired_gpus_in_12h,desired_gpus_in_24h\n"
+           "lulea,a,1,4,8,4,16,0,24,8,0,,\n",
+           NULL);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/desired?site=lulea ", 0, 200, NULL, answer, WHOLE, 0}),
+                   WORDS("desired", "lulea", "-o", "jsonl"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_null(strstr(outcome.out, "desired_gpus_in"));
+    end(&outcome);
+}
+
 static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
@@ -456,6 +477,7 @@ int main(void)
         cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(undrain__says_what_was_done),
         cmocka_unit_test(curtail__share_and_time_are_sent),
+        cmocka_unit_test(desired__has_columns_for_later_hours),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(token_add__prints_only_the_new_token),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),

@@ -224,7 +224,7 @@ static void settings__the_blocks_of_the_page_about_clouds_are_accepted(void **st
         prices += settings.feeds.feeds.count;
         helio_buffer_clear(&complaint);
     }
-    assert_int_equal(blocks, 3);
+    assert_int_equal(blocks, 4);
     assert_int_equal(spot, 1);
     assert_int_equal(prices, 2);
 }

@@ -23,12 +23,14 @@ static helio_string_t words[3];
 static helio_pool_t pool;
 static helio_site_profile_t site;
 static char folder[64], told[200];
+static uint32_t notes; /* of all kinds */
 
 static void on_note(void *arg, const helio_scale_note_t *note)
 {
     (void)arg;
     if (note->word == HELIO_SCALE_IGNORED)
         (void)strcat(told, "ignored ");
+    notes++;
     if (note->word == HELIO_SCALE_TAKEN)
         (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s ", note->text);
 }
@@ -40,6 +42,7 @@ static int begin(void **state)
     (void)snprintf(folder, sizeof folder, "/tmp/helio-scaler-XXXXXX");
     assert_non_null(mkdtemp(folder));
     told[0] = '\0';
+    notes = 0;
     words[0].text = HELIO_TEXT("printf");
     words[1].text = HELIO_TEXT("a\\nb interrupted\\nc\\nd\\n%.0s%.0s");
     rule = (helio_scale_rule_t){.pool = HELIO_TEXT("p"),
@@ -168,6 +171,23 @@ static void scaler__a_folder_that_others_can_write_into_counts_as_empty(void **s
     turn_until("ignored b a ignored ");
 }
 
+static void scaler__without_a_command_it_runs_nothing(void **state)
+{
+    (void)state;
+    rule.command.count = 0;
+    rule.notice = (helio_text_t){0};
+    const helio_pool_demand_t demand = {HELIO_TEXT("p"), 3};
+    const helio_backend_node_t nodes[] = {{.name = HELIO_TEXT("a"), .pool = HELIO_TEXT("p")}};
+    const int64_t now_ms = helio_clock_boot_ms();
+    helio_scaler_demand(scaler, &demand, 1, now_ms);
+    for (int64_t later_ms = 0; later_ms < 60000; later_ms += 500) {
+        helio_scaler_nodes(scaler, nodes, 1, now_ms + later_ms);
+        helio_scaler_process(scaler, now_ms + later_ms);
+    }
+    assert_int_equal(notes, 0); /* a command that cannot be run is one */
+    assert_false(helio_scaler_takes(scaler, &nodes[0]));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -176,6 +196,7 @@ int main(void)
         CASE(scaler__offers_nothing_of_what_the_list_says_is_taken_away),
         CASE(scaler__a_file_of_the_folder_is_a_notice),
         CASE(scaler__a_folder_that_others_can_write_into_counts_as_empty),
+        CASE(scaler__without_a_command_it_runs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,82 @@
+/*  desired.c -- how many GPUs each pool should have now and in the hours ahead, and why. */
+#include "broker/core/requests/desired.h"
+
+#include "broker/core/holds/expected_ends.h"
+#include "broker/core/holds/reservations.h"
+#include "broker/core/holds/wanted_nodes.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/pools.h"
+#include "broker/core/state/sites.h"
+#include "federation/base/number.h"
+
+enum { TIMES = HELIO_DESIRED_HOURS + 1 };
+
+/*  Of jobs that run there then, or that will start by what is set today. */
+static helio_desired_hour_t known_gpus(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t at_ms)
+{
+    return (helio_desired_hour_t){.at_ms = at_ms,
+                                  .running_gpus = core_expected_gpus(self, site, pool, at_ms).held,
+                                  .planned_gpus = core_reserved_gpus(pool, at_ms)};
+}
+
+/*  At most what the pool can have. */
+static uint64_t nodes_of(const pool_t *pool, uint64_t gpus)
+{
+    uint64_t each = pool->info.gpus_per_node ? pool->info.gpus_per_node : 1;
+    return helio_lesser_u64((gpus + each - 1) / each, helio_pool_nodes_most(&pool->info));
+}
+
+static uint32_t room(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t at_ms)
+{
+    const helio_desired_hour_t known = known_gpus(self, site, pool, at_ms);
+    return helio_pool_nodes_most(&pool->info) - (uint32_t)nodes_of(pool, known.running_gpus + known.planned_gpus);
+}
+
+static helio_desired_pool_t row_of(helio_broker_core_t *self, const site_t *site, pool_t *pool,
+                                   const int64_t times_ms[TIMES])
+{
+    const helio_pool_t *info = &pool->info;
+    helio_desired_pool_t row = {.site = helio_text_of(site->name),
+                                .pool = info->name,
+                                .elastic = info->elastic,
+                                .nodes = pool->last.nodes_up,
+                                .nodes_most = helio_pool_nodes_most(info),
+                                .gpus_per_node = info->gpus_per_node};
+    row.hours.items = helio_arena_alloc(self->effects->arena, TIMES, sizeof *row.hours.items);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        helio_desired_hour_t hour = known_gpus(self, site, pool, times_ms[i]);
+        hour.waiting_gpus = (uint64_t)core_wanted_nodes(pool, i) * info->gpus_per_node;
+        hour.desired_gpus = nodes_of(pool, hour.running_gpus + hour.planned_gpus) * info->gpus_per_node;
+        hour.desired_gpus =
+            helio_lesser_u64(hour.desired_gpus + hour.waiting_gpus, (uint64_t)row.nodes_most * info->gpus_per_node);
+        row.hours.items[row.hours.count++] = hour;
+    }
+    return row;
+}
+
+static bool is_asked(helio_text_t asked, helio_text_t name)
+{
+    return !asked.size || helio_text_equal(asked, name);
+}
+
+void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event)
+{
+    helio_fx_reply_t answer = {.call = event->call, .rc = HELIO_OK};
+    int64_t times_ms[TIMES] = {self->wall_ms};
+    uint32_t pools = 0;
+    for (uint32_t i = 1; i < TIMES; i++)
+        times_ms[i] = (self->wall_ms / HELIO_HOUR_MS + i) * HELIO_HOUR_MS;
+    core_wanted_ahead(self, times_ms, TIMES, room);
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        pools += site->pool_count;
+    answer.desired.items = helio_arena_alloc(self->effects->arena, pools, sizeof *answer.desired.items);
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++) {
+            pool_t *pool = &site->pools[i];
+            if (pool->info.gpus_per_node && is_asked(event->site, helio_text_of(site->name)) &&
+                is_asked(event->pool, pool->info.name))
+                answer.desired.items[answer.desired.count++] = row_of(self, site, pool, times_ms);
+        }
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}
