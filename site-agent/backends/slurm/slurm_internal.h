@@ -371,8 +371,10 @@ HELIO_MUST_CHECK helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *
 
 /*  Nodes of a pool. */
 typedef struct helio_slurm_pool_nodes {
-    uint32_t open;   /* can start something, now or once they are free */
-    uint32_t shared; /* whose GPUs an earlier pool of the site has, too: both offer them */
+    bool partition_up;
+    uint32_t own;    /* those that it offers, ... */
+    uint32_t open;   /* ... of which so many can start something, now or once they are free */
+    uint32_t shared; /* those that another pool offers, which has them, too */
     uint32_t with;   /* the index of that pool, of the last one */
 } helio_slurm_pool_nodes_t;
 /*  Of each pool of the site. */
