@@ -91,6 +91,7 @@ typedef struct helio_slurm_left {
     char pool[33];
     helio_slurm_ahead_t what; /* its pool is the one above */
     int64_t at_ms;
+    bool shown; /* in use, in the nodes' figures of that time */
 } helio_slurm_left_t;
 typedef struct helio_slurm_runs { /* rings */
     helio_slurm_run_t items[HELIO_SLURM_RUNS_KEPT];
