@@ -142,6 +142,8 @@ static const struct {
      "at the site, `scontrol show partition` has its state; `partition` of `agent.slurm.pools` names another one"},
     {HELIO_DETAIL_WITHHELD_LIMITS,
      "it ends with jobs of that account there; `scontrol show assoc_mgr` has its limits, and who uses them"},
+    {HELIO_DETAIL_WITHHELD_SHARED,
+     "name the pool before the other one in the site file, or leave it out: jobs can name its partition themselves"},
 };
 
 static const char *remedy_of_pool(const json_t *pool)

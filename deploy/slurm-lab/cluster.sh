@@ -41,8 +41,7 @@ flock -w 60 9 || fail "another command is running on $lab"
 needs_munge() { pid_of munged >/dev/null || fail "$lab is down; deploy/slurm-lab/up.sh starts it"; }
 status() {
   local name pid state all=0
-  # shellcheck disable=SC2013
-  for name in "slurmctld-$cluster" $(sed -n 's/^NodeName=\([^ ]*\).*/slurmd-\1/p' "$lab/$cluster/slurm.conf"); do
+  for name in "slurmctld-$cluster" $(nodes_of "$cluster" | sed 's/^/slurmd-/'); do
     state=$(state_of "$name")
     pid=$(pid_of "$name") || pid=-
     printf '%-20s %-8s %s\n' "$name" "$pid" "$state"

@@ -28,6 +28,8 @@ start_ctld() { start "slurmctld-$1" slurmctld -D -f "$lab/$1/slurm.conf"; }
 start_dbd() { start slurmdbd env MYSQL_UNIX_PORT="$lab/mariadb/socket" SLURM_CONF="$lab/dbd/slurm.conf" slurmdbd -D; }
 start_slurmd() { start "slurmd-$1" slurmd -D -f "$lab/${1%-n*}/slurm.conf" -N "$1"; }
 
+nodes_of() { sed -n 's/^NodeName=\([^ ]*\) .*/\1/p' "$lab/$1/slurm.conf"; } # CLUSTER
+
 ctld_answers() { SLURM_CONF=$lab/$1/slurm.conf timeout 3 scontrol ping | grep -q ' is UP'; }
 # A controller that has recovered its state trusts its nodes for a while, so the node itself is queried too.
 node_listens() {

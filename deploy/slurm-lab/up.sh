@@ -13,6 +13,8 @@
 #   CPU_NODES=0     the last of them that have no GPUs; they make up the partition cpu, and are in no other
 #   GPUS=8          GPUs of each node, 0..64          GPU_TYPE=h100   their type
 #   CPUS=64         declared CPUs of each node
+#   SHAPE_eu=       the nodes of that cluster, one word each, instead of the four above: their GPUs as in slurm.conf, and '@' with their
+#                   CPUs if these are others. SHAPE_eu='h100:4@32 a100:2,l4:2 8 -' has GPUs of one type, of two, without a type, and none
 #   DBD=0           1: also starts slurmdbd on a private MariaDB; the clusters are registered, gres/gpu is accounted
 #   PREEMPT=off     what a job in urgent does to jobs in main: off | cancel | requeue
 #   BASE_PORT=      first of the N*(NODES+1)+1 ports; by default a free range is searched
@@ -43,6 +45,29 @@ number KILL_WAIT "$kill_wait" 1 3600
 number MIN_JOB_AGE "$min_job_age" 2 86400
 [ -z "$base_port" ] || number BASE_PORT "$base_port" 1024 65000
 [[ $gpu_type =~ ^[A-Za-z][A-Za-z0-9_]{0,31}$ ]] || bad "GPU_TYPE is '$gpu_type'; it must be a word"
+# The shape of each cluster: SHAPE_…, or by NODES, CPU_NODES, GPUS, GPU_TYPE.
+shapes=() most_nodes=0 kind='([A-Za-z][A-Za-z0-9_-]{0,39}:)?[1-9][0-9]?'
+uniform=
+for ((k = 1; k <= nodes; k++)); do
+  if [ "$gpus" = 0 ] || [ "$k" -gt $((nodes - cpu_nodes)) ]; then uniform+=' -'; else uniform+=" $gpu_type:$gpus"; fi
+done
+for ((i = 0; i < clusters; i++)); do
+  shape=SHAPE_${cluster_names[i]}
+  shapes[i]=${!shape:-$uniform}
+  read -ra shape_nodes <<<"${shapes[i]}"
+  [ ${#shape_nodes[@]} -le 16 ] || bad "$shape has more than 16 nodes"
+  [ ${#shape_nodes[@]} -le "$most_nodes" ] || most_nodes=${#shape_nodes[@]}
+  for node in "${shape_nodes[@]}"; do
+    [[ $node =~ ^(-|$kind(,$kind)*)(@[1-9][0-9]{0,2})?$ ]] || bad "$shape: '$node' is no node; say [TYPE:]GPUS[,TYPE:GPUS…][@CPUS], or - for none"
+  done
+done
+gpus_of() { # NODE, as in a shape: the number of its GPUs
+  local sum=0 one
+  local -a each
+  IFS=, read -ra each <<<"${1%@*}"
+  for one in "${each[@]}"; do [ "$one" = - ] || sum=$((sum + ${one##*:})); done
+  echo "$sum"
+}
 case $preempt in off|cancel|requeue) ;; *) bad "PREEMPT is '$preempt'; it must be off, cancel or requeue" ;; esac
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -84,7 +109,7 @@ if [ "$(getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }')" != 127.0.0.1 ]; t
 fi
 host=${host%%.*}
 
-ports=$((clusters * (nodes + 1) + 1))
+ports=$((clusters * (most_nodes + 1) + 1))
 if [ -n "$base_port" ]; then
   if taken=$(taken_port "$base_port" "$ports"); then fail "port $taken is in use; the lab needs $base_port..$((base_port + ports - 1)), or omit BASE_PORT"; fi
 else # below the kernel's ephemeral ports
@@ -94,8 +119,6 @@ dbd_port=$((base_port + ports - 1))
 
 cat >"$lab/settings" <<CONF
 clusters=$clusters
-nodes=$nodes
-gpus=$gpus
 dbd=$dbd
 base_port=$base_port
 own_hostname=$own_hostname
@@ -104,12 +127,13 @@ CONF
 # ---- configuration -------------------------------------------------------------------------------------------
 
 me=$(id -un)
-write_slurm_conf() { # CLUSTER FIRST_PORT
-  local dir=$lab/$1 list='' without='' k node
+write_slurm_conf() { # CLUSTER FIRST_PORT NODE…
+  local cluster=$1 port=$2 dir=$lab/$1 list='' without='' node gres k=0 its_cpus
+  shift 2
   cat <<CONF
-ClusterName=$1
+ClusterName=$cluster
 SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=$2
+SlurmctldPort=$port
 SlurmUser=$me
 SlurmdUser=$me
 AuthType=auth/munge
@@ -161,11 +185,14 @@ CONF
   else
     echo "AccountingStorageType=accounting_storage/none" # with it, AccountingStorageTRES=gres/gpu would be fatal
   fi
-  for ((k = 1; k <= nodes; k++)); do
-    node=$1-n$k
-    if [ "$k" -gt $((nodes - cpu_nodes)) ]; then without+=${without:+,}$node; else list+=${list:+,}$node; fi
-    echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$(($2 + k)) CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=512000$([ "$gpus" = 0 ] || [ "$k" -gt $((nodes - cpu_nodes)) ] || echo " Gres=gpu:$gpu_type:$gpus") State=UNKNOWN"
+  for shape in "$@"; do
+    node=$cluster-n$((++k))
+    its_cpus=$cpus gres=gpu:${shape%@*}
+    [[ $shape != *@* ]] || its_cpus=${shape#*@}
+    if [[ $shape == -* ]]; then without+=${without:+,}$node gres=; else list+=${list:+,}$node gres=" Gres=${gres//,/,gpu:}"; fi
+    echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + k)) CPUs=$its_cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$its_cpus ThreadsPerCore=1 RealMemory=512000$gres State=UNKNOWN"
   done
+  [ -n "$list" ] || list=$without without=
   echo "PartitionName=main Nodes=$list Default=YES MaxTime=INFINITE PriorityTier=10 State=UP"
   echo "PartitionName=urgent Nodes=$list MaxTime=INFINITE PriorityTier=100 State=UP$([ "$preempt" = off ] || echo " PreemptMode=OFF")"
   echo "PartitionName=debug Nodes=$list MaxTime=10 PriorityTier=10 State=UP"
@@ -173,17 +200,35 @@ CONF
   [ -z "$extra" ] || printf '%b\n' "${extra//@DIR@/$dir}"
 }
 
+write_gres_conf() { # CLUSTER NODE…
+  local cluster=$1 k=0 first kind type last
+  local -a kinds
+  shift
+  for shape in "$@"; do
+    k=$((k + 1)) first=0
+    IFS=, read -ra kinds <<<"${shape%@*}"
+    for kind in "${kinds[@]}"; do
+      [ "$kind" != - ] || continue
+      type=${kind%:*} last=$((first + ${kind##*:} - 1))
+      [[ $kind == *:* ]] || type=
+      echo "NodeName=$cluster-n$k Name=gpu${type:+ Type=$type} File=$lab/$cluster/dev/gpu$([ "$first" = "$last" ] && echo "$first" || echo "[$first-$last]")"
+      first=$((last + 1))
+    done
+  done
+}
+
 for ((i = 0; i < clusters; i++)); do
   name=${cluster_names[i]}
   dir=$lab/$name
+  read -ra shape_nodes <<<"${shapes[i]}"
   mkdir -p "$dir"/{log,state,spool,dev}
-  for ((k = 1; k <= nodes; k++)); do mkdir -p "$dir/spool/$name-n$k"; done
-  write_slurm_conf "$name" $((base_port + i * (nodes + 1))) >"$dir/slurm.conf"
+  for ((k = 1; k <= ${#shape_nodes[@]}; k++)); do mkdir -p "$dir/spool/$name-n$k"; done
+  write_slurm_conf "$name" $((base_port + i * (most_nodes + 1))) "${shape_nodes[@]}" >"$dir/slurm.conf"
   # Slurm ignores a count alone and refuses regular files: it needs devices, and /dev/null is a device.
-  for ((g = 0; g < gpus; g++)); do ln -sfn /dev/null "$dir/dev/gpu$g"; done
-  gpu_nodes=
-  [ "$cpu_nodes" = 0 ] || gpu_nodes="NodeName=$name-n[1-$((nodes - cpu_nodes))] " # otherwise all, whatever their names become
-  { if [ "$gpus" -gt 0 ]; then echo "${gpu_nodes}Name=gpu Type=$gpu_type File=$dir/dev/gpu$([ "$gpus" = 1 ] && echo 0 || echo "[0-$((gpus - 1))]")"; fi; } >"$dir/gres.conf"
+  for node in "${shape_nodes[@]}"; do
+    for ((g = $(gpus_of "$node") - 1; g >= 0; g--)); do ln -sfn /dev/null "$dir/dev/gpu$g"; done
+  done
+  write_gres_conf "$name" "${shape_nodes[@]}" >"$dir/gres.conf"
   echo "CgroupAutomount=no" >"$dir/cgroup.conf"
 done
 
@@ -241,15 +286,18 @@ fi
 for ((i = 0; i < clusters; i++)); do start_ctld "${cluster_names[i]}"; done
 for ((i = 0; i < clusters; i++)); do
   wait_for 30 "the controller of ${cluster_names[i]}" ctld_answers "${cluster_names[i]}"
-  for ((k = 1; k <= nodes; k++)); do start_slurmd "${cluster_names[i]}-n$k"; done
+  for node in $(nodes_of "${cluster_names[i]}"); do start_slurmd "$node"; done
 done
 for ((i = 0; i < clusters; i++)); do
-  for ((k = 1; k <= nodes; k++)); do wait_for 30 "${cluster_names[i]}-n$k" node_ready "${cluster_names[i]}-n$k"; done
+  for node in $(nodes_of "${cluster_names[i]}"); do wait_for 30 "$node" node_ready "$node"; done
 done
 trap - EXIT
 
 for ((i = 0; i < clusters; i++)); do
   name=${cluster_names[i]}
-  printf '%-4s SLURM_CONF=%s  %d node(s)  %d GPUs\n' "$name" "$lab/$name/slurm.conf" "$nodes" $(((nodes - cpu_nodes) * gpus))
+  read -ra shape_nodes <<<"${shapes[i]}"
+  sum=0
+  for node in "${shape_nodes[@]}"; do sum=$((sum + $(gpus_of "$node"))); done
+  printf '%-4s SLURM_CONF=%s  %d node(s)  %d GPUs\n' "$name" "$lab/$name/slurm.conf" "${#shape_nodes[@]}" "$sum"
 done
 awk -v a="$began" -v b="$EPOCHREALTIME" -v p="$base_port..$((base_port + ports - 1))" 'BEGIN { printf "up in %.1f s, ports %s of 127.0.0.1\n", b - a, p }'

@@ -24,9 +24,12 @@ if EXTRA='NoSuchKey=1' "$tools/up.sh" "$work/broken" 1 >"$work/out" 2>&1; then f
 grep -q 'slurmctld-eu has ended' "$work/out" && grep -q NoSuchKey "$work/out" || { cat "$work/out"; fail "a controller that dies is not reported with its log"; }
 ok
 began=$EPOCHREALTIME
-NODES=2 "$tools/up.sh" "$lab" 3 >"$work/out" || fail "up failed"
+if SHAPE_us='h100:4 h100' "$tools/up.sh" "$work/broken" 2 >"$work/out" 2>&1; then fail "a node without a number of GPUs is accepted"; fi
+grep -q "SHAPE_us: 'h100' is no node" "$work/out" || { cat "$work/out"; fail "a wrong shape is not reported"; }
+ok
+NODES=2 SHAPE_asia='h100:4@32 a100:2,l4:2@16' "$tools/up.sh" "$lab" 3 >"$work/out" || fail "up failed"
 took=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
-[ "$(grep -c 'SLURM_CONF=.* 2 node(s)  16 GPUs' "$work/out")" = 3 ] || { cat "$work/out"; fail "up does not name its three clusters"; }
+[ "$(grep -cE 'SLURM_CONF=.* 2 node\(s\)  (16|8) GPUs' "$work/out")" = 3 ] || { cat "$work/out"; fail "up does not name its three clusters"; }
 recorded=$(cat "$lab"/run/*)
 [ "$(wc -l <<<"$recorded")" = 10 ] || fail "of 10 daemons these are recorded: $(ls "$lab/run")"
 if "$tools/up.sh" "$lab" 3 >"$work/out" 2>&1; then fail "a second up is not refused"; fi
@@ -48,6 +51,12 @@ done
 for name in eu us asia; do [ "$(cat "$work/gpu-$name")" = "$name 0,1" ] || fail "a job with two GPUs on $name sees: $(cat "$work/gpu-$name")"; ok; done
 job_ends_well eu -N 2 -n 2 --gres=gpu:8 -o "$work/gang" --wrap 'srun sh -c "echo \$SLURMD_NODENAME \$CUDA_VISIBLE_DEVICES"'
 [ "$(sort "$work/gang" | tr '\n' ';')" = "eu-n1 0,1,2,3,4,5,6,7;eu-n2 0,1,2,3,4,5,6,7;" ] || fail "a gang of two nodes prints: $(cat "$work/gang")"
+ok
+
+[ "$(on asia sinfo -h -N -p main -o '%N %c %G' | tr '\n' ';')" = "asia-n1 32 gpu:h100:4;asia-n2 16 gpu:a100:2,gpu:l4:2;" ] ||
+  fail "nodes of a given shape are: $(on asia sinfo -h -N -p main -o '%N %c %G')"
+job_ends_well asia --gres=gpu:l4:2 -o "$work/l4" --wrap 'echo "$SLURMD_NODENAME $CUDA_VISIBLE_DEVICES"'
+[ "$(cat "$work/l4")" = "asia-n2 2,3" ] || fail "a job with two GPUs of a type sees: $(cat "$work/l4")"
 ok
 
 # ---- faults --------------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Two real clusters of different shapes in one federation: other partitions, features, limits, and nodes without GPUs.
+"""Real clusters of different shapes in one federation: other partitions, features, limits, nodes without GPUs, with several types, without
+a type and of different size, and partitions that share nodes.
 
     tests/integration/slurm_shapes.py --build BUILD_DIR [--only CASE] [--keep]
 
 Jobs are what people write for sbatch. Prints one line for each case; exit 0 only if all hold, 77 without Slurm.
 """
-import argparse, json, os, shutil, subprocess, sys, tempfile, time
+import argparse, collections, json, os, re, shutil, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
 import verdict
@@ -33,18 +34,50 @@ class Shaped(SlurmSite):
         self.slurm("scontrol", "reconfigure")
 
 
+class Mixed(SlurmSite):
+    """Nodes with other GPUs each, in one partition; the site file names no pools."""
+    shape = "h100:4@32 a100:2,l4:2@16 4@8"
+
+    def site_keys(self):
+        return ""
+
+    def agent_keys(self, federation):
+        return re.sub(r" *pools: .*\n", "", super().agent_keys(federation))
+
+
+class Overlapping(Shaped):
+    """GPUs without a type, nodes of different size, and one node in two partitions, each of which is a pool."""
+    shape = "4@16 8@64 2@16"
+
+    def site_keys(self):
+        return "pools:\n" + "".join(f"  - {{name: {name}, gpu: A40, memory: 48GB, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+                                    for name in ("all", "fast"))
+
+    def agent_keys(self, federation):
+        return re.sub("pools: .*", "pools: [{pool: all, partition: main}, {pool: fast, partition: fast}]", SlurmSite.agent_keys(self, federation))
+
+
 class World:
     def __init__(self, build):
         self.folder = tempfile.mkdtemp(prefix="helio-shapes-")
-        sites, self.lab = make_sites("slurm:2", CPU_NODES="1", EXTRA="AccountingStorageEnforce=associations,limits,qos\\nAccountingStorageTRES=gres/gpu")
-        self.eu, self.us = self.sites = [Shaped(site.name, site.price, self.lab) for site in sites]  # eu is the cheaper one
+        sites, self.lab = make_sites("slurm:4", CPU_NODES="1", SHAPE_asia=Mixed.shape, SHAPE_sa=Overlapping.shape,
+                                     EXTRA="AccountingStorageEnforce=associations,limits,qos\\nAccountingStorageTRES=gres/gpu")
+        self.eu, self.us, self.asia, self.sa = self.sites = [
+            kind(site.name, site.price, self.lab) for kind, site in zip((Shaped, Shaped, Mixed, Overlapping), sites)]  # eu is cheaper than us
         for words in ("add qos short set MaxWall=10", "modify account lab set qos+=short",
-                      "add user nobody,root account=lab cluster=eu,us"):
+                      "add user nobody,root account=lab cluster=eu,us,asia,sa"):
             subprocess.run(["sacctmgr", "--immediate", *words.split()], stdout=subprocess.DEVNULL, check=False,
                            env=dict(os.environ, SLURM_CONF=self.eu.conf))
         self.us.configure(lambda text: text.replace("us-n1 NodeHostname", "us-n1 Feature=ib,rack1 NodeHostname") +
                           "PartitionName=special Nodes=us-n1 MaxTime=INFINITE State=UP\n")
+        self.sa.configure(lambda text: text.replace("main Nodes=sa-n1,sa-n2,sa-n3", "main Nodes=sa-n1,sa-n2") +
+                          "PartitionName=fast Nodes=sa-n2,sa-n3 MaxTime=INFINITE State=UP\n")
         self.federation = Federation(build, self.folder, self.sites)
+
+    def up(self):
+        self.federation.up()
+        for site in (self.asia, self.sa):  # only their own cases use them
+            self.federation.helio("drain", site.name, "--reason", "not its turn")
 
     def down(self, purge):
         self.federation.down()
@@ -82,6 +115,21 @@ class World:
                 return number
         return None
 
+    def check(self, site):
+        """What `helio-agent check` prints of the site."""
+        return subprocess.run([self.federation.tool("helio-agent"), "check", "--config", self.federation.path(site.name, "site.yaml")],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
+
+    def offered(self, site):
+        """Of each pool of the site: GPUs, and those in use."""
+        pools = json.loads(self.federation.helio("gpus", "-o", "json").stdout)
+        return {pool["pool"]: (pool["gpus_total"], pool["gpus_allocated"]) for pool in pools if pool["site"] == site.name}
+
+    def place(self, site, key):
+        """The node of a job that runs, and its GPUs by Slurm."""
+        text = site.slurm("scontrol", "--details", "show", "job", self.slurm_job(site, key))
+        return re.search(r"\bNodes=(\S+) .*GRES=gpu:?(\S*)\(IDX", text).groups()
+
     def pool(self, site, name, figure):
         pools = json.loads(self.federation.helio("gpus", "-o", "json").stdout)
         return next((pool[figure] for pool in pools if (pool["site"], pool["pool"]) == (site, name)), None)
@@ -108,10 +156,9 @@ def case_names(world):
 def case_cpu_pool(world):
     faults = []
     site = world.eu
-    done = subprocess.run([world.federation.tool("helio-agent"), "check", "--config", world.federation.path("eu", "site.yaml")],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if "✔ pool cpu: 1 nodes with 0 GPUs" not in done.stdout:
-        faults.append("the check says: " + done.stdout)
+    said = world.check(site)
+    if "✔ pool cpu: 1 nodes with 0 GPUs" not in said:
+        faults.append("the check says: " + said)
     key = world.sbatch("--partition=cpu", "--cpus-per-task=2", "-M", site.name, script="hostname; echo $SLURMD_NODENAME $SLURM_CPUS_PER_TASK")
     if world.wait_state(key, *OVER) != ["succeeded", "eu", "1", "0"] or "eu-n2 2" not in world.federation.logs(key):
         faults.append(f"a job without GPUs is {world.row(key)}, and printed {world.federation.logs(key)}")
@@ -273,6 +320,78 @@ def case_commands(world):
     return faults, "ids of the federation and of the cluster found their commands"
 
 
+def in_cluster(site):
+    """Of each type of GPU, by Slurm: how many there are, and how many are in use. "" = without a type."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for column, field in enumerate(("Gres", "GresUsed")):
+        for node in re.findall(rf" {field}=(\S+)", site.slurm("scontrol", "--details", "--oneliner", "show", "node")):
+            for kind, count in re.findall(r"gpu:(?:([a-z]\w*):)?(\d+)", node):
+                sums[kind][column] += int(count)
+    return {kind: tuple(counts) for kind, counts in sums.items()}
+
+
+def case_mixed(world):
+    """Each type of GPU is a pool, and so are those without one; a job that names a type gets it."""
+    faults, site = [], world.asia
+    world.federation.helio("undrain", site.name)
+    said = world.check(site)
+    for line in ("h100: 1 nodes with 4 GPUs H100, partition 'main', GRES type 'h100'", "a100: 1 nodes with 2 GPUs A100",
+                 "l4: 1 nodes with 2 GPUs L4", "main: 1 nodes with 4 GPUs GPU"):
+        if f"✔ pool {line}" not in said:
+            faults.append(f"the check lacks '{line}': {said}")
+    script = "echo $SLURMD_NODENAME; sleep 600"
+    asked = {"h100:3": "asia-n1", "a100:2": "asia-n2", "l4:1": "asia-n2"}
+    keys = {gpus: world.sbatch("--gres=gpu:" + gpus, "-M", site.name, script=script) for gpus in asked}
+    for gpus, node in asked.items():
+        world.wait_state(keys[gpus], "running")
+        if world.place(site, keys[gpus]) != (node, gpus):
+            faults.append(f"a job with gpu:{gpus} has {world.place(site, keys[gpus])}")
+    world.wait_state(last := world.sbatch("--gres=gpu:4", "-M", site.name, script=script), "running")
+    if world.place(site, last) != ("asia-n3", "4"):
+        faults.append(f"a job with gpu:4 has {world.place(site, last)}")
+    expected = {"h100": (4, 3), "a100": (2, 2), "l4": (2, 1), "": (4, 4)}
+    pools = {name or "main": counts for name, counts in expected.items()}
+    world.federation.wait_for(lambda: world.offered(site) == pools, 30, f"of its GPUs {world.offered(site)} are offered, not {pools}")
+    if in_cluster(site) != expected:
+        faults.append(f"by Slurm it has {in_cluster(site)}")
+    for key in (last, *keys.values()):
+        world.federation.helio("cancel", key)
+        world.wait_state(key, "cancelled")
+    world.federation.helio("drain", site.name, "--reason", "its turn is over")
+    return faults, "each of four jobs had the GPUs of its type, and each GPU is of one pool"
+
+
+def case_overlapping(world):
+    """No GPU is offered twice through partitions that share a node, and jobs can name either."""
+    faults, site = [], world.sa
+    world.federation.helio("undrain", site.name)
+    said = world.check(site)
+    for line in ("✔ pool all: 2 nodes with 8 GPUs A40, partition 'main'", "✔ pool fast: 1 nodes with 2 GPUs A40, partition 'fast'",
+                 "pool 'all' has 1 nodes of that partition, too, and it offers them"):
+        if line not in said:
+            faults.append(f"the check lacks '{line}': {said}")
+    total = in_cluster(site)[""][0]
+    world.federation.wait_for(lambda: world.offered(site) == {"all": (12, 0), "fast": (2, 0)}, 30,
+                              f"of its {total} GPUs these are offered: {world.offered(site)}")
+    keys = [world.sbatch("--gres=gpu:8", "--partition=fast", "-M", site.name, script="sleep 600")]
+    world.wait_state(keys[0], "running")
+    if world.place(site, keys[0]) != ("sa-n2", "8"):
+        faults.append(f"a job with 8 GPUs of the partition fast has {world.place(site, keys[0])}")
+    docs = [{"name": "one", "gpu": "A40:1", "time": "20m", "placement": {"sites": [site.name]}, "run": "sleep 600"}] * (total - 8 + 4)
+    keys += world.federation.submit(docs, "overlapping")
+    world.federation.wait_for(lambda: in_cluster(site)[""][1] == total, 60, "not all GPUs are in use")
+    rows = [world.row(key) for key in keys]
+    waits = site.slurm("squeue", "--noheader", "--states=pending", "--format=%j %r")
+    if waits or sum(row[0] == "queued" for row in rows) != 4:
+        faults.append(f"beside {total} jobs with a GPU each these wait in Slurm's queue: {waits}; jobs are {rows}")
+    for key in keys:
+        world.federation.helio("cancel", key)
+    for key in keys:
+        world.wait_state(key, "cancelled")
+    world.federation.helio("drain", site.name, "--reason", "its turn is over")
+    return faults, f"{total} GPUs were offered once each, and the jobs without one waited in the federation"
+
+
 CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}
 
 
@@ -284,7 +403,7 @@ def main():
     args = args.parse_args()
     world, bad = World(args.build), 0
     try:
-        world.federation.up()
+        world.up()
         for name, case in CASES.items():
             if args.only in (None, name):
                 began = time.monotonic()

@@ -110,11 +110,9 @@ static helio_slurm_members_t *prepare(const helio_slurm_view_t *view, helio_aren
                                       helio_slurm_picture_t *ret_picture)
 {
     helio_slurm_picture(view, arena, ret_picture);
-    uint32_t pools = view->site->pools.count;
-    helio_slurm_members_t *all = helio_arena_alloc(arena, pools + 1, sizeof *all);
-    for (uint32_t p = 0; p < pools; p++)
-        helio_slurm_members(ret_picture, p, &all[p]);
-    helio_slurm_set_aside(ret_picture, all);
+    helio_slurm_members_t *all = helio_slurm_members_of_all(ret_picture);
+    helio_slurm_set_aside(ret_picture, all); /* what waits takes any node of its pool, whichever pool offers it */
+    helio_slurm_share_out(ret_picture, all);
     return all;
 }
 

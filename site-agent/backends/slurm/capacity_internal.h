@@ -67,12 +67,21 @@ typedef struct helio_slurm_members {
     uint32_t max_nodes; /* of the partition; 0 = unlimited */
     uint32_t *places;
     uint32_t count;
+    uint32_t of_others; /* nodes that are not among them, since another pool offers them: ... */
+    uint32_t with;      /* ... the last such pool */
 } helio_slurm_members_t;
 
 void helio_slurm_picture(const helio_slurm_view_t *view, helio_arena_t *arena, helio_slurm_picture_t *ret_picture);
 uint32_t helio_slurm_place_of(const helio_slurm_picture_t *self, helio_text_t name); /* or HELIO_SLURM_NONE */
 
 void helio_slurm_members(const helio_slurm_picture_t *self, uint32_t pool, helio_slurm_members_t *ret_members);
+helio_slurm_members_t *helio_slurm_members_of_all(const helio_slurm_picture_t *self); /* of each pool of the site */
+/*  Leaves each node's GPUs to one pool: the first that has them, of those whose partition is up if there is one. So no GPU
+ *  is offered twice. */
+void helio_slurm_share_out(const helio_slurm_picture_t *self, helio_slurm_members_t *all);
+/*  Some GPUs of the node are of both; of pools without GPUs: the node is. */
+bool helio_slurm_have_both(const helio_slurm_members_t *a, const helio_slurm_members_t *b,
+                           const helio_slurm_place_t *place);
 bool helio_slurm_in_list(helio_text_t list, helio_text_t word); /* "main,urgent" */
 bool helio_slurm_has_gpus(const helio_slurm_members_t *self);
 /*  Whether a node's GPUs of this type belong to the pool. */

@@ -99,6 +99,8 @@ void helio_slurm_apply_limits(const helio_slurm_view_t *view, const helio_slurm_
         before += capacity->free_nodes.items[k];
     if (!members->partition_up && capacity->nodes_up)
         capacity->withheld = HELIO_DETAIL_WITHHELD_PARTITION;
+    else if (!members->count && members->of_others)
+        capacity->withheld = HELIO_DETAIL_WITHHELD_SHARED;
     if (!before || !view->rules || !view->associations || !view->rules->users.count)
         return;
     helio_slurm_room_t room = room_of(view, qos_named(view, members->qos));

@@ -181,3 +181,58 @@ void helio_slurm_members(const helio_slurm_picture_t *self, uint32_t pool, helio
     }
     *ret_members = members;
 }
+
+/* ---- nodes that several pools have ------------------------------------------------------------------------ */
+
+bool helio_slurm_have_both(const helio_slurm_members_t *a, const helio_slurm_members_t *b,
+                           const helio_slurm_place_t *place)
+{
+    if (!helio_slurm_has_gpus(a) || !helio_slurm_has_gpus(b))
+        return !helio_slurm_has_gpus(a) && !helio_slurm_has_gpus(b);
+    for (uint32_t k = 0; k < place->node->gpu_kinds; k++)
+        if (helio_slurm_has_kind(a, place->node->gpus[k].type) && helio_slurm_has_kind(b, place->node->gpus[k].type))
+            return true;
+    return false;
+}
+
+/*  Leaves it the nodes whose GPUs no pool has before it. pools_of: bit p = pool p has offered that place. */
+static void keep_new(const helio_slurm_picture_t *self, helio_slurm_members_t *all, uint32_t pool, uint64_t *pools_of)
+{
+    helio_slurm_members_t *mine = &all[pool];
+    uint32_t count = mine->count;
+    mine->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = mine->places[i];
+        bool others = false;
+        for (uint32_t p = 0; pools_of[at] && p < self->view->site->pools.count; p++)
+            if ((pools_of[at] >> p & 1) && helio_slurm_have_both(&all[p], mine, &self->places[at])) {
+                others = true;
+                mine->with = p;
+            }
+#ifdef HELIO_MUTANT_shared_nodes_offered_twice
+        others = false;
+#endif
+        mine->of_others += others;
+        if (!others) {
+            mine->places[mine->count++] = at;
+            pools_of[at] |= UINT64_C(1) << pool;
+        }
+    }
+}
+
+helio_slurm_members_t *helio_slurm_members_of_all(const helio_slurm_picture_t *self)
+{
+    helio_slurm_members_t *all = helio_arena_alloc(self->arena, self->view->site->pools.count + 1, sizeof *all);
+    for (uint32_t p = 0; p < self->view->site->pools.count; p++)
+        helio_slurm_members(self, p, &all[p]);
+    return all;
+}
+
+void helio_slurm_share_out(const helio_slurm_picture_t *self, helio_slurm_members_t *all)
+{
+    uint64_t *pools_of = helio_arena_alloc(self->arena, self->count + 1, sizeof *pools_of);
+    for (int up = 1; up >= 0; up--)
+        for (uint32_t p = 0; p < self->view->site->pools.count; p++)
+            if (all[p].partition_up == (up == 1))
+                keep_new(self, all, p, pools_of);
+}

@@ -15,7 +15,8 @@ enum {
     TURNS_MOST = 4,
     LAUNCH_MS = 1000, /* between two, at least */
     BRISK_MS = 20000, /* this many of them ended within that time */
-    BRISK_LEAST = 4
+    BRISK_LEAST = 4,
+    VACANT_MS = 4000 /* for so long turns are expected of a GPU that one of a brief kind has left */
 };
 
 uint64_t helio_slurm_kin(const helio_order_t *order)
@@ -111,10 +112,12 @@ void helio_slurm_note_run(const helio_slurm_attempt_t *attempt)
     if (!end->stopped && attempt->kin)
         runs->items[runs->next++ % HELIO_SLURM_RUNS_KEPT] =
             (helio_slurm_run_t){.kin = attempt->kin, .ran_ms = ran_ms, .at_ms = self->now_boot_ms};
-    if (!attempt->holds_list || attempt->holds_list > self->poll.nodes_after || !attempt->gpus_per_node)
-        return; /* the nodes' figures do not show it yet */
+    if (!attempt->gpus_per_node || !attempt->nodes)
+        return;
     helio_slurm_left_t *left = &runs->left[runs->left_next++ % HELIO_SLURM_RUNS_KEPT];
-    *left = (helio_slurm_left_t){.what = size_of(attempt), .at_ms = self->now_boot_ms ? self->now_boot_ms : 1};
+    *left = (helio_slurm_left_t){.what = size_of(attempt),
+                                 .at_ms = self->now_boot_ms ? self->now_boot_ms : 1,
+                                 .shown = attempt->holds_list && attempt->holds_list <= self->poll.nodes_after};
     memcpy(left->pool, attempt->pool, sizeof left->pool);
 }
 
@@ -148,14 +151,20 @@ static bool can_end(const helio_slurm_attempt_t *attempt)
            attempt->gpus_per_node && attempt->nodes && attempt->stop_mode == HELIO_SLURM_NO_STOP && !attempt->suspended;
 }
 
+/*  A GPU that the figures still show in use has all its turns to come; of one that they show free, the first is offered
+ *  as free, and the others follow. */
 static void add_left(const helio_slurm_t *self, kinds_t *kinds)
 {
     for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
         const helio_slurm_left_t *left = &self->runs.left[i];
         helio_slurm_ahead_t one = left->what;
         one.pool = helio_text_of(left->pool);
-        if (left->at_ms && left->at_ms >= self->poll.nodes_at_ms)
+        if (!left->at_ms)
+            continue;
+        if (left->shown && left->at_ms >= self->poll.nodes_at_ms)
             add_one(kinds, one, 1000);
+        else if (one.turns > 1 && self->now_boot_ms - left->at_ms <= VACANT_MS)
+            add_one(kinds, one, 1000 * (one.turns - 1) / one.turns);
     }
 }
 

@@ -102,33 +102,49 @@ static bool check_shared(const check_t *self)
     return rc == HELIO_OK;
 }
 
+/*  What keeps a pool from offering anything; "" = nothing does. */
+static const char *fault_of(const helio_slurm_pool_nodes_t *nodes)
+{
+    return !nodes                         ? ""
+           : !nodes->own && nodes->shared ? ": another pool offers all of them"
+           : !nodes->partition_up         ? ": the partition starts no jobs; scontrol show partition has its state"
+           : !nodes->open ? ": none of them starts jobs; all are drained or down (sinfo -R shows the reasons)"
+                          : "";
+}
+
+/*  nodes: NULL = unknown. */
+static void check_pool(const check_t *self, const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
+                       uint32_t index, const helio_slurm_pool_nodes_t *nodes)
+{
+    const helio_pool_t *pool = &site->pools.items[index];
+    const char *fault = fault_of(nodes);
+    char what[64], detail[DETAIL_SIZE];
+    helio_slurm_pool_t mapping;
+    helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
+    (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
+    int size = snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
+                        pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu),
+                        HELIO_TEXT_ARGS(mapping.partition), HELIO_TEXT_ARGS(mapping.gres), fault);
+    if (nodes && nodes->shared && size > 0 && size < (int)sizeof detail)
+        (void)snprintf(detail + size, sizeof detail - (size_t)size,
+                       "; pool '%.*s' has %u nodes of that partition, too, and it offers them: %s",
+                       HELIO_TEXT_ARGS(site->pools.items[nodes->with].name), nodes->shared,
+                       nodes->own ? "jobs that name the partition are sent there, too"
+                                  : "name this pool before it in the site file, or leave it out: jobs can name the "
+                                    "partition without a pool of its own");
+    say(self, what, *fault ? HELIO_UNAVAILABLE : HELIO_OK, detail);
+}
+
 static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_slurm_settings_t *settings)
 {
     helio_error_t err = {0};
-    char what[64], detail[DETAIL_SIZE];
     helio_rc rc = helio_slurm_fill_site(site, settings, self->arena, &err);
     if (rc)
         say(self, "pools", rc, err.text);
     helio_slurm_pool_nodes_t *nodes = helio_arena_alloc(self->arena, site->pools.count + 1, sizeof *nodes);
     bool known = !rc && helio_slurm_ask_nodes(site, settings, self->arena, nodes) == HELIO_OK;
-    for (uint32_t i = 0; !rc && i < site->pools.count; i++) {
-        const helio_pool_t *pool = &site->pools.items[i];
-        bool shut = known && !nodes[i].open;
-        helio_slurm_pool_t mapping;
-        helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
-        (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
-        int size =
-            snprintf(detail, sizeof detail, "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s",
-                     pool->nodes, pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
-                     HELIO_TEXT_ARGS(mapping.gres),
-                     shut ? ": none of them starts jobs; all are drained or down (sinfo -R shows the reasons)" : "");
-        if (known && nodes[i].shared && size > 0 && size < (int)sizeof detail)
-            (void)snprintf(detail + size, sizeof detail - (size_t)size,
-                           "; %u of them belong to pool '%.*s', too, and both offer them: a job can name the partition "
-                           "without a pool of its own",
-                           nodes[i].shared, HELIO_TEXT_ARGS(site->pools.items[nodes[i].with].name));
-        say(self, what, shut ? HELIO_UNAVAILABLE : HELIO_OK, detail);
-    }
+    for (uint32_t i = 0; !rc && i < site->pools.count; i++)
+        check_pool(self, site, settings, i, known ? &nodes[i] : NULL);
     return rc == HELIO_OK;
 }
 

@@ -91,6 +91,7 @@ typedef struct helio_slurm_left {
     char pool[33];
     helio_slurm_ahead_t what; /* its pool is the one above */
     int64_t at_ms;
+    bool shown; /* in use, in the nodes' figures of that time */
 } helio_slurm_left_t;
 typedef struct helio_slurm_runs { /* rings */
     helio_slurm_run_t items[HELIO_SLURM_RUNS_KEPT];
@@ -371,8 +372,10 @@ HELIO_MUST_CHECK helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *
 
 /*  Nodes of a pool. */
 typedef struct helio_slurm_pool_nodes {
-    uint32_t open;   /* can start something, now or once they are free */
-    uint32_t shared; /* whose GPUs an earlier pool of the site has, too: both offer them */
+    bool partition_up;
+    uint32_t own;    /* those that it offers, ... */
+    uint32_t open;   /* ... of which so many can start something, now or once they are free */
+    uint32_t shared; /* those that another pool offers, which has them, too */
     uint32_t with;   /* the index of that pool, of the last one */
 } helio_slurm_pool_nodes_t;
 /*  Of each pool of the site. */

@@ -104,8 +104,16 @@ typedef struct sums {
     bool mixed;         /* several */
 } sums_t;
 
+static uint32_t gpus_of(const helio_slurm_node_t *node)
+{
+    uint32_t sum = 0;
+    for (uint32_t k = 0; k < node->gpu_kinds; k++)
+        sum += node->gpus[k].count;
+    return sum;
+}
+
 /*  Of nodes that differ a pool has the largest: each job that some node can run fits, and Slurm finds the node. What a
- *  job gets that says nothing fits each node that has its GPUs. */
+ *  job gets that says nothing fits each node that has its GPUs, and leaves their share to GPUs of other types. */
 static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_members_t *members)
 {
     sums_t sums = {.cpus_per_gpu = UINT32_MAX, .memory_bytes_per_gpu = UINT64_MAX};
@@ -117,10 +125,11 @@ static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_mem
         sums.gpus = gpus > sums.gpus ? gpus : sums.gpus;
         sums.cpus = place->node->cpus > sums.cpus ? place->node->cpus : sums.cpus;
         sums.memory_bytes = memory > sums.memory_bytes ? memory : sums.memory_bytes;
-        if (gpus && place->node->cpus / gpus < sums.cpus_per_gpu)
-            sums.cpus_per_gpu = place->node->cpus / gpus;
-        if (gpus && memory / gpus < sums.memory_bytes_per_gpu)
-            sums.memory_bytes_per_gpu = memory / gpus;
+        uint32_t all_gpus = gpus_of(place->node);
+        if (gpus && place->node->cpus / all_gpus < sums.cpus_per_gpu)
+            sums.cpus_per_gpu = place->node->cpus / all_gpus;
+        if (gpus && memory / all_gpus < sums.memory_bytes_per_gpu)
+            sums.memory_bytes_per_gpu = memory / all_gpus;
         for (uint32_t k = 0; k < place->node->gpu_kinds; k++) {
             if (!helio_slurm_has_kind(members, place->node->gpus[k].type))
                 continue;
@@ -197,8 +206,10 @@ static void keep_mapping(helio_slurm_settings_t *settings, const helio_pool_t *p
     settings->pools.items[settings->pools.count++] = mapping;
 }
 
-static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t *cluster, helio_pool_t *pool,
-                          uint32_t index, helio_slurm_settings_t *settings, helio_arena_t *arena, helio_error_t *err)
+/*  own: what it offers itself of its nodes. A pool whose nodes others offer has them all. */
+static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t *cluster, uint32_t index,
+                          const helio_slurm_members_t *own, helio_pool_t *pool, helio_slurm_settings_t *settings,
+                          helio_arena_t *arena, helio_error_t *err)
 {
     helio_slurm_members_t members;
     helio_slurm_members(picture, index, &members);
@@ -216,6 +227,10 @@ static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t 
     helio_rc rc = contradicts(pool, &members, &sums, err);
     if (rc)
         return rc;
+    if (own->count) {
+        members = *own;
+        sums = sum_up(picture, own);
+    }
     complete(pool, &members, &sums, arena);
     helio_slurm_pool_options_t options;
     helio_slurm_pool_options(picture, &members, arena, &options);
@@ -310,6 +325,7 @@ static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settin
     helio_text_t name = cluster->partitions.items[partition].name;
     helio_text_t seen[HELIO_SLURM_GRES_MAX * 4];
     uint32_t seen_count = 0;
+    const helio_slurm_gres_t *untyped = NULL;
     bool plain = false, gpus = false;
     for (uint32_t i = 0; i < cluster->nodes.count; i++) {
         const helio_slurm_node_t *node = &cluster->nodes.items[i];
@@ -321,12 +337,16 @@ static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settin
             uint32_t at = 0;
             while (at < seen_count && !helio_text_equal(seen[at], node->gpus[k].type))
                 at++;
-            if (at < seen_count || seen_count == sizeof seen / sizeof seen[0])
+            if (!node->gpus[k].type.size)
+                untyped = &node->gpus[k];
+            if (!node->gpus[k].type.size || at < seen_count || seen_count == sizeof seen / sizeof seen[0])
                 continue;
             seen[seen_count++] = node->gpus[k].type;
             add_pool(site, settings, name, &node->gpus[k], arena);
         }
     }
+    if (untyped) /* last: GPUs of any type belong to it that no pool before it has */
+        add_pool(site, settings, name, untyped, arena);
     if (plain && !gpus)
         add_pool(site, settings, name, NULL, arena);
 }
@@ -379,12 +399,17 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
     make_room(&mine, &mapped, arena);
     for (uint32_t i = 0; !site->pools.count && i < cluster.partitions.count; i++)
         add_kinds(&mine, &mapped, &cluster, i, arena);
+    for (uint32_t i = 0; i < cluster.partitions.count; i++)
+        cluster.partitions.items[i].up =
+            true; /* which pool a node belongs to does not depend on the moment of the start */
     helio_slurm_view_t view = {
         .site = &mine, .settings = &mapped, .nodes = &cluster.nodes, .partitions = &cluster.partitions};
     helio_slurm_picture_t picture;
     helio_slurm_picture(&view, arena, &picture);
+    helio_slurm_members_t *own = helio_slurm_members_of_all(&picture);
+    helio_slurm_share_out(&picture, own);
     for (uint32_t i = 0; i < mine.pools.count && !rc; i++)
-        rc = fill_pool(&picture, &cluster, &mine.pools.items[i], i, &mapped, arena, err);
+        rc = fill_pool(&picture, &cluster, i, &own[i], &mine.pools.items[i], &mapped, arena, err);
     if (rc)
         return rc;
     bool prologs = true;
@@ -395,40 +420,15 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
     return HELIO_OK;
 }
 
-/*  Some GPUs of the node are of both; without GPUs: the node is. */
-static bool have_both(const helio_slurm_members_t *a, const helio_slurm_members_t *b, const helio_slurm_place_t *place)
+static helio_slurm_pool_nodes_t count_nodes(const helio_slurm_picture_t *picture, const helio_slurm_members_t *members)
 {
-    if (!helio_slurm_has_gpus(a) || !helio_slurm_has_gpus(b))
-        return !helio_slurm_has_gpus(a) && !helio_slurm_has_gpus(b);
-    for (uint32_t k = 0; k < place->node->gpu_kinds; k++)
-        if (helio_slurm_has_kind(a, place->node->gpus[k].type) && helio_slurm_has_kind(b, place->node->gpus[k].type))
-            return true;
-    return false;
-}
-
-static bool has_place(const helio_slurm_members_t *members, uint32_t place)
-{
-    for (uint32_t i = 0; i < members->count; i++)
-        if (members->places[i] == place)
-            return true;
-    return false;
-}
-
-static helio_slurm_pool_nodes_t count_nodes(const helio_slurm_picture_t *picture, const helio_slurm_members_t *all,
-                                            uint32_t pool)
-{
-    helio_slurm_pool_nodes_t counts = {0};
-    for (uint32_t k = 0; k < all[pool].count; k++) {
-        uint32_t at = all[pool].places[k];
-        const helio_slurm_node_t *node = picture->places[at].node;
-        bool shared = false;
+    helio_slurm_pool_nodes_t counts = {.partition_up = members->partition_up,
+                                       .own = members->count,
+                                       .shared = members->of_others,
+                                       .with = members->with};
+    for (uint32_t k = 0; k < members->count; k++) {
+        const helio_slurm_node_t *node = picture->places[members->places[k]].node;
         counts.open += !node->closed && (node->up || node->idle_off);
-        for (uint32_t other = 0; other < pool; other++)
-            if (has_place(&all[other], at) && have_both(&all[other], &all[pool], &picture->places[at])) {
-                shared = true;
-                counts.with = other;
-            }
-        counts.shared += shared;
     }
     return counts;
 }
@@ -444,10 +444,9 @@ helio_rc helio_slurm_ask_nodes(const helio_site_profile_t *site, const helio_slu
         .site = site, .settings = settings, .nodes = &cluster.nodes, .partitions = &cluster.partitions};
     helio_slurm_picture_t picture;
     helio_slurm_picture(&view, arena, &picture);
-    helio_slurm_members_t *all = helio_arena_alloc(arena, site->pools.count + 1, sizeof *all);
-    for (uint32_t i = 0; i < site->pools.count; i++) {
-        helio_slurm_members(&picture, i, &all[i]);
-        ret_pools[i] = count_nodes(&picture, all, i);
-    }
+    helio_slurm_members_t *all = helio_slurm_members_of_all(&picture);
+    helio_slurm_share_out(&picture, all);
+    for (uint32_t i = 0; i < site->pools.count; i++)
+        ret_pools[i] = count_nodes(&picture, &all[i]);
     return HELIO_OK;
 }

@@ -15,6 +15,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/base/rng.h"
+#include "federation/reason/detail.h"
 #include "site-agent/backends/slurm/capacity.h"
 
 enum { NOW_S = 1795245000, HOUR = 3600 }; /* ten minutes before a full hour */

@@ -45,10 +45,31 @@ static void an_attempt_handed_in_to_one_pool_takes_from_all_that_share_its_nodes
     add_pool("q", "H100", 8);
     map_pool("q", "urgent", "");
     assert_int_equal(free_gpus(look(0)), 10);
-    assert_int_equal(free_gpus(look(1)), 10);
     hand_in("q", 1, 8);
     assert_int_equal(free_gpus(look(0)), 2);
-    assert_int_equal(free_gpus(look(1)), 2);
+}
+
+static void a_node_of_several_pools_is_offered_by_one(void **state)
+{
+    (void)state;
+    two_nodes();
+    add_pool("q", "H100", 8);
+    map_pool("q", "urgent", "");
+    add_node("n3", "h100", 4, 1)->partitions = HELIO_TEXT("urgent");
+    assert_int_equal(look(0)->gpus_total, 16);
+    assert_int_equal(free_gpus(look(0)), 10);
+    assert_int_equal(look(1)->gpus_total, 4); /* the node that only it has */
+    assert_int_equal(free_gpus(look(1)), 3);
+    helio_slurm_free_series(&w.view, 1, arena, &w.series);
+    assert_true(w.series.series.items[1].values.items[0] == 3);
+    w.partition_items[0].up = false; /* the other partition starts jobs on all of them */
+    assert_int_equal(free_gpus(look(0)), 0);
+    assert_int_equal(look(0)->withheld, HELIO_DETAIL_WITHHELD_SHARED);
+    assert_int_equal(look(1)->gpus_total, 20);
+    assert_int_equal(free_gpus(look(1)), 13);
+    w.partition_items[1].up = false;
+    assert_int_equal(look(0)->gpus_total, 16);
+    assert_int_equal(look(0)->withheld, HELIO_DETAIL_WITHHELD_PARTITION);
 }
 
 static void what_will_be_free_is_offered_within_what_is_in_use(void **state)
@@ -121,7 +142,7 @@ static void a_pool_is_the_gpus_of_a_type_in_a_partition(void **state)
     map_pool("unknown", "no-such", "");
     static const struct {
         uint32_t nodes, total, allocated;
-    } expected[] = {{1, 4, 1}, {1, 4, 1}, {2, 12, 2}, {2, 10, 3}, {0, 0, 0}, {0, 0, 0}};
+    } expected[] = {{1, 4, 1}, {0, 0, 0}, {2, 12, 2}, {1, 2, 0}, {0, 0, 0}, {0, 0, 0}};
     for (uint32_t p = 0; p < 6; p++) {
         const helio_pool_capacity_t *pool = look(p);
         print_message("pool %u\n", p);
@@ -195,12 +216,12 @@ static void more_gpus_than_the_site_file_says_are_counted_at_its_most(void **sta
 {
     (void)state;
     add_pool("p", "H100", 4);
-    add_pool("q", "H100", 0);
     add_node("n1", "h100", 8, 1);
     assert_int_equal(look(0)->free_nodes.count, 5);
     assert_int_equal(look(0)->free_nodes.items[4], 1);
-    assert_int_equal(look(1)->free_nodes.count, 9);
-    assert_int_equal(look(1)->free_nodes.items[7], 1);
+    w.pool_items[0].gpus_per_node = 0;
+    assert_int_equal(look(0)->free_nodes.count, 9);
+    assert_int_equal(look(0)->free_nodes.items[7], 1);
 }
 
 static void reservations_keep_their_nodes_while_they_last(void **state)
@@ -252,7 +273,7 @@ static void everybodys_jobs_are_counted(void **state)
     add_pending(1, 1, "", 0, 0)->gpu_type = HELIO_TEXT("a100");
     add_pending(1, 1, "", 0, 0)->state = HELIO_SLURM_FAILED; /* refused, and still listed */
     assert_int_equal(look(0)->jobs_running, 3);
-    assert_int_equal(look(1)->jobs_running, 3);
+    assert_int_equal(look(1)->jobs_running, 0); /* its nodes are offered by the other */
     assert_int_equal(look(0)->jobs_queued, 1);
     assert_int_equal(look(1)->jobs_queued, 1);
 }
@@ -282,6 +303,7 @@ int main(void)
         TEST(free_nodes_are_counted_by_their_free_gpus),
         TEST(attempts_handed_in_are_not_promised_twice),
         TEST(an_attempt_handed_in_to_one_pool_takes_from_all_that_share_its_nodes),
+        TEST(a_node_of_several_pools_is_offered_by_one),
         TEST(what_will_be_free_is_offered_within_what_is_in_use),
         TEST(closed_and_lost_nodes_offer_nothing),
         TEST(a_pool_is_the_gpus_of_a_type_in_a_partition),

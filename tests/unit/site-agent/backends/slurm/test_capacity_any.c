@@ -91,6 +91,15 @@ static uint32_t idle_gpus(void)
     return idle;
 }
 
+static uint32_t all_gpus(void)
+{
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < w.nodes.count; i++)
+        for (uint32_t k = 0; k < w.node_items[i].gpu_kinds; k++)
+            all += w.node_items[i].gpus[k].count;
+    return all;
+}
+
 static void check_pool(const helio_pool_capacity_t *pool)
 {
     uint32_t nodes = 0;
@@ -125,9 +134,13 @@ static void no_cluster_offers_more_than_it_has(void **state)
         (void)look(0);
         for (uint32_t p = 0; p < w.site.pools.count; p++)
             check_pool(&w.capacity.pools.items[p]);
-        assert_true(free_gpus(&w.capacity.pools.items[2]) <= idle_gpus());
+        assert_true(free_gpus(&w.capacity.pools.items[0]) + free_gpus(&w.capacity.pools.items[2]) <= idle_gpus());
         assert_int_equal(free_gpus(&w.capacity.pools.items[4]), 0);
-        assert_int_equal(free_gpus(&w.capacity.pools.items[0]), free_gpus(&w.capacity.pools.items[5]));
+        assert_int_equal(w.capacity.pools.items[5].gpus_total, 0);
+        uint32_t total = 0;
+        for (uint32_t p = 0; p < w.site.pools.count; p++)
+            total += w.capacity.pools.items[p].gpus_total;
+        assert_true(total <= all_gpus());
         helio_slurm_free_series(&w.view, 1 + (uint32_t)helio_rng_below(&rng, 60), arena, &w.series);
         check_series();
         (void)end(state);

@@ -87,6 +87,30 @@ static void ahead__short_ones_follow_one_another(void **state)
     }
 }
 
+/*  Also on a GPU that is free between two of them: otherwise the queue runs dry whenever all end at once. */
+static void ahead__turns_follow_on_a_gpu_that_a_short_one_left(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {.epoch = 3};
+    open_after_runs(&lab, 2, 1);
+    use(&lab, 0);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    lab_run(&lab, &job, "103");
+    int64_t from_ms = lab.wall_ms;
+    lab_pass(&lab, 1000);
+    lab_done(&lab, &job, (helio_done_t){.started_wall_ms = from_ms, .run_ms = 1000});
+    lab_set(&lab, "103", "state", "COMPLETED");
+    lab_pass(&lab, 1600);
+    assert_int_equal(lab.free_nodes[8], 1); /* the node, ... */
+    assert_int_equal(lab.free_nodes[2], 3); /* ... and those after the next one */
+    lab_pass(&lab, 6000);
+    assert_int_equal(lab.free_nodes[8], 1);
+    assert_int_equal(lab.free_nodes[2], 0);
+    lab_close(&lab);
+}
+
 /*  For a while. Then the pause between lists is that of the settings again. */
 static void brisk__are_jobs_that_end_soon_after_they_start(void **state)
 {
@@ -202,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ahead__the_place_of_a_job_that_will_end_is_offered_before),
         cmocka_unit_test(ahead__short_ones_follow_one_another),
+        cmocka_unit_test(ahead__turns_follow_on_a_gpu_that_a_short_one_left),
         cmocka_unit_test(brisk__are_jobs_that_end_soon_after_they_start),
         cmocka_unit_test(ahead__one_that_outlasts_its_kind_is_not_expected_to_end),
         cmocka_unit_test(ahead__one_run_or_another_kind_of_job_tells_nothing),

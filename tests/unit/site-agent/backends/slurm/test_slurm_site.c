@@ -23,6 +23,10 @@ static const char two_sorts[] = NODE("a1", "gpu:H100:8(S:0-1)", "main,all", "96"
 static const char two_partitions[] =
     PARTITION("all", "NO", "a[1-2],b1") PARTITION("main", "YES", "a[1-2]") PARTITION("old", "NO", "b1");
 
+/*  Some with GPUs of a type, and some without one, in one partition. */
+static const char some_untyped[] = NODE("a1", "gpu:4", "main", "16", "500000")
+    NODE("a2", "gpu:h100:8", "main", "96", "2000000") NODE("a3", "gpu:a100:2,gpu:l4:2", "main", "32", "1000000");
+
 typedef struct site {
     lab_t lab;
     helio_arena_t *arena;
@@ -152,6 +156,31 @@ static void slurm_site__without_pools_each_type_of_gpu_becomes_one_pool_counted_
     close_site(&site);
 }
 
+static void slurm_site__gpus_without_a_type_beside_others_are_counted_once(void **state)
+{
+    (void)state;
+    site_t site;
+    open_site(&site, NULL, NULL);
+    lab_put(&site.lab, "nodes", "%s", some_untyped);
+    lab_put(&site.lab, "partitions", "%s", PARTITION("main", "YES", "a[1-3]"));
+    assert_int_equal(fill(&site), HELIO_OK);
+    uint32_t gpus = 0;
+    for (uint32_t i = 0; i < site.profile.pools.count; i++)
+        gpus += site.profile.pools.items[i].nodes * site.profile.pools.items[i].gpus_per_node;
+    assert_int_equal(site.profile.pools.count, 4);
+    assert_int_equal(gpus, 16);
+    const helio_pool_t *last = &site.profile.pools.items[3];
+    assert_true(helio_text_is(last->gpu, "GPU"));
+    assert_int_equal(last->gpus_per_node, 4);
+    assert_int_equal(last->cpus_per_node, 16);
+    assert_true(helio_text_is(site.settings.pools.items[3].gres, "*"));
+    for (uint32_t i = 1; i < 3; i++) { /* two types on one node: half of its CPUs and memory for each */
+        assert_int_equal(site.settings.pools.items[i].cpus_per_gpu, 8);
+        assert_true(site.settings.pools.items[i].memory_bytes_per_gpu == (UINT64_C(1000000) << 20) / 4);
+    }
+    close_site(&site);
+}
+
 static void slurm_site__a_pool_without_gpus_has_its_nodes(void **state)
 {
     (void)state;
@@ -239,6 +268,7 @@ static void slurm_check__says_which_pools_share_nodes(void **state)
     assert_int_equal(nodes[0].shared, 0);
     assert_int_equal(nodes[1].shared, 2);
     assert_int_equal(nodes[1].with, 0);
+    assert_int_equal(nodes[1].own, 0);
     assert_int_equal(nodes[2].shared, 0); /* other GPUs */
     close_site(&site);
 }
@@ -334,7 +364,7 @@ static void slurm_site__the_prolog_time_is_read_from_the_cluster_unless_the_file
 static void slurm_check__reports_a_pool_without_usable_nodes(void **state)
 {
     (void)state;
-    for (int all = 0; all < 2; all++) {
+    for (int fault = 0; fault < 3; fault++) { /* one of two nodes, both, their partition */
         site_t site;
         lines_t lines = {0};
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t nodes = {0};
@@ -344,19 +374,24 @@ static void slurm_check__reports_a_pool_without_usable_nodes(void **state)
         lab_read(&site.lab, "nodes", &nodes);
         assert_non_null(nodes.data);
         char *at = nodes.data;
-        for (int i = 0; i <= all; i++) { /* one of two, both */
+        for (int i = 0; fault < 2 && i <= fault; i++) {
             at = strstr(at, "State=IDLE ");
             assert_non_null(at);
             memcpy(at, "State=DOWN ", 11);
         }
         lab_put(&site.lab, "nodes", "%s", nodes.data);
+        if (fault == 2)
+            lab_put(&site.lab, "partitions",
+                    "PartitionName=main AllowGroups=ALL Default=YES MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=a[1-2] "
+                    "PriorityTier=1 State=DOWN TotalNodes=2\n");
         lab_put(&site.lab, "bin/srun", "#!/bin/sh\necho slurm 22.05.8\n");
         lab_answer(&site.lab, "sbatch", "slurm 22.05.8\n", "", 0);
         lab_answer(&site.lab, "squeue", "slurm 22.05.8\n", "", 0);
         lab_answer(&site.lab, "scancel", "slurm 22.05.8\n", "", 0);
         helio_slurm_check(&options, false, on_line, &lines);
-        if (!strstr(lines.text, all ? "bad pool big: 2 nodes with" : "good pool big: 2 nodes with") ||
-            (strstr(lines.text, "none of them starts jobs") != NULL) != all)
+        if (!strstr(lines.text, fault ? "bad pool big: 2 nodes with" : "good pool big: 2 nodes with") ||
+            (strstr(lines.text, "none of them starts jobs") != NULL) != (fault == 1) ||
+            (strstr(lines.text, "the partition starts no jobs") != NULL) != (fault == 2))
             fail_msg("%s", lines.text);
         close_site(&site);
     }
@@ -400,6 +435,7 @@ int main(void)
         cmocka_unit_test(slurm_site__values_of_the_file_are_kept),
         cmocka_unit_test(slurm_site__a_contradiction_is_named),
         cmocka_unit_test(slurm_site__without_pools_each_type_of_gpu_becomes_one_pool_counted_once),
+        cmocka_unit_test(slurm_site__gpus_without_a_type_beside_others_are_counted_once),
         cmocka_unit_test(slurm_site__a_pool_without_gpus_has_its_nodes),
         cmocka_unit_test(slurm_site__types_that_are_names_of_products_are_their_model),
         cmocka_unit_test(slurm_site__a_pool_of_the_file_finds_the_product_of_its_model),
