@@ -152,6 +152,9 @@ int64_t helio_plan_patience(const helio_plan_t *now, const helio_plan_t *later, 
     int64_t rate = held ? HELIO_DEFER_HELD_PPM_AND_H : HELIO_DEFER_PPM_AND_H;
     int64_t least = held ? HELIO_DEFER_LEAST_MICRO_USD / 2 : HELIO_DEFER_LEAST_MICRO_USD;
     int64_t share = ratio(cost_of(now) * rate * wait_ms, (helio_i128_t)1000000 * HELIO_HOUR_MS);
+#ifdef HELIO_MUTANT_waits_for_nothing
+    least = 0;
+#endif
     return share < least && !saves_carbon(now, later, held) ? least : share;
 }
 

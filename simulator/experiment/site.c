@@ -54,6 +54,7 @@ void exp_site_clear(exp_site_t *self)
     free(self->queues);
     free(self->exempt_gpus);
     free(self->reports);
+    free(self->foretold);
 }
 
 static helio_report_t *report(exp_site_t *self, helio_job_key_t key, uint32_t epoch, uint32_t kind, int64_t wall_ms)
@@ -232,9 +233,30 @@ static helio_series_t series_of(uint32_t signal, int64_t hour_ms, double *values
     };
 }
 
-/*  The running hour as measured, and the others as issued, or else by the built-in forecast. False: nothing is known. */
-static bool foresee(const exp_series_t *series, const exp_forecast_t *forecast, uint32_t signal, int64_t hour,
-                    helio_arena_t *arena, double *ret_values)
+/*  What was issued until the hour, corrected as the agent corrects it. Before the first issue nothing is. */
+static helio_issue_t issue_of(exp_site_t *self, const helio_hours_t *known, int64_t hour)
+{
+    uint32_t issues = exp_forecast_known(self->forecast, hour);
+    if (!self->foretold) {
+        self->foretold = helio_new(1, sizeof *self->foretold);
+        helio_foretold_begin(self->foretold, hour);
+    }
+    helio_issue_t issue = {self->foretold, *known, {.first_hour = hour}, hour};
+    for (; self->issues_taken < issues; self->issues_taken++) {
+        helio_hours_t hours = exp_forecast_hours(self->forecast, self->issues_taken);
+        helio_foretold_take(self->foretold, self->forecast->issues[self->issues_taken].from_hour, &hours);
+    }
+    if (issues) {
+        issue.issued = exp_forecast_hours(self->forecast, issues - 1);
+        issue.issue_hour = self->forecast->issues[issues - 1].from_hour;
+    }
+    return issue;
+}
+
+/*  The running hour as measured, and the others as issued and corrected, or else by the built-in forecast. False: nothing
+ *  is known. */
+static bool foresee(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t hour, helio_arena_t *arena,
+                    double *ret_values)
 {
     double least = signal == HELIO_SIGNAL_CARBON ? 0 : -INFINITY;
     helio_hours_t known = exp_series_known(series, hour);
@@ -242,17 +264,23 @@ static bool foresee(const exp_series_t *series, const exp_forecast_t *forecast, 
     helio_forecast_points(&known, hour + 1, PUBLISHED_HOURS - 1, least, arena, &ahead);
     if (ahead.method == HELIO_FORECAST_NONE)
         return false;
-    helio_hours_t issued = forecast ? exp_forecast_known(forecast, hour) : (helio_hours_t){.first_hour = hour};
-    for (uint32_t i = 0; i < PUBLISHED_HOURS; i++) {
-        ret_values[i] = helio_hours_at(i ? &issued : &known, hour + i);
-        if (isnan(ret_values[i]))
-            ret_values[i] = ahead.values[i ? i - 1 : 0];
+    memcpy(ret_values + 1, ahead.values, (PUBLISHED_HOURS - 1) * sizeof *ret_values);
+    ret_values[0] = helio_hours_at(&known, hour);
+    if (isnan(ret_values[0]))
+        ret_values[0] = ahead.values[0];
+    if (!self->forecast || signal != HELIO_SIGNAL_CARBON)
+        return true;
+    helio_issue_t issue = issue_of(self, &known, hour);
+    for (uint32_t i = 1; i < PUBLISHED_HOURS; i++) {
+        double issued = helio_hours_at(&issue.issued, hour + i);
+        ret_values[i] = isnan(issued) ? ret_values[i] : issued;
     }
+    (void)helio_foretold_correct(&issue, hour + 1, PUBLISHED_HOURS - 1, least, ret_values + 1);
     return true;
 }
 
-static void add_series(const exp_site_t *self, const exp_series_t *series, const exp_forecast_t *forecast,
-                       uint32_t signal, int64_t wall_ms, helio_arena_t *arena, helio_site_summary_t *summary)
+static void add_series(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t wall_ms,
+                       helio_arena_t *arena, helio_site_summary_t *summary)
 {
     if (!series)
         return;
@@ -261,7 +289,7 @@ static void add_series(const exp_site_t *self, const exp_series_t *series, const
     double *values = helio_arena_alloc(arena, count, sizeof *values);
     for (uint32_t i = 0; self->knows == EXP_KNOWS_TRUTH && i < count; i++)
         values[i] = exp_series_at(series, hour + i);
-    if (self->knows == EXP_KNOWS_TRUTH || foresee(series, forecast, signal, hour, arena, values))
+    if (self->knows == EXP_KNOWS_TRUTH || foresee(self, series, signal, hour, arena, values))
         summary->series.items[summary->series.count++] = series_of(signal, hour_ms, values, count);
 }
 
@@ -317,8 +345,8 @@ helio_site_summary_t exp_site_summary(exp_site_t *self, int64_t wall_ms, bool wi
         fill_pool(self, i, arena, &summary.pools.items[i]);
     summary.series.items = helio_arena_alloc(arena, 2 + 2 * pools, sizeof *summary.series.items);
     if (with_series) {
-        add_series(self, self->carbon, self->forecast, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
-        add_series(self, self->price, NULL, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
+        add_series(self, self->carbon, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
+        add_series(self, self->price, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
     }
     for (uint32_t i = 0; with_series && i < pools; i++)
         if (exp_reserves_has(self->reserves, self->index, i))

@@ -25,7 +25,7 @@ helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_t
     return series;
 }
 
-/*  The current hour's actual value, then the source's forecast, then the built-in one. Returns how many hours after the
+/*  The current hour's actual value, then the source's forecast as issued, then the built-in one. Returns how many hours after the
  *  current one are the source's. */
 static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forecast_t *own, double *values)
 {
@@ -73,11 +73,15 @@ static void add_fresh(composer_t *self, uint32_t signal, const helio_feed_t *fee
     helio_forecast_t own;
     helio_forecast_make(&hours, self->hour, HOURS, least, self->arena, &own);
     uint32_t theirs = fill(track, self->hour, &own, series->values.items);
+    bool corrected = helio_track_correct(track, self->hour, HOURS, least, series->values.items) > 0;
+    const char *how = corrected ? ", corrected" : "";
     if (theirs == 0)
         series->source = helio_arena_printf(self->arena, "%.*s, built-in forecast", HELIO_TEXT_ARGS(feed->name));
     else if (theirs < HOURS - 1)
-        series->source = helio_arena_printf(self->arena, "%.*s, %uh of it built-in", HELIO_TEXT_ARGS(feed->name),
+        series->source = helio_arena_printf(self->arena, "%.*s%s, %uh of it built-in", HELIO_TEXT_ARGS(feed->name), how,
                                             HOURS - 1 - theirs);
+    else if (corrected)
+        series->source = helio_arena_printf(self->arena, "%.*s%s", HELIO_TEXT_ARGS(feed->name), how);
     if (track->success_wall_ms > series->issued_wall_ms && track->success_wall_ms <= self->wall_ms)
         series->issued_wall_ms = track->success_wall_ms;
     int64_t last = helio_hours_last(&hours, self->hour + 1);
