@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { DAY_H = 24, PAST_H = HELIO_FORECAST_DAYS * DAY_H };
-static const double KEPT_A_DAY = 0.8, DAYS_WITHOUT_ERROR = 2, TAU_H = 24;
+static const double KEPT_A_DAY = 0.8, DAYS_WITHOUT_ERROR = 2, TAU_H = 36;
 
 static void forget(helio_foretold_t *self, uint32_t from)
 {

@@ -1,7 +1,7 @@
 /*  foretold.h -- what a source foretold of each hour, and the correction of its newest forecast by its own past errors.
  *  Pure.
  *
- *      value(T) = issued(T) + usual(T) + (error(L) - usual(L)) * exp(-(T - L) / 24 h)         L = the last known hour
+ *      value(T) = issued(T) + usual(T) + (error(L) - usual(L)) * exp(-(T - L) / 36 h)         L = the last known hour
  *      usual(T) = sum of w * error / (2 + sum of w) over the same hour of up to 14 days before, w = 0.8^(age in days)
  *
  *  An error is the actual value less the foretold one. usual(T) counts errors of forecasts made as many days ahead as

@@ -43,8 +43,8 @@ helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
 /*  A pool that does not report how many GPUs will be free counts as half taken: neither as idle nor as full. */
 enum { HELIO_UNKNOWN_TAKEN_PER_MILLE = 500 };
 
-/*  How far ahead starts are considered: forecasts of intensity have little value beyond two days. */
-enum { HELIO_START_AHEAD_H = 48 };
+/*  How far ahead starts are considered: as far as sites publish what a source foretells (compose.h). */
+enum { HELIO_START_AHEAD_H = 96 };
 
 /*  A plan is scored as if it began at the start of the current five minutes. If scores changed with every
  *  millisecond, every evaluation would be a new decision to store, and no verdict could be cached. Deadlines are

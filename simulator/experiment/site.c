@@ -8,7 +8,12 @@
 
 #include "federation/policy/pool_forecast.h"
 
-enum { PUBLISHED_HOURS = 48, TRUE_HOURS = HELIO_POOL_FORECAST_HOURS /* all that the broker looks at */, YEAR_H = 8766 };
+enum {
+    PUBLISHED_HOURS = 48,
+    FORETOLD_HOURS_MAX = 96, /* published where a forecast has them */
+    TRUE_HOURS = 72,
+    YEAR_H = 8766
+};
 
 /*  Over the year before, as far as the series goes back; without any past its first value. */
 static double mean_before(const exp_series_t *series, int64_t at_ms)
@@ -253,30 +258,31 @@ static helio_issue_t issue_of(exp_site_t *self, const helio_hours_t *known, int6
     return issue;
 }
 
-/*  The running hour as measured, and the others as issued and corrected, or else by the built-in forecast. False: nothing
- *  is known. */
-static bool foresee(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t hour, helio_arena_t *arena,
-                    double *ret_values)
+/*  The running hour as measured, and the others as issued and corrected, or else by the built-in forecast. Returns how many
+ *  hours are published; 0: nothing is known. */
+static uint32_t foresee(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t hour,
+                        helio_arena_t *arena, double ret_values[FORETOLD_HOURS_MAX])
 {
     double least = signal == HELIO_SIGNAL_CARBON ? 0 : -INFINITY;
     helio_hours_t known = exp_series_known(series, hour);
+    helio_issue_t issue = {.issued = {.first_hour = hour}};
+    if (self->forecast && signal == HELIO_SIGNAL_CARBON)
+        issue = issue_of(self, &known, hour);
+    uint32_t count = FORETOLD_HOURS_MAX;
+    while (count > PUBLISHED_HOURS && isnan(helio_hours_at(&issue.issued, hour + count - 1)))
+        count--;
     helio_forecast_t ahead = {0};
-    helio_forecast_points(&known, hour + 1, PUBLISHED_HOURS - 1, least, arena, &ahead);
+    helio_forecast_points(&known, hour + 1, count - 1, least, arena, &ahead);
     if (ahead.method == HELIO_FORECAST_NONE)
-        return false;
-    memcpy(ret_values + 1, ahead.values, (PUBLISHED_HOURS - 1) * sizeof *ret_values);
-    ret_values[0] = helio_hours_at(&known, hour);
-    if (isnan(ret_values[0]))
-        ret_values[0] = ahead.values[0];
-    if (!self->forecast || signal != HELIO_SIGNAL_CARBON)
-        return true;
-    helio_issue_t issue = issue_of(self, &known, hour);
-    for (uint32_t i = 1; i < PUBLISHED_HOURS; i++) {
-        double issued = helio_hours_at(&issue.issued, hour + i);
-        ret_values[i] = isnan(issued) ? ret_values[i] : issued;
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ret_values[i] = helio_hours_at(i ? &issue.issued : &known, hour + i);
+        if (isnan(ret_values[i]))
+            ret_values[i] = ahead.values[i ? i - 1 : 0];
     }
-    (void)helio_foretold_correct(&issue, hour + 1, PUBLISHED_HOURS - 1, least, ret_values + 1);
-    return true;
+    if (issue.foretold)
+        (void)helio_foretold_correct(&issue, hour + 1, count - 1, least, ret_values + 1);
+    return count;
 }
 
 static void add_series(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t wall_ms,
@@ -285,11 +291,14 @@ static void add_series(exp_site_t *self, const exp_series_t *series, uint32_t si
     if (!series)
         return;
     int64_t hour_ms = helio_hour_of(wall_ms), hour = hour_ms / HELIO_HOUR_MS;
-    uint32_t count = self->knows == EXP_KNOWS_TRUTH ? TRUE_HOURS : PUBLISHED_HOURS;
-    double *values = helio_arena_alloc(arena, count, sizeof *values);
-    for (uint32_t i = 0; self->knows == EXP_KNOWS_TRUTH && i < count; i++)
-        values[i] = exp_series_at(series, hour + i);
-    if (self->knows == EXP_KNOWS_TRUTH || foresee(self, series, signal, hour, arena, values))
+    double *values = helio_arena_alloc(arena, FORETOLD_HOURS_MAX, sizeof *values);
+    uint32_t count = TRUE_HOURS;
+    if (self->knows != EXP_KNOWS_TRUTH)
+        count = foresee(self, series, signal, hour, arena, values);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = exp_series_at(series, hour + i);
+    if (count)
         summary->series.items[summary->series.count++] = series_of(signal, hour_ms, values, count);
 }
 

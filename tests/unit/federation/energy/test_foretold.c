@@ -70,10 +70,10 @@ static void correct__the_formula_is_the_documented_one(void **state)
     assert_int_equal(correct(hours, 72 + 5, 72, values), 72);
     /* three errors of 10 of the same hour of the same day ahead, and two days without */
     double weights = 1 + 0.8 + 0.64, usual = 10 * weights / (2 + weights), unusual = 16 - usual;
-    assert_true(near(values[0], 90 + usual + unusual * exp(-1.0 / 24)));
-    assert_true(near(values[17], 90 + usual + unusual * exp(-18.0 / 24)));
+    assert_true(near(values[0], 90 + usual + unusual * exp(-1.0 / 36)));
+    assert_true(near(values[17], 90 + usual + unusual * exp(-18.0 / 36)));
     /* a day ahead the errors are twice as large */
-    assert_true(near(values[18], 80 + 2 * usual + unusual * exp(-19.0 / 24)));
+    assert_true(near(values[18], 80 + 2 * usual + unusual * exp(-19.0 / 36)));
 }
 
 /*  Errors of the morning correct the morning. */
