@@ -268,14 +268,12 @@ static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t 
 
 int64_t helio_choice_worth(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held)
 {
-    return later->score_micro_usd + helio_plan_patience(now, later->start_ms - wall_ms, held);
+    return later->score_micro_usd + helio_plan_patience(now, later, later->start_ms - wall_ms, held);
 }
 
 int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held)
 {
-    const int64_t hours = HELIO_DEFER_SWITCH_PER_MILLE / HELIO_DEFER_PER_MILLE_AND_H;
-    int64_t margin = held ? helio_plan_patience(now, hours * HELIO_HOUR_MS, false) : 0;
-    return helio_choice_worth(later, now, wall_ms, held) - margin;
+    return helio_choice_worth(later, now, wall_ms, held) - (held ? helio_plan_switch_margin(now) : 0);
 }
 
 /*  The last hour at which a deferred start may begin; with `any`, regardless of the job's `flexible`. */

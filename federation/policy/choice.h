@@ -12,7 +12,7 @@
 #include "federation/policy/terms.h"
 #include "federation/reason/codes.h"
 
-#define HELIO_POLICY_VERSION "terms-6"
+#define HELIO_POLICY_VERSION "terms-7"
 
 /*  The changing state of a site and pool, in addition to the static profile. */
 typedef struct helio_site_now {

@@ -15,8 +15,8 @@
 
 #include "federation/model/site.h"
 
-/*  48 hours for the start (prices.h) and a day for the run; beyond that the last day repeats. */
-enum { HELIO_POOL_FORECAST_HOURS = 72, HELIO_HOUR_MS = 3600000 };
+/*  96 hours for the start (prices.h) and a day for the run; beyond that the last day repeats. */
+enum { HELIO_POOL_FORECAST_HOURS = 120, HELIO_HOUR_MS = 3600000 };
 
 /*  The beginning of the UTC hour that contains a time, also before 1970. */
 static inline int64_t helio_hour_of(int64_t ms)

@@ -43,8 +43,8 @@ helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
 /*  A pool that does not report how many GPUs will be free counts as half taken: neither as idle nor as full. */
 enum { HELIO_UNKNOWN_TAKEN_PER_MILLE = 500 };
 
-/*  How far ahead starts are considered: forecasts of intensity have little value beyond two days. */
-enum { HELIO_START_AHEAD_H = 48 };
+/*  How far ahead starts are considered: as far as sites publish what a source foretells (compose.h). */
+enum { HELIO_START_AHEAD_H = 96 };
 
 /*  A plan is scored as if it began at the start of the current five minutes. If scores changed with every
  *  millisecond, every evaluation would be a new decision to store, and no verdict could be cached. Deadlines are
@@ -61,13 +61,13 @@ enum { HELIO_UNKNOWN_G_PER_KWH = 1000 };
 /*  Older figures may be wrong: a refused offer costs a minute of waiting on average. */
 enum { HELIO_RISK_STALE_AFTER_MS = 10000, HELIO_RISK_STALE_WAIT_MS = 60000 };
 
-/*  Deferral: the saving that a later start needs for every hour of waiting, in thousandths of the cost of starting
+/*  Deferral: the saving that a later start needs for every hour of waiting, in millionths of the cost of starting
  *  now (money and carbon). Half of it is enough to keep waiting, so that forecast noise does not end a wait; see
- *  choice.h. */
-enum { HELIO_DEFER_PER_MILLE_AND_H = 2, HELIO_DEFER_HELD_PER_MILLE_AND_H = 1 };
-/*  And at least a cent in all, half of it while it waits: 5 g of CO2e at the price of `green`, 50 g at that of
- *  `balanced`. Nobody waits for hours for less. */
-enum { HELIO_DEFER_LEAST_MICRO_USD = 10000 };
+ *  choice.h. Who sets `flexible` has allowed the wait, so this only keeps jobs from waiting for nothing. */
+enum { HELIO_DEFER_PPM_AND_H = 200, HELIO_DEFER_HELD_PPM_AND_H = 100 };
+/*  And in all at least a cent, or 5 g of CO2e where carbon has a price; half of either while it waits. Nobody waits for
+ *  hours for less. */
+enum { HELIO_DEFER_LEAST_MICRO_USD = 10000, HELIO_DEFER_LEAST_MG = 5000 };
 /*  Margin by which a window must be better than the chosen one, in thousandths of the same cost. */
 enum { HELIO_DEFER_SWITCH_PER_MILLE = 10 };
 

@@ -131,12 +131,34 @@ uint64_t helio_plan_mg_per_kwh(const helio_plan_t *plan)
     return plan->energy_j ? (uint64_t)ratio((helio_i128_t)plan->carbon_mg * 3600000, (helio_i128_t)plan->energy_j) : 0;
 }
 
-int64_t helio_plan_patience(const helio_plan_t *now, int64_t wait_ms, bool held)
+/*  What starting now costs, in money and carbon. */
+static helio_i128_t cost_of(const helio_plan_t *plan)
 {
-    int64_t money = now->terms[HELIO_TERM_MONEY], carbon = now->terms[HELIO_TERM_CARBON];
-    helio_i128_t base = (helio_i128_t)(money < 0 ? -money : money) + carbon;
-    int64_t rate = held ? HELIO_DEFER_HELD_PER_MILLE_AND_H : HELIO_DEFER_PER_MILLE_AND_H;
+    int64_t money = plan->terms[HELIO_TERM_MONEY];
+    return (helio_i128_t)(money < 0 ? -money : money) + plan->terms[HELIO_TERM_CARBON];
+}
+
+/*  Whether the later start emits so much less that it needs not save a cent; where carbon has no price, it never does. */
+static bool saves_carbon(const helio_plan_t *now, const helio_plan_t *later, bool held)
+{
+    int64_t least_mg = held ? HELIO_DEFER_LEAST_MG / 2 : HELIO_DEFER_LEAST_MG;
+    return now->terms[HELIO_TERM_CARBON] > 0 && (int64_t)now->carbon_mg - (int64_t)later->carbon_mg >= least_mg;
+}
+
+int64_t helio_plan_patience(const helio_plan_t *now, const helio_plan_t *later, int64_t wait_ms, bool held)
+{
+    if (wait_ms <= 0)
+        return 0;
+    int64_t rate = held ? HELIO_DEFER_HELD_PPM_AND_H : HELIO_DEFER_PPM_AND_H;
     int64_t least = held ? HELIO_DEFER_LEAST_MICRO_USD / 2 : HELIO_DEFER_LEAST_MICRO_USD;
-    int64_t share = wait_ms > 0 ? ratio(base * rate * wait_ms, (helio_i128_t)1000 * HELIO_HOUR_MS) : 0;
-    return wait_ms > 0 && share < least ? least : share;
+    int64_t share = ratio(cost_of(now) * rate * wait_ms, (helio_i128_t)1000000 * HELIO_HOUR_MS);
+#ifdef HELIO_MUTANT_waits_for_nothing
+    least = 0;
+#endif
+    return share < least && !saves_carbon(now, later, held) ? least : share;
+}
+
+int64_t helio_plan_switch_margin(const helio_plan_t *now)
+{
+    return ratio(cost_of(now) * HELIO_DEFER_SWITCH_PER_MILLE, 1000);
 }

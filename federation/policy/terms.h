@@ -95,6 +95,8 @@ uint64_t helio_plan_mg_per_kwh(const helio_plan_t *plan);
 
 /*  The saving that waiting for a later start requires over a plan that can start now (prices.h). held: the class
  *  already waits for it. */
-int64_t helio_plan_patience(const helio_plan_t *now, int64_t wait_ms, bool held);
+int64_t helio_plan_patience(const helio_plan_t *now, const helio_plan_t *later, int64_t wait_ms, bool held);
+/*  By how much another later start must be better than the one that is waited for. */
+int64_t helio_plan_switch_margin(const helio_plan_t *now);
 
 #endif

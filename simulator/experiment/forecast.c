@@ -119,7 +119,7 @@ helio_rc exp_forecast_load(const char *path, int64_t shift_ms, exp_forecast_set_
     return rc;
 }
 
-helio_hours_t exp_forecast_known(const exp_forecast_t *self, int64_t hour)
+uint32_t exp_forecast_known(const exp_forecast_t *self, int64_t hour)
 {
     uint32_t low = 0, high = self->issue_count;
     while (low < high) {
@@ -129,8 +129,11 @@ helio_hours_t exp_forecast_known(const exp_forecast_t *self, int64_t hour)
         else
             high = middle;
     }
-    if (!low)
-        return (helio_hours_t){.first_hour = hour};
-    const exp_issue_t *issue = &self->issues[low - 1];
-    return (helio_hours_t){issue->first_hour, self->values + issue->first_value, issue->count};
+    return low;
+}
+
+helio_hours_t exp_forecast_hours(const exp_forecast_t *self, uint32_t issue)
+{
+    const exp_issue_t *at = &self->issues[issue];
+    return (helio_hours_t){at->first_hour, self->values + at->first_value, at->count};
 }

@@ -32,7 +32,8 @@ HELIO_MUST_CHECK helio_rc exp_forecast_load(const char *path, int64_t shift_ms, 
 void exp_forecast_free(exp_forecast_set_t *set);
 const exp_forecast_t *exp_forecast_find(exp_forecast_set_t set, helio_text_t region); /* NULL: not there */
 
-/*  The hours of the newest issue that is known while `hour` runs; none before the first issue. */
-helio_hours_t exp_forecast_known(const exp_forecast_t *self, int64_t hour);
+/*  How many issues are known while `hour` runs. */
+uint32_t exp_forecast_known(const exp_forecast_t *self, int64_t hour);
+helio_hours_t exp_forecast_hours(const exp_forecast_t *self, uint32_t issue);
 
 #endif

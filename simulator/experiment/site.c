@@ -8,7 +8,12 @@
 
 #include "federation/policy/pool_forecast.h"
 
-enum { PUBLISHED_HOURS = 48, TRUE_HOURS = HELIO_POOL_FORECAST_HOURS /* all that the broker looks at */, YEAR_H = 8766 };
+enum {
+    PUBLISHED_HOURS = 48,
+    FORETOLD_HOURS_MAX = 96, /* published where a forecast has them */
+    TRUE_HOURS = 72,
+    YEAR_H = 8766
+};
 
 /*  Over the year before, as far as the series goes back; without any past its first value. */
 static double mean_before(const exp_series_t *series, int64_t at_ms)
@@ -54,6 +59,7 @@ void exp_site_clear(exp_site_t *self)
     free(self->queues);
     free(self->exempt_gpus);
     free(self->reports);
+    free(self->foretold);
 }
 
 static helio_report_t *report(exp_site_t *self, helio_job_key_t key, uint32_t epoch, uint32_t kind, int64_t wall_ms)
@@ -232,36 +238,67 @@ static helio_series_t series_of(uint32_t signal, int64_t hour_ms, double *values
     };
 }
 
-/*  The running hour as measured, and the others as issued, or else by the built-in forecast. False: nothing is known. */
-static bool foresee(const exp_series_t *series, const exp_forecast_t *forecast, uint32_t signal, int64_t hour,
-                    helio_arena_t *arena, double *ret_values)
+/*  What was issued until the hour, corrected as the agent corrects it. Before the first issue nothing is. */
+static helio_issue_t issue_of(exp_site_t *self, const helio_hours_t *known, int64_t hour)
+{
+    uint32_t issues = exp_forecast_known(self->forecast, hour);
+    if (!self->foretold) {
+        self->foretold = helio_new(1, sizeof *self->foretold);
+        helio_foretold_begin(self->foretold, hour);
+    }
+    helio_issue_t issue = {self->foretold, *known, {.first_hour = hour}, hour};
+    for (; self->issues_taken < issues; self->issues_taken++) {
+        helio_hours_t hours = exp_forecast_hours(self->forecast, self->issues_taken);
+        helio_foretold_take(self->foretold, self->forecast->issues[self->issues_taken].from_hour, &hours);
+    }
+    if (issues) {
+        issue.issued = exp_forecast_hours(self->forecast, issues - 1);
+        issue.issue_hour = self->forecast->issues[issues - 1].from_hour;
+    }
+    return issue;
+}
+
+/*  The running hour as measured, and the others as issued and corrected, or else by the built-in forecast. Returns how many
+ *  hours are published; 0: nothing is known. */
+static uint32_t foresee(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t hour,
+                        helio_arena_t *arena, double ret_values[FORETOLD_HOURS_MAX])
 {
     double least = signal == HELIO_SIGNAL_CARBON ? 0 : -INFINITY;
     helio_hours_t known = exp_series_known(series, hour);
+    helio_issue_t issue = {.issued = {.first_hour = hour}};
+    if (self->forecast && signal == HELIO_SIGNAL_CARBON)
+        issue = issue_of(self, &known, hour);
+    uint32_t count = FORETOLD_HOURS_MAX;
+    while (count > PUBLISHED_HOURS && isnan(helio_hours_at(&issue.issued, hour + count - 1)))
+        count--;
     helio_forecast_t ahead = {0};
-    helio_forecast_points(&known, hour + 1, PUBLISHED_HOURS - 1, least, arena, &ahead);
+    helio_forecast_points(&known, hour + 1, count - 1, least, arena, &ahead);
     if (ahead.method == HELIO_FORECAST_NONE)
-        return false;
-    helio_hours_t issued = forecast ? exp_forecast_known(forecast, hour) : (helio_hours_t){.first_hour = hour};
-    for (uint32_t i = 0; i < PUBLISHED_HOURS; i++) {
-        ret_values[i] = helio_hours_at(i ? &issued : &known, hour + i);
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        ret_values[i] = helio_hours_at(i ? &issue.issued : &known, hour + i);
         if (isnan(ret_values[i]))
             ret_values[i] = ahead.values[i ? i - 1 : 0];
     }
-    return true;
+    if (issue.foretold)
+        (void)helio_foretold_correct(&issue, hour + 1, count - 1, least, ret_values + 1);
+    return count;
 }
 
-static void add_series(const exp_site_t *self, const exp_series_t *series, const exp_forecast_t *forecast,
-                       uint32_t signal, int64_t wall_ms, helio_arena_t *arena, helio_site_summary_t *summary)
+static void add_series(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t wall_ms,
+                       helio_arena_t *arena, helio_site_summary_t *summary)
 {
     if (!series)
         return;
     int64_t hour_ms = helio_hour_of(wall_ms), hour = hour_ms / HELIO_HOUR_MS;
-    uint32_t count = self->knows == EXP_KNOWS_TRUTH ? TRUE_HOURS : PUBLISHED_HOURS;
-    double *values = helio_arena_alloc(arena, count, sizeof *values);
-    for (uint32_t i = 0; self->knows == EXP_KNOWS_TRUTH && i < count; i++)
-        values[i] = exp_series_at(series, hour + i);
-    if (self->knows == EXP_KNOWS_TRUTH || foresee(series, forecast, signal, hour, arena, values))
+    double *values = helio_arena_alloc(arena, FORETOLD_HOURS_MAX, sizeof *values);
+    uint32_t count = TRUE_HOURS;
+    if (self->knows != EXP_KNOWS_TRUTH)
+        count = foresee(self, series, signal, hour, arena, values);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = exp_series_at(series, hour + i);
+    if (count)
         summary->series.items[summary->series.count++] = series_of(signal, hour_ms, values, count);
 }
 
@@ -317,8 +354,8 @@ helio_site_summary_t exp_site_summary(exp_site_t *self, int64_t wall_ms, bool wi
         fill_pool(self, i, arena, &summary.pools.items[i]);
     summary.series.items = helio_arena_alloc(arena, 2 + 2 * pools, sizeof *summary.series.items);
     if (with_series) {
-        add_series(self, self->carbon, self->forecast, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
-        add_series(self, self->price, NULL, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
+        add_series(self, self->carbon, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
+        add_series(self, self->price, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
     }
     for (uint32_t i = 0; with_series && i < pools; i++)
         if (exp_reserves_has(self->reserves, self->index, i))

@@ -6,6 +6,7 @@
 #include "broker/model/effects.h"
 #include "broker/model/events.h"
 #include "federation/base/heap.h"
+#include "federation/energy/foretold.h"
 #include "simulator/experiment/nodes.h"
 #include "simulator/experiment/policies.h"
 #include "simulator/experiment/result.h"
@@ -40,6 +41,8 @@ typedef struct exp_site {
     exp_local_queue_t *queues;          /* of its own users, for each pool */
     const exp_series_t *carbon, *price; /* NULL: it publishes none */
     const exp_forecast_t *forecast;     /* of its carbon intensity; NULL: it has only its own */
+    helio_foretold_t *foretold;         /* what it foretold until now; NULL: there is no forecast */
+    uint32_t issues_taken;              /* into that */
     exp_knows_t knows;
     const exp_reserves_t *reserves; /* NULL: nothing is reserved */
     uint32_t index;                 /* in the fleet */

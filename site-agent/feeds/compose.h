@@ -1,4 +1,5 @@
-/*  compose.h -- the 48 hours that a site publishes, from its profile and its feeds. Pure.
+/*  compose.h -- the hours that a site publishes, from its profile and its feeds: 48, and of a feed whose source foretells
+ *  more, up to 96. Pure.
  *
  *  What replaces a feed that does not exist or has no data:
  *      carbon          carbon_g_per_kwh of the site file (average, lifecycle, estimated)
@@ -25,7 +26,7 @@
 #include "site-agent/feeds/settings.h"
 #include "site-agent/feeds/track.h"
 
-enum { HELIO_COMPOSE_HOURS = 48 };
+enum { HELIO_COMPOSE_HOURS = 48, HELIO_COMPOSE_HOURS_MAX = 96 };
 
 typedef struct helio_compose {
     const helio_site_profile_t *profile;

@@ -12,7 +12,7 @@ helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t sou
                                .start_wall_ms = self->hour * HOUR_MS,
                                .step_s = 3600,
                                .feed_state = HELIO_FEED_STATE_CURRENT};
-    series->values.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
+    series->values.items = helio_arena_alloc(self->arena, HELIO_COMPOSE_HOURS_MAX, sizeof(double));
     series->values.count = HOURS;
     return series;
 }
@@ -25,22 +25,31 @@ helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_t
     return series;
 }
 
-/*  The current hour's actual value, then the source's forecast, then the built-in one. Returns how many hours after the
- *  current one are the source's. */
-static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forecast_t *own, double *values)
+/*  How many hours are published: HOURS, or all that the source foretells. */
+static uint32_t reach(const helio_track_t *track, int64_t hour)
+{
+    uint32_t count = HELIO_COMPOSE_HOURS_MAX;
+    while (count > HOURS && isnan(helio_track_ahead(track, hour + count - 1)))
+        count--;
+    return count;
+}
+
+/*  The current hour's actual value, then the source's forecast as issued, then the built-in one. Returns how many hours after
+ *  the current one are the source's. */
+static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forecast_t *own, helio_f64s_t *values)
 {
     helio_hours_t hours = helio_track_hours(track);
     uint32_t theirs = 0;
-    double before = NAN;
-    for (uint32_t i = 0; i < HOURS; i++) {
+    double before = NAN, *at = values->items;
+    for (uint32_t i = 0; i < values->count; i++) {
         double actual = i == 0 ? helio_hours_at(&hours, hour) : NAN;
         double ahead = helio_track_ahead(track, hour + (int64_t)i);
         theirs += i > 0 && !isnan(ahead);
-        values[i] = !isnan(actual) ? actual : !isnan(ahead) ? ahead : own->count ? own->values[i] : before;
-        if (isnan(values[i])) /* a source without a history and without a value for this hour: its next value is used */
-            for (uint32_t n = i + 1; n < HOURS && isnan(values[i]); n++)
-                values[i] = helio_track_ahead(track, hour + (int64_t)n);
-        before = values[i];
+        at[i] = !isnan(actual) ? actual : !isnan(ahead) ? ahead : own->count ? own->values[i] : before;
+        if (isnan(at[i])) /* a source without a history and without a value for this hour: its next value is used */
+            for (uint32_t n = i + 1; n < values->count && isnan(at[i]); n++)
+                at[i] = helio_track_ahead(track, hour + (int64_t)n);
+        before = at[i];
     }
     return theirs;
 }
@@ -53,10 +62,11 @@ static void add_band(composer_t *self, helio_series_t *series, const helio_track
         return;
     helio_hours_t hours = helio_track_hours(track);
     bool running_known = !isnan(helio_hours_at(&hours, self->hour));
-    series->p10.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
-    series->p90.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
-    series->p10.count = series->p90.count = HOURS;
-    for (uint32_t i = 0; i < HOURS; i++) {
+    uint32_t count = series->values.count;
+    series->p10.items = helio_arena_alloc(self->arena, count, sizeof(double));
+    series->p90.items = helio_arena_alloc(self->arena, count, sizeof(double));
+    series->p10.count = series->p90.count = count;
+    for (uint32_t i = 0; i < count; i++) {
         double value = series->values.items[i];
         double low = i == 0 && running_known ? 0 : own->values[i] - own->p10[i];
         double high = i == 0 && running_known ? 0 : own->p90[i] - own->values[i];
@@ -65,19 +75,29 @@ static void add_band(composer_t *self, helio_series_t *series, const helio_track
     }
 }
 
+static helio_text_t source_of(const composer_t *self, const helio_feed_t *feed, uint32_t built_in, uint32_t count,
+                              bool corrected)
+{
+    const char *how = corrected ? ", corrected" : "";
+    if (built_in == count)
+        return helio_arena_printf(self->arena, "%.*s, built-in forecast", HELIO_TEXT_ARGS(feed->name));
+    if (built_in)
+        return helio_arena_printf(self->arena, "%.*s%s, %uh of it built-in", HELIO_TEXT_ARGS(feed->name), how,
+                                  built_in);
+    return helio_arena_printf(self->arena, "%.*s%s", HELIO_TEXT_ARGS(feed->name), how);
+}
+
 static void add_fresh(composer_t *self, uint32_t signal, const helio_feed_t *feed, const helio_track_t *track,
                       double least)
 {
     helio_series_t *series = composer_add(self, signal, feed->name);
     helio_hours_t hours = helio_track_hours(track);
     helio_forecast_t own;
-    helio_forecast_make(&hours, self->hour, HOURS, least, self->arena, &own);
-    uint32_t theirs = fill(track, self->hour, &own, series->values.items);
-    if (theirs == 0)
-        series->source = helio_arena_printf(self->arena, "%.*s, built-in forecast", HELIO_TEXT_ARGS(feed->name));
-    else if (theirs < HOURS - 1)
-        series->source = helio_arena_printf(self->arena, "%.*s, %uh of it built-in", HELIO_TEXT_ARGS(feed->name),
-                                            HOURS - 1 - theirs);
+    uint32_t count = series->values.count = reach(track, self->hour);
+    helio_forecast_make(&hours, self->hour, count, least, self->arena, &own);
+    uint32_t theirs = fill(track, self->hour, &own, &series->values);
+    bool corrected = helio_track_correct(track, self->hour, count, least, series->values.items) > 0;
+    series->source = source_of(self, feed, count - 1 - theirs, count - 1, corrected);
     if (track->success_wall_ms > series->issued_wall_ms && track->success_wall_ms <= self->wall_ms)
         series->issued_wall_ms = track->success_wall_ms;
     int64_t last = helio_hours_last(&hours, self->hour + 1);
@@ -93,7 +113,7 @@ static void add_last_good(composer_t *self, uint32_t signal, const helio_feed_t 
     series->estimated = true;
     series->feed_state = HELIO_FEED_STATE_LAST_GOOD;
     if (last == INT64_MIN) { /* it has only ever sent forecasts */
-        (void)fill(track, self->hour, &(helio_forecast_t){0}, series->values.items);
+        (void)fill(track, self->hour, &(helio_forecast_t){0}, &series->values);
         series->last_value_ms = track->ahead_wall_ms;
     } else {
         (void)helio_forecast_last_day(&hours, self->hour + 1, HOURS - 1, series->values.items + 1);

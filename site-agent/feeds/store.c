@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,9 @@
 #include "federation/base/id.h"
 
 /*  A header, then a record and its hours for each feed, in this machine's number format; a checksum over all of it at
- *  the end. */
-enum { PATH_SIZE = 4096 };
-static const char magic[8] = "HELIOFD1";
+ *  the end. Records of the first form end before `foretold`. */
+enum { PATH_SIZE = 4096, MAGIC_SIZE = 8 };
+static const char magic[MAGIC_SIZE + 1] = "HELIOFD2", first_magic[MAGIC_SIZE + 1] = "HELIOFD1";
 
 typedef struct record {
     uint64_t key;
@@ -23,7 +24,9 @@ typedef struct record {
     double values[HELIO_TRACK_HOURS];
     uint16_t counts[HELIO_TRACK_HOURS];
     uint8_t estimated[HELIO_TRACK_HOURS];
+    helio_foretold_t foretold;
 } record_t;
+static const size_t first_size = offsetof(record_t, foretold);
 
 static uint64_t hash_text(uint64_t hash, helio_text_t text)
 {
@@ -55,8 +58,10 @@ static void path_of(const char *directory, const char *name, char ret_path[PATH_
 }
 
 /*  Copies hours of the file into a new track, as far as the track has room for them. */
-static void restore(const record_t *record, helio_track_t *track)
+static void restore(const record_t *record, bool has_foretold, helio_track_t *track)
 {
+    if (has_foretold)
+        track->foretold = record->foretold;
     for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++) {
         int64_t to = record->first_hour + (int64_t)i - track->first_hour;
         if (to < 0 || to >= HELIO_TRACK_HOURS)
@@ -76,7 +81,7 @@ static helio_rc read_whole(const char *path, helio_buffer_t *out, helio_error_t 
     size_t size;
     if (!file)
         return helio_fail(err, errno == ENOENT ? HELIO_NOT_FOUND : HELIO_IO, "%s: %s", path, strerror(errno));
-    out->max = sizeof magic + sizeof(uint64_t) * 2 + HELIO_FEEDS_MAX * sizeof(record_t);
+    out->max = MAGIC_SIZE + sizeof(uint64_t) * 2 + HELIO_FEEDS_MAX * sizeof(record_t);
     while ((size = fread(bytes, 1, sizeof bytes, file)) > 0 && !out->overflow)
         helio_buffer_append(out, bytes, size);
     bool failed = ferror(file) != 0;
@@ -84,35 +89,39 @@ static helio_rc read_whole(const char *path, helio_buffer_t *out, helio_error_t 
     return failed ? helio_fail(err, HELIO_IO, "%s: cannot be read", path) : HELIO_OK;
 }
 
-static bool is_whole(const helio_buffer_t *bytes, size_t *ret_records)
+static bool is_whole(const helio_buffer_t *bytes, size_t *ret_record_size, size_t *ret_records)
 {
     uint64_t sum;
-    if (bytes->overflow || bytes->size < sizeof magic + sizeof sum || memcmp(bytes->data, magic, sizeof magic) != 0)
+    if (bytes->overflow || bytes->size < MAGIC_SIZE + sizeof sum)
         return false;
-    size_t body = bytes->size - sizeof sum;
+    bool first = memcmp(bytes->data, first_magic, MAGIC_SIZE) == 0;
+    if (!first && memcmp(bytes->data, magic, MAGIC_SIZE) != 0)
+        return false;
+    size_t body = bytes->size - sizeof sum, size = first ? first_size : sizeof(record_t);
     memcpy(&sum, bytes->data + body, sizeof sum);
-    *ret_records = (body - sizeof magic) / sizeof(record_t);
-    return (body - sizeof magic) % sizeof(record_t) == 0 && sum == helio_hash(HELIO_HASH_SEED, bytes->data, body);
+    *ret_record_size = size;
+    *ret_records = (body - MAGIC_SIZE) / size;
+    return (body - MAGIC_SIZE) % size == 0 && sum == helio_hash(HELIO_HASH_SEED, bytes->data, body);
 }
 
 helio_rc helio_tracks_load(const char *directory, const helio_feeds_settings_t *settings, helio_track_t *tracks,
                            helio_error_t *err)
 {
     char path[PATH_SIZE];
-    size_t count = 0;
+    size_t count = 0, size = 0;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
     path_of(directory, "feeds.history", path);
     helio_rc rc = read_whole(path, &bytes, err);
     if (rc != HELIO_OK)
         return rc;
-    if (!is_whole(&bytes, &count))
+    if (!is_whole(&bytes, &size, &count))
         return helio_fail(err, HELIO_INVALID, "%.400s: damaged; the forecaster starts again without it", path);
     record_t *record = helio_new(1, sizeof *record);
     for (size_t n = 0; n < count; n++) {
-        memcpy(record, bytes.data + sizeof magic + n * sizeof *record, sizeof *record);
+        memcpy(record, bytes.data + MAGIC_SIZE + n * size, size);
         for (uint32_t i = 0; i < settings->feeds.count; i++)
             if (key_of(&settings->feeds.items[i]) == record->key)
-                restore(record, &tracks[i]);
+                restore(record, size == sizeof *record, &tracks[i]);
     }
     free(record);
     return HELIO_OK;
@@ -127,6 +136,7 @@ static void put(helio_buffer_t *out, const helio_feed_t *feed, const helio_track
     record->success_wall_ms = track->success_wall_ms;
     memcpy(record->values, track->values, sizeof record->values);
     memcpy(record->counts, track->counts, sizeof record->counts);
+    record->foretold = track->foretold;
     for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++)
         record->estimated[i] = track->estimated[i];
     helio_buffer_append(out, record, sizeof *record);
@@ -162,7 +172,7 @@ helio_rc helio_tracks_save(const char *directory, const helio_feeds_settings_t *
     path_of(directory, "feeds.history.new", fresh);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
     record_t *record = helio_new(1, sizeof *record);
-    helio_buffer_append(&bytes, magic, sizeof magic);
+    helio_buffer_append(&bytes, magic, MAGIC_SIZE);
     for (uint32_t i = 0; i < settings->feeds.count; i++)
         if (settings->feeds.items[i].source != HELIO_SOURCE_STATIC)
             put(&bytes, &settings->feeds.items[i], &tracks[i], record);

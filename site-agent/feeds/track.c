@@ -20,6 +20,7 @@ void helio_track_begin(helio_track_t *self, int64_t wall_ms)
         self->values[i] = NAN;
     for (uint32_t i = 0; i < HELIO_TRACK_AHEAD; i++)
         self->ahead[i] = NAN;
+    helio_foretold_begin(&self->foretold, helio_floor(wall_ms, HOUR_MS));
 }
 
 /*  Moves the window so that the current hour is the last. A clock that was set back leaves the window as it is, unless
@@ -109,6 +110,8 @@ uint32_t helio_track_take(helio_track_t *self, const helio_points_t *points, int
         self->ahead_wall_ms = wall_ms;
         for (uint32_t i = 0; i < HELIO_TRACK_AHEAD; i++)
             self->ahead[i] = sums->ahead_count[i] ? sums->ahead[i] / sums->ahead_count[i] : NAN;
+        helio_hours_t ahead = {now_hour, self->ahead, HELIO_TRACK_AHEAD};
+        helio_foretold_take(&self->foretold, now_hour, &ahead);
     }
     for (uint32_t i = 0; i < points->count; i++)
         if (!points->items[i].forecast && points->items[i].time_ms <= wall_ms &&
@@ -139,6 +142,18 @@ double helio_track_ahead(const helio_track_t *self, int64_t hour)
 {
     int64_t index = hour - self->ahead_first_hour;
     return self->ahead_wall_ms == INT64_MIN || index < 0 || index >= HELIO_TRACK_AHEAD ? NAN : self->ahead[index];
+}
+
+uint32_t helio_track_correct(const helio_track_t *self, int64_t first_hour, uint32_t count, double least,
+                             double *values)
+{
+    if (self->ahead_wall_ms == INT64_MIN)
+        return 0;
+    const helio_issue_t issue = {&self->foretold,
+                                 helio_track_hours(self),
+                                 {self->ahead_first_hour, self->ahead, HELIO_TRACK_AHEAD},
+                                 self->ahead_first_hour};
+    return helio_foretold_correct(&issue, first_hour, count, least, values);
 }
 
 helio_track_state_t helio_track_state(const helio_track_t *self, uint64_t every_ms, int64_t wall_ms)

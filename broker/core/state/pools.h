@@ -24,7 +24,7 @@ typedef struct room {
 } room_t;
 
 enum {
-    PROMISE_HOURS = 128, /* the hours ahead that a window can take: its start within 48, and 48 of its run */
+    PROMISE_HOURS = 160, /* the hours ahead that a window can take: its start within 96, and 48 of its run */
     WAITS_MAX = 16
 };
 

@@ -228,7 +228,7 @@ static void terms__nothing_overflows(void **state)
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         assert_true(p.terms[i] >= 0 && p.terms[i] <= INT64_C(1) << 53);
     assert_true(p.score_micro_usd > 0);
-    assert_true(helio_plan_patience(&p, 48 * HOUR, false) > 0);
+    assert_true(helio_plan_patience(&p, &p, 48 * HOUR, false) > 0);
 }
 
 static void patience__is_a_share_and_at_least_a_cent(void **state)
@@ -236,11 +236,29 @@ static void patience__is_a_share_and_at_least_a_cent(void **state)
     (void)state;
     helio_plan_t large = {.terms = {[HELIO_TERM_MONEY] = 100000000, [HELIO_TERM_CARBON] = 50000000}}, small = {0};
     small.terms[HELIO_TERM_CARBON] = 20000; /* two cents: a hundredth of that each hour would pay for nothing */
-    assert_int_equal(helio_plan_patience(&large, 2 * HOUR, false), 600000);
-    assert_int_equal(helio_plan_patience(&large, 2 * HOUR, true), 300000);
-    assert_int_equal(helio_plan_patience(&small, 2 * HOUR, false), 10000);
-    assert_int_equal(helio_plan_patience(&small, 2 * HOUR, true), 5000);
-    assert_int_equal(helio_plan_patience(&small, 0, false), 0);
+    assert_int_equal(helio_plan_patience(&large, &large, 2 * HOUR, false), 60000);
+    assert_int_equal(helio_plan_patience(&large, &large, 2 * HOUR, true), 30000);
+    assert_int_equal(helio_plan_patience(&small, &small, 2 * HOUR, false), 10000);
+    assert_int_equal(helio_plan_patience(&small, &small, 2 * HOUR, true), 5000);
+    assert_int_equal(helio_plan_patience(&small, &small, 0, false), 0);
+    assert_int_equal(helio_plan_switch_margin(&large), 1500000);
+}
+
+/*  100 g at 200 USD/t are two cents: 5 g would never be a cent, but are worth the wait. */
+static void patience__of_a_start_that_saves_five_grams_needs_no_cent(void **state)
+{
+    (void)state;
+    helio_plan_t first = {.terms = {[HELIO_TERM_CARBON] = 20000}, .carbon_mg = 100000}, later = first;
+    later.carbon_mg = 95000;
+    assert_int_equal(helio_plan_patience(&first, &later, 10 * HOUR, false), 40);
+    later.carbon_mg = 95001;
+    assert_int_equal(helio_plan_patience(&first, &later, 10 * HOUR, false), 10000);
+    assert_int_equal(helio_plan_patience(&first, &later, 10 * HOUR, true), 20); /* half of 5 g is enough to go on */
+    later.carbon_mg = 97501;
+    assert_int_equal(helio_plan_patience(&first, &later, 10 * HOUR, true), 5000);
+    first.terms[HELIO_TERM_CARBON] = 0; /* carbon has no price */
+    later.carbon_mg = 0;
+    assert_int_equal(helio_plan_patience(&first, &later, 10 * HOUR, false), 10000);
 }
 
 /* ---- which start --------------------------------------------------------------------------------------- */
@@ -278,14 +296,14 @@ static void start__of_equal_hours_is_the_first_and_saves_nothing_over_now(void *
     assert_true(helio_choice_worth(&c.later, &c.now, NOON, false) > c.now.score_micro_usd);
 }
 
-/*  Two thousandths of money and carbon for every hour: of 500 g, 10 g in ten hours. Held: half of that. */
+/*  Two ten-thousandths of money and carbon for every hour: of 500 g, 1 g in ten hours. Held: half of that. */
 static void start__waiting_must_save_enough_for_every_hour(void **state)
 {
     (void)state;
     static const struct {
         double grams;
         bool waits, goes_on;
-    } rows[] = {{496, false, false}, {494, false, true}, {491, false, true}, {489, true, true}};
+    } rows[] = {{499.6, false, false}, {499.4, false, true}, {499.1, false, true}, {498.9, true, true}};
     site.electricity_usd_per_kwh = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double values[11] = {500, 500, 500, 500, 500, 500, 500, 500, 500, 500, rows[i].grams};
@@ -445,6 +463,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(patience__is_a_share_and_at_least_a_cent),
+        CASE(patience__of_a_start_that_saves_five_grams_needs_no_cent),
         CASE(prices__a_goal_is_two_prices_and_a_job_can_set_its_own),
         CASE(terms__each_is_in_dollars),
         CASE(terms__waiting_costs_only_after_the_free_time),

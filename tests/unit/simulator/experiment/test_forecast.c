@@ -22,6 +22,12 @@ static exp_forecast_set_t load(const char *text)
     return set;
 }
 
+static helio_hours_t newest(const exp_forecast_t *forecast, int64_t hour)
+{
+    uint32_t known = exp_forecast_known(forecast, hour);
+    return known ? exp_forecast_hours(forecast, known - 1) : (helio_hours_t){.first_hour = hour};
+}
+
 static void known__is_the_newest_issue_of_the_past(void **state)
 {
     (void)state;
@@ -35,12 +41,12 @@ static void known__is_the_newest_issue_of_the_past(void **state)
     exp_forecast_set_t set = load(two_issues);
     const exp_forecast_t *de = exp_forecast_find(set, HELIO_TEXT("DE"));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        helio_hours_t known = exp_forecast_known(de, NOON + rows[i].running);
+        helio_hours_t known = newest(de, NOON + rows[i].running);
         double value = helio_hours_at(&known, NOON + rows[i].hour);
         if (isnan(value) != isnan(rows[i].value) || (!isnan(value) && value != rows[i].value))
             fail_msg("row %zu: %g", i, value);
     }
-    helio_hours_t fr = exp_forecast_known(exp_forecast_find(set, HELIO_TEXT("FR")), NOON);
+    helio_hours_t fr = newest(exp_forecast_find(set, HELIO_TEXT("FR")), NOON);
     assert_true(helio_hours_at(&fr, NOON - 3) == 7);
     assert_null(exp_forecast_find(set, HELIO_TEXT("ES")));
     exp_forecast_free(&set);

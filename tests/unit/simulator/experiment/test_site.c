@@ -140,7 +140,6 @@ static void series__are_as_issued_where_a_forecast_is_known(void **state)
 {
     (void)state;
     const char *path = put("f.csv", "region,issue_utc,utc_hour_iso8601,carbon_g_per_kwh_forecast\n"
-                                    "NO,2023-10-01T12:30:00Z,2023-10-01T13:00:00Z,900\n"
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T14:00:00Z,901\n"
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T16:00:00Z,903\n");
     assert_int_equal(exp_forecast_load(path, 0, &world.forecast, &err), HELIO_OK);
@@ -162,6 +161,32 @@ static void series__are_as_issued_where_a_forecast_is_known(void **state)
     exp_forecast_free(&world.forecast);
 }
 
+/*  Three issues that were 10 g too low at each hour, and a fourth of which one hour is known by now. */
+static void series__as_issued_are_corrected_by_past_errors(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_buffer_text(&text, "region,issue_utc,utc_hour_iso8601,carbon_g_per_kwh_forecast\n");
+    for (int64_t issue = NOON / HOUR - 72; issue <= NOON / HOUR; issue += 24)
+        for (int64_t hour = issue; hour < issue + 24; hour++) {
+            char issued[HELIO_RFC3339_SIZE], at[HELIO_RFC3339_SIZE];
+            helio_rfc3339(issue * HOUR, issued);
+            helio_rfc3339(hour * HOUR, at);
+            helio_buffer_printf(&text, "NO,%s,%s,%d\n", issued, at, (int)(90 + hour % 24));
+        }
+    helio_buffer_append(&text, "", 1);
+    assert_int_equal(exp_forecast_load(put("f.csv", text.data), 0, &world.forecast, &err), HELIO_OK);
+    exp_site_clear(&site);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_FORECAST, NOON);
+    helio_site_summary_t summary = exp_site_summary(&site, NOON, true, arena);
+    const double *values = summary.series.items[0].values.items;
+    double weights = 1 + 0.8 + 0.64, usual = 10 * weights / (2 + weights);
+    assert_true(fabs(values[0] - 112) < 1e-6);
+    assert_true(fabs(values[1] - (103 + usual + (10 - usual) * exp(-1.0 / 36))) < 1e-6);
+    assert_true(fabs(values[24] - 112) < 1e-6); /* further than it was issued: by the built-in forecast */
+    exp_forecast_free(&world.forecast);
+}
+
 /*  The hours as they will be, as far as the broker looks. */
 static void series__of_those_who_may_know_are_the_truth(void **state)
 {
@@ -172,7 +197,7 @@ static void series__of_those_who_may_know_are_the_truth(void **state)
     int64_t last = site.carbon->first_hour + site.carbon->count - 1;
     helio_site_summary_t summary = exp_site_summary(&site, (last - 5) * HOUR + HOUR / 2, true, arena);
     const helio_series_t *carbon = &summary.series.items[0];
-    assert_true(summary.series.count == 2 && carbon->values.count == HELIO_POOL_FORECAST_HOURS);
+    assert_true(summary.series.count == 2 && carbon->values.count == 72);
     assert_true(fabs(carbon->values.items[4] - exp_series_at(site.carbon, last - 1)) < 1e-6);
     assert_true(fabs(carbon->values.items[5] - site.carbon->values[site.carbon->count - 1] - 7) < 1e-6);
 }
@@ -228,6 +253,7 @@ int main(void)
         AT_SITE(summary__counts_nodes_by_their_free_gpus),
         AT_SITE(series__are_the_running_hour_and_the_forecast_of_two_days),
         AT_SITE(series__are_as_issued_where_a_forecast_is_known),
+        AT_SITE(series__as_issued_are_corrected_by_past_errors),
         AT_SITE(series__of_those_who_may_know_are_the_truth),
         AT_SITE(series__of_free_gpus_follow_from_limits),
         AT_SITE(series__before_all_history_are_not_published),

@@ -100,14 +100,16 @@ static inline helio_aev_series_t compose(const site_file_t *file, const helio_tr
     helio_compose(&from, at, arena, &all);
     for (uint32_t i = 0; i < all.series.count; i++) {
         const helio_series_t *series = &all.series.items[i];
-        assert_true(
-            series->values.count * series->step_s <= 48 * 3600 &&
-            (series->signal == HELIO_SIGNAL_RESERVED || (series->values.count == 48 && series->step_s == 3600)) &&
-            series->start_wall_ms == at / H * H);
+        uint32_t hours = series->values.count * series->step_s / 3600;
+        assert_true(series->start_wall_ms == at / H * H);
+        if (series->signal == HELIO_SIGNAL_RESERVED)
+            assert_true(hours <= HELIO_COMPOSE_HOURS);
+        else
+            assert_true(series->step_s == 3600 && hours >= HELIO_COMPOSE_HOURS && hours <= HELIO_COMPOSE_HOURS_MAX);
         assert_true(series->issued_wall_ms >= series->start_wall_ms && series->issued_wall_ms <= at);
         assert_true(series->source.size <= 64);
-        assert_true(series->p10.count == series->p90.count && (series->p10.count == 0 || series->p10.count == 48));
-        for (uint32_t h = 0; h < 48; h++) {
+        assert_true(series->p10.count == series->p90.count && (series->p10.count == 0 || series->p10.count == hours));
+        for (uint32_t h = 0; h < series->values.count; h++) {
             assert_true(isfinite(series->values.items[h]));
             if (series->p10.count)
                 assert_true(series->p10.items[h] <= series->values.items[h] &&

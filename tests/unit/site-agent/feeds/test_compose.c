@@ -49,15 +49,45 @@ static void compose__the_sources_forecast_comes_first_and_the_current_hour_is_ac
     assert_int_equal(helio_track_take(track, &(helio_points_t){ahead, 24}, now), 24);
     helio_aev_series_t all = compose(file, track, NULL, now);
     const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(near(carbon->values.items[0], 170) && near(carbon->values.items[1], 501) &&
-                near(carbon->values.items[23], 523));
+    assert_true(near(carbon->values.items[0], 170));
+    /* less what it is wrong by at this hour */
+    assert_true(near(carbon->values.items[1], 501 - 330 * exp(-1.0 / 36)) &&
+                near(carbon->values.items[23], 523 - 330 * exp(-23.0 / 36)));
     assert_true(near(carbon->values.items[24], 170)); /* from there on by the built-in one */
-    assert_true(helio_text_is(carbon->source, "electricitymaps, 24h of it built-in"));
+    assert_true(helio_text_is(carbon->source, "electricitymaps, corrected, 24h of it built-in"));
     assert_true(near(carbon->p10.items[0], 170) && near(carbon->p90.items[0], 170)); /* known is known */
-    /* an hour later the forecast is still as issued */
+    /* an hour later the forecast is the same, and nothing new is known of it */
     all = compose(file, track, NULL, now + H);
     carbon = find(&all, HELIO_SIGNAL_CARBON, "");
-    assert_true(near(carbon->values.items[0], 501) && near(carbon->values.items[1], 502));
+    assert_true(near(carbon->values.items[0], 501 - 330 * exp(-1.0 / 36)) &&
+                near(carbon->values.items[1], 502 - 330 * exp(-2.0 / 36)));
+}
+
+/*  As far as the source foretells, within bounds; the band too. */
+static void compose__a_long_forecast_is_published_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t foretold, published;
+    } rows[] = {{24, 48}, {48, 48}, {49, 49}, {80, 80}, {96, 96}, {150, 96}};
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        helio_track_t *track = new_track(now);
+        tell_days(track, now, 30);
+        helio_point_t ahead[150];
+        for (uint32_t i = 0; i < rows[r].foretold; i++)
+            ahead[i] = (helio_point_t){.time_ms = (now / H + i) * H, .value = i ? 500 + i : 170, .forecast = true};
+        uint32_t count = rows[r].foretold, last = (count < 96 ? count : 96) - 1;
+        assert_int_equal(helio_track_take(track, &(helio_points_t){ahead, count}, now), count);
+        helio_aev_series_t all = compose(file, track, NULL, now);
+        const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+        assert_int_equal(carbon->values.count, rows[r].published);
+        assert_int_equal(carbon->p90.count, rows[r].published);
+        assert_int_equal(find(&all, HELIO_SIGNAL_PUE, "")->values.count, 48);
+        assert_true(near(carbon->values.items[last], 500 + last));
+        assert_true(
+            helio_text_is(carbon->source, count < 48 ? "electricitymaps, 24h of it built-in" : "electricitymaps"));
+    }
 }
 
 static void compose__a_dead_feed_repeats_its_last_good_day_and_then_is_replaced(void **state)
@@ -345,6 +375,7 @@ int main(void)
         TEST(compose__without_feeds_the_site_files_figures_are_used),
         TEST(compose__a_source_without_forecast_gets_the_built_in_one_with_its_band),
         TEST(compose__the_sources_forecast_comes_first_and_the_current_hour_is_actual),
+        TEST(compose__a_long_forecast_is_published_as_far_as_it_goes),
         TEST(compose__a_dead_feed_repeats_its_last_good_day_and_then_is_replaced),
         TEST(compose__a_feed_that_never_gave_a_value_says_since_when),
         TEST(compose__kinds_never_mix),

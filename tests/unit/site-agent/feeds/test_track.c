@@ -79,18 +79,48 @@ static void store__the_history_survives_a_restart_only_for_the_same_feed(void **
     helio_error_t err = {0};
     assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_NOT_FOUND);
     tell_days(track, now, 30);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now + 5 * H, .value = 9}), 1);
     assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
     assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_OK);
     helio_hours_t before = helio_track_hours(track), after = helio_track_hours(again);
     for (int64_t hour = now / H - 29 * 24; hour <= now / H; hour++)
         assert_true(near(helio_hours_at(&before, hour), helio_hours_at(&after, hour)));
     assert_true(again->success_wall_ms == now);
+    assert_memory_equal(&again->foretold, &track->foretold, sizeof track->foretold);
     site_file_t *other = read_site(
         SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, region: FR}]}\n", arena);
     helio_track_t *fresh = new_track(now);
     assert_int_equal(helio_tracks_load(directory, &other->feeds, fresh, &err), HELIO_OK);
     helio_hours_t none = helio_track_hours(fresh);
     assert_true(helio_hours_last(&none, now / H + 1) == INT64_MIN);
+}
+
+/*  The first form of the file ends each record before what was foretold: the history of an upgraded agent stays. */
+static void store__a_file_of_an_earlier_release_is_read(void **state)
+{
+    (void)state;
+    enum { PAST = 32 + HELIO_TRACK_HOURS * (8 + 2 + 1), ALL = 8 + PAST + 8 };
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now), *again = new_track(now);
+    helio_error_t err = {0};
+    tell_days(track, now, 3);
+    assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
+    char path[128], bytes[ALL];
+    (void)snprintf(path, sizeof path, "%s/feeds.history", directory);
+    FILE *stream = fopen(path, "r+");
+    assert_non_null(stream);
+    assert_int_equal(fread(bytes, 1, 8 + PAST, stream), 8 + PAST);
+    bytes[7] = '1';
+    uint64_t sum = helio_hash(HELIO_HASH_SEED, bytes, 8 + PAST);
+    memcpy(bytes + 8 + PAST, &sum, sizeof sum);
+    rewind(stream);
+    assert_int_equal(fwrite(bytes, 1, ALL, stream), ALL);
+    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(truncate(path, ALL), 0);
+    assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_OK);
+    helio_hours_t hours = helio_track_hours(again);
+    assert_true(near(helio_hours_at(&hours, now / H), 170));
+    assert_true(isnan(again->foretold.values[0][0]) && again->foretold.first_hour == track->foretold.first_hour);
 }
 
 static void store__a_damaged_file_is_detected(void **state)
@@ -133,6 +163,7 @@ int main(void)
         TEST(track__a_forecast_never_becomes_an_actual_value),
         TEST(track__a_clock_that_is_set_back_loses_nothing),
         WITH_DIRECTORY(store__the_history_survives_a_restart_only_for_the_same_feed),
+        WITH_DIRECTORY(store__a_file_of_an_earlier_release_is_read),
         WITH_DIRECTORY(store__a_damaged_file_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
