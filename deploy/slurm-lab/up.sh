@@ -200,18 +200,21 @@ CONF
   [ -z "$extra" ] || printf '%b\n' "${extra//@DIR@/$dir}"
 }
 
+# Lines for all nodes, whatever their names become, if they are alike.
 write_gres_conf() { # CLUSTER NODE…
-  local cluster=$1 k=0 first kind type last
+  local cluster=$1 k=0 first kind type last each
   local -a kinds
   shift
+  each=$(printf '%s\n' "${@%@*}" | sort -u | wc -l)
   for shape in "$@"; do
     k=$((k + 1)) first=0
+    [ "$each" != 1 ] || [ "$k" = 1 ] || break
     IFS=, read -ra kinds <<<"${shape%@*}"
     for kind in "${kinds[@]}"; do
       [ "$kind" != - ] || continue
       type=${kind%:*} last=$((first + ${kind##*:} - 1))
       [[ $kind == *:* ]] || type=
-      echo "NodeName=$cluster-n$k Name=gpu${type:+ Type=$type} File=$lab/$cluster/dev/gpu$([ "$first" = "$last" ] && echo "$first" || echo "[$first-$last]")"
+      echo "$([ "$each" = 1 ] || echo "NodeName=$cluster-n$k ")Name=gpu${type:+ Type=$type} File=$lab/$cluster/dev/gpu$([ "$first" = "$last" ] && echo "$first" || echo "[$first-$last]")"
       first=$((last + 1))
     done
   done
