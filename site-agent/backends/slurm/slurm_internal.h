@@ -449,7 +449,7 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_charge.c */
 bool helio_slurm_shows_run(const helio_slurm_seen_t *seen); /* on its nodes, and not only waiting for them to boot */
-void helio_slurm_witness(helio_slurm_attempt_t *attempt);                                     /* from a complete list */
+void helio_slurm_witness(helio_slurm_attempt_t *attempt);   /* from a complete list */
 void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s); /* from accounting */
 /*  Its `done` omits much of the time for which it was seen running, and Slurm has not yet reported when it ended:
  *  Slurm's report is awaited for a while. */
