@@ -12,6 +12,7 @@
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/recent_ends.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/hooks.h"
 #include "broker/core/load.h"
@@ -91,6 +92,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     core_migrations_destroy(&self->migrations);
     core_site_windows_destroy(&self->site_windows);
     core_preemptions_destroy(&self->preemptions);
+    core_recent_ends_free(self);
     core_dependencies_destroy(&self->dependencies);
     helio_durations_destroy(&self->durations);
     core_catalogue_destroy(&self->catalogue);

@@ -405,6 +405,7 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request, 
                         int interrupts, int64_t hung_ms, bool *ret_elsewhere, helio_error_t *err)
 {
     helio_stream_t *self = transfer_new(remote, request->path, request->broker ? request->broker - 1 : remote->current);
+    bool repeated = ret_response->sent;
     self->is_call = true;
     SET(CURLOPT_TIMEOUT_MS, (long)(request->within_ms ? request->within_ms : remote->settings->timeout_ms));
     SET(CURLOPT_ACCEPT_ENCODING, "");
@@ -440,6 +441,7 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request, 
         self->response = (helio_response_t){0};
     }
     ret_response->sent = ret_response->sent || was_sent(self);
+    ret_response->repeated = repeated;
     helio_stream_destroy(&self);
     return rc;
 }
@@ -471,7 +473,7 @@ helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
     int64_t end_ms = began_ms + unit_ms * HELIO_REMOTE_PATIENCE, takeover_ms = began_ms;
     if (self->brokers.count > 1 && !request->broker)
         takeover_ms += unit_ms * HELIO_REMOTE_TAKEOVER;
-    bool said = false;
+    bool said = ret_response->sent = false;
     for (uint32_t n = 0;; n++) {
         helio_rc rc = attempt_each(self, request, ret_response, interrupts, err);
         bool again = rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT ||

@@ -48,6 +48,7 @@ typedef struct helio_response {
     uint64_t retry_after_ms; /* 0 = not given */
     int64_t date_wall_ms;    /* the broker's clock; 0 = not given */
     bool sent;               /* part of the request left this machine; its outcome is open */
+    bool repeated; /* so did an earlier attempt: this may be the answer to a state that the request has made */
 } helio_response_t;
 
 void helio_response_clear(helio_response_t *self);

@@ -232,6 +232,20 @@ int helio_response_print_error(const helio_client_t *client, long status, helio_
                              reason[0] ? ")" : "", wait[0] ? wait : remedy(client, status, problem), "");
 }
 
+/*  A cancel was sent again for want of an answer, as while another broker takes over, and the job has been cancelled: what
+ *  was asked for is done. json_decref it; NULL = something else was refused. */
+static json_t *done_before(const helio_request_t *request, const helio_response_t *response)
+{
+    if (!response->repeated || response->status != 409 || !request->method || strcmp(request->method, "DELETE") != 0)
+        return NULL;
+    HELIO_AUTO(helio_json_clear)
+    json_t *problem = json_loadb(response->body.data, response->body.size, 0, NULL);
+    if (!helio_reply_has_detail(problem, HELIO_DETAIL_JOB_WAS_CANCELLED))
+        return NULL;
+    const char *id = json_string_value(helio_reply_param(json_object_get(problem, "details"), "job_id"));
+    return json_pack("{s:s}", "id", id ? id : "");
+}
+
 int helio_ask(const helio_client_t *client, const helio_request_t *request, json_t **ret_json)
 {
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
@@ -239,6 +253,8 @@ int helio_ask(const helio_client_t *client, const helio_request_t *request, json
     helio_rc rc = helio_remote_call(client->remote, request, &response, &err);
     if (rc != HELIO_OK)
         return helio_response_print_rc(client, rc, &err);
+    if ((*ret_json = done_before(request, &response)) != NULL)
+        return HELIO_EXIT_OK;
     if (response.status < 200 || response.status > 299)
         return helio_response_print_error(client, response.status, helio_buffer_view(&response.body),
                                           response.retry_after_ms);

@@ -12,7 +12,7 @@ int helio_response_exit(long status);
 int helio_response_exit_of_rc(helio_rc rc);
 
 /*  Sends the request. On success it returns the parsed body, which the caller releases (JSON null for an empty
- *  body); otherwise it prints what went wrong and returns the exit code. */
+ *  body); also if a cancel had to be repeated and the job has been cancelled. Otherwise it prints what went wrong and returns the exit code. */
 HELIO_MUST_CHECK int helio_ask(const helio_client_t *client, const helio_request_t *request, json_t **ret_json);
 
 /*  GET of a path. */

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/holds/recent_ends.h"
 #include "broker/core/holds/refused_holds.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/checks.h"
@@ -343,6 +344,7 @@ static void tell(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, 
 
 static void tell_all(helio_broker_core_t *self, helio_job_key_t on, helio_found_t how)
 {
+    core_recent_ends_add(self, on, how);
     for (uint32_t after = 0; after < HELIO_AFTER_COUNT; after++)
         tell(self, on, after, how);
 }

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/holds/recent_ends.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -28,7 +29,7 @@ helio_found_t core_dependency_now(helio_broker_core_t *self, helio_job_key_t on,
 {
     const submission_t *submission = core_dependencies_held(self, on);
     if (!submission)
-        return found;
+        return found == HELIO_FOUND_OPEN ? core_recent_end(self, on) : found;
     bool unsatisfiable = on.task == HELIO_NO_TASK && submission->failed_tasks && after == HELIO_AFTER_OK;
     if (after == HELIO_AFTER_START && has_started(self, on, submission))
         return HELIO_FOUND_OK;
@@ -75,6 +76,13 @@ static void refuse(helio_broker_core_t *self, uint64_t call, helio_detail_t faul
         core_reply(self, call, HELIO_INVALID, HELIO_REASON_INVALID, fault);
 }
 
+/*  It ended since it was looked up, under another leader or long ago. */
+static bool has_ended_unheard(helio_broker_core_t *self, const helio_dependency_t *depend)
+{
+    return depend->found == HELIO_FOUND_OPEN && !core_dependencies_held(self, depend->on) &&
+           core_recent_end(self, depend->on) == HELIO_FOUND_OPEN;
+}
+
 static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t *event,
                              const helio_dependency_t *depend, const char *path, uint32_t number)
 {
@@ -88,7 +96,7 @@ static bool check_dependency(helio_broker_core_t *self, const helio_ev_submit_t 
         refuse(self, event->call, CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_AMBIGUOUS, at, word, job), number);
         return false;
     }
-    if (depend->found == HELIO_FOUND_OPEN && !core_dependencies_held(self, depend->on)) {
+    if (has_ended_unheard(self, depend)) {
         core_reply_nothing_stored(self, event->call, HELIO_BUSY, HELIO_REASON_GATED,
                                   CORE_DETAIL(self, HELIO_DETAIL_DEPENDS_ENDED, at, word, job));
         return false;

@@ -89,7 +89,7 @@ dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_su
     awaited_t awaited = {.known = true};
     for (uint32_t i = 0; i < job->depends.count; i++) {
         const helio_dependency_t *depend = &job->depends.items[i];
-        if (depend->found == HELIO_FOUND_OPEN)
+        if (depend->found == HELIO_FOUND_OPEN && core_dependencies_held(self, depend->on))
             await(self, depend->on, depend->after, &awaited);
     }
     return foresight_of(self, &awaited, not_before_ms);

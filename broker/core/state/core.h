@@ -101,6 +101,7 @@ struct helio_broker_core {
     /* Each belongs to a room above, which alone knows its contents. */
     helio_durations_t *durations;     /* forecast/durations.c */
     dependencies_t *dependencies;     /* holds/dependencies.c */
+    recent_end_t *recent_ends;        /* holds/recent_ends.c; the oldest first */
     preemptions_t *preemptions;       /* holds/preemptions.c */
     site_windows_t *site_windows;     /* holds/site_windows.c */
     migrations_t *migrations;         /* holds/migrations.c */

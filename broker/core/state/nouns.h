@@ -13,6 +13,7 @@ typedef struct array array_t;
 typedef struct catalogue catalogue_t;
 typedef struct copy copy_t;
 typedef struct dependencies dependencies_t;
+typedef struct recent_end recent_end_t;
 typedef struct preemptions preemptions_t;
 typedef struct site_windows site_windows_t;
 typedef struct evaluator evaluator_t;

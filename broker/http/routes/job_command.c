@@ -31,7 +31,7 @@ bool helio_job_id_check(helio_request_context_t *self)
     return false;
 }
 
-/*  How a job in that state ended, after "it has already"; NULL: it has not. */
+/*  How a job in that state ended, after "it has already"; NULL: it has not, or was cancelled. */
 static const char *ended(const char *state)
 {
     static const struct {
@@ -40,7 +40,6 @@ static const char *ended(const char *state)
     } ends[] = {{HELIO_JOB_SUCCEEDED, "succeeded"},
                 {HELIO_JOB_FAILED, "failed"},
                 {HELIO_JOB_TIMEOUT, "reached its time limit"},
-                {HELIO_JOB_CANCELLED, "been cancelled"},
                 {HELIO_JOB_LOST, "been lost"}};
     uint32_t known;
     for (size_t i = 0; helio_job_state_of(helio_text_of(state), &known) == HELIO_OK && i < sizeof ends / sizeof ends[0];
@@ -55,7 +54,12 @@ static void on_where_after_refusal(helio_request_context_t *self, const helio_re
 {
     json_t *where = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(where, "state"));
-    if (state && ended(state))
+    uint32_t known;
+    bool is_known = state && helio_job_state_of(helio_text_of(state), &known) == HELIO_OK;
+    if (is_known && known == HELIO_JOB_CANCELLED) /* a client that repeats a cancel tells by the code that it worked */
+        HELIO_PROBLEM(self, 409, JOB_WAS_CANCELLED, helio_value_string(self->parameter),
+                      helio_value_string(command_of(self)->verb->done));
+    else if (state && ended(state))
         HELIO_PROBLEM(self, 409, JOB_HAS_ENDED, helio_value_string(self->parameter),
                       helio_value_string(command_of(self)->verb->done), helio_value_string(ended(state)));
     else if (state)

@@ -48,8 +48,8 @@ static void on_submitted(helio_request_context_t *self, const helio_result_t *re
     helio_response_json(self, 201, helio_buffer_view(&text));
 }
 
-/*  A dependency ended between the look-up and the core's step; its end is durable by now. That can happen once for each
- *  job that is named, but hardly ever twice. */
+/*  A dependency ended between the look-up and the core's step, and the core does not remember how; its end is durable by
+ *  now. Another leader saw it, so that hardly ever happens twice. */
 enum { LOOKS_MAX = 5 };
 
 static void look_up(helio_request_context_t *self);

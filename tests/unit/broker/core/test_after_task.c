@@ -64,6 +64,28 @@ static void tasks__of_what_is_over_at_submission_are_judged_at_once(void **state
     assert_tasks(array_after(2, 0, on), "oc"); /* it may have fewer */
 }
 
+/*  While the array runs, some of its tasks always end between the look-up and the decision. */
+static void tasks__whose_like_ended_since_the_look_up_are_judged_by_its_end(void **state)
+{
+    (void)state;
+    helio_job_key_t on = array_of(4);
+    helio_job_spec_t array = tasks_of(4, 0);
+    helio_submission_t document = harness_dependent(h, &array, &(harness_after_t){HELIO_AFTER_TASK, on}, 1);
+    finish(harness_task(on, 0), SUCCEEDS);
+    finish(harness_task(on, 1), FAILS);
+    cancel(harness_task(on, 2));
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &document, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    helio_job_key_t waiting = {reply->jobs.items[0].job, HELIO_NO_TASK};
+    assert_tasks(waiting, "occq");
+    assert_unsatisfiable(harness_task(waiting, 1), harness_task(on, 1), "did not succeed");
+    finish(harness_task(on, 3), SUCCEEDS);
+    assert_tasks(waiting, "occo");
+    reply = harness_submit_all(h, "acme", &document, 1); /* of the whole array, nothing is open any more */
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_tasks((helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK}, "occo");
+}
+
 static void tasks__wait_under_a_new_leader(void **state)
 {
     (void)state;
@@ -204,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(tasks__wait_for_those_of_their_index),
         CASE(tasks__of_what_is_over_at_submission_are_judged_at_once),
+        CASE(tasks__whose_like_ended_since_the_look_up_are_judged_by_its_end),
         CASE(tasks__wait_under_a_new_leader),
         CASE(tasks__held_ones_keep_waiting),
         CASE(tasks__that_wait_take_no_place_of_their_arrays_limit),

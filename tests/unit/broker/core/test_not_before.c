@@ -1,4 +1,5 @@
 /*  test_not_before.c -- begin times, and dependencies that are refused. */
+#include "broker/core/holds/recent_ends.h"
 #include "tests/unit/broker/core/dependencies_testing.h"
 
 /* ---- times --------------------------------------------------------------------------------------------- */
@@ -152,16 +153,89 @@ static void refused__each_mistake_names_its_entry(void **state)
     }
 }
 
-static void refused__a_dependency_that_ended_since_the_look_up_must_be_looked_up_again(void **state)
+/* ---- what ended since it was looked up ----------------------------------------------------------------- */
+
+static helio_job_key_t submitted(helio_submission_t *job)
+{
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", job, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
+}
+
+static void assert_looked_up_again(helio_submission_t *job)
+{
+    harness_clear(h);
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", job, 1);
+    assert_int_equal(reply->rc, HELIO_BUSY);
+    assert_true(helio_text_is(reply->reason, "Gated"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
+}
+
+static void ended_since__a_job_is_judged_by_its_end(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t after;
+        outcome_t outcome;
+        const char *unsatisfiable; /* NULL = it starts */
+    } table[] = {
+        {HELIO_AFTER_OK, SUCCEEDS, NULL},
+        {HELIO_AFTER_OK, FAILS, "did not succeed"},
+        {HELIO_AFTER_OK, IS_CANCELLED, "did not succeed"},
+        {HELIO_AFTER_ANY, SUCCEEDS, NULL},
+        {HELIO_AFTER_ANY, FAILS, NULL},
+        {HELIO_AFTER_NOT_OK, FAILS, NULL},
+        {HELIO_AFTER_NOT_OK, SUCCEEDS, "succeeded"},
+        {HELIO_AFTER_START, IS_CANCELLED, NULL},
+        {HELIO_AFTER_START, SUCCEEDS, NULL},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        for (int whole = 0; whole < 2; whole++) {
+            helio_job_key_t on = whole ? array_of(2) : harness_job(h, &spec);
+            helio_submission_t job =
+                harness_dependent(h, &spec, &(harness_after_t){(helio_after_t)table[i].after, on}, 1);
+            if (whole)
+                finish(harness_task(on, 1), SUCCEEDS);
+            finish(whole ? harness_task(on, 0) : on, table[i].outcome);
+            helio_job_key_t key = submitted(&job);
+            if (table[i].unsatisfiable) {
+                assert_unsatisfiable(key, on, table[i].unsatisfiable);
+            } else {
+                assert_placed(key);
+                cancel(key);
+            }
+        }
+}
+
+static void ended_since__under_another_leader_it_must_be_looked_up_again(void **state)
 {
     (void)state;
     helio_job_key_t on = harness_job(h, &spec);
-    helio_submission_t job = harness_dependent(h, &spec, &(harness_after_t){HELIO_AFTER_OK, on}, 1);
     cancel(on);
-    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &job, 1);
-    assert_int_equal(reply->rc, HELIO_BUSY);
-    assert_true(helio_text_is(reply->reason, "Gated"));
+    rebuild();
+    helio_submission_t job = harness_dependent(h, &spec, &(harness_after_t){HELIO_AFTER_OK, on}, 1);
+    job.depends.items[0].found = HELIO_FOUND_OPEN;
+    assert_looked_up_again(&job);
     assert_unsatisfiable(harness_job_after(h, &spec, HELIO_AFTER_OK, on), on, "did not succeed");
+}
+
+/*  Only the newest ends are remembered. */
+static void ended_since__before_very_many_others_it_must_be_looked_up_again(void **state)
+{
+    (void)state;
+    static uint32_t tasks[MANY];
+    helio_job_spec_t array = spec;
+    for (uint32_t i = 0; i < MANY; i++)
+        tasks[i] = i;
+    array.tasks = (helio_u32s_t){tasks, MANY};
+    helio_job_key_t on = harness_job(h, &spec);
+    helio_submission_t job = harness_dependent(h, &spec, &(harness_after_t){HELIO_AFTER_ANY, on}, 1);
+    cancel(on);
+    for (int ends = 1; ends <= CORE_RECENT_ENDS_MAX; ends += MANY + 1) { /* each array ends too */
+        (void)submitted(&job);
+        (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, harness_job(h, &array));
+    }
+    assert_looked_up_again(&job);
 }
 
 static void refused__a_known_key_needs_no_dependencies(void **state)
@@ -188,7 +262,9 @@ int main(void)
         CASE(not_before__both_the_time_and_the_dependency_must_be_satisfied),
         CASE(not_before__a_new_leader_keeps_holds_and_ends_those_that_are_due),
         CASE(refused__each_mistake_names_its_entry),
-        CASE(refused__a_dependency_that_ended_since_the_look_up_must_be_looked_up_again),
+        CASE(ended_since__a_job_is_judged_by_its_end),
+        CASE(ended_since__under_another_leader_it_must_be_looked_up_again),
+        CASE(ended_since__before_very_many_others_it_must_be_looked_up_again),
         CASE(refused__a_known_key_needs_no_dependencies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,6 +259,12 @@ static void plan__of_a_dependent_job_has_the_latest_end_of_its_dependencies(void
     assert_true(plan_of("acme", &job, 1)->start_estimate.earliest_ms < tomorrow_ms);
     job.depends.items[0].found = HELIO_FOUND_UNKNOWN;
     assert_int_equal(plan_of("acme", &job, 1)->rc, HELIO_INVALID);
+    after.on = waits;
+    job = harness_dependent(h, &spec, &after, 1);
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, waits); /* after its look-up */
+    reply = plan_of("acme", &job, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_false(helio_text_is(reply->plan.decision.reason, "Gated"));
 }
 
 static void plan__has_hints(void **state)

@@ -495,6 +495,12 @@ static void http__editing_a_finished_or_placed_job_is_a_conflict(void **state)
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
     assert_int_equal(r.status, 409);
     assert_contains(r.body, "cannot be edited: it has already succeeded");
+    assert_contains(r.body, "\"code\":\"JobHasEnded\"");
+    script_read(w, "read_job_where", HELIO_OK, "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"cancelled\"}");
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "cannot be edited: it has already been cancelled");
+    assert_contains(r.body, "\"code\":\"JobWasCancelled\""); /* by which a client knows that its cancel worked */
     w->reply_rc = HELIO_CONFLICT;
     w->reply_text = "job x has a place";
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");

@@ -395,6 +395,52 @@ static void cancel__now_asks_for_no_grace(void **state)
     end(&outcome);
 }
 
+#define REFUSED(code)                                                                                     \
+    {                                                                                                     \
+        "DELETE ", 0, 409, NULL,                                                                          \
+            "{\"detail\":\"too late\",\"details\":[{\"code\":\"" code "\",\"params\":{\"job_id\":\"" ID_A \
+            "\",\"done\":\"cancelled\"}}]}",                                                              \
+            WHOLE, 0                                                                                      \
+    }
+
+/*  The first request did it, and its answer was lost; a job that had been cancelled before is an error. */
+static void cancel__that_had_to_be_repeated_finds_its_own_work(void **state)
+{
+    (void)state;
+    const struct {
+        rule_t first, second;
+        int code;
+        const char *err;
+    } cases[] = {
+        {{"DELETE ", 1, 0, NULL, NULL, DROP, 0}, REFUSED("JobWasCancelled"), 0, "cancelling " ID_A "\n"},
+        {{"DELETE ", 1, 202, NULL, "{", CUT, 0}, REFUSED("JobWasCancelled"), 0, "cancelling " ID_A "\n"},
+        {{"DELETE ", 1, 504, NULL, "{}", WHOLE, 0}, REFUSED("JobWasCancelled"), 0, "cancelling " ID_A "\n"},
+        {{"GET ", 1, 0, NULL, NULL, DROP, 0}, REFUSED("JobWasCancelled"), HELIO_EXIT_CONFLICT, "too late"},
+        {{"DELETE ", 1, 0, NULL, NULL, DROP, 0}, REFUSED("JobHasEnded"), HELIO_EXIT_CONFLICT, "too late"},
+        {{"DELETE ", 1, 0, NULL, NULL, DROP, 0},
+         {"DELETE ", 0, 409, NULL, "{\"detail\":\"too late\"}", WHOLE, 0},
+         HELIO_EXIT_CONFLICT,
+         "too late"},
+    };
+    static const char *const commands[] = {"cancel", "scancel"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t k = 0; k < 2; k++) {
+            outcome_t outcome = play(RULES(cases[i].first, cases[i].second), WORDS(commands[k], ID_A));
+            expect(&outcome, cases[i].code, "", k && !cases[i].code ? "" : cases[i].err);
+            end(&outcome);
+        }
+}
+
+/*  Each of several jobs is a request of its own: that one was repeated says nothing of the next. */
+static void cancel__after_a_repeated_one_is_still_refused(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"DELETE ", 1, 0, NULL, NULL, DROP, 0}, REFUSED("JobWasCancelled")),
+                             WORDS("cancel", "first1", ID_A));
+    expect(&outcome, HELIO_EXIT_CONFLICT, "", "cancelling " ID_A "\nhelio: too late");
+    end(&outcome);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +464,8 @@ int main(void)
         cmocka_unit_test(edit__sends_the_given_values_under_the_keys_of_a_job_file),
         cmocka_unit_test(cancel__continues_after_an_unknown_job),
         cmocka_unit_test(cancel__now_asks_for_no_grace),
+        cmocka_unit_test(cancel__that_had_to_be_repeated_finds_its_own_work),
+        cmocka_unit_test(cancel__after_a_repeated_one_is_still_refused),
     };
     /* The double is on this machine, whatever proxy the environment names. */
     (void)setenv("no_proxy", "*", 1);
