@@ -299,12 +299,17 @@ def lease(world):
 
 
 def unclaimed(world):
-    """A job removes what its shim has written: it is not over while it runs, and is charged by the engine's own times."""
+    """A job removes what its shim has written, and its user renames and holds it at the engine: it is not over while it runs, and is charged
+    by the engine's own times."""
     alive = lambda job: os.path.join(world.federation.records, "alive-" + job)
     last = lambda job: os.stat(alive(job)).st_mtime if os.path.exists(alive(job)) else 0
     jobs = world.on_all('cd "$(dirname "$HELIO_REPORT")"; rm -f claim started; trap "" TERM; while :; do : >"$R/alive-$HELIO_JOB_ID"; sleep 0.1; done'
                         .replace("$R", world.federation.records))
     world.federation.wait_for(lambda: all(last(job) for job in jobs), 60, "they do not begin")
+    for site in (one for one in world.sites if one.kind_of == "gridengine"):
+        for number in [line.split()[0] for line in site.leftovers()]:
+            site.call("qalter", "-N", "other", number)
+            site.call("qhold", number)
     began = time.time()
     world.federation.wait_for(lambda: min(last(job) for job in jobs) > began + 11, 60, "they do not run")
     for job in jobs:

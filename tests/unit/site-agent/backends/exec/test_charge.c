@@ -180,6 +180,26 @@ static void a_stop_of_an_unclaimed_job_that_runs_is_over_when_the_engine_has_end
     bench_close(&bench);
 }
 
+static void a_stop_of_a_job_whose_folder_cannot_be_read_is_the_engines(void **state)
+{
+    (void)state;
+    bench_t bench;
+    char path[200], moved[200];
+    open_unclaimed(&bench);
+    (void)snprintf(path, sizeof path, "%s/attempts/%s", bench.folder, bench.name);
+    (void)snprintf(moved, sizeof moved, "%s/moved", bench.dir);
+    assert_int_equal(rename(path, moved), 0);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    (void)close(file);
+    bench_pass(&bench, 60000);
+    bench_stop(&bench, HELIO_STOP_MODE_GRACE);
+    bench_pass(&bench, 30000);
+    assert_true(bench_asked(&bench, "\"mode\":\"kill\"") >= 1);
+    expect_last(&bench, WORD(VANISHED), HELIO_CAUSE_DOUBTED, "its status file shows no run");
+    bench_close(&bench);
+}
+
 /*  The same if the agent was restarted meanwhile: it had closed the folder. */
 static void a_stop_survives_a_restart_of_the_agent(void **state)
 {
@@ -286,6 +306,7 @@ int main(void)
         cmocka_unit_test(false_times_are_replaced_by_the_nearest_plausible_ones),
         cmocka_unit_test(a_new_agent_charges_by_the_engines_begin),
         cmocka_unit_test(a_stop_of_an_unclaimed_job_that_runs_is_over_when_the_engine_has_ended_it),
+        cmocka_unit_test(a_stop_of_a_job_whose_folder_cannot_be_read_is_the_engines),
         cmocka_unit_test(a_stop_survives_a_restart_of_the_agent),
         cmocka_unit_test(a_stop_goes_on_when_the_engine_lists_again_what_it_had_lost),
         cmocka_unit_test(an_unclaimed_job_that_runs_and_that_no_journal_knows_is_ended_first),
