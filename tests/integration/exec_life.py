@@ -30,7 +30,7 @@ class ExecSite(LocalSite):
     def agent_keys(self, federation):
         words = ", ".join(f'"{word}"' for word in [self.wrapper] + self.command())
         return (f"  shim: {federation.tool('helio-shim')}\n  kill_margin: 5s\n  exec:\n    command: [{words}]\n    folder: {self.folder}\n"
-                f"    carries: {'true' if self.carries else 'false'}\n    poll: 500ms\n    timeout: 10s\n"
+                f"    carries: {'true' if self.carries else 'false'}\n    poll: 500ms\n    timeout: 10s\n    prolog: 5s\n"
                 '  containers: command\n  container_command: [/usr/bin/env, "IMAGE={image}", "{program}"]\n')
 
 
@@ -298,6 +298,34 @@ def lease(world):
     world.until(jobs, "cancelled")
 
 
+def unclaimed(world):
+    """A job removes what its shim has written, and its user renames and holds it at the engine: it is not over while it runs, and is charged
+    by the engine's own times."""
+    alive = lambda job: os.path.join(world.federation.records, "alive-" + job)
+    last = lambda job: os.stat(alive(job)).st_mtime if os.path.exists(alive(job)) else 0
+    jobs = world.on_all('cd "$(dirname "$HELIO_REPORT")"; rm -f claim started; trap "" TERM; while :; do : >"$R/alive-$HELIO_JOB_ID"; sleep 0.1; done'
+                        .replace("$R", world.federation.records))
+    world.federation.wait_for(lambda: all(last(job) for job in jobs), 60, "they do not begin")
+    for site in (one for one in world.sites if one.kind_of == "gridengine"):
+        for number in [line.split()[0] for line in site.leftovers()]:
+            site.call("qalter", "-N", "other", number)
+            site.call("qhold", number)
+    began = time.time()
+    world.federation.wait_for(lambda: min(last(job) for job in jobs) > began + 11, 60, "they do not run")
+    for job in jobs:
+        world.federation.helio("cancel", job)
+    told = {}
+    for job in jobs:
+        world.until([job], "cancelled", seconds=60)
+        told[job] = time.time()
+    time.sleep(1)
+    for job, site in zip(jobs, world.sites):
+        check(last(job) < told[job] + 0.3, f"{site.kind_of}: it runs on for {last(job) - told[job]:.1f} s after its cancel was confirmed")
+        if site.kind_of == "gridengine":
+            check(float(world.state(job, "gpu_seconds")) > 2, f"it ran 11 s, and is charged {world.state(job, 'gpu_seconds')} GPU seconds")
+        os.unlink(alive(job))
+
+
 HOSTILE = r"""
 cd FOLDER/attempts/helio-$HELIO_JOB_ID-$HELIO_EPOCH || exit 9
 for name in .stop .claim stop closed_ms engine.log devices submitted owner; do rm -f $name; ln -s SECRET $name; done
@@ -340,7 +368,7 @@ def hostile(world):
             victim.wait()
 
 
-SCENARIOS = (plain, array, image, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, hostile, lease)
+SCENARIOS = (plain, array, image, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, unclaimed, hostile, lease)
 NOT_HERE = {"gang": "a job on several nodes is not placed at a site of the kind exec"}
 
 

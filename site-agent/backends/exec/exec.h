@@ -1,6 +1,7 @@
 /*  exec.h -- the backend `exec`: attempts are jobs of any engine, to which an adapter speaks: a program of the site's
  *  operator (docs/sites/exec.md has the protocol). The engine runs helio-shim; what the shim writes is believed, what the
- *  adapter says is believed where the shim is silent.
+ *  adapter says is believed where the shim is silent. The job's user can write what the shim writes: so times are charged
+ *  within what the adapter says (charge.c), and a stop is not over while it says that the job runs.
  *
  *  Sources of truth, strongest first:
  *    1. the attempt's folder: `claim` (the shim that holds it runs, and no other ever will, so a job that the engine
@@ -31,6 +32,7 @@ typedef struct helio_exec_settings {
     uint64_t poll_ms;     /* 500..60000 */
     uint64_t timeout_ms;  /* of one request */
     uint64_t withdraw_ms; /* what waits in the engine's queue for so long is withdrawn; 0 = never */
+    uint64_t prolog_ms;   /* longest time from the engine's start of a job to its first program */
     uint64_t clock_tolerance_ms;
     helio_text_t shim; /* path of helio-shim on the nodes; "" = a copy in `folder` */
 } helio_exec_settings_t;

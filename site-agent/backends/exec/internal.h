@@ -2,6 +2,7 @@
  *
  *  The life of one attempt, lowest first; each file calls only those before it:
  *      answer.c, capacity.c   pure: what the adapter prints; what is free
+ *      charge.c               what the engine shows of an attempt, for what it is charged
  *      table.c                the attempts by key; their states (exec_state.def); their events
  *      ask.c                  requests to the adapter
  *      look.c                 the status files in an attempt's folder; closing it
@@ -27,6 +28,7 @@
 #include "site-agent/backends/exec/exec.h"
 #include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
+#include "site-agent/backends/folder/witness.h"
 
 enum {
     HELIO_EXEC_LIST_BYTES = 16 << 20,
@@ -80,6 +82,8 @@ typedef struct helio_exec_attempt {
     bool hidden;    /* its folder exists and cannot be read: its user changed it */
     int64_t started_wall_ms;
     bool said_started, suspended;
+    int64_t said_started_ms; /* 0 = not said */
+    helio_witness_t witness;
     helio_beat_t beat;
     helio_exec_listed_t listed;
     uint32_t missing;   /* inventories in a row that do not list it, ... */
@@ -106,13 +110,14 @@ typedef struct helio_exec_attempt {
 
     int64_t gone_ms;
     helio_aev_backend_t end;
-    char explanation[256];
+    char explanation[HELIO_CHARGE_TEXT_SIZE];
 } helio_exec_attempt_t;
 
 typedef struct helio_exec_poll {
     bool out;
     int64_t due_ms;
     uint32_t asked, heard; /* numbers of inventories; heard: the last one that counts */
+    int64_t asked_ms;      /* time of the last request */
     uint32_t failures;     /* in a row */
     int64_t unanswered_ms; /* time of the first request since the last one that counts; 0 = none */
     helio_arena_t *arena;  /* of the last one that counts; NULL = none yet */
@@ -173,6 +178,14 @@ void helio_exec_settings_copy(const helio_exec_settings_t *from, helio_arena_t *
 /*  The adapter's argv, and PATH and environment of its runs. */
 const char **helio_exec_argv(const helio_exec_settings_t *settings, helio_arena_t *arena);
 void helio_exec_environment(helio_arena_t *arena, helio_commands_options_t *ret_options);
+
+/* ---- charge.c */
+bool helio_exec_shows_run(const helio_exec_attempt_t *attempt); /* the last inventory that counts: on a node */
+void helio_exec_witness(helio_exec_attempt_t *attempt);         /* from an inventory that counts */
+/*  Its begin by its status file, if that is plausible. */
+int64_t helio_exec_begun_wall_ms(const helio_exec_attempt_t *attempt, int64_t said_ms);
+/*  Before its end is reported: replaces implausible times, and explains the difference. */
+void helio_exec_charge(helio_exec_attempt_t *attempt);
 
 /* ---- table.c */
 helio_exec_attempt_t *helio_exec_find(const helio_exec_t *self, helio_job_key_t key, uint32_t epoch);

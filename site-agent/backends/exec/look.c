@@ -15,7 +15,8 @@ static void read_started(helio_exec_attempt_t *attempt, int folder)
 {
     helio_started_t *started = helio_new(1, sizeof *started);
     if (helio_folder_started(folder, started, NULL) == HELIO_OK)
-        attempt->started_wall_ms = started->wall_ms > 0 ? started->wall_ms : attempt->backend->now_wall_ms;
+        attempt->started_wall_ms =
+            helio_exec_begun_wall_ms(attempt, started->wall_ms > 0 ? started->wall_ms : attempt->backend->now_wall_ms);
     free(started);
 }
 

@@ -150,6 +150,7 @@ static void ask(helio_exec_t *self)
     if (!poll->out)
         return;
     poll->asked++;
+    poll->asked_ms = self->now_boot_ms;
     if (!poll->unanswered_ms)
         poll->unanswered_ms = self->now_boot_ms ? self->now_boot_ms : 1;
 }

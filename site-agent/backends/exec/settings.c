@@ -53,6 +53,16 @@ static const helio_spec_field_t fields[] = {
      .doc =
          "How long an attempt may wait in the engine's queue. Then the agent withdraws it, unless it has started, and "
          "the broker places it again. `0s`: never."},
+    {.key = "prolog",
+     .kind = HELIO_SPEC_DURATION,
+     AT(prolog_ms),
+     .least = 1000,
+     .most = 3600000,
+     .fallback = "10s",
+     .example = "30s",
+     .doc =
+         "The longest time between the engine's start of a job and its first program: prologs, slow disks. A job whose "
+         "status files leave out more of the time that the engine showed it running is charged by the engine."},
     {.key = "clock_tolerance",
      .kind = HELIO_SPEC_DURATION,
      AT(clock_tolerance_ms),

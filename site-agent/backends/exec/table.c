@@ -74,6 +74,7 @@ void helio_exec_say_started(helio_exec_attempt_t *attempt)
     if (attempt->said_started)
         return;
     attempt->said_started = true;
+    attempt->said_started_ms = attempt->backend->now_boot_ms;
     say(attempt,
         (helio_aev_backend_t){.word = HELIO_BACKEND_REPORT_STARTED, .started_wall_ms = attempt->started_wall_ms});
 }
@@ -108,6 +109,8 @@ static bool may_be_held(const helio_exec_attempt_t *attempt)
 void helio_exec_say_end(helio_exec_attempt_t *attempt)
 {
     helio_exec_t *self = attempt->backend;
+    helio_exec_charge(attempt);
+    helio_explanation_flatten(attempt->explanation);
     bool ran = attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {
         attempt->started_wall_ms = attempt->end.started_wall_ms;

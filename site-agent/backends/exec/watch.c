@@ -63,18 +63,23 @@ static void nowhere(helio_exec_attempt_t *attempt, bool folder)
     }
     if (attempt->to_start)
         helio_exec_submit(attempt);
+    else if (attempt->stop_mode != HELIO_EXEC_NO_STOP && attempt->witness.first_ms) /* its stop ended it */
+        helio_exec_end_unstarted(attempt);
     else
         helio_exec_end(attempt, HELIO_BACKEND_REPORT_ABSENT, HELIO_CAUSE_NONE, "%s", "");
 }
 
 /*  The journal does not know it, and no shim has begun it: it would begin although the broker may be told that it is not
- *  here. */
+ *  here. If the engine shows it running, its program may have removed the claim: then it is over when the engine ended it. */
 static void end_unordered(helio_exec_attempt_t *attempt)
 {
     helio_rc rc = helio_exec_close(attempt);
-    if (rc == HELIO_CONFLICT)
+    bool runs = rc == HELIO_OK && helio_exec_shows_run(attempt);
+    if (rc == HELIO_CONFLICT || runs)
         helio_exec_advance(attempt, HELIO_EXEC_AT_HELD);
-    if (rc)
+    if (runs)
+        helio_exec_cancel(attempt, true);
+    if (rc || runs)
         return;
     attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
     helio_exec_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
@@ -166,6 +171,8 @@ static void held_on_list(helio_exec_attempt_t *attempt)
     if (!helio_exec_look(attempt, &folder) || attempt->phase != HELIO_EXEC_AT_HELD || waiting_on_list(attempt))
         return;
     suspension_on_list(attempt);
+    if (attempt->closed && helio_exec_shows_run(attempt)) /* no shim starts through a closed folder */
+        helio_exec_cancel(attempt, true);
     if (!attempt->listed.live)
         helio_exec_advance(attempt, HELIO_EXEC_AT_LEAVING);
 }
@@ -181,6 +188,7 @@ static void count_missing(helio_exec_attempt_t *attempt)
 void helio_exec_on_list(helio_exec_attempt_t *attempt)
 {
     count_missing(attempt);
+    helio_exec_witness(attempt);
     attempt->backend->next_ms = 0;
     switch (attempt->phase) {
     case HELIO_EXEC_AT_LOOKING:
@@ -193,8 +201,10 @@ void helio_exec_on_list(helio_exec_attempt_t *attempt)
         held_on_list(attempt);
         break;
     case HELIO_EXEC_AT_LEAVING:
-        if (attempt->listed.live)
+        if (attempt->listed.live) {
             helio_exec_advance(attempt, HELIO_EXEC_AT_HELD);
+            attempt->stop_due_ms = 0;
+        }
         attempt->due_ms = 0;
         break;
     case HELIO_EXEC_AT_GONE:
@@ -248,7 +258,7 @@ static void leaving_serve(helio_exec_attempt_t *attempt)
                 (attempt->missing >= MISSING_TIMES && self->now_boot_ms - attempt->missing_ms >= MISSING_MS);
     if (!over || helio_exec_is_alive(attempt))
         return;
-    if (attempt->claimed) {
+    if (attempt->claimed || attempt->hidden) {
         if (self->now_boot_ms - attempt->since_ms >= DONE_MS)
             end_unproven(attempt);
         return;

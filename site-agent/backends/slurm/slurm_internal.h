@@ -5,7 +5,7 @@
  *      slurm_ahead.c          which of them will end within moments
  *      slurm_commands.c       queries of the cluster, and scancel
  *      slurm_whose.c          which user a job of an attempt's name belongs to
- *      slurm_charge.c         what it is charged: its status files, checked against what their writer cannot write
+ *      slurm_charge.c         what Slurm shows of it, for what it is charged
  *      slurm_status_files.c   the status files in its folder
  *      slurm_options.c        the arguments of sbatch: from the order, and what a job may pass on
  *      slurm_submit.c         the folder, sbatch, and what its result means
@@ -33,6 +33,7 @@
 #include "site-agent/backends/command.h"
 #include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
+#include "site-agent/backends/folder/witness.h"
 #include "site-agent/backends/slurm/capacity.h"
 #include "site-agent/backends/slurm/listing/listing.h"
 #include "site-agent/backends/slurm/slurm.h"
@@ -64,12 +65,6 @@ typedef struct helio_slurm_seen {
     char id[HELIO_SLURM_ID_SIZE];
     int64_t start_s, end_s; /* Slurm's; only expected while it waits */
 } helio_slurm_seen_t;
-
-/*  Evidence that the job's user cannot write: when Slurm showed the job on its nodes. 0 = never. */
-typedef struct helio_slurm_witness {
-    int64_t first_ms, last_ms; /* boot clock: of the agent's lists that did */
-    int64_t start_s, end_s;    /* Slurm's own, UTC */
-} helio_slurm_witness_t;
 
 /*  Its time in Slurm's queue. */
 typedef struct helio_slurm_waits {
@@ -144,7 +139,7 @@ typedef struct helio_slurm_attempt {
     int64_t started_wall_ms; /* 0 = not yet */
     bool said_started;
     int64_t said_started_ms;
-    helio_slurm_witness_t witness;
+    helio_witness_t witness;
     int64_t doubted_ms; /* since when Slurm's report of its end is awaited; 0 = not */
     helio_beat_t beat;
     helio_slurm_seen_t seen, other; /* other: a second job of its name */

@@ -201,6 +201,7 @@ static inline void bench_open(bench_t *bench)
                                               .poll_ms = 2000,
                                               .timeout_ms = 1000,
                                               .withdraw_ms = 600000,
+                                              .prolog_ms = 10000,
                                               .clock_tolerance_ms = 5000};
     bench->order = (helio_order_t){.epoch = 1,
                                    .tenant = HELIO_TEXT("acme"),

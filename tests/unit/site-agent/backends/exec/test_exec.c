@@ -345,13 +345,15 @@ static void exec__a_stop_by_the_site_is_told_apart_from_one_by_the_agent(void **
     (void)state;
     bench_t bench;
     bench_open_running(&bench);
-    bench_done(&bench, (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 1});
+    bench_done(&bench, (helio_done_t){
+                           .exit_code = 143, .stopped = true, .started_wall_ms = bench.wall_ms - 4000, .run_ms = 4000});
     bench_pass(&bench, 4000);
     bench_expect(&bench, 1, WORD(ENDED), HELIO_CAUSE_SITE_CANCELLED);
     bench_close(&bench);
     bench_open_running(&bench);
     bench_stop(&bench, HELIO_STOP_MODE_GRACE);
-    bench_done(&bench, (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 1});
+    bench_done(&bench, (helio_done_t){
+                           .exit_code = 143, .stopped = true, .started_wall_ms = bench.wall_ms - 4000, .run_ms = 4000});
     bench_pass(&bench, 4000);
     bench_expect(&bench, 1, WORD(ENDED), HELIO_CAUSE_NONE);
     bench_close(&bench);

@@ -1,0 +1,167 @@
+/*  witness.c -- what an attempt is charged. */
+#include "site-agent/backends/folder/witness.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "federation/reason/codes.h"
+
+enum {
+    SLACK_MS = 15000, /* tolerance for times of several clocks and of lists */
+    WHOLE_MS = 2000,  /* and for the scheduler's own start and end: one clock, in whole seconds */
+    MOVED_MS = 60000  /* for an hour that is only shown */
+};
+
+/* ---- observations -------------------------------------------------------------------------------------------- */
+
+void helio_witness_shown(helio_witness_t *self, int64_t asked_ms)
+{
+    if (!self->first_ms)
+        self->first_ms = asked_ms;
+    self->last_ms = asked_ms;
+}
+
+void helio_witness_ended(helio_witness_t *self, int64_t end_ms, int64_t now_wall_ms)
+{
+    self->end_ms = end_ms < now_wall_ms ? end_ms : now_wall_ms;
+}
+
+/* ---- bounds -------------------------------------------------------------------------------------------- */
+
+/*  No attempt is older than its job, whose id holds the time. 0: the id holds no plausible time. */
+static int64_t birth_wall_ms(const helio_charged_t *self)
+{
+    int64_t ms = 0;
+    for (int i = 0; i < 6; i++)
+        ms = ms << 8 | self->key.job.bytes[i];
+    return ms <= self->now_wall_ms ? ms : 0;
+}
+
+/*  The earliest time at which it can have begun; for display. */
+static int64_t earliest_wall_ms(const helio_charged_t *self)
+{
+    int64_t at_ms = birth_wall_ms(self);
+    if (self->witness->start_ms)
+        at_ms = self->witness->start_ms;
+    else if (self->asked_ms)
+        at_ms = self->now_wall_ms - (self->now_boot_ms - self->asked_ms);
+    at_ms = at_ms < self->now_wall_ms ? at_ms - SLACK_MS : self->now_wall_ms - SLACK_MS;
+    return at_ms > 0 ? at_ms : 0;
+}
+
+/*  By one clock each: since its submission; between the scheduler's start and end. Only without both, by two clocks. */
+static uint64_t most_ms(const helio_charged_t *self)
+{
+    const helio_witness_t *witness = self->witness;
+    int64_t ms = self->asked_ms ? self->now_boot_ms - self->asked_ms : self->now_wall_ms - earliest_wall_ms(self);
+    if (witness->start_ms && witness->end_ms && witness->end_ms - witness->start_ms < ms)
+        ms = witness->end_ms - witness->start_ms;
+    return ms > 0 ? (uint64_t)(ms + SLACK_MS) : SLACK_MS;
+}
+
+/*  The scheduler showed it on its nodes: from then on, or, if another agent submitted it, from the scheduler's start. */
+static int64_t shown_ms(const helio_charged_t *self)
+{
+    const helio_witness_t *witness = self->witness;
+    if (!witness->first_ms)
+        return 0;
+    int64_t from_ms = witness->first_ms;
+    if (!self->asked_ms && witness->start_ms)
+        from_ms = self->now_boot_ms - (self->now_wall_ms - witness->start_ms);
+    from_ms += self->launch_ms;
+    if (self->started_ms && self->started_ms < from_ms)
+        from_ms = self->started_ms;
+    return witness->last_ms - from_ms;
+}
+
+/*  The time on its nodes as the scheduler showed it, without the time before the first program. The scheduler's end is
+ *  that of the program: epilogs do not count. */
+static uint64_t least_ms(const helio_charged_t *self)
+{
+    const helio_witness_t *witness = self->witness;
+    int64_t ms = shown_ms(self) - SLACK_MS;
+    if (witness->start_ms && witness->end_ms) {
+        int64_t own_ms = witness->end_ms - witness->start_ms - self->launch_ms - WHOLE_MS;
+        ms = own_ms > ms ? own_ms : ms;
+    }
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
+static int64_t between(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+int64_t helio_charged_begun_wall_ms(const helio_charged_t *self, int64_t said_ms)
+{
+    return between(said_ms, earliest_wall_ms(self), self->now_wall_ms);
+}
+
+/* ---- charging ------------------------------------------------------------------------------------------ */
+
+static void say_doubt(helio_aev_backend_t *end, char explanation[HELIO_CHARGE_TEXT_SIZE], const char *doubt)
+{
+    char before[HELIO_CHARGE_TEXT_SIZE];
+    (void)snprintf(before, sizeof before, "%s", explanation);
+    if (end->cause == HELIO_CAUSE_NONE)
+        end->cause = HELIO_CAUSE_DOUBTED;
+    int size = snprintf(explanation, HELIO_CHARGE_TEXT_SIZE, "%.110s%s%s", before, before[0] ? "; " : "", doubt);
+    assert(size < HELIO_CHARGE_TEXT_SIZE);
+    (void)size;
+}
+
+/*  Its status files show no run; its user can have removed them. The scheduler's lists and times show whether it was on its
+ *  nodes for longer than it takes to start. A node that failed meanwhile, and no shim had claimed it: it never started. */
+static void doubt_unstarted(const helio_charged_t *self, helio_aev_backend_t *end,
+                            char explanation[HELIO_CHARGE_TEXT_SIZE])
+{
+    uint64_t ran_ms = least_ms(self);
+    char said[HELIO_CHARGE_TEXT_SIZE];
+    if (!ran_ms || (!self->claimed && end->cause == HELIO_CAUSE_NODE_FAILED))
+        return;
+#ifdef HELIO_MUTANT_unclaimed_is_free
+    if (!self->claimed)
+        return;
+#endif
+    (void)helio_cause_text(end->cause, helio_text_of(explanation), said, sizeof said);
+    (void)snprintf(explanation, HELIO_CHARGE_TEXT_SIZE,
+                   "its status file shows no run, but %.20s showed it on its nodes: %llu ms are charged%s%.120s%s",
+                   self->scheduler, (unsigned long long)ran_ms, said[0] ? " (" : "", said, said[0] ? ")" : "");
+    end->cause = HELIO_CAUSE_DOUBTED;
+    if (end->word == HELIO_BACKEND_REPORT_FAILED_TO_START)
+        end->word = HELIO_BACKEND_REPORT_VANISHED;
+    end->run_ms = ran_ms;
+    end->ended_wall_ms = self->now_wall_ms;
+    end->started_wall_ms = helio_charged_begun_wall_ms(self, end->ended_wall_ms - (int64_t)ran_ms);
+}
+
+static bool is_far(int64_t one_ms, int64_t other_ms)
+{
+    return one_ms - other_ms > MOVED_MS || other_ms - one_ms > MOVED_MS;
+}
+
+void helio_charge(const helio_charged_t *self, helio_aev_backend_t *end, char explanation[HELIO_CHARGE_TEXT_SIZE])
+{
+    if (end->word != HELIO_BACKEND_REPORT_ABSENT && !end->started_wall_ms && !end->run_ms)
+        doubt_unstarted(self, end, explanation);
+    if ((end->word != HELIO_BACKEND_REPORT_ENDED && end->word != HELIO_BACKEND_REPORT_VANISHED) ||
+        (!end->started_wall_ms && !end->run_ms))
+        return;
+    int64_t early_ms = earliest_wall_ms(self), said_start_ms = end->started_wall_ms, said_end_ms = end->ended_wall_ms;
+    uint64_t said_ms = end->run_ms, least = least_ms(self), most = most_ms(self);
+    end->ended_wall_ms = between(said_end_ms, early_ms, self->now_wall_ms);
+    end->started_wall_ms = between(said_start_ms, early_ms, end->ended_wall_ms);
+    end->run_ms = said_ms > most ? most : said_ms < least ? least : said_ms;
+    char doubt[144];
+    if (end->run_ms != said_ms)
+        (void)snprintf(doubt, sizeof doubt,
+                       "its status file shows %llu ms, but by %.20s and the agent it ran %s %llu ms",
+                       (unsigned long long)said_ms, self->scheduler, said_ms > most ? "at most" : "at least",
+                       (unsigned long long)end->run_ms);
+    else if (is_far(said_start_ms, end->started_wall_ms) || is_far(said_end_ms, end->ended_wall_ms))
+        (void)snprintf(doubt, sizeof doubt, "its status files give times at which it was not on its nodes");
+    else
+        return;
+    say_doubt(end, explanation, doubt);
+}
