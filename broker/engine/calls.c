@@ -85,11 +85,13 @@ static void take_event(helio_engine_t *self, helio_call_t *call)
         refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_DATABASE_BEHIND));
         return;
     }
-    uint64_t id = self->last_call + 1;
-    if (self->calls[id % HELIO_ENGINE_CALLS_MAX]) {
+    if (self->call_count == HELIO_ENGINE_CALLS_MAX) {
         refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_REQUESTS_WAITING));
         return;
     }
+    uint64_t id = self->last_call + 1;
+    while (self->calls[id % HELIO_ENGINE_CALLS_MAX]) /* of a call that waits for long */
+        id++;
     self->last_call = id;
     self->calls[id % HELIO_ENGINE_CALLS_MAX] = call;
     self->call_count++;
