@@ -15,7 +15,7 @@
 /*  Of jobs, tasks and whole arrays: more than one submission can name (HELIO_DEPENDS_WORDS_MAX). */
 enum { CORE_RECENT_ENDS_MAX = 1 << 16 };
 
-/*  Once for each job; how: OK or NOT_OK. */
+/*  how: OK or NOT_OK. Only the first end of a job counts. */
 void core_recent_ends_add(helio_broker_core_t *self, helio_job_key_t on, helio_found_t how);
 /*  OPEN: it is not over, or its end is not remembered. */
 helio_found_t core_recent_end(const helio_broker_core_t *self, helio_job_key_t on);
