@@ -9,6 +9,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 
 /*  A command on a large array that has not been answered. */
 struct array_command {
@@ -76,16 +77,30 @@ static void run_at_once(helio_broker_core_t *self, const helio_ev_command_t *eve
     how->answer(self, event, affected.jobs);
 }
 
-/*  Commands on one array keep their order. */
-static bool is_behind(const helio_broker_core_t *self, helio_uuid_t array)
+/*  One that is under way, and that this one has to wait for. Of an array there is one at a time, beside which it can be
+ *  cancelled; and of a tenant one of those that count, since they count with what they change: later. */
+static const array_command_t *obstacle(const helio_broker_core_t *self, const helio_ev_command_t *event,
+                                       const command_t *how)
 {
+    bool counts = !how->free && event->role < HELIO_ROLE_OPERATOR;
     const array_command_t *before;
     DL_FOREACH(self->array_commands, before)
     {
-        if (helio_uuid_compare(before->event.key.job, array) == 0)
-            return true;
+        bool same = helio_uuid_compare(before->event.key.job, event->key.job) == 0;
+        if (same && (!how->free || before->how->free))
+            return before;
+        if (counts && !before->how->free && helio_text_equal(before->event.tenant, event->tenant))
+            return before;
     }
-    return false;
+    return NULL;
+}
+
+static void refuse(helio_broker_core_t *self, const helio_ev_command_t *event, const array_command_t *before)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(before->event.key, text);
+    core_reply(self, event->call, HELIO_BUSY, HELIO_REASON_NONE,
+               CORE_DETAIL(self, HELIO_DETAIL_ARRAY_COMMAND_UNDER_WAY, helio_value_string(text)));
 }
 
 void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how)
@@ -93,10 +108,17 @@ void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event
     if (!how->free && !core_commands_allow(self, event->call, event->tenant, event->role))
         return;
     const submission_t *array = array_of(self, event);
-    if (!array || (array->row.tasks.count <= CORE_ARRAY_SMALL && !is_behind(self, event->key.job))) {
+    if (!array || array->row.tasks.count <= CORE_ARRAY_SMALL) {
         run_at_once(self, event, how);
         return;
     }
+#ifndef HELIO_MUTANT_commands_pile_up
+    const array_command_t *before = obstacle(self, event, how);
+    if (before) {
+        refuse(self, event, before);
+        return;
+    }
+#endif
     array_command_t *item = helio_new(1, sizeof *item);
     item->arena = helio_arena_new();
     item->how = how;
@@ -132,10 +154,30 @@ static bool go_on(helio_broker_core_t *self, array_command_t *item)
     return true;
 }
 
+/*  Tenants take turns, and within a tenant its commands. */
+static array_command_t *next_of(const helio_broker_core_t *self)
+{
+    array_command_t *each;
+    DL_FOREACH(self->array_commands, each)
+    {
+        if (!helio_text_is(each->event.tenant, self->array_tenant))
+            return each;
+    }
+    return self->array_commands;
+}
+
 void core_array_commands_resolve(helio_broker_core_t *self)
 {
-    while (self->array_commands && go_on(self, self->array_commands))
-        drop(self, self->array_commands);
+    while (self->array_commands && core_portion_has_room(self)) {
+        array_command_t *item = next_of(self);
+        (void)helio_text_copy(item->event.tenant, self->array_tenant, sizeof self->array_tenant);
+        if (go_on(self, item)) {
+            drop(self, item);
+        } else {
+            DL_DELETE(self->array_commands, item);
+            DL_APPEND(self->array_commands, item);
+        }
+    }
     if (self->array_commands)
         core_check_by(self, CORE_CHECK_COMMANDS, self->wall_ms + CORE_PORTION_PAUSE_MS);
 }

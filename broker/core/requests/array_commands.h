@@ -1,8 +1,9 @@
 /*  array_commands.h -- a command on one job, or on the open tasks of an array.
  *
- *  On a large array it acts batch by batch (state/portion.h), one command after the other, and is answered with its last
- *  task: so an answer that it was accepted says, as for one job, that all of it is durable. Of a leader that ends before
- *  that there is no answer, and whoever gave the command gives it again: every command can be repeated. */
+ *  On a large array it acts batch by batch (state/portion.h), by turns with those of other tenants, and is answered with
+ *  its last task: so an answer that it was accepted says, as for one job, that all of it is durable. Of a leader that ends before
+ *  that there is no answer, and whoever gave the command gives it again: every command can be repeated. While one is under
+ *  way, another on the same array is refused, unless it cancels it. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
 #define HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
 

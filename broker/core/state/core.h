@@ -109,7 +109,8 @@ struct helio_broker_core {
     overflows_t *overflows;           /* decide/overflow.c */
     migration_pass_t *migration_pass; /* migrate/migrate.c */
     intake_t *intake;                 /* requests/submit.c */
-    array_command_t *array_commands;  /* requests/array_commands.c; in order of arrival */
+    array_command_t *array_commands;  /* requests/array_commands.c; that which waits longest for its turn comes first */
+    char array_tenant[33];            /* whose command on an array had the last turn */
 };
 
 #endif

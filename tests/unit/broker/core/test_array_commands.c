@@ -91,18 +91,63 @@ static void command__on_a_large_array_does_not_depend_on_commits_alone(void **st
     assert_int_equal(in_state(HELIO_JOB_QUEUED), 0);
 }
 
-/*  Commands on one array keep their order, also of a small part of it. */
-static void command__on_an_array_waits_for_the_one_before_it(void **state)
+static void give_as(const char *tenant, uint32_t kind, helio_job_key_t key, uint32_t wanted)
+{
+    const helio_ev_command_t event = {.call = 1,
+                                      .tenant = helio_text_of(tenant),
+                                      .actor = HELIO_TEXT("user:acme/ada"),
+                                      .role = HELIO_ROLE_USER,
+                                      .key = key};
+    harness_clear(h);
+    harness_step(h, kind, &event);
+    const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+    assert_int_equal(reply ? reply->rc : HELIO_OK, wanted);
+    assert_int_equal(reply != NULL, wanted != HELIO_OK);
+}
+
+/*  Their changes are counted when they are made, so many at once would pass the tenant's rate; and they would keep the
+ *  commands of others waiting. A cancel is let in beside them. */
+static void command__on_an_array_is_refused_while_one_is_under_way(void **state)
 {
     (void)state;
-    helio_job_key_t array = array_of(TASKS);
-    give(HELIO_BROKER_EV_HOLD, array);
-    give(HELIO_BROKER_EV_RELEASE, array);
-    for (int i = 0; i < 5; i++)
+    helio_job_key_t array = array_of(TASKS), other = array_of(TASKS);
+    give_as("acme", HELIO_BROKER_EV_HOLD, array, HELIO_OK);
+    for (int i = 0; i < 3; i++) {
+        give_as("acme", HELIO_BROKER_EV_RELEASE, array, HELIO_BUSY);
+        give_as("acme", HELIO_BROKER_EV_HOLD, other, HELIO_BUSY);
+    }
+    give_as("acme", HELIO_BROKER_EV_CANCEL, array, HELIO_OK);
+    give_as("acme", HELIO_BROKER_EV_CANCEL, array, HELIO_BUSY);
+    give_as("acme", HELIO_BROKER_EV_CANCEL, other, HELIO_OK);
+    for (int i = 0; i < 10; i++)
         seal();
-    assert_int_equal(in_state(HELIO_JOB_HELD), 0);
-    assert_int_equal(in_state(HELIO_JOB_QUEUED), TASKS);
-    assert_int_equal(harness_count(h, HELIO_BROKER_FX_REPLY), 2);
+    assert_int_equal(in_state(HELIO_JOB_CANCELLED), 2 * TASKS);
+}
+
+/*  A tenant with one command does not wait for all those of another. */
+static void command__tenants_take_turns(void **state)
+{
+    (void)state;
+    helio_job_key_t arrays[6];
+    static uint32_t tasks[200];
+    helio_job_spec_t spec = harness_spec(h, "H100", 4);
+    for (uint32_t i = 0; i < 200; i++)
+        tasks[i] = i;
+    spec.tasks = (helio_u32s_t){tasks, 200};
+    const helio_fx_reply_t *reply = harness_submit(h, "other", &spec);
+    assert_int_equal(reply->rc, HELIO_OK);
+    const helio_job_key_t theirs = {reply->jobs.items[0].job, HELIO_NO_TASK};
+    for (uint32_t i = 0; i < 6; i++)
+        arrays[i] = array_of(TASKS);
+    for (uint32_t i = 0; i < 6; i++)
+        give_as("acme", HELIO_BROKER_EV_CANCEL, arrays[i], HELIO_OK);
+    give_as("other", HELIO_BROKER_EV_CANCEL, theirs, HELIO_OK);
+    seal();
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_REPLY), 1);
+    assert_false(harness_is_open(h, harness_task(theirs, 0)));
+    for (int i = 0; i < 20; i++)
+        seal();
+    assert_int_equal(in_state(HELIO_JOB_CANCELLED), 6 * TASKS + 200);
 }
 
 /*  It was not answered: whoever gave it gives it again. What was answered is durable. */
@@ -148,7 +193,8 @@ int main(void)
         CASE(command__on_a_large_array_is_answered_with_its_last_batch),
         CASE(command__on_several_large_arrays_takes_no_more_of_a_batch),
         CASE(command__on_a_large_array_does_not_depend_on_commits_alone),
-        CASE(command__on_an_array_waits_for_the_one_before_it),
+        CASE(command__on_an_array_is_refused_while_one_is_under_way),
+        CASE(command__tenants_take_turns),
         CASE(command__that_was_not_answered_is_finished_by_repeating_it),
         CASE(cancel__of_a_large_array_starts_nothing_that_it_ends),
     };
