@@ -78,6 +78,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     if (!self)
         return;
     core_array_commands_free(self);
+    core_desired_forget(self);
     core_estimates_free(self);
     core_preempt_free(self);
     core_jobs_free(self);

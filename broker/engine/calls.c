@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "broker/engine/internal.h"
+#include "federation/base/clock.h"
 
 static void refuse_event(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 {
@@ -194,7 +195,8 @@ void helio_engine_take_calls(helio_engine_t *self)
 {
     helio_ring_drain_wakeups(self->ring);
     helio_call_t *call;
-    for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_PER_TURN; i++) {
+    int64_t until_ms = helio_clock_boot_ms() + HELIO_ENGINE_CALLS_MS;
+    for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_PER_TURN && helio_clock_boot_ms() < until_ms; i++) {
         if (!(call = helio_ring_pop(self->ring)))
             return;
         take(self, call);

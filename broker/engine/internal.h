@@ -18,6 +18,7 @@ enum {
     HELIO_ENGINE_RING = 4096,
     HELIO_ENGINE_CALLS_MAX = 16384, /* calls that the core has not answered yet; a power of two */
     HELIO_ENGINE_CALLS_PER_TURN = 256,
+    HELIO_ENGINE_CALLS_MS = 20,   /* and for at most so long: sites and commits are served between two turns */
     HELIO_ENGINE_FOLLOW_MS = 250, /* a broker that waits sees that the leader ended, or a revoked token, this late */
     HELIO_ENGINE_STOP_MS = 5000,  /* how long a stop waits for a commit */
     HELIO_ENGINE_TICK_MS = 1000,  /* the longest time between two TICKs of the core */

@@ -1,6 +1,8 @@
 /*  desired.c -- how many GPUs each pool should have now and in the hours ahead, and why. */
 #include "broker/core/requests/desired.h"
 
+#include <stdlib.h>
+
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/reservations.h"
 #include "broker/core/holds/wanted_nodes.h"
@@ -55,14 +57,16 @@ static helio_desired_pool_t row_of(helio_broker_core_t *self, const site_t *site
     return row;
 }
 
-static bool is_asked(helio_text_t asked, helio_text_t name)
-{
-    return !asked.size || helio_text_equal(asked, name);
-}
+/* ---- the table, of at most a second ago: it looks at every class that waits, and can be asked for in a loop ---- */
 
-void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event)
+struct desired_table {
+    helio_arena_t *arena;
+    int64_t at_ms; /* monotonic */
+    helio_fx_reply_t rows;
+};
+
+static void count_all(helio_broker_core_t *self, helio_fx_reply_t *ret_rows)
 {
-    helio_fx_reply_t answer = {.call = event->call, .rc = HELIO_OK};
     int64_t times_ms[TIMES] = {self->wall_ms};
     uint32_t pools = 0;
     for (uint32_t i = 1; i < TIMES; i++)
@@ -70,13 +74,54 @@ void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event)
     core_wanted_ahead(self, times_ms, TIMES, room);
     for (const site_t *site = self->sites; site; site = site->hh.next)
         pools += site->pool_count;
-    answer.desired.items = helio_arena_alloc(self->effects->arena, pools, sizeof *answer.desired.items);
+    *ret_rows = (helio_fx_reply_t){.rc = HELIO_OK};
+    ret_rows->desired.items = helio_arena_alloc(self->effects->arena, pools, sizeof *ret_rows->desired.items);
     for (const site_t *site = self->sites; site; site = site->hh.next)
-        for (uint32_t i = 0; i < site->pool_count; i++) {
-            pool_t *pool = &site->pools[i];
-            if (pool->info.gpus_per_node && is_asked(event->site, helio_text_of(site->name)) &&
-                is_asked(event->pool, pool->info.name))
-                answer.desired.items[answer.desired.count++] = row_of(self, site, pool, times_ms);
-        }
+        for (uint32_t i = 0; i < site->pool_count; i++)
+            if (site->pools[i].info.gpus_per_node)
+                ret_rows->desired.items[ret_rows->desired.count++] = row_of(self, site, &site->pools[i], times_ms);
+}
+
+static const helio_fx_reply_t *table_of(helio_broker_core_t *self)
+{
+    enum { VALID_MS = 1000 };
+    desired_table_t *table = self->desired;
+    if (table && self->now_ms - table->at_ms < VALID_MS)
+        return &table->rows;
+    core_desired_forget(self);
+    helio_fx_reply_t rows;
+    count_all(self, &rows);
+    table = self->desired = helio_new(1, sizeof *table);
+    table->arena = helio_arena_new();
+    table->at_ms = self->now_ms;
+    helio_record_copy(&helio_fx_reply_type, table->arena, &rows, &table->rows);
+    return &table->rows;
+}
+
+void core_desired_forget(helio_broker_core_t *self)
+{
+    if (!self->desired)
+        return;
+    helio_arena_destroy(&self->desired->arena);
+    free(self->desired);
+    self->desired = NULL;
+}
+
+static bool is_asked(helio_text_t asked, helio_text_t name)
+{
+    return !asked.size || helio_text_equal(asked, name);
+}
+
+void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event)
+{
+    const helio_fx_reply_t *rows = table_of(self);
+    helio_fx_reply_t answer = {.call = event->call, .rc = HELIO_OK};
+    answer.desired.items = helio_arena_alloc(self->effects->arena, rows->desired.count, sizeof *answer.desired.items);
+    for (uint32_t i = 0; i < rows->desired.count; i++) {
+        const helio_desired_pool_t *row = &rows->desired.items[i];
+        if (is_asked(event->site, row->site) && is_asked(event->pool, row->pool))
+            helio_record_copy(&helio_desired_pool_type, self->effects->arena, row,
+                              &answer.desired.items[answer.desired.count++]);
+    }
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
 }

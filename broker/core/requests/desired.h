@@ -4,7 +4,8 @@
 
 #include "broker/core/state/nouns.h"
 
-/*  Changes nothing. */
+/*  Changes nothing. The answer is at most a second old. */
 void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event);
+void core_desired_forget(helio_broker_core_t *self); /* the table of a second ago */
 
 #endif

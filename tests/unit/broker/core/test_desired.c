@@ -6,11 +6,13 @@
 enum { MINUTE = 60000, HOUR = 3600000 };
 
 static helio_pool_t *cloud;
+static bool asked;
 
 /*  South has an elastic pool of at most four nodes of 8 GPUs, and none runs. The clock shows a full hour. */
 static int begin(void **state)
 {
     (void)begin_apart(state);
+    asked = false;
     cloud = harness_pool(h, south, "cloud", "H100", 0, 8, 3.0);
     cloud->elastic = true;
     cloud->max_nodes = 4;
@@ -35,6 +37,8 @@ static const helio_desired_pool_t *desired_of(const char *site, const char *pool
     const helio_ev_desired_t event = {.call = 9, .site = helio_text_of(site), .pool = helio_text_of(pool)};
     while (harness_take(h, HELIO_BROKER_FX_ANSWER))
         continue;
+    harness_wait(h, asked ? 1000 : 0); /* until then it is that of the last one */
+    asked = true;
     harness_step(h, HELIO_BROKER_EV_DESIRED, &event);
     const helio_fx_reply_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
     assert_true(answer->call == 9 && answer->rc == HELIO_OK);
@@ -169,6 +173,28 @@ static void desired__all_pools_are_listed_and_nothing_changes(void **state)
     assert_null(harness_take(h, HELIO_BROKER_FX_ROW_CLASS));
 }
 
+static uint64_t asked_at_once(void)
+{
+    const helio_ev_desired_t event = {.call = 9, .site = HELIO_TEXT("south"), .pool = HELIO_TEXT("cloud")};
+    harness_step(h, HELIO_BROKER_EV_DESIRED, &event);
+    const helio_fx_reply_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    assert_int_equal(answer->desired.count, 1);
+    return answer->desired.items[0].hours.items[0].desired_gpus;
+}
+
+/*  Whoever asks in a loop does not have all classes counted each time. */
+static void desired__is_counted_once_a_second(void **state)
+{
+    (void)state;
+    assert_int_equal(asked_at_once(), 0);
+    jobs(1, 8, HOUR);
+    assert_int_equal(asked_at_once(), 0);
+    harness_wait(h, 999);
+    assert_int_equal(asked_at_once(), 0);
+    harness_wait(h, 1);
+    assert_int_equal(asked_at_once(), 8);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -182,6 +208,7 @@ int main(void)
         CASE(desired__hours_begin_on_the_hour),
         CASE(desired__a_reservation_is_planned),
         CASE(desired__all_pools_are_listed_and_nothing_changes),
+        CASE(desired__is_counted_once_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
