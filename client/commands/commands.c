@@ -161,7 +161,7 @@ static const helio_command_t commands[] = {
     {"desired", "[SITE]", "Show how many GPUs each pool should have, now and in the hours ahead",
      "For whoever scales pools. RUNNING are the GPUs of jobs that are there, WAITING those of the nodes that waiting jobs want "
      "of an elastic pool, PLANNED those of starts that are set for a later time. DESIRED is their sum in whole nodes, at most "
-     "what the pool can have; +1H to +24H are the same at the begin of a later hour, if all jobs run to their limits. JSON has "
+     "what the pool can have; +1H to +24H are the same at the beginning of a later hour, if all jobs run to their limits. JSON has "
      "every hour.",
      "helio desired", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_desired, NULL},
     {"forecast", "[SITE]", "Show the sites' forecasts for the hours ahead",

@@ -20,7 +20,7 @@ void helio_metrics_desired(const helio_desired_pool_t *pools, uint32_t count, he
     if (count)
         helio_metric_head(
             out, "desired_gpus", "gauge",
-            "GPUs that the pool should have at the begin of that hour (0: now), in whole nodes, for the jobs "
+            "GPUs that the pool should have at the beginning of that hour (0: now), in whole nodes, for the jobs "
             "that run, wait or are planned. Of the leader alone.");
     for (uint32_t i = 0; i < count; i++)
         for (size_t k = 0; k < sizeof hours / sizeof hours[0]; k++)
