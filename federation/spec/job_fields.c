@@ -82,7 +82,8 @@ static const helio_spec_field_t placement_fields[] = {
      .words = HELIO_SPEC_ENUM(helio_goal, HELIO_GOAL),
      .fallback = "balanced",
      .example = "balanced",
-     .doc = "Prices by which sites and hours are compared. `fast` selects the earliest start."},
+     .doc =
+         "Prices by which sites and hours are compared. `fast` selects the earliest start; with `flexible` it also waits for a lower price."},
     {.key = "prices",
      .kind = HELIO_SPEC_GROUP,
      .table = &prices_table,
