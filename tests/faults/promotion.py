@@ -88,6 +88,12 @@ class OnLab(Federation):
         rows = self.sql("select incarnation, broker_epoch from helio.federation")
         return tuple(int(value) for value in rows[0]) if rows else None
 
+    def known_incarnation(self, name):
+        """The same, of a database whose members may still be coming back."""
+        found = []
+        self.wait_for(lambda: found.append(self.incarnation()) or found[-1], 30, f"{name}: the database does not tell its incarnation")
+        return found[-1]
+
 
 class Load:
     """Clients that submit one job after another, each until one of the brokers acknowledges it."""
@@ -171,7 +177,7 @@ ACROSS_S = 30  # how long a job runs that a change must not disturb
 
 def change(name, f, load):
     """One change of the primary: its faults, and a line of figures."""
-    faults, before = [], f.incarnation()
+    faults, before = [], f.known_incarnation(name)
     across = load.submit("across", f"across-{name}", ACROSS_S)
     f.wait_for(lambda: workload.notes(f.records).get(across), 30, f"{name}: no job runs")
     ended, began = len(f.ends), time.time()
@@ -187,7 +193,7 @@ def change(name, f, load):
         return faults, f"{name}: no end"
     if took[0] > ACCEPTED_S or took[1] > PLACED_S:
         faults.append(f"{name}: accepted after {took[0]:.1f} s (at most {ACCEPTED_S}), placed after {took[1]:.1f} s (at most {PLACED_S})")
-    after = f.incarnation()
+    after = f.known_incarnation(name)
     if (after[0] != before[0]) != (f.standby == "any"):
         faults.append(f"{name}: incarnation {before[0]}, then {after[0]}, where database_standby is {f.standby}")
     return faults, (f"{name}: accepted after {took[0]:.1f} s, placed after {took[1]:.1f} s, {len(f.ends) - ended} ends of a broker, "

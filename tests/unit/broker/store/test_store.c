@@ -47,7 +47,8 @@ static void store__another_copy_of_the_database_begins_a_new_incarnation(void **
     static const char *const changes[] = {"select 1", "update helio.federation set timeline = timeline + 1",
                                           "update helio.federation set system_identifier = 1",
                                           "update helio.federation set home = '1/2'", /* of a dump */
-                                          "select helio.declare_restored()"};
+                                          "do $$ begin while not helio.declare_restored() loop perform pg_sleep(0.01); "
+                                          "end loop; end $$"}; /* false while the session before still has its lock */
     helio_store_t *store = opened(conninfo);
     helio_row_job_t job = job_row(1);
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
