@@ -355,9 +355,16 @@ static void read_books(void)
     assert_json(ASK("read_totals", "other"), "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'queued')", "1 1");
 }
 
+/*  The world is as old as the tests before this one took; a site that was not heard for 15 s would be silent. */
+static void hear_the_site(void)
+{
+    helio_pg_exec(conninfo, "update helio.sites set seen_at = clock_timestamp() - interval '3 s'");
+}
+
 static void reads__of_sites_queues_and_reports(void **state)
 {
     (void)state;
+    hear_the_site();
     assert_json(ask_of(reader, "read_sites", NULL, 0),
                 "concat_ws(' ', j->0->>'site', j->0->>'state', j->0->>'gpus_free', j->0->>'carbon_g_per_kwh', "
                 "round((j->0->>'price_usd_per_gpu_h')::numeric, 3), (j->0->>'seen_s')::float8 between 2.9 and 60)",
@@ -383,6 +390,7 @@ static void reads__of_sites_queues_and_reports(void **state)
 static void views__have_the_expected_figures(void **state)
 {
     (void)state;
+    hear_the_site();
     static const struct {
         const char *sql, *expected;
     } checks[] = {
