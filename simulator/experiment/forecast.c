@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 enum { HOUR_MS = 3600000, AHEAD_MAX_H = 24 * 31, VALUES_MAX = 50000000 /* of a region: 400 MB */ };
-enum { COLUMN_REGION, COLUMN_ISSUE, COLUMN_HOUR, COLUMN_VALUE, COLUMN_COUNT };
+enum { COLUMN_REGION, COLUMN_ISSUE, COLUMN_HOUR, COLUMN_VALUES, UNITS_MAX = 4 };
+static const double MOST = 1e6;
 
 void exp_forecast_free(exp_forecast_set_t *set)
 {
@@ -86,31 +87,39 @@ static helio_rc put(exp_forecast_t *self, const exp_csv_t *csv, int64_t issued_m
     return HELIO_OK;
 }
 
-static helio_rc take_row(exp_forecast_set_t *set, const exp_csv_t *csv, helio_error_t *err)
+static helio_rc take_row(exp_forecast_set_t *set, const exp_csv_t *csv, const exp_series_unit_t *unit, uint32_t column,
+                         double least, helio_error_t *err)
 {
     helio_text_t region;
     int64_t hour, issued_ms;
     double value = NAN;
     helio_rc rc = exp_csv_region(csv, COLUMN_REGION, &region, err);
     rc = rc == HELIO_OK ? exp_csv_hour(csv, COLUMN_HOUR, &hour, err) : rc;
-    rc = rc == HELIO_OK ? exp_csv_number(csv, COLUMN_VALUE, 0, 1e6, &value, err) : rc;
+    rc = rc == HELIO_OK ? exp_csv_number(csv, column, least, MOST, &value, err) : rc;
     if (rc != HELIO_OK)
         return rc;
     rc = exp_csv_time(csv, COLUMN_ISSUE, &issued_ms, err);
-    return rc == HELIO_OK ? put(get(set, region), csv, issued_ms, hour, value, err) : rc;
+    return rc == HELIO_OK ? put(get(set, region), csv, issued_ms, hour, value * unit->factor, err) : rc;
 }
 
-helio_rc exp_forecast_load(const char *path, int64_t shift_ms, exp_forecast_set_t *ret_set, helio_error_t *err)
+helio_rc exp_forecast_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count, double least,
+                           int64_t shift_ms, exp_forecast_set_t *ret_set, helio_error_t *err)
 {
-    static const exp_csv_column_t columns[COLUMN_COUNT] = {
-        {"region", true}, {"issue_utc", true}, {"utc_hour_iso8601", true}, {"carbon_g_per_kwh_forecast", true}};
+    exp_csv_column_t columns[COLUMN_VALUES + UNITS_MAX] = {
+        {"region", true}, {"issue_utc", true}, {"utc_hour_iso8601", true}};
+    for (uint32_t i = 0; i < unit_count; i++)
+        columns[COLUMN_VALUES + i] = (exp_csv_column_t){units[i].column, unit_count == 1};
     *ret_set = NULL;
-    HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, COLUMN_COUNT, err);
+    HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, COLUMN_VALUES + unit_count, err);
     if (!csv)
         return err->code;
     exp_csv_shift(csv, shift_ms);
+    uint32_t unit;
+    if (exp_series_unit_of(csv, path, COLUMN_VALUES, units, unit_count, &unit, err) != HELIO_OK)
+        return err->code;
     helio_rc rc;
-    while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_row(ret_set, csv, err)) == HELIO_OK) {
+    while ((rc = exp_csv_next(csv, err)) == HELIO_OK &&
+           (rc = take_row(ret_set, csv, &units[unit], COLUMN_VALUES + unit, least, err)) == HELIO_OK) {
     }
     if (rc == HELIO_NOT_FOUND)
         rc = *ret_set ? HELIO_OK : helio_fail(err, HELIO_INVALID, "%s: no rows", path);

@@ -6,6 +6,7 @@
 
 #include "federation/energy/forecast.h"
 #include "simulator/experiment/csv.h"
+#include "simulator/experiment/series.h"
 
 /*  One issue; its hours are values[first_value ...]. */
 typedef struct exp_issue {
@@ -26,8 +27,10 @@ typedef struct exp_forecast {
 
 typedef exp_forecast_t *exp_forecast_set_t; /* by region; NULL = empty */
 
-/*  Reads region, issue_utc, utc_hour_iso8601 and carbon_g_per_kwh_forecast. shift_ms as in series.h. */
-HELIO_MUST_CHECK helio_rc exp_forecast_load(const char *path, int64_t shift_ms, exp_forecast_set_t *ret_set,
+/*  Reads region, issue_utc, utc_hour_iso8601 and the first of these columns that the file has, of values from `least` on. shift_ms
+ *  as in series.h. */
+HELIO_MUST_CHECK helio_rc exp_forecast_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count,
+                                            double least, int64_t shift_ms, exp_forecast_set_t *ret_set,
                                             helio_error_t *err);
 void exp_forecast_free(exp_forecast_set_t *set);
 const exp_forecast_t *exp_forecast_find(exp_forecast_set_t set, helio_text_t region); /* NULL: not there */

@@ -8,6 +8,8 @@
 
 #include "simulator/experiment/links.h"
 
+static const double PRICE_MOST = 1e6; /* per MWh; of a forecast */
+
 static helio_rc read_text(const char *path, helio_buffer_t *text, helio_error_t *err)
 {
     char block[65536];
@@ -70,6 +72,21 @@ static helio_rc check_regions(const exp_request_t *request, exp_inputs_t *inputs
     return HELIO_OK;
 }
 
+/*  Not every region has prices that are known ahead, but a file that concerns no site is a mistake. */
+static helio_rc check_price_forecast(const exp_request_t *request, const exp_inputs_t *inputs, helio_error_t *err)
+{
+    if (!request->price_forecast)
+        return HELIO_OK;
+    if (!request->price)
+        return helio_fail(err, HELIO_INVALID, "%s: --price-forecast needs the prices themselves: --price FILE",
+                          request->price_forecast);
+    for (uint32_t i = 0; i < inputs->fleet.count; i++)
+        if (exp_forecast_find(inputs->world.price_forecast, inputs->fleet.items[i].price_region))
+            return HELIO_OK;
+    return helio_fail(err, HELIO_INVALID, "%s: no site has one of its regions as price region; the first is '%s'",
+                      request->price_forecast, inputs->world.price_forecast->region);
+}
+
 static helio_rc check_distances(const exp_fleet_t *fleet, helio_error_t *err)
 {
     uint32_t us;
@@ -101,13 +118,18 @@ static helio_rc scale(const exp_request_t *request, exp_inputs_t *inputs, helio_
 
 static helio_rc load_series(const exp_request_t *request, exp_world_t *world, helio_error_t *err)
 {
-    const exp_series_unit_t grams = {"carbon_g_per_kwh", 1};
+    const exp_series_unit_t grams = {"carbon_g_per_kwh", 1}, grams_ahead = {"carbon_g_per_kwh_forecast", 1};
     const exp_series_unit_t money[] = {{"price_usd_mwh", 1e-3}, {"price_eur_mwh", request->usd_per_eur * 1e-3}};
+    const exp_series_unit_t money_ahead[] = {{"price_usd_mwh_forecast", 1e-3},
+                                             {"price_eur_mwh_forecast", request->usd_per_eur * 1e-3}};
     helio_rc rc = exp_series_load(request->carbon, &grams, 1, request->shift_ms, &world->carbon, err);
     if (rc == HELIO_OK && request->price)
         rc = exp_series_load(request->price, money, 2, request->shift_ms, &world->price, err);
     if (rc == HELIO_OK && request->forecast)
-        rc = exp_forecast_load(request->forecast, request->shift_ms, &world->forecast, err);
+        rc = exp_forecast_load(request->forecast, &grams_ahead, 1, 0, request->shift_ms, &world->forecast, err);
+    if (rc == HELIO_OK && request->price_forecast)
+        rc = exp_forecast_load(request->price_forecast, money_ahead, 2, -PRICE_MOST, request->shift_ms,
+                               &world->price_forecast, err);
     return rc;
 }
 
@@ -119,6 +141,7 @@ helio_rc exp_inputs_load(const exp_request_t *request, helio_arena_t *arena, FIL
     rc = rc == HELIO_OK && request->by_distance ? check_distances(&inputs->fleet, err) : rc;
     rc = rc == HELIO_OK ? load_series(request, &inputs->world, err) : rc;
     rc = rc == HELIO_OK ? check_regions(request, inputs, err) : rc;
+    rc = rc == HELIO_OK ? check_price_forecast(request, inputs, err) : rc;
     rc = rc == HELIO_OK ? exp_trace_load(request->jobs, &inputs->fleet, &request->defaults, arena, &inputs->trace, err)
                         : rc;
     if (rc == HELIO_OK && request->local_jobs)
@@ -143,4 +166,5 @@ void exp_inputs_clear(exp_inputs_t *self)
     exp_series_free(&self->world.carbon);
     exp_series_free(&self->world.price);
     exp_forecast_free(&self->world.forecast);
+    exp_forecast_free(&self->world.price_forecast);
 }

@@ -14,9 +14,10 @@
 typedef struct exp_world {
     const exp_fleet_t *fleet;
     const exp_trace_t *trace;
-    exp_series_set_t carbon;     /* g/kWh */
-    exp_series_set_t price;      /* USD/kWh; NULL = none given */
-    exp_forecast_set_t forecast; /* of the carbon intensity, as issued; NULL = none given */
+    exp_series_set_t carbon;           /* g/kWh */
+    exp_series_set_t price;            /* USD/kWh; NULL = none given */
+    exp_forecast_set_t forecast;       /* of the carbon intensity, as issued; NULL = none given */
+    exp_forecast_set_t price_forecast; /* of the price, as published; NULL = none given. A region may have none */
     uint64_t seed;
     const exp_reserves_t *reserves;            /* NULL = nothing is reserved */
     const exp_local_trace_t *local;            /* of the sites' own users; NULL = they have none */

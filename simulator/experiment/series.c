@@ -107,6 +107,16 @@ static helio_rc check(exp_series_set_t set, const char *path, helio_error_t *err
     return set ? HELIO_OK : helio_fail(err, HELIO_INVALID, "%s: no rows", path);
 }
 
+helio_rc exp_series_unit_of(const exp_csv_t *csv, const char *path, uint32_t first, const exp_series_unit_t *units,
+                            uint32_t unit_count, uint32_t *ret_unit, helio_error_t *err)
+{
+    for (*ret_unit = 0; *ret_unit < unit_count; (*ret_unit)++)
+        if (exp_csv_has(csv, first + *ret_unit))
+            return HELIO_OK;
+    return helio_fail(err, HELIO_INVALID, "%s:1: neither the column '%s' nor '%s' is there", path, units[0].column,
+                      units[unit_count - 1].column);
+}
+
 helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint32_t unit_count, int64_t shift_ms,
                          exp_series_set_t *ret_set, helio_error_t *err)
 {
@@ -118,12 +128,9 @@ helio_rc exp_series_load(const char *path, const exp_series_unit_t *units, uint3
     if (!csv)
         return err->code;
     exp_csv_shift(csv, shift_ms);
-    uint32_t unit = 0;
-    while (unit < unit_count && !exp_csv_has(csv, COLUMN_VALUES + unit))
-        unit++;
-    if (unit == unit_count)
-        return helio_fail(err, HELIO_INVALID, "%s:1: neither the column '%s' nor '%s' is there", path, units[0].column,
-                          units[unit_count - 1].column);
+    uint32_t unit;
+    if (exp_series_unit_of(csv, path, COLUMN_VALUES, units, unit_count, &unit, err) != HELIO_OK)
+        return err->code;
     helio_rc rc;
     while ((rc = exp_csv_next(csv, err)) == HELIO_OK &&
            (rc = take_row(ret_set, csv, &units[unit], COLUMN_VALUES + unit, err)) == HELIO_OK) {

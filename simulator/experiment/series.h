@@ -35,6 +35,10 @@ HELIO_MUST_CHECK helio_rc exp_series_load(const char *path, const exp_series_uni
 /*  Reads demand: utc, series and requests, likewise. Samples may be closer than an hour: of those the largest counts. */
 HELIO_MUST_CHECK helio_rc exp_series_load_demand(const char *path, int64_t shift_ms, exp_series_set_t *ret_set,
                                                  helio_error_t *err);
+/*  The first of the units whose column the file has; the columns stand from `first` on. Otherwise an error that names them. */
+HELIO_MUST_CHECK helio_rc exp_series_unit_of(const exp_csv_t *csv, const char *path, uint32_t first,
+                                             const exp_series_unit_t *units, uint32_t unit_count, uint32_t *ret_unit,
+                                             helio_error_t *err);
 void exp_series_free(exp_series_set_t *set);
 const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region); /* NULL: not there */
 

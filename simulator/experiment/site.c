@@ -31,7 +31,8 @@ void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, e
     *self = (exp_site_t){.profile = info->profile,
                          .carbon = exp_series_find(world->carbon, info->profile.region),
                          .price = exp_series_find(world->price, info->price_region),
-                         .forecast = exp_forecast_find(world->forecast, info->forecast_region),
+                         .carbon_source = {.forecast = exp_forecast_find(world->forecast, info->forecast_region)},
+                         .price_source = {.forecast = exp_forecast_find(world->price_forecast, info->price_region)},
                          .knows = knows,
                          .reserves = world->reserves,
                          .index = index};
@@ -59,7 +60,8 @@ void exp_site_clear(exp_site_t *self)
     free(self->queues);
     free(self->exempt_gpus);
     free(self->reports);
-    free(self->foretold);
+    free(self->carbon_source.foretold);
+    free(self->price_source.foretold);
 }
 
 static helio_report_t *report(exp_site_t *self, helio_job_key_t key, uint32_t epoch, uint32_t kind, int64_t wall_ms)
@@ -239,7 +241,7 @@ static helio_series_t series_of(uint32_t signal, int64_t hour_ms, double *values
 }
 
 /*  What was issued until the hour, corrected as the agent corrects it. Before the first issue nothing is. */
-static helio_issue_t issue_of(exp_site_t *self, const helio_hours_t *known, int64_t hour)
+static helio_issue_t issue_of(exp_source_t *self, const helio_hours_t *known, int64_t hour)
 {
     uint32_t issues = exp_forecast_known(self->forecast, hour);
     if (!self->foretold) {
@@ -260,14 +262,13 @@ static helio_issue_t issue_of(exp_site_t *self, const helio_hours_t *known, int6
 
 /*  The running hour as measured, and the others as issued and corrected, or else by the built-in forecast. Returns how many
  *  hours are published; 0: nothing is known. */
-static uint32_t foresee(exp_site_t *self, const exp_series_t *series, uint32_t signal, int64_t hour,
+static uint32_t foresee(exp_source_t *source, const exp_series_t *series, double least, int64_t hour,
                         helio_arena_t *arena, double ret_values[FORETOLD_HOURS_MAX])
 {
-    double least = signal == HELIO_SIGNAL_CARBON ? 0 : -INFINITY;
     helio_hours_t known = exp_series_known(series, hour);
     helio_issue_t issue = {.issued = {.first_hour = hour}};
-    if (self->forecast && signal == HELIO_SIGNAL_CARBON)
-        issue = issue_of(self, &known, hour);
+    if (source->forecast)
+        issue = issue_of(source, &known, hour);
     uint32_t count = FORETOLD_HOURS_MAX;
     while (count > PUBLISHED_HOURS && isnan(helio_hours_at(&issue.issued, hour + count - 1)))
         count--;
@@ -294,7 +295,8 @@ static void add_series(exp_site_t *self, const exp_series_t *series, uint32_t si
     double *values = helio_arena_alloc(arena, FORETOLD_HOURS_MAX, sizeof *values);
     uint32_t count = TRUE_HOURS;
     if (self->knows != EXP_KNOWS_TRUTH)
-        count = foresee(self, series, signal, hour, arena, values);
+        count = signal == HELIO_SIGNAL_CARBON ? foresee(&self->carbon_source, series, 0, hour, arena, values)
+                                              : foresee(&self->price_source, series, -INFINITY, hour, arena, values);
     else
         for (uint32_t i = 0; i < count; i++)
             values[i] = exp_series_at(series, hour + i);

@@ -35,14 +35,19 @@ typedef struct exp_dead {
     int64_t started_ms, ended_ms;
 } exp_dead_t;
 
+/*  Where a site has the hours ahead of a signal from. */
+typedef struct exp_source {
+    const exp_forecast_t *forecast; /* NULL: the site has only its own */
+    helio_foretold_t *foretold;     /* what was foretold until now; NULL: nothing was taken yet */
+    uint32_t issues_taken;          /* into that */
+} exp_source_t;
+
 typedef struct exp_site {
     helio_site_profile_t profile;
     exp_nodes_t *pools;
     exp_local_queue_t *queues;          /* of its own users, for each pool */
     const exp_series_t *carbon, *price; /* NULL: it publishes none */
-    const exp_forecast_t *forecast;     /* of its carbon intensity; NULL: it has only its own */
-    helio_foretold_t *foretold;         /* what it foretold until now; NULL: there is no forecast */
-    uint32_t issues_taken;              /* into that */
+    exp_source_t carbon_source, price_source;
     exp_knows_t knows;
     const exp_reserves_t *reserves; /* NULL: nothing is reserved */
     uint32_t index;                 /* in the fleet */

@@ -14,10 +14,12 @@ static const char *const two_issues =
          "FR,2023-10-01T00:00:00Z,9,2023-10-01T09:00:00Z,1,7\nDE,2023-10-01T12:00:00Z,3,2023-10-01T15:00:00Z,1,130\n"
          "DE,2023-10-01T14:30:00Z,1,2023-10-01T15:00:00Z,1,230\nDE,2023-10-01T14:30:00Z,2,2023-10-01T16:00:00Z,1,240\n";
 
+static const exp_series_unit_t grams = {"carbon_g_per_kwh_forecast", 1};
+
 static exp_forecast_set_t load(const char *text)
 {
     exp_forecast_set_t set;
-    if (exp_forecast_load(put("f.csv", text), 0, &set, &err) != HELIO_OK)
+    if (exp_forecast_load(put("f.csv", text), &grams, 1, 0, 0, &set, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     return set;
 }
@@ -81,7 +83,7 @@ static void errors__name_the_line(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         exp_forecast_set_t set;
-        assert_int_equal(exp_forecast_load(put("f.csv", rows[i].text), 0, &set, &err), HELIO_INVALID);
+        assert_int_equal(exp_forecast_load(put("f.csv", rows[i].text), &grams, 1, 0, 0, &set, &err), HELIO_INVALID);
         assert_error("f.csv", rows[i].error);
         assert_null(set);
     }

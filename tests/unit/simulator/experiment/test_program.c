@@ -224,6 +224,23 @@ static void forecast__is_needed_of_every_region(void **state)
     assert_null(strstr(out_text, "\"carbon_kg\": 1.9,")); /* decided by the forecast, accounted by the truth */
 }
 
+static void price_forecast__needs_prices_and_a_region_of_the_fleet(void **state)
+{
+    (void)state;
+#define AHEAD "region,issue_utc,utc_hour_iso8601,price_usd_mwh_forecast\n"
+    const char *path = put("f.csv", AHEAD FORECAST_OF("XX", "50"));
+    assert_int_equal(PLAY("--price", path_of("price.csv"), "--price-forecast", path, "-q"), 1);
+    assert_non_null(strstr(err_text, "f.csv: no site has one of its regions as price region; the first is 'XX'"));
+    (void)put("f.csv", AHEAD FORECAST_OF("NO", "-50"));
+    assert_int_equal(PLAY("--price", path_of("price.csv"), "--price-forecast", path, "-q"), 0);
+    assert_int_equal(PLAY("--price-forecast", path, "-q"), 1);
+    assert_non_null(strstr(err_text, "f.csv: --price-forecast needs the prices themselves: --price FILE"));
+    (void)put("f.csv", "region,issue_utc,utc_hour_iso8601,carbon_g_per_kwh_forecast\n");
+    assert_int_equal(PLAY("--price", path_of("price.csv"), "--price-forecast", path, "-q"), 1);
+    assert_non_null(
+        strstr(err_text, "f.csv:1: neither the column 'price_usd_mwh_forecast' nor 'price_eur_mwh_forecast' is there"));
+}
+
 /*  Two jobs of 8 GPUs that run all the time between the first submission and the last one, 4 h later. */
 static void load__scales_the_fleet_to_the_demand(void **state)
 {
@@ -424,6 +441,7 @@ int main(void)
         WITH_FILES(usage__errors_say_what_is_expected),
         WITH_FILES(files__errors_have_file_and_line),
         WITH_FILES(forecast__is_needed_of_every_region),
+        WITH_FILES(price_forecast__needs_prices_and_a_region_of_the_fleet),
         WITH_FILES(load__scales_the_fleet_to_the_demand),
         WITH_FILES(refused__jobs_are_named_with_their_reason),
         WITH_FILES(stuck__jobs_are_counted),

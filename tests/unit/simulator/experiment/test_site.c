@@ -121,6 +121,8 @@ static void summary__counts_nodes_by_their_free_gpus(void **state)
     free(attempt);
 }
 
+static const exp_series_unit_t grams_ahead = {"carbon_g_per_kwh_forecast", 1};
+
 static void series__are_the_running_hour_and_the_forecast_of_two_days(void **state)
 {
     (void)state;
@@ -142,7 +144,7 @@ static void series__are_as_issued_where_a_forecast_is_known(void **state)
     const char *path = put("f.csv", "region,issue_utc,utc_hour_iso8601,carbon_g_per_kwh_forecast\n"
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T14:00:00Z,901\n"
                                     "NO,2023-10-01T12:30:00Z,2023-10-01T16:00:00Z,903\n");
-    assert_int_equal(exp_forecast_load(path, 0, &world.forecast, &err), HELIO_OK);
+    assert_int_equal(exp_forecast_load(path, &grams_ahead, 1, 0, 0, &world.forecast, &err), HELIO_OK);
     exp_site_clear(&site);
     exp_site_init(&site, &world, 0, EXP_KNOWS_FORECAST, NOON);
     static const int from[] = {0, 1}; /* the hour; issued within the first one */
@@ -161,6 +163,28 @@ static void series__are_as_issued_where_a_forecast_is_known(void **state)
     exp_forecast_free(&world.forecast);
 }
 
+/*  A day-ahead market: what it published counts from its hour on, also below 0, and carbon is forecast as before. */
+static void series__of_prices_are_as_published(void **state)
+{
+    (void)state;
+    const exp_series_unit_t units[] = {{"price_usd_mwh_forecast", 1e-3}, {"price_eur_mwh_forecast", 2e-3}};
+    const char *path = put("f.csv", "region,issue_utc,utc_hour_iso8601,price_eur_mwh_forecast\n"
+                                    "NO,2023-10-01T12:30:00Z,2023-10-01T14:00:00Z,-15\n"
+                                    "NO,2023-10-01T12:30:00Z,2023-10-01T15:00:00Z,75\n");
+    assert_int_equal(exp_forecast_load(path, units, 2, -1e6, 0, &world.price_forecast, &err), HELIO_OK);
+    exp_site_clear(&site);
+    exp_site_init(&site, &world, 0, EXP_KNOWS_FORECAST, NOON);
+    for (int turn = 0; turn < 2; turn++) {
+        helio_site_summary_t summary = exp_site_summary(&site, NOON + turn * HOUR, true, arena);
+        const helio_series_t *carbon = &summary.series.items[0], *price = &summary.series.items[1];
+        assert_true(fabs(price->values.items[2 - turn] - (turn ? -0.03 : -0.02)) < 1e-9);
+        assert_true(fabs(price->values.items[3 - turn] - (turn ? 0.15 : -0.02)) < 1e-9);
+        assert_true(fabs(price->values.items[4] + 0.02) < 1e-9);
+        assert_true(fabs(carbon->values.items[2] - (double)(100 + (NOON / HOUR + turn + 2) % 24)) < 1e-6);
+    }
+    exp_forecast_free(&world.price_forecast);
+}
+
 /*  Three issues that were 10 g too low at each hour, and a fourth of which one hour is known by now. */
 static void series__as_issued_are_corrected_by_past_errors(void **state)
 {
@@ -175,7 +199,8 @@ static void series__as_issued_are_corrected_by_past_errors(void **state)
             helio_buffer_printf(&text, "NO,%s,%s,%d\n", issued, at, (int)(90 + hour % 24));
         }
     helio_buffer_append(&text, "", 1);
-    assert_int_equal(exp_forecast_load(put("f.csv", text.data), 0, &world.forecast, &err), HELIO_OK);
+    assert_int_equal(exp_forecast_load(put("f.csv", text.data), &grams_ahead, 1, 0, 0, &world.forecast, &err),
+                     HELIO_OK);
     exp_site_clear(&site);
     exp_site_init(&site, &world, 0, EXP_KNOWS_FORECAST, NOON);
     helio_site_summary_t summary = exp_site_summary(&site, NOON, true, arena);
@@ -253,6 +278,7 @@ int main(void)
         AT_SITE(summary__counts_nodes_by_their_free_gpus),
         AT_SITE(series__are_the_running_hour_and_the_forecast_of_two_days),
         AT_SITE(series__are_as_issued_where_a_forecast_is_known),
+        AT_SITE(series__of_prices_are_as_published),
         AT_SITE(series__as_issued_are_corrected_by_past_errors),
         AT_SITE(series__of_those_who_may_know_are_the_truth),
         AT_SITE(series__of_free_gpus_follow_from_limits),
