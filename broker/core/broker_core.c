@@ -211,6 +211,8 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     core_clock_read(self, event);
     core_budgets_roll_over(self);
     dispatch(self, event);
+    if (core_portion_is_for_holds(self))
+        core_dependencies_resolve(self);
     core_array_commands_resolve(self);
     core_dependencies_resolve(self);
     core_jobs_flush(self);

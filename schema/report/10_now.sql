@@ -18,6 +18,31 @@ create or replace function helio.awaited_tasks_details(tasks text[]) returns jso
     return (select jsonb_agg(jsonb_build_object('code', 'Dependency', 'params', jsonb_build_object('job_id', t.task, 'event', 'succeed'))
         order by t.place) from unnest(tasks) with ordinality as t (task, place));
 
+-- The detail GoesOnInTurn, likewise, of a job whose row says that it waits for a job, and that one has started or ended: many wait for it, and
+-- their rows follow batch by batch (broker/core/holds/due_holds.h). Of an array, that its last task has a row is asked first, since most
+-- arrays that are waited for have no such row yet.
+create or replace function helio.goes_on_in_turn(of_job uuid, details jsonb) returns boolean language sql stable
+    return exists (
+        select from helio.dependencies d
+        join helio.jobs j on j.job_id = d.on_job
+        where d.job_id = of_job and d.after <> 4
+          and details @> jsonb_build_array(jsonb_build_object('code', 'Dependency', 'params',
+              jsonb_build_object('job_id', helio.job_text(d.on_job, d.on_task))))
+          and exists (select from helio.job_state s
+                      where s.job_id = d.on_job and s.task = case when d.on_task >= 0 or j.tasks is null then d.on_task
+                              else j.tasks[cardinality(j.tasks)] end
+                        and (helio.state_is_over(s.state) or d.after = 3 and s.started_at is not null))
+          and (d.on_task >= 0 or j.tasks is null
+               or cardinality(j.tasks) = (select count(*) from helio.job_state s
+                                          where s.job_id = d.on_job
+                                            and (helio.state_is_over(s.state) or d.after = 3 and s.started_at is not null))));
+
+create or replace function helio.in_turn_sentence() returns text language sql immutable parallel safe
+    return 'a job that it depends on has started or ended; many wait for that, and go on in turn';
+
+create or replace function helio.in_turn_details() returns jsonb language sql immutable parallel safe
+    return '[{"code": "GoesOnInTurn", "params": {}}]'::jsonb;
+
 -- The detail SitesUnreconciled, likewise: which sites a restored job waits for changes with each of them that reports.
 create or replace function helio.awaited_sentence(sites text[]) returns text language sql immutable parallel safe
     return format('the database was restored, and it may run at %s%s, which %s not reported since; it starts when %s reported or an '
@@ -79,7 +104,8 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     case when coalesce(s.state, 0) = 0 then
         case when w.sites is not null then helio.awaited_sentence(w.sites)
              when helio.has_copies(s.details) then s.reason
-             when g.job_id is not null and g.opened_at is null then g.detail
+             when g.job_id is not null and g.opened_at is null
+             then case when helio.goes_on_in_turn(j.job_id, g.details) then helio.in_turn_sentence() else g.detail end
              when throttle.awaited is not null then helio.awaited_tasks_sentence(throttle.awaited)
              when throttle.kept_out then helio.throttle_sentence(j.tasks_at_once)
              when helio.reserved_ahead(c.details, j.job_id, t.task) is not null then helio.reserved_ahead_sentence(c.details)
@@ -104,7 +130,8 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     case when coalesce(s.state, 0) <> 0 then s.details
          when w.sites is not null then helio.awaited_details(w.sites)
          when helio.has_copies(s.details) then s.details
-         when g.job_id is not null and g.opened_at is null then g.details
+         when g.job_id is not null and g.opened_at is null
+         then case when helio.goes_on_in_turn(j.job_id, g.details) then helio.in_turn_details() else g.details end
          when throttle.awaited is not null then helio.awaited_tasks_details(throttle.awaited)
          when throttle.kept_out then helio.throttle_details(j.tasks_at_once)
          when helio.reserved_ahead(c.details, j.job_id, t.task) is not null then helio.reserved_ahead_details(c.details)

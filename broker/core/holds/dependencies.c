@@ -16,8 +16,10 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/holds/due_holds.h"
+#include "broker/core/holds/hold_rows.h"
 #include "broker/core/holds/recent_ends.h"
-#include "broker/core/holds/refused_holds.h"
+#include "broker/core/holds/waiters.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/checks.h"
 #include "broker/core/state/emit.h"
@@ -26,11 +28,14 @@
 #include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
+enum { OPENED_AT_ONCE = 100 /* holds in a step */ };
+
 struct dependencies {
     waited_t *waited;
     helio_heap_t timed; /* of holds, the earliest first */
-    dependency_hold_t *dirty_holds;
-    refused_holds_t refused;
+    hold_rows_t rows;
+    due_holds_t due;
+    uint32_t opened;           /* holds of this step, whatever the batch had taken */
     job_t *ended, *ended_last; /* of this step, in order */
     helio_job_key_t *started;  /* of this step: jobs and whole arrays whose start is waited for */
     uint32_t started_count, started_capacity;
@@ -61,48 +66,6 @@ static verdict_t judge(uint32_t after, helio_found_t how)
     return unwanted ? VERDICT_UNSATISFIABLE : VERDICT_COME;
 }
 
-/* ---- waiters and what they wait for ------------------------------------------------------------------------ */
-
-static waited_t *waited_find(helio_broker_core_t *self, helio_job_key_t on, uint32_t after)
-{
-    waited_t wanted, *found;
-    memset(&wanted.key, 0, sizeof wanted.key);
-    wanted.key.on = on;
-    wanted.key.after = after;
-    HASH_FIND(hh, self->dependencies->waited, &wanted.key, sizeof wanted.key, found);
-    return found;
-}
-
-static void waiter_add(helio_broker_core_t *self, dependency_hold_t *hold, helio_job_key_t on, uint32_t after)
-{
-    waited_t *waited = waited_find(self, on, after);
-    if (!waited) {
-        waited = helio_new(1, sizeof *waited);
-        waited->key.on = on;
-        waited->key.after = after;
-        HASH_ADD(hh, self->dependencies->waited, key, sizeof waited->key, waited);
-    }
-    waiter_t *waiter = helio_new(1, sizeof *waiter);
-    waiter->waited = waited;
-    waiter->hold = hold;
-    DL_APPEND(waited->waiters, waiter);
-    DL_APPEND2(hold->waiters, waiter, hold_prev, hold_next);
-    hold->waiter_count++;
-}
-
-static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
-{
-    waited_t *waited = waiter->waited;
-    DL_DELETE(waited->waiters, waiter);
-    DL_DELETE2(waiter->hold->waiters, waiter, hold_prev, hold_next);
-    waiter->hold->waiter_count--;
-    if (!waited->waiters) {
-        HASH_DEL(self->dependencies->waited, waited);
-        free(waited);
-    }
-    free(waiter);
-}
-
 /* ---- times: a heap, the earliest on top ---------------------------------------------------------------- */
 
 static bool is_earlier(helio_heap_item_t *a_, helio_heap_item_t *b_)
@@ -128,11 +91,16 @@ static dependency_hold_t *first_timed(const helio_broker_core_t *self)
     return first ? HELIO_HEAP_OWNER(first, dependency_hold_t, timed) : NULL;
 }
 
+static bool is_something_left(const helio_broker_core_t *self)
+{
+    return self->dependencies->due.first || self->dependencies->rows.dirty;
+}
+
 static void check_first(helio_broker_core_t *self)
 {
     const dependency_hold_t *first = first_timed(self);
     core_check_at(self, CORE_CHECK_DEPENDENCIES, first ? first->not_before_ms : INT64_MAX);
-    if (self->dependencies->refused.first)
+    if (is_something_left(self))
         core_check_by(self, CORE_CHECK_DEPENDENCIES, self->wall_ms + CORE_PORTION_PAUSE_MS);
 }
 
@@ -154,22 +122,6 @@ static void timed_remove(helio_broker_core_t *self, dependency_hold_t *hold)
 
 /* ---- the life of a hold ------------------------------------------------------------------------------------ */
 
-/*  The row is written once a step, however often it changes. That of a single task has none: views find what it waits for. */
-static void set_waiting_text(helio_broker_core_t *self, dependency_hold_t *hold)
-{
-    if (hold->dirty || hold->task)
-        return;
-    hold->dirty = true;
-    DL_APPEND2(self->dependencies->dirty_holds, hold, dirty_prev, dirty_next);
-}
-
-static void say_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
-{
-    if (hold->dirty)
-        DL_DELETE2(self->dependencies->dirty_holds, hold, dirty_prev, dirty_next);
-    hold->dirty = false;
-}
-
 /*  task: NULL = of all its tasks. */
 static dependency_hold_t *hold_of(submission_t *submission, job_t *task)
 {
@@ -186,9 +138,9 @@ static dependency_hold_t *hold_of(submission_t *submission, job_t *task)
 static void wait_for_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     while (hold->waiters)
-        waiter_remove(self, hold->waiters);
+        core_waiter_remove(&self->dependencies->waited, hold->waiters);
     timed_remove(self, hold);
-    say_nothing(self, hold);
+    core_hold_row_drop(&self->dependencies->rows, hold);
 }
 
 static void hold_destroy(helio_broker_core_t *self, dependency_hold_t **hold)
@@ -196,7 +148,7 @@ static void hold_destroy(helio_broker_core_t *self, dependency_hold_t **hold)
     if (!*hold)
         return;
     wait_for_nothing(self, *hold);
-    core_refused_remove(&self->dependencies->refused, *hold);
+    core_due_remove(&self->dependencies->due, *hold);
     free(*hold);
     *hold = NULL;
 }
@@ -221,48 +173,60 @@ static bool hold_is_satisfied(const dependency_hold_t *hold)
     return !hold->waiters && !hold->not_before_ms && hold->failed_after == HELIO_AFTER_COUNT;
 }
 
-static void write_hold(helio_broker_core_t *self, const submission_t *submission, helio_details_t details,
-                       int64_t opened_ms)
-{
-    helio_row_dependency_hold_t row = {.job = submission->row.job, .details = details, .opened_ms = opened_ms};
-    core_emit(self, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &row);
-}
-
 static void open_hold(helio_broker_core_t *self, submission_t *submission)
 {
-    write_hold(self, submission, (helio_details_t){0}, self->wall_ms);
+    core_hold_row_end(self, submission);
     hold_destroy(self, &submission->hold);
 }
 
-static void open_task(helio_broker_core_t *self, job_t *task)
+/*  The jobs enter their queue now, behind the jobs of their class that could have started before them. */
+static void let_go(helio_broker_core_t *self, dependency_hold_t *hold)
 {
-    hold_destroy(self, &task->hold);
-    core_job_let_go(self, task);
-}
-
-/*  The job enters its queue now, behind the jobs of its class that could have started before it. */
-static void open_if_come(helio_broker_core_t *self, dependency_hold_t *hold)
-{
-    if (!hold_is_satisfied(hold)) {
-        set_waiting_text(self, hold);
-        return;
-    }
     submission_t *submission = hold->submission;
-    if (hold->task) {
-        open_task(self, hold->task);
+    job_t *task = hold->task;
+    if (task) {
+        hold_destroy(self, &task->hold);
+        core_job_let_go(self, task);
         return;
     }
     open_hold(self, submission);
     core_job_feed(self, submission);
 }
 
+/*  A few are opened at once. The others stay on the list until the batch has room. */
+static bool may_open_now(helio_broker_core_t *self)
+{
+#ifdef HELIO_MUTANT_holds_open_at_once
+    return true;
+#endif
+    if (self->dependencies->opened >= OPENED_AT_ONCE)
+        return false;
+    self->dependencies->opened++;
+    core_portion_take(self);
+    return true;
+}
+
+static void be_over(helio_broker_core_t *self, dependency_hold_t *hold)
+{
+    hold->over = true;
+    wait_for_nothing(self, hold);
+    core_due_add(&self->dependencies->due, hold);
+}
+
+static void open_if_come(helio_broker_core_t *self, dependency_hold_t *hold)
+{
+    if (!hold_is_satisfied(hold))
+        core_hold_row_changed(&self->dependencies->rows, hold);
+    else if (may_open_now(self))
+        let_go(self, hold);
+    else
+        be_over(self, hold);
+}
+
 static void refuse_if_failed(helio_broker_core_t *self, dependency_hold_t *hold)
 {
-    if (!hold || hold->failed_after == HELIO_AFTER_COUNT || hold->refused)
-        return;
-    hold->refused = true;
-    wait_for_nothing(self, hold);
-    core_refused_add(&self->dependencies->refused, hold);
+    if (hold && hold->failed_after != HELIO_AFTER_COUNT && !hold->over)
+        be_over(self, hold);
 }
 
 void core_dependencies_refuse(helio_broker_core_t *self, job_t *job)
@@ -271,23 +235,12 @@ void core_dependencies_refuse(helio_broker_core_t *self, job_t *job)
     refuse_if_failed(self, job->hold);
 }
 
-/* ---- its row ----------------------------------------------------------------------------------------------- */
-
-static void write_dirty(helio_broker_core_t *self)
-{
-    while (self->dependencies->dirty_holds) {
-        dependency_hold_t *hold = self->dependencies->dirty_holds;
-        say_nothing(self, hold);
-        write_hold(self, hold->submission, core_dependency_hold_why(self, hold), 0);
-    }
-}
-
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
 static void note_start(helio_broker_core_t *self, helio_job_key_t on)
 {
     dependencies_t *all = self->dependencies;
-    if (!waited_find(self, on, HELIO_AFTER_START))
+    if (!core_waited_find(self->dependencies->waited, on, HELIO_AFTER_START))
         return;
     if (all->started_count == all->started_capacity) {
         all->started_capacity = all->started_capacity ? all->started_capacity * 2 : 16;
@@ -330,9 +283,9 @@ void core_dependencies_ended(helio_broker_core_t *self, job_t *job)
 /*  One look-up for each waiter, because the end of a waiter's hold can remove others from the same list. */
 static void tell(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t how)
 {
-    for (waited_t *waited; (waited = waited_find(self, on, after));) {
+    for (waited_t *waited; (waited = core_waited_find(self->dependencies->waited, on, after));) {
         dependency_hold_t *hold = waited->waiters->hold;
-        waiter_remove(self, waited->waiters);
+        core_waiter_remove(&self->dependencies->waited, waited->waiters);
         if (judge(after, how) == VERDICT_COME) {
             open_if_come(self, hold);
         } else {
@@ -383,16 +336,32 @@ static void tell_ends(helio_broker_core_t *self)
     }
 }
 
+/*  False: none is left, or the batch takes no more. */
+static bool go_on(helio_broker_core_t *self)
+{
+    dependency_hold_t *hold = self->dependencies->due.first;
+    if (!hold || !core_portion_has_room(self))
+        return false;
+    if (hold->failed_after != HELIO_AFTER_COUNT) {
+        core_due_cancel(self, &self->dependencies->due);
+    } else {
+        core_portion_take(self);
+        let_go(self, hold);
+    }
+    return true;
+}
+
 void core_dependencies_resolve(helio_broker_core_t *self)
 {
-    bool were_left = self->dependencies->refused.first;
-    tell_starts(self);
-    tell_ends(self);
-    while (core_refused_cancel(self, &self->dependencies->refused))
+    bool was_left = is_something_left(self);
+    do {
+        tell_starts(self);
         tell_ends(self); /* which can refuse others */
-    if (were_left || self->dependencies->refused.first)
+    } while (go_on(self));
+    core_hold_rows_write(self, &self->dependencies->rows);
+    self->dependencies->opened = 0;
+    if (was_left || is_something_left(self))
         check_first(self);
-    write_dirty(self);
 }
 
 void core_dependencies_recheck(helio_broker_core_t *self)
@@ -420,7 +389,7 @@ static void wait_for(helio_broker_core_t *self, submission_t *submission, helio_
         return;
     verdict_t verdict = judge(after, core_dependency_now(self, on, after, found));
     if (verdict == VERDICT_WAIT)
-        waiter_add(self, hold_of(submission, task), on, after);
+        core_waiter_add(&self->dependencies->waited, hold_of(submission, task), on, after);
     else if (verdict == VERDICT_UNSATISFIABLE)
         hold_fail(hold_of(submission, task), on, after);
 }
@@ -441,9 +410,9 @@ void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submissio
     }
     wait_until(self, submission, job->spec.not_before_wall_ms);
     if (submission->hold)
-        set_waiting_text(self, submission->hold);
+        core_hold_row_changed(&self->dependencies->rows, submission->hold);
     else if (job->spec.not_before_wall_ms) /* the next leader's clock can be behind */
-        write_hold(self, submission, (helio_details_t){0}, self->wall_ms);
+        core_hold_row_end(self, submission);
 }
 
 /* ---- a new leader ------------------------------------------------------------------------------------------ */
@@ -453,7 +422,7 @@ void core_dependencies_load(helio_broker_core_t *self, submission_t *submission,
 {
     if (spec->after_ok.count || spec->after_any.count || spec->after_not_ok.count || spec->after_start.count ||
         spec->not_before_wall_ms)
-        (void)hold_of(submission, NULL);
+        hold_of(submission, NULL)->told = true;
     wait_until(self, submission, spec->not_before_wall_ms);
 }
 
@@ -483,10 +452,13 @@ void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_end
 void core_dependencies_loaded(helio_broker_core_t *self, job_t *job)
 {
     submission_t *submission = job->submission;
-    if (!submission->hold)
+    dependency_hold_t *hold = submission->hold;
+    if (!hold || hold->over)
         return;
     if (submission->begun)
         hold_destroy(self, &submission->hold);
-    else if (hold_is_satisfied(submission->hold))
+    else if (hold_is_satisfied(hold) && may_open_now(self))
         open_hold(self, submission);
+    else if (hold_is_satisfied(hold))
+        be_over(self, hold);
 }

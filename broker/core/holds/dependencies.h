@@ -39,10 +39,11 @@ struct dependency_hold {
     helio_heap_item_t timed; /* in the heap while not_before_ms is set */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
-    bool refused;          /* its jobs are cancelled for that */
-    uint32_t refused_at;   /* the task from which on they still are to be */
-    dependency_hold_t *refused_prev, *refused_next;
-    bool dirty; /* its row must be written at the end of the step */
+    bool over;             /* its jobs go on, or are cancelled, in their turn (due_holds.h) */
+    uint32_t cancelled_to; /* the task from which on they still are to be */
+    dependency_hold_t *due_prev, *due_next;
+    bool told;  /* it has a row */
+    bool dirty; /* its row must be written (hold_rows.h) */
     dependency_hold_t *dirty_prev, *dirty_next;
 };
 
@@ -55,6 +56,8 @@ const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_
 helio_found_t core_dependency_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found);
 /*  What the hold waits for, in words for its row. */
 helio_details_t core_dependency_hold_why(helio_broker_core_t *self, const dependency_hold_t *hold);
+/*  Of a hold that something failed. */
+helio_details_t core_dependency_failed_why(helio_broker_core_t *self, const dependency_hold_t *hold);
 /*  Whether everything that the document names can be waited for; if not, replies and returns false. number: the
  *  document's number among several, from 1; 0 = the only one. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
@@ -65,8 +68,7 @@ void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submissio
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
 void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
 void core_dependencies_load_ended(helio_broker_core_t *self, const helio_row_ended_hold_t *row);
-void core_dependencies_loaded(helio_broker_core_t *self,
-                              job_t *job); /* ends its holds if nothing is left to wait for */
+void core_dependencies_loaded(helio_broker_core_t *self, job_t *job); /* ends its hold in its turn, if all has come */
 /*  Cancels it if a dependency can no longer be met: in this step, or task by task in the steps after it. */
 void core_dependencies_refuse(helio_broker_core_t *self, job_t *job);
 void core_dependencies_forget(helio_broker_core_t *self, job_t *job); /* destroys its holds */
@@ -75,6 +77,6 @@ void core_dependencies_moved(helio_broker_core_t *self, job_t *job);
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job);
 void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: tells dependents */
 void core_dependencies_recheck(
-    helio_broker_core_t *self); /* at a check: begin times that have come, jobs left to cancel */
+    helio_broker_core_t *self); /* at a check: begin times that have come, and what is left to do */
 
 #endif

@@ -56,6 +56,14 @@ helio_details_t core_dependency_hold_why(helio_broker_core_t *self, const depend
     return why;
 }
 
+helio_details_t core_dependency_failed_why(helio_broker_core_t *self, const dependency_hold_t *hold)
+{
+    char id[HELIO_KEY_SIZE];
+    helio_job_key_text(hold->failed_on, id);
+    return CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
+                    helio_value_string(hold->failed_after == HELIO_AFTER_NOT_OK ? "succeeded" : "did not succeed"));
+}
+
 static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job_key_t on)
 {
     const submission_t *submission = core_dependencies_held(self, on);

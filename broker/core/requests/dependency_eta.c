@@ -99,11 +99,16 @@ int64_t core_dependencies_expect(helio_broker_core_t *self, const job_t *job, he
 {
     const dependency_hold_t *holds[] = {job->submission->hold, job->hold};
     awaited_t awaited = {.known = true};
-    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++)
+    bool in_turn = false;
+    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++) {
+        in_turn |= holds[i] && holds[i]->over;
         for (const waiter_t *w = holds[i] ? holds[i]->waiters : NULL; w; w = w->hold_next)
             await(self, w->waited->key.on, w->waited->key.after, &awaited);
+    }
     dependency_eta_t found = foresight_of(self, &awaited, holds[0] ? holds[0]->not_before_ms : 0);
     ret_estimate->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
+    if (in_turn)
+        core_why_add(self, &found.why, HELIO_DETAIL0(HELIO_DETAIL_GOES_ON_IN_TURN));
     ret_estimate->basis = found.why;
     return found.latest_ms;
 }

@@ -12,6 +12,7 @@
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/pool_rejection.h"
 #include "broker/core/holds/awaited_sites.h"
+#include "broker/core/holds/dependencies.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/migrate/records.h"
@@ -189,9 +190,23 @@ void core_start_estimate_forbid(helio_broker_core_t *self, const evaluation_t *e
         core_hints(self, e, reason, 0, estimate);
 }
 
+/*  NULL: there is none. */
+static const dependency_hold_t *failed_hold(const job_t *job)
+{
+    const dependency_hold_t *holds[] = {job->submission->hold, job->hold};
+    for (size_t i = 0; i < sizeof holds / sizeof holds[0]; i++)
+        if (holds[i] && holds[i]->failed_after != HELIO_AFTER_COUNT)
+            return holds[i];
+    return NULL;
+}
+
 /*  While its dependency hold lasts; what comes after is judged for the time at which it ends, if that is known. */
 static void expect_gated(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
 {
+    if (failed_hold(job)) {
+        expect(p, 0, 0, core_dependency_failed_why(self, failed_hold(job)));
+        return;
+    }
     int64_t end_ms = core_dependencies_expect(self, job, p), expected_ms = 0;
     ask_t ask = core_ask_of(job->submission->class);
     helio_details_t details;

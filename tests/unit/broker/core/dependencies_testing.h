@@ -127,4 +127,25 @@ static inline void rebuild(void)
     spec = harness_spec(h, "H100", 1);
 }
 
+/*  Without the harness's look-up of the dependency, which would be most of the work. */
+static inline helio_job_key_t open_after(helio_after_t after, helio_job_key_t on)
+{
+    helio_string_t word = {HELIO_TEXT("something")};
+    helio_dependency_t depends = {word.text, after, HELIO_FOUND_OPEN, on};
+    helio_submission_t job = harness_submission(h, &spec, "", "");
+    job.spec.after_any.items = &word;
+    job.spec.after_any.count = 1;
+    job.depends.items = &depends;
+    job.depends.count = 1;
+    helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    harness_clear(h);
+    return key;
+}
+
+static inline void seal(void)
+{
+    helio_ev_sealed_t sealed = {harness_figures(h).open_batch};
+    harness_step(h, HELIO_BROKER_EV_SEALED, &sealed);
+}
+
 #endif

@@ -107,6 +107,22 @@ static void awaited_tasks__have_the_code_and_the_sentence_of_the_catalogue(void 
     assert_value(sql, "t");
 }
 
+static void goes_on_in_turn__has_the_code_and_the_sentence_of_the_catalogue(void **state)
+{
+    (void)state;
+    helio_detail_t entries[] = {HELIO_DETAIL0(HELIO_DETAIL_GOES_ON_IN_TURN)};
+    const helio_details_t details = {.items = {entries, 1}};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_sentences(&details, &text);
+    assert_value("helio.in_turn_sentence()", text.data);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    helio_json_writer_t writer = helio_json_into(&json);
+    helio_details_write(&writer, NULL, &details);
+    char sql[512];
+    (void)snprintf(sql, sizeof sql, "helio.in_turn_details() = '%s'::jsonb", json.data);
+    assert_value(sql, "t");
+}
+
 static void reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue(void **state)
 {
     (void)state;
@@ -267,6 +283,7 @@ int main(void)
         cmocka_unit_test(tasks__beyond_the_limit_of_their_array_are_gated),
         cmocka_unit_test(throttle__has_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(awaited_tasks__have_the_code_and_the_sentence_of_the_catalogue),
+        cmocka_unit_test(goes_on_in_turn__has_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(reserved_ahead__has_the_code_and_the_sentence_of_the_catalogue),
         cmocka_unit_test(rejections__have_the_words_and_the_sentences_of_the_catalogue),
         cmocka_unit_test(awaited_sites__have_the_code_and_the_sentence_of_the_catalogue),
