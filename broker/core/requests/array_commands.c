@@ -13,7 +13,7 @@
 
 /*  A command on a large array that has not been answered. */
 struct array_command {
-    helio_ev_command_t event; /* texts in the arena */
+    const helio_ev_command_t *event; /* in the arena */
     helio_arena_t *arena;
     const command_t *how;
     uint32_t seen; /* of its tasks */
@@ -59,7 +59,8 @@ static void note(helio_broker_core_t *self, const helio_ev_command_t *event, con
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
     core_audit(self, helio_arena_text(self->effects->arena, event->actor), how->action,
-               helio_arena_text(self->effects->arena, helio_text_of(text)), (helio_text_t){0});
+               helio_arena_text(self->effects->arena, helio_text_of(text)),
+               how->described ? how->described(self, event) : (helio_text_t){0});
 }
 
 static void count(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how, uint32_t changed)
@@ -86,10 +87,10 @@ static const array_command_t *obstacle(const helio_broker_core_t *self, const he
     const array_command_t *before;
     DL_FOREACH(self->array_commands, before)
     {
-        bool same = helio_uuid_compare(before->event.key.job, event->key.job) == 0;
+        bool same = helio_uuid_compare(before->event->key.job, event->key.job) == 0;
         if (same && (!how->free || before->how->free))
             return before;
-        if (counts && !before->how->free && helio_text_equal(before->event.tenant, event->tenant))
+        if (counts && !before->how->free && helio_text_equal(before->event->tenant, event->tenant))
             return before;
     }
     return NULL;
@@ -98,7 +99,7 @@ static const array_command_t *obstacle(const helio_broker_core_t *self, const he
 static void refuse(helio_broker_core_t *self, const helio_ev_command_t *event, const array_command_t *before)
 {
     char text[HELIO_KEY_SIZE];
-    helio_job_key_text(before->event.key, text);
+    helio_job_key_text(before->event->key, text);
     core_reply(self, event->call, HELIO_BUSY, HELIO_REASON_NONE,
                CORE_DETAIL(self, HELIO_DETAIL_ARRAY_COMMAND_UNDER_WAY, helio_value_string(text)));
 }
@@ -122,7 +123,10 @@ void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event
     array_command_t *item = helio_new(1, sizeof *item);
     item->arena = helio_arena_new();
     item->how = how;
-    helio_record_copy(&helio_ev_command_type, item->arena, event, &item->event);
+    const helio_record_type_t *type = how->type ? how->type : &helio_ev_command_type;
+    void *copy = helio_arena_alloc(item->arena, 1, type->size);
+    helio_record_copy(type, item->arena, event, copy);
+    item->event = copy;
     DL_APPEND(self->array_commands, item);
 }
 
@@ -136,7 +140,7 @@ static void drop(helio_broker_core_t *self, array_command_t *item)
 /*  False: the batch takes no more. */
 static bool go_on(helio_broker_core_t *self, array_command_t *item)
 {
-    const helio_ev_command_t *event = &item->event;
+    const helio_ev_command_t *event = item->event;
     const submission_t *array = core_array_find(self, event->key.job);
     for (; array && item->seen < array->row.tasks.count; item->seen++) {
         if (!core_portion_has_room(self))
@@ -160,7 +164,7 @@ static array_command_t *next_of(const helio_broker_core_t *self)
     array_command_t *each;
     DL_FOREACH(self->array_commands, each)
     {
-        if (!helio_text_is(each->event.tenant, self->array_tenant))
+        if (!helio_text_is(each->event->tenant, self->array_tenant))
             return each;
     }
     return self->array_commands;
@@ -170,7 +174,7 @@ void core_array_commands_resolve(helio_broker_core_t *self)
 {
     while (self->array_commands && core_portion_has_room(self)) {
         array_command_t *item = next_of(self);
-        (void)helio_text_copy(item->event.tenant, self->array_tenant, sizeof self->array_tenant);
+        (void)helio_text_copy(item->event->tenant, self->array_tenant, sizeof self->array_tenant);
         if (go_on(self, item)) {
             drop(self, item);
         } else {

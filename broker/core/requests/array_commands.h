@@ -2,7 +2,8 @@
  *
  *  On a large array it acts batch by batch (state/portion.h), by turns with those of other tenants, and is answered with
  *  its last task: so an answer that it was accepted says, as for one job, that all of it is durable. Of a leader that ends before
- *  that there is no answer, and whoever gave the command gives it again: every command can be repeated. While one is under
+ *  that there is no answer, and whoever gave the command gives it again: every command can be repeated, though of a signal some
+ *  tasks get two then. While one is under
  *  way, another on the same array is refused, unless it cancels it. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
 #define HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
@@ -22,7 +23,10 @@ typedef struct command {
     act_fn *act;
     /* accepted: the number of jobs on which it was */
     void (*answer)(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted);
-    bool free;       /* of its tenant's rate */
+    const helio_record_type_t *type; /* of the event, whose first member the command is; NULL = it is a command alone */
+    helio_text_t (*described)(helio_broker_core_t *self,
+                              const helio_ev_command_t *event); /* in the audit; NULL = not */
+    bool free;                                                  /* of its tenant's rate */
     bool last_first; /* on a large array, its last task is the first: those that wait come before those that run */
 } command_t;
 

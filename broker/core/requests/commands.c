@@ -312,28 +312,31 @@ static helio_detail_t first_obstacle(helio_broker_core_t *self, const helio_ev_c
     return job ? signal_obstacle(self, job) : CORE_NO_DETAIL;
 }
 
+static helio_text_t describe_signal(helio_broker_core_t *self, const helio_ev_command_t *command)
+{
+    const helio_ev_signal_t *event = (const helio_ev_signal_t *)(const void *)command;
+    return helio_text_of(
+        core_printf(self, "%s to %s", helio_job_signal_name(event->signal), helio_signal_to_name(event->to)));
+}
+
+static void answer_signal(helio_broker_core_t *self, const helio_ev_command_t *command, uint32_t accepted)
+{
+    const helio_ev_signal_t *event = (const helio_ev_signal_t *)(const void *)command;
+    if (accepted)
+        core_reply(self, command->call, HELIO_OK, HELIO_REASON_NONE,
+                   CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(helio_job_signal_name(event->signal)),
+                               helio_value_number(accepted)));
+    else if (core_command_each(self, command, is_out_of_reach).jobs)
+        core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, first_obstacle(self, command));
+    else
+        reply_to(self, command, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
+}
+
 void core_on_signal(helio_broker_core_t *self, const helio_ev_signal_t *event)
 {
-    const helio_ev_command_t *command = &event->command;
-    const char *signal = helio_job_signal_name(event->signal);
-    if (!core_commands_allow(self, command->call, command->tenant, command->role))
-        return;
-    affected_t affected = core_command_each(self, command, signal_one);
-    core_commands_count(self, command->tenant, command->role, affected.changed);
-    if (affected.jobs) {
-        char text[HELIO_KEY_SIZE];
-        helio_job_key_text(command->key, text);
-        if (affected.changed)
-            core_audit(self, command->actor, "signal", helio_arena_text(self->effects->arena, helio_text_of(text)),
-                       helio_text_of(core_printf(self, "%s to %s", signal, helio_signal_to_name(event->to))));
-        core_reply(
-            self, command->call, HELIO_OK, HELIO_REASON_NONE,
-            CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(signal), helio_value_number(affected.jobs)));
-    } else if (core_command_each(self, command, is_out_of_reach).jobs) {
-        core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, first_obstacle(self, command));
-    } else {
-        reply_to(self, command, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
-    }
+    static const command_t send = {"signal", signal_one, answer_signal, .type = &helio_ev_signal_type,
+                                   .described = describe_signal};
+    core_command_run(self, &event->command, &send);
 }
 
 /* ---- tokens, users and site keys --------------------------------------------------------------------------- */
