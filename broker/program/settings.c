@@ -48,7 +48,7 @@ static const helio_spec_field_t limit_fields[] = {
      .example = "6000",
      .doc =
          "Maximum number of jobs that users of one tenant hold, release, requeue, signal or edit in a minute; as many are saved up. The tasks of an array count one by one, but one "
-         "command on an array is carried out whole. Further commands are refused with 429 until there is room. Cancelling is never refused, and operators are not bound. 0: no bound."},
+         "command on an array is carried out whole. Further commands are refused with 429 until there is room. Cancelling is not refused for this, and operators are not bound. 0: no bound."},
     {.key = "offers_unanswered",
      .kind = HELIO_SPEC_U32,
      AT(offers_unanswered_max),

@@ -96,6 +96,35 @@ static const array_command_t *obstacle(const helio_broker_core_t *self, const he
     return NULL;
 }
 
+/*  Tasks that commands of this tenant have yet to look at. */
+static uint32_t tasks_to_go(helio_broker_core_t *self, helio_text_t tenant)
+{
+    uint32_t tasks = 0;
+    const array_command_t *each;
+    DL_FOREACH(self->array_commands, each)
+    {
+        const submission_t *array =
+            helio_text_equal(each->event->tenant, tenant) ? core_array_find(self, each->event->key.job) : NULL;
+        tasks += array ? array->row.tasks.count - each->seen : 0;
+    }
+    return tasks;
+}
+
+/*  A caller is answered when all is done, and does not wait for ever: more would be carried out unheard. */
+static bool is_too_many(helio_broker_core_t *self, const helio_ev_command_t *event, const submission_t *array)
+{
+    uint32_t tasks = tasks_to_go(self, event->tenant);
+#ifdef HELIO_MUTANT_cancels_pile_up
+    return false;
+#endif
+    if (!tasks || tasks + array->row.tasks.count <= CORE_ARRAYS_TASKS_MAX)
+        return false;
+    core_reply(self, event->call, HELIO_BUSY, HELIO_REASON_NONE,
+               CORE_DETAIL(self, HELIO_DETAIL_ARRAY_COMMANDS_MANY, helio_value_number(tasks),
+                           helio_value_number(CORE_ARRAYS_TASKS_MAX)));
+    return true;
+}
+
 static void refuse(helio_broker_core_t *self, const helio_ev_command_t *event, const array_command_t *before)
 {
     char text[HELIO_KEY_SIZE];
@@ -120,6 +149,8 @@ void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event
         return;
     }
 #endif
+    if (is_too_many(self, event, array))
+        return;
     array_command_t *item = helio_new(1, sizeof *item);
     item->arena = helio_arena_new();
     item->how = how;

@@ -1,17 +1,21 @@
 /*  array_commands.h -- a command on one job, or on the open tasks of an array.
  *
  *  On a large array it acts batch by batch (state/portion.h), by turns with those of other tenants, and is answered with
- *  its last task: so an answer that it was accepted says, as for one job, that all of it is durable. Of a leader that ends before
- *  that there is no answer, and whoever gave the command gives it again: every command can be repeated, though of a signal some
- *  tasks get two then. While one is under
- *  way, another on the same array is refused, unless it cancels it. */
+ *  its last task: so an answer that it was accepted says, as for one job, that all of it is durable. Of a leader that ends
+ *  before that there is no answer, and whoever gave the command gives it again: every command can be repeated, though of a
+ *  signal some tasks get two then. While one is under way, another on the same array is refused, unless it cancels it. Of
+ *  a tenant one that counts (tenant_rate.h) is under way at a time, so that the tenant is behind its rate by one array at
+ *  most. Whoever waits for an answer does not wait for ever, so those that do not count are bounded as well. */
 #ifndef HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
 #define HELIO_BROKER_CORE_REQUESTS_ARRAY_COMMANDS_H
 
 #include "broker/core/state/nouns.h"
 #include "broker/model/events.h"
 
-enum { CORE_ARRAY_SMALL = 100 }; /* tasks: a command on so many acts at once, whatever the batch has taken */
+enum {
+    CORE_ARRAY_SMALL = 100,       /* tasks: a command on so many acts at once, whatever the batch has taken */
+    CORE_ARRAYS_TASKS_MAX = 30000 /* of one tenant, with commands under way; one more is let in if none is */
+};
 
 /*  What a command did to one job. */
 typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;

@@ -1,4 +1,5 @@
 /*  test_array_commands.c -- commands on large arrays act batch by batch, and are answered when all of it is written. */
+#include "broker/core/requests/array_commands.h"
 #include "tests/unit/broker/core/life_testing.h"
 
 enum { TASKS = 2500, BATCH = 1000, BATCH_MS = 1000 };
@@ -124,6 +125,50 @@ static void command__on_an_array_is_refused_while_one_is_under_way(void **state)
     assert_int_equal(in_state(HELIO_JOB_CANCELLED), 2 * TASKS);
 }
 
+/*  Of all commands of a tenant together only so much is let in, so that what is let in is answered in time. What is refused is
+ *  not carried out. */
+static void commands__of_one_tenant_are_let_in_as_long_as_they_are_answered_in_time(void **state)
+{
+    (void)state;
+    enum { FIT = CORE_ARRAYS_TASKS_MAX / TASKS };
+    helio_job_key_t arrays[FIT + 1];
+    for (uint32_t i = 0; i <= FIT; i++)
+        arrays[i] = array_of(TASKS);
+    for (uint32_t i = 0; i < FIT; i++)
+        give_as("acme", HELIO_BROKER_EV_CANCEL, arrays[i], HELIO_OK);
+    harness_clear(h);
+    give(HELIO_BROKER_EV_CANCEL, arrays[FIT]);
+    seal(); /* there is room again, after the answer */
+    const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+    assert_int_equal(reply->rc, HELIO_BUSY);
+    assert_string_equal(harness_facts(h, reply->details), "ArrayCommandsMany tasks=29000 limit=30000");
+    while (in_state(HELIO_JOB_CANCELLED) < FIT * TASKS)
+        seal();
+    assert_int_equal(in_state(HELIO_JOB_QUEUED), TASKS);
+    give_as("acme", HELIO_BROKER_EV_CANCEL, arrays[FIT], HELIO_OK);
+}
+
+/*  Its debt is that of one array, however many are asked for at once. */
+static void commands__leave_a_tenant_behind_its_rate_by_one_array(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    helio_broker_options_t options = helio_broker_options_default();
+    options.commands_per_minute = 1000;
+    h = harness_begin(&options);
+    helio_job_key_t arrays[20];
+    for (uint32_t i = 0; i < 20; i++)
+        arrays[i] = array_of(TASKS);
+    for (uint32_t i = 0; i < 20; i++)
+        give_as("acme", HELIO_BROKER_EV_HOLD, arrays[i], i ? HELIO_BUSY : HELIO_OK);
+    for (int i = 0; i < 10; i++)
+        seal();
+    assert_int_equal(in_state(HELIO_JOB_HELD), TASKS);
+    give_as("acme", HELIO_BROKER_EV_HOLD, arrays[1], HELIO_BUSY);
+    harness_wait(h, (int64_t)TASKS * 60000 / 1000);
+    give_as("acme", HELIO_BROKER_EV_HOLD, arrays[1], HELIO_OK);
+}
+
 /*  A tenant with one command does not wait for all those of another. */
 static void command__tenants_take_turns(void **state)
 {
@@ -194,6 +239,8 @@ int main(void)
         CASE(command__on_several_large_arrays_takes_no_more_of_a_batch),
         CASE(command__on_a_large_array_does_not_depend_on_commits_alone),
         CASE(command__on_an_array_is_refused_while_one_is_under_way),
+        CASE(commands__of_one_tenant_are_let_in_as_long_as_they_are_answered_in_time),
+        CASE(commands__leave_a_tenant_behind_its_rate_by_one_array),
         CASE(command__tenants_take_turns),
         CASE(command__that_was_not_answered_is_finished_by_repeating_it),
         CASE(cancel__of_a_large_array_starts_nothing_that_it_ends),
