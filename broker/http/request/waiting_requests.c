@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "broker/http/request/parsers.h"
+#include "broker/http/request/solos.h"
 #include "federation/base/clock.h"
 #include "federation/base/ring.h"
 
@@ -37,11 +38,10 @@ struct helio_waiting_requests {
     pthread_t thread;
     bool started;
     /*  Owned by the thread. */
-    helio_request_context_t *held; /* all waiting requests, but those at the parsers and the lists */
+    helio_request_context_t *held; /* all waiting requests, but those at the parsers and the solos */
     helio_parsers_t *parsers;
-    helio_turns_t lists;           /* that wait for the one that is under way */
-    const helio_operation_t *list; /* that one; NULL = none */
-    helio_operation_t *under_way;  /* all posted operations */
+    helio_solos_t solos;
+    helio_operation_t *under_way; /* all posted operations */
     uint32_t operation_count;
     int64_t tick_ms, gone_check_ms, sweep_ms;
     int64_t report_ms; /* of refused tokens */
@@ -58,8 +58,7 @@ static void link_operation(helio_waiting_requests_t *self, helio_operation_t *op
         self->under_way->prev = operation;
     self->under_way = operation;
     self->operation_count++;
-    if (helio_operation_is_list(operation))
-        self->list = operation;
+    helio_solos_began(&self->solos, operation);
     (void)atomic_fetch_add_explicit(&self->http->metrics.operations, 1, memory_order_relaxed);
 }
 
@@ -72,8 +71,7 @@ static void unlink_operation(helio_waiting_requests_t *self, helio_operation_t *
     if (operation->next)
         operation->next->prev = operation->prev;
     self->operation_count--;
-    if (self->list == operation)
-        self->list = NULL;
+    helio_solos_ended(&self->solos, operation);
     (void)atomic_fetch_sub_explicit(&self->http->metrics.operations, 1, memory_order_relaxed);
 }
 
@@ -151,26 +149,6 @@ static bool has_news(const helio_request_context_t *context)
     return context->response.size > context->response_sent || context->ended || context->broken;
 }
 
-/*  One list is at the engine until its jobs are durable. So whatever else comes waits for one step and one commit of
- *  thousands of jobs, however many lists wait, and finds its own batch without one. */
-static bool waits_for_a_list(helio_waiting_requests_t *self, helio_request_context_t *context)
-{
-#ifdef HELIO_MUTANT_all_lists_at_once
-    return false;
-#endif
-    if (!self->list || !helio_operation_is_list(context->operation))
-        return false;
-    context->turn = (helio_turn_t){.tenant = context->token->tenant,
-                                   .size = helio_operation_jobs(context->operation),
-                                   .since_ms = helio_clock_boot_ms(),
-                                   .owner = context};
-#ifdef HELIO_MUTANT_lists_share_by_bytes
-    context->turn.size = context->received_bytes;
-#endif
-    helio_turns_enter(&self->lists, &context->turn);
-    return true;
-}
-
 /*  After a step: returns a request that has something to send, posts its operation, or keeps it waiting. */
 static void settle(helio_waiting_requests_t *self, helio_request_context_t *context)
 {
@@ -185,7 +163,7 @@ static void settle(helio_waiting_requests_t *self, helio_request_context_t *cont
             hold(self, context);
             return;
         }
-        if (waits_for_a_list(self, context))
+        if (helio_solos_keep(&self->solos, context))
             return;
         operation->context = context;
         context->deadline_ms = helio_clock_boot_ms() + self->http->options.request_timeout_ms;
@@ -292,11 +270,11 @@ static void drive(helio_waiting_requests_t *self, helio_request_context_t *conte
     }
 }
 
-/*  One that waits for a parser or for a list since since_ms or longer; it has left. NULL: none. */
+/*  One that waits for a parser or for its turn since since_ms or longer; it has left. NULL: none. */
 static helio_request_context_t *overdue(helio_waiting_requests_t *self, int64_t since_ms)
 {
-    helio_turn_t *turn = helio_turns_overdue(&self->lists, since_ms);
-    return turn ? turn->owner : helio_parsers_overdue(self->parsers, since_ms);
+    helio_request_context_t *context = helio_solos_overdue(&self->solos, since_ms);
+    return context ? context : helio_parsers_overdue(self->parsers, since_ms);
 }
 
 /*  The engine has seen nothing of such a request, so it can be sent again. */
@@ -309,10 +287,10 @@ static void refuse_overdue(helio_waiting_requests_t *self, int64_t now_ms)
     }
 }
 
-static void drive_lists(helio_waiting_requests_t *self)
+static void drive_solos(helio_waiting_requests_t *self)
 {
-    for (helio_turn_t *turn; !self->list && (turn = helio_turns_next(&self->lists));)
-        settle(self, turn->owner);
+    for (helio_request_context_t *context; (context = helio_solos_next(&self->solos));)
+        settle(self, context);
 }
 
 static void drive_all(helio_waiting_requests_t *self, int64_t now_ms, bool notifier)
@@ -376,7 +354,7 @@ static void *run(void *arg)
             on_arrival(self, context);
         for (helio_operation_t *operation; (operation = helio_ring_pop(self->answers));)
             on_return(self, operation);
-        drive_lists(self);
+        drive_solos(self);
         int64_t now_ms = helio_clock_boot_ms();
         if (notifier || now_ms >= self->tick_ms)
             drive_all(self, now_ms, notifier);

@@ -1,4 +1,4 @@
-/*  test_lists.c -- submissions of thousands of jobs: one of them is at the engine at a time. */
+/*  test_lists.c -- submissions of thousands of jobs, and tables of all pools: one of each is at the engine at a time. */
 #include "tests/unit/broker/http/server_testing.h"
 
 enum { JOBS = HELIO_LIST_JOBS + 1 };
@@ -193,6 +193,49 @@ static void lists__that_wait_end_with_the_server(void **state)
     world_down(world);
 }
 
+static client_t *send_table(const world_t *world, const char *token)
+{
+    client_t *c = client_up(world);
+    client_ask(c, "GET", "/v1/desired", token, "", NULL);
+    return c;
+}
+
+/*  Each table takes the engine, and the thread that writes it, for as long as there are pools: many of one tenant would keep
+ *  everybody waiting. They wait for one another, and tenants take turns. */
+static void tables__wait_for_one_another_and_nothing_else_does(void **state)
+{
+    (void)state;
+    world_t *world = world_up();
+    set_hold(world, true);
+    client_t *first = send_table(world, world->user.text);
+    world_await_held(world);
+    set_hold(world, false);
+    client_t *mine[8];
+    for (uint32_t i = 0; i < 8; i++)
+        mine[i] = send_table(world, world->user.text);
+    await_waiting(world, 9);
+    client_t *other = send_table(world, world->other.text);
+    await_waiting(world, 10);
+    assert_int_equal(world->events, 1);
+    end_list(send_list(world, world->user.text, list.data), 201, "\"jobs\""); /* of another kind */
+    assert_int_equal(world->events, 2);
+    set_hold(world, true);
+    world_reply(world);
+    end_list(first, 200, "lulea");
+    world_await_held(world);
+    world_reply(world);
+    end_list(mine[0], 200, "lulea");
+    world_await_held(world);
+    world_reply(world);
+    end_list(other, 200, "lulea"); /* before the others of the first tenant */
+    world_await_held(world);
+    set_hold(world, false);
+    world_reply(world);
+    for (uint32_t i = 1; i < 8; i++)
+        end_list(mine[i], 200, "lulea");
+    world_down(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +246,7 @@ int main(void)
         cmocka_unit_test(lists__that_wait_too_long_can_be_sent_again),
         cmocka_unit_test(lists__that_the_engine_refuses_hold_up_no_other),
         cmocka_unit_test(lists__that_wait_end_with_the_server),
+        cmocka_unit_test(tables__wait_for_one_another_and_nothing_else_does),
     };
     return cmocka_run_group_tests(tests, up_with_list, down_with_list);
 }
