@@ -378,13 +378,11 @@ left join everywhere e using (queue)
 left join lateral (select b.tenant, b.burst_gpus from helio.quotas b where b.queue = q.queue and b.tenant in ($1::text, '*')
                    order by b.tenant = '*' limit 1) b on true
 left join (
-    select t.queue, count(*) filter (where t.state = 0) as queued,
-        count(*) filter (where helio.state_is_live(t.state)) as live, count(*) filter (where t.state = 13) as held,
-        sum(t.gpus) filter (where t.state = 0) as gpus_queued,
-        sum(t.gpus) filter (where helio.state_is_live(t.state)) as gpus_live
-    from helio.maybe_open o join helio.tasks_now t using (job_id)
-    where ($1::text is null or t.tenant = $1::text) and t.task between -1 and 2147483647
-    group by t.queue
+    select o.queue, sum(o.queued) as queued, sum(o.live) as live, sum(o.held) as held, sum(o.queued * o.gpus) as gpus_queued,
+        sum(o.live * o.gpus) as gpus_live
+    from helio.open_now o
+    where $1::text is null or o.tenant = $1::text
+    group by o.queue
 ) n using (queue)
 
 -- name: read_overflows
@@ -443,10 +441,7 @@ where $1::text is null or n.tenant in ($1::text, '*')
 -- name: read_tenants
 -- Every tenant: a list of {tenant, home_site, weight, users (with a token in force), jobs_open, created_at}.
 with open as materialized (
-    select t.tenant, count(*) as jobs
-    from helio.maybe_open o join helio.tasks_now t using (job_id)
-    where not helio.state_is_over(t.state) and t.task between -1 and 2147483647
-    group by t.tenant
+    select o.tenant, sum(o.open) as jobs from helio.open_now o group by o.tenant
 )
 select coalesce(json_agg(json_build_object('tenant', t.tenant, 'home_site', t.home_site,
     'weight', coalesce(q.weight_milli, 1000) / 1000.0::float8,

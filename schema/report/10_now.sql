@@ -211,6 +211,28 @@ select s.* from helio.unsettled u join helio.job_state s using (job_id)
 union all
 select s.* from helio.job_state s where s.job_id >= helio.open_from();
 
+-- How many tasks of each job that may be open are queued, live, held and open, cheaply: tasks without a state are queued, and need not be
+-- looked at one by one. Both sides are ranges of their keys, each read once, and few older jobs, which are looked up one by one; the full
+-- join, as below, cannot become a loop of loops, and the fence keeps conditions on the tenant out of it.
+create or replace view helio.open_now as
+select j.job_id, j.tenant, j.queue, j.gpus, j.tasks - coalesce(n.seen, 0) as queued, coalesce(n.live, 0) as live, coalesce(n.held, 0) as held,
+    j.tasks - coalesce(n.over, 0) as open
+from (select o.job_id, o.tenant, coalesce(e.queue, o.queue) as queue, o.gpus, coalesce(cardinality(o.tasks), 1)::bigint as tasks
+      from (select a.job_id, a.tenant, a.queue, a.gpus, a.tasks from helio.jobs a where a.job_id >= helio.open_from()
+            union all
+            select a.job_id, a.tenant, a.queue, a.gpus, a.tasks
+            from helio.unsettled u cross join lateral (select * from helio.jobs a where a.job_id = u.job_id offset 0) a) o
+      left join helio.edits e using (job_id)
+      offset 0) j
+full join (select s.job_id, count(*) filter (where s.state <> 0) as seen, count(*) filter (where helio.state_is_live(s.state)) as live,
+               count(*) filter (where s.state = 13) as held, count(*) filter (where helio.state_is_over(s.state)) as over
+           from (select a.job_id, a.state from helio.job_state a where a.job_id >= helio.open_from()
+                 union all
+                 select a.job_id, a.state
+                 from helio.unsettled u cross join lateral (select * from helio.job_state a where a.job_id = u.job_id offset 0) a) s
+           group by s.job_id offset 0) n using (job_id)
+offset 0;
+
 -- What waits, by tenant, queue and reason: the tasks of tasks_now in state 0, as cheaply as they are few. The jobs that have one are found
 -- by the key from the mark on, and each is read once: reading tasks_now for all of them would read every job there ever was, and the
 -- states of an array once for each of its tasks. Here the tasks without a state are counted as they come; the full join, whose left and

@@ -50,6 +50,14 @@ select set_eq('select tenant, queue, reason, tasks, gpus from helio.waiting_now'
 select is(sum(tasks)::bigint, (1 + 10 + 1000 + 1060 + 1000 + 20 + 20 + 20 + 30)::bigint, 'and all of it') from helio.waiting_now where tenant like 'wa-%';
 select cmp_ok((select count(distinct reason) from helio.waiting_now where tenant like 'wa-%'), '>=', 4::bigint, 'with its reasons');
 
+-- The counts of the queues and of the tenants.
+select set_eq($$select tenant, queue, sum(queued) as a, sum(queued * gpus) as b, sum(live) as c, sum(live * gpus) as d, sum(held) as e, sum(open) as f from helio.open_now group by 1, 2$$,
+    $$select t.tenant, t.queue, count(*) filter (where t.state = 0)::numeric as a, coalesce(sum(t.gpus) filter (where t.state = 0), 0)::numeric as b,
+        count(*) filter (where helio.state_is_live(t.state))::numeric as c,
+        coalesce(sum(t.gpus) filter (where helio.state_is_live(t.state)), 0)::numeric as d,
+        count(*) filter (where t.state = 13)::numeric as e, count(*) filter (where not helio.state_is_over(t.state))::numeric as f
+    from helio.maybe_open o join helio.tasks_now t using (job_id) group by 1, 2$$, 'what is queued, live, held and open is what the tasks say');
+
 -- After a restore, jobs of the restored database wait for the sites that have not reported.
 insert into helio.sites (site, state, draining, latitude, longitude, pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, awaited_by)
 values ('wa-site', 1, false, 0, 0, 1, 0, 0, false, true, 1);
@@ -59,6 +67,11 @@ select set_eq('select tenant, queue, reason, tasks, gpus from helio.waiting_now'
 create temporary table before as select pg_temp.rows_read() as rows;
 select count(*) from helio.waiting_now;
 select cmp_ok(pg_temp.rows_read() - b.rows, '<', 10000::bigint, 'neither what is settled is read, nor an array once for each of its tasks')
+from before b;
+drop table before;
+create temporary table before as select pg_temp.rows_read() as rows;
+select count(*), sum(open) from helio.open_now where tenant = 'wa-0';
+select cmp_ok(pg_temp.rows_read() - b.rows, '<', 10000::bigint, 'nor is it for the counts of queues and tenants')
 from before b;
 
 select * from finish();
