@@ -65,8 +65,11 @@ static void start_or_adopt(helio_agent_t *self, const helio_effect_t *effect)
     }
     if (rc != HELIO_OK) /* found without its document: it can still be watched and stopped */
         helio_spec_defaults(&helio_spec_job_table, self->spec_arena, &spec);
-    helio_backend_task_t task = {
-        .order = &call->order, .spec = &spec, .slots = call->slots.items, .slot_count = call->slots.count};
+    helio_backend_task_t task = {.order = &call->order,
+                                 .spec = &spec,
+                                 .slots = call->slots.items,
+                                 .slot_count = call->slots.count,
+                                 .evidence = &call->evidence};
     if (effect->kind == HELIO_AGENT_FX_START)
         self->backend->class->start(self->backend, &task);
     else

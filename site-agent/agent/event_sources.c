@@ -241,6 +241,11 @@ static void on_backend_doubt(void *arg, const char *text)
               helio_log_quote(helio_text_of(text), quoted, sizeof quoted));
 }
 
+static void on_backend_evidence(void *arg, const helio_aev_evidence_t *evidence)
+{
+    agent_step(arg, HELIO_AGENT_EV_EVIDENCE, evidence);
+}
+
 static void on_backend_survey(void *arg, const char *hindrance)
 {
     static const helio_aev_nothing_t nothing = {0};
@@ -267,6 +272,7 @@ helio_rc agent_open_backend(helio_agent_t *self, helio_error_t *err)
                                  .on_series = on_backend_series,
                                  .on_silence = on_backend_silence,
                                  .on_doubt = on_backend_doubt,
+                                 .on_evidence = on_backend_evidence,
                                  .on_survey = on_backend_survey};
     return self->parts.make_backend(self->parts.settings, &sink, &self->backend, err);
 }

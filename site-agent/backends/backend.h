@@ -37,6 +37,7 @@ typedef struct helio_backend_task {
     const helio_job_spec_t *spec;
     const helio_slot_t *slots;
     uint32_t slot_count;
+    const helio_evidence_t *evidence; /* what the journal knows of it; NULL = nothing */
 } helio_backend_task_t;
 
 /*  A node on which jobs can start. busy: a job is on it, or may be about to. */
@@ -68,6 +69,9 @@ typedef struct helio_backend_sink {
     /*  What the cluster's scheduler, or a process, says cannot be, and is not believed: what, and what follows. For the
      *  log; called when it begins and when it changes, not for each answer. Can be NULL. */
     void (*on_doubt)(void *arg, const char *text);
+    /*  What a backend with a scheduler has seen of an attempt, to be kept in the journal: it gets it back when it is told to
+     *  adopt the attempt. Called when something of it is new, not for each list. Can be NULL. */
+    void (*on_evidence)(void *arg, const helio_aev_evidence_t *evidence);
     /*  The survey: what hinders it, once and again when that changes; NULL: complete, once. Called by process. */
     void (*on_survey)(void *arg, const char *hindrance);
 } helio_backend_sink_t;

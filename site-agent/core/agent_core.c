@@ -142,7 +142,8 @@ typedef enum when { LOADING, LIVE, SEALING } when_t;
     X(GPUS, helio_aev_gpus, LIVE, look_at_gpus(self, event))                         \
     X(STATE_GONE, helio_aev_nothing, LIVE, lose_state(self))                         \
     X(SIGNALS, helio_aev_signals, LIVE, helio_signals_take(self, event))             \
-    X(TAKEN, helio_aev_taken, LIVE, helio_attempts_taken(self, event))
+    X(TAKEN, helio_aev_taken, LIVE, helio_attempts_taken(self, event))               \
+    X(EVIDENCE, helio_aev_evidence, LIVE, helio_attempt_evidence(self, event))
 
 #define X(NAME, record, when, call)                                      \
     static void on_##NAME(helio_agent_core_t *self, const void *payload) \

@@ -31,6 +31,18 @@
     F(R, U32S, gpus, HELIO_JOB_GPUS_PER_NODE_MAX, _)
 HELIO_RECORD_DECLARE(helio_slot, HELIO_SLOT_FIELDS)
 
+/*  What the agent knows of an attempt that the attempt's user cannot write, where a scheduler runs it: since when it was
+ *  to run, since when its scheduler showed it on its nodes, and since when a shim had claimed it. Times on two clocks:
+ *  the wall clock can be set, and CLOCK_BOOTTIME starts anew with the machine. 0 = not yet. */
+#define HELIO_EVIDENCE_FIELDS(F, R)                                                               \
+    F(R, I64, asked_wall_ms, 0, _) /* when the backend was told to start it */                    \
+    F(R, I64, asked_boot_ms, 0, _)                                                                \
+    F(R, I64, shown_wall_ms, 0, _) /* when its scheduler first showed it on its nodes, ... */     \
+    F(R, I64, shown_boot_ms, 0, _)                                                                \
+    F(R, U64, shown_for_ms, 0, _)    /* ... and how long, up to a list of which this row knows */ \
+    F(R, I64, claimed_boot_ms, 0, _) /* when its claim was first seen: of its lifetime.h */
+HELIO_RECORD_DECLARE(helio_evidence, HELIO_EVIDENCE_FIELDS)
+
 /* ---- journal rows (also loaded back at start) ---------------------------------------------------------- */
 
 #define HELIO_JROW_ATTEMPT_FIELDS(F, R)                                                                        \
@@ -44,7 +56,8 @@ HELIO_RECORD_DECLARE(helio_slot, HELIO_SLOT_FIELDS)
     F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)                                                         \
     F(R, TEXT, stop_reason, 64, _) /* STOPPING: both members below as one text, for agents before version 4 */ \
     F(R, U32, stop_cause, 0, _, 4) /* STOPPING: what the STOPPED report will give; helio_cause_t */            \
-    F(R, TEXT, stop_explanation, 64, _, 4)
+    F(R, TEXT, stop_explanation, 64, _, 4)                                                                     \
+    F(R, RECORD, evidence, 0, helio_evidence, 9)
 HELIO_RECORD_DECLARE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
 
 /*  The highest epoch of a job that was ever accepted or refused here: orders of older epochs are replays. Kept 30
@@ -147,6 +160,13 @@ HELIO_ENUM_DECLARE(helio_backend_report, HELIO_BACKEND_REPORT, HELIO_BACKEND_REP
     F(R, U32, gpus, 0, _)         /* of all nodes, as far as the backend itself knows; 0 = unknown */
 HELIO_RECORD_DECLARE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
 
+/*  What the backend has seen of an attempt since: kept in the attempt's row. Its `asked` times are the core's own. */
+#define HELIO_AEV_EVIDENCE_FIELDS(F, R) \
+    F(R, KEY, key, 0, _)                \
+    F(R, U32, epoch, 0, _)              \
+    F(R, RECORD, evidence, 0, helio_evidence)
+HELIO_RECORD_DECLARE(helio_aev_evidence, HELIO_AEV_EVIDENCE_FIELDS)
+
 /*  Capacity as the backend reports it, for backends with a scheduler of their own; and the site's series from feeds. */
 #define HELIO_AEV_DISK_FIELDS(F, R) F(R, BOOL, full, 0, _) /* of the state directory: orders are refused */
 HELIO_RECORD_DECLARE(helio_aev_disk, HELIO_AEV_DISK_FIELDS)
@@ -201,7 +221,8 @@ HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
     X(GPUS, helio_aev_gpus)                                                                                       \
     X(STATE_GONE, helio_aev_nothing) /* the agent is about to end: its memory was removed or replaced below it */ \
     X(SIGNALS, helio_aev_signals)                                                                                 \
-    X(TAKEN, helio_aev_taken)
+    X(TAKEN, helio_aev_taken)                                                                                     \
+    X(EVIDENCE, helio_aev_evidence)
 
 typedef enum helio_agent_event {
 #define X(NAME, record) HELIO_AGENT_EV_##NAME,
@@ -230,9 +251,10 @@ HELIO_RECORD_DECLARE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
 
 /*  START: looks the attempt up by its name first, and starts it only if the backend does not know it. ADOPT: looks it
  *  up and watches it; ABSENT if it does not exist. Results come as BACKEND events. */
-#define HELIO_AFX_START_FIELDS(F, R)    \
-    F(R, RECORD, order, 0, helio_order) \
-    F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)
+#define HELIO_AFX_START_FIELDS(F, R)                   \
+    F(R, RECORD, order, 0, helio_order)                \
+    F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot) \
+    F(R, RECORD, evidence, 0, helio_evidence)
 HELIO_RECORD_DECLARE(helio_afx_start, HELIO_AFX_START_FIELDS)
 
 #define HELIO_AFX_FORGET_FIELDS(F, R) \

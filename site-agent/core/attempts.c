@@ -136,6 +136,7 @@ void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
         .stop_reason = helio_text_of(attempt->stop_reason),
         .stop_cause = attempt->stop_cause,
         .stop_explanation = helio_text_of(attempt->stop_explanation),
+        .evidence = attempt->evidence,
     };
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
 }
@@ -168,6 +169,7 @@ void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *ro
     attempt->stop_mode = row->stop_mode;
     attempt->fenced = row->fenced;
     attempt->started_wall_ms = row->started_wall_ms;
+    attempt->evidence = row->evidence;
     load_stop(attempt, row);
     attempt->found = row->order.pool.size == 0;
     self->attempts.found += attempt->found;

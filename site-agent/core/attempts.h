@@ -25,6 +25,7 @@ struct helio_attempt {
     char stop_explanation[65];
     char stop_reason[65]; /* both as one text, which its row keeps for agents before version 4 */
     int64_t started_wall_ms;
+    helio_evidence_t evidence;
     char bytes[];
 };
 

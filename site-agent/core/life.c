@@ -38,12 +38,12 @@ static void finish(helio_agent_core_t *self, helio_attempt_t *attempt, const hel
 
 static void call_backend(helio_agent_core_t *self, uint32_t effect, const helio_attempt_t *attempt)
 {
-    helio_afx_start_t call = {.order = attempt->order, .slots = {attempt->slots, attempt->slot_count}};
+    helio_afx_start_t call = {
+        .order = attempt->order, .slots = {attempt->slots, attempt->slot_count}, .evidence = attempt->evidence};
     helio_agent_emit(self, effect, &call);
 }
 
-/*  Also called again for an attempt that the backend does not know: the report was made the first time. */
-void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
+static void begin(helio_agent_core_t *self, helio_attempt_t *attempt)
 {
     assert(!attempt->over);
     assert(attempt->state == HELIO_JOB_ACCEPTED || attempt->state == HELIO_JOB_STARTING);
@@ -55,6 +55,16 @@ void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
         helio_reports_add(self, &report);
     }
     call_backend(self, HELIO_AGENT_FX_START, attempt);
+}
+
+/*  Also called again for an attempt that the backend does not know: the report was made the first time. Nothing of it
+ *  runs, or has run, before this is durable. */
+void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
+{
+    attempt->evidence = (helio_evidence_t){.asked_wall_ms = self->event->wall_ms, .asked_boot_ms = self->event->now_ms};
+    if (attempt->state != HELIO_JOB_ACCEPTED) /* else it is in the row of its next state */
+        helio_attempt_row(self, attempt);
+    begin(self, attempt);
 }
 
 static void tell_stop(helio_agent_core_t *self, const helio_attempt_t *attempt)
@@ -133,8 +143,8 @@ static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const
         tell_stop(self, attempt);
         return;
     }
-    if (attempt->state == HELIO_JOB_ACCEPTED)
-        helio_attempt_start(self, attempt);
+    if (attempt->state == HELIO_JOB_ACCEPTED) /* the journal is an older copy: when it was told to start is not known */
+        begin(self, attempt);
     run(self, attempt, event);
 }
 
@@ -309,6 +319,18 @@ void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *
         attempt->found_gpus = event->gpus;
     assert(event->word < HELIO_BACKEND_REPORT_COUNT);
     on_word[event->word](self, attempt, event);
+}
+
+void helio_attempt_evidence(helio_agent_core_t *self, const helio_aev_evidence_t *event)
+{
+    helio_attempt_t *attempt = helio_attempt_find(self, event->key, event->epoch);
+    if (!attempt || attempt->over)
+        return;
+    helio_evidence_t before = attempt->evidence;
+    attempt->evidence = event->evidence;
+    attempt->evidence.asked_wall_ms = before.asked_wall_ms;
+    attempt->evidence.asked_boot_ms = before.asked_boot_ms;
+    helio_attempt_row(self, attempt);
 }
 
 /* ---- a restart ----------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt);
 void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, uint32_t cause,
                         helio_text_t explanation);
 void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event);
+void helio_attempt_evidence(helio_agent_core_t *self, const helio_aev_evidence_t *event);
 
 void helio_attempts_loaded(helio_agent_core_t *self); /* adopts what can still run */
 /*  The backend has reported all that it holds: from now on what it does not find is absent. */

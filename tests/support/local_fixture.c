@@ -114,7 +114,8 @@ void site_start(site_t *site, attempt_t *attempt)
     }
     attempt->order.nodes = attempt->slot_count ? attempt->slot_count : 1;
     attempt->spec.run = helio_text_of(attempt->run);
-    helio_backend_task_t task = {&attempt->order, &attempt->spec, attempt->slots, attempt->slot_count};
+    helio_backend_task_t task = {
+        .order = &attempt->order, .spec = &attempt->spec, .slots = attempt->slots, .slot_count = attempt->slot_count};
     site->backend->class->start(site->backend, &task);
 }
 

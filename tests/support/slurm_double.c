@@ -60,6 +60,15 @@ static void on_silence(void *arg, bool silent, uint64_t for_ms)
     lab->silent_ms = for_ms;
 }
 
+static void on_evidence(void *arg, const helio_aev_evidence_t *event)
+{
+    lab_t *lab = arg;
+    helio_evidence_t before = lab->evidence;
+    lab->evidence = event->evidence;
+    lab->evidence.asked_wall_ms = before.asked_wall_ms;
+    lab->evidence.asked_boot_ms = before.asked_boot_ms;
+}
+
 static void on_survey(void *arg, const char *hindrance)
 {
     lab_t *lab = arg;
@@ -81,6 +90,7 @@ static void create(lab_t *lab)
                                               .on_capacity = on_capacity,
                                               .on_series = on_series,
                                               .on_silence = on_silence,
+                                              .on_evidence = on_evidence,
                                               .on_survey = on_survey}};
     helio_error_t err = {0};
     if (helio_slurm_new(&options, &lab->backend, &err))
@@ -203,6 +213,7 @@ void lab_start(lab_t *lab, lab_job_t *job)
 {
     fill(job);
     helio_backend_task_t task = {.order = &job->order, .spec = &job->spec};
+    lab->evidence = (helio_evidence_t){.asked_wall_ms = lab->wall_ms, .asked_boot_ms = lab->boot_ms};
     lab->backend->class->start(lab->backend, &task);
 }
 
@@ -210,6 +221,15 @@ void lab_adopt(lab_t *lab, lab_job_t *job)
 {
     fill(job);
     helio_backend_task_t task = {.order = &job->order, .spec = &job->spec};
+    lab->backend->class->adopt(lab->backend, &task);
+}
+
+void lab_restart(lab_t *lab, lab_job_t *job)
+{
+    const helio_evidence_t journal = lab->evidence;
+    helio_backend_task_t task = {.order = &job->order, .spec = &job->spec, .evidence = &journal};
+    lab_reopen(lab);
+    lab->heard_count = 0;
     lab->backend->class->adopt(lab->backend, &task);
 }
 

@@ -36,6 +36,7 @@ typedef struct lab {
     char hindrance[512];    /* of the survey, the last one */
     uint32_t free_nodes[9]; /* of the last capacity */
     uint32_t gpus_total;
+    helio_evidence_t evidence; /* of the attempt that was started last, as the journal has it */
 } lab_t;
 
 typedef struct lab_job {
@@ -53,6 +54,8 @@ void lab_close(lab_t *lab);
 helio_job_key_t lab_key(void);
 void lab_start(lab_t *lab, lab_job_t *job); /* two GPUs of one node, unless the order says otherwise */
 void lab_adopt(lab_t *lab, lab_job_t *job);
+/*  The agent is restarted with its journal; lab_adopt is that of an older agent. */
+void lab_restart(lab_t *lab, lab_job_t *job);
 void lab_stop(lab_t *lab, const lab_job_t *job, uint32_t mode);
 
 /*  Until nothing is due and no command is running (a hung one is not waited for). */

@@ -21,6 +21,16 @@ void helio_exec_witness(helio_exec_attempt_t *attempt)
         helio_witness_ended(&attempt->witness, listed->ended_ms, self->now_wall_ms);
 }
 
+void helio_exec_tell_evidence(helio_exec_attempt_t *attempt)
+{
+    const helio_exec_t *self = attempt->backend;
+    helio_aev_evidence_t event = {.key = attempt->held.id.key, .epoch = attempt->held.id.epoch};
+    if (attempt->phase < HELIO_EXEC_AT_OVER && self->sink.on_evidence &&
+        helio_witness_news(&attempt->witness, attempt->life.claimed_ms, self->now_boot_ms, self->now_wall_ms,
+                           &event.evidence))
+        self->sink.on_evidence(self->sink.arg, &event);
+}
+
 static helio_charged_t charged(const helio_exec_attempt_t *attempt)
 {
     const helio_exec_t *self = attempt->backend;

@@ -35,6 +35,8 @@ static void take_task(helio_exec_attempt_t *attempt, const helio_backend_task_t 
     attempt->gpus = order->gpus_per_node;
     attempt->cpus = order->cpus_per_node;
     attempt->memory_bytes = order->memory_bytes_per_node;
+    attempt->limit_ms = order->time_limit_ms;
+    helio_witness_recall(&attempt->witness, task->evidence);
     attempt->grace_ms = helio_job_grace_ms(task->spec, attempt->grace_ms);
 }
 

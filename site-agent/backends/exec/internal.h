@@ -28,6 +28,7 @@
 #include "site-agent/backends/exec/exec.h"
 #include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
+#include "site-agent/backends/folder/lifetime.h"
 #include "site-agent/backends/folder/witness.h"
 
 enum {
@@ -68,8 +69,8 @@ typedef struct helio_exec_attempt {
     helio_order_t order;
     helio_job_spec_t spec;
     char pool[33];
-    uint32_t nodes, gpus, cpus; /* nodes 0: unknown */
-    uint64_t memory_bytes, grace_ms;
+    uint32_t nodes, gpus, cpus;                /* nodes 0: unknown */
+    uint64_t memory_bytes, limit_ms, grace_ms; /* limit 0: none is known */
 
     /* its state */
     uint32_t since_list; /* earlier inventories tell nothing of it */
@@ -85,6 +86,7 @@ typedef struct helio_exec_attempt {
     int64_t said_started_ms; /* 0 = not said */
     helio_witness_t witness;
     helio_beat_t beat;
+    helio_lifetime_t life;
     helio_exec_listed_t listed;
     uint32_t missing;   /* inventories in a row that do not list it, ... */
     int64_t missing_ms; /* ... and since when */
@@ -182,6 +184,7 @@ void helio_exec_environment(helio_arena_t *arena, helio_commands_options_t *ret_
 /* ---- charge.c */
 bool helio_exec_shows_run(const helio_exec_attempt_t *attempt); /* the last inventory that counts: on a node */
 void helio_exec_witness(helio_exec_attempt_t *attempt);         /* from an inventory that counts */
+void helio_exec_tell_evidence(helio_exec_attempt_t *attempt);   /* has the journal keep what is new of that */
 /*  Its begin by its status file, if that is plausible. */
 int64_t helio_exec_begun_wall_ms(const helio_exec_attempt_t *attempt, int64_t said_ms);
 /*  Before its end is reported: replaces implausible times, and explains the difference. */
@@ -220,7 +223,7 @@ HELIO_MUST_CHECK helio_rc helio_exec_answer(const helio_command_result_t *result
 /*  Reads the status files and does what follows: STARTED, the end. False: they cannot be read now. *ret_folder: the
  *  folder exists. */
 bool helio_exec_look(helio_exec_attempt_t *attempt, bool *ret_folder);
-/*  Its shim has shown life lately, so it runs, whatever the engine says. */
+/*  Its shim has shown life lately, and can still be alive, so it runs, whatever the engine says. */
 bool helio_exec_is_alive(const helio_exec_attempt_t *attempt);
 /*  Claims the folder for no shim. OK; CONFLICT: a shim has it (attempt->claimed); BUSY: the adapter is asked, call it
  *  again; IO. */

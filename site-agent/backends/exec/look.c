@@ -22,7 +22,9 @@ static void read_started(helio_exec_attempt_t *attempt, int folder)
 
 bool helio_exec_is_alive(const helio_exec_attempt_t *attempt)
 {
-    return attempt->claimed && helio_beat_is_fresh(&attempt->beat, attempt->backend->now_boot_ms);
+    const helio_exec_t *self = attempt->backend;
+    return attempt->claimed && helio_beat_is_fresh(&attempt->beat, self->now_boot_ms) &&
+           self->now_boot_ms < helio_lifetime_until_ms(&attempt->life, attempt->limit_ms, attempt->grace_ms);
 }
 
 /*  Told to stop, and not by this agent: the engine, or somebody at the site, ended it. */
@@ -49,7 +51,9 @@ static void on_status_files(helio_exec_attempt_t *attempt, int folder)
         note_taken(attempt, helio_folder_taken(folder, &claim));
     if (!attempt->claimed)
         return;
-    helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms);
+    helio_lifetime_claimed(&attempt->life, attempt->witness.former.claimed_boot_ms, attempt->backend->now_boot_ms);
+    helio_lifetime_touched(&attempt->life, helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms),
+                           attempt->backend->now_boot_ms);
     if (!attempt->started_wall_ms)
         read_started(attempt, folder);
     if (attempt->phase < HELIO_EXEC_AT_HELD) {
@@ -75,6 +79,7 @@ bool helio_exec_look(helio_exec_attempt_t *attempt, bool *ret_folder)
     if (attempt->phase < HELIO_EXEC_AT_OVER)
         on_status_files(attempt, folder);
     (void)close(folder);
+    helio_exec_tell_evidence(attempt);
     return true;
 }
 

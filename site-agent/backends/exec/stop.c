@@ -78,6 +78,7 @@ static void stop_claimed(helio_exec_attempt_t *attempt)
         attempt->stop_ms = self->now_boot_ms;
     bool late = self->now_boot_ms - attempt->stop_ms >= most_ms;
     helio_folders_mark_stop(self->folders, attempt->held.name, attempt->stop_mode, &attempt->stop_marked);
+    helio_lifetime_stopped(&attempt->life, attempt->stop_mode, self->now_boot_ms);
     if (late || self->settings.carries)
         helio_exec_cancel(attempt, kill || late);
     attempt->stop_due_ms =

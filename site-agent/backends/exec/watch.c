@@ -48,8 +48,8 @@ static void take_up(helio_exec_attempt_t *attempt)
 /*  Nothing of it ran, and no job of its name exists. */
 static void nowhere(helio_exec_attempt_t *attempt, bool folder)
 {
-    if (attempt->hidden) { /* it may have run */
-        attempt->claimed = true;
+    if (attempt->hidden || (!attempt->to_start && helio_witness_was_shown(&attempt->witness))) { /* it may have run */
+        attempt->claimed = attempt->claimed || attempt->hidden;
         helio_exec_advance(attempt, HELIO_EXEC_AT_HELD);
         helio_exec_advance(attempt, HELIO_EXEC_AT_LEAVING);
         return;
@@ -189,6 +189,7 @@ void helio_exec_on_list(helio_exec_attempt_t *attempt)
 {
     count_missing(attempt);
     helio_exec_witness(attempt);
+    helio_exec_tell_evidence(attempt);
     attempt->backend->next_ms = 0;
     switch (attempt->phase) {
     case HELIO_EXEC_AT_LOOKING:

@@ -121,7 +121,8 @@ HELIO_MUST_CHECK helio_rc helio_folder_beat(int folder, int64_t *ret_ns);
 typedef struct helio_beat {
     int64_t ns, seen_ms;
 } helio_beat_t;
-void helio_beat_note(helio_beat_t *self, int folder, int64_t now_boot_ms);
+/*  Returns how long it had been silent, if it shows life now; else 0. */
+int64_t helio_beat_note(helio_beat_t *self, int folder, int64_t now_boot_ms);
 /*  It changed lately, so the shim runs, whatever its scheduler says. */
 bool helio_beat_is_fresh(const helio_beat_t *self, int64_t now_boot_ms);
 /*  Tells its shim to stop, even if the scheduler does not know it. The shim obeys within seconds. */

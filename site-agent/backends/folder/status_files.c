@@ -96,13 +96,15 @@ helio_rc helio_folder_beat(int folder, int64_t *ret_ns)
     return HELIO_OK;
 }
 
-void helio_beat_note(helio_beat_t *self, int folder, int64_t now_boot_ms)
+int64_t helio_beat_note(helio_beat_t *self, int folder, int64_t now_boot_ms)
 {
     int64_t ns = 0;
     if (helio_folder_beat(folder, &ns) || (self->seen_ms && ns == self->ns))
-        return;
+        return 0;
+    int64_t silent_ms = self->seen_ms ? now_boot_ms - self->seen_ms : 0;
     self->ns = ns;
     self->seen_ms = now_boot_ms ? now_boot_ms : 1;
+    return silent_ms;
 }
 
 bool helio_beat_is_fresh(const helio_beat_t *self, int64_t now_boot_ms)

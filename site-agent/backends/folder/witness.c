@@ -8,12 +8,40 @@
 #include "federation/reason/codes.h"
 
 enum {
-    SLACK_MS = 15000, /* tolerance for times of several clocks and of lists */
-    WHOLE_MS = 2000,  /* and for the scheduler's own start and end: one clock, in whole seconds */
-    MOVED_MS = 60000  /* for an hour that is only shown */
+    SLACK_MS = 15000,   /* tolerance for times of several clocks and of lists */
+    WHOLE_MS = 2000,    /* and for the scheduler's own start and end: one clock, in whole seconds */
+    CLOCKS_MS = 600000, /* and for what the scheduler's clock shows, where that decides no charge */
+    MOVED_MS = 60000,   /* for an hour that is only shown */
+    TELL_MS = 60000,    /* the time for which it was shown is journalled when it has grown by so much, ... */
+    TELL_PART = 4       /* ... and by that part of itself */
 };
 
+static int64_t longer(int64_t one_ms, int64_t other_ms)
+{
+    return one_ms > other_ms ? one_ms : other_ms;
+}
+
+/* ---- times of the journal ----------------------------------------------------------------------------------- */
+
+/*  The time since then, and not more. */
+static int64_t at_least_since(int64_t wall_ms, int64_t boot_ms, int64_t now_wall_ms, int64_t now_boot_ms)
+{
+    return now_boot_ms >= boot_ms ? now_boot_ms - boot_ms : longer(now_wall_ms - wall_ms, 0);
+}
+
+/*  The time since then, and not less; negative: unknown. */
+static int64_t at_most_since(int64_t wall_ms, int64_t boot_ms, int64_t now_wall_ms, int64_t now_boot_ms)
+{
+    return longer(now_wall_ms - wall_ms, now_boot_ms - boot_ms);
+}
+
 /* ---- observations -------------------------------------------------------------------------------------------- */
+
+void helio_witness_recall(helio_witness_t *self, const helio_evidence_t *evidence)
+{
+    if (evidence)
+        self->former = self->told = *evidence;
+}
 
 void helio_witness_shown(helio_witness_t *self, int64_t asked_ms)
 {
@@ -27,6 +55,40 @@ void helio_witness_ended(helio_witness_t *self, int64_t end_ms, int64_t now_wall
     self->end_ms = end_ms < now_wall_ms ? end_ms : now_wall_ms;
 }
 
+bool helio_witness_was_shown(const helio_witness_t *self)
+{
+    return self->former.shown_wall_ms != 0;
+}
+
+/*  When the first list showed it, by this machine's clock of today. This agent's lists showed it, or earlier ones. */
+static int64_t first_shown_ms(const helio_witness_t *self, int64_t now_wall_ms, int64_t now_boot_ms)
+{
+    const helio_evidence_t *former = &self->former;
+    return former->shown_wall_ms
+               ? now_boot_ms - at_least_since(former->shown_wall_ms, former->shown_boot_ms, now_wall_ms, now_boot_ms)
+               : self->first_ms;
+}
+
+bool helio_witness_news(helio_witness_t *self, int64_t claimed_ms, int64_t now_boot_ms, int64_t now_wall_ms,
+                        helio_evidence_t *ret_evidence)
+{
+    helio_evidence_t now = self->told;
+    if (claimed_ms)
+        now.claimed_boot_ms = claimed_ms;
+    if (self->first_ms && !now.shown_wall_ms) {
+        now.shown_boot_ms = self->first_ms;
+        now.shown_wall_ms = now_wall_ms - (now_boot_ms - self->first_ms);
+    }
+    int64_t for_ms = self->last_ms ? self->last_ms - first_shown_ms(self, now_wall_ms, now_boot_ms) : 0;
+    int64_t told_ms = (int64_t)self->told.shown_for_ms;
+    if (for_ms >= told_ms + told_ms / TELL_PART && for_ms >= told_ms + TELL_MS)
+        now.shown_for_ms = (uint64_t)for_ms;
+    bool news = memcmp(&now, &self->told, sizeof now) != 0;
+    self->told = now;
+    *ret_evidence = now;
+    return news;
+}
+
 /* ---- bounds -------------------------------------------------------------------------------------------- */
 
 /*  No attempt is older than its job, whose id holds the time. 0: the id holds no plausible time. */
@@ -38,41 +100,55 @@ static int64_t birth_wall_ms(const helio_charged_t *self)
     return ms <= self->now_wall_ms ? ms : 0;
 }
 
+/*  Since it was submitted; negative: unknown. */
+static int64_t asked_for_ms(const helio_charged_t *self)
+{
+    const helio_evidence_t *former = &self->witness->former;
+    if (self->asked_ms)
+        return self->now_boot_ms - self->asked_ms;
+#ifndef HELIO_MUTANT_begun_before_submission
+    if (former->asked_wall_ms)
+        return at_most_since(former->asked_wall_ms, former->asked_boot_ms, self->now_wall_ms, self->now_boot_ms);
+#endif
+    return -1;
+}
+
+/*  No run is longer: since its submission, or, of an older agent's, since the submission of its job. */
+static int64_t longest_ms(const helio_charged_t *self)
+{
+    int64_t ms = asked_for_ms(self);
+    return ms >= 0 ? ms : self->now_wall_ms - birth_wall_ms(self);
+}
+
 /*  The earliest time at which it can have begun; for display. */
 static int64_t earliest_wall_ms(const helio_charged_t *self)
 {
-    int64_t at_ms = birth_wall_ms(self);
-    if (self->witness->start_ms)
-        at_ms = self->witness->start_ms;
-    else if (self->asked_ms)
-        at_ms = self->now_wall_ms - (self->now_boot_ms - self->asked_ms);
+    int64_t start_ms = self->witness->start_ms, at_ms = self->now_wall_ms - longest_ms(self);
+    if (start_ms)
+        at_ms = longer(start_ms, at_ms - CLOCKS_MS);
     at_ms = at_ms < self->now_wall_ms ? at_ms - SLACK_MS : self->now_wall_ms - SLACK_MS;
     return at_ms > 0 ? at_ms : 0;
-}
-
-/*  By one clock each: since its submission; between the scheduler's start and end. Only without both, by two clocks. */
-static uint64_t most_ms(const helio_charged_t *self)
-{
-    const helio_witness_t *witness = self->witness;
-    int64_t ms = self->asked_ms ? self->now_boot_ms - self->asked_ms : self->now_wall_ms - earliest_wall_ms(self);
-    if (witness->start_ms && witness->end_ms && witness->end_ms - witness->start_ms < ms)
-        ms = witness->end_ms - witness->start_ms;
-    return ms > 0 ? (uint64_t)(ms + SLACK_MS) : SLACK_MS;
 }
 
 /*  The scheduler showed it on its nodes: from then on, or, if another agent submitted it, from the scheduler's start. */
 static int64_t shown_ms(const helio_charged_t *self)
 {
     const helio_witness_t *witness = self->witness;
-    if (!witness->first_ms)
-        return 0;
-    int64_t from_ms = witness->first_ms;
-    if (!self->asked_ms && witness->start_ms)
-        from_ms = self->now_boot_ms - (self->now_wall_ms - witness->start_ms);
-    from_ms += self->launch_ms;
+    int64_t former_ms = (int64_t)witness->former.shown_for_ms - self->launch_ms;
+#ifdef HELIO_MUTANT_shown_is_forgotten
+    former_ms = 0;
+#endif
+    if (!witness->last_ms)
+        return former_ms;
+    int64_t from_ms = first_shown_ms(witness, self->now_wall_ms, self->now_boot_ms);
+    if (!self->asked_ms && witness->start_ms) {
+        int64_t start_ms = self->now_boot_ms - (self->now_wall_ms - witness->start_ms);
+        from_ms = start_ms < from_ms ? start_ms : from_ms;
+    }
+    from_ms = longer(from_ms, self->now_boot_ms - longest_ms(self)) + self->launch_ms;
     if (self->started_ms && self->started_ms < from_ms)
         from_ms = self->started_ms;
-    return witness->last_ms - from_ms;
+    return longer(former_ms, witness->last_ms - from_ms);
 }
 
 /*  The time on its nodes as the scheduler showed it, without the time before the first program. The scheduler's end is
@@ -82,10 +158,25 @@ static uint64_t least_ms(const helio_charged_t *self)
     const helio_witness_t *witness = self->witness;
     int64_t ms = shown_ms(self) - SLACK_MS;
     if (witness->start_ms && witness->end_ms) {
-        int64_t own_ms = witness->end_ms - witness->start_ms - self->launch_ms - WHOLE_MS;
-        ms = own_ms > ms ? own_ms : ms;
+        int64_t own_ms = witness->end_ms - witness->start_ms, most_ms = longest_ms(self);
+        own_ms = (own_ms < most_ms ? own_ms : most_ms) - self->launch_ms - WHOLE_MS;
+        ms = longer(ms, own_ms);
     }
     return ms > 0 ? (uint64_t)ms : 0;
+}
+
+/*  By one clock each: since its submission; between the scheduler's start and end. Only without both, by two clocks. Never
+ *  below the least: lists go before times that contradict them. */
+static uint64_t most_ms(const helio_charged_t *self, uint64_t least)
+{
+    const helio_witness_t *witness = self->witness;
+    int64_t ms = asked_for_ms(self);
+    if (ms < 0)
+        ms = self->now_wall_ms - earliest_wall_ms(self);
+    if (witness->start_ms && witness->end_ms && witness->end_ms - witness->start_ms < ms)
+        ms = witness->end_ms - witness->start_ms;
+    uint64_t most = ms > 0 ? (uint64_t)(ms + SLACK_MS) : SLACK_MS;
+    return most > least ? most : least;
 }
 
 static int64_t between(int64_t value, int64_t least, int64_t most)
@@ -149,7 +240,7 @@ void helio_charge(const helio_charged_t *self, helio_aev_backend_t *end, char ex
         (!end->started_wall_ms && !end->run_ms))
         return;
     int64_t early_ms = earliest_wall_ms(self), said_start_ms = end->started_wall_ms, said_end_ms = end->ended_wall_ms;
-    uint64_t said_ms = end->run_ms, least = least_ms(self), most = most_ms(self);
+    uint64_t said_ms = end->run_ms, least = least_ms(self), most = most_ms(self, least);
     end->ended_wall_ms = between(said_end_ms, early_ms, self->now_wall_ms);
     end->started_wall_ms = between(said_start_ms, early_ms, end->ended_wall_ms);
     end->run_ms = said_ms > most ? most : said_ms < least ? least : said_ms;

@@ -60,6 +60,8 @@ static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t
     attempt->gpus_per_node = order->gpus_per_node;
     attempt->cpus_per_node = order->cpus_per_node;
     attempt->memory_bytes_per_node = order->memory_bytes_per_node;
+    attempt->limit_ms = order->time_limit_ms;
+    helio_witness_recall(&attempt->witness, task->evidence);
     attempt->kin = order->pool.size ? helio_slurm_kin(order) : 0;
     attempt->grace_ms = helio_job_grace_ms(task->spec, attempt->grace_ms);
     if (!to_start || attempt->phase != HELIO_SLURM_AT_LOOKING || attempt->to_start)

@@ -30,6 +30,16 @@ void helio_slurm_witness(helio_slurm_attempt_t *attempt)
         helio_witness_ended(&attempt->witness, seen->end_s * 1000, self->now_wall_ms);
 }
 
+void helio_slurm_tell_evidence(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    helio_aev_evidence_t event = {.key = attempt->held.id.key, .epoch = attempt->held.id.epoch};
+    if (attempt->phase < HELIO_SLURM_AT_OVER && self->sink.on_evidence &&
+        helio_witness_news(&attempt->witness, attempt->life.claimed_ms, self->now_boot_ms, self->now_wall_ms,
+                           &event.evidence))
+        self->sink.on_evidence(self->sink.arg, &event);
+}
+
 void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s)
 {
     if (start_s && end_s >= start_s) {

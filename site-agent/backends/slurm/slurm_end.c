@@ -214,6 +214,7 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
 static void nobody_knows(helio_slurm_attempt_t *attempt)
 {
     fact_t fact = {.state = attempt->seen.state, .cancelled_by = -1, .reason = helio_text_of(attempt->seen.reason)};
+    const char *id = attempt->id[0] ? attempt->id : attempt->held.name;
     bool started = may_have_run(attempt);
     if (attempt->seen.over || attempt->leaving.done_read) {
         if (!attempt->seen.over)
@@ -233,17 +234,17 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
                         attempt->held.name);
     else if (started)
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
-                        "Slurm no longer knows its job %s", attempt->id);
+                        "Slurm no longer knows its job %s", id);
     else if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
 #ifdef HELIO_MUTANT_forgotten_is_a_failure
     else
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
-                        "Slurm no longer knows its job %s", attempt->id);
+                        "Slurm no longer knows its job %s", id);
 #else
     else /* its controller died before it had saved the job */
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
-                        "Slurm no longer knows its job %s", attempt->id);
+                        "Slurm no longer knows its job %s", id);
 #endif
 }
 

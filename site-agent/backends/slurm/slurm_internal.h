@@ -33,6 +33,7 @@
 #include "site-agent/backends/command.h"
 #include "site-agent/backends/events.h"
 #include "site-agent/backends/folder/folder.h"
+#include "site-agent/backends/folder/lifetime.h"
 #include "site-agent/backends/folder/witness.h"
 #include "site-agent/backends/slurm/capacity.h"
 #include "site-agent/backends/slurm/listing/listing.h"
@@ -120,7 +121,7 @@ typedef struct helio_slurm_attempt {
     helio_job_spec_t spec;
     char pool[33];
     uint32_t nodes, gpus_per_node, cpus_per_node;
-    uint64_t memory_bytes_per_node, grace_ms;
+    uint64_t memory_bytes_per_node, limit_ms, grace_ms; /* limit 0: none is known */
     uint64_t kin; /* the same for attempts that may run equally long; 0 = unknown */
     bool ahead;   /* it came for what was not free yet */
 
@@ -142,6 +143,7 @@ typedef struct helio_slurm_attempt {
     helio_witness_t witness;
     int64_t doubted_ms; /* since when Slurm's report of its end is awaited; 0 = not */
     helio_beat_t beat;
+    helio_lifetime_t life;
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
     uint32_t uid;                   /* the user whose jobs count, ... */
     bool uid_known;                 /* ... once known */
@@ -353,7 +355,7 @@ void helio_slurm_cancel_at_once(helio_slurm_attempt_t *attempt, const char *id);
 /*  Reads the status files and does what follows: STARTED, the end. False: they cannot be read now. *ret_folder: the
  *  folder exists. A locked folder tells nothing; then only Slurm does. */
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
-/*  Its shim has shown life lately, so it runs, whatever Slurm reports. */
+/*  Its shim has shown life lately, and can still be alive, so it runs, whatever Slurm reports. */
 bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
 /*  Claims it for no shim. CONFLICT: a shim has it (attempt->claimed). */
 HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
@@ -445,6 +447,8 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
 /* ---- slurm_charge.c */
 bool helio_slurm_shows_run(const helio_slurm_seen_t *seen); /* on its nodes, and not only waiting for them to boot */
 void helio_slurm_witness(helio_slurm_attempt_t *attempt);   /* from a complete list */
+/*  Has the journal keep what is new of that. */
+void helio_slurm_tell_evidence(helio_slurm_attempt_t *attempt);
 void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s); /* from accounting */
 /*  Its `done` omits much of the time for which it was seen running, and Slurm has not yet reported when it ended:
  *  Slurm's report is awaited for a while. */

@@ -55,7 +55,9 @@ static void read_started(helio_slurm_attempt_t *attempt, int folder)
 
 bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt)
 {
-    return attempt->claimed && helio_beat_is_fresh(&attempt->beat, attempt->backend->now_boot_ms);
+    const helio_slurm_t *self = attempt->backend;
+    return attempt->claimed && helio_beat_is_fresh(&attempt->beat, self->now_boot_ms) &&
+           self->now_boot_ms < helio_lifetime_until_ms(&attempt->life, attempt->limit_ms, attempt->grace_ms);
 }
 
 static void end_by_done(helio_slurm_attempt_t *attempt, int folder, const helio_done_t *done)
@@ -89,7 +91,9 @@ static void on_status_files(helio_slurm_attempt_t *attempt, int folder)
     }
     if (!attempt->claimed)
         return;
-    helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms);
+    helio_lifetime_claimed(&attempt->life, attempt->witness.former.claimed_boot_ms, attempt->backend->now_boot_ms);
+    helio_lifetime_touched(&attempt->life, helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms),
+                           attempt->backend->now_boot_ms);
     if (!attempt->started_wall_ms && !attempt->unproven)
         read_started(attempt, folder);
     if (attempt->phase != HELIO_SLURM_AT_RUNNING && attempt->phase != HELIO_SLURM_AT_LEAVING) {
@@ -121,6 +125,7 @@ bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
     helio_slurm_note_owner(attempt, folder);
     on_status_files(attempt, folder);
     (void)close(folder);
+    helio_slurm_tell_evidence(attempt);
     return true;
 }
 

@@ -121,8 +121,10 @@ void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt)
     if (self->now_boot_ms < attempt->stop_due_ms)
         return;
     /* The file also reaches the shim while the controller is away, or knows the job by another name. */
-    if (attempt->claimed && !attempt->closed)
+    if (attempt->claimed && !attempt->closed) {
         helio_folders_mark_stop(self->folders, attempt->held.name, attempt->stop_mode, &attempt->stop_marked);
+        helio_lifetime_stopped(&attempt->life, attempt->stop_mode, self->now_boot_ms);
+    }
     if (attempt->phase == HELIO_SLURM_AT_LOOKING)
         stop_looking(attempt);
     if (attempt->phase == HELIO_SLURM_AT_SUBMITTING || attempt->phase == HELIO_SLURM_AT_UNSURE ||

@@ -90,7 +90,7 @@ static void take_up(helio_slurm_attempt_t *attempt)
 /*  Nothing of it ran, and no job of its name exists: the attempt is to be submitted, or is absent. */
 static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
 {
-    if (attempt->locked) { /* it may have run */
+    if (attempt->locked || (!attempt->to_start && helio_witness_was_shown(&attempt->witness))) { /* it may have run */
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
         helio_slurm_leave(attempt);
         return;
@@ -225,6 +225,7 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
 {
     settle_twins(attempt);
     helio_slurm_witness(attempt);
+    helio_slurm_tell_evidence(attempt);
     attempt->backend->next_ms = 0;
     switch (attempt->phase) {
     case HELIO_SLURM_AT_LOOKING:

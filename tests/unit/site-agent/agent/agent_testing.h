@@ -52,6 +52,7 @@ typedef struct world {
     bool survey_due;       /* a survey has begun; the next process completes it */
     const char *hindrance; /* what a survey reports in place of its end; NULL = nothing */
     char started_run[64];
+    helio_evidence_t evidence; /* of the last start or adoption */
     int64_t lease_ms;
     uint64_t peer;
     helio_uuid_t boot_id, former_boot_id; /* of the last HELLO */
@@ -74,12 +75,13 @@ static inline void fake_start(helio_backend_t *self, const helio_backend_task_t 
     world.starts++;
     assert_int_equal(task->slot_count, task->order->nodes);
     (void)helio_text_copy(task->spec->run, world.started_run, sizeof world.started_run);
+    world.evidence = *task->evidence;
 }
 
 static inline void fake_adopt(helio_backend_t *self, const helio_backend_task_t *task)
 {
     (void)self;
-    (void)task;
+    world.evidence = *task->evidence;
     world.adopts++;
 }
 

@@ -64,12 +64,18 @@ static void agent__adopts_running_attempts_after_a_restart(void **state)
     turn_until(&world.summaries, 1);
     order(1, "run: train it\ngpu: H100:4\n");
     turn_until(&world.starts, 1);
+    const helio_evidence_t asked = world.evidence;
+    const helio_aev_evidence_t seen = {
+        .key = key_of(1), .epoch = 1, .evidence = {.shown_wall_ms = 7, .shown_for_ms = 8}};
+    world.fake->sink.on_evidence(world.fake->sink.arg, &seen);
     tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
     turn_until(&world.report_count, 3);
     end_agent();
     uint32_t surveys = world.surveys;
     start_agent();
     assert_int_equal(world.adopts, 1);
+    assert_true(asked.asked_wall_ms && world.evidence.asked_wall_ms == asked.asked_wall_ms);
+    assert_true(world.evidence.shown_wall_ms == 7 && world.evidence.shown_for_ms == 8);
     assert_int_equal(world.surveys, surveys + 1); /* the journal can be an older copy */
     tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
     turn_until(&world.hellos, 2);

@@ -159,7 +159,8 @@ static inline helio_jrow_attempt_t attempt_of(uint8_t number, uint32_t epoch, ui
                                 .stop_mode = HELIO_STOP_MODE_KILL,
                                 .fenced = true,
                                 .started_wall_ms = WALL,
-                                .stop_reason = HELIO_TEXT("Cancelled")};
+                                .stop_reason = HELIO_TEXT("Cancelled"),
+                                .evidence = {WALL - 9, 8, WALL - 7, 6, UINT64_MAX, INT64_MAX}};
     row.order = (helio_order_t){.dispatch_seq = 9,
                                 .key = key_of(number, 3),
                                 .epoch = epoch,

@@ -138,7 +138,7 @@ static void keep_report(void *arg, uint32_t event, const void *payload)
     helio_record_copy(&helio_report_type, self->arena, payload, &self->reports[self->count++]);
 }
 
-/*  The file was written by a build of version 2, whose reports had no saved_run_ms: an agent that was updated reads
+/*  The file was written by a build of version 2, whose reports had no saved_run_ms, and whose attempts no evidence: an agent that was updated reads
  *  its own. */
 static void journal__of_an_older_agent_is_read(void **state)
 {
@@ -154,6 +154,8 @@ static void journal__of_an_older_agent_is_read(void **state)
     assert_int_equal(loaded.attempt.order.epoch, 7);
     assert_int_equal(loaded.attempt.slots.items[0].gpus.items[1], 3);
     assert_true(helio_text_is(loaded.attempt.order.source, "name: hello\nrun: sleep 600\n"));
+    const helio_evidence_t none = {0}; /* version 9 */
+    assert_true(helio_record_equal(&helio_evidence_type, &loaded.attempt.evidence, &none));
     older_t older = {.arena = loaded.arena};
     assert_int_equal(helio_journal_load(journal, keep_report, &older, NULL), HELIO_OK);
     assert_int_equal(older.reports[0].kind, HELIO_REPORT_KIND_RUNNING);

@@ -45,6 +45,7 @@ typedef struct bench {
     char doubt[400];
     uint32_t free_gpus, nodes_up; /* of the last capacity */
     uint32_t on_node, waiting;    /* attempts that run on its node, and GPUs that wait for one, by then */
+    helio_evidence_t evidence;    /* as the journal has it */
     /* of the one job */
     helio_order_t order;
     helio_job_spec_t spec;
@@ -145,6 +146,16 @@ static inline void bench_on_survey(void *arg, const char *hindrance)
     ((bench_t *)arg)->surveys += hindrance == NULL;
 }
 
+/*  As the core keeps it. */
+static inline void bench_on_evidence(void *arg, const helio_aev_evidence_t *event)
+{
+    bench_t *bench = arg;
+    helio_evidence_t before = bench->evidence;
+    bench->evidence = event->evidence;
+    bench->evidence.asked_wall_ms = before.asked_wall_ms;
+    bench->evidence.asked_boot_ms = before.asked_boot_ms;
+}
+
 static inline void bench_create(bench_t *bench)
 {
     helio_error_t err = {0};
@@ -160,6 +171,7 @@ static inline void bench_create(bench_t *bench)
                                              .on_waiting = bench_on_waiting,
                                              .on_silence = bench_on_silence,
                                              .on_doubt = bench_on_doubt,
+                                             .on_evidence = bench_on_evidence,
                                              .on_survey = bench_on_survey}};
     if (helio_exec_new(&options, &bench->backend, &err))
         fail_msg("%s", err.text);
@@ -268,12 +280,24 @@ static inline helio_backend_task_t bench_task(const bench_t *bench)
 static inline void bench_start(bench_t *bench)
 {
     helio_backend_task_t task = bench_task(bench);
+    bench->evidence = (helio_evidence_t){.asked_wall_ms = bench->wall_ms, .asked_boot_ms = bench->boot_ms};
     bench->backend->class->start(bench->backend, &task);
 }
 
 static inline void bench_adopt(bench_t *bench)
 {
     helio_backend_task_t task = bench_task(bench);
+    bench->backend->class->adopt(bench->backend, &task);
+}
+
+/*  The agent is restarted with its journal; bench_adopt is that of an older agent. */
+static inline void bench_restart(bench_t *bench)
+{
+    const helio_evidence_t journal = bench->evidence;
+    helio_backend_task_t task = bench_task(bench);
+    bench_reopen(bench);
+    bench->heard_count = 0;
+    task.evidence = &journal;
     bench->backend->class->adopt(bench->backend, &task);
 }
 

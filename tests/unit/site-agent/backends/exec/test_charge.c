@@ -12,6 +12,14 @@ static void engine_says(const bench_t *bench, const char *state, const char *cau
               bench->name, state, cause, (long long)begun_ms, (long long)ended_ms);
 }
 
+/*  Long times cost fewer inventories. */
+static void open_slow(bench_t *bench)
+{
+    bench_open(bench);
+    bench->settings.poll_ms = 10000;
+    bench_reopen(bench);
+}
+
 /*  The job's first command removed what its shim had written. */
 static void open_unclaimed(bench_t *bench)
 {
@@ -159,6 +167,60 @@ static void a_new_agent_charges_by_the_engines_begin(void **state)
     bench_close(&bench);
 }
 
+/*  The adapter tells no times, and what the first agent's inventories showed is in the journal. */
+static void a_run_that_hides_is_charged_also_for_the_time_before_a_restart(void **state)
+{
+    (void)state;
+    for (int listed = 0; listed < 2; listed++) {
+        bench_t bench;
+        open_slow(&bench);
+        bench_start(&bench);
+        bench_settle(&bench);
+        bench_engine(&bench, "running");
+        bench_pass(&bench, 600000);
+        if (!listed)
+            bench_engine(&bench, NULL); /* it ends while no agent runs, and the engine keeps nothing of it */
+        bench_restart(&bench);
+        bench_pass(&bench, 20000);
+        bench_engine(&bench, NULL);
+        bench_pass(&bench, 60000);
+        expect_last(&bench, WORD(VANISHED), HELIO_CAUSE_DOUBTED, "its status file shows no run");
+        assert_in_range(last(&bench)->run_ms, listed ? 570000 : 430000, 640000);
+        bench_close(&bench);
+    }
+}
+
+static void the_engines_begin_is_bounded_by_the_submission_also_after_a_restart(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t begun_ago_ms; /* as the engine says */
+        bool ended;
+        uint64_t says_ms, least_ms, most_ms;
+    } cases[] = {{36000000, false, 1, 55000, 110000},         /* ten hours ago: charged for no more than it can be */
+                 {36000000, true, 1, 55000, 110000},          /* ... */
+                 {36000000, false, 36000000, 100000, 125000}, /* and it cannot say so itself */
+                 {1000, true, 98000, 60000, 98000}};          /* a second ago: the inventories showed it for longer */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_t bench;
+        bench_open_running(&bench);
+        int64_t begun_ms = bench.wall_ms + 96000 - cases[i].begun_ago_ms;
+        engine_says(&bench, "running", "", begun_ms, 0);
+        bench_pass(&bench, 92000);
+        bench_restart(&bench);
+        bench_pass(&bench, 4000);
+        if (cases[i].ended)
+            engine_says(&bench, "ended", "", begun_ms, bench.wall_ms);
+        bench_done(&bench, (helio_done_t){.started_wall_ms = bench.wall_ms - 100000, .run_ms = cases[i].says_ms});
+        bench_pass(&bench, 20000);
+        bench_expect(&bench, bench.heard_count - 1, WORD(ENDED), HELIO_CAUSE_DOUBTED);
+        if (last(&bench)->run_ms < cases[i].least_ms || last(&bench)->run_ms > cases[i].most_ms)
+            fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)last(&bench)->run_ms,
+                     bench.explanation[bench.heard_count - 1]);
+        bench_close(&bench);
+    }
+}
+
 /* ---- stops --------------------------------------------------------------------------------------------- */
 
 static void a_stop_of_an_unclaimed_job_that_runs_is_over_when_the_engine_has_ended_it(void **state)
@@ -297,6 +359,82 @@ static void whatever_the_engine_says_of_a_shim_that_lives_ends_nothing(void **st
     }
 }
 
+/*  Somebody touches the claim for as long as it helps. Returns how long after `from_ms` its end was reported. */
+static int64_t touch_until_it_ends(bench_t *bench, int64_t from_ms)
+{
+    uint32_t heard = bench->heard_count;
+    for (int times = 0; bench->heard_count == heard; times++) {
+        if (times > 100)
+            fail_msg("it does not end");
+        show_life(bench, times);
+        bench_pass(bench, 10000);
+    }
+    return bench->boot_ms - from_ms;
+}
+
+static void a_claim_that_is_touched_for_ever_counts_only_as_long_as_a_shim_can_live(void **state)
+{
+    (void)state;
+    static const struct {
+        bool stopped, restarted;
+        uint32_t mode;
+        int64_t least_ms, most_ms; /* 300 s and a fiftieth, after 100 s and a grace of 30 s, or after the stop */
+    } cases[] = {{false, false, 0, 420000, 460000},
+                 {false, true, 0, 420000, 460000},
+                 {true, false, HELIO_STOP_MODE_GRACE, 320000, 360000},
+                 {true, false, HELIO_STOP_MODE_KILL, 290000, 330000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_t bench;
+        open_slow(&bench);
+        bench.order.time_limit_ms = cases[i].stopped ? 36000000 : 100000;
+        bench_start(&bench);
+        bench_settle(&bench);
+        bench_claim(&bench);
+        bench_began(&bench);
+        bench_engine(&bench, "running");
+        bench_pass(&bench, 20000);
+        int64_t from_ms = bench.boot_ms - (cases[i].stopped ? 0 : 20000);
+        if (cases[i].restarted)
+            bench_restart(&bench);
+        bench_put(&bench, "on-cancel", "exit 1\n");
+        if (cases[i].stopped)
+            bench_stop(&bench, cases[i].mode);
+        engine_says(&bench, "ended", "cancelled", 0, 0);
+        if (cases[i].restarted)
+            bench_pass(&bench, 4000); /* STARTED is said again */
+        assert_int_equal(bench.heard_count, 1);
+        int64_t after_ms = touch_until_it_ends(&bench, from_ms);
+        expect_last(&bench, WORD(VANISHED), HELIO_CAUSE_SITE_CANCELLED, "");
+        if (after_ms < cases[i].least_ms || after_ms > cases[i].most_ms)
+            fail_msg("case %zu: after %lld ms", i, (long long)after_ms);
+        bench_close(&bench);
+    }
+}
+
+/*  Without a limit, as after a loss of the journal, the touch may be a shim's: only a stop bounds it. */
+static void without_a_limit_a_touched_claim_keeps_it_open_until_it_is_stopped(void **state)
+{
+    (void)state;
+    bench_t bench;
+    open_slow(&bench);
+    bench_start(&bench);
+    bench_settle(&bench);
+    bench_claim(&bench);
+    bench_began(&bench);
+    bench_engine(&bench, "running");
+    bench_pass(&bench, 20000);
+    engine_says(&bench, "ended", "node", 0, 0);
+    for (int times = 0; times < 30; times++) {
+        show_life(&bench, times);
+        bench_pass(&bench, 20000);
+    }
+    assert_int_equal(bench.heard_count, 1);
+    bench_put(&bench, "on-cancel", "exit 1\n");
+    bench_stop(&bench, HELIO_STOP_MODE_KILL);
+    assert_in_range(touch_until_it_ends(&bench, bench.boot_ms), 290000, 330000);
+    bench_close(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +449,10 @@ int main(void)
         cmocka_unit_test(a_stop_goes_on_when_the_engine_lists_again_what_it_had_lost),
         cmocka_unit_test(an_unclaimed_job_that_runs_and_that_no_journal_knows_is_ended_first),
         cmocka_unit_test(whatever_the_engine_says_of_a_shim_that_lives_ends_nothing),
+        cmocka_unit_test(a_run_that_hides_is_charged_also_for_the_time_before_a_restart),
+        cmocka_unit_test(the_engines_begin_is_bounded_by_the_submission_also_after_a_restart),
+        cmocka_unit_test(a_claim_that_is_touched_for_ever_counts_only_as_long_as_a_shim_can_live),
+        cmocka_unit_test(without_a_limit_a_touched_claim_keeps_it_open_until_it_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -530,16 +530,16 @@ static void folder__a_sign_of_life_counts_from_its_last_change(void **state)
     assert_int_equal(prepare(&bed, NULL), HELIO_OK);
     int folder = folder_of(&bed);
     helio_beat_t beat = {0};
-    helio_beat_note(&beat, folder, 1000);
+    assert_int_equal(helio_beat_note(&beat, folder, 1000), 0);
     assert_false(helio_beat_is_fresh(&beat, 1000)); /* nobody has claimed it */
     assert_int_equal(helio_folder_close_unclaimed(folder, NULL), HELIO_OK);
-    helio_beat_note(&beat, folder, 1000);
-    helio_beat_note(&beat, folder, 20000);
+    assert_int_equal(helio_beat_note(&beat, folder, 1000), 0);
+    assert_int_equal(helio_beat_note(&beat, folder, 20000), 0);
     assert_true(helio_beat_is_fresh(&beat, 30999));
     assert_false(helio_beat_is_fresh(&beat, 31000));
     const struct timespec times[2] = {{.tv_sec = 5}, {.tv_sec = 5}};
     assert_int_equal(utimensat(folder, "claim", times, 0), 0);
-    helio_beat_note(&beat, folder, 31000);
+    assert_int_equal(helio_beat_note(&beat, folder, 31000), 30000);
     assert_true(helio_beat_is_fresh(&beat, 31000));
     (void)close(folder);
     close_bed(&bed);
