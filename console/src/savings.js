@@ -79,3 +79,6 @@ export function scaleOf(values, { steps, units }) {
 
 // "41 %" of what it would have been, less or more; "" where that is nothing.
 export const shareSaved = ({ saved, would }) => (would > 0 ? `${Math.round((100 * Math.abs(saved)) / would)} %` : "");
+
+// How many digits after the point tell two ticks apart that are `step` apart.
+export const digitsOf = (step) => [0, 1, 2, 3, 4].find((digits) => Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) < 1e-6 * 10 ** digits) ?? 5;

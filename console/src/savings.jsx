@@ -6,7 +6,7 @@ import { useResource } from "./live.js";
 import { Choice, Notice, Title, Waiting } from "./parts.jsx";
 import { axis, color, fromZero, Plot } from "./plot.jsx";
 import { setValues } from "./router.js";
-import { baselines, byDay, byTeam, counted, kindsOf, quantities, scaleOf, shareSaved, sumsOf } from "./savings.js";
+import { baselines, byDay, byTeam, counted, digitsOf, kindsOf, quantities, scaleOf, shareSaved, sumsOf } from "./savings.js";
 import { Table } from "./table.jsx";
 
 const spans = ["7", "30", "90", "365"];
@@ -51,7 +51,7 @@ const frame = (uPlot, factor, show) => ({
     {
       ...axis(),
       size: 60,
-      values: (plot, ticks) => ticks.map((value) => number(value / factor, Math.abs(ticks.at(-1) / factor) < 5 ? 1 : 0)),
+      values: (plot, ticks, axisAt, space, step) => ticks.map((value) => number(value / factor, digitsOf(step / factor))),
     },
   ],
 });

@@ -40,3 +40,17 @@ on conflict (site, signal, pool, hour) do update set value = excluded.value;
 insert into helio.audit (at, actor, action, object, detail)
 select date_trunc('hour', now(), 'UTC') - h * interval '1 hour', 'user:demo/ops', action, 'virginia', 'new switches'
 from (values (14, 'drain'), (10, 'undrain')) d (h, action) order by h desc;
+
+-- Paris was curtailed for four of these hours. Of each site's carbon intensity something else was expected than came.
+insert into helio.curtailments
+select 'paris', at - interval '1 hour', at, at + interval '4 hours', 70, 'evening peak', 'user:demo/ops', null, at, 5000, 3100, 0, 1, 900000
+from (select date_trunc('hour', now(), 'UTC') - interval '20 hours' as at) t;
+insert into helio.series (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s, "values", p10, p90)
+select n.site, '', 3, n.kind, n.factor, n.source, false, h.at, h.at, 3600, array_agg(b.value * 1.1 order by i), array_agg(b.value * 0.9 order by i),
+    array_agg(b.value * 1.3 order by i)
+from helio.series_now n
+cross join (select date_trunc('hour', now(), 'UTC') - interval '26 hours' as at) h
+cross join lateral (select a.value, row_number() over (order by a.hour) as i from helio.actuals a
+                    where a.site = n.site and a.signal = 3 and a.pool = '' and a.hour >= h.at) b
+where n.signal = 3 and n.pool = ''
+group by n.site, n.kind, n.factor, n.source, h.at;
