@@ -588,6 +588,7 @@ with by_state as (
         helio.bounded(sum(u.carbon_mg)) / 1000.0::float8 as carbon_g, helio.bounded(sum(u.fenced_gpu_ms)) / 1000.0::float8 as fenced_gpu_seconds,
         helio.bounded(sum(u.estimated_gpu_ms)) / 1000.0::float8 as estimated_gpu_seconds,
         sum(u.carbon_estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
+        sum(u.measured_j)::float8 / nullif(sum(u.energy_j), 0) as measured_ratio,
         helio.bounded(sum(u.transfer_micro_usd)) / 1000000.0::float8 as transfer_cost_usd,
         helio.bounded(sum(u.transfer_mg)) / 1000.0::float8 as transfer_carbon_g
     from helio.usage_days u
@@ -608,7 +609,7 @@ select json_build_object(
             'tenant', u.tenant, 'jobs', u.jobs, 'gpu_seconds', u.gpu_seconds, 'cost_usd', u.cost_usd,
             'energy_kwh', u.energy_kwh, 'carbon_g', u.carbon_g, 'fenced_gpu_seconds', u.fenced_gpu_seconds,
             'estimated_gpu_seconds', u.estimated_gpu_seconds,
-            'carbon_estimated_ratio', u.carbon_estimated_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
+            'carbon_estimated_ratio', u.carbon_estimated_ratio, 'measured_ratio', u.measured_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
             'transfer_carbon_g', u.transfer_carbon_g) order by u.time desc, u.tenant), '[]') from used u),
     'baselines', (select coalesce(json_agg(json_build_object('day', to_char(h.time at time zone 'UTC', 'YYYY-MM-DD'),
             'tenant', h.tenant, 'baseline', h.baseline, 'carbon_kind', h.carbon_kind, 'jobs', h.jobs,

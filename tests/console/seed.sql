@@ -11,7 +11,7 @@ where (d + k) % 6 <> 0;
 
 insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue, provenance)
 select job_id, -1, 1, date_trunc('hour', at, 'UTC'), (size * 28800000)::int8, (size * 36000000)::int8, (size * 900000)::int8, (size * 9000000)::int8, false,
-    tenant, 'lulea', 'standard', 'model' from ran;
+    tenant, 'lulea', 'standard', case when n % 10 = 1 then 'measured' else 'model' end from ran;
 insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_site, home_energy_j,
     home_carbon_mg, home_cost_micro_usd, home_carbon_kind, least_site, least_wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd,
     least_carbon_kind, estimated)

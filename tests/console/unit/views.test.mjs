@@ -5,7 +5,7 @@ import { arcsOf } from "../../../console/src/arcs.js";
 import { awayAt, sitesAt } from "../../../console/src/past.js";
 import { carbonSteps, difference, nearest, placeOf, pointsOf, waitSteps } from "../../../console/src/plans.js";
 import { budgetParts, ordered, scaleEnd, sharesOf, teamsOf } from "../../../console/src/quotas.js";
-import { byDay, byTeam, counted, kindsOf, quantities, scaleOf, shareSaved, sumsOf } from "../../../console/src/savings.js";
+import { byDay, byTeam, counted, estimatedOf, kindsOf, ofTeam, quantities, scaleOf, shareSaved, sumsOf } from "../../../console/src/savings.js";
 
 const line = (day, tenant, baseline, saved, more = {}) => ({
   day, tenant, baseline, carbon_kind: "average lifecycle", jobs: 2, jobs_estimated: 0,
@@ -22,6 +22,18 @@ test("savings are the sums of the lines, of each baseline apart", () => {
   assert.deepEqual(sumsOf([], "carbon_g"), { home: null, "least-wait": null });
   assert.deepEqual(byTeam(lines, "carbon_g", "home").map(({ tenant }) => tenant), ["b", "a"]);
   assert.deepEqual(byTeam(lines, "carbon_g", "least-wait").map(({ tenant }) => tenant), ["a", "b"]); // who has none comes last
+});
+
+test("what was used rests on measured energy and known intensities by their shares of the energy", () => {
+  const usage = [
+    { tenant: "a", energy_kwh: 30, measured_ratio: 1, carbon_estimated_ratio: 0, estimated_gpu_seconds: 5400 },
+    { tenant: "b", energy_kwh: 10, measured_ratio: 0.2, carbon_estimated_ratio: 0.5, estimated_gpu_seconds: 0 },
+    { tenant: "b", energy_kwh: 0, measured_ratio: null, carbon_estimated_ratio: null, estimated_gpu_seconds: 0 },
+  ];
+  assert.deepEqual(estimatedOf(usage), { measured: 0.8, estimated: 0.125, gpuHours: 1.5 });
+  assert.deepEqual(estimatedOf(ofTeam(usage, "b")), { measured: 0.2, estimated: 0.5, gpuHours: 0 });
+  assert.deepEqual(estimatedOf([]), { measured: null, estimated: null, gpuHours: 0 });
+  assert.equal(ofTeam(usage, "").length, 3);
 });
 
 test("every day has its place, the last one is today, and a day without a line is no zero", () => {
