@@ -2,7 +2,7 @@
 import { carbon, duration, energy, instant, money } from "./format.js";
 import { link } from "./router.js";
 import { Table } from "./table.jsx";
-import { isPriced, ranked, rangeOf, stepsOf, terms } from "./waterfall.js";
+import { isPriced, ranked, shownRange, stepsOf, terms } from "./waterfall.js";
 
 const WIDTH = 300;
 
@@ -32,6 +32,11 @@ function Waterfall({ candidate, range: [least, most] }) {
           <title>{`${title} ${money(value)}`}</title>
         </rect>
       ))}
+      {steps.some(({ to }) => to > most) && (
+        <path class="cut" d={`M${WIDTH - 14} 0l-5 10l5 10h5l-5 -10l5 -10z`}>
+          <title>longer than shown</title>
+        </path>
+      )}
     </svg>
   );
 }
@@ -145,7 +150,7 @@ export function Candidates({ of, children }) {
       {candidates.length > 0 && <Legend candidates={candidates} />}
       <Table
         caption="Candidates"
-        columns={columnsOf(of, rangeOf(candidates))}
+        columns={columnsOf(of, shownRange(candidates))}
         rows={candidates}
         rowKey={(c) => `${c.site}/${c.pool}`}
         empty="No pool has been judged for it yet."

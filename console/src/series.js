@@ -19,6 +19,9 @@ export function expectedOf(points, time) {
   return point && end - Date.parse(point.time) <= HOUR_MS ? point : null;
 }
 
+// Of an earlier issue, the hours that had not begun when it was issued: the others were no forecast.
+export const foreseenOf = (earlier) => (earlier?.points ?? []).filter(({ time }) => Date.parse(time) >= Date.parse(earlier.issued_at));
+
 // How far what came was off what had been expected, on average; null: no step has both.
 export function offBy(past, earlier) {
   const both = past.flatMap(({ time, value }) => {

@@ -9,7 +9,7 @@ import { Confirm, Figures, Gpus, Notice, Price, Title, Waiting } from "./parts.j
 import { JobsTable } from "./jobs.jsx";
 import { drainsOf } from "./past.js";
 import { link } from "./router.js";
-import { extremes, offBy, reach, signals } from "./series.js";
+import { extremes, foreseenOf, offBy, reach, signals } from "./series.js";
 import { Condition, Swatch, useSites } from "./sites.jsx";
 import { OPEN } from "./states.js";
 import { Table } from "./table.jsx";
@@ -91,7 +91,8 @@ function Series({ series, past }) {
   const value = (point) => `${number(point.value, signal.digits)} ${signal.unit}`;
   const first = series.errors[0];
   const earlier = past?.length > 0 ? series.earlier : null;
-  const miss = useMemo(() => (earlier ? offBy(past, earlier.points) : null), [past, earlier]);
+  const foreseen = useMemo(() => foreseenOf(earlier), [earlier]);
+  const miss = useMemo(() => (past ? offBy(past, foreseen) : null), [past, foreseen]);
   if (!ends) return null;
   const text = reach(ends, value);
   const off = first && `${number(first.mean_absolute_error, signal.digits)} ${signal.unit}`;
@@ -100,7 +101,7 @@ function Series({ series, past }) {
       <h3>
         {title} <small>{signal.unit}</small>
       </h3>
-      <Fan signal={signal} points={series.points} past={past} earlier={miss === null ? undefined : earlier.points} label={`${title}, ${past?.length ? "the last 24 hours and the " : ""}forecast. ${text}`} />
+      <Fan signal={signal} points={series.points} past={past} earlier={foreseen} label={`${title}, ${past?.length ? "the last 24 hours and the " : ""}forecast. ${text}`} />
       {past?.length > 0 && <Came expected was={miss !== null && earlier.issued_at} />}
       <p>
         {text} {miss !== null && `What came was off what had been expected by ${number(miss, signal.digits)} ${signal.unit} on average. `}

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { appended, followLog, KEPT } from "../../../console/src/log.js";
-import { columnsOf, expectedOf, extremes, hasSpread, offBy, reach, readout } from "../../../console/src/series.js";
+import { columnsOf, expectedOf, extremes, foreseenOf, hasSpread, offBy, reach, readout } from "../../../console/src/series.js";
 import { spansOf, widths } from "../../../console/src/timeline.js";
 import { wishesOf } from "../../../console/src/wishes.js";
-import { isPriced, ranked, rangeOf, savedAgainst, stepsOf } from "../../../console/src/waterfall.js";
+import { isPriced, ranked, rangeOf, savedAgainst, shownRange, stepsOf } from "../../../console/src/waterfall.js";
 
 // Explanations that the broker's core gave, kept for the command line's tests.
 const folder = new URL("../../golden/explain/", import.meta.url);
@@ -22,6 +22,16 @@ test("the steps of every candidate of the core lead to its score", () => {
       for (const { from, to } of own) assert.ok(Math.min(from, to) >= least && Math.max(from, to) <= most);
     }
   assert.ok(steps > 20);
+});
+
+test("what costs many times as much as most is cut, and nothing else", () => {
+  const of = (...scores) => scores.map((money) => ({ site: "a", pool: "p", score_usd: money, cost_usd: money, reason: null, terms: { money } }));
+  assert.deepEqual(shownRange(of(3, 4, 5, 6, 8)), [0, 8]);
+  const [least, most] = shownRange(of(3, 4, 5, 80));
+  assert.ok(least === 0 && most > 5 && most < 6);
+  assert.deepEqual(shownRange(of(1, 90)), [0, 90]); // of two, neither is usual
+  assert.deepEqual(shownRange([]), rangeOf([]));
+  for (const { candidates } of explanations) assert.ok(shownRange(candidates)[1] <= rangeOf(candidates)[1] * 1.15);
 });
 
 test("candidates that can run the job come first, those that never can come last", () => {
@@ -133,6 +143,8 @@ test("what came stands beside what had been expected of the hour in which it cam
   const said = (i) => readout(columnsOf([{ ...at("04:00", 7), p10: 5, p90: 9 }], past, earlier), i, (value) => `${value} g`).replace(/^.*Z: /, "");
   assert.deepEqual([0, 3, 4, 5].map(said), ["came 12 g, had been expected 10 g", "", "came 5 g", "expected 7 g (5 g to 9 g)"]);
   assert.equal(offBy(past, []), null);
+  assert.deepEqual(foreseenOf({ issued_at: "2026-01-01T00:15:00Z", points: earlier }), earlier.slice(1)); // the first hour had begun
+  assert.deepEqual(foreseenOf(null), []);
   assert.equal(expectedOf(earlier, "2026-01-01T00:00:00Z"), null);
 });
 
