@@ -217,7 +217,6 @@ const columnsOf = ({ key, text }) => [
 ];
 
 const percent = (share) => (share > 0 && share < 0.01 ? "under 1 %" : `${number(100 * share)} %`);
-const begun = (text) => text[0].toUpperCase() + text.slice(1);
 
 // What the figures rest on, in words.
 function Provenance({ report, sums, of, kind, kinds, unknown, team }) {
@@ -231,12 +230,12 @@ function Provenance({ report, sums, of, kind, kinds, unknown, team }) {
     estimated > 0 && `${plural(estimated, "job")} of ${number(compared)} ${estimated === 1 ? "has" : "have"} an estimated figure.`,
     of !== "wait" && measured === 0 && "The energy used in these days is by the model of power; none of it was measured.",
     of !== "wait" && measured > 0 && `Of the energy used in these days ${percent(measured)} was measured, the rest is by the model of power.`,
-    of === "carbon" && guessed > 0 && `${percent(guessed)} of it has an estimated intensity.`,
+    of === "carbon" && guessed > 0 && `Of that energy ${percent(guessed)} has an estimated intensity.`,
     gpuHours > 0 && `${number(gpuHours, 1)} GPU hours are of attempts whose end nobody saw.`,
     !team && report.jobs_not_at_home > 0 && `${plural(report.jobs_not_at_home, "job")} could not have run at home, and ${report.jobs_not_at_home === 1 ? "is" : "are"} in no figure against home.`,
     `What fenced attempts used counts against both.`,
   ];
-  return <p class="source">{parts.filter(Boolean).map(begun).join(" ")}</p>;
+  return <p class="source">{parts.filter(Boolean).join(" ")}</p>;
 }
 
 export function SavingsPage({ values }) {

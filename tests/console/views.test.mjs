@@ -96,7 +96,7 @@ test("savings: the days of one team, by keyboard, and what its energy rests on",
   const percent = (text) => `${Math.round(Number(text))} %`;
   assert.ok(Number(measured) > 1 && Number(guessed) > 1, `${measured} ${guessed}`);
   await page.getByText(`Of the energy used in these days ${percent(measured)} was measured, the rest is by the model of power.`).waitFor();
-  await page.getByText(`${percent(guessed)} of it has an estimated intensity.`).waitFor();
+  await page.getByText(`Of that energy ${percent(guessed)} has an estimated intensity.`).waitFor();
   await page.getByRole("button", { name: "Back to all teams" }).click();
   await page.getByText("Team: robotics").waitFor({ state: "detached" });
   await close(page);
