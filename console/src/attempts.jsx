@@ -39,7 +39,7 @@ const columns = [
     ),
   },
   { id: "placed", title: "Placed", wide: true, cell: (a) => instant(a.placed_at) },
-  { id: "ran", title: "Ran", numeric: true, cell: (a) => duration(a.run_seconds) },
+  { id: "ran", title: "Ran", numeric: true, cell: (a) => duration(a.run_seconds ?? a.runs_for) },
   {
     id: "end",
     title: "End",
@@ -79,7 +79,13 @@ const savedOf = (savings) =>
     ];
   });
 
-export function Attempts({ id, mine }) {
+// The attempt that goes on has run since the job's last start.
+const withRun = (attempts, { epoch, state, started_at: start }) =>
+  attempts.map((a) =>
+    a.end || a.epoch !== epoch || state !== "running" || !start ? a : { ...a, runs_for: (Date.now() - Date.parse(start)) / 1000 },
+  );
+
+export function Attempts({ id, mine, job }) {
   const { data, error } = useResource(
     `attempts ${id}`,
     (signal) => get(`jobs/${encodeURIComponent(id)}/attempts`, { signal }),
@@ -100,7 +106,7 @@ export function Attempts({ id, mine }) {
           <h2>Attempts</h2>
           <Table
             caption="Attempts"
-            rows={data.attempts}
+            rows={withRun(data.attempts, job)}
             rowKey={(a) => `${a.task} ${a.epoch}`}
             columns={columns}
             empty=""

@@ -2,7 +2,7 @@
 import { carbon, duration, energy, instant, money } from "./format.js";
 import { link } from "./router.js";
 import { Table } from "./table.jsx";
-import { isPriced, ranked, rangeOf, stepsOf, terms } from "./waterfall.js";
+import { isPriced, ranked, shownRange, stepsOf, terms } from "./waterfall.js";
 
 const WIDTH = 300;
 
@@ -32,6 +32,11 @@ function Waterfall({ candidate, range: [least, most] }) {
           <title>{`${title} ${money(value)}`}</title>
         </rect>
       ))}
+      {steps.some(({ to }) => to > most) && (
+        <path class="cut" d={`M${WIDTH - 14} 0l-5 10l5 10h5l-5 -10l5 -10z`}>
+          <title>longer than shown</title>
+        </path>
+      )}
     </svg>
   );
 }
@@ -86,8 +91,8 @@ const columnsOf = (of, range) => [
     title: "Takes",
     numeric: true,
     wide: true,
-    value: (c) => c.duration_s,
-    cell: (c) => duration(c.duration_s),
+    value: priced("duration_s"),
+    cell: (c) => duration(priced("duration_s")(c)),
   },
   { id: "cost", title: "Cost", numeric: true, value: priced("cost_usd"), cell: (c) => money(priced("cost_usd")(c)) },
   {
@@ -102,17 +107,31 @@ const columnsOf = (of, range) => [
   {
     id: "why",
     title: "Why not",
+    rest: true,
+    wraps: true,
     value: (c) => c.reason,
     cell: (c) => {
       const why = [c.reason, c.detail].filter(Boolean).join(": ") || "–";
-      return (
-        <span class="why" title={why}>
-          {why}
-        </span>
-      );
+      return <span title={why}>{why}</span>;
     },
   },
 ];
+
+// The same terms as numbers: of what costs far more than the rest only that one bar is long.
+function Terms({ candidates }) {
+  const rows = candidates.filter(isPriced);
+  const used = terms.filter(([id]) => rows.some((each) => each.terms?.[id]));
+  if (rows.length === 0 || used.length === 0) return null;
+  const site = { id: "site", title: "Site", value: (c) => c.site, cell: (c) => `${c.site} ${c.pool}` };
+  const columns = used.map(([id, title]) => ({ id, title, numeric: true, value: (c) => c.terms?.[id] ?? 0, cell: (c) => money(c.terms?.[id] ?? 0) }));
+  const score = { id: "score", title: "Score", numeric: true, value: (c) => c.score_usd, cell: (c) => <b>{money(c.score_usd)}</b> };
+  return (
+    <details class="numbers">
+      <summary>Terms as numbers</summary>
+      <Table caption="Terms" columns={[site, ...columns, score]} rows={rows} rowKey={(c) => `${c.site}/${c.pool}`} empty="" />
+    </details>
+  );
+}
 
 export function Candidates({ of, children }) {
   const candidates = ranked(of.candidates);
@@ -131,11 +150,12 @@ export function Candidates({ of, children }) {
       {candidates.length > 0 && <Legend candidates={candidates} />}
       <Table
         caption="Candidates"
-        columns={columnsOf(of, rangeOf(candidates))}
+        columns={columnsOf(of, shownRange(candidates))}
         rows={candidates}
         rowKey={(c) => `${c.site}/${c.pool}`}
         empty="No pool has been judged for it yet."
       />
+      <Terms candidates={candidates} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, send } from "./api.js";
+import { wishesOf } from "./wishes.js";
 import { Attempts } from "./attempts.jsx";
 import { Candidates } from "./candidates.jsx";
 import { carbon, duration, energy, instant, money, number, plural } from "./format.js";
@@ -187,12 +188,13 @@ const Facts = ({ job, plan }) => {
         ["Site", job.site ? <a href={link("sites", job.site)}>{job.site}</a> : "–", job.pool && ` pool ${job.pool}`],
         [
           "Asks for",
-          `${plural(job.gpus, "GPU")}${job.gpu_model ? ` ${job.gpu_model}` : ""}`,
+          job.gpus ? `${plural(job.gpus, "GPU")}${job.gpu_model ? ` ${job.gpu_model}` : ""}` : "no GPU",
           job.nodes > 1 && ` on ${job.nodes} nodes`,
         ],
         ["Queue", job.queue, job.tier && ` tier ${job.tier}`],
         ["Owner", job.user ?? "–", ` ${job.tenant}`],
         ["Home site", job.home_site ?? "–"],
+        ...wishesOf(job, Date.now()),
         ["Submitted", instant(job.submitted_at)],
         ["Waited", duration(waited(job))],
         ["Ran", duration(job.run_seconds), job.time_limit_s && ` of at most ${duration(job.time_limit_s)}`],
@@ -243,7 +245,7 @@ export function JobPage({ id }) {
       {data && <Facts job={data} plan={planOf(explain.data)} />}
       {data && explain.data && <Explanation of={explain.data} job={data} />}
       {data && <Timeline job={data} />}
-      {data && data.epoch > 0 && <Attempts id={id} mine={mine} />}
+      {data && data.epoch > 0 && <Attempts id={id} mine={mine} job={data} />}
       <Notice error={job.error ? null : explain.error} what="Explanation" />
       {data && explain.data && (
         <Candidates of={explain.data}>

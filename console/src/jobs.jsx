@@ -1,10 +1,11 @@
 // Jobs as a table: where they are or why they wait.
-import { ago, duration, number, shortId } from "./format.js";
+import { ago, duration, instant, number, shortId } from "./format.js";
 import { State } from "./parts.jsx";
 import { link } from "./router.js";
 import { isOver } from "./states.js";
 import { Table } from "./table.jsx";
 
+const waits = ({ state }) => state === "queued" || state === "held";
 const why = (job) => job.detail ?? job.reason ?? "";
 
 export const columns = [
@@ -53,6 +54,14 @@ export const columns = [
     cell: (j) => ago(j.submitted_at),
   },
   {
+    id: "start",
+    title: "Expected start",
+    numeric: true,
+    wide: true,
+    value: (j) => (waits(j) ? j.expected_start : null),
+    cell: (j) => (waits(j) && j.expected_start ? instant(j.expected_start) : "–"),
+  },
+  {
     id: "ran",
     title: "Ran",
     numeric: true,
@@ -66,19 +75,17 @@ export const columns = [
   {
     id: "why",
     title: "Why",
+    rest: true,
     value: why,
-    cell: (j) => (
-      <span class="why" title={why(j)}>
-        {why(j) || "–"}
-      </span>
-    ),
+    cell: (j) => <span title={why(j)}>{why(j) || "–"}</span>,
   },
 ];
 
-export const JobsTable = ({ jobs, caption, empty, sort, extra = [] }) => (
+// without: the ids of columns that say nothing there.
+export const JobsTable = ({ jobs, caption, empty, sort, without = [] }) => (
   <Table
     caption={caption}
-    columns={[...columns, ...extra]}
+    columns={columns.filter(({ id }) => !without.includes(id))}
     rows={jobs}
     rowKey={(j) => j.id}
     sort={sort}

@@ -39,7 +39,7 @@ function Later({ page, ...rest }) {
 function Page({ place, who }) {
   const { page, argument, values } = place;
   if (page === "sites" && argument) return <SitePage key={argument} name={argument} who={who} />;
-  if (page === "sites") return <SitesPage />;
+  if (page === "sites") return <SitesPage who={who} />;
   if (page === "queue") return <QueuePage values={values} />;
   if (page === "savings") return <Later page="SavingsPage" values={values} />;
   if (page === "teams") return <Later page="TeamsPage" who={who} />;

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { feature, mesh } from "topojson-client";
 import { get } from "./api.js";
 import { arcsOf } from "./arcs.js";
+import { conditionWords } from "./condition.js";
 import { intensity, number, plural } from "./format.js";
 import { placeLabels, spread } from "./labels.js";
 import { useResource } from "./live.js";
@@ -84,11 +85,17 @@ const ring = (share, r) => {
   return `M0 ${-r}A${r} ${r} 0 ${angle > Math.PI ? 1 : 0} 1 ${r * Math.sin(angle)} ${-r * Math.cos(angle)}`;
 };
 
+// Where the ring may fill to: the share of a curtailed site's GPU power.
+const limit = (percent, r) => {
+  const angle = (2 * Math.PI * percent) / 100;
+  const [x, y] = [Math.sin(angle), -Math.cos(angle)];
+  return `M${(r - 4.5) * x} ${(r - 4.5) * y}L${(r + 4.5) * x} ${(r + 4.5) * y}`;
+};
+
 const words = (site) => {
   const gpus = `${number(site.gpus_free)} of ${plural(site.gpus_total, "GPU")} free`;
-  const state = site.draining ? "draining" : site.state;
   const jobs = `${plural(site.jobs_running, "job")} running`;
-  return `${site.site} ${intensity(site.carbon_g_per_kwh)}, ${gpus}, ${jobs}, ${state}`;
+  return `${site.site} ${intensity(site.carbon_g_per_kwh)}, ${gpus}, ${jobs}, ${conditionWords(site)}`;
 };
 
 const Site = ({ site, point, box }) => (
@@ -109,6 +116,7 @@ const Site = ({ site, point, box }) => (
       {site.gpus_total > 0 && (
         <path class="use" d={ring((site.gpus_total - site.gpus_free) / site.gpus_total, point.r - 1)} />
       )}
+      {site.curtailed_to_percent !== null && <path class="limit" d={limit(site.curtailed_to_percent, point.r - 1)} />}
     </g>
     <text x={box.x} y={box.y + 13}>
       <tspan class="name">{site.site}</tspan>{" "}
@@ -149,7 +157,7 @@ const Arcs = ({ arcs }) => (
   </g>
 );
 
-const Legend = ({ crowded }) => (
+const Legend = ({ crowded, curtailed }) => (
   <div class="legend">
     <span>Carbon intensity, g/kWh</span>
     {legend.map((grams) => (
@@ -166,6 +174,15 @@ const Legend = ({ crowded }) => (
       </svg>
       GPUs in use
     </span>
+    {curtailed && (
+      <span>
+        <svg class="sample" viewBox="-9 -9 18 18" aria-hidden="true">
+          <circle class="track" r="6" />
+          <path class="limit" d={limit(60, 5)} />
+        </svg>
+        curtailed: the share of its GPU power that a site may use
+      </span>
+    )}
     <span>
       <svg class="sample" viewBox="0 0 18 18" aria-hidden="true">
         <path class="arc" d="M1 15Q9 -4 17 15" />
@@ -267,7 +284,10 @@ export function MapPage({ values }) {
         </div>
         <Scrubber {...scrubber} />
         <figcaption>
-          <Legend crowded={layout.some(({ box }) => box.hidden)} />
+          <Legend
+            crowded={layout.some(({ box }) => box.hidden)}
+            curtailed={shown.some((site) => site.curtailed_to_percent !== null)}
+          />
         </figcaption>
       </figure>
       <h2>The same as a table</h2>

@@ -90,31 +90,44 @@ export const Price = ({ value }) => (
   </>
 );
 
-// Asks before something is done; `ask` is {title, text, field, verb, run (text)}, and null closes it.
+const Field = ({ id, label, optional, value = "", options, ...rest }) => (
+  <label>
+    {label}
+    {options ? (
+      <select name={id} required={!optional}>
+        <option value="" />
+        {options.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    ) : (
+      <input name={id} defaultValue={value} required={!optional} autoComplete="off" {...rest} />
+    )}
+  </label>
+);
+
+// Asks before something is done; `ask` is {title, text, field, verb, run (text)}, and null closes it. With `fields`, a list of
+// {id, label, value, optional, options of a choice, and what <input> has}, run gets {id: text}.
 export function Confirm({ ask, close }) {
   const dialog = useRef(null);
-  const field = useRef(null);
   useEffect(() => {
     if (ask) dialog.current.showModal();
   }, [ask]);
   if (!ask) return null;
   const done = async (event) => {
     event.preventDefault();
-    const value = field.current?.value.trim();
+    const values = Object.fromEntries([...new FormData(event.target)].map(([id, text]) => [id, text.trim()]));
     close();
-    await ask.run(value);
+    await ask.run(ask.fields ? values : values.text);
   };
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="confirm-title">
       <form onSubmit={done}>
         <h2 id="confirm-title">{ask.title}</h2>
         <p>{ask.text}</p>
-        {ask.field && (
-          <label>
-            {ask.field}
-            <input ref={field} maxLength={256} required autoComplete="off" />
-          </label>
-        )}
+        {(ask.fields ?? (ask.field ? [{ id: "text", label: ask.field, maxLength: 256 }] : [])).map((each) => (
+          <Field key={each.id} {...each} />
+        ))}
         <div class="buttons">
           <button type="button" onClick={close}>
             Keep as it is

@@ -12,6 +12,8 @@ export function sitesAt(sites, history, i) {
       ...site,
       state: draining ? "draining" : total === null ? "silent" : "ready",
       draining,
+      curtailed_to_percent: was?.curtailed_to_percent[i] ?? null,
+      curtailed_until: null,
       gpus_total: total ?? 0,
       gpus_free: was?.gpus_free[i] ?? 0,
       jobs_running: was?.jobs_running[i] ?? 0,

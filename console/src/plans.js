@@ -54,3 +54,9 @@ export function pointsOf(candidates) {
     y: Math.max(0, each.carbon_g) / y,
   }));
 }
+
+// What the ends of the square stand for.
+export function endsOf(candidates) {
+  const priced = candidates.filter(isPriced);
+  return { cost: Math.max(...priced.map((each) => each.cost_usd)), carbon: Math.max(...priced.map((each) => each.carbon_g)) };
+}

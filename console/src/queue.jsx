@@ -1,13 +1,15 @@
 // Who waits, for what, and what runs.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { get, query, request } from "./api.js";
+import { get, query } from "./api.js";
+import { CancelShown, EditShown } from "./bulk.jsx";
 import { ago, duration, number, plural } from "./format.js";
 import { found, groupings, groupsOf, isIn } from "./groups.js";
 import { JobsTable } from "./jobs.jsx";
 import { useEvents, useResource } from "./live.js";
+import { inOrder } from "./order.js";
 import { reasonsOf } from "./reasons.js";
 import { Patches } from "./patches.js";
-import { Confirm, Notice, Title, Waiting } from "./parts.jsx";
+import { Notice, Title, Waiting } from "./parts.jsx";
 import { setValues } from "./router.js";
 import { ENDED, OPEN } from "./states.js";
 import { Table } from "./table.jsx";
@@ -219,50 +221,6 @@ const Reasons = ({ jobs, values }) => {
   );
 };
 
-const AT_ONCE = 4; // requests, so that thousands take seconds and leave room for others
-
-// Cancels a few at once; what is over by then stays as it is. Resolves to the number of those that were refused.
-async function cancelAll(jobs, tell) {
-  let refused = 0;
-  let next = 0;
-  const worker = async () => {
-    while (next < jobs.length) {
-      const { id } = jobs[next++];
-      await request(`jobs/${id}`, { method: "DELETE" }).catch((error) => {
-        if (error.status !== 409) refused++;
-      });
-      if (next % 50 === 0) tell(next);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return refused;
-}
-
-function CancelShown({ jobs, reload }) {
-  const [ask, setAsk] = useState(null);
-  const [said, setSaid] = useState("");
-  const run = async () => {
-    setSaid(`Cancelling ${plural(jobs.length, "job")} …`);
-    const refused = await cancelAll(jobs, (done) => setSaid(`Cancelled ${number(done)} of ${plural(jobs.length, "job")} …`));
-    setSaid(refused ? `${plural(refused, "job")} could not be cancelled.` : "");
-    reload();
-  };
-  const text = "Those that run are stopped. This cannot be undone.";
-  return (
-    <>
-      <button
-        type="button"
-        disabled={jobs.length === 0}
-        onClick={() => setAsk({ title: `Cancel ${plural(jobs.length, "job")}?`, text, verb: "Cancel jobs", run })}
-      >
-        Cancel the {plural(jobs.length, "job")} shown
-      </button>
-      <span role="status">{said}</span>
-      <Confirm ask={ask} close={() => setAsk(null)} />
-    </>
-  );
-}
-
 export function QueuePage({ values }) {
   const key = `jobs ${values.view} ${values.queue} ${values.name}`;
   const { data: read, error, reload } = useResource(key, (signal) => readJobs(values, signal), {
@@ -280,8 +238,9 @@ export function QueuePage({ values }) {
       ),
     [data, values.reason, values.find, by, group],
   );
-  const groups = useMemo(() => (by && group === null ? groupsOf(jobs, by) : null), [jobs, by, group]);
   const isOpen = (values.view ?? "open") !== "ended";
+  const listed = useMemo(() => (isOpen ? inOrder(jobs, lines.data ?? []) : jobs), [jobs, isOpen, lines.data]);
+  const groups = useMemo(() => (by && group === null ? groupsOf(jobs, by) : null), [jobs, by, group]);
   const columns = by && groupColumns(groupings[by][0], (name) => setValues({ ...values, in: name }));
   return (
     <>
@@ -304,6 +263,12 @@ export function QueuePage({ values }) {
           {groupings[by][0]}: <b>{group}</b>
         </p>
       )}
+      {isOpen && !groups && jobs.length > 1 && (
+        <p class="source">
+          Who waits stands first, in the order of tier, queue, priority and age. Between teams of a queue their guarantees and shares decide;
+          the page of a job says how many are ahead of it.
+        </p>
+      )}
       {groups ? (
         <Table
           key={by}
@@ -316,9 +281,11 @@ export function QueuePage({ values }) {
         />
       ) : data ? (
         <JobsTable
+          key={isOpen}
           caption="Jobs"
-          jobs={jobs}
-          sort={{ id: "age", down: isOpen }}
+          jobs={listed}
+          sort={isOpen ? null : { id: "age", down: false }}
+          without={isOpen ? [] : ["start"]}
           empty={data.jobs.length ? "No job is found by these filters." : "No job is in one of these states."}
         />
       ) : (
@@ -326,6 +293,7 @@ export function QueuePage({ values }) {
       )}
       {data && isOpen && (
         <p class="buttons">
+          <EditShown jobs={jobs} reload={reload} />
           <CancelShown jobs={jobs} reload={reload} />
         </p>
       )}

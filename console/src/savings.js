@@ -24,6 +24,18 @@ export function kindsOf(lines) {
 export const counted = (lines, of, kind) =>
   of === "carbon" ? lines.filter((line) => line.carbon_kind && line.carbon_kind === kind) : lines;
 
+// Of what was used in these days: the shares of the energy that was measured and of that whose intensity is estimated (null: no energy), and the
+// hours of attempts whose end nobody saw.
+export function estimatedOf(usage) {
+  const energy = usage.reduce((sum, line) => sum + line.energy_kwh, 0);
+  const part = (key) => (energy > 0 ? usage.reduce((sum, line) => sum + line.energy_kwh * (line[key] ?? 0), 0) / energy : null);
+  const seconds = usage.reduce((sum, line) => sum + line.estimated_gpu_seconds, 0);
+  return { measured: part("measured_ratio"), estimated: part("carbon_estimated_ratio"), gpuHours: seconds / 3600 };
+}
+
+// The lines of one team; "": of all.
+export const ofTeam = (lines, team) => (team ? lines.filter(({ tenant }) => tenant === team) : lines);
+
 const nothing = () => ({ used: 0, would: 0, saved: 0, jobs: 0, estimated: 0 });
 
 // {used, would, saved, jobs, estimated} of each baseline; null: no line.
@@ -79,3 +91,6 @@ export function scaleOf(values, { steps, units }) {
 
 // "41 %" of what it would have been, less or more; "" where that is nothing.
 export const shareSaved = ({ saved, would }) => (would > 0 ? `${Math.round((100 * Math.abs(saved)) / would)} %` : "");
+
+// How many digits after the point tell two ticks apart that are `step` apart.
+export const digitsOf = (step) => [0, 1, 2, 3, 4].find((digits) => Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) < 1e-6 * 10 ** digits) ?? 5;

@@ -6,7 +6,7 @@ import { useResource } from "./live.js";
 import { Choice, Notice, Title, Waiting } from "./parts.jsx";
 import { axis, color, fromZero, Plot } from "./plot.jsx";
 import { setValues } from "./router.js";
-import { baselines, byDay, byTeam, counted, kindsOf, quantities, scaleOf, shareSaved, sumsOf } from "./savings.js";
+import { baselines, byDay, byTeam, counted, digitsOf, estimatedOf, kindsOf, ofTeam, quantities, scaleOf, shareSaved, sumsOf } from "./savings.js";
 import { Table } from "./table.jsx";
 
 const spans = ["7", "30", "90", "365"];
@@ -51,7 +51,7 @@ const frame = (uPlot, factor, show) => ({
     {
       ...axis(),
       size: 60,
-      values: (plot, ticks) => ticks.map((value) => number(value / factor, Math.abs(ticks.at(-1) / factor) < 5 ? 1 : 0)),
+      values: (plot, ticks, axisAt, space, step) => ticks.map((value) => number(value / factor, digitsOf(step / factor))),
     },
   ],
 });
@@ -153,20 +153,24 @@ function Charts({ rows, quantity, baseline }) {
 }
 
 // What was used lies within what would have been; where it is more, it goes beyond.
-function Teams({ teams, quantity, baseline }) {
+function Teams({ teams, quantity, baseline, team, choose }) {
   const known = teams.filter((team) => team[baseline]);
   const most = Math.max(1e-12, ...known.flatMap((team) => [team[baseline].used, team[baseline].would]));
   const width = (value) => ({ width: `${(100 * Math.max(0, value)) / most}%` });
   return (
     <>
       <h2>
-        By team <small>against {baselines[baseline].title}</small>
+        By team <small>against {baselines[baseline].title}; a name shows its days above</small>
       </h2>
       {known.length === 0 && <p class="empty">No team has a job to compare.</p>}
       <ul class="teams-saved">
         {known.slice(0, 40).map(({ tenant, [baseline]: sum }) => (
           <li key={tenant}>
-            <b>{tenant}</b>
+            <b>
+              <button type="button" class="in-row" aria-pressed={tenant === team ? "true" : "false"} onClick={() => choose(tenant === team ? "" : tenant)}>
+                {tenant}
+              </button>
+            </b>
             <span class="twin" aria-hidden="true">
               <span class={`would ${baseline}`} style={width(sum.would)} />
               <span class="used" style={width(sum.used)} />
@@ -212,8 +216,11 @@ const columnsOf = ({ key, text }) => [
   })),
 ];
 
+const percent = (share) => (share > 0 && share < 0.01 ? "under 1 %" : `${number(100 * share)} %`);
+
 // What the figures rest on, in words.
-function Provenance({ report, sums, of, kind, kinds, unknown }) {
+function Provenance({ report, sums, of, kind, kinds, unknown, team }) {
+  const { measured, estimated: guessed, gpuHours } = estimatedOf(ofTeam(report.usage, team));
   const compared = Math.max(0, ...names.map((name) => sums[name]?.jobs ?? 0));
   const estimated = Math.max(0, ...names.map((name) => sums[name]?.estimated ?? 0));
   const parts = [
@@ -221,7 +228,11 @@ function Provenance({ report, sums, of, kind, kinds, unknown }) {
     of === "carbon" && kind && `Intensity: ${kind}, on both sides${kinds.length > 1 ? "; grams of other kinds are not added" : ""}.`,
     of === "carbon" && unknown > 0 && `${plural(unknown, "line")} of days without a known intensity ${unknown === 1 ? "is" : "are"} left out.`,
     estimated > 0 && `${plural(estimated, "job")} of ${number(compared)} ${estimated === 1 ? "has" : "have"} an estimated figure.`,
-    report.jobs_not_at_home > 0 && `${plural(report.jobs_not_at_home, "job")} could not have run at home, and ${report.jobs_not_at_home === 1 ? "is" : "are"} in no figure against home.`,
+    of !== "wait" && measured === 0 && "The energy used in these days is by the model of power; none of it was measured.",
+    of !== "wait" && measured > 0 && `Of the energy used in these days ${percent(measured)} was measured, the rest is by the model of power.`,
+    of === "carbon" && guessed > 0 && `Of that energy ${percent(guessed)} has an estimated intensity.`,
+    gpuHours > 0 && `${number(gpuHours, 1)} GPU hours are of attempts whose end nobody saw.`,
+    !team && report.jobs_not_at_home > 0 && `${plural(report.jobs_not_at_home, "job")} could not have run at home, and ${report.jobs_not_at_home === 1 ? "is" : "are"} in no figure against home.`,
     `What fenced attempts used counts against both.`,
   ];
   return <p class="source">{parts.filter(Boolean).join(" ")}</p>;
@@ -238,10 +249,12 @@ export function SavingsPage({ values }) {
   });
   const kinds = useMemo(() => kindsOf(data?.baselines ?? []), [data]);
   const kind = kinds.includes(values.kind) ? values.kind : kinds[0];
-  const own = useMemo(() => counted(data?.baselines ?? [], of, kind), [data, of, kind]);
-  const rows = useMemo(() => byDay(own, quantity.key, Number(span), Date.now()), [own, span]);
-  const teams = useMemo(() => byTeam(own, quantity.key, baseline), [own, baseline]);
-  const sums = useMemo(() => sumsOf(own, quantity.key), [own]);
+  const all = useMemo(() => counted(data?.baselines ?? [], of, kind), [data, of, kind]);
+  const team = all.some(({ tenant }) => tenant === values.team) ? values.team : "";
+  const own = useMemo(() => ofTeam(all, team), [all, team]);
+  const rows = useMemo(() => byDay(own, quantity.key, Number(span), Date.now()), [own, quantity, span]);
+  const teams = useMemo(() => byTeam(all, quantity.key, baseline), [all, quantity, baseline]);
+  const sums = useMemo(() => sumsOf(own, quantity.key), [own, quantity]);
   const set = (part) => setValues({ ...values, ...part });
   return (
     <>
@@ -258,20 +271,28 @@ export function SavingsPage({ values }) {
       {!data && !error && <Waiting what="the report" />}
       {data && (
         <>
+          {team && (
+            <p>
+              <button type="button" onClick={() => set({ team: "" })}>
+                Back to all teams
+              </button>{" "}
+              Team: <b>{team}</b>
+            </p>
+          )}
           <div class="grid">
             {names.map((name) => (
               <Against key={name} name={name} sum={sums[name]} quantity={quantity} />
             ))}
           </div>
-          <Provenance report={data} sums={sums} of={of} kind={kind} kinds={kinds} unknown={data.baselines.filter((line) => !line.carbon_kind).length} />
+          <Provenance report={data} sums={sums} of={of} kind={kind} kinds={kinds} unknown={ofTeam(data.baselines, team).filter((line) => !line.carbon_kind).length} team={team} />
           <Charts rows={rows} quantity={quantity} baseline={baseline} />
-          <Teams teams={teams} quantity={quantity} baseline={baseline} />
+          <Teams teams={teams} quantity={quantity} baseline={baseline} team={team} choose={(to) => set({ team: to })} />
           <details class="numbers">
             <summary>Numbers by day, team, baseline and intensity</summary>
             <Table
               caption="Savings by day and team"
               columns={columnsOf(quantity)}
-              rows={data.baselines}
+              rows={ofTeam(data.baselines, team)}
               rowKey={(l) => `${l.day} ${l.tenant} ${l.baseline} ${l.carbon_kind}`}
               empty="No job that ended in these days can be compared."
             />

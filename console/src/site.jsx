@@ -1,5 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { get, query, send } from "./api.js";
+import { spansOf, wasCurtailed } from "./condition.js";
+import { Curtail, Curtailments, useCurtailments } from "./curtailments.jsx";
 import { ago, instant, intensity, money, number, power } from "./format.js";
 import { Fan } from "./fan.jsx";
 import { useResource } from "./live.js";
@@ -7,7 +9,7 @@ import { Confirm, Figures, Gpus, Notice, Price, Title, Waiting } from "./parts.j
 import { JobsTable } from "./jobs.jsx";
 import { drainsOf } from "./past.js";
 import { link } from "./router.js";
-import { extremes, reach, signals } from "./series.js";
+import { extremes, foreseenOf, offBy, reach, signals } from "./series.js";
 import { Condition, Swatch, useSites } from "./sites.jsx";
 import { OPEN } from "./states.js";
 import { Table } from "./table.jsx";
@@ -52,6 +54,8 @@ const pools = [
 const warnings = (site) =>
   [
     site.draining && `It drains: ${site.drain_reason || "no reason was given"}. It gets no new work.`,
+    site.curtailed_to_percent !== null &&
+      `It is curtailed to ${number(site.curtailed_to_percent)} % of its GPU power until ${instant(site.curtailed_until)}. Jobs that would exceed that do not start there.`,
     site.state === "silent" && `It has been silent since ${instant(site.last_seen)}.`,
     site.refused && `The broker refused its agent at ${instant(site.refused_at)}: ${site.refused}.`,
     site.memory_lost_at && `Its agent came back at ${instant(site.memory_lost_at)} without its memory.`,
@@ -59,12 +63,18 @@ const warnings = (site) =>
       `It has not sent its inventory since the database was restored (${instant(site.unreconciled_at)}).`,
   ].filter(Boolean);
 
-const Came = ({ expected }) => (
+const Came = ({ expected, was }) => (
   <p class="legend">
     <span>
       <span class="sample-box used" aria-hidden="true" />
       came in the last 24 hours
     </span>
+    {was && (
+      <span>
+        <span class="sample-box dashed was" aria-hidden="true" />
+        {`was expected of them at ${instant(was)}`}
+      </span>
+    )}
     {expected && (
       <span>
         <span class="sample-box ahead" aria-hidden="true" />
@@ -80,18 +90,22 @@ function Series({ series, past }) {
   const ends = useMemo(() => extremes(series.points), [series]);
   const value = (point) => `${number(point.value, signal.digits)} ${signal.unit}`;
   const first = series.errors[0];
+  const earlier = past?.length > 0 ? series.earlier : null;
+  const foreseen = useMemo(() => foreseenOf(earlier), [earlier]);
+  const miss = useMemo(() => (past ? offBy(past, foreseen) : null), [past, foreseen]);
   if (!ends) return null;
   const text = reach(ends, value);
   const off = first && `${number(first.mean_absolute_error, signal.digits)} ${signal.unit}`;
   return (
-    <section class="series">
+    <section class={past?.length > 0 ? "series apart" : "series"}>
       <h3>
         {title} <small>{signal.unit}</small>
       </h3>
-      <Fan signal={signal} points={series.points} past={past} label={`${title}, ${past?.length ? "the last 24 hours and the " : ""}forecast. ${text}`} />
-      {past?.length > 0 && <Came expected />}
+      <Fan signal={signal} points={series.points} past={past} earlier={foreseen} label={`${title}, ${past?.length ? "the last 24 hours and the " : ""}forecast. ${text}`} />
+      {past?.length > 0 && <Came expected was={miss !== null && earlier.issued_at} />}
       <p>
-        {text} {off && `Forecasts up to ${first.horizon_h_to} h ahead were off by ${off} on average.`}
+        {text} {miss !== null && `What came was off what had been expected by ${number(miss, signal.digits)} ${signal.unit} on average. `}
+        {off && `Forecasts up to ${first.horizon_h_to} h ahead were off by ${off} on average.`}
       </p>
       <p class="source">
         {[
@@ -124,7 +138,8 @@ function Series({ series, past }) {
 // What a signal was in the last 24 hours, as /v1/history has it.
 const cameOf = (history, signal) => {
   const own = history?.sites[0]?.[signal] ?? [];
-  return own.map((value, i) => ({ time: history.times[i], value }));
+  const points = own.map((value, i) => ({ time: history.times[i], value }));
+  return known(points).length ? points : []; // of a site that joined just now nothing came
 };
 const known = (points) => points.filter(({ value }) => value !== null);
 
@@ -144,10 +159,13 @@ function PastPrice({ points }) {
   );
 }
 
-const Drains = ({ history }) =>
-  drainsOf(history.sites[0], history.times).map(({ from, to }) => (
-    <p key={from} class="source">
-      {`It was drained ${from ? `from ${instant(from)}` : "from before these hours"} ${to ? `to ${instant(to)}` : "until now"}.`}
+const wasDrained = ({ from, to }) =>
+  `It was drained ${from ? `from ${instant(from)}` : "from before these hours"} ${to ? `to ${instant(to)}` : "until now"}.`;
+
+const Orders = ({ history: { sites, times } }) =>
+  [...drainsOf(sites[0], times).map(wasDrained), ...spansOf(sites[0].curtailed_to_percent, times).map(wasCurtailed)].map((text) => (
+    <p key={text} class="source">
+      {text}
     </p>
   ));
 
@@ -161,12 +179,16 @@ function Forecast({ name }) {
   const came = useMemo(() => cameOf(history.data, "carbon_g_per_kwh"), [history.data]);
   const prices = useMemo(() => cameOf(history.data, "price_usd_per_gpu_h"), [history.data]);
   const wanted = Object.keys(signals).slice(0, 4);
-  const shown = (data ?? []).filter(({ signal, points }) => wanted.includes(signal) && points.length > 1);
+  const shown = (data ?? [])
+    .filter(({ signal, points }) => wanted.includes(signal) && points.length > 1)
+    .sort((a, b) => wanted.indexOf(a.signal) - wanted.indexOf(b.signal));
   const priced = shown.filter(({ signal }) => signal === "price_usd_per_gpu_h");
   const pastOf = ({ signal, kind }) => {
     if (signal === "carbon_g_per_kwh" && kind !== "marginal") return came;
     return priced.length === 1 && signal === "price_usd_per_gpu_h" ? prices : undefined; // the history has the mean of the pools
   };
+  const hasPast = (series) => pastOf(series)?.length > 0;
+  const draw = (series) => <Series key={`${series.signal} ${series.pool} ${series.kind}`} series={series} past={pastOf(series)} />;
   return (
     <>
       <h2>
@@ -175,17 +197,12 @@ function Forecast({ name }) {
       <Notice error={error} what="Forecast" />
       {!data && !error && <Waiting what="the forecast" />}
       {data && shown.length === 0 && <p class="empty">This site has sent no forecast.</p>}
+      {shown.filter(hasPast).map(draw)}
       <div class="grid">
-        {shown.map((series) => (
-          <Series
-            key={`${series.signal} ${series.pool} ${series.kind}`}
-            series={series}
-            past={pastOf(series)}
-          />
-        ))}
+        {shown.filter((series) => !hasPast(series)).map(draw)}
         {history.data && !priced.length && known(prices).length > 1 && <PastPrice points={prices} />}
       </div>
-      {history.data?.sites.length > 0 && <Drains history={history.data} />}
+      {history.data?.sites.length > 0 && <Orders history={history.data} />}
     </>
   );
 }
@@ -203,7 +220,7 @@ function Jobs({ name }) {
       <h2>Jobs here</h2>
       <Notice error={error} what="Jobs" />
       {data ? (
-        <JobsTable caption={`Jobs at ${name}`} jobs={here} empty="None of the jobs that you may see is here." />
+        <JobsTable caption={`Jobs at ${name}`} jobs={here} empty="None of the jobs that you may see is here." without={["site", "start"]} />
       ) : (
         !error && <Waiting what="the jobs" />
       )}
@@ -249,7 +266,13 @@ function Drain({ site, reload }) {
 
 export function SitePage({ name, who }) {
   const { data, error, reload } = useSites();
+  const curtailments = useCurtailments(who, name);
   const site = data?.find((each) => each.site === name);
+  const commands = site && who && who.role !== "user";
+  const reloadAll = () => {
+    reload();
+    curtailments.reload();
+  };
   if (data && !site)
     return (
       <>
@@ -267,7 +290,8 @@ export function SitePage({ name, who }) {
             What if it drained …
           </a>
         )}
-        {site && who && who.role !== "user" && <Drain site={site} reload={reload} />}
+        {commands && <Drain site={site} reload={reload} />}
+        {commands && <Curtail site={name} list={curtailments.data} reload={reloadAll} />}
       </div>
       <Notice error={error} what="Site" />
       {!site && !error && <Waiting what="the site" />}
@@ -293,7 +317,7 @@ export function SitePage({ name, who }) {
             ],
             ["Price", <Price value={site.price_usd_per_gpu_h} />],
             ["GPUs free", number(site.gpus_free), ` of ${number(site.gpus_total)}`],
-            ["Jobs running", number(site.jobs_running)],
+            ["Jobs running", number(site.jobs_running), site.jobs_queued > 0 && ` ${number(site.jobs_queued)} in its queue`],
             ["Power", power(site.power_watts)],
             ["PUE", number(site.pue, 2)],
             ["Region", site.region ?? "–"],
@@ -315,6 +339,7 @@ export function SitePage({ name, who }) {
           />
         </>
       )}
+      <Curtailments list={curtailments.data} of={name} />
       <Forecast name={name} />
       <Jobs name={name} />
     </>

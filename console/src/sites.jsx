@@ -1,4 +1,6 @@
 import { get } from "./api.js";
+import { conditionsOf, conditionWords } from "./condition.js";
+import { Curtailments, useCurtailments } from "./curtailments.jsx";
 import { ago, intensity, money, number } from "./format.js";
 import { useResource } from "./live.js";
 import { Gpus, Notice, Title, Waiting } from "./parts.jsx";
@@ -13,24 +15,20 @@ export const Swatch = ({ grams }) => (
   <span class="swatch" aria-hidden="true" style={{ background: rgb(rampColor(grams)) }} />
 );
 
-const conditions = { ready: ["good", "✓"], silent: ["bad", "✕"], draining: ["doubt", "◐"] };
-
-export function Condition({ site }) {
-  const word = site.draining ? "draining" : site.state;
-  const [group, sign] = conditions[word] ?? ["doubt", "◐"];
-  return (
-    <span class={`state ${group}`}>
+export const Condition = ({ site }) =>
+  conditionsOf(site).map(({ word, group, sign }, i) => (
+    <span key={word} class={`state ${group}`}>
+      {i > 0 && ", "}
       <span aria-hidden="true">{sign}</span> {word}
     </span>
-  );
-}
+  ));
 
 const columns = [
   { id: "site", title: "Site", value: (s) => s.site, cell: (s) => <a href={link("sites", s.site)}>{s.site}</a> },
   {
     id: "state",
     title: "State",
-    value: (s) => (s.draining ? "draining" : s.state),
+    value: conditionWords,
     cell: (s) => <Condition site={s} />,
   },
   {
@@ -88,13 +86,15 @@ export const SitesTable = ({ sites, sort, past }) => (
   />
 );
 
-export function SitesPage() {
+export function SitesPage({ who }) {
   const { data, error } = useSites();
+  const curtailments = useCurtailments(who);
   return (
     <>
       <Title text="Sites" />
       <Notice error={error} what="Sites" />
       {data ? <SitesTable sites={data} sort={{ id: "carbon", down: false }} /> : !error && <Waiting what="the sites" />}
+      <Curtailments list={curtailments.data} />
     </>
   );
 }

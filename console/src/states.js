@@ -18,3 +18,15 @@ export const OPEN = Object.values(groups)
   .flatMap(({ states }) => states)
   .filter((state) => !isOver(state));
 export const ENDED = [...groups.good.states, ...groups.bad.states];
+
+// The jobs that can be edited, an array as a whole.
+export const editable = (jobs) => [
+  ...new Set(jobs.filter(({ state }) => state === "queued" || state === "held").map(({ id }) => id.split(".")[0])),
+];
+
+// The body of an edit, from what was typed.
+export const editOf = ({ priority, goal, flexible }) => ({
+  ...(priority ? { priority: Number(priority) } : {}),
+  ...(goal ? { goal } : {}),
+  ...(flexible ? { flexible } : {}),
+});

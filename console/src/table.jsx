@@ -6,8 +6,8 @@ const ROW = 37; // px, as in style.css
 const LONG = 120; // rows from which on only a window is rendered
 const WINDOW = 60;
 
-// columns: {id, title, value (row), cell (row), numeric, wide}; wide ones are left out on a narrow screen. The first
-// cell of a row is its heading. sort: {id, down} at the beginning; without it, rows stay in their order.
+// columns: {id, title, value (row), cell (row), numeric, wide, rest, wraps}; wide ones are left out on a narrow screen, rest gets the width that
+// the others leave and is cut at its end, or has lines as it needs if it wraps and the table is short. The first cell of a row is its heading. sort: {id, down} at the beginning; without it, rows stay in their order.
 export function Table({ caption, columns, rows, rowKey, sort: first = null, empty, busy }) {
   const [sort, setSort] = useState(first);
   const [top, setTop] = useState(0);
@@ -21,7 +21,7 @@ export function Table({ caption, columns, rows, rowKey, sort: first = null, empt
   const name = typeof caption === "string" ? caption : undefined;
   return (
     <div
-      class={long ? "scroll long" : "scroll"}
+      class={long ? "scroll long" : "scroll short"}
       ref={box}
       tabIndex={0}
       role="region"
@@ -58,7 +58,8 @@ export function Table({ caption, columns, rows, rowKey, sort: first = null, empt
   );
 }
 
-const classes = ({ numeric, wide }) => [numeric && "numeric", wide && "wide"].filter(Boolean).join(" ") || undefined;
+const classes = ({ numeric, wide, rest, wraps }) =>
+  [numeric && "numeric", wide && "wide", rest && "rest", wraps && "wraps"].filter(Boolean).join(" ") || undefined;
 
 function Heading({ column, sort, turn }) {
   const { id, title, numeric } = column;

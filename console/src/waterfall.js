@@ -31,6 +31,20 @@ export function rangeOf(candidates) {
   return [Math.min(0, ...ends), Math.max(0, ...ends, 1e-9)];
 }
 
+const MANY_TIMES = 4;
+
+// The range that is drawn: what costs many times as much as most is cut, so that the others can be told apart. [least, most]; whose `to` lies beyond
+// `most` is longer than shown.
+export function shownRange(candidates) {
+  const [least, most] = rangeOf(candidates);
+  const tops = candidates.map((each) => Math.max(0, ...stepsOf(each).map(({ to }) => to))).filter((top) => top > 0);
+  tops.sort((a, b) => a - b);
+  const usual = tops[Math.floor((tops.length - 1) / 2)];
+  const kept = tops.filter((top) => top <= MANY_TIMES * usual);
+  if (tops.length < 3 || kept.length === tops.length) return [least, most];
+  return [least, 1.15 * kept.at(-1)];
+}
+
 // Those that can run it by score, then those that cannot now, then those that never can.
 export function ranked(candidates) {
   const tier = (each) => (isPriced(each) ? Number(Boolean(each.reason)) : 2);

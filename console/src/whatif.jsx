@@ -5,7 +5,7 @@ import { carbon, duration, energy, instant, money, number, plural } from "./form
 import { placeLabels } from "./labels.js";
 import { Moves } from "./moves.jsx";
 import { Choice, Notice, Title } from "./parts.jsx";
-import { askPlan, carbonSteps, difference, nearest, placeOf, placeWords, pointsOf, startOf, waitSteps } from "./plans.js";
+import { askPlan, carbonSteps, difference, endsOf, nearest, placeOf, placeWords, pointsOf, startOf, waitSteps } from "./plans.js";
 import { link, setValues } from "./router.js";
 import { factors, supposedOf, valuesOf, wordsOf } from "./supposed.js";
 
@@ -106,6 +106,7 @@ function Answer({ title, plan, place, against, note }) {
 }
 
 const BOX = { width: 420, height: 220 };
+const LEFT = 56; // of the axis; what carbon its end stands for is beside it
 
 // Money to the right, carbon upwards: what is near the corner is good in both.
 function Scatter({ plan, place }) {
@@ -114,34 +115,48 @@ function Scatter({ plan, place }) {
     const first = [...pointsOf(plan.candidates)].sort((a, b) => mine(b) - mine(a)); // whose label has a place for sure
     const at = first.map((each) => ({
       ...each,
-      x: 24 + each.x * (BOX.width - 110),
+      x: LEFT + 10 + each.x * (BOX.width - LEFT - 90),
       y: BOX.height - 30 - each.y * (BOX.height - 60),
       r: 6,
     }));
     const boxes = placeLabels(
-      at,
+      at.map((each) => ({ ...each, x: each.x - LEFT })),
       at.map(({ site }) => ({ w: 7.2 * site.length + 6, h: 15 })),
-      BOX,
+      { width: BOX.width - LEFT, height: BOX.height - 26 },
     );
-    return at.map((each, i) => ({ ...each, box: boxes[i] }));
+    return at.map((each, i) => ({ ...each, box: { ...boxes[i], x: boxes[i].x + LEFT } }));
   }, [plan]);
   if (points.length < 2) return null;
+  const ends = endsOf(plan.candidates);
   return (
     <section class="series">
       <h3>
         Cost and carbon <small>of every pool that could run it</small>
       </h3>
       <svg class="scatter" viewBox={`0 0 ${BOX.width} ${BOX.height}`} role="img" aria-label="Pools by cost and carbon; the table of candidates has the numbers.">
-        <path class="axes" d={`M24 10V${BOX.height - 24}H${BOX.width - 8}`} />
+        <path class="axes" d={`M${LEFT} 10V${BOX.height - 24}H${BOX.width - 8}`} />
+        <path class="axes" d={`M${LEFT + 10 + BOX.width - LEFT - 90} ${BOX.height - 28}v8M${LEFT - 4} 30h8`} />
         <text x={BOX.width - 8} y={BOX.height - 8} class="end">
           cost →
         </text>
-        <text x="30" y="18">
+        <text x={LEFT + 10 + BOX.width - LEFT - 90} y={BOX.height - 8} class="middle tick">
+          {money(ends.cost)}
+        </text>
+        <text x={LEFT - 6} y="34" class="end tick">
+          {carbon(ends.carbon)}
+        </text>
+        <text x={LEFT + 6} y="18">
           ↑ CO₂e
+        </text>
+        <text x={LEFT - 6} y={BOX.height - 20} class="end tick">
+          0
         </text>
         {points.map((each) => (
           <g key={`${each.site}/${each.pool}`} class={mine(each) ? "mine" : each.open ? "shut" : ""}>
             <circle cx={each.x} cy={each.y} r={each.r} />
+            {each.box.far && !each.box.hidden && (
+              <line x1={each.x} y1={each.y} x2={each.box.x < each.x ? each.box.x + each.box.w : each.box.x} y2={each.box.y + 8} />
+            )}
             {!each.box.hidden && (
               <text x={each.box.x + 2} y={each.box.y + 12}>
                 {each.site}

@@ -302,6 +302,8 @@ from (select * from helio.curtailments
 -- "pool", "issued_at", "step_s", "source", "kind", "factor", "estimated", "feed_state", "last_value_at", "points": [{"time", "value", "p10", "p90"}], "errors":
 -- [{"horizon_h_from", "horizon_h_to", "hours", "mean_absolute_error", "mean_ape_ratio", "bias"}]}]; null when there is no such
 -- site. Errors are of what was issued in those days, by whole hours ahead; a range without a measured hour is not there.
+-- "earlier": {"issued_at", "points"}, what was expected of the last 24 hours and of this one by the last issue before them, at most a day
+-- older, or else by the first issue in them; null for the series of pools, or without one.
 -- At most 512 series, as many as a summary carries, and the errors of the newest 5000 issues.
 with since as materialized (
     select greatest(now() - make_interval(days => least(coalesce($2::int4, 7), 30)), (
@@ -326,6 +328,24 @@ select case when exists (select from helio.sites s where s.site = $1::text) then
                 'value', n."values"[i], 'p10', n.p10[i], 'p90', n.p90[i]) order by i)
             from generate_series(1, cardinality(n."values")) i
             where n.start_at + make_interval(secs => i::float8 * n.step_s) > now()), '[]'),
+        'earlier', (
+            select json_build_object('issued_at', helio.rfc3339(b.issued_at), 'points', json_agg(json_build_object(
+                'time', helio.rfc3339(b.start_at + make_interval(secs => (i - 1.0) * b.step_s)), 'value', b."values"[i], 'p10', b.p10[i],
+                'p90', b.p90[i]) order by i))
+            from ((select s.* from helio.series s
+                   where s.site = n.site and s.signal = n.signal and s.pool = '' and n.pool = '' and s.kind = n.kind
+                     and s.issued_at > now() - interval '48 hours' and s.issued_at <= now() - interval '24 hours'
+                   order by s.issued_at desc limit 1)
+                  union all
+                  (select s.* from helio.series s
+                   where s.site = n.site and s.signal = n.signal and s.pool = '' and n.pool = '' and s.kind = n.kind
+                     and s.issued_at > now() - interval '24 hours' and s.issued_at < n.issued_at
+                   order by s.issued_at limit 1)
+                  order by issued_at limit 1) b
+            cross join generate_series(1, cardinality(b."values")) i
+            where b.start_at + make_interval(secs => i::float8 * b.step_s) > now() - interval '24 hours'
+              and b.start_at + make_interval(secs => (i - 1.0) * b.step_s) <= now()
+            group by b.issued_at),
         'errors', coalesce((
             select json_agg(json_build_object('horizon_h_from', e.least, 'horizon_h_to', e.most, 'hours', e.hours,
                 'mean_absolute_error', e.mean_absolute_error, 'mean_ape_ratio', e.mean_ape_ratio, 'bias', e.bias) order by e.least)
@@ -563,6 +583,7 @@ with by_state as (
         helio.bounded(sum(u.carbon_mg)) / 1000.0::float8 as carbon_g, helio.bounded(sum(u.fenced_gpu_ms)) / 1000.0::float8 as fenced_gpu_seconds,
         helio.bounded(sum(u.estimated_gpu_ms)) / 1000.0::float8 as estimated_gpu_seconds,
         sum(u.carbon_estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
+        sum(u.measured_j)::float8 / nullif(sum(u.energy_j), 0) as measured_ratio,
         helio.bounded(sum(u.transfer_micro_usd)) / 1000000.0::float8 as transfer_cost_usd,
         helio.bounded(sum(u.transfer_mg)) / 1000.0::float8 as transfer_carbon_g
     from helio.usage_days u
@@ -583,7 +604,7 @@ select json_build_object(
             'tenant', u.tenant, 'jobs', u.jobs, 'gpu_seconds', u.gpu_seconds, 'cost_usd', u.cost_usd,
             'energy_kwh', u.energy_kwh, 'carbon_g', u.carbon_g, 'fenced_gpu_seconds', u.fenced_gpu_seconds,
             'estimated_gpu_seconds', u.estimated_gpu_seconds,
-            'carbon_estimated_ratio', u.carbon_estimated_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
+            'carbon_estimated_ratio', u.carbon_estimated_ratio, 'measured_ratio', u.measured_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
             'transfer_carbon_g', u.transfer_carbon_g) order by u.time desc, u.tenant), '[]') from used u),
     'baselines', (select coalesce(json_agg(json_build_object('day', to_char(h.time at time zone 'UTC', 'YYYY-MM-DD'),
             'tenant', h.tenant, 'baseline', h.baseline, 'carbon_kind', h.carbon_kind, 'jobs', h.jobs,
@@ -636,7 +657,8 @@ where b.ratio is not null
 -- What every site was at the end of each step, from its last sample within it
 -- (null: none came, as of a silent site); carbon as helio_report.site_energy has it, and the price as helio_report.site_price, the mean
 -- over the GPUs of its pools. A step is a quarter of an hour, and an hour for more than a day: {"step_s", "times", "sites": [{"site",
--- "gpus_total": one for each time, "gpus_free", "jobs_running", "power_watts", "carbon_g_per_kwh", "price_usd_per_gpu_h", "draining"}],
+-- "gpus_total": one for each time, "gpus_free", "jobs_running", "power_watts", "carbon_g_per_kwh", "price_usd_per_gpu_h", "draining",
+-- "curtailed_to_percent"}],
 -- "away": [{"time", "from", "to", "jobs"}]}. `away`: jobs placed within the step at another site than their home, among the newest
 -- 20,000 placements. `draining`: by the commands among the newest 20,000 entries of the audit; before the first of them, what it changed.
 -- `late` is most of the samples by their index, `samples` looks for one in each other step. `known`: a series has its values in the hours after them,
@@ -713,16 +735,24 @@ with span as materialized (
     cross join (select o.place, o.i, o.drains, lead(o.i, 1, 1000) over (partition by o.place order by o.at) as next from orders o
                 union all (select distinct on (o.place) o.place, 1, not o.drains, o.i from orders o order by o.place, o.at)) d
     cross join lateral generate_series(d.i, least(d.next - 1, n.steps)) g
+), curtailed as materialized (
+    select s.place, t.i, min(c.percent)::int4 as percent
+    from span n
+    join helio.curtailments c on c.until_at > n.since and c.from_at <= n.until
+    join places s using (site)
+    join steps t on c.from_at <= t.at and t.at < least(c.until_at, c.ended_at)
+    group by s.place, t.i
 ), rows as (
     select s.place, json_agg(m.gpus_total order by t.i) as gpus_total, json_agg(m.gpus_free order by t.i) as gpus_free,
         json_agg(m.jobs_running order by t.i) as jobs_running, json_agg(m.power_watts order by t.i) as power_watts,
         json_agg(case when m.hour is not null then coalesce(k.value, s.carbon_g_per_kwh) end order by t.i) as carbon_g_per_kwh,
         json_agg(m.price_usd_per_gpu_h order by t.i) as price_usd_per_gpu_h,
-        json_agg(coalesce(d.drains, s.draining) order by t.i) as draining
+        json_agg(coalesce(d.drains, s.draining) order by t.i) as draining, json_agg(c.percent order by t.i) as curtailed
     from places s cross join steps t
     left join shown m on m.place = s.place and m.i = t.i
     left join known k on k.part = 0 and k.place = s.place and k.signal = 3 and k.hour = m.hour
     left join drained d on d.place = s.place and d.i = t.i
+    left join curtailed c on c.place = s.place and c.i = t.i
     where s.seen_at is not null
     group by s.place
 ), placed as materialized (
@@ -742,7 +772,7 @@ select json_build_object('step_s', (select s.step_s from span s),
     'times', (select json_agg(helio.rfc3339(t.at) order by t.i) from steps t),
     'sites', coalesce((select json_agg(json_build_object('site', s.site, 'gpus_total', r.gpus_total, 'gpus_free', r.gpus_free,
         'jobs_running', r.jobs_running, 'power_watts', r.power_watts, 'carbon_g_per_kwh', r.carbon_g_per_kwh,
-        'price_usd_per_gpu_h', r.price_usd_per_gpu_h, 'draining', r.draining) order by s.site)
+        'price_usd_per_gpu_h', r.price_usd_per_gpu_h, 'draining', r.draining, 'curtailed_to_percent', r.curtailed) order by s.site)
         from rows r join places s using (place)), '[]'),
     'away', coalesce((select json_agg(json_build_object('time', helio.rfc3339(m.at), 'from', m.home_site, 'to', m.site, 'jobs', m.jobs)
         order by m.at, m.home_site, m.site) from moved m), '[]'))::text

@@ -118,8 +118,8 @@ def main():
                    HELIO_SHOTS=options.shots, HELIO_PICTURES=options.pictures, HELIO_DATABASE=federation.database, HELIO_TOOL=federation.tool("helio"))
         words = [f"--test-name-pattern={word}" for word in (["pictures:"] if options.pictures else options.words)]
         codes, results = [], []
-        # the second kills what the first looks at; the third submits thousands of jobs
-        for cases in ("views.test.mjs", "pages.test.mjs", "many.test.mjs"):
+        # the third kills what the others look at; the last submits thousands of jobs
+        for cases in ("views.test.mjs", "operations.test.mjs", "pages.test.mjs", "many.test.mjs"):
             done = subprocess.run(["node", "--test", "--test-reporter=tap", *words, os.path.join(HERE, cases)], env=env, text=True,
                                   stdout=subprocess.PIPE)
             print("".join(f"{line[2:]}\n" for line in done.stdout.splitlines() if line.startswith("# ") and "a frame after" in line), end="")

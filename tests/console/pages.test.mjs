@@ -284,7 +284,7 @@ test("queue: it says in the broker's words why each job waits", async () => {
   await line.waitFor();
   const { detail, reason } = await until("its row", async () => {
     const job = await api("GET", `jobs/${waiting}`);
-    return (await line.locator(".why").innerText()) === (job.detail ?? job.reason) && job;
+    return (await line.locator("td.rest").innerText()) === (job.detail ?? job.reason) && job;
   });
   assert.ok(detail || reason);
   await close(page);

@@ -11,7 +11,7 @@ where (d + k) % 6 <> 0;
 
 insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue, provenance)
 select job_id, -1, 1, date_trunc('hour', at, 'UTC'), (size * 28800000)::int8, (size * 36000000)::int8, (size * 900000)::int8, (size * 9000000)::int8, false,
-    tenant, 'lulea', 'standard', 'model' from ran;
+    tenant, 'lulea', 'standard', case when n % 10 = 1 then 'measured' else 'model' end from ran;
 insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_site, home_energy_j,
     home_carbon_mg, home_cost_micro_usd, home_carbon_kind, least_site, least_wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd,
     least_carbon_kind, estimated)
@@ -40,3 +40,17 @@ on conflict (site, signal, pool, hour) do update set value = excluded.value;
 insert into helio.audit (at, actor, action, object, detail)
 select date_trunc('hour', now(), 'UTC') - h * interval '1 hour', 'user:demo/ops', action, 'virginia', 'new switches'
 from (values (14, 'drain'), (10, 'undrain')) d (h, action) order by h desc;
+
+-- Paris was curtailed for four of these hours. Of each site's carbon intensity something else was expected than came.
+insert into helio.curtailments
+select 'paris', at - interval '1 hour', at, at + interval '4 hours', 70, 'evening peak', 'user:demo/ops', null, at, 5000, 3100, 0, 1, 900000
+from (select date_trunc('hour', now(), 'UTC') - interval '20 hours' as at) t;
+insert into helio.series (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s, "values", p10, p90)
+select n.site, '', 3, n.kind, n.factor, n.source, false, h.at, h.at, 3600, array_agg(b.value * 1.1 order by i), array_agg(b.value * 0.9 order by i),
+    array_agg(b.value * 1.3 order by i)
+from helio.series_now n
+cross join (select date_trunc('hour', now(), 'UTC') - interval '26 hours' as at) h
+cross join lateral (select a.value, row_number() over (order by a.hour) as i from helio.actuals a
+                    where a.site = n.site and a.signal = 3 and a.pool = '' and a.hour >= h.at) b
+where n.signal = 3 and n.pool = ''
+group by n.site, n.kind, n.factor, n.source, h.at;

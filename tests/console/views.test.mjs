@@ -80,6 +80,28 @@ test("savings: grams of two kinds of intensity are not added, and what is estima
   await close(page);
 });
 
+test("savings: the days of one team, by keyboard, and what its energy rests on", async () => {
+  const page = await open("#/savings");
+  await page.getByRole("button", { name: "robotics" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("Team: robotics").waitFor();
+  await until("the team in the address", async () => page.url().endsWith("team=robotics"));
+  const [[saved, jobs]] = sql(`select sum(carbon_g_saved), sum(jobs) from helio_report.savings_daily where ${since} and tenant = 'robotics'
+    and baseline = 'home' and carbon_kind = 'average lifecycle'`);
+  const text = await against(page, "home").innerText();
+  assert.ok(text.includes(said(Number(saved), carbon)) && text.includes(`in ${jobs} jobs`), text);
+  assert.equal(await page.locator(".teams-saved li").count(), 3); // the others are still there to compare with
+  const [[measured, guessed]] = sql(`select 100 * sum(measured_ratio * energy_kwh) / sum(energy_kwh),
+    100 * sum(carbon_estimated_ratio * energy_kwh) / sum(energy_kwh) from helio_report.usage_daily where ${since} and tenant = 'robotics'`);
+  const percent = (text) => `${Math.round(Number(text))} %`;
+  assert.ok(Number(measured) > 1 && Number(guessed) > 1, `${measured} ${guessed}`);
+  await page.getByText(`Of the energy used in these days ${percent(measured)} was measured, the rest is by the model of power.`).waitFor();
+  await page.getByText(`Of that energy ${percent(guessed)} has an estimated intensity.`).waitFor();
+  await page.getByRole("button", { name: "Back to all teams" }).click();
+  await page.getByText("Team: robotics").waitFor({ state: "detached" });
+  await close(page);
+});
+
 test("savings: a user sees its own team alone", async () => {
   const page = await open("#/savings?of=energy", { token: user });
   await against(page, "home").waitFor();

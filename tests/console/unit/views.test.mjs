@@ -5,7 +5,7 @@ import { arcsOf } from "../../../console/src/arcs.js";
 import { awayAt, sitesAt } from "../../../console/src/past.js";
 import { carbonSteps, difference, nearest, placeOf, pointsOf, waitSteps } from "../../../console/src/plans.js";
 import { budgetParts, ordered, scaleEnd, sharesOf, teamsOf } from "../../../console/src/quotas.js";
-import { byDay, byTeam, counted, kindsOf, quantities, scaleOf, shareSaved, sumsOf } from "../../../console/src/savings.js";
+import { byDay, byTeam, counted, estimatedOf, kindsOf, ofTeam, quantities, scaleOf, shareSaved, sumsOf } from "../../../console/src/savings.js";
 
 const line = (day, tenant, baseline, saved, more = {}) => ({
   day, tenant, baseline, carbon_kind: "average lifecycle", jobs: 2, jobs_estimated: 0,
@@ -22,6 +22,18 @@ test("savings are the sums of the lines, of each baseline apart", () => {
   assert.deepEqual(sumsOf([], "carbon_g"), { home: null, "least-wait": null });
   assert.deepEqual(byTeam(lines, "carbon_g", "home").map(({ tenant }) => tenant), ["b", "a"]);
   assert.deepEqual(byTeam(lines, "carbon_g", "least-wait").map(({ tenant }) => tenant), ["a", "b"]); // who has none comes last
+});
+
+test("what was used rests on measured energy and known intensities by their shares of the energy", () => {
+  const usage = [
+    { tenant: "a", energy_kwh: 30, measured_ratio: 1, carbon_estimated_ratio: 0, estimated_gpu_seconds: 5400 },
+    { tenant: "b", energy_kwh: 10, measured_ratio: 0.2, carbon_estimated_ratio: 0.5, estimated_gpu_seconds: 0 },
+    { tenant: "b", energy_kwh: 0, measured_ratio: null, carbon_estimated_ratio: null, estimated_gpu_seconds: 0 },
+  ];
+  assert.deepEqual(estimatedOf(usage), { measured: 0.8, estimated: 0.125, gpuHours: 1.5 });
+  assert.deepEqual(estimatedOf(ofTeam(usage, "b")), { measured: 0.2, estimated: 0.5, gpuHours: 0 });
+  assert.deepEqual(estimatedOf([]), { measured: null, estimated: null, gpuHours: 0 });
+  assert.equal(ofTeam(usage, "").length, 3);
 });
 
 test("every day has its place, the last one is today, and a day without a line is no zero", () => {
@@ -104,18 +116,19 @@ test("sliders have the prices of the goals, in ascending order, and find the nea
 
 const history = {
   times: ["2026-11-20T10:00Z", "2026-11-20T10:15Z", "2026-11-20T11:15Z"],
-  sites: [{ site: "a", gpus_total: [8, null, 8], gpus_free: [3, null, 8], jobs_running: [2, null, 0], power_watts: [900, null, 1], carbon_g_per_kwh: [12, null, 400], price_usd_per_gpu_h: [2.5, null, 2], draining: [false, true, false] }],
+  sites: [{ site: "a", gpus_total: [8, null, 8], gpus_free: [3, null, 8], jobs_running: [2, null, 0], power_watts: [900, null, 1], carbon_g_per_kwh: [12, null, 400], price_usd_per_gpu_h: [2.5, null, 2], draining: [false, true, false], curtailed_to_percent: [null, 60, null] }],
   away: [
     { time: "2026-11-20T10:15Z", from: "b", to: "a", jobs: 5000 }, { time: "2026-11-20T11:00Z", from: "b", to: "a", jobs: 2 }, { time: "2026-11-20T11:15Z", from: "b", to: "a", jobs: 1 },
   ],
 };
-const now = [{ site: "a", latitude: 1, longitude: 1, state: "ready", gpus_total: 8, gpus_free: 1 }, { site: "b", latitude: 2, longitude: 2, state: "ready", gpus_total: 8, gpus_free: 8 }];
+const now = [{ site: "a", latitude: 1, longitude: 1, state: "ready", curtailed_to_percent: 20, gpus_total: 8, gpus_free: 1 }, { site: "b", latitude: 2, longitude: 2, state: "ready", gpus_total: 8, gpus_free: 8 }];
 
 test("a site of hours ago has the figures of then, and nothing of now", () => {
   const [a, b] = sitesAt(now, history, 0);
   assert.deepEqual([a.state, a.gpus_free, a.carbon_g_per_kwh, a.jobs_running, a.latitude, a.price_usd_per_gpu_h], ["ready", 3, 12, 2, 1, 2.5]);
   assert.deepEqual([b.state, b.gpus_total, b.gpus_free, b.carbon_g_per_kwh], ["silent", 0, 0, null]); // it did not exist yet
   assert.deepEqual(sitesAt(now, history, 1).map(({ state }) => state), ["draining", "silent"]);
+  assert.deepEqual([0, 1].flatMap((i) => sitesAt(now, history, i).map((each) => each.curtailed_to_percent)), [null, null, 60, null]);
 });
 
 test("arcs are of the hour before, as many as jobs went", () => {

@@ -344,11 +344,15 @@ static void read_books(void)
     assert_json(ASK("read_totals", NULL),
                 "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'running', j->>'cost_usd', j->>'gpu_seconds')",
                 "7 2 6 14400");
-    assert_json(ASK("read_report", NULL, "7"),
-                "concat_ws(' ', j->>'jobs_total', j->>'days', j->'usage'->0->>'tenant', j->'usage'->0->>'gpu_seconds', "
-                "jsonb_array_length(j->'baselines'), j->'baselines'->1->>'baseline', "
-                "j->'baselines'->1->>'saved_carbon_g', j->'baselines'->1->>'carbon_kind')",
-                "7 7 acme 3600 2 least-wait 2 average lifecycle");
+    assert_json(
+        ASK("read_report", NULL, "7"),
+        "concat_ws(' ', j->>'jobs_total', j->>'days', j->'usage'->0->>'tenant', j->'usage'->0->>'gpu_seconds', "
+        "jsonb_array_length(j->'baselines'), j->'baselines'->1->>'baseline', "
+        "j->'baselines'->1->>'saved_carbon_g', j->'baselines'->1->>'carbon_kind', (select bool_and("
+        "(u->>'measured_ratio')::float8 is not distinct from (select sum(measured_ratio * energy_kwh) / sum(energy_kwh) "
+        "from helio_report.usage_daily where time = (u->>'day')::timestamptz and tenant = u->>'tenant')) "
+        "from jsonb_array_elements(j->'usage') u))",
+        "7 7 acme 3600 2 least-wait 2 average lifecycle t");
     assert_json(ASK("read_report", "other", "7"),
                 "concat_ws(' ', j->>'jobs_total', jsonb_array_length(j->'usage'), jsonb_array_length(j->'baselines'))",
                 "1 0 0");

@@ -92,6 +92,56 @@ static void read_history__says_when_a_site_was_drained(void **state)
     assert_json(ASK("read_history", NULL, "1", "lulea"), drained, "f");
 }
 
+/*  By the newest issue that is a day old, or else by the first within the day; only the hours of that day, and of sites alone. */
+static void read_forecast__has_what_was_expected_of_the_last_day(void **state)
+{
+    (void)state;
+    static const char earlier[] =
+        "(select string_agg(concat_ws(' ', s->>'pool', (extract(epoch from date_trunc('hour', now(), 'UTC') - "
+        "(s->'earlier'->>'issued_at')::timestamptz) / 3600)::int8, jsonb_array_length(s->'earlier'->'points'), "
+        "s->'earlier'->'points'->0->>'value', s->'earlier'->'points'->0->>'p90'), ',') "
+        "from jsonb_array_elements(j) s where s->>'kind' = 'probe')";
+    static const char issue[] =
+        "insert into helio.series (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s, \"values\", p90) "
+        "select 'lulea', pool, 3, 'probe', null, 's', false, h, h, 3600, array_fill(n::float8, array[72]), "
+        "array_fill(n + 1::float8, array[72]) from unnest(array[%s]) n, "
+        "lateral (select date_trunc('hour', now(), 'UTC') - n * interval '1 hour' as h) t, unnest(array['', 'a']) pool; "
+        "delete from helio.series_now where kind = 'probe'; insert into helio.series_now (site, pool, signal, kind, factor, "
+        "source, estimated, issued_at, start_at, step_s, \"values\", p90) select distinct on (pool) site, pool, signal, kind, "
+        "factor, source, estimated, issued_at, start_at, step_s, \"values\", p90 from helio.series where kind = 'probe' "
+        "order by pool, issued_at desc";
+    const struct {
+        const char *ages, *expected;
+    } cases[] = {{"1", ",a"}, {"5,3", "5 6 5 6,a"}, {"25,27,49", "25 25 25 26,a"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char sql[1024];
+        (void)snprintf(sql, sizeof sql, issue, cases[i].ages);
+        helio_pg_exec(conninfo, sql);
+        assert_json(ASK("read_forecast", "lulea", NULL), earlier, cases[i].expected);
+    }
+    helio_pg_exec(conninfo,
+                  "delete from helio.series_now where kind = 'probe'; delete from helio.series where kind = 'probe'");
+}
+
+/*  The least of those that hold at the end of a step; one that was ended holds no longer, one that is to come not yet. */
+static void read_history__says_to_what_a_site_was_curtailed(void **state)
+{
+    (void)state;
+    static const char curtailed[] =
+        "(select string_agg(coalesce(v, '-'), ' ' order by n) from (select n, v, lag(v) over (order by n) as w "
+        "from jsonb_array_elements_text(j->'sites'->0->'curtailed_to_percent') with ordinality as e (v, n)) l "
+        "where n = 1 or v is distinct from w)";
+    assert_json(ASK("read_history", NULL, "24", "lulea"), curtailed, "-");
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.curtailments select site, now() - n * interval '1 s', now() + a * interval '1 hour', "
+        "now() + b * interval '1 hour', percent, 'grid', 'operator', now() + ended * interval '1 hour', null, 0, 0, 0, 0, 0 "
+        "from (values (1, 'lulea', -20, -16, 60, null), (2, 'lulea', -18, -17, 80, null), (3, 'lulea', -17, -10, 40, -15), "
+        "(4, 'lulea', 1, 2, 10, null), (5, 'oregon', -5, 5, 20, null)) c (n, site, a, b, percent, ended)");
+    assert_json(ASK("read_history", NULL, "24", "lulea"), curtailed, "- 60 40 -");
+    helio_pg_exec(conninfo, "delete from helio.curtailments");
+}
+
 /*  Whether or not it is in the last two minutes of its step, and only if it is in the step: by the samples themselves. */
 static void read_history__has_the_last_sample_of_each_step(void **state)
 {
@@ -160,6 +210,8 @@ int main(void)
         cmocka_unit_test(read_attempts__says_what_each_used_and_what_the_job_saved),
         cmocka_unit_test(read_history__has_each_site_step_by_step),
         cmocka_unit_test(read_history__says_when_a_site_was_drained),
+        cmocka_unit_test(read_forecast__has_what_was_expected_of_the_last_day),
+        cmocka_unit_test(read_history__says_to_what_a_site_was_curtailed),
         cmocka_unit_test(read_history__has_the_last_sample_of_each_step),
         cmocka_unit_test(read_history__of_many_sites_is_fast),
     };
