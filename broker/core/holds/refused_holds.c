@@ -35,9 +35,8 @@ bool core_refused_cancel(helio_broker_core_t *self, refused_holds_t *all)
         return false;
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(hold->failed_on, id);
-    const helio_details_t why =
-        CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
-                 helio_value_string(hold->failed_after == HELIO_AFTER_NOT_OK ? "succeeded" : "did not succeed"));
+    const helio_details_t why = CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
+                                         helio_value_string(core_dependency_outcome(hold->failed_after)));
     while (core_portion_has_room(self)) {
         job_t *job = next_of(self, hold);
         if (!job) {
