@@ -24,7 +24,7 @@ static const helio_command_t commands[] = {
     {"plan", "FILE", "Show where a job would run, when, and at what cost",
      "The broker evaluates the job file as it would at submission, and stores nothing. The table has every site, "
      "with start, cost, energy and carbon, or with the reason why the job cannot run there. Exits with 5 if no site "
-     "can ever run it. `-` reads standard input.",
+     "can ever run it, or a job that it depends on has ended otherwise than it needs. `-` reads standard input.",
      "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_plan, NULL},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",

@@ -1,7 +1,6 @@
 /*  queue_line.c -- reads who stands in line at the site's ClusterQueue: the Workloads of all namespaces, or, without the
  *  right to list those, of its own. */
-#include <stdio.h>
-
+#include "federation/base/number.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/shell.h"
 
@@ -146,7 +145,15 @@ void helio_kube_clear_line(helio_kube_t *self)
     helio_buffer_clear(&self->reading.page);
 }
 
-/*  Beyond what the pool has no nodes come back. */
+/*  Several pools can share the queue: who waits in it counts at the first of them. */
+static bool is_first(const helio_kube_t *self, uint32_t pool)
+{
+    for (uint32_t p = 0; p < pool; p++)
+        if (self->quota.pools[p].gpus != UINT64_MAX)
+            return false;
+    return true;
+}
+
 void helio_kube_expect(const helio_kube_t *self, uint32_t pool, helio_arena_t *arena, helio_pool_capacity_t *capacity)
 {
     const helio_kube_line_t *line = self->reading.line;
@@ -154,8 +161,8 @@ void helio_kube_expect(const helio_kube_t *self, uint32_t pool, helio_arena_t *a
     uint32_t sizes = 0;
     if (!line || left == UINT64_MAX)
         return;
-    uint32_t waiting = helio_kube_line_waiting(line);
-    capacity->jobs_queued = waiting > UINT32_MAX - capacity->jobs_queued ? UINT32_MAX : capacity->jobs_queued + waiting;
+    uint64_t queued = (uint64_t)capacity->jobs_queued + (is_first(self, pool) ? helio_kube_line_waiting(line) : 0);
+    capacity->jobs_queued = (uint32_t)helio_lesser_u64(queued, UINT32_MAX);
     while (sizes < HELIO_KUBE_LINE_SIZES_MAX && UINT32_C(1) << sizes <= capacity->nodes_up)
         sizes++;
     if (!helio_kube_line_is_busy(line) || !sizes)
