@@ -281,6 +281,9 @@ static void admit(course_t *self)
 {
     for (uint32_t i = self->first; i < self->entry_count; i++) {
         entry_t *entry = &self->entries[i];
+#ifdef HELIO_MUTANT_queue_line_passed
+        self->strict = false;
+#endif
         if (!entry->admitted && entry->gpus > self->left && self->strict)
             break;
         if (!entry->admitted && entry->gpus <= self->left) {
