@@ -24,7 +24,7 @@ static const helio_command_t commands[] = {
     {"plan", "FILE", "Show where a job would run, when, and at what cost",
      "The broker evaluates the job file as it would at submission, and stores nothing. The table has every site, "
      "with start, cost, energy and carbon, or with the reason why the job cannot run there. Exits with 5 if no site "
-     "can ever run it. `-` reads standard input.",
+     "can ever run it, or a job that it depends on has ended otherwise than it needs. `-` reads standard input.",
      "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_plan, NULL},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
@@ -161,8 +161,8 @@ static const helio_command_t commands[] = {
     {"desired", "[SITE]", "Show how many GPUs each pool should have, now and in the hours ahead",
      "For whoever scales pools. RUNNING are the GPUs of jobs that are there, WAITING those of the nodes that waiting jobs want "
      "of an elastic pool, PLANNED those of starts that are set for a later time. DESIRED is their sum in whole nodes, at most "
-     "what the pool can have; +1H to +24H are the same at the beginning of a later hour, if all jobs run to their limits. JSON has "
-     "every hour.",
+     "what the pool can have. +1H is the same at the next full hour, if all jobs run to their limits; +2-4H to +13-24H are the "
+     "most of these hours. JSON has every hour.",
      "helio desired", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_desired, NULL},
     {"forecast", "[SITE]", "Show the sites' forecasts for the hours ahead",
      "One line per series: its value now; the minimum, mean and maximum of the hours ahead; the range of its "
@@ -290,7 +290,7 @@ static const helio_command_t commands[] = {
      "helio uncurtail lulea", O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_uncurtail, NULL},
     {"curtailments", "[SITE]", "List curtailments of sites, and what they cost",
      "The newest first: those of the last 7 days, or --days, and those that are not over. USED and KEPT are the power of "
-     "the GPUs in use, and what of it is above the limit and may not be stopped. STOPPED is the number of jobs that were "
+     "the GPUs in use, and what of it is above the limit and may not be stopped, or not yet. STOPPED is the number of jobs that were "
      "stopped, LOST the GPU time of their work that was not saved, as an estimate. Operators only.",
      "helio curtailments lulea", O(DAYS), 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_curtailments, NULL},
     {"attest", "SITE --dead --reason WHY", "Declare that nothing runs at a silent site any more",

@@ -119,8 +119,8 @@ static bool check_broker(helio_checkup_t *self)
             self, helio_response_exit_of_rc(rc), "broker", err.text,
             rc == HELIO_INVALID
                 ? "name the certificates to trust with --ca-file or `ca_file:`"
-                : "check that it runs there, and start it if not (`systemctl start helio-broker`); `helio-broker "
-                  "check` tests its settings; if it runs, see whether this network reaches it");
+                : "check that it runs there, and start it if not (`systemctl start helio-broker`; in a quickstart "
+                  "`deploy/quickstart.sh`); `helio-broker check` tests its settings; if it runs, see whether this network reaches it");
         return false;
     }
     if (response.status != 200) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "client/commands/curtailed.h"
 #include "client/commands/withheld.h"
 #include "client/output/humanise.h"
 #include "client/reasons/reply_details.h"
@@ -64,6 +65,9 @@ static void count_site(sites_t *self, const helio_checkup_t *checkup, const json
         helio_buffer_printf(&self->others, "; %.64s is draining", helio_output_string(site, "site"));
     else if (is_in(site, "new") && !has(site, "unreconciled_at"))
         helio_buffer_printf(&self->others, "; %.64s has not joined yet", helio_output_string(site, "site"));
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t curtailed = {0};
+    if (helio_curtailed_tell(checkup->client, site, &curtailed)) /* an operator wants it so */
+        helio_buffer_printf(&self->others, "; %s", curtailed.data);
     if (has(site, "memory_lost_at")) {
         self->forgetful++;
         char at[HELIO_HUMAN_SIZE];
@@ -85,11 +89,11 @@ static const char *remedy_of(const sites_t *self)
         return "`helio sites` shows why they are refused";
     if (self->silent)
         return self->silent == 1
-                   ? "look there whether its agent still runs, and start it if not (`systemctl start helio-agent`); "
-                     "`helio-agent check` there tests its settings and the way to the broker; agents reconnect by "
+                   ? "look there whether its agent still runs, and start it if not (`systemctl start helio-agent`; in a "
+                     "quickstart `deploy/quickstart.sh`); `helio-agent check` there tests its settings and the way to the broker; agents reconnect by "
                      "themselves within some seconds of a new leader"
                    : "look there whether their agents still run, and start those that do not (`systemctl start "
-                     "helio-agent`); `helio-agent check` there tests the settings and the way to the broker; agents "
+                     "helio-agent`; in a quickstart `deploy/quickstart.sh`); `helio-agent check` there tests the settings and the way to the broker; agents "
                      "reconnect by themselves within some seconds of a new leader";
     if (self->forgetful)
         return "jobs may still run there unseen: `helio sites` shows what to do";

@@ -46,9 +46,16 @@ static void print_tasks(const helio_client_t *client, const json_t *tasks)
     helio_print_line(client, "Tasks", text.data);
 }
 
+/*  Its submission would be accepted, and the job cancelled at once. */
+static bool is_cancelled(const char *reason)
+{
+    return strcmp(reason, "DependencyFailed") == 0;
+}
+
 static bool is_never(const char *reason)
 {
-    return strcmp(reason, helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0 || strcmp(reason, "Deadline") == 0;
+    return strcmp(reason, helio_reason_name(HELIO_REASON_NEVER_FITS)) == 0 || strcmp(reason, "Deadline") == 0 ||
+           is_cancelled(reason);
 }
 
 static int print_plan(helio_client_t *client, const json_t *plan)
@@ -70,9 +77,10 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         helio_buffer_printf(&text, "%.64s%s%s", reason, detail[0] ? ": " : "", detail);
         helio_print_line(client, is_never(reason) ? "Cannot run" : "Would wait", text.data);
-        (void)helio_start_estimate_print(client, plan, "");
+        if (!is_cancelled(reason)) /* else the line above has said all */
+            (void)helio_start_estimate_print(client, plan, "");
     }
-    if (json_is_object(tasks))
+    if (json_is_object(tasks) && !is_cancelled(reason))
         print_tasks(client, tasks);
     const char *note = helio_output_string(plan, "note");
     if (note[0])
@@ -106,6 +114,6 @@ int helio_cmd_plan(helio_client_t *client)
                                                                                              : HELIO_EXIT_OWN;
     helio_drafts_note_home(client, &drafts);
     const char *reason = helio_output_string(plan, "reason");
-    /* the exit code that its submission would have */
+    /* as of a submission that is refused; one that is cancelled at once does not run either */
     return code == HELIO_EXIT_OK && is_never(reason) ? HELIO_EXIT_INFEASIBLE : code;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/curtailed.h"
 #include "client/commands/listing.h"
 #include "client/commands/simulator.h"
 #include "client/commands/withheld.h"
@@ -102,13 +103,21 @@ int helio_cmd_sites(helio_client_t *client)
         say_memory_lost(client, sites);
         say_unreconciled(client, sites);
         say_withheld(client, sites);
+        helio_curtailed_say(client, sites, client->io->out);
     }
     return code;
 }
 
 int helio_cmd_gpus(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/gpus", "gpus", helio_columns_of_gpus);
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    json_t *gpus;
+    int code = helio_listing_ask(client, "/v1/gpus", "gpus", &reply, &gpus);
+    if (code == HELIO_EXIT_OK)
+        code = helio_listing_print(client, gpus, helio_columns_of_gpus);
+    if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)
+        helio_curtailed_say(client, gpus, client->io->out);
+    return code;
 }
 
 static int change_site(helio_client_t *client, const char *action, json_t *body, const char *done)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/curtailed.h"
 #include "client/commands/listing.h"
 #include "client/commands/screen.h"
 #include "client/invocation/settings.h"
@@ -270,6 +271,21 @@ static void head(const helio_client_t *client, const json_t *snapshot, FILE *out
     fprintf(out, "\n%s\n", safe.size ? safe.data : ""); /* in place of a blank line */
 }
 
+/*  One line for all of them; empty if none is curtailed. */
+static void tell_curtailed(const helio_client_t *client, const json_t *sites, helio_buffer_t *out)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    size_t i;
+    const json_t *site;
+    json_array_foreach(sites, i, site)
+    {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t one = {0};
+        if (helio_curtailed_tell(client, site, &one))
+            helio_buffer_printf(&text, "%s%s", text.size ? "; " : "", one.data);
+    }
+    helio_safe_text(text.data ? text.data : "", false, out);
+}
+
 /*  height 0: unlimited. Six lines are headers and blanks. */
 static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio_screen_size_t size, FILE *out,
                      const char *trouble)
@@ -278,7 +294,11 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
     HELIO_AUTO(helio_json_clear) json_t *sites = json_deep_copy(json_object_get(snapshot, "sites"));
     const json_t *queues = json_object_get(snapshot, "queues");
     helio_listing_hide_stale_room(sites);
-    size_t left = size.height > 12 ? size.height - 9 : ROWS_LEAST, most = left / 3 > ROWS_LEAST ? left / 3 : ROWS_LEAST;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t curtailed = {0};
+    tell_curtailed(client, sites, &curtailed);
+    size_t heads = curtailed.size ? 10 : 9;
+    size_t left = size.height > 12 ? size.height - heads : ROWS_LEAST,
+           most = left / 3 > ROWS_LEAST ? left / 3 : ROWS_LEAST;
     if (!size.height)
         left = most = ROWS_ASKED;
     size_t of_sites = json_array_size(sites) < most ? json_array_size(sites) : most;
@@ -289,7 +309,7 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
     bool roomy = !size.width || size.width >= ROOMY_COLUMNS;
     head(client, snapshot, out, trouble);
     helio_rc rc = section(&output, roomy, sites, of_sites, columns_of_sites());
-    fputs("\n", out);
+    fprintf(out, curtailed.size ? "%s\n\n" : "%s\n", curtailed.size ? curtailed.data : "");
     if (rc == HELIO_OK)
         rc = section(&output, roomy, queues, of_queues, columns_of_queues());
     fputs("\n", out);

@@ -176,6 +176,7 @@ static const helio_column_t gpus[] = {
     {"SHARING", "sharing", T, true},
     {"USD/GPUH", "price_usd_per_gpu_h", F, false},
     {"STATE", "site_state", HELIO_CELL_STATE, false},
+    {"CURTAILED-%", "curtailed_to_percent", N, true},
 };
 const helio_columns_t helio_columns_of_gpus = COLUMNS(gpus, "gpu_model");
 
@@ -297,9 +298,9 @@ static const helio_column_t desired[] = {
     {"PLANNED", "planned_gpus", N, false},
     {"DESIRED", "desired_gpus", N, false},
     {"+1H", "desired_gpus_in_1h", N, false},
-    {"+4H", "desired_gpus_in_4h", N, false},
-    {"+12H", "desired_gpus_in_12h", N, false},
-    {"+24H", "desired_gpus_in_24h", N, false},
+    {"+2-4H", "desired_gpus_in_2h_to_4h", N, false},
+    {"+5-12H", "desired_gpus_in_5h_to_12h", N, false},
+    {"+13-24H", "desired_gpus_in_13h_to_24h", N, false},
 };
 const helio_columns_t helio_columns_of_desired = COLUMNS(desired, "pool");
 

@@ -69,13 +69,20 @@ static size_t size_at(const char *text)
     return rest[3] == 'Z' ? sizeof form + 3 : 0;
 }
 
+/*  An example of how to write a time, or what somebody wrote: neither is a time that anything happens at. */
+static bool is_quoted(const char *text, const char *at)
+{
+    return at > text && (at[-1] == '\'' || at[-1] == '"');
+}
+
 void helio_instants_in(const helio_zone_t *zone, int64_t now_ms, const char *text, helio_buffer_t *out)
 {
+    const char *const start = text;
     bool inside = false; /* inside a number or word, where no time starts */
     while (*text) {
         char whole[32], shown[HELIO_INSTANT_SIZE];
         int64_t at_ms;
-        size_t size = inside ? 0 : size_at(text);
+        size_t size = inside || is_quoted(start, text) ? 0 : size_at(text);
         if (size)
             (void)snprintf(whole, sizeof whole, "%.16s%sZ", text,
                            size > 17 ? (char[]){':', text[17], text[18], '\0'} : ":00");

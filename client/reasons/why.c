@@ -9,6 +9,7 @@
 #include "client/output/humanise.h"
 #include "client/output/output.h"
 #include "client/reasons/held.h"
+#include "client/reasons/rank.h"
 #include "client/reasons/reply_details.h"
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
@@ -413,13 +414,12 @@ static void without_false_figures(json_t *row)
 json_t *helio_why_rows(const json_t *reply, double flexible_s)
 {
     json_t *rows = json_array();
-    size_t i;
-    json_t *candidate;
-    json_array_foreach(candidates_of(reply), i, candidate)
-    {
+    size_t count;
+    json_t **candidates =
+        helio_rank(candidates_of(reply), helio_is_held(reply) ? NULL : helio_why_chosen(reply), &count);
+    for (size_t i = 0; i < count; i++) {
+        json_t *candidate = candidates[i];
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        if (!json_is_object(candidate))
-            continue;
         why(reply, candidate, flexible_s, &text);
         json_t *row = json_copy(candidate);
         bool marked = is_chosen(reply, candidate) && !helio_is_held(reply);
@@ -433,6 +433,7 @@ json_t *helio_why_rows(const json_t *reply, double flexible_s)
         if (is_rejected(candidate))
             without_false_figures(row);
     }
+    free(candidates);
     return rows;
 }
 

@@ -21,7 +21,8 @@ void helio_why_behind(const json_t *reply, helio_buffer_t *out);
  *  "time_limit_s"; empty when the broker knows no similar runs. */
 void helio_why_run(const json_t *reply, helio_buffer_t *out);
 
-/*  The candidates as rows of a table, with "chosen" (a mark) and "why"; the caller owns them. A rejected candidate has
+/*  The candidates as rows of a table, with "chosen" (a mark) and "why", the chosen one first, then the others by score and
+ *  those without a score by site; the caller owns them. A rejected candidate has
  *  no start. It has figures only if the broker computed them: an impossible start does not cost $0.00. flexible_s: how
  *  long the job can wait for a better hour, 0 = unknown. */
 json_t *helio_why_rows(const json_t *reply, double flexible_s);

@@ -281,21 +281,22 @@ where s.seen_at is not null or s.draining or s.unreconciled_at is not null
 
 -- name: read_curtailments
 -- $1 site (null = all); $2 days (those that are not over are there in any case). The newest first, at most 1000. `state`: scheduled, in_force,
--- over or ended (by a command). The power figures are those of `judged_at`; null before it begins.
-select coalesce(json_agg(json_build_object('site', c.site, 'set_at', helio.rfc3339(c.set_at),
-    'from', helio.rfc3339(c.from_at), 'until', helio.rfc3339(c.until_at), 'to_percent', c.percent, 'reason', c.reason,
-    'actor', c.actor, 'state', case when c.ended_at is not null then 'ended' when c.until_at <= now() then 'over'
-        when c.from_at > now() then 'scheduled' else 'in_force' end,
-    'ended_at', helio.rfc3339(c.ended_at), 'judged_at', helio.rfc3339(c.judged_at),
-    'full_watts', case when c.judged_at is not null then c.full_w end,
-    'limit_watts', case when c.judged_at is not null then c.full_w * c.percent / 100 end,
-    'used_watts', case when c.judged_at is not null then c.used_w end,
-    'kept_watts', case when c.judged_at is not null then c.kept_w end,
-    'jobs_stopped', c.jobs_stopped, 'lost_gpu_s', c.lost_gpu_ms / 1000) order by c.set_at desc, c.site), '[]')::text
-from (select * from helio.curtailments
-      where ($1::text is null or site = $1::text)
-        and (until_at > now() or set_at > now() - make_interval(days => coalesce($2::int4, 7)))
-      order by set_at desc, site limit 1000) c
+-- over or ended (by a command). The power figures are those of `judged_at`; null before it begins. Null when there is no such site.
+select case when $1::text is null or exists (select from helio.sites s where s.site = $1::text) then (
+    select coalesce(json_agg(json_build_object('site', c.site, 'set_at', helio.rfc3339(c.set_at),
+        'from', helio.rfc3339(c.from_at), 'until', helio.rfc3339(c.until_at), 'to_percent', c.percent, 'reason', c.reason,
+        'actor', c.actor, 'state', case when c.ended_at is not null then 'ended' when c.until_at <= now() then 'over'
+            when c.from_at > now() then 'scheduled' else 'in_force' end,
+        'ended_at', helio.rfc3339(c.ended_at), 'judged_at', helio.rfc3339(c.judged_at),
+        'full_watts', case when c.judged_at is not null then c.full_w end,
+        'limit_watts', case when c.judged_at is not null then c.full_w * c.percent / 100 end,
+        'used_watts', case when c.judged_at is not null then c.used_w end,
+        'kept_watts', case when c.judged_at is not null then c.kept_w end,
+        'jobs_stopped', c.jobs_stopped, 'lost_gpu_s', c.lost_gpu_ms / 1000) order by c.set_at desc, c.site), '[]')::text
+    from (select * from helio.curtailments
+          where ($1::text is null or site = $1::text)
+            and (until_at > now() or set_at > now() - make_interval(days => coalesce($2::int4, 7)))
+          order by set_at desc, site limit 1000) c) end
 
 -- name: read_forecast
 -- $1 site; $2 days over which its error is measured (null = 7, at most 30). Each series as last issued, from now on: [{"signal",
@@ -363,9 +364,16 @@ select coalesce(json_agg(json_build_object('site', n.site, 'pool', n.pool, 'regi
     'gpus_reserved', coalesce(n.gpus_reserved, 0), 'largest_block_gpus', coalesce(n.largest_block_gpus, 0),
     'interconnect', helio.interconnect_word(n.interconnect), 'sharing', helio.sharing_word(n.sharing), 'owned', n.owned,
     'price_usd_per_gpu_h', n.price_usd_per_gpu_h,
-    'site_state', helio.site_state_shown(n.state, n.draining, s.seen_at),
+    'site_state', helio.site_state_shown(n.state, n.draining, s.seen_at), 'curtailed_to_percent', c.percent,
+    'curtailed_until', helio.rfc3339(c.until_at),
     'updated_at', helio.rfc3339(n.at)) order by n.gpu_model, n.site, n.pool), '[]')::text
-from helio.pools_now n join helio.sites_now s using (site) where n.gpu_model is not null
+from helio.pools_now n join helio.sites_now s using (site)
+left join lateral (
+    select u.percent, u.until_at from helio.curtailments u
+    where u.site = n.site and u.ended_at is null and u.from_at <= now() and u.until_at > now()
+    order by u.percent, u.until_at desc limit 1
+) c on true
+where n.gpu_model is not null
 
 -- name: read_queues
 -- $1 tenant: whose jobs are counted. priority is what holds everywhere now; regions where another one does, in words. Rules

@@ -1,6 +1,6 @@
 /*  fuzz_kubernetes.c -- what a cluster's API, a kubeconfig or a credential plug-in could send. The first byte chooses the
  *  reader. Figures never offer more than there is, and nothing is left of what went; a stream gives the same events in pieces of any size; a verdict that
- *  reports has a word; what is refused has a reason. */
+ *  reports has a word; a larger gang never waits less; what is refused has a reason. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,8 @@
 #include "site-agent/backends/kubernetes/capacity.h"
 #include "site-agent/backends/kubernetes/document.h"
 #include "site-agent/backends/kubernetes/kubeconfig.h"
+#include "site-agent/backends/kubernetes/line.h"
+#include "site-agent/backends/kubernetes/quota.h"
 #include "site-agent/backends/kubernetes/state.h"
 #include "site-agent/backends/kubernetes/watch.h"
 #include "tests/unit/site-agent/backends/kubernetes/figures.h"
@@ -101,6 +103,28 @@ static void read_state(const json_t *document)
     }
 }
 
+/*  A larger gang never waits less. */
+static void read_line(const json_t *document)
+{
+    helio_pool_t pools[] = {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H200"), .gpus_per_node = 8},
+                            {.name = HELIO_TEXT("c")}};
+    helio_site_profile_t site = {.pools = {pools, 2}};
+    const json_t *local = json_object_get(document, "local"), *cluster = json_object_get(document, "cluster");
+    const json_t *items = json_object_get(document, "items");
+    uint32_t waits[HELIO_KUBE_LINE_SIZES_MAX];
+    helio_kube_quota_t quota;
+    helio_kube_quota_read(local, cluster, &site, &quota);
+    helio_kube_line_t *line = helio_kube_line_new(&site, HELIO_TEXT("heliostat"), local, cluster);
+    helio_kube_line_take_queues(line, json_object_get(document, "queues"));
+    helio_kube_line_take(line, items);
+    for (uint32_t p = 0; p < 2; p++) {
+        helio_kube_line_expect(line, p, quota.pools[p].gpus, INT64_C(1795226792000), HELIO_KUBE_LINE_SIZES_MAX, waits);
+        for (uint32_t i = 1; i < HELIO_KUBE_LINE_SIZES_MAX; i++)
+            require(waits[i] >= waits[i - 1]);
+    }
+    helio_kube_line_destroy(&line);
+}
+
 static void read_document(helio_text_t text, helio_arena_t *arena)
 {
     helio_text_t message;
@@ -110,6 +134,7 @@ static void read_document(helio_text_t text, helio_arena_t *arena)
         require(helio_kube_answer(statuses[i], document, &message) <= HELIO_KUBE_UNKNOWN);
     read_figures(json_object_get(document, "items"), json_object_get(document, "pods"), arena);
     read_state(document);
+    read_line(document);
     json_decref(document);
 }
 

@@ -51,6 +51,12 @@ class Test:
         self.f.wait_for(lambda: "north is curtailed to 50 %" in explain(), 20, f"explain does not say why it waits: {explain()}")
         site = next(site for site in self.f.site_list() if site["site"] == "north")
         check(site["curtailed_to_percent"] == 50, f"the list of sites does not show it: {site}")
+        for words in (("sites",), ("gpus",), ("top", "--once"), ("doctor",)):
+            said = self.f.helio(*words, check=False).stdout
+            check("north is curtailed to 50 % of its GPU power until 20" in said, f"helio {words[0]} does not say it: {said}")
+        for words in (("curtailments", "nowhere"), ("desired", "nowhere")):
+            refused = self.f.helio(*words, check=False)
+            check(refused.returncode == 3 and "nowhere" in refused.stderr, f"helio {' '.join(words)}: {refused.returncode} {refused.stderr}")
 
     def restarts(self):
         self.f.kill("broker")

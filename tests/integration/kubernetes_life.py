@@ -3,7 +3,7 @@
 (tests/doubles/kubernetes), whose pods are real processes. Jobs, gangs and arrays run, fail, reach their limit, are cancelled and
 evicted; the agent is killed and comes back with and without its memory; the API has faults. No attempt runs twice.
   tests/integration/kubernetes_life.py --build BUILD_DIR [--only NAME]"""
-import argparse, collections, json, os, shutil, ssl, subprocess, sys, tempfile, time
+import argparse, collections, datetime, json, os, shutil, ssl, subprocess, sys, tempfile, time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
@@ -200,8 +200,10 @@ def quota(world):
     return "a job over quota waits with the cluster's words"
 
 
-def queues(world):
-    """Kueue: an unknown queue is refused, and one that the site does not list; an eviction ends the attempt, which does not run twice."""
+def make_queue(world):
+    """The LocalQueue team, with a quota of 8 GPUs; unless a scenario before has made it."""
+    if any(one["metadata"]["name"] == "gpu" for one in world.site.ask("GET", QUEUES)["items"]):
+        return
     for document in (
             {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ResourceFlavor", "metadata": {"name": "h200"}, "spec": {}},
             {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "gpu"}, "spec": {
@@ -210,6 +212,11 @@ def queues(world):
             {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "team", "namespace": "heliostat"}, "spec": {"clusterQueue": "gpu"}}):
         space = "" if document["kind"] != "LocalQueue" else "namespaces/heliostat/"
         world.site.ask("POST", f"/apis/kueue.x-k8s.io/v1beta1/{space}{document['kind'].lower()}s", document)
+
+
+def queues(world):
+    """Kueue: an unknown queue is refused, and one that the site does not list; an eviction ends the attempt, which does not run twice."""
+    make_queue(world)
     lost = world.submit("true", kubernetes={"queue": "nosuch"})
     world.until(lost, "held")
     said = world.federation.helio("explain", lost).stdout
@@ -232,6 +239,30 @@ def queues(world):
     world.until(job, "succeeded", seconds=90)
     check(set(world.records(job).values()) == {1} and len(world.records(job)) >= 2, f"it has begun {world.records(job)}")
     return "an unknown queue is refused; an evicted epoch does not run again"
+
+
+def line(world):
+    """The site's own queue is full: a whole node is expected when the job that holds its quota reaches its limit, and its grace is over."""
+    make_queue(world)
+    path = world.federation.path("cloud", "site.yaml")
+    with open(path, encoding="utf-8") as file:
+        before = file.read()
+    world.federation.write("cloud/site.yaml", before.replace("kubernetes: {", "kubernetes: {queue: team, "))
+    world.restart()
+    holder = world.submit("while :; do sleep 0.2; done", gpus=8, time="8m")
+    world.until(holder, "running")
+    plan = lambda: json.loads(world.federation.helio("plan", "-", "-o", "json", stdin=json.dumps(
+        {"name": "later", "image": "image:1", "gpu": "H200:8", "cpus": 1, "time": "1h", "run": "true"})).stdout)
+    at = lambda text: datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    def waits(planned):
+        there, = (one for one in planned["candidates"] if one["pool"] == "h200")
+        return at(there["start"]) - at(planned["planned_at"]) if there["start"] else 0
+    world.federation.wait_for(lambda: 420 <= waits(plan()) <= 660, 60, f"the plan expects no wait of eight minutes: {json.dumps(plan(), indent=1)}")
+    world.federation.helio("cancel", holder)
+    world.until(holder, "cancelled", seconds=60)
+    world.federation.write("cloud/site.yaml", before)
+    world.restart()
+    return "a full queue is waited for until the limit of what it has admitted"
 
 
 def faults(world):
@@ -337,7 +368,7 @@ def credentials(world):
     return "credentials that are refused are read again, by a plug-in too"
 
 
-SCENARIOS = (plain, gang, array, limit, cancel, killed, elsewhere, fenced, quota, queues, faults, node_down, node_group, credentials)
+SCENARIOS = (plain, gang, array, limit, cancel, killed, elsewhere, fenced, quota, queues, line, faults, node_down, node_group, credentials)
 
 
 def books(world):

@@ -92,11 +92,22 @@ static helio_detail_t above_carbon(helio_broker_core_t *self, const helio_requir
                        helio_value_number((int64_t)bound), until);
 }
 
+/*  What is missing before the site can get jobs (judge in evaluate.c). */
+static helio_detail_t silence_of(const site_t *site)
+{
+    if (!site->peer)
+        return HELIO_DETAIL0(HELIO_DETAIL_SITE_NO_SESSION);
+    return site->inventory_closed ? HELIO_DETAIL0(HELIO_DETAIL_SITE_NO_FIGURES)
+                                  : HELIO_DETAIL0(HELIO_DETAIL_SITE_NO_INVENTORY);
+}
+
 static helio_details_t cap_details(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
 {
     const helio_requirement_t *want = &class->want;
     if (o->c.rejection == HELIO_REJECTION_OVERFLOW)
         return core_why(self, core_overflow_detail(self, class, o));
+    if (o->c.rejection == HELIO_REJECTION_SITE_SILENT)
+        return core_why(self, silence_of(o->site));
     if (o->c.rejection == HELIO_REJECTION_CARBON_CAP)
         return core_why(self, above_carbon(self, want, o));
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)

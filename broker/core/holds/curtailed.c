@@ -160,7 +160,7 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, cur
         if (job->state == HELIO_JOB_STOPPING)
             plan->leaves_w += job_w(job);
         else if (!core_preempt_can(self, job, false))
-            plan->later = plan->later || is_later(self, job);
+            plan->later_w += is_later(self, job) ? job_w(job) : 0;
         else {
             if (count == capacity) {
                 capacity = capacity ? capacity * 2 : 32;
@@ -182,7 +182,7 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, cur
     for (uint32_t i = 0; i < taken; i++)
         plan->jobs += !leavers[i].stays;
     plan->kept_w = wanted > back ? wanted - back : 0;
-    plan->later = plan->later && plan->kept_w > 0;
+    plan->later_w = plan->later_w < plan->kept_w ? plan->later_w : plan->kept_w;
     *ret_count = taken;
     return leavers;
 }
@@ -250,7 +250,7 @@ static int64_t shed(helio_broker_core_t *self, site_t *site, curtailment_t *curt
     }
     free(leavers);
     int64_t due_ms = keep_figures(self, curtailment, &plan, row->jobs_stopped != stopped);
-    return plan.later ? AGAIN_MS : due_ms;
+    return plan.later_w > 0 ? AGAIN_MS : due_ms;
 }
 
 void core_curtail_review(helio_broker_core_t *self)

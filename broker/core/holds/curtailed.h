@@ -16,8 +16,8 @@ typedef struct curtail_plan {
     double used_w;   /* by jobs of the federation and by others */
     double leaves_w; /* part of used_w: of jobs that are being stopped */
     double kept_w;   /* above the limit, of what may not be stopped now */
-    uint32_t jobs;   /* that have to leave now */
-    bool later;      /* a job may have to leave that cannot be stopped yet: it is protected, or has not begun */
+    double later_w; /* part of kept_w: of jobs that cannot be stopped yet, since they are protected or have not begun */
+    uint32_t jobs;  /* that have to leave now */
 } curtail_plan_t;
 
 /*  Between two rounds: what a limit of that share would mean now. */

@@ -53,17 +53,11 @@ void core_dependencies_destroy(dependencies_t **self_p)
 
 typedef enum verdict { VERDICT_WAIT, VERDICT_COME, VERDICT_UNSATISFIABLE } verdict_t;
 
-static bool needs_success(uint32_t after)
-{
-    return after == HELIO_AFTER_OK || after == HELIO_AFTER_TASK;
-}
-
 static verdict_t judge(uint32_t after, helio_found_t how)
 {
     if (how == HELIO_FOUND_OPEN)
         return VERDICT_WAIT;
-    bool unwanted = how == HELIO_FOUND_OK ? after == HELIO_AFTER_NOT_OK : needs_success(after);
-    return unwanted ? VERDICT_UNSATISFIABLE : VERDICT_COME;
+    return core_dependency_fails(after, how) ? VERDICT_UNSATISFIABLE : VERDICT_COME;
 }
 
 /* ---- times: a heap, the earliest on top ---------------------------------------------------------------- */

@@ -54,6 +54,12 @@ void core_dependencies_destroy(dependencies_t **self_p);
 const submission_t *core_dependencies_held(helio_broker_core_t *self, helio_job_key_t on);
 /*  What has become of a job that another waits for. found: what the shell read before. */
 helio_found_t core_dependency_now(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, helio_found_t found);
+/*  Whether a dependency that ended so can no longer be met. */
+bool core_dependency_fails(uint32_t after, helio_found_t how);
+/*  The first dependency of a checked document for which all of its job would be cancelled; NULL = none. */
+const helio_dependency_t *core_dependencies_failed(helio_broker_core_t *self, const helio_submission_t *job);
+/*  "succeeded", "did not succeed": what a job that ended otherwise than `after` needs did. */
+const char *core_dependency_outcome(uint32_t after);
 /*  What the hold waits for, in words for its row. */
 helio_details_t core_dependency_hold_why(helio_broker_core_t *self, const dependency_hold_t *hold);
 /*  Of a hold that something failed. */

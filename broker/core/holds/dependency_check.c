@@ -36,6 +36,32 @@ helio_found_t core_dependency_now(helio_broker_core_t *self, helio_job_key_t on,
     return unsatisfiable ? HELIO_FOUND_NOT_OK : HELIO_FOUND_OPEN;
 }
 
+static bool needs_success(uint32_t after)
+{
+    return after == HELIO_AFTER_OK || after == HELIO_AFTER_TASK;
+}
+
+bool core_dependency_fails(uint32_t after, helio_found_t how)
+{
+    return how == HELIO_FOUND_OK ? after == HELIO_AFTER_NOT_OK : how != HELIO_FOUND_OPEN && needs_success(after);
+}
+
+const helio_dependency_t *core_dependencies_failed(helio_broker_core_t *self, const helio_submission_t *job)
+{
+    for (uint32_t i = 0; i < job->depends.count; i++) {
+        const helio_dependency_t *depend = &job->depends.items[i];
+        helio_found_t how = core_dependency_now(self, depend->on, depend->after, depend->found);
+        if (depend->after != HELIO_AFTER_TASK && core_dependency_fails(depend->after, how))
+            return depend;
+    }
+    return NULL;
+}
+
+const char *core_dependency_outcome(uint32_t after)
+{
+    return after == HELIO_AFTER_NOT_OK ? "succeeded" : "did not succeed";
+}
+
 helio_details_t core_dependency_hold_why(helio_broker_core_t *self, const dependency_hold_t *hold)
 {
     static const char *const events[HELIO_AFTER_COUNT] = {"succeed", "end", "end without success", "start", "succeed"};
@@ -61,7 +87,7 @@ helio_details_t core_dependency_failed_why(helio_broker_core_t *self, const depe
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(hold->failed_on, id);
     return CORE_WHY(self, HELIO_DETAIL_DEPENDENCY_FAILED, helio_value_string(id),
-                    helio_value_string(hold->failed_after == HELIO_AFTER_NOT_OK ? "succeeded" : "did not succeed"));
+                    helio_value_string(core_dependency_outcome(hold->failed_after)));
 }
 
 static bool is_foreign(helio_broker_core_t *self, helio_text_t tenant, helio_job_key_t on)

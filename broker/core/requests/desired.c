@@ -2,6 +2,7 @@
 #include "broker/core/requests/desired.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "broker/core/holds/expected_ends.h"
 #include "broker/core/holds/reservations.h"
@@ -10,6 +11,7 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
+#include "broker/core/state/why.h"
 #include "federation/base/number.h"
 
 enum { TIMES = HELIO_DESIRED_HOURS + 1 };
@@ -65,6 +67,20 @@ struct desired_table {
     helio_fx_reply_t rows;
 };
 
+static int order_of(helio_text_t a, helio_text_t b)
+{
+    int order = memcmp(a.data, b.data, helio_lesser_u64(a.size, b.size)); /* no name is empty */
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/*  Sites are kept in no order. */
+static int by_name(const void *a_, const void *b_)
+{
+    const helio_desired_pool_t *a = a_, *b = b_;
+    int order = order_of(a->site, b->site);
+    return order ? order : order_of(a->pool, b->pool);
+}
+
 static void count_all(helio_broker_core_t *self, helio_fx_reply_t *ret_rows)
 {
     int64_t times_ms[TIMES] = {self->wall_ms};
@@ -80,6 +96,8 @@ static void count_all(helio_broker_core_t *self, helio_fx_reply_t *ret_rows)
         for (uint32_t i = 0; i < site->pool_count; i++)
             if (site->pools[i].info.gpus_per_node)
                 ret_rows->desired.items[ret_rows->desired.count++] = row_of(self, site, &site->pools[i], times_ms);
+    if (ret_rows->desired.count)
+        qsort(ret_rows->desired.items, ret_rows->desired.count, sizeof *ret_rows->desired.items, by_name);
 }
 
 static const helio_fx_reply_t *table_of(helio_broker_core_t *self)
@@ -112,8 +130,21 @@ static bool is_asked(helio_text_t asked, helio_text_t name)
     return !asked.size || helio_text_equal(asked, name);
 }
 
+/*  An empty list would say that nothing is wanted there. */
+static void refuse(helio_broker_core_t *self, const helio_ev_desired_t *event, helio_details_t why)
+{
+    helio_fx_reply_t answer = {.call = event->call, .rc = HELIO_NOT_FOUND, .details = why};
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}
+
 void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event)
 {
+    if (event->site.size && !core_site_find(self, event->site)) {
+        refuse(self, event,
+               CORE_WHY(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->site),
+                        helio_value_string(core_site_meant(self, event->site))));
+        return;
+    }
     const helio_fx_reply_t *rows = table_of(self);
     helio_fx_reply_t answer = {.call = event->call, .rc = HELIO_OK};
     answer.desired.items = helio_arena_alloc(self->effects->arena, rows->desired.count, sizeof *answer.desired.items);
@@ -123,5 +154,9 @@ void core_on_desired(helio_broker_core_t *self, const helio_ev_desired_t *event)
             helio_record_copy(&helio_desired_pool_type, self->effects->arena, row,
                               &answer.desired.items[answer.desired.count++]);
     }
-    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    if (event->pool.size && !answer.desired.count)
+        refuse(self, event,
+               CORE_WHY(self, HELIO_DETAIL_NO_SUCH_THING, helio_value_string("pool"), helio_value_text(event->pool)));
+    else
+        core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
 }

@@ -90,6 +90,27 @@ static void check_deadline(helio_broker_core_t *self, const job_class_t *class, 
     start_estimate->basis = CORE_WHY0(self, HELIO_DETAIL_START_NEVER);
 }
 
+/*  It is accepted, and then cancelled in the same step. A document that would be refused is not judged so. */
+static void check_dependencies(helio_broker_core_t *self, const helio_submission_t *document, helio_planned_t *plan,
+                               helio_start_estimate_t *start_estimate)
+{
+    const helio_dependency_t *failed = core_dependencies_failed(self, document);
+    const helio_text_t reason = plan->decision.reason;
+    if (!failed || helio_text_is(reason, helio_reason_name(HELIO_REASON_NEVER_FITS)) ||
+        helio_text_is(reason, helio_rejection_name(HELIO_REJECTION_DEADLINE)))
+        return;
+    char id[HELIO_KEY_SIZE];
+    helio_job_key_text(failed->on, id);
+    plan->decision.reason = HELIO_TEXT("DependencyFailed");
+    plan->decision.details = CORE_WHY(self, HELIO_DETAIL_PLAN_CANCELLED, helio_value_string(id),
+                                      helio_value_string(core_dependency_outcome(failed->after)));
+    plan->decision.chosen_site = plan->decision.chosen_pool = (helio_text_t){0};
+    plan->expected_ms = 0;
+    plan->tasks_now = 0;
+    plan->tasks_details = (helio_details_t){0};
+    *start_estimate = (helio_start_estimate_t){.at_ms = self->wall_ms, .basis = plan->decision.details};
+}
+
 /*  As if it were the newest job, and alone in its class. */
 static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job_spec_t *spec,
                   const dependency_eta_t *hold, helio_planned_t *plan, helio_start_estimate_t *start_estimate)
@@ -230,6 +251,7 @@ static void plan_one(helio_broker_core_t *self, const helio_ev_submit_t *event)
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
     check_deadline(self, &class, &hold, &reply.plan, &reply.start_estimate);
+    check_dependencies(self, document, &reply.plan, &reply.start_estimate);
     if (!helio_text_is(reply.plan.decision.reason, helio_reason_name(HELIO_REASON_NEVER_FITS)))
         reply.details = core_submit_note(self, document, 1); /* else the reason says it */
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

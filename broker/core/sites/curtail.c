@@ -37,13 +37,18 @@ static int64_t set_ms(const helio_broker_core_t *self, const site_t *site)
     return site->curtailed_ms < self->wall_ms ? self->wall_ms : site->curtailed_ms + 1;
 }
 
-static helio_detail_t done(helio_broker_core_t *self, const helio_row_curtailment_t *row, curtail_plan_t plan)
+/*  What may never be stopped, and what may not be stopped yet, are different things. */
+static helio_details_t done(helio_broker_core_t *self, const helio_row_curtailment_t *row, curtail_plan_t plan)
 {
-    return CORE_DETAIL(self, HELIO_DETAIL_SITE_CURTAILED, helio_value_number(row->percent),
-                       helio_value_number((int64_t)plan.limit_w), helio_value_number((int64_t)plan.full_w),
-                       helio_value_number(row->from_ms > self->wall_ms ? row->from_ms : 0),
-                       helio_value_number(row->until_ms), helio_value_number((int64_t)plan.used_w),
-                       helio_value_number(plan.jobs), helio_value_number((int64_t)plan.kept_w));
+    const int64_t later_w = (int64_t)plan.later_w, kept_w = (int64_t)plan.kept_w - later_w;
+    helio_details_t said = CORE_WHY(self, HELIO_DETAIL_SITE_CURTAILED, helio_value_number(row->percent),
+                                    helio_value_number((int64_t)plan.limit_w), helio_value_number((int64_t)plan.full_w),
+                                    helio_value_number(row->from_ms > self->wall_ms ? row->from_ms : 0),
+                                    helio_value_number(row->until_ms), helio_value_number((int64_t)plan.used_w),
+                                    helio_value_number(plan.jobs), helio_value_number(kept_w > 0 ? kept_w : 0));
+    if (later_w > 0)
+        core_why_add(self, &said, CORE_DETAIL(self, HELIO_DETAIL_CURTAIL_FOLLOWS, helio_value_number(later_w)));
+    return said;
 }
 
 static void begin(helio_broker_core_t *self, site_t *site, const helio_ev_curtail_t *event)
@@ -69,7 +74,7 @@ static void begin(helio_broker_core_t *self, site_t *site, const helio_ev_curtai
     core_audit(self, event->actor, "curtail", helio_text_of(site->name),
                helio_text_of(core_printf(self, "to %u%% for %llu s: %.*s", event->percent,
                                          (unsigned long long)(event->for_ms / 1000), HELIO_TEXT_ARGS(event->reason))));
-    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, done(self, &row, plan));
+    core_reply_details(self, event->call, HELIO_OK, HELIO_REASON_NONE, done(self, &row, plan));
 }
 
 void core_on_curtail(helio_broker_core_t *self, const helio_ev_curtail_t *event)

@@ -3,6 +3,14 @@
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 
+static void on_list(helio_request_context_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK) /* NOT_FOUND: there is no such site */
+        helio_response_failure(self, result, self->parameter ? "site" : NULL);
+    else
+        helio_response_json(self, 200, helio_buffer_view(&result->data));
+}
+
 void helio_curtailments_list(helio_request_context_t *self)
 {
     uint64_t days;
@@ -11,7 +19,8 @@ void helio_curtailments_list(helio_request_context_t *self)
         return;
     if (!helio_request_context_number(self, "days", (helio_query_bounds_t){1, 400, 7}, &days))
         return;
-    helio_await_read(self, helio_response_read, "read_curtailments", 2,
+    self->parameter = site;
+    helio_await_read(self, on_list, "read_curtailments", 2,
                      (const char *[]){site, helio_arena_printf(self->arena, "%u", (unsigned)days).data});
 }
 

@@ -82,6 +82,18 @@ static const helio_kube_right_t rights[] = {
      true,
      false,
      "capacity is offered that the site's queue would not admit"},
+    {"kueue.x-k8s.io",
+     "localqueues",
+     {"list"},
+     true,
+     false,
+     "those who wait in the queue from other namespaces are counted, but not seen"},
+    {"kueue.x-k8s.io",
+     "workloads",
+     {"list"},
+     true,
+     false,
+     "those who wait in the queue from other namespaces are counted, but not seen"},
 };
 
 static bool is_allowed(helio_kube_inquiry_t *inquiry, const helio_kube_right_t *right, const char *verb)

@@ -393,6 +393,7 @@ static void kube_destroy(helio_backend_t *base)
     helio_kube_mirror_clear(&self->pods);
     helio_kube_fleet_destroy(&self->fleet);
     json_decref(self->local_queue);
+    helio_kube_clear_line(self);
     helio_kube_close_access(self);
     if (self->epoll >= 0)
         (void)close(self->epoll);

@@ -39,9 +39,11 @@ static void compute(helio_kube_t *self, helio_arena_t *arena, helio_aev_capacity
     uint32_t count = 0;
     const helio_kube_waiting_t *waiting = waiting_of(self, arena, &count);
     helio_kube_capacity(self->fleet, waiting, count, arena, capacity);
-    for (uint32_t p = 0; p < capacity->pools.count && self->quota.known; p++)
+    for (uint32_t p = 0; p < capacity->pools.count && self->quota.known; p++) {
         helio_kube_quota_limit(&self->quota.pools[p], helio_kube_queue_waiting(self, capacity->pools.items[p].pool),
                                &capacity->pools.items[p]);
+        helio_kube_expect(self, p, arena, &capacity->pools.items[p]);
+    }
 }
 
 /*  Nothing before all lists are there, since others' use is not known, nor before the queue was asked for; and nothing

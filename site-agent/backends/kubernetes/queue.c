@@ -18,6 +18,10 @@ static void take(helio_kube_t *self, const json_t *cluster)
     helio_kube_quota_read(self->local_queue, cluster, self->site, &self->quota);
     self->quota_ms = self->quota_asked_ms;
     self->quota_tried = self->offer = true;
+    if (cluster)
+        helio_kube_read_line(self, self->local_queue, cluster);
+    else
+        helio_kube_forget_line(self);
     json_decref(self->local_queue);
     self->local_queue = NULL;
 }
@@ -45,6 +49,7 @@ static bool heard(helio_kube_t *self, const helio_kube_reply_t *reply)
         self->offer = self->offer || self->quota.known || !self->quota_tried;
         self->quota.known = false;
         self->quota_tried = true;
+        helio_kube_forget_line(self);
     }
     return false;
 }

@@ -25,8 +25,7 @@ static bool covers(const json_t *group, const char *resource)
     return false;
 }
 
-/*  The LocalQueue's status has the labels of the nodes that a flavor stands for. */
-static bool is_of_pool(const json_t *local, const char *flavor, const helio_pool_t *pool)
+bool helio_kube_flavor_is_of(const json_t *local, const char *flavor, const helio_pool_t *pool)
 {
     const json_t *found = helio_kube_named(HELIO_KUBE_AT(local, "status", "flavors"), "name", flavor);
     helio_text_t product = helio_kube_text(HELIO_KUBE_AT(found, "nodeLabels", HELIO_KUBE_PRODUCT));
@@ -59,7 +58,7 @@ static uint64_t left_milli(const json_t *local, const json_t *cluster, const hel
         for (size_t f = 0; f < json_array_size(flavors); f++) {
             const json_t *flavor = json_array_get(flavors, f);
             const char *name = json_string_value(json_object_get(flavor, "name"));
-            if (name && is_of_pool(local, name, pool))
+            if (name && helio_kube_flavor_is_of(local, name, pool))
                 left = plus(left, left_of(cluster, flavor, name, resource));
         }
     }

@@ -20,6 +20,9 @@ typedef struct helio_kube_quota {
     helio_kube_left_t pools[HELIO_SITE_POOLS_MAX];
 } helio_kube_quota_t;
 
+/*  Whether a flavor is one of the pool's: unless its node labels, which the LocalQueue's status has, name another GPU. */
+bool helio_kube_flavor_is_of(const json_t *local, const char *flavor, const helio_pool_t *pool);
+
 /*  By the LocalQueue and its ClusterQueue; NULL for a queue that does not exist. A queue that does not exist or is stopped
  *  admits nothing, nor does a ClusterQueue that has no quota of a pool's GPU. */
 void helio_kube_quota_read(const json_t *local, const json_t *cluster, const helio_site_profile_t *site,

@@ -8,6 +8,7 @@
  *      create, end, lease what is asked of the cluster for one attempt
  *      look               what the cluster says of one
  *      output             what its pods write
+ *      queue_line         who stands in line there
  *      queue              what Kueue still admits
  *      offer, doubt       what is free; what cannot be
  *      check              what an operator is told
@@ -22,6 +23,7 @@
 #include "site-agent/backends/kubernetes/api.h"
 #include "site-agent/backends/kubernetes/fleet.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
+#include "site-agent/backends/kubernetes/line.h"
 #include "site-agent/backends/kubernetes/manifest.h"
 #include "site-agent/backends/kubernetes/mirror.h"
 #include "site-agent/backends/kubernetes/quota.h"
@@ -93,6 +95,16 @@ typedef struct helio_kube_attempt {
     helio_kube_output_t *outputs;
 } helio_kube_attempt_t;
 
+/*  Who stands in line at the site's ClusterQueue, and the list that is being read. */
+typedef struct helio_kube_reading {
+    helio_kube_line_t *line, *coming; /* NULL = not known; being read */
+    helio_buffer_t page;
+    uint32_t pages;
+    bool out, queues;    /* LocalQueues are being read, not Workloads */
+    bool narrow, denied; /* of its own namespace only; other namespaces were denied before */
+    int64_t due_ms, narrow_until_ms;
+} helio_kube_reading_t;
+
 struct helio_kube {
     helio_backend_t base;
     const helio_site_profile_t *site;
@@ -133,6 +145,7 @@ struct helio_kube {
     int64_t quota_ms;         /* when that was asked for which `quota` is made of */
     int64_t quota_asked_ms, quota_due_ms;
     bool quota_out, quota_tried, quota_denied;
+    helio_kube_reading_t reading;
     bool offer; /* the capacity changed */
     int64_t offer_ms, sweep_ms, next_ms;
     bool surveying;
@@ -196,6 +209,12 @@ void helio_kube_output_sweep(helio_kube_t *self);
 /* check.c */
 void helio_kube_inquire(helio_kube_t *self, void (*line)(void *arg, const char *what, helio_rc rc, const char *detail),
                         void *arg);
+/* queue_line.c */
+void helio_kube_read_line(helio_kube_t *self, const json_t *local, const json_t *cluster); /* if that is due */
+void helio_kube_forget_line(helio_kube_t *self); /* the queue is gone, or unreadable */
+void helio_kube_clear_line(helio_kube_t *self);
+/*  Adds who waits in the queue to a pool's figures, and how long whole nodes are to be waited for. */
+void helio_kube_expect(const helio_kube_t *self, uint32_t pool, helio_arena_t *arena, helio_pool_capacity_t *capacity);
 /* queue.c */
 void helio_kube_serve_queue(helio_kube_t *self);
 int64_t helio_kube_queue_next_ms(const helio_kube_t *self);

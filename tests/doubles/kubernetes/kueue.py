@@ -117,6 +117,7 @@ class Kueue:
         queue_of = {(one["metadata"]["namespace"], one["metadata"]["name"]): one["spec"]["clusterQueue"] for one in self.store.list(LOCAL_QUEUES)}
         workloads = [one for one in self.store.list(WORKLOADS) if not conditions.is_true(one, "Finished") and "deletionTimestamp" not in one["metadata"]]
         workloads.sort(key=lambda one: (-one["spec"]["priority"], one["metadata"]["creationTimestamp"], int(one["metadata"]["resourceVersion"])))
+        blocked = set()  # StrictFIFO: nobody passes one that does not fit, as Kueue's pages say; the recorded queue is BestEffortFIFO
         for workload in workloads:
             name = queue_of.get((workload["metadata"]["namespace"], workload["spec"]["queueName"]))
             queue = self.store.find(CLUSTER_QUEUES, None, name) if name else None
@@ -125,8 +126,10 @@ class Kueue:
                 self.refuse(workload, "Inadmissible", missing, {})
             elif queue["spec"]["stopPolicy"] != "None":
                 self.hold(workload, queue)
-            elif not conditions.is_true(workload, "QuotaReserved"):
+            elif not conditions.is_true(workload, "QuotaReserved") and name not in blocked:
                 self.try_to_reserve(workload, queue)
+                if queue["spec"]["queueingStrategy"] == "StrictFIFO" and not conditions.is_true(workload, "QuotaReserved"):
+                    blocked.add(name)
         self.rewrite_figures(queue_of)
 
     def refuse(self, workload, reason, message, requests):

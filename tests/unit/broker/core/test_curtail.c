@@ -155,7 +155,7 @@ static void curtail__protected_work_is_not_touched(void **state)
     helio_job_key_t critical = plain("express", 8), young = plain("standard", 4);
     harness_clear(h);
     assert_string_equal(curtail(0, HOUR), "SiteCurtailed percent=0 % limit_kw=0 full_kw=16 until=2026-03-01T01:00:00Z "
-                                          "used_kw=12 jobs=0 kept_kw=12");
+                                          "used_kw=12 jobs=0 kept_kw=8; CurtailFollows later_kw=4");
     harness_tick(h);
     assert_state(critical, HELIO_JOB_RUNNING);
     assert_state(young, HELIO_JOB_RUNNING); /* it has only just begun */

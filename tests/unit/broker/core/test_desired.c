@@ -197,10 +197,50 @@ static void desired__is_counted_once_a_second(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static const helio_fx_reply_t *answer_to(const char *site, const char *pool)
+{
+    const helio_ev_desired_t event = {.call = 9, .site = helio_text_of(site), .pool = helio_text_of(pool)};
+    while (harness_take(h, HELIO_BROKER_FX_ANSWER))
+        continue;
+    harness_step(h, HELIO_BROKER_EV_DESIRED, &event);
+    const helio_fx_reply_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    assert_non_null(answer);
+    return answer;
+}
+
+static void desired__of_a_site_or_pool_that_there_is_not_is_not_found(void **state)
+{
+    (void)state;
+    const helio_fx_reply_t *answer = answer_to("sout", "");
+    assert_int_equal(answer->rc, HELIO_NOT_FOUND);
+    assert_string_equal(harness_facts(h, answer->details), "UnknownSite site=sout suggestion=south");
+    answer = answer_to("", "nothing");
+    assert_int_equal(answer->rc, HELIO_NOT_FOUND);
+    assert_string_equal(harness_facts(h, answer->details), "NoSuchThing kind=pool name=nothing");
+}
+
+static void desired__is_in_order_of_site_and_pool(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_wait(h, 1000); /* the table of a second ago */
+    const helio_fx_reply_t *answer = answer_to("", "");
+    char text[200] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < answer->desired.count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s/%.*s", i ? " " : "",
+                                 HELIO_TEXT_ARGS(answer->desired.items[i].site),
+                                 HELIO_TEXT_ARGS(answer->desired.items[i].pool));
+    assert_string_equal(text, "north/a south/cloud");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(desired__nothing_waits_and_nothing_is_wanted),
+        CASE(desired__of_a_site_or_pool_that_there_is_not_is_not_found),
+        CASE(desired__is_in_order_of_site_and_pool),
         CASE(desired__waiting_jobs_want_nodes_until_their_limits),
         CASE(desired__what_has_no_room_follows),
         CASE(desired__a_pool_that_is_full_is_wanted_by_those_that_wait_for_it),

@@ -267,6 +267,74 @@ static void plan__of_a_dependent_job_has_the_latest_end_of_its_dependencies(void
     assert_false(helio_text_is(reply->plan.decision.reason, "Gated"));
 }
 
+static void plan__of_a_job_whose_dependency_has_failed_says_that_it_would_be_cancelled(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_job_key_t first = harness_job(h, &spec);
+    const struct {
+        uint32_t after;
+        helio_found_t found;
+        const char *outcome; /* NULL: it would start */
+    } cases[] = {
+        {HELIO_AFTER_OK, HELIO_FOUND_NOT_OK, "did not succeed"},
+        {HELIO_AFTER_OK, HELIO_FOUND_OK, NULL},
+        {HELIO_AFTER_NOT_OK, HELIO_FOUND_OK, "succeeded"},
+        {HELIO_AFTER_NOT_OK, HELIO_FOUND_NOT_OK, NULL},
+        {HELIO_AFTER_ANY, HELIO_FOUND_NOT_OK, NULL},
+        {HELIO_AFTER_START, HELIO_FOUND_NOT_OK, NULL},
+    };
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        harness_after_t after = {cases[i].after, first};
+        helio_submission_t job = harness_dependent(h, &spec, &after, 1);
+        job.depends.items[0].found = cases[i].found;
+        const helio_fx_reply_t *reply = plan_of("acme", &job, 1);
+        assert_int_equal(reply->rc, HELIO_OK);
+        assert_true(helio_text_is(reply->plan.decision.reason, cases[i].outcome ? "DependencyFailed" : ""));
+        assert_true((reply->plan.decision.chosen_site.size > 0) == !cases[i].outcome);
+        if (!cases[i].outcome)
+            continue;
+        char id[HELIO_KEY_SIZE], expected[200];
+        helio_job_key_text(first, id);
+        (void)snprintf(expected, sizeof expected, "PlanCancelled job_id=%s outcome=%s", id, cases[i].outcome);
+        assert_string_equal(harness_facts(h, reply->plan.decision.details), expected);
+        assert_true(reply->plan.expected_ms == 0);
+    }
+}
+
+static void assert_silent(const char *facts)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    const helio_planned_t *p = plan(&spec);
+    for (uint32_t i = 0; i < p->candidates.count; i++) {
+        const helio_row_candidate_t *row = &p->candidates.items[i].row;
+        if (!helio_text_is(row->site, "north"))
+            continue;
+        assert_true(helio_text_is(row->rejected_reason, facts[0] ? "SiteSilent" : ""));
+        assert_string_equal(harness_facts(h, row->details), facts);
+        return;
+    }
+    fail();
+}
+
+static void plan__says_what_a_site_that_is_not_ready_lacks(void **state)
+{
+    (void)state;
+    harness_join(h, SOUTH, sites[1]);
+    harness_join(h, NORTH, sites[0]);
+    assert_silent("");
+    harness_gone(h, NORTH);
+    assert_silent("SiteNoSession");
+    harness_hello(h, WEST + 1, sites[0]);
+    assert_silent("SiteNoInventory");
+    harness_inventory(h, WEST + 1, NULL, 0);
+    assert_silent("SiteNoFigures");
+    harness_summary(h, WEST + 1, sites[0], 0, 0);
+    assert_silent("");
+}
+
 static void plan__has_hints(void **state)
 {
     (void)state;
@@ -493,6 +561,8 @@ int main(void)
         CASE(plan__of_a_job_with_a_begin_time_is_for_that_time),
         CASE(plan__of_an_impossible_deadline_has_the_text_of_a_submission),
         CASE(plan__of_a_dependent_job_has_the_latest_end_of_its_dependencies),
+        CASE(plan__of_a_job_whose_dependency_has_failed_says_that_it_would_be_cancelled),
+        CASE(plan__says_what_a_site_that_is_not_ready_lacks),
         CASE(plan__has_hints),
         CASE(plan__of_an_array_counts_the_starts_and_explains_the_rest),
         CASE(plan__supposing_a_drain_is_the_plan_of_when_it_is_drained),

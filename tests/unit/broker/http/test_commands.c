@@ -71,6 +71,10 @@ static void http__a_curtailment_reaches_the_core_unchanged(void **state)
     assert_int_equal(r.status, 200);
     assert_string_equal(w->last_params[0], "lulea");
     assert_string_equal(w->last_params[1], "3");
+    script_read(w, "read_curtailments", HELIO_NOT_FOUND, "");
+    ask(w, &r, "GET", "/v1/curtailments?site=nowhere", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 404);
+    assert_non_null(strstr(r.body, "there is no site nowhere"));
     ask(w, &r, "GET", "/v1/curtailments?days=0", w->operator_.text, "", NULL);
     assert_int_equal(r.status, 400);
 }

@@ -58,6 +58,8 @@ static void instants__in_a_sentence_are_found_and_nothing_else_is(void **state)
         {"x2026-03-01T14:00Z", "x2026-03-01T14:00Z"},
         {"12026-03-01T14:00Z", "12026-03-01T14:00Z"},
         {"2026-03-01T14:", "2026-03-01T14:"},
+        {"'at' must be a time such as '2026-03-01T14:00:00Z', not '2026-03-01T14:00Z'",
+         "'at' must be a time such as '2026-03-01T14:00:00Z', not '2026-03-01T14:00Z'"},
     };
     HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_fixed(3600);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

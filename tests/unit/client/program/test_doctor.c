@@ -115,7 +115,8 @@ static void doctor__says_how_to_start_a_broker_that_does_not_answer(void **state
     (void)state;
     outcome_t outcome = play(RULES({"GET /healthz", 0, 0, NULL, NULL, DROP, 0}), WORDS("doctor"));
     expect(&outcome, 7, NULL, NULL);
-    assert_non_null(strstr(outcome.out, "start it if not (`systemctl start helio-broker`)"));
+    assert_non_null(strstr(outcome.out, "start it if not (`systemctl start helio-broker`; in a quickstart "
+                                        "`deploy/quickstart.sh`)"));
     assert_non_null(strstr(outcome.out, "`helio-broker check`"));
     end(&outcome);
 }

@@ -213,6 +213,39 @@ static void sites__that_are_refused_are_named_below_the_table(void **state)
     end(&outcome);
 }
 
+/*  Why work leaves a site, and none starts there, is seen where people look at sites. */
+static void sites_gpus_and_doctor__say_that_a_site_is_curtailed(void **state)
+{
+    (void)state;
+#define CURTAILED "\"curtailed_to_percent\":60,\"curtailed_until\":\"2020-03-01T13:00:00.000Z\""
+#define SAID "lulea is curtailed to 60 % of its GPU power until 2020-03-01T13:00:00Z ("
+    static const char sites[] =
+        "[{\"site\":\"lulea\",\"state\":\"ready\"," CURTAILED "},"
+        "{\"site\":\"oslo\",\"state\":\"ready\",\"curtailed_to_percent\":null,\"curtailed_until\":null}]";
+    static const char gpus[] = "[{\"gpu_model\":\"H100\",\"site\":\"lulea\",\"pool\":\"a\"," CURTAILED "},"
+                               "{\"gpu_model\":\"H100\",\"site\":\"lulea\",\"pool\":\"b\"," CURTAILED "}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
+    assert_non_null(strstr(outcome.out, "\n\n" SAID));
+    assert_null(strstr(outcome.out, "oslo is"));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "csv"));
+    assert_null(strstr(outcome.out, SAID));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/gpus", 0, 200, NULL, gpus, WHOLE, 0}), WORDS("gpus"));
+    const char *said = strstr(outcome.out, SAID);
+    assert_non_null(said);
+    assert_null(strstr(said + 1, SAID)); /* once, whatever pools it has */
+    end(&outcome);
+    outcome = play(
+        RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0}, {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+              {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\"}", WHOLE, 0},
+              {"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}),
+        WORDS("doctor"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "2 of 2 ready; " SAID));
+    end(&outcome);
+}
+
 /* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
 static void keys_add__notes_a_new_site_whose_name_is_almost_another(void **state)
@@ -455,6 +488,7 @@ int main(void)
         cmocka_unit_test(submit__that_reached_nobody_says_that_nothing_was_sent),
         cmocka_unit_test(sites__that_are_silent_show_nothing_free),
         cmocka_unit_test(sites__that_are_refused_are_named_below_the_table),
+        cmocka_unit_test(sites_gpus_and_doctor__say_that_a_site_is_curtailed),
         cmocka_unit_test(keys_add__notes_a_new_site_whose_name_is_almost_another),
         cmocka_unit_test(doctor__finds_no_fault_in_a_complete_setup),
         cmocka_unit_test(doctor__names_a_silent_site_and_fails),

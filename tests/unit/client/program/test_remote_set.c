@@ -346,19 +346,25 @@ static void curtail__share_and_time_are_sent(void **state)
     end(&outcome);
 }
 
-static void desired__has_columns_for_later_hours(void **state)
+static void desired__has_columns_that_cover_all_hours(void **state)
 {
     (void)state;
     static const char answer[] =
         "[{\"site\":\"lulea\",\"pool\":\"a\",\"nodes\":1,\"nodes_most\":4,\"gpus_per_node\":8,\"running_gpus\":4,\"waiting_gpus\":16,"
-        "\"planned_gpus\":0,\"desired_gpus\":24,\"hours\":[{\"desired_gpus\":24},{\"desired_gpus\":8},{},{},{\"desired_gpus\":0}]}]";
+        "\"planned_gpus\":0,\"desired_gpus\":24,\"hours\":[{\"desired_gpus\":24},{\"desired_gpus\":8,"
+        "\"time\":\"2026-03-01T13:00:00.000Z\"},{},{\"desired_gpus\":16},{\"desired_gpus\":0}]}]";
     outcome_t outcome =
         play(RULES({"GET /v1/desired ", 0, 200, NULL, answer, WHOLE, 0}), WORDS("desired", "-o", "csv"));
     expect(&outcome, 0,
            "site,pool,nodes,nodes_most,gpus_per_node,running_gpus,waiting_gpus,planned_gpus,desired_gpus,"
-           "desired_gpus_in_1h,desired_gpus_in_4h,desired_gpus_in_12h,desired_gpus_in_24h\n"
-           "lulea,a,1,4,8,4,16,0,24,8,0,,\n",
+           "desired_gpus_in_1h,desired_gpus_in_2h_to_4h,desired_gpus_in_5h_to_12h,desired_gpus_in_13h_to_24h\n"
+           "lulea,a,1,4,8,4,16,0,24,8,16,,\n", /* of hours 2 to 4 the most */
            NULL);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/desired ", 0, 200, NULL, answer, WHOLE, 0}), WORDS("desired"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "  +1H  +2-4H  +5-12H  +13-24H\n"));
+    assert_non_null(strstr(outcome.out, "\n+1H is the next full hour, 2026-03-01T13:00:00Z; "));
     end(&outcome);
     outcome = play(RULES({"GET /v1/desired?site=lulea ", 0, 200, NULL, answer, WHOLE, 0}),
                    WORDS("desired", "lulea", "-o", "jsonl"));
@@ -477,7 +483,7 @@ int main(void)
         cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(undrain__says_what_was_done),
         cmocka_unit_test(curtail__share_and_time_are_sent),
-        cmocka_unit_test(desired__has_columns_for_later_hours),
+        cmocka_unit_test(desired__has_columns_that_cover_all_hours),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(token_add__prints_only_the_new_token),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),

@@ -61,6 +61,23 @@ static void top__once_shows_sites_queues_and_what_runs_by_gpus(void **state)
     end(&outcome);
 }
 
+static void top__says_below_the_sites_which_are_curtailed(void **state)
+{
+    (void)state;
+    static const char sites[] =
+        "[{\"site\":\"lulea\",\"state\":\"ready\",\"curtailed_to_percent\":60,\"curtailed_until\":\"2020-03-01T13:00:00Z\"},"
+        "{\"site\":\"oslo\",\"state\":\"ready\",\"curtailed_to_percent\":0,\"curtailed_until\":\"2020-03-01T14:00:00Z\"}]";
+    outcome_t outcome = play(
+        RULES({"GET /v1/sites ", 0, 200, NULL, sites, WHOLE, 0}, {"GET /v1/queues ", 0, 200, NULL, QUEUES, WHOLE, 0},
+              {"GET /v1/jobs?state=offered", 0, 200, NULL, RUNNING, WHOLE, 0},
+              {"GET /v1/jobs?state=queued", 0, 200, NULL, WAITING, WHOLE, 0}),
+        WORDS("top", "--once"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "\nlulea is curtailed to 60 % of its GPU power until 2020-03-01T13:00:00Z ("));
+    assert_non_null(strstr(outcome.out, "; oslo is curtailed to 0 % of its GPU power until 2020-03-01T14:00:00Z ("));
+    end(&outcome);
+}
+
 static void top__without_a_terminal_is_printed_once(void **state)
 {
     (void)state;
@@ -261,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(top__once_shows_sites_queues_and_what_runs_by_gpus),
         cmocka_unit_test(top__without_a_terminal_is_printed_once),
+        cmocka_unit_test(top__says_below_the_sites_which_are_curtailed),
         cmocka_unit_test(top__json_is_one_snapshot),
         cmocka_unit_test(top__says_which_part_of_a_list_is_shown),
         cmocka_unit_test(top__reports_unsupported_formats_and_failed_requests),

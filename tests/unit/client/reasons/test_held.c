@@ -81,8 +81,8 @@ static void rows__of_a_held_job_mark_no_choice_and_say_something_of_every_site(v
                 ENDED("2", "held", "[" NO_USER("north") HELD "]") "]}",
         0, NULL);
     static const char *const expected[] = {"its attempt here ended: NoUserMapping: no 'x'",
-                                           "its attempt here ended: NoUserMapping: no 'x'",
-                                           "not tried: the job was held first", "NoSuchGPU: has A100"};
+                                           "not tried: the job was held first",
+                                           "its attempt here ended: NoUserMapping: no 'x'", "NoSuchGPU: has A100"};
     assert_non_null(reply);
     json_t *rows = helio_why_rows(reply, 0);
     assert_int_equal(json_array_size(rows), 4);

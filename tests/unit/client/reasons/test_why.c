@@ -209,9 +209,21 @@ static json_t *rows_of(const char *reply, double flexible_s)
     return rows;
 }
 
-static const char *why_at(const json_t *rows, size_t index)
+static const json_t *row_of(const json_t *rows, const char *site)
 {
-    return helio_output_string(json_array_get(rows, index), "why");
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        if (strcmp(helio_output_string(row, "site"), site) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+static const char *why_of(const json_t *rows, const char *site)
+{
+    return helio_output_string(row_of(rows, site), "why");
 }
 
 static void rows__say_why_each_candidate_was_or_was_not_chosen(void **state)
@@ -220,7 +232,7 @@ static void rows__say_why_each_candidate_was_or_was_not_chosen(void **state)
     static const struct {
         const char *reply;
         double flexible_s;
-        const char *first, *second; /* why, in the table */
+        const char *north, *south; /* why, in the table */
     } cases[] = {
         {"{\"chosen\":\"north\",\"candidates\":[" CANDIDATE("north", "1", "") "," CANDIDATE("south", "3", "") "]}", 0,
          "cheapest and cleanest", "+$2.00"},
@@ -271,8 +283,8 @@ static void rows__say_why_each_candidate_was_or_was_not_chosen(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         json_t *rows = rows_of(cases[i].reply, cases[i].flexible_s);
         assert_int_equal(json_array_size(rows), 2);
-        if (strcmp(why_at(rows, 0), cases[i].first) != 0 || strcmp(why_at(rows, 1), cases[i].second) != 0)
-            fail_msg("case %zu: \"%s\", \"%s\"", i, why_at(rows, 0), why_at(rows, 1));
+        if (strcmp(why_of(rows, "north"), cases[i].north) != 0 || strcmp(why_of(rows, "south"), cases[i].south) != 0)
+            fail_msg("case %zu: \"%s\", \"%s\"", i, why_of(rows, "north"), why_of(rows, "south"));
         json_decref(rows);
     }
 }
@@ -291,12 +303,12 @@ static void rows__of_rejected_candidates_have_figures_only_if_some_were_computed
         "7]}",
         0);
     assert_int_equal(json_array_size(rows), 3);
-    assert_null(json_object_get(json_array_get(rows, 0), "cost_usd"));
-    assert_null(json_object_get(json_array_get(rows, 0), "start"));
-    assert_non_null(json_object_get(json_array_get(rows, 1), "cost_usd"));
-    assert_null(json_object_get(json_array_get(rows, 1), "start"));
-    assert_non_null(json_object_get(json_array_get(rows, 2), "cost_usd"));
-    assert_non_null(json_object_get(json_array_get(rows, 2), "start"));
+    assert_null(json_object_get(row_of(rows, "a"), "cost_usd"));
+    assert_null(json_object_get(row_of(rows, "a"), "start"));
+    assert_non_null(json_object_get(row_of(rows, "b"), "cost_usd"));
+    assert_null(json_object_get(row_of(rows, "b"), "start"));
+    assert_non_null(json_object_get(row_of(rows, "c"), "cost_usd"));
+    assert_non_null(json_object_get(row_of(rows, "c"), "start"));
     json_decref(rows);
 }
 
@@ -350,12 +362,35 @@ static void rows__of_a_waiting_job_name_no_time_that_has_passed(void **state)
         char text[1024];
         (void)snprintf(text, sizeof text, reply, cases[i].state, cases[i].until, cases[i].until);
         json_t *rows = rows_of(text, 0);
-        assert_string_equal(why_at(rows, 0), cases[i].why);
+        assert_string_equal(why_of(rows, "a"), cases[i].why);
         json_decref(rows);
     }
 }
 
 /* ---- the expected run -------------------------------------------------------------------------------------- */
+
+static void rows__are_in_the_order_of_the_scores(void **state)
+{
+    (void)state;
+    json_t *reply = parsed("{\"chosen\":\"d\",\"candidates\":["
+                           "{\"site\":\"z\",\"score_usd\":0,\"reason\":\"NoSuchGPU\"},"
+                           "{\"site\":\"a\",\"score_usd\":9},"
+                           "{\"site\":\"f\",\"score_usd\":7,\"reason\":\"NoCapacity\"},"
+                           "{\"site\":\"b\",\"score_usd\":3}, 7,"
+                           "{\"site\":\"e\",\"score_usd\":1,\"reason\":\"NoCapacity\"},"
+                           "{\"site\":\"d\",\"score_usd\":4},"
+                           "{\"site\":\"c\",\"score_usd\":3},"
+                           "{\"site\":\"y\",\"score_usd\":0,\"reason\":\"Residency\"},"
+                           "{\"site\":\"x\",\"reason\":\"Residency\"}]}");
+    json_t *rows = helio_why_rows(reply, 0), *row;
+    char order[32] = "";
+    size_t i, used = 0;
+    json_array_foreach(rows, i, row) used +=
+        (size_t)snprintf(order + used, sizeof order - used, "%s", helio_output_string(row, "site"));
+    assert_string_equal(order, "dbcaefxyz"); /* equal ones as they came; without a score by name */
+    json_decref(rows);
+    json_decref(reply);
+}
 
 static void run__tells_what_the_estimate_rests_on(void **state)
 {
@@ -400,6 +435,7 @@ int main(void)
         cmocka_unit_test(rows__of_rejected_candidates_have_figures_only_if_some_were_computed),
         cmocka_unit_test(rows__of_a_job_that_waits_for_an_hour_say_where_it_could_start_now),
         cmocka_unit_test(rows__of_a_waiting_job_name_no_time_that_has_passed),
+        cmocka_unit_test(rows__are_in_the_order_of_the_scores),
         cmocka_unit_test(run__tells_what_the_estimate_rests_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ static helio_order_t order;
 static helio_aev_backend_t events[EVENTS_MAX];
 static uint32_t event_count, capacities, withheld; /* why nothing was offered last */
 static uint64_t offered;                           /* GPUs, last */
+static int64_t expected_s;                         /* until a whole node is free, last; -1 = not told */
 static char doubt[600];                            /* told last */
 static bool surveyed;
 static bool within; /* during a call that must not call back */
@@ -54,6 +55,7 @@ static inline void on_capacity(void *arg, const helio_aev_capacity_t *capacity)
     offered = 0;
     for (uint32_t k = 0; k < only->free_nodes.count; k++)
         offered += (uint64_t)k * only->free_nodes.items[k];
+    expected_s = only->expected_wait_s.count ? (int64_t)only->expected_wait_s.items[0] : -1;
     capacities++;
 }
 

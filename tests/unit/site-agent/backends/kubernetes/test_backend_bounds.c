@@ -185,21 +185,23 @@ static void a_node_that_has_more_than_any_is_told(void **state)
 #define OBJECT(kind, name) \
     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta1\",\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name "\"},\"spec\":"
 
+/*  Or a test before has made it. */
+static void make(const char *path, const char *document)
+{
+    long made = ask("POST", path, helio_text_of(document));
+    assert_true(made == 201 || made == 409);
+}
+
 /*  A quota of 5 GPUs; gpu-0 has 8, gpu-1 has 4. */
 static void make_queue(void)
 {
-    assert_int_equal(ask("POST", KUEUE "/resourceflavors", HELIO_TEXT(OBJECT("ResourceFlavor", "h200") "{}}")), 201);
-    assert_int_equal(
-        ask("POST", KUEUE "/clusterqueues",
-            HELIO_TEXT(OBJECT(
-                "ClusterQueue",
+    make(KUEUE "/resourceflavors", OBJECT("ResourceFlavor", "h200") "{}}");
+    make(KUEUE "/clusterqueues",
+         OBJECT("ClusterQueue",
                 "gpu") "{\"namespaceSelector\":{},\"resourceGroups\":[{"
                        "\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"h200\",\"resources\":["
-                       "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":5}]}]}]}}")),
-        201);
-    assert_int_equal(ask("POST", KUEUE "/namespaces/heliostat/localqueues",
-                         HELIO_TEXT(OBJECT("LocalQueue", "team") "{\"clusterQueue\":\"gpu\"}}")),
-                     201);
+                       "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":5}]}]}]}}");
+    make(KUEUE "/namespaces/heliostat/localqueues", OBJECT("LocalQueue", "team") "{\"clusterQueue\":\"gpu\"}}");
 }
 
 static void until_offered(uint64_t gpus)
@@ -249,6 +251,97 @@ static void a_queue_that_may_not_be_read_limits_nothing(void **state)
     until_offered(12);
 }
 
+static void until_expected(int64_t least_s, int64_t most_s)
+{
+    int64_t until_ms = helio_clock_boot_ms() + 3 * PATIENCE_MS;
+    while ((!capacities || expected_s < least_s || expected_s > most_s) && helio_clock_boot_ms() < until_ms)
+        turn();
+    if (expected_s < least_s || expected_s > most_s)
+        fail_msg("%lld s are expected, not %lld to %lld", (long long)expected_s, (long long)least_s, (long long)most_s);
+}
+
+static void permit(const char *rules_of_kueue)
+{
+    assert_int_equal(ask("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/helio-agent",
+                         helio_arena_printf(arena,
+                                            "{\"rules\":[{\"apiGroups\":[\"\"],\"resources\":[\"nodes\"],\"verbs\":["
+                                            "\"get\",\"list\",\"watch\"]},{\"apiGroups\":[\"kueue.x-k8s.io\"],"
+                                            "\"resources\":[%s],\"verbs\":[\"get\",\"list\"]}]}",
+                                            rules_of_kueue)),
+                     200);
+}
+
+/*  Of a quota of 5, a job of this site has 3 for ten minutes and its grace of 30 s; a node has 4. */
+static void who_holds_quota_returns_it_at_its_deadline(bool narrow)
+{
+    make_queue();
+    settings.queue = HELIO_TEXT("team");
+    pool.gpus_per_node = 4;
+    helio_backend_destroy(&backend);
+    make_backend();
+    until_offered(5);
+    assert_true(expected_s == -1);
+    order.gpus_per_node = 3;
+    order.time_limit_ms = 600000;
+    spec.run = HELIO_TEXT("while :; do sleep 0.1; done");
+    start();
+    (void)await(HELIO_BACKEND_REPORT_STARTED);
+    until_expected(560, 700);
+    assert_true(((helio_kube_t *)backend)->reading.narrow == narrow);
+    stop(HELIO_STOP_MODE_KILL);
+    (void)await(HELIO_BACKEND_REPORT_ENDED);
+    until_offered(5);
+}
+
+static void a_wait_for_the_queue_is_expected(void **state)
+{
+    (void)state;
+    reach_double("line");
+    permit("\"clusterqueues\",\"localqueues\",\"workloads\"");
+    who_holds_quota_returns_it_at_its_deadline(false);
+}
+
+/*  Without the right to see other namespaces the own one is read. */
+static void a_wait_for_the_queue_is_expected_from_its_own_namespace(void **state)
+{
+    (void)state;
+    reach_double("narrow");
+    permit("\"clusterqueues\"");
+    who_holds_quota_returns_it_at_its_deadline(true);
+}
+
+/*  Then nothing is expected, and what the quota leaves is offered as before. */
+static void a_line_that_may_not_be_seen_promises_nothing(void **state)
+{
+    (void)state;
+    reach_double("unseen");
+    permit("\"clusterqueues\"");
+    make_queue();
+    assert_int_equal(
+        ask("PATCH", "/apis/rbac.authorization.k8s.io/v1/namespaces/heliostat/roles/helio-agent",
+            HELIO_TEXT("{\"rules\":[{\"apiGroups\":[\"batch\"],\"resources\":[\"jobs\"],\"verbs\":[\"*\"]},"
+                       "{\"apiGroups\":[\"\"],\"resources\":[\"pods\",\"pods/log\",\"events\"],\"verbs\":[\"*\"]},"
+                       "{\"apiGroups\":[\"kueue.x-k8s.io\"],\"resources\":[\"localqueues\"],\"verbs\":[\"get\"]}]}")),
+        200);
+    settings.queue = HELIO_TEXT("team");
+    helio_backend_destroy(&backend);
+    make_backend();
+    until_offered(5);
+    order.gpus_per_node = 3;
+    order.time_limit_ms = 600000;
+    spec.run = HELIO_TEXT("while :; do sleep 0.1; done");
+    start();
+    const helio_kube_reading_t *reading = &((helio_kube_t *)backend)->reading;
+    int64_t until_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    while (!(reading->narrow && !reading->coming && !reading->line) && helio_clock_boot_ms() < until_ms)
+        turn();
+    assert_true(reading->narrow && !reading->coming && !reading->line);
+    until_offered(2);
+    assert_true(expected_s == -1);
+    stop(HELIO_STOP_MODE_KILL);
+    (void)await(HELIO_BACKEND_REPORT_ENDED);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_documents, end_backend)
@@ -261,6 +354,9 @@ int main(void)
         TEST(a_list_without_end_is_told_and_nothing_is_offered),
         TEST(what_the_queue_would_not_admit_is_not_offered),
         TEST(a_queue_that_may_not_be_read_limits_nothing),
+        TEST(a_wait_for_the_queue_is_expected),
+        TEST(a_wait_for_the_queue_is_expected_from_its_own_namespace),
+        TEST(a_line_that_may_not_be_seen_promises_nothing),
     };
     return cmocka_run_group_tests(tests, begin_double, end_double);
 }
