@@ -399,8 +399,7 @@ from helio.overflows o where $1::text is null or o.tenant in ('', $1::text)
 -- budgets: a list of {kind, period, unit, budget, used, committed, left, begins_again, of_each}.
 with held as materialized (
     select j.tenant, coalesce(e.queue, j.queue) as queue, sum(p.gpus) as gpus, count(*) filter (where p.gpus > 0) as jobs
-    from helio.maybe_open o
-    join helio.job_state t using (job_id)
+    from helio.state_maybe_open t
     join helio.jobs j using (job_id)
     left join helio.edits e using (job_id)
     join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
@@ -443,10 +442,7 @@ where $1::text is null or n.tenant in ($1::text, '*')
 -- name: read_tenants
 -- Every tenant: a list of {tenant, home_site, weight, users (with a token in force), jobs_open, created_at}.
 with open as materialized (
-    select t.tenant, count(*) as jobs
-    from helio.maybe_open o join helio.tasks_now t using (job_id)
-    where not helio.state_is_over(t.state) and t.task between -1 and 2147483647
-    group by t.tenant
+    select t.tenant, sum(t.tasks)::int8 as jobs from helio.totals_now t where not helio.state_is_over(t.state) group by t.tenant
 )
 select coalesce(json_agg(json_build_object('tenant', t.tenant, 'home_site', t.home_site,
     'weight', coalesce(q.weight_milli, 1000) / 1000.0::float8,
