@@ -425,8 +425,7 @@ from helio.overflows o where $1::text is null or o.tenant in ('', $1::text)
 -- budgets: a list of {kind, period, unit, budget, used, committed, left, begins_again, of_each}.
 with held as materialized (
     select j.tenant, coalesce(e.queue, j.queue) as queue, sum(p.gpus) as gpus, count(*) filter (where p.gpus > 0) as jobs
-    from helio.maybe_open o
-    join helio.job_state t using (job_id)
+    from helio.state_maybe_open t
     join helio.jobs j using (job_id)
     left join helio.edits e using (job_id)
     join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
@@ -578,7 +577,8 @@ select json_build_object('broken_at', helio.audit_verify(), 'entries', (select c
 -- the ledger; "baselines", what the jobs that ended on the day used, would have used, and saved by that, one entry for
 -- each baseline and kind of intensity (null: not known, nor then the carbon). "jobs_not_at_home": of those jobs, the ones
 -- that are in no entry of the baseline home: they have no home site, or none of its pools can run them.
--- The first day is said in full each time: behind a join it would not lead to an index.
+-- The first day is said in full each time: behind a join it would not lead to an index. A year of fifty tenants has 55,000 entries: rows are
+-- sorted before they become JSON, and become it whole.
 with by_state as (
     select t.state, sum(t.tasks)::int8 as tasks, (sum(t.gpu_ms) / 1000.0)::float8 as gpu_seconds,
         (sum(t.cost_micro_usd) / 1000000.0)::float8 as cost_usd, (sum(t.energy_j) / 3600000.0)::float8 as energy_kwh,
@@ -608,21 +608,16 @@ select json_build_object(
     'jobs_total', coalesce(sum(tasks), 0), 'gpu_seconds', coalesce(sum(gpu_seconds), 0),
     'cost_usd', coalesce(sum(cost_usd), 0), 'energy_kwh', coalesce(sum(energy_kwh), 0),
     'carbon_g', coalesce(sum(carbon_g), 0), 'days', least(greatest($2::int4, 1), 400),
-    'usage', (select coalesce(json_agg(json_build_object('day', to_char(u.time at time zone 'UTC', 'YYYY-MM-DD'),
-            'tenant', u.tenant, 'jobs', u.jobs, 'gpu_seconds', u.gpu_seconds, 'cost_usd', u.cost_usd,
-            'energy_kwh', u.energy_kwh, 'carbon_g', u.carbon_g, 'fenced_gpu_seconds', u.fenced_gpu_seconds,
-            'estimated_gpu_seconds', u.estimated_gpu_seconds,
-            'carbon_estimated_ratio', u.carbon_estimated_ratio, 'measured_ratio', u.measured_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
-            'transfer_carbon_g', u.transfer_carbon_g) order by u.time desc, u.tenant), '[]') from used u),
-    'baselines', (select coalesce(json_agg(json_build_object('day', to_char(h.time at time zone 'UTC', 'YYYY-MM-DD'),
-            'tenant', h.tenant, 'baseline', h.baseline, 'carbon_kind', h.carbon_kind, 'jobs', h.jobs,
-            'jobs_estimated', h.jobs_estimated, 'used_cost_usd', h.used_cost_usd, 'used_energy_kwh', h.used_energy_kwh,
-            'used_carbon_g', h.used_carbon_g, 'used_wait_seconds', h.used_wait_seconds,
-            'baseline_cost_usd', h.baseline_cost_usd, 'baseline_energy_kwh', h.baseline_energy_kwh,
-            'baseline_carbon_g', h.baseline_carbon_g, 'baseline_wait_seconds', h.baseline_wait_seconds,
-            'saved_cost_usd', h.cost_usd_saved, 'saved_energy_kwh', h.energy_kwh_saved,
-            'saved_carbon_g', h.carbon_g_saved, 'saved_wait_seconds', h.wait_seconds_saved)
-        order by h.time desc, h.tenant, h.baseline, h.carbon_kind), '[]') from held h),
+    'usage', (select coalesce(json_agg(u), '[]')
+        from (select to_char(u.time at time zone 'UTC', 'YYYY-MM-DD') as day, u.tenant, u.jobs, u.gpu_seconds, u.cost_usd, u.energy_kwh, u.carbon_g,
+                  u.fenced_gpu_seconds, u.estimated_gpu_seconds, u.carbon_estimated_ratio, u.measured_ratio, u.transfer_cost_usd, u.transfer_carbon_g
+              from used u order by u.time desc, u.tenant) u),
+    'baselines', (select coalesce(json_agg(h), '[]')
+        from (select to_char(h.time at time zone 'UTC', 'YYYY-MM-DD') as day, h.tenant, h.baseline, h.carbon_kind, h.jobs, h.jobs_estimated,
+                  h.used_cost_usd, h.used_energy_kwh, h.used_carbon_g, h.used_wait_seconds, h.baseline_cost_usd, h.baseline_energy_kwh,
+                  h.baseline_carbon_g, h.baseline_wait_seconds, h.cost_usd_saved as saved_cost_usd, h.energy_kwh_saved as saved_energy_kwh,
+                  h.carbon_g_saved as saved_carbon_g, h.wait_seconds_saved as saved_wait_seconds
+              from held h order by h.time desc, h.tenant, h.baseline, h.carbon_kind) h),
     'jobs_not_at_home', (select coalesce(sum(b.jobs), 0)::int8 from helio.savings_days b
         where b.day >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
           and b.baseline = 2 and ($1::text is null or b.tenant = $1::text)))::text

@@ -304,19 +304,27 @@ from helio.unsettled u join helio.jobs j using (job_id)
 where coalesce(cardinality(j.tasks), 1) > (select count(*) from helio.job_state s
                                            where s.job_id = j.job_id and helio.state_is_over(s.state));
 
--- Counts of all tasks ever submitted, by tenant and state: settled tasks are counted already.
+-- Counts of all tasks ever submitted, by tenant and state: settled tasks are counted already. Of the others both the jobs and their states are a range
+-- of the key, but for the few in helio.unsettled.
 create or replace view helio.totals_now as
 select t.tenant, t.state, t.tasks, t.gpu_ms, t.cost_micro_usd, t.energy_j, t.carbon_mg from helio.totals t
 union all
 select j.tenant, coalesce(s.state, 0::smallint), count(*), coalesce(sum(s.gpu_ms), 0), coalesce(sum(s.cost_micro_usd), 0),
     coalesce(sum(s.energy_j), 0), coalesce(sum(s.carbon_mg), 0)
-from (select u.job_id from helio.unsettled u
-      union all
-      select n.job_id from helio.jobs n where n.job_id >= helio.settled_to()) o
+from helio.unsettled u
 join helio.jobs j using (job_id)
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
 where t.task between -1 and 2147483647 -- every task; with it the planner expects one task per job instead of ten
+group by 1, 2
+union all
+select j.tenant, coalesce(s.state, 0::smallint), count(*), coalesce(sum(s.gpu_ms), 0), coalesce(sum(s.cost_micro_usd), 0),
+    coalesce(sum(s.energy_j), 0), coalesce(sum(s.carbon_mg), 0)
+from helio.jobs j
+cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
+left join (select n.job_id, n.task, n.state, n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg
+           from helio.job_state n where n.job_id >= helio.settled_to() offset 0) s on s.job_id = j.job_id and s.task = t.task
+where j.job_id >= helio.settled_to() and t.task between -1 and 2147483647
 group by 1, 2;
 
 -- Every principal, once: users by their tokens, sites by their keys. Roles are those in effect now; revoked_at is null while a token

@@ -107,11 +107,26 @@ where h.hour < (select helio.rolled_to()) and not exists (select from helio.stal
 union all
 select r.hour, r.queue, r.tenant, r.jobs, r.wait_p50, r.wait_p95 from helio.wait_hours_raw r;
 
-create or replace view helio.sample_rows_raw as
-select helio.utc_hour(c.at) as hour, c.* from helio.capacity_samples c where helio.utc_hour(c.at) >= (select helio.rolled_to())
+-- Hours of samples that are read raw, among them a day to come: the clock of a broker can be ahead of the database's.
+create or replace view helio.sample_hours_raw as
+select h.hour
+from (select helio.utc_hour(now()) + interval '1 day' as until) n
+cross join lateral generate_series((select helio.rolled_to()), n.until, interval '1 hour') as h (hour)
 union all
-select helio.utc_hour(c.at), c.* from helio.capacity_samples c
-where helio.utc_hour(c.at) = any ((select helio.stale(3::smallint))::timestamptz[]);
+select h.hour from unnest((select helio.stale(3::smallint))::timestamptz[]) as h (hour);
+
+-- Hour by hour and pool by pool, each a stretch of the key. A condition on the site alone would make the planner read all samples of the site by the
+-- key, in which the pool comes before the time. Every sample is of a row of helio.pools, of which none is ever deleted.
+create or replace view helio.sample_rows_raw as
+select r.hour, p.site, p.pool, c.at, c.nodes_up, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved, c.largest_block_gpus, c.jobs_running,
+    c.jobs_queued, c.site_power_w
+from helio.sample_hours_raw r
+cross join helio.pools p
+cross join lateral (
+    select c.* from helio.capacity_samples c
+    where c.site = p.site and c.pool = p.pool and c.at >= r.hour and c.at < r.hour + interval '1 hour'
+    offset 0
+) c;
 
 create or replace view helio.capacity_hours_raw as
 select c.hour, c.site, c.pool, count(*) as samples, sum(c.gpus_total) as gpus_total, sum(c.gpus_allocated) as gpus_allocated,
@@ -176,7 +191,8 @@ where d.day < helio.utc_day((select helio.rolled_to())) and not exists (select f
 union all
 select r.day, r.tenant, r.basis, r.runs, r.median_ratio, r.within_ratio from helio.duration_days_raw r;
 
--- Compacted tasks by the hour of their submission, and those that are not compacted (as in helio.totals_now).
+-- Compacted tasks by the hour of their submission, and those that are not compacted (as in helio.totals_now). These are read by the key, and the
+-- hour is compared afterwards: the index on the hour leads to pages of both, of which each row would be asked whether it is compacted.
 create or replace view helio.job_hours_now as
 select h.hour, h.tenant, h.queue, h.state, h.reason, h.jobs, h.gpu_ms from helio.job_hours h
 union all
@@ -190,11 +206,12 @@ where t.task between -1 and 2147483647 -- every task; with it the planner expect
 union all
 select helio.utc_hour(j.submitted_at), j.tenant, coalesce(e.queue, j.queue), coalesce(s.state, 0::smallint), coalesce(s.details->0->>'code', ''),
     1, coalesce(s.gpu_ms, 0)
-from helio.jobs j
+from (select n.job_id, n.submitted_at, n.tenant, n.queue, n.tasks from helio.jobs n where n.job_id >= helio.settled_to() offset 0) j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
-left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+left join (select n.job_id, n.task, n.state, n.details, n.gpu_ms from helio.job_state n where n.job_id >= helio.settled_to() offset 0) s
+    on s.job_id = j.job_id and s.task = t.task
 left join helio.edits e on e.job_id = j.job_id
-where j.job_id >= helio.settled_to() and t.task between -1 and 2147483647;
+where t.task between -1 and 2147483647;
 
 -- ---- summing up -------------------------------------------------------------------------------------------
 

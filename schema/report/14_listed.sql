@@ -1,7 +1,8 @@
 -- Tasks for lists, newest first. Internal to schema helio: not a stable interface.
 
 -- As helio.tasks_now, without what a queued task waits for in words, and read job by job in the order in which jobs are read: a list of the newest of many
--- jobs walks an index backwards and stops. That is what `offset 0` is for; in one piece, the planner would read all jobs and sort them.
+-- jobs walks an index backwards and stops. That is what the union in a lateral subquery is for; in one piece, the planner would read all jobs and sort
+-- them. A condition on the state of a task, for example on its end or its site, reaches both parts of the union.
 -- Of a job that cannot be open, only tasks that are over are read, which need no reasons of classes, holds and limits.
 create or replace view helio.tasks_listed as
 select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, coalesce(t.queue, j.queue) as queue, coalesce(t.tier, j.tier) as tier,
@@ -23,5 +24,4 @@ cross join lateral (
     from helio.tasks_now n
     where n.job_id = j.job_id and not helio.state_is_over(n.state)
       and (j.job_id >= (select helio.open_from()) or j.job_id = any (array (select u.job_id from helio.unsettled u))) -- as helio.maybe_open
-    offset 0
 ) t;

@@ -12,10 +12,11 @@ select p.site, p.region, p.backend,
 from helio.pools_now p join helio.sites_now s using (site);
 comment on view helio_report.fleet_now is 'One row per site and pool: its properties and its latest figures. Rows of sites: every reader sees all.';
 
+-- Samples are joined with their pools also where nothing is shown of these: so those of one site are found by the key, pool by pool (helio.sample_rows_raw).
 create or replace view helio_report.site_capacity as
 select c.at as time, c.site, c.pool, p.gpu as gpu_model, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved,
     c.largest_block_gpus, c.nodes_up, c.jobs_running, c.jobs_queued
-from helio.capacity_samples c left join helio.pools p using (site, pool);
+from helio.pools p join helio.capacity_samples c using (site, pool);
 comment on view helio_report.site_capacity is 'One sample per minute for each site and pool. Rows of sites: every reader sees all.';
 
 -- A sample has the latest values issued for its hour. If a feed was silent, it has the last good value of at most a day, marked as an
@@ -26,7 +27,7 @@ select c.at as time, c.site, nullif(c.power_watts, -1) as power_watts, null::dou
     coalesce(k.value, case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) as carbon_g_per_kwh,
     k.kind as carbon_kind, coalesce(k.source, 'site file') as carbon_source,
     coalesce(k.estimated or k.hour < date_trunc('hour', c.at, 'UTC'), true) as carbon_estimated, k.factor as carbon_factor
-from (select site, at, max(site_power_w) as power_watts from helio.capacity_samples group by site, at) c
+from (select site, c.at, max(c.site_power_w) as power_watts from helio.pools p join helio.capacity_samples c using (site, pool) group by site, c.at) c
 join helio.sites s using (site)
 left join lateral (
     select a.hour, a.value, nullif(a.kind, '') as kind, a.factor,
@@ -89,7 +90,7 @@ select f.time, f.site, helio.signal_word(f.signal) as signal,
     f.value, a.value as actual_value, a.estimated as actual_estimated, nullif(f.kind, '') as kind, f.factor, f.source
 from (
     select i.site, i.pool, i.signal, i.kind, i.factor, helio.source_text(i.source, i.feed_state, i.last_value_at) as source,
-        i.issued_at, date_trunc('hour', i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s), 'UTC') as time,
+        i.issued_at, helio.utc_hour(i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s)) as time,
         avg(i."values"[n]) filter (where i."values"[n] < 'infinity') as value
     from helio.series i cross join lateral generate_series(1, cardinality(i."values")) as n
     group by i.site, i.pool, i.signal, i.kind, i.factor, i.source, i.feed_state, i.last_value_at, i.issued_at, i.start_at, i.step_s, 8
