@@ -10,7 +10,7 @@ enum {
     HALF_MS = 500,         /* what a time that is cut to whole seconds is too early, on average */
     LOOK_LEAST_MS = 250,
     LOOK_MOST_MS = 10000,
-    LOOK_SHARE = 16, /* of the time that it has run: an end is seen late by so much of it at most */
+    LOOK_SHARE = 32, /* of the time that it has run: an end is seen late by so much of it at most */
     BRISK_LOOK_MS = 500
 };
 
