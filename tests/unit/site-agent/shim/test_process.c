@@ -48,9 +48,9 @@ static void wait_until(volatile const int *value, int wanted)
 
 static void *spin(void *arg)
 {
-    static volatile int turns;
-    for (;;)
-        turns = turns + 1;
+    static volatile bool on = true;
+    while (on)
+        continue;
     return arg;
 }
 
