@@ -37,7 +37,7 @@ typedef struct helio_session {
      *  is sealed), and the last one that the reported capacity contains. */
     uint64_t dispatch_started, dispatch_reported;
     int64_t next_renew_ms;
-    int64_t next_summary_ms;
+    int64_t summarised_ms, next_summary_ms;
 } helio_session_t;
 
 struct helio_agent_core {

@@ -288,6 +288,28 @@ static bool names(const helio_aev_capacity_t *capacity, helio_text_t pool)
     return false;
 }
 
+static uint64_t free_gpus(const helio_pool_capacity_t *pool)
+{
+    uint64_t sum = 0;
+    for (uint32_t k = 1; k < pool->free_nodes.count; k++)
+        sum += (uint64_t)k * pool->free_nodes.items[k];
+    return sum;
+}
+
+bool helio_summary_offers_more(const helio_agent_core_t *core)
+{
+    const helio_summary_t *self = core->summary;
+    for (uint32_t i = 0; i < self->reported.pools.count; i++) {
+        const helio_pool_capacity_t *now = &self->reported.pools.items[i];
+        for (uint32_t k = 0; k < self->sent_count; k++) {
+            const helio_pool_capacity_t *sent = &self->sent_pools[k];
+            if (helio_text_equal(now->pool, sent->pool) && sent->free_nodes.count && free_gpus(now) > free_gpus(sent))
+                return true;
+        }
+    }
+    return false;
+}
+
 void helio_summary_capacity(helio_agent_core_t *self, const helio_aev_capacity_t *capacity)
 {
     for (uint32_t i = 0; i < self->summary->reported.pools.count; i++)

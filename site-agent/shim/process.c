@@ -52,6 +52,35 @@ bool helio_process_alive(helio_process_t process)
            info.process.start_ticks == process.start_ticks && info.state != 'Z' && info.state != 'X';
 }
 
+static char state_in(const char *path)
+{
+    char text[1024], state = '\0';
+    const char *after = read_file(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+    return after && sscanf(after + 1, " %c", &state) == 1 ? state : '\0';
+}
+
+bool helio_process_is_at_rest(pid_t pid, const char *name)
+{
+    char path[320], comm[32];
+    (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+    if (!read_file(path, comm, sizeof comm))
+        return false;
+    comm[strcspn(comm, "\n")] = '\0';
+    (void)snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    DIR *threads = strcmp(comm, name) == 0 ? opendir(path) : NULL;
+    uint32_t count = 0, asleep = 0;
+    for (const struct dirent *entry; threads && (entry = readdir(threads));) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(path, sizeof path, "/proc/%ld/task/%.200s/stat", (long)pid, entry->d_name);
+        count++;
+        asleep += state_in(path) == 'S';
+    }
+    if (threads)
+        (void)closedir(threads);
+    return count && asleep == count;
+}
+
 /*  NSpid has a number for each PID namespace, from that of /proc down to the process's own (proc(5)). */
 static bool is_contained(pid_t pid)
 {

@@ -28,6 +28,9 @@ typedef struct helio_process_info {
 HELIO_MUST_CHECK helio_rc helio_process_inspect(pid_t pid, helio_process_info_t *ret_info); /* NOT_FOUND */
 /*  The same process still exists and is not a zombie. */
 bool helio_process_alive(helio_process_t process);
+/*  Whether it is a program of that name (at most 15 characters) of which every thread sleeps: it is in the middle of
+ *  nothing. False also if /proc does not show its threads. */
+bool helio_process_is_at_rest(pid_t pid, const char *name);
 /*  It was sent `signal` as a process, and has not taken it yet. */
 bool helio_process_has_pending(helio_process_t process, int signal);
 /*  The id of this boot of this machine. */

@@ -29,7 +29,9 @@ enum {
     HEAD_SLACK_MS = 5000, /* time for the ranks' shims, which have the same grace, to end by themselves */
     SRUN_KILL_MS = 10000,
     DONE_TRIES = 600,
-    AFTERWARDS_MS = 200, /* Slurm signals a job's processes one by one, the shim last */
+    AFTERWARDS_MS =
+        200,        /* Slurm signals a job's processes one by one, the shim last; at most so long after the first */
+    AT_REST_MS = 5, /* between two looks whether its daemon still does */
     EXIT_NOT_STARTED = 125
 };
 
@@ -387,20 +389,24 @@ static helio_rc end_ran(helio_shim_t *self, helio_error_t *err)
 }
 
 /*  If Slurm has just killed a script's program, the script can go on and end with 0 before Slurm kills it and tells the
- *  shim. That a stop is pending shows that the end was not its own; Slurm knows the cause. */
+ *  shim. That a stop is pending shows that the end was not its own; Slurm knows the cause. Its daemon signals the
+ *  processes one after the other without a pause: while all of that sleeps, no further signal is on its way. */
 static void listen_afterwards(helio_shim_t *self)
 {
-    int64_t until_ms = helio_clock_boot_ms() + AFTERWARDS_MS, left_ms = AFTERWARDS_MS;
-    if (self->call->mode != HELIO_SHIM_SLURM && self->call->mode != HELIO_SHIM_BATCH)
-        return;
-    while (!self->done.stopped && !self->done.limit_reached && left_ms > 0) {
+    int64_t until_ms = helio_clock_boot_ms() + AFTERWARDS_MS;
+    bool quiet = self->call->mode != HELIO_SHIM_SLURM && self->call->mode != HELIO_SHIM_BATCH;
+    while (!self->done.stopped && !self->done.limit_reached && !quiet) {
         struct pollfd fd = {.fd = self->signals, .events = POLLIN};
         struct signalfd_siginfo info;
-        (void)poll(&fd, 1, (int)left_ms);
+#ifdef HELIO_MUTANT_deaf_to_late_signals
+        quiet = true;
+#else
+        quiet = helio_clock_boot_ms() >= until_ms || helio_process_is_at_rest(getppid(), "slurmstepd");
+#endif
+        (void)poll(&fd, 1, quiet ? 0 : AT_REST_MS);
         while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info)
             self->done.stopped =
                 self->done.stopped || (info.ssi_signo != SIGCHLD && !helio_shim_is_for_job(self, info.ssi_signo));
-        left_ms = until_ms - helio_clock_boot_ms();
     }
 }
 

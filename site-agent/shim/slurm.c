@@ -100,7 +100,7 @@ static bool find_program(const char *path, const char *program, char ret_path[PA
     return false;
 }
 
-/*  Slurm's own PATH first. It is missing if Slurm could not load the user's login environment. */
+/*  The PATH with which Slurm started the shim comes first: the agent's own, and the folder of its commands. */
 static bool find_srun(const helio_plan_t *plan, char *const *list, char ret_path[PATH_SIZE])
 {
     static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin";

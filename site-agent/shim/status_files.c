@@ -40,16 +40,22 @@ static helio_rc write_tmp(int folder, const char *name, helio_text_t text, mode_
     return HELIO_OK;
 }
 
-helio_rc helio_status_file_write(int folder, const char *name, helio_text_t text, mode_t mode, helio_error_t *err)
+helio_rc helio_status_file_put(int folder, const char *name, helio_text_t text, mode_t mode, helio_error_t *err)
 {
     char tmp[96];
     helio_rc rc = write_tmp(folder, name, text, mode, tmp, err);
-    if (rc)
-        return rc;
-    if (renameat(folder, tmp, folder, name) || fsync(folder)) {
+    if (!rc && renameat(folder, tmp, folder, name)) {
         rc = failed(err, "put in place", name);
         (void)unlinkat(folder, tmp, 0);
     }
+    return rc;
+}
+
+helio_rc helio_status_file_write(int folder, const char *name, helio_text_t text, mode_t mode, helio_error_t *err)
+{
+    helio_rc rc = helio_status_file_put(folder, name, text, mode, err);
+    if (!rc && fsync(folder))
+        rc = failed(err, "put in place", name);
     return rc;
 }
 
@@ -298,7 +304,7 @@ helio_rc helio_done_reserve(int folder, helio_error_t *err)
     int rc = posix_fallocate(fd, 0, HELIO_STATUS_FILE_RESERVE);
     if (rc)
         return helio_fail(err, HELIO_IO, "no space for the end mark: %s", strerror(rc));
-    if (fsync(fd) || fsync(folder))
+    if (fsync(fd)) /* its name has time until the next status file */
         return failed(err, "sync", "reserve");
     return HELIO_OK;
 }

@@ -38,6 +38,9 @@ enum { HELIO_STATUS_FILE_MAX = 1 << 20, HELIO_STATUS_FILE_RESERVE = 4096, HELIO_
  *  power cut. */
 HELIO_MUST_CHECK helio_rc helio_status_file_write(int folder, const char *name, helio_text_t text, mode_t mode,
                                                   helio_error_t *err);
+/*  The same but for the last: for files of a folder that is synced once it has all of them. */
+HELIO_MUST_CHECK helio_rc helio_status_file_put(int folder, const char *name, helio_text_t text, mode_t mode,
+                                                helio_error_t *err);
 /*  As helio_status_file_write, for a text that is replaced again and again, also while the disk is full: two files
  *  that have their space, `name` and .name, change places. Texts fit a block of the disk. */
 HELIO_MUST_CHECK helio_rc helio_status_file_replace(int folder, const char *name, helio_text_t text, mode_t mode,

@@ -74,9 +74,8 @@ typedef enum helio_variable_kind {
     X(ZE_AFFINITY_MASK, "ZE_AFFINITY_MASK", PASSED, "Slurm sets it", "GPUs of this node, for oneAPI.") \
     X(SLURMD_NODENAME, "SLURMD_NODENAME", PASSED, "Slurm sets it", "The node's name in Slurm.") \
     X(SLURM_EXPORT_ENV, "SLURM_EXPORT_ENV", DROPPED, "", \
-      "It would contain `NONE`, because Heliostat submits with `--export=NONE`, and an `srun` in the job would " \
-      "apply that to its own tasks.") \
-    X(SLURM_GET_USER_ENV, "SLURM_GET_USER_ENV", DROPPED, "", "The same.")
+      "It says what an `srun` in the job passes on to its own tasks, which get all of the job's variables.") \
+    X(SLURM_GET_USER_ENV, "SLURM_GET_USER_ENV", DROPPED, "", "It would have an `srun` in the job load a login environment.")
 /* clang-format on */
 
 #define HELIO_VARIABLE_ENUMERATOR(id, name, kind, when, meaning) HELIO_VARIABLE_##id,

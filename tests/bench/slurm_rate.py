@@ -7,7 +7,7 @@ Each job has one GPU and sleeps. A loop of single commands submits them all, as 
 every Nth job of the direct runs (--clusters must divide --gpus), and the federation chooses. The direct run and the federation's take turns,
 and who is first changes with each round. A job writes down when it begins and ends: the time of a run is from before the first command to the
 last end. Prints the times, the least possible one, the ratio, for how long a GPU was idle between two jobs, and how long a
-command took. Asserts nothing; exit 77 without Slurm.
+command took. A run begins when the federation, too, has seen that the clusters are empty. Asserts nothing; exit 77 without Slurm.
 """
 import argparse, os, shutil, statistics, subprocess, sys, tempfile, time
 
@@ -50,7 +50,7 @@ class Run:
 
 class World:
     def __init__(self, args):
-        self.folder, self.seconds, self.jobs = tempfile.mkdtemp(prefix="helio-rate-"), args.seconds, args.jobs
+        self.folder, self.seconds, self.jobs, self.gpus = tempfile.mkdtemp(prefix="helio-rate-"), args.seconds, args.jobs, args.gpus
         on_a_node = args.gpus // args.clusters if args.gpus // args.clusters <= 64 else args.gpus // args.clusters // 2
         nodes = args.gpus // args.clusters // on_a_node
         if args.clusters * nodes * on_a_node != args.gpus:
@@ -67,6 +67,8 @@ class World:
 
     def run(self, how, number):
         run = Run(self, f"{how}{number}")
+        self.federation.wait_for(lambda: self.federation.metric("helio_site_gpus_free") >= self.gpus, 60,
+                                 "the federation does not see that the clusters are empty")
         began = time.time()
         for i in range(self.jobs):
             if how == "direct":

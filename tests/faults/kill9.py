@@ -20,8 +20,8 @@ import verdict, workload
 from federation import TOP, Federation, LocalSite, SlurmSite
 
 CLUSTERS = ["eu", "us", "asia", "sa", "af", "oc"]
-# Slurm counts whole seconds from the allocation on. So its figure includes the time that its daemons need to launch a job,
-# which is longer on a machine that is busy with other launches; the ledger's does not. The median must agree within a second.
+# Attempts whose end the agent has from Slurm are charged what Slurm counts. Of others, such as those whose controller was away, only
+# the shim's own times are known, and Slurm's include the time that its daemons need to launch a job on a busy machine.
 ACCOUNTING_MEDIAN_SECONDS, ACCOUNTING_WORST_SECONDS = 1.0, 5.0
 
 

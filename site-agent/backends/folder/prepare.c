@@ -249,12 +249,12 @@ static helio_rc make_user_folder(const helio_folder_job_t *job, helio_text_t pat
     return HELIO_OK;
 }
 
-/*  Writes a file of the attempt, which becomes the user's if `theirs`. */
+/*  Writes a file of the attempt, which becomes the user's if `theirs`. Its name is durable once the whole folder is. */
 static helio_rc put(const helio_folder_job_t *job, int folder, const char *name, helio_text_t text, mode_t mode,
                     bool theirs, helio_error_t *err)
 {
     helio_error_t why = {0};
-    helio_rc rc = helio_status_file_write(folder, name, text, mode, &why);
+    helio_rc rc = helio_status_file_put(folder, name, text, mode, &why);
     if (rc)
         return helio_fail(err, rc, "%s", why.text);
     if (theirs && geteuid() == 0 && fchownat(folder, name, job->account->uid, job->account->gid, AT_SYMLINK_NOFOLLOW))

@@ -16,6 +16,7 @@ enum {
     LAUNCH_MS = 1000, /* between two, at least */
     BRISK_MS = 20000, /* this many of them ended within that time */
     BRISK_LEAST = 4,
+    FREED_MS = 500,  /* after an end that status files told Slurm shows the nodes in use for a moment */
     VACANT_MS = 4000 /* for so long turns are expected of a GPU that one of a brief kind has left */
 };
 
@@ -101,24 +102,34 @@ static uint32_t ends_soon(const helio_slurm_attempt_t *attempt)
     return alike < RUNS_LEAST || !longer ? 0 : 1000 * soon / longer;
 }
 
-void helio_slurm_note_run(const helio_slurm_attempt_t *attempt)
+void helio_slurm_note_run(const helio_slurm_attempt_t *attempt, int64_t ran_ms, bool own)
 {
     const helio_slurm_t *self = attempt->backend;
     helio_slurm_runs_t *runs = &attempt->backend->runs;
-    const helio_aev_backend_t *end = &attempt->end;
-    int64_t ran_ms = end->ended_wall_ms - end->started_wall_ms;
-    if (end->word != HELIO_BACKEND_REPORT_ENDED || !end->started_wall_ms || ran_ms < 0)
-        return;
-    if (!end->stopped && attempt->kin)
+    if (own && attempt->kin)
         runs->items[runs->next++ % HELIO_SLURM_RUNS_KEPT] =
             (helio_slurm_run_t){.kin = attempt->kin, .ran_ms = ran_ms, .at_ms = self->now_boot_ms};
     if (!attempt->gpus_per_node || !attempt->nodes)
         return;
+    int64_t at_ms = self->now_boot_ms + (attempt->noticed_ms ? FREED_MS : 0);
     helio_slurm_left_t *left = &runs->left[runs->left_next++ % HELIO_SLURM_RUNS_KEPT];
     *left = (helio_slurm_left_t){.what = size_of(attempt),
-                                 .at_ms = self->now_boot_ms ? self->now_boot_ms : 1,
+                                 .at_ms = at_ms ? at_ms : 1,
                                  .shown = attempt->holds_list && attempt->holds_list <= self->poll.nodes_after};
     memcpy(left->pool, attempt->pool, sizeof left->pool);
+}
+
+/*  The nodes' figures that were asked for since the list that shows its end show its GPUs free. */
+void helio_slurm_note_freed(const helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_t *self = attempt->backend;
+    for (uint32_t i = 0; i < HELIO_SLURM_RUNS_KEPT; i++) {
+        helio_slurm_left_t *left = &self->runs.left[i];
+        if (left->at_ms != attempt->noticed_ms + FREED_MS || strcmp(left->pool, attempt->pool) != 0)
+            continue;
+        left->at_ms = self->poll.asked_ms > 1 ? self->poll.asked_ms - 1 : 1;
+        return;
+    }
 }
 
 typedef struct kinds {
@@ -148,7 +159,8 @@ static void add_one(kinds_t *kinds, helio_slurm_ahead_t one, uint32_t thousandth
 static bool can_end(const helio_slurm_attempt_t *attempt)
 {
     return attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->started_wall_ms && attempt->kin &&
-           attempt->gpus_per_node && attempt->nodes && attempt->stop_mode == HELIO_SLURM_NO_STOP && !attempt->suspended;
+           !attempt->noticed_ms && attempt->gpus_per_node && attempt->nodes &&
+           attempt->stop_mode == HELIO_SLURM_NO_STOP && !attempt->suspended;
 }
 
 /*  A GPU that the figures still show in use has all its turns to come; of one that they show free, the first is offered

@@ -20,13 +20,14 @@ void helio_slurm_witness(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     const helio_slurm_seen_t *seen = &attempt->seen;
-    if (!helio_slurm_shows_run(seen) && !(seen->over && seen->start_s))
+    bool completing = seen->live && seen->state == HELIO_SLURM_COMPLETING;
+    if (!helio_slurm_shows_run(seen) && !((seen->over || completing) && seen->start_s))
         return;
     if (helio_slurm_shows_run(seen))
         helio_witness_shown(&attempt->witness, self->poll.asked_ms);
     if (seen->start_s)
         attempt->witness.start_ms = seen->start_s * 1000;
-    if (seen->over && seen->end_s)
+    if ((seen->over || completing) && seen->end_s)
         helio_witness_ended(&attempt->witness, seen->end_s * 1000, self->now_wall_ms);
 }
 
@@ -74,7 +75,10 @@ int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t 
 void helio_slurm_charge(helio_slurm_attempt_t *attempt)
 {
     helio_charged_t what = charged(attempt);
+    uint64_t said_ms = attempt->end.run_ms;
     helio_charge(&what, &attempt->end, attempt->explanation);
+    if (said_ms && attempt->end.run_ms == said_ms) /* nothing is doubted */
+        helio_slurm_count(attempt, what.launch_ms);
 }
 
 bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t *done)

@@ -144,6 +144,8 @@ static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, hel
 static bool is_its_own(const helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     uint32_t mine = (uint32_t)attempt->end.exit_code;
+    if (fact->state == HELIO_SLURM_COMPLETED)
+        return mine == 0;
     return fact->state == HELIO_SLURM_FAILED && !fact->exit_signal &&
            (fact->exit_code == mine || fact->exit_code + 128 == mine);
 }

@@ -6,6 +6,7 @@
  *      slurm_commands.c       queries of the cluster, and scancel
  *      slurm_whose.c          which user a job of an attempt's name belongs to
  *      slurm_charge.c         what Slurm shows of it, for what it is charged
+ *      slurm_times.c          Slurm's own times of it, for what it is charged; when its status files are looked at
  *      slurm_status_files.c   the status files in its folder
  *      slurm_options.c        the arguments of sbatch: from the order, and what a job may pass on
  *      slurm_submit.c         the folder, sbatch, and what its result means
@@ -141,7 +142,9 @@ typedef struct helio_slurm_attempt {
     bool said_started;
     int64_t said_started_ms;
     helio_witness_t witness;
-    int64_t doubted_ms; /* since when Slurm's report of its end is awaited; 0 = not */
+    int64_t doubted_ms;    /* since when Slurm's report of its end is awaited; 0 = not */
+    int64_t noticed_ms;    /* when its `done` was found before Slurm had told its end; 0 = not */
+    uint32_t noticed_list; /* lists from this one on were asked for later */
     helio_beat_t beat;
     helio_lifetime_t life;
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
@@ -326,7 +329,9 @@ void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_ahead.c */
 uint64_t helio_slurm_kin(const helio_order_t *order);
-void helio_slurm_note_run(const helio_slurm_attempt_t *attempt); /* its end */
+/*  Its end. own: by itself, so that it tells how long others of its kind run. */
+void helio_slurm_note_run(const helio_slurm_attempt_t *attempt, int64_t ran_ms, bool own);
+void helio_slurm_note_freed(const helio_slurm_attempt_t *attempt); /* later than noticed, a list showed its end */
 /*  By pool and size; in the arena. */
 const helio_slurm_ahead_t *helio_slurm_ahead(const helio_slurm_t *self, helio_arena_t *arena, uint32_t *ret_count);
 /*  Jobs that last less than two lists apart end now. */
@@ -457,6 +462,19 @@ bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t
 int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms);
 /*  Before its end is reported: replaces implausible times, and explains the difference. */
 void helio_slurm_charge(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_times.c */
+/*  Its `done` was found, and Slurm's end of it may still come with a list. What it leaves is offered meanwhile. */
+bool helio_slurm_awaits_times(helio_slurm_attempt_t *attempt, const helio_done_t *done);
+/*  Slurm reports that the site ended it, however its program took that. */
+bool helio_slurm_was_cut_short(const helio_slurm_seen_t *seen);
+/*  The controller does not answer: ends that were found are reported without its times. */
+void helio_slurm_await_no_times(helio_slurm_t *self);
+/*  Replaces its run time by the one that Slurm counts, as far as that is plausible. launch_ms: the longest time from
+ *  Slurm's start to the first program. */
+void helio_slurm_count(helio_slurm_attempt_t *attempt, int64_t launch_ms);
+/*  When its status files are looked at next; boot clock. */
+int64_t helio_slurm_look_ms(const helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_stop.c */
 void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt);

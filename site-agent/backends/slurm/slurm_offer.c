@@ -17,7 +17,7 @@ enum {
 static bool is_waiting(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_poll_t *poll = &attempt->backend->poll;
-    if (attempt->phase >= HELIO_SLURM_AT_LEAVING || attempt->closed || attempt->nodes == 0 ||
+    if (attempt->phase >= HELIO_SLURM_AT_LEAVING || attempt->closed || attempt->noticed_ms || attempt->nodes == 0 ||
         (attempt->phase == HELIO_SLURM_AT_LOOKING && !attempt->to_start))
         return false;
     return attempt->holds_list == 0 || attempt->holds_list > poll->nodes_after;

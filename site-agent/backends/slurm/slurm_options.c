@@ -245,7 +245,9 @@ static void add_own(const helio_slurm_t *self, const helio_slurm_attempt_t *atte
     ADD(args, "--parsable");
     ADD(args, "--job-name=%s", attempt->held.name);
     ADD(args, "--no-requeue");
-    ADD(args, "--export=NONE");
+    /* All of the command's own environment, which is made from nothing. With less, slurmd runs a login shell of the user on
+     * the node for each job, while the job holds its nodes. */
+    ADD(args, "--export=ALL");
     ADD(args, "--propagate=NONE"); /* a job must not inherit the agent's own resource limits */
     ADD(args, "--input=/dev/null");
     ADD(args, "--output=%.*s/slurm.log", HELIO_TEXT_ARGS(literal(args->arena, folder)));

@@ -147,6 +147,7 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
         helio_slurm_read_jobs(helio_arena_text(arena, result->out), arena, &jobs, NULL)) {
         helio_arena_destroy(&arena);
         poll->due_ms = self->now_boot_ms + back_off_ms(self, ++poll->failures);
+        helio_slurm_await_no_times(self);
         return;
     }
     replace(&poll->jobs_answer, arena, self->now_boot_ms);

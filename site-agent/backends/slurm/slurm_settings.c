@@ -129,9 +129,10 @@ static const helio_spec_field_t fields[] = {
      .least = 1000,
      .most = 3600000,
      .example = "30s",
-     .doc = "The longest time between Slurm's start of a job and its first program: prologs, nodes that power up, "
-            "slow disks. A job whose status files leave out more of the time that it was on its nodes is charged "
-            "by Slurm's times. Default: `10s`, or `2m` where the cluster has prologs or powers nodes up."},
+     .doc =
+         "The longest time between Slurm's start of a job and its first program: prologs, nodes that power up, "
+         "slow disks. A job whose status files leave out more of the time that it was on its nodes is charged "
+         "by Slurm's times, and no other job is charged for more of it. Default: `10s`, or `2m` where the cluster has prologs or powers nodes up."},
     {.key = "clock_tolerance",
      .kind = HELIO_SPEC_DURATION,
      AT(clock_tolerance_ms),

@@ -69,7 +69,11 @@ static void end_by_done(helio_slurm_attempt_t *attempt, int folder, const helio_
     }
     bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || done->cause == HELIO_CAUSE_LEASE_EXPIRED;
     /* Slurm kills process by process, and helio-shim may outlive its ranks long enough to report it. */
-    bool signalled = !done->stopped && (done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM);
+    bool killed = done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM;
+#ifndef HELIO_MUTANT_success_though_cancelled
+    killed = killed || helio_slurm_was_cut_short(&attempt->seen);
+#endif
+    bool signalled = !done->stopped && killed;
     if ((!done->stopped && !signalled) || done->limit_reached || asked) {
         helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, done->cause, "%s", done->explanation);
         return;
@@ -107,7 +111,7 @@ static void on_status_files(helio_slurm_attempt_t *attempt, int folder)
     if (attempt->started_wall_ms)
         helio_slurm_say_started(attempt);
     if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK &&
-        !helio_slurm_awaits_slurm(attempt, &done))
+        !helio_slurm_awaits_slurm(attempt, &done) && !helio_slurm_awaits_times(attempt, &done))
         end_by_done(attempt, folder, &done);
 }
 

@@ -100,11 +100,23 @@ static bool may_be_held(const helio_slurm_attempt_t *attempt)
            (attempt->id[0] && !attempt->seen.over);
 }
 
+static void note_run(const helio_slurm_attempt_t *attempt)
+{
+    const helio_aev_backend_t *end = &attempt->end;
+    int64_t ended_ms =
+        end->ended_wall_ms < attempt->backend->now_wall_ms ? end->ended_wall_ms : attempt->backend->now_wall_ms;
+    int64_t ran_ms = ended_ms - helio_slurm_begun_wall_ms(attempt, end->started_wall_ms);
+    if (attempt->noticed_ms && attempt->seen.over)
+        helio_slurm_note_freed(attempt);
+    if (!attempt->noticed_ms && end->word == HELIO_BACKEND_REPORT_ENDED && end->started_wall_ms && ran_ms >= 0)
+        helio_slurm_note_run(attempt, ran_ms, !end->stopped);
+}
+
 void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
 {
     helio_slurm_t *self = attempt->backend;
+    note_run(attempt);
     helio_slurm_charge(attempt);
-    helio_slurm_note_run(attempt);
     helio_explanation_flatten(attempt->explanation);
     bool ran = attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {

@@ -4,7 +4,7 @@
 
 #include "site-agent/backends/slurm/slurm_internal.h"
 
-enum { FOLDER_AGAIN_MS = 2000, STATUS_FILES_EVERY_MS = 10000, REQUEUED_MS = 2000 };
+enum { FOLDER_AGAIN_MS = 2000, REQUEUED_MS = 2000 };
 
 /* ---- by a list ---------------------------------------------------------------------------------------------- */
 
@@ -201,7 +201,8 @@ static void held_on_list(helio_slurm_attempt_t *attempt)
          requeued = was_requeued(attempt);
     if (helio_slurm_wait_on_list(attempt))
         return;
-    if (attempt->seen.live && (waits || runs) && !attempt->requeued_ms && !attempt->unproven &&
+    bool twin_began = !attempt->claimed && attempt->other.live && holds_nodes(&attempt->other);
+    if (attempt->seen.live && (waits || runs) && !attempt->requeued_ms && !attempt->unproven && !twin_began &&
         attempt->stop_mode == HELIO_SLURM_NO_STOP)
         return; /* nothing new */
     if (!helio_slurm_look(attempt, &folder) ||
@@ -293,11 +294,10 @@ static void held_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     bool folder = false, waits = attempt->seen.live && attempt->seen.state == HELIO_SLURM_PENDING;
-    attempt->due_ms = self->now_boot_ms + STATUS_FILES_EVERY_MS;
-    if (!waits || attempt->unproven || self->poll.failures)
+    if (!waits || attempt->unproven || self->poll.failures || helio_slurm_is_brisk(self))
         (void)helio_slurm_look(attempt, &folder);
-    if (attempt->phase == HELIO_SLURM_AT_OVER)
-        attempt->due_ms = 0;
+    bool held = attempt->phase == HELIO_SLURM_AT_QUEUED || attempt->phase == HELIO_SLURM_AT_RUNNING;
+    attempt->due_ms = held ? helio_slurm_look_ms(attempt) : 0;
 }
 
 static void serve_phase(helio_slurm_attempt_t *attempt)

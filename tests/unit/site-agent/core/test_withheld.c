@@ -53,6 +53,36 @@ static void report_capacity(uint32_t nodes_up, uint32_t allocated, uint32_t rese
     step(&site, HELIO_AGENT_EV_CAPACITY, &capacity);
 }
 
+static uint64_t summaries(void)
+{
+    const helio_site_summary_t *summary = last_of(&site, HELIO_AGENT_FX_SEND_SUMMARY);
+    return summary ? summary->seq : 0;
+}
+
+/*  GPUs that become free are offered before the next summary is due, and no more than five times as often. */
+static void summary__of_more_free_gpus_comes_at_once(void **state)
+{
+    (void)state;
+    report_capacity(NODES, 16, 0, 0);
+    later(&site, 1000);
+    const uint64_t first = summaries();
+    later(&site, 100);
+    report_capacity(NODES, 12, 0, 4);
+    assert_int_equal(summaries(), first);
+    later(&site, 100);
+    assert_int_equal(summaries(), first + 1);
+    report_capacity(NODES, 8, 0, 8);
+    later(&site, 199);
+    assert_int_equal(summaries(), first + 1);
+    later(&site, 1);
+    assert_int_equal(summaries(), first + 2);
+    report_capacity(NODES, 15, 0, 1); /* less waits for its turn */
+    later(&site, 999);
+    assert_int_equal(summaries(), first + 2);
+    later(&site, 1);
+    assert_int_equal(summaries(), first + 3);
+}
+
 static void withheld__is_nothing_while_something_is_offered_or_the_federation_uses_it(void **state)
 {
     (void)state;
@@ -174,6 +204,7 @@ static void withheld__when_the_agent_loses_its_state_and_must_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(summary__of_more_free_gpus_comes_at_once, begin_cluster, end),
         cmocka_unit_test_setup_teardown(withheld__is_nothing_while_something_is_offered_or_the_federation_uses_it,
                                         begin_cluster, end),
         cmocka_unit_test_setup_teardown(withheld__by_the_cluster_names_what_it_is, begin_cluster, end),

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -45,6 +46,14 @@ static void wait_until(volatile const int *value, int wanted)
     assert_int_equal(*value, wanted);
 }
 
+static void *spin(void *arg)
+{
+    static volatile bool on = true;
+    while (on)
+        continue;
+    return arg;
+}
+
 /*  The runtime (outside) has started a program in a container (inside), as podman does. */
 static void process__a_signal_for_a_container_is_not_sent_to_its_runtime(void **state)
 {
@@ -84,8 +93,40 @@ static void process__a_signal_for_a_container_is_not_sent_to_its_runtime(void **
     (void)munmap(counts, sizeof *counts);
 }
 
+/*  One that sleeps in its only thread, and one of which a second thread does not. */
+static void process__one_is_at_rest_only_while_all_of_it_sleeps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool busy, at_rest;
+    } cases[] = {{"daemon", false, true}, {"other", false, false}, {"daemon", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            pthread_t thread;
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)prctl(PR_SET_NAME, cases[i].name);
+            if (cases[i].busy && pthread_create(&thread, NULL, spin, NULL))
+                _exit(1);
+            for (;;)
+                (void)pause();
+        }
+        bool at_rest = false;
+        for (int k = 0; k < (cases[i].at_rest ? 5000 : 100) && !at_rest; k++) {
+            at_rest = helio_process_is_at_rest(pid, "daemon") && (!cases[i].busy || k >= 50);
+            (void)usleep(1000);
+        }
+        assert_int_equal(at_rest, cases[i].at_rest);
+        (void)kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        assert_false(helio_process_is_at_rest(pid, "daemon"));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(process__a_signal_for_a_container_is_not_sent_to_its_runtime)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(process__a_signal_for_a_container_is_not_sent_to_its_runtime),
+                                       cmocka_unit_test(process__one_is_at_rest_only_while_all_of_it_sleeps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

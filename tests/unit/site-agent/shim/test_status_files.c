@@ -73,6 +73,7 @@ static void write__replaces_a_file_and_leaves_nothing_beside_it(void **state)
     place_t *self = *state;
     struct stat status;
     assert_int_equal(helio_status_file_write(self->folder, "stop", HELIO_TEXT("grace"), 0640, NULL), HELIO_OK);
+    assert_int_equal(helio_status_file_put(self->folder, "stop", HELIO_TEXT("signal"), 0640, NULL), HELIO_OK);
     assert_int_equal(helio_status_file_write(self->folder, "stop", HELIO_TEXT("kill"), 0600, NULL), HELIO_OK);
     assert_holds(self, "stop", "kill");
     assert_int_equal(fstatat(self->folder, "stop", &status, 0), 0);

@@ -1,4 +1,6 @@
 /*  test_slurm_shim.c -- the shim under Slurm on one node. */
+#include <sys/prctl.h>
+
 #include "federation/reason/codes.h"
 #include "tests/unit/site-agent/backends/slurm/shim_testing.h"
 
@@ -167,6 +169,60 @@ static void slurm__a_program_whose_shell_was_killed_saves_its_work(void **state)
     close_bed(&bed);
 }
 
+/*  What passes between the end of the program and the shim's own. */
+static int64_t afterwards_ms(const char *daemon)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        bed_t bed = {0};
+        char mine[16];
+        open_bed(&bed);
+        assert_int_equal(prctl(PR_GET_NAME, mine), 0);
+        assert_int_equal(prctl(PR_SET_NAME, daemon), 0);
+        assert_int_equal(run(&bed, "true"), 0);
+        assert_int_equal(prctl(PR_SET_NAME, mine), 0);
+        helio_done_t done = done_of(&bed);
+        int64_t after_ms = done.ended_wall_ms - done.started_wall_ms - (int64_t)done.run_ms;
+        least = after_ms < least ? after_ms : least;
+        close_bed(&bed);
+    }
+    return least;
+}
+
+/*  While the daemon that would signal it sleeps, the shim does not wait: a job's GPUs are held meanwhile. */
+static void slurm__a_job_ends_without_delay_while_slurms_daemon_sleeps(void **state)
+{
+    (void)state;
+    assert_true(afterwards_ms("slurmstepd") < 150);
+    assert_true(afterwards_ms("another") >= 190);
+}
+
+/*  The daemon has killed a program of the script, and the script was faster than the daemon: the signal counts. */
+static void slurm__a_signal_after_the_end_counts_while_slurms_daemon_is_at_it(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    char mine[16], over[128];
+    open_bed(&bed);
+    (void)snprintf(over, sizeof over, "%s/over", bed.dir);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_buffer_printf(&text, ": >%s", over);
+    assert_int_equal(prctl(PR_GET_NAME, mine), 0);
+    assert_int_equal(prctl(PR_SET_NAME, "slurmstepd"), 0);
+    prepare(&bed, text.data);
+    (void)spawn(&bed);
+    int64_t give_up_ms = helio_clock_boot_ms() + 20000;
+    while (access(over, F_OK) && helio_clock_boot_ms() < give_up_ms) /* awake all the time */
+        continue;
+    for (int64_t until_ms = helio_clock_boot_ms() + 60; helio_clock_boot_ms() < until_ms;)
+        continue;
+    assert_int_equal(kill(bed.shim, SIGTERM), 0);
+    assert_int_equal(wait_for(bed.shim), 0);
+    assert_int_equal(prctl(PR_SET_NAME, mine), 0);
+    assert_true(done_of(&bed).stopped);
+    close_bed(&bed);
+}
+
 static void slurm__signals_for_the_script_reach_it(void **state)
 {
     (void)state;
@@ -321,6 +377,8 @@ int main(void)
         cmocka_unit_test(slurm__time_limit_and_kill_work_as_on_one_machine),
         cmocka_unit_test(slurm__a_script_that_ends_itself_takes_along_what_it_left),
         cmocka_unit_test(slurm__a_program_whose_shell_was_killed_saves_its_work),
+        cmocka_unit_test(slurm__a_job_ends_without_delay_while_slurms_daemon_sleeps),
+        cmocka_unit_test(slurm__a_signal_after_the_end_counts_while_slurms_daemon_is_at_it),
         cmocka_unit_test(slurm__signals_for_the_script_reach_it),
         cmocka_unit_test(slurm__a_shim_of_another_user_than_the_plans_runs_nothing),
         cmocka_unit_test(output__copies_are_named_and_filled_as_under_sbatch),

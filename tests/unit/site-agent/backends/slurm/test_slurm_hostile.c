@@ -223,7 +223,8 @@ static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
     }
 }
 
-/*  A job of 119 s says that it ran for 1 ms: what it may leave out is what the cluster's prologs take. */
+/*  A job of 119 s says that it ran for 1 ms: what it may leave out is what the cluster's prologs take. One that leaves out
+ *  no more is charged what Slurm counts. */
 static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
 {
     (void)state;
@@ -232,8 +233,8 @@ static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
     } cases[] = {{10000, 1, 107000, 107000},
                  {60000, 1, 57000, 90000},
                  {0, 1, 57000, 90000},
-                 {10000, 118500, 118500, 118500},
-                 {10000, 107500, 107500, 107500}};
+                 {10000, 118500, 119000, 119000},
+                 {10000, 107500, 119000, 119000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -258,7 +259,7 @@ static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
         assert_int_equal(last->event.word, WORD(ENDED));
         if (last->event.run_ms < cases[i].least || last->event.run_ms > cases[i].most)
             fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)last->event.run_ms, last->explanation);
-        assert_int_equal(last->event.cause == HELIO_CAUSE_DOUBTED, last->event.run_ms != cases[i].says_ms);
+        assert_int_equal(last->event.cause == HELIO_CAUSE_DOUBTED, cases[i].says_ms == 1);
         lab_close(&lab);
     }
 }
@@ -350,7 +351,7 @@ static void no_end_is_later_than_now(void **state)
     lab_done(&lab, &job, (helio_done_t){.started_wall_ms = lab.wall_ms - 40000, .run_ms = 40000});
     lab_pass(&lab, 20000);
     assert_int_equal(lab_last(&lab)->event.word, WORD(ENDED));
-    assert_int_equal(lab_last(&lab)->event.run_ms, 40000);
+    assert_in_range(lab_last(&lab)->event.run_ms, 40000, 49000);
     lab_close(&lab);
 }
 
@@ -361,7 +362,7 @@ static void what_runs_on_after_its_own_done_is_killed_without_more_time(void **s
     lab_job_t job = {0};
     open_running(&lab, &job);
     lab_done(&lab, &job, (helio_done_t){.started_wall_ms = lab.wall_ms, .run_ms = 20});
-    lab_pass(&lab, 12000);
+    lab_pass(&lab, 14000);
     lab_expect_word(&lab, 1, WORD(ENDED));
     lab_pass(&lab, 30000); /* Slurm shows it on its nodes still */
     assert_int_equal(lab_calls(&lab, "--full --signal=KILL 101"), 1);

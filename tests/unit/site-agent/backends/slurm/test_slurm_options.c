@@ -60,7 +60,7 @@ static void slurm_options__an_order_becomes_resources(void **state)
         {{.nodes = 1, .memory_bytes_per_node = 1}, "--mem=1M ", "--cpus"},
         {{.nodes = 1, .time_limit_ms = 60000}, "--time=3 ", "--mem"}, /* the limit, 30 s of grace, a minute */
         {{.nodes = 1, .time_limit_ms = 3600000}, "--time=62 ", "--mem"},
-        {{.nodes = 1}, "--job-name=helio-x-1 --no-requeue --export=NONE --propagate=NONE ", "--account"},
+        {{.nodes = 1}, "--job-name=helio-x-1 --no-requeue --export=ALL --propagate=NONE ", "--account"},
         {{.nodes = 1}, "--parsable ", "--partition"},
     };
     lab_t lab;

@@ -153,7 +153,7 @@ static void trap_17__a_job_that_slurm_shows_running_after_its_end_is_cancelled(v
     lab_job_t job = {0};
     open_running(&lab, &job);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
-    lab_pass(&lab, 11000);
+    lab_pass(&lab, 14000);
     lab_expect_word(&lab, 1, WORD(ENDED));
     lab_pass(&lab, 60000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
