@@ -44,11 +44,11 @@ static void store__the_longest_lease_of_former_leaders_is_remembered(void **stat
 static void store__another_copy_of_the_database_begins_a_new_incarnation(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
-    static const char *const changes[] = {"select 1", "update helio.federation set timeline = timeline + 1",
-                                          "update helio.federation set system_identifier = 1",
-                                          "update helio.federation set home = '1/2'", /* of a dump */
-                                          "do $$ begin while not helio.declare_restored() loop perform pg_sleep(0.01); "
-                                          "end loop; end $$"}; /* false while the session before still has its lock */
+    static const char *const changes[] = {
+        "select 1", "update helio.federation set timeline = timeline + 1",
+        "update helio.federation set system_identifier = 1", "update helio.federation set home = '1/2'", /* of a dump */
+        ("do $$ begin while not helio.declare_restored() loop perform pg_sleep(0.01); "
+         "end loop; end $$")}; /* false while the session before still has its lock */
     helio_store_t *store = opened(conninfo);
     helio_row_job_t job = job_row(1);
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
