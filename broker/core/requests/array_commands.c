@@ -16,22 +16,25 @@ struct array_command {
     const helio_ev_command_t *event; /* in the arena */
     helio_arena_t *arena;
     const command_t *how;
-    uint32_t seen; /* of its tasks */
+    uint32_t seen;   /* of its tasks */
+    uint32_t looked; /* of those, not changed */
     affected_t sum;
     array_command_t *prev, *next;
 };
 
-static bool may_touch(const helio_ev_command_t *event, const job_t *job)
+static bool may_touch(const helio_ev_command_t *event, const submission_t *submission)
 {
-    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, submission->row.tenant);
 }
 
 /*  True: it changed the job. */
 static bool act_on(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act, job_t *job, affected_t *sum)
 {
-    effect_t effect = job && may_touch(event, job) ? act(self, event, job) : REFUSED;
-    sum->jobs += effect != REFUSED;
+    effect_t effect = job && may_touch(event, job->submission) ? act(self, event, job) : REFUSED;
+    sum->jobs += effect >= AS_IT_WAS;
     sum->changed += effect == CHANGED;
+    if (effect == HINDERED && !sum->hindered++)
+        sum->first_hindered = job->key;
     return effect == CHANGED;
 }
 
@@ -41,10 +44,10 @@ static const submission_t *array_of(helio_broker_core_t *self, const helio_ev_co
     return whole ? core_array_find(self, event->key.job) : NULL;
 }
 
-affected_t core_command_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act)
+static affected_t act_on_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act,
+                              const submission_t *array)
 {
     affected_t sum = {0};
-    const submission_t *array = array_of(self, event);
     if (!array)
         (void)act_on(self, event, act, core_job_find(self, event->key), &sum);
     for (uint32_t i = 0; array && i < array->row.tasks.count; i++)
@@ -69,13 +72,14 @@ static void count(helio_broker_core_t *self, const helio_ev_command_t *event, co
         core_commands_count(self, event->tenant, event->role, changed);
 }
 
-static void run_at_once(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how)
+static void run_at_once(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how,
+                        const submission_t *array)
 {
-    affected_t affected = core_command_each(self, event, how->act);
+    affected_t affected = act_on_each(self, event, how->act, array);
     count(self, event, how, affected.changed);
     if (affected.changed)
         note(self, event, how);
-    how->answer(self, event, affected.jobs);
+    how->answer(self, event, &affected);
 }
 
 /*  One that is under way, and that this one has to wait for. Of an array there is one at a time, beside which it can be
@@ -138,8 +142,12 @@ void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event
     if (!how->free && !core_commands_allow(self, event->call, event->tenant, event->role))
         return;
     const submission_t *array = array_of(self, event);
+    if (array && !may_touch(event, array)) {
+        how->answer(self, event, &(affected_t){0});
+        return;
+    }
     if (!array || array->row.tasks.count <= CORE_ARRAY_SMALL) {
-        run_at_once(self, event, how);
+        run_at_once(self, event, how, array);
         return;
     }
 #ifndef HELIO_MUTANT_commands_pile_up
@@ -178,14 +186,19 @@ static bool go_on(helio_broker_core_t *self, array_command_t *item)
             return false;
         uint32_t at = item->how->last_first ? array->row.tasks.count - 1 - item->seen : item->seen;
         job_t *job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[at]});
-        if (!act_on(self, event, item->how->act, job, &item->sum))
+        if (!act_on(self, event, item->how->act, job, &item->sum)) {
+#ifndef HELIO_MUTANT_looks_for_nothing
+            if (++item->looked % CORE_ARRAY_LOOKS == 0)
+                core_portion_take(self);
+#endif
             continue;
+        }
         core_portion_take(self);
         count(self, event, item->how, 1);
         if (item->sum.changed == 1)
             note(self, event, item->how);
     }
-    item->how->answer(self, event, item->sum.jobs);
+    item->how->answer(self, event, &item->sum);
     return true;
 }
 

@@ -13,20 +13,27 @@
 #include "broker/model/events.h"
 
 enum {
+    CORE_ARRAY_LOOKS = 10,        /* tasks looked at and not changed take as much of a batch as one that is changed */
     CORE_ARRAY_SMALL = 100,       /* tasks: a command on so many acts at once, whatever the batch has taken */
     CORE_ARRAYS_TASKS_MAX = 30000 /* of one tenant, with commands under way; one more is let in if none is */
 };
 
-/*  What a command did to one job. */
-typedef enum effect { REFUSED, AS_IT_WAS, CHANGED } effect_t;
+/*  What a command did to one job. HINDERED: it was refused, for something that the answer explains if no job accepted it. */
+typedef enum effect { REFUSED, HINDERED, AS_IT_WAS, CHANGED } effect_t;
 
 typedef effect_t act_fn(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job);
+
+typedef struct affected {
+    uint32_t jobs;                  /* on which the command was accepted */
+    uint32_t changed;               /* of these, those that it changed */
+    uint32_t hindered;              /* others */
+    helio_job_key_t first_hindered; /* if there is one */
+} affected_t;
 
 typedef struct command {
     const char *action; /* in the audit, if it changed something */
     act_fn *act;
-    /* accepted: the number of jobs on which it was */
-    void (*answer)(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted);
+    void (*answer)(helio_broker_core_t *self, const helio_ev_command_t *event, const affected_t *affected);
     const helio_record_type_t *type; /* of the event, whose first member the command is; NULL = it is a command alone */
     helio_text_t (*described)(helio_broker_core_t *self,
                               const helio_ev_command_t *event); /* in the audit; NULL = not */
@@ -34,14 +41,7 @@ typedef struct command {
     bool last_first; /* on a large array, its last task is the first: those that wait come before those that run */
 } command_t;
 
-typedef struct affected {
-    uint32_t jobs;    /* on which the command was accepted */
-    uint32_t changed; /* of these, those that it changed */
-} affected_t;
-
 void core_command_run(helio_broker_core_t *self, const helio_ev_command_t *event, const command_t *how);
-/*  At once, and without an answer. */
-affected_t core_command_each(helio_broker_core_t *self, const helio_ev_command_t *event, act_fn *act);
 void core_array_commands_resolve(helio_broker_core_t *self); /* end of a step: goes on, as far as the batch has room */
 void core_array_commands_recheck(
     helio_broker_core_t *self); /* at a check: resolve goes on though no batch was sealed */

@@ -126,9 +126,9 @@ static void reply_to(helio_broker_core_t *self, const helio_ev_command_t *event,
     core_reply(self, event->call, rc, HELIO_REASON_NONE, CORE_DETAIL(self, code, helio_value_string(text)));
 }
 
-static void answer_cancel(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
+static void answer_cancel(helio_broker_core_t *self, const helio_ev_command_t *event, const affected_t *affected)
 {
-    if (accepted)
+    if (affected->jobs)
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_CANCELLING));
     else
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_ACTIVE);
@@ -170,9 +170,9 @@ static effect_t hold_one(helio_broker_core_t *self, const helio_ev_command_t *ev
     return CHANGED;
 }
 
-static void answer_hold(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
+static void answer_hold(helio_broker_core_t *self, const helio_ev_command_t *event, const affected_t *affected)
 {
-    if (accepted)
+    if (affected->jobs)
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(hold_of(event)));
     else
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_WAITING);
@@ -190,7 +190,7 @@ static effect_t release_one(helio_broker_core_t *self, const helio_ev_command_t 
     bool repaired = event->role >= HELIO_ROLE_OPERATOR;
 #ifndef HELIO_MUTANT_user_ends_any_hold
     if (!repaired && !is_held_by_user(job))
-        return REFUSED;
+        return job->state == HELIO_JOB_HELD ? HINDERED : REFUSED;
 #endif
     if (job->state != HELIO_JOB_HELD)
         return REFUSED;
@@ -204,18 +204,11 @@ static effect_t release_one(helio_broker_core_t *self, const helio_ev_command_t 
     return CHANGED;
 }
 
-static effect_t is_held(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+static void answer_release(helio_broker_core_t *self, const helio_ev_command_t *event, const affected_t *affected)
 {
-    (void)self;
-    (void)event;
-    return job->state == HELIO_JOB_HELD ? AS_IT_WAS : REFUSED;
-}
-
-static void answer_release(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
-{
-    if (accepted)
+    if (affected->jobs)
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_RELEASED));
-    else if (core_command_each(self, event, is_held).jobs)
+    else if (affected->hindered)
         reply_to(self, event, HELIO_CONFLICT, HELIO_DETAIL_HOLD_NOT_OF_USER);
     else
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_HELD);
@@ -239,9 +232,9 @@ static effect_t requeue_one(helio_broker_core_t *self, const helio_ev_command_t 
     return CHANGED;
 }
 
-static void answer_requeue(helio_broker_core_t *self, const helio_ev_command_t *event, uint32_t accepted)
+static void answer_requeue(helio_broker_core_t *self, const helio_ev_command_t *event, const affected_t *affected)
 {
-    if (accepted)
+    if (affected->jobs)
         core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, HELIO_DETAIL0(HELIO_DETAIL_REQUEUED));
     else
         reply_to(self, event, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
@@ -284,32 +277,21 @@ static effect_t signal_one(helio_broker_core_t *self, const helio_ev_command_t *
     if (job->state == HELIO_JOB_STOPPING && event->signal == HELIO_JOB_SIGNAL_KILL)
         return kill_stopping(self, job);
 #ifndef HELIO_MUTANT_signal_into_the_void
-    if (job->state != HELIO_JOB_RUNNING || signal_obstacle(self, job).code)
-        return REFUSED;
-#else
+    if (job->state == HELIO_JOB_RUNNING && signal_obstacle(self, job).code)
+        return HINDERED;
+#endif
     if (job->state != HELIO_JOB_RUNNING)
         return REFUSED;
-#endif
     helio_fx_signal_t fx = {job->site->peer, {job->key, job->epoch, event->signal, event->to}};
     core_emit(self, HELIO_BROKER_FX_SIGNAL, &fx);
     return CHANGED;
 }
 
-static effect_t is_out_of_reach(helio_broker_core_t *self, const helio_ev_command_t *event, job_t *job)
+/*  No code: it could be told now, or it does not run any more. */
+static helio_detail_t first_obstacle(helio_broker_core_t *self, const affected_t *affected)
 {
-    (void)event;
-    return job->state == HELIO_JOB_RUNNING && signal_obstacle(self, job).code ? AS_IT_WAS : REFUSED;
-}
-
-/*  For one that is_out_of_reach. */
-static helio_detail_t first_obstacle(helio_broker_core_t *self, const helio_ev_command_t *event)
-{
-    job_t *job = core_job_find(self, event->key);
-    const submission_t *array = job ? NULL : core_array_find(self, event->key.job);
-    for (uint32_t at = 0; array && (job = core_submission_next(self, array, &at));)
-        if (is_out_of_reach(self, event, job) != REFUSED)
-            break;
-    return job ? signal_obstacle(self, job) : CORE_NO_DETAIL;
+    const job_t *job = affected->hindered ? core_job_find(self, affected->first_hindered) : NULL;
+    return job && job->state == HELIO_JOB_RUNNING ? signal_obstacle(self, job) : CORE_NO_DETAIL;
 }
 
 static helio_text_t describe_signal(helio_broker_core_t *self, const helio_ev_command_t *command)
@@ -319,15 +301,16 @@ static helio_text_t describe_signal(helio_broker_core_t *self, const helio_ev_co
         core_printf(self, "%s to %s", helio_job_signal_name(event->signal), helio_signal_to_name(event->to)));
 }
 
-static void answer_signal(helio_broker_core_t *self, const helio_ev_command_t *command, uint32_t accepted)
+static void answer_signal(helio_broker_core_t *self, const helio_ev_command_t *command, const affected_t *affected)
 {
     const helio_ev_signal_t *event = (const helio_ev_signal_t *)(const void *)command;
-    if (accepted)
+    helio_detail_t obstacle = first_obstacle(self, affected);
+    if (affected->jobs)
         core_reply(self, command->call, HELIO_OK, HELIO_REASON_NONE,
                    CORE_DETAIL(self, HELIO_DETAIL_SIGNAL_SENT, helio_value_string(helio_job_signal_name(event->signal)),
-                               helio_value_number(accepted)));
-    else if (core_command_each(self, command, is_out_of_reach).jobs)
-        core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, first_obstacle(self, command));
+                               helio_value_number(affected->jobs)));
+    else if (obstacle.code)
+        core_reply(self, command->call, HELIO_CONFLICT, HELIO_REASON_NONE, obstacle);
     else
         reply_to(self, command, HELIO_NOT_FOUND, HELIO_DETAIL_JOB_NOT_RUNNING);
 }

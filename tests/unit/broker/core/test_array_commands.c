@@ -125,6 +125,23 @@ static void command__on_an_array_is_refused_while_one_is_under_way(void **state)
     assert_int_equal(in_state(HELIO_JOB_CANCELLED), 2 * TASKS);
 }
 
+/*  Whoever looks at much and changes nothing takes of the batch as well, and nobody looks at what is not theirs. */
+static void command__that_changes_nothing_is_bounded_too(void **state)
+{
+    (void)state;
+    enum { AT_ONCE = BATCH * CORE_ARRAY_LOOKS / TASKS };
+    helio_job_key_t arrays[AT_ONCE + 1];
+    for (uint32_t i = 0; i <= AT_ONCE; i++)
+        arrays[i] = array_of(TASKS);
+    for (uint32_t i = 0; i < AT_ONCE; i++)
+        give_as("acme", HELIO_BROKER_EV_RELEASE, arrays[i], HELIO_NOT_FOUND);
+    give_as("acme", HELIO_BROKER_EV_RELEASE, arrays[AT_ONCE], HELIO_OK); /* which is no answer yet */
+    give_as("other", HELIO_BROKER_EV_RELEASE, arrays[0], HELIO_NOT_FOUND);
+    harness_clear(h);
+    seal();
+    assert_int_equal(((const helio_fx_reply_t *)harness_take(h, HELIO_BROKER_FX_REPLY))->rc, HELIO_NOT_FOUND);
+}
+
 /*  Of all commands of a tenant together only so much is let in, so that what is let in is answered in time. What is refused is
  *  not carried out. */
 static void commands__of_one_tenant_are_let_in_as_long_as_they_are_answered_in_time(void **state)
@@ -239,6 +256,7 @@ int main(void)
         CASE(command__on_several_large_arrays_takes_no_more_of_a_batch),
         CASE(command__on_a_large_array_does_not_depend_on_commits_alone),
         CASE(command__on_an_array_is_refused_while_one_is_under_way),
+        CASE(command__that_changes_nothing_is_bounded_too),
         CASE(commands__of_one_tenant_are_let_in_as_long_as_they_are_answered_in_time),
         CASE(commands__leave_a_tenant_behind_its_rate_by_one_array),
         CASE(command__tenants_take_turns),
