@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/char.h"
 #include "federation/spec/job_values.h"
 #include "federation/spec/rules.h"
 #include "federation/spec/value.h"
@@ -77,11 +78,46 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
     return HELIO_OK;
 }
 
+/*  H100x8, H100*8, 8xH100: a count that is written as part of the model. GPU models that end so have no digit before the
+ *  'x', or more than 64 after it (MI300X, RTX4090). */
+static bool split_by_times(helio_text_t text, helio_text_t *ret_model, uint64_t *ret_count)
+{
+    for (uint32_t i = 1; i + 1 < text.size; i++) {
+        if (!strchr("xX*", text.data[i]))
+            continue;
+        helio_text_t before = head(text, i), after = tail(text, i + 1);
+        bool first = helio_u64_parse(before, ret_count) == HELIO_OK;
+        if (!first && helio_u64_parse(after, ret_count) != HELIO_OK)
+            continue;
+        *ret_model = first ? after : before;
+        if (*ret_count < 1 || *ret_count > HELIO_JOB_GPUS_PER_NODE_MAX || !helio_spec_has_letter(*ret_model) ||
+            !helio_spec_rule_name.good(*ret_model))
+            continue;
+        for (uint32_t j = 0; j < ret_model->size; j++)
+            if (helio_is_digit(ret_model->data[j]))
+                return true;
+    }
+    return false;
+}
+
+static helio_rc refuse_times(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t model,
+                             uint64_t count)
+{
+    char found[HELIO_SPEC_FOUND_SIZE], hint[128];
+    (void)snprintf(hint, sizeof hint, "write '%.*s:%u'", HELIO_TEXT_ARGS(model), (unsigned)count);
+    return helio_spec_diagnose(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, hint, "%s: expected MODEL:COUNT, found %s",
+                               reader->path, helio_spec_found(node, found));
+}
+
 static helio_rc read_ask(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_gpu_ask_t *ask)
 {
     if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
         return refuse_gpu(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, "expected MODEL:COUNT");
     uint32_t colon = find_char(node->text, ':');
+    helio_text_t model;
+    uint64_t count;
+    if (!reader->stored && colon == node->text.size && split_by_times(node->text, &model, &count))
+        return refuse_times(reader, node, model, count);
     ask->count = 1;
     helio_rc rc = read_model(reader, node, head(node->text, colon), ask);
     if (rc == HELIO_OK && colon < node->text.size)

@@ -88,16 +88,43 @@ static const helio_spec_field_t *find_field(const helio_spec_table_t *table, hel
 
 typedef struct advice {
     helio_suggestion_t suggestion;
-    const char *group; /* a group that has this key */
+    const char *group;               /* a group that has this key */
+    const helio_spec_field_t *meant; /* what other systems call so */
+    const char *meant_group;         /* the group that has it; NULL = the table itself */
     char keys[200];
     size_t keys_size;
 } advice_t;
+
+static bool is_called_so_elsewhere(const helio_spec_field_t *field, helio_text_t key)
+{
+    for (const char *at = field->elsewhere; at && *at; at += strcspn(at, " ") + 1)
+        if (strcspn(at, " ") == key.size && memcmp(at, key.data, key.size) == 0)
+            return true;
+    return false;
+}
+
+/*  Looks among the keys of the table, and of its groups. */
+static void advise_by_elsewhere(const helio_spec_field_t *field, advice_t *self)
+{
+    helio_text_t key = self->suggestion.written;
+    bool group = field->kind == HELIO_SPEC_GROUP;
+    if (is_called_so_elsewhere(field, key)) {
+        self->meant = field;
+        self->meant_group = NULL;
+    }
+    for (size_t i = 0; group && !self->meant && i < field->table->field_count; i++)
+        if (is_called_so_elsewhere(&field->table->fields[i], key)) {
+            self->meant = &field->table->fields[i];
+            self->meant_group = field->key;
+        }
+}
 
 static bool advise(const helio_spec_field_t *field, size_t base, void *context)
 {
     advice_t *self = context;
     (void)base;
     helio_suggestion_offer(&self->suggestion, field->key);
+    advise_by_elsewhere(field, self);
     size_t inner;
     if (field->kind == HELIO_SPEC_GROUP && !self->group && find_field(field->table, self->suggestion.written, &inner))
         self->group = field->key;
@@ -114,6 +141,13 @@ static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *
     (void)helio_spec_each(table, 0, advise, &advice);
     if (advice.group)
         (void)snprintf(hint, sizeof hint, "'%.*s' belongs under '%s'", HELIO_TEXT_ARGS(key->text), advice.group);
+    else if (advice.meant_group)
+        (void)snprintf(hint, sizeof hint, "the key is called '%s' and belongs under '%s'; for example '%s: {%s: %s}'",
+                       advice.meant->key, advice.meant_group, advice.meant_group, advice.meant->key,
+                       advice.meant->example);
+    else if (advice.meant)
+        (void)snprintf(hint, sizeof hint, "the key is called '%s'; for example '%s: %s'", advice.meant->key,
+                       advice.meant->key, advice.meant->example);
     else if (advice.suggestion.best)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", advice.suggestion.best);
     else

@@ -264,6 +264,20 @@ static bool starts_with_digit(helio_text_t text)
     return text.size > 0 && helio_is_digit(text.data[0]);
 }
 
+static void duration_hint(const helio_spec_field_t *field, helio_text_t text, char *ret_hint, size_t capacity)
+{
+    static const char rule[] = "whole numbers with w, d, h, m, s or ms, largest first";
+    char meant[HELIO_DURATION_SIZE];
+    uint64_t ms;
+    if (helio_duration_guess(text, &ms) == HELIO_OK) {
+        helio_duration_text(ms, meant);
+        (void)snprintf(ret_hint, capacity, "write '%s: %s' (%s)", field->key, meant, rule);
+    } else {
+        (void)snprintf(ret_hint, capacity, "write %s; for example '%s: %s'", rule, field->key,
+                       field->example ? field->example : "1h30m");
+    }
+}
+
 /*  A value that begins like a number has a wrong or missing unit, the most common error. */
 static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t *field, const helio_spec_node_t *node,
                             helio_rc rc)
@@ -282,10 +296,7 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
                            "the unit is missing: write '%ss' (seconds), '%sm' (minutes) or '%sh' (hours)", bare, bare,
                            bare);
         else
-            (void)snprintf(hint, sizeof hint,
-                           "write whole numbers with w, d, h, m, s or ms, largest first; "
-                           "for example '%s: %s'",
-                           field->key, field->example ? field->example : "1h30m");
+            duration_hint(field, node->text, hint, sizeof hint);
         break;
     case HELIO_SPEC_BYTES:
         if (unitless)

@@ -114,12 +114,13 @@ typedef struct helio_spec_field {
     const char *doc;      /* one or two sentences */
     /* CUSTOM: reads the node into the struct of the table; reports errors with helio_spec_diagnose. */
     helio_rc (*custom)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
-    const char *schema; /* CUSTOM: JSON Schema of the value */
-    const char *unit;   /* QUANTITY */
-    uint32_t decimals;  /* QUANTITY */
-    bool multiline;     /* TEXT, PAIRS: allows line breaks and other control characters except NUL */
-    size_t set_offset;  /* of a bool that becomes true if the key is present; 0 = none */
-    bool cut_if_stored; /* DURATION: a longer one of a stored document is cut to `most` */
+    const char *schema;    /* CUSTOM: JSON Schema of the value */
+    const char *unit;      /* QUANTITY */
+    uint32_t decimals;     /* QUANTITY */
+    bool multiline;        /* TEXT, PAIRS: allows line breaks and other control characters except NUL */
+    size_t set_offset;     /* of a bool that becomes true if the key is present; 0 = none */
+    bool cut_if_stored;    /* DURATION: a longer one of a stored document is cut to `most` */
+    const char *elsewhere; /* keys that mean this one in other systems' files, with a blank after each: for hints */
 } helio_spec_field_t;
 
 struct helio_spec_table {

@@ -119,6 +119,66 @@ helio_rc helio_duration_parse(helio_text_t text, uint64_t *ret_ms)
     return HELIO_OK;
 }
 
+/*  A unit as people write it: "h", "hour", "Hours". 0 = it is none. */
+static uint64_t meant_unit_ms(helio_text_t word)
+{
+    static const struct {
+        const char *names;
+        uint64_t ms;
+    } units[] = {{" w week weeks ", 604800000},         {" d day days ", 86400000},
+                 {" h hr hrs hour hours ", 3600000},    {" m min mins minute minutes ", 60000},
+                 {" s sec secs second seconds ", 1000}, {" ms ", 1}};
+    char padded[16] = " ";
+    if (word.size == 0 || word.size > sizeof padded - 3)
+        return 0;
+    for (uint32_t i = 0; i < word.size; i++)
+        padded[i + 1] = (char)(helio_is_letter(word.data[i]) ? word.data[i] | 0x20 : word.data[i]);
+    padded[word.size + 1] = ' ';
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strstr(units[i].names, padded))
+            return units[i].ms;
+    return 0;
+}
+
+/*  H:MM:SS */
+static bool take_clock(helio_text_t text, uint64_t *ret_ms)
+{
+    static const uint64_t factors[] = {3600000, 60000, 1000};
+    cursor_t cursor = cursor_of(text);
+    uint64_t number, total = 0;
+    for (size_t i = 0; i < 3; i++) {
+        if (i && (cursor.at == cursor.end || *cursor.at++ != ':'))
+            return false;
+        if (take_u64(&cursor, &number) != HELIO_OK || number >= (i ? 60 : 100000))
+            return false;
+        total += number * factors[i];
+    }
+    *ret_ms = total;
+    return cursor.at == cursor.end;
+}
+
+helio_rc helio_duration_guess(helio_text_t text, uint64_t *ret_ms)
+{
+    enum { DIGITS_SURE = 9 };
+    cursor_t cursor = cursor_of(text);
+    value_u128_t digits = 0;
+    uint32_t decimals = 0;
+    if (take_clock(text, ret_ms))
+        return HELIO_OK;
+    if (take_decimal(&cursor, &digits, &decimals) != HELIO_OK || digits > 999999999 || decimals > DIGITS_SURE)
+        return HELIO_INVALID;
+    if (cursor.at < cursor.end && *cursor.at == ' ')
+        cursor.at++;
+    uint64_t unit_ms = meant_unit_ms((helio_text_t){cursor.at, (uint32_t)(cursor.end - cursor.at)}), scale = 1;
+    for (uint32_t i = 0; i < decimals; i++)
+        scale *= 10;
+    value_u128_t scaled = digits * unit_ms;
+    if (scaled == 0 || scaled % scale != 0)
+        return HELIO_INVALID;
+    *ret_ms = (uint64_t)(scaled / scale);
+    return HELIO_OK;
+}
+
 /*  The factor of a size unit; 0 if it is not one. */
 static uint64_t bytes_factor(helio_text_t unit)
 {

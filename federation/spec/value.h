@@ -12,6 +12,9 @@ enum { HELIO_VALUE_SIZE = 48 };
 
 /*  Whole numbers, each unit once, largest first: 90s 15m 6h 2d 1h30m 500ms; units w d h m s ms. "0" is 0. */
 HELIO_MUST_CHECK helio_rc helio_duration_parse(helio_text_t text, uint64_t *ret_ms);
+/*  The duration that is meant by a text which is none: "1.5h", "6hours", "1:30:00" (hours, minutes, seconds).
+ *  HELIO_INVALID if none is sure. */
+HELIO_MUST_CHECK helio_rc helio_duration_guess(helio_text_t text, uint64_t *ret_ms);
 /*  256GB 2TB 512MiB 1.5GB 0; a space before the unit is allowed; units B, K M G T P followed by B or iB. */
 HELIO_MUST_CHECK helio_rc helio_bytes_parse(helio_text_t text, uint64_t *ret_bytes);
 /*  "400 USD", "0.5 USD"; at most 6 decimals, not negative; ret in micro USD. */
