@@ -116,6 +116,9 @@ int helio_cmd_logs(helio_client_t *client)
     uint64_t epoch;
     if (!helio_client_number(client, HELIO_OPTION_EPOCH, 0, &epoch))
         return HELIO_EXIT_USAGE;
+    if (helio_client_has(client, HELIO_OPTION_EPOCH) && !epoch)
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "--epoch: attempts are counted from 1; without --epoch, it is the latest");
     if (helio_client_has(client, HELIO_OPTION_FOLLOW) && epoch)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "--epoch and -f exclude each other: -f follows the latest attempt");

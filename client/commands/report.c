@@ -1,7 +1,4 @@
 /*  report.c -- `report`: what jobs used, compared with two baselines. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
@@ -59,7 +56,10 @@ int helio_cmd_report(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
     const char *days = helio_client_value(client, HELIO_OPTION_DAYS);
-    if (days && (!days[0] || strspn(days, "0123456789") != strlen(days) || strlen(days) > 3))
+    uint64_t number;
+    if (!helio_client_number(client, HELIO_OPTION_DAYS, 7, &number))
+        return HELIO_EXIT_USAGE;
+    if (number < 1 || number > 400)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--days: must be a whole number from 1 to 400, not '%s'",
                                  days);
     if (helio_client_has(client, HELIO_OPTION_BALANCE))

@@ -76,6 +76,12 @@ static int find_command(helio_client_t *self, helio_command_line_t *arguments)
 /*  Users of other schedulers ask for it where jobs are submitted. */
 #define PLAN_INSTEAD "; `helio plan` is the dry run: it shows where, when and at what cost a job would run"
 
+/*  A reason of blanks says nothing to those for whom it is kept. */
+static bool is_without_words(const char *text)
+{
+    return text && text[strspn(text, " \t\r\n")] == '\0';
+}
+
 static int check_words(const helio_client_t *self)
 {
     const helio_command_t *command = self->command;
@@ -89,6 +95,8 @@ static int check_words(const helio_client_t *self)
                        helio_client_options.items[id].name, id == HELIO_OPTION_DRY_RUN ? PLAN_INSTEAD : "");
         return usage(self, command, what);
     }
+    if (is_without_words(helio_client_value(self, HELIO_OPTION_REASON)))
+        return usage(self, command, "--reason is empty: other operators and the audit show it");
     if (arguments->word_count < command->least) {
         (void)snprintf(what, sizeof what, "`helio %s` needs %s", command->name, command->synopsis);
         return usage(self, command, what);
