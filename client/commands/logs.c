@@ -20,6 +20,12 @@ static void write_log(void *arg, const char *bytes, size_t size)
     *self->offset += size;
 }
 
+/*  Nobody reads on, as after `| head`, or the disk is full: the caller of the command says which. */
+static bool is_unread(const helio_client_t *client)
+{
+    return ferror(client->io->out) != 0;
+}
+
 /*  Prints one reply's part of the log from *offset on. OK also when the connection broke after some bytes. */
 static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t *offset, uint32_t *failures)
 {
@@ -36,10 +42,12 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
                                                   .on_data = write_log,
                                                   .arg = &printed});
     int interrupts = helio_client_interrupts(client->io), code = HELIO_EXIT_OK;
-    while (!helio_stream_is_over(stream) && helio_client_interrupts(client->io) == interrupts)
+    while (!helio_stream_is_over(stream) && helio_client_interrupts(client->io) == interrupts && !is_unread(client))
         helio_remote_pump(client->remote, TURN_MS);
     long status = helio_stream_status(stream);
-    if (!helio_stream_is_over(stream)) {
+    if (is_unread(client)) {
+        *failures = 0;
+    } else if (!helio_stream_is_over(stream)) {
         code = HELIO_EXIT_INTERRUPTED;
     } else if (!helio_stream_is_whole(stream)) {
         bool retry = !status || (status >= 200 && status < 300) || helio_status_is_transient(status);
@@ -68,7 +76,7 @@ static int print_log(helio_client_t *client, const char *id, uint64_t epoch)
         int code = read_log(client, id, epoch, &offset, &failures);
         if (code != HELIO_EXIT_OK)
             return code;
-        if (failures == 0 && offset == before)
+        if (is_unread(client) || (failures == 0 && offset == before))
             return HELIO_EXIT_OK;
     }
 }
@@ -104,6 +112,8 @@ static int follow_log(helio_client_t *client, const char *id)
         if (helio_follow_job(follow, 0)->is_array)
             return refuse_array(client, id);
         helio_joblog_turn(log);
+        if (is_unread(client))
+            return HELIO_EXIT_OK;
         if (helio_client_interrupts(client->io) != interrupts)
             return HELIO_EXIT_INTERRUPTED;
     }
