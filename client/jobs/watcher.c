@@ -15,13 +15,22 @@ static bool has_started(const char *state)
            strcmp(state, "held") != 0;
 }
 
+/*  When it came into its state, as far as the reply says that: now, unless the job ended before anybody asked. */
+static int64_t state_wall_ms(const helio_followed_t *job)
+{
+    int64_t now_ms = helio_clock_wall_ms(), ended_ms;
+    const char *finished = helio_output_string(job->reply, "finished_at");
+    bool known = job->over && helio_rfc3339_parse(helio_text_of(finished), &ended_ms) == HELIO_OK;
+    return known ? ended_ms : now_ms;
+}
+
 static void say_state(const helio_client_t *client, const helio_followed_t *job)
 {
     char at[HELIO_RFC3339_SIZE], id[HELIO_HUMAN_SIZE];
     const char *reason = helio_output_string(job->reply, "reason");
     if (strcmp(reason, job->state) == 0)
         reason = "";
-    helio_rfc3339(helio_clock_wall_ms(), at);
+    helio_rfc3339(state_wall_ms(job), at);
     helio_short_id(job->id, id);
     helio_client_say(client, "%.19sZ %s %s%s%s%s%s%s", at, id, job->state, job->site[0] ? " at " : "", job->site,
                      reason[0] ? " (" : "", reason, reason[0] ? ")" : "");

@@ -39,6 +39,25 @@ static void wait__for_several_jobs_gives_the_first_failure_in_the_given_order(vo
     end(&outcome);
 }
 
+static void wait__tells_when_a_job_ended_not_when_it_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job, *says;
+    } cases[] = {
+        {JOB(ID_A, "succeeded", ",\"finished_at\":\"2026-03-01T12:00:07.250Z\""),
+         "2026-03-01T12:00:07Z bbccccdd succeeded at lulea\n"},
+        {JOB(ID_A, "succeeded", ",\"finished_at\":null"), "Z bbccccdd succeeded at lulea\n"},
+        {JOB(ID_A, "succeeded", ",\"finished_at\":\"yesterday\""), "Z bbccccdd succeeded at lulea\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, cases[i].job, WHOLE, 0}), WORDS("wait", ID_A));
+        expect(&outcome, 0, "", cases[i].says);
+        end(&outcome);
+    }
+}
+
 #define HELD_JOB JOB(ID_A, "held", ",\"reason\":\"lulea: SubmitRefused: Invalid account\"")
 
 static void wait__a_held_job_is_reported_with_the_remedy_and_ends_the_wait(void **state)
@@ -417,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wait__exits_with_the_jobs_own_code),
         cmocka_unit_test(wait__for_several_jobs_gives_the_first_failure_in_the_given_order),
+        cmocka_unit_test(wait__tells_when_a_job_ended_not_when_it_asked),
         cmocka_unit_test(wait__a_held_job_is_reported_with_the_remedy_and_ends_the_wait),
         cmocka_unit_test(wait__continues_for_a_held_job_on_request_or_while_others_run),
         cmocka_unit_test(wait__is_woken_by_the_event_stream),
