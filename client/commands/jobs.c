@@ -249,6 +249,8 @@ int helio_cmd_show(helio_client_t *client)
 
 /*  ---- cancel, hold, release, requeue ---- */
 
+/*  One is waited for for about a minute if the broker has too much to do. Once that was in vain, the others are not waited
+ *  for again: the command ends. */
 static int each_job(helio_client_t *client, const char *method, const char *before, const char *after, const char *done)
 {
     const helio_command_line_t *arguments = client->arguments;
@@ -256,7 +258,10 @@ static int each_job(helio_client_t *client, const char *method, const char *befo
     for (uint32_t i = 0; i < arguments->word_count; i++) {
         const char *id = arguments->words[i];
         HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-        helio_request_t request = {.method = method, .path = helio_path(client, before, id, after)};
+        helio_request_t request = {.method = method,
+                                   .path = helio_path(client, before, id, after),
+                                   .waits_while_busy = worst != HELIO_EXIT_FAILURE,
+                                   .waits_for = client};
         if (strcmp(method, "POST") == 0)
             request.body = HELIO_TEXT("{}");
         int code = helio_ask(client, &request, &reply);

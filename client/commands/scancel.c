@@ -45,10 +45,13 @@ static int send_signal(const helio_client_t *client, const char *id, const char 
     return helio_ask(client, &request, &reply);
 }
 
-static int cancel(const helio_client_t *client, const char *id, bool now, bool verbose)
+static int cancel(const helio_client_t *client, const char *id, bool now, bool verbose, bool waits)
 {
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-    helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, now ? "?now=true" : "")};
+    helio_request_t request = {.method = "DELETE",
+                               .path = helio_path(client, "/v1/jobs/", id, now ? "?now=true" : ""),
+                               .waits_while_busy = waits,
+                               .waits_for = client};
     int code = helio_ask(client, &request, &reply);
     if (code == HELIO_EXIT_OK && verbose)
         helio_client_say(client, "scancel: Terminating job %s", id);
@@ -129,9 +132,9 @@ int helio_cmd_scancel(helio_client_t *client)
     json_t *id;
     json_array_foreach(ids, i, id)
     {
-        code = signal
-                   ? send_signal(client, json_string_value(id), signal, to)
-                   : cancel(client, json_string_value(id), now, helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE));
+        code = signal ? send_signal(client, json_string_value(id), signal, to)
+                      : cancel(client, json_string_value(id), now, helio_command_line_has(&line, HELIO_SCANCEL_VERBOSE),
+                               worst != HELIO_EXIT_FAILURE);
         worst = code != HELIO_EXIT_OK ? code : worst;
         if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_INTERRUPTED)
             break;

@@ -92,7 +92,9 @@ static int each(helio_client_t *client, const char *list, const char *method, co
         HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
         helio_request_t request = {.method = method,
                                    .path = helio_path(client, "/v1/jobs/", json_string_value(id), after),
-                                   .body = helio_buffer_view(&text)};
+                                   .body = helio_buffer_view(&text),
+                                   .waits_while_busy = worst != HELIO_EXIT_FAILURE,
+                                   .waits_for = client};
         int code = helio_ask(client, &request, &reply);
         worst = code != HELIO_EXIT_OK ? code : worst;
     }

@@ -479,13 +479,15 @@ helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
         bool again = rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT ||
                      (rc == HELIO_OK && helio_status_is_transient(ret_response->status));
         bool patient = request->patient && helio_clock_boot_ms() < end_ms;
+        bool busy = rc == HELIO_OK && ret_response->status == 429 && request->waits_while_busy &&
+                    helio_clock_boot_ms() < end_ms;
         bool enough = n + 1 >= HELIO_REMOTE_ATTEMPTS && helio_clock_boot_ms() >= takeover_ms;
-        if (!again || !repeatable || (enough && !patient))
+        if (!again || (!busy && (!repeatable || (enough && !patient))))
             return rc;
         if (request->waits_for && !said &&
             (said = patient || helio_clock_boot_ms() - began_ms >= unit_ms * HELIO_REMOTE_SILENCE))
             helio_retry_say(request->waits_for, rc == HELIO_OK ? NULL : err->text, ret_response->status,
-                            helio_buffer_view(&ret_response->body), patient);
+                            helio_buffer_view(&ret_response->body), patient || busy);
         uint64_t pause_ms = helio_remote_backoff_ms(self, n);
         if (rc == HELIO_OK && ret_response->retry_after_ms) {
             if (ret_response->retry_after_ms > HELIO_REMOTE_RETRY_AFTER_MAX_MS)

@@ -37,6 +37,7 @@ typedef struct helio_request {
     uint32_t broker;             /* asks this one alone, counted from 1; 0 = whichever answers */
     uint32_t within_ms;          /* the whole answer must be there so soon; 0 = the time-out of the settings */
     bool patient;                /* retried for about a minute instead of three times */
+    bool waits_while_busy;       /* a refusal with 429 is: it has changed nothing, whatever the method */
     /*  The client whose user is told once that the broker does not answer: a patient one at once, others when they have
      *  waited for HELIO_REMOTE_SILENCE. NULL = nobody is. */
     const helio_client_t *waits_for;
