@@ -171,7 +171,7 @@ static const helio_command_t commands[] = {
      "of it do not count; `helio gpus` shows what is free now. On a terminal the characters are blocks; elsewhere, "
      "and with NO_COLOR, they are digits from 0 (minimum) to 9 (maximum), and a full stop means no value. -o wide "
      "adds pool, kind, whether the source estimates, and the error of such forecasts over the last seven days, by "
-     "hours ahead. json and jsonl print the series, csv one line per point.",
+     "hours ahead. json, jsonl and yaml print the series, csv one line per point.",
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_forecast, NULL},
     {"queues set", "QUEUE", "Create or change a queue, or change its priority for a limited time",

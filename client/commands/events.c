@@ -183,7 +183,7 @@ int helio_cmd_events(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (follow && client->output.format == HELIO_FORMAT_CSV)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "`helio events -f` prints table, wide, jsonl or name, not csv");
+                                 "`helio events -f` prints table, wide, jsonl, name or yaml, not csv");
     if (!after && !follow)
         after = "0";
     watch_t watch = {.client = client, .rows = json_array()};

@@ -13,7 +13,7 @@
     X(CONTEXT, "context", 0, "NAME", NULL, "Use this context of the settings files")                                           \
     X(TOKEN_FILE, "token-file", 0, "PATH", NULL, "File with the token; it must be readable only by its owner")                 \
     X(CA_FILE, "ca-file", 0, "PATH", NULL, "Certificates to trust in place of the system's")                                   \
-    X(OUTPUT, "output", 'o', "FORMAT", "table wide json jsonl csv name", "Format of the output")                               \
+    X(OUTPUT, "output", 'o', "FORMAT", "table wide json jsonl csv name yaml", "Format of the output")                          \
     X(COLOR, "color", 0, "WHEN", "auto always never", "Use of colour; auto: on terminals without NO_COLOR")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "Print no progress on standard error")                                                  \
     X(HELP, "help", 'h', NULL, NULL, "Show this help")                                                                         \

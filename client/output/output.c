@@ -7,13 +7,14 @@
 
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
+#include "client/output/yaml.h"
 #include "federation/base/clock.h"
 
 enum { JSON_FLAGS = JSON_PRESERVE_ORDER | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
 
 bool helio_format_of(const char *word, helio_format_t *ret_format)
 {
-    static const char *const words[] = {"table", "wide", "json", "jsonl", "csv", "name"};
+    static const char *const words[] = {"table", "wide", "json", "jsonl", "csv", "name", "yaml"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(word, words[i]) == 0) {
             *ret_format = (helio_format_t)i;
@@ -321,6 +322,13 @@ static void write_line(const helio_output_t *self, const json_t *value, bool ind
     (void)fwrite(shown->data, 1, shown->size, self->stream);
 }
 
+static void write_yaml(const helio_output_t *self, const json_t *value)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_yaml_put(value, &text);
+    (void)fwrite(text.data, 1, text.size, self->stream);
+}
+
 static void write_name(const helio_output_t *self, const json_t *row, helio_columns_t columns)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
@@ -349,6 +357,9 @@ helio_rc helio_output_rows(const helio_output_t *self, const json_t *rows, helio
         break;
     case HELIO_FORMAT_NAME:
         json_array_foreach(rows, i, row) write_name(self, row, columns);
+        break;
+    case HELIO_FORMAT_YAML:
+        write_yaml(self, rows);
         break;
     }
     return written(self->stream);
@@ -418,6 +429,8 @@ helio_rc helio_output_object(const helio_output_t *self, const json_t *object, h
         write_pairs(self, object, columns);
     } else if (self->format == HELIO_FORMAT_JSON) {
         write_line(self, object, true);
+    } else if (self->format == HELIO_FORMAT_YAML) {
+        write_yaml(self, object);
     } else {
         json_t *rows = json_array();
         if (json_array_append(rows, (json_t *)(uintptr_t)object) != 0)

@@ -1,7 +1,7 @@
 /*  output.h -- prints data on standard output in the requested format.
  *
  *  Rows are JSON objects as the broker sent them; columns define how a table shows them. Tables are for people
- *  (aligned, rounded, short ids); csv, json and jsonl have the plain values; name prints one identifier per line.
+ *  (aligned, rounded, short ids); csv, json, jsonl and yaml have the plain values; name prints one identifier per line.
  */
 #ifndef HELIO_CLIENT_OUTPUT_H
 #define HELIO_CLIENT_OUTPUT_H
@@ -21,7 +21,8 @@ typedef enum helio_format {
     HELIO_FORMAT_JSON,
     HELIO_FORMAT_JSONL,
     HELIO_FORMAT_CSV,
-    HELIO_FORMAT_NAME
+    HELIO_FORMAT_NAME,
+    HELIO_FORMAT_YAML
 } helio_format_t;
 
 typedef struct helio_output {

@@ -239,15 +239,15 @@ static void settings__errors_name_the_value_and_its_place(void **state)
     load_badly(world, "must be a URL");
     put_in(world, "config/helio/config.yaml", "broker: http://user:secret@b\n", 0600);
     load_badly(world, "must be a URL");
-    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: yaml\n", 0600);
-    load_badly(world, "config.yaml: output: 'yaml' is not one of table wide json jsonl csv name");
+    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: toml\n", 0600);
+    load_badly(world, "config.yaml: output: 'toml' is not one of table wide json jsonl csv name yaml");
     put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: jsn\n", 0600);
     load_badly(world, "did you mean 'json'?");
     put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: JSON\n", 0600);
     load_badly(world, "did you mean 'json'?");
     put_in(world, "config/helio/config.yaml", "broker: http://b\ncolor: pink\n", 0600);
     load_badly(world, "config.yaml: color: 'pink' is not one of auto always never");
-    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: yaml\n", 0600);
+    put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: toml\n", 0600);
     set_variable(world, "HELIO_OUTPUT=tabel"); /* before what the file says */
     load_badly(world, "HELIO_OUTPUT: output: 'tabel' is not one of table");
 }

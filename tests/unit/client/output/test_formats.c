@@ -212,8 +212,8 @@ static void keys__with_alternatives_take_the_first_that_has_a_value(void **state
 static void formats__are_known_by_exactly_their_words(void **state)
 {
     (void)state;
-    static const char *const words[] = {"table", "wide", "json", "jsonl", "csv", "name"};
-    static const char *const wrong[] = {"", "Table", "tabl", "tables", "yaml", "json ", "c"};
+    static const char *const words[] = {"table", "wide", "json", "jsonl", "csv", "name", "yaml"};
+    static const char *const wrong[] = {"", "Table", "tabl", "tables", "yml", "json ", "c"};
     helio_format_t format = HELIO_FORMAT_NAME;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         assert_true(helio_format_of(words[i], &format));

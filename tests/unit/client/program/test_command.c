@@ -221,7 +221,7 @@ static const struct {
     {{"ls", "--json"}, 2, NULL, "`-o json` prints data as JSON"},
     {{"ls", "--state"}, 2, NULL, "--state needs a value"},
     {{"ls", "--quiet=1"}, 2, NULL, "--quiet takes no value"},
-    {{"ls", "-o", "yaml"}, 2, NULL, "--output takes one of: table wide json"},
+    {{"ls", "-o", "xml"}, 2, NULL, "--output takes one of: table wide json"},
     {{"ls", "-o", ""}, 2, NULL, "--output takes one of"},
     {{"ls", "--dead"}, 2, NULL, "`helio ls` does not take --dead"},
     {{"ls", "extra"}, 2, NULL, "unexpected argument 'extra'"},
