@@ -109,6 +109,7 @@ class Campaign:
         node = self.a_node(site)
         site.cluster("kill9-slurmd", node)
         time.sleep(self.rng.uniform(0.2, 3))
+        self.slurm(site, "scontrol", "update", f"NodeName={node}", "State=RESUME")  # if Slurm has drained it: "Duplicate jobid"
         site.cluster("start-slurmd", node)
 
     def node_drained(self):
