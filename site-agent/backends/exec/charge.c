@@ -17,7 +17,7 @@ void helio_exec_witness(helio_exec_attempt_t *attempt)
     bool ran = helio_exec_shows_run(attempt) || listed->over;
     if (ran && listed->begun_ms)
         attempt->witness.start_ms = listed->begun_ms;
-    if (listed->over && listed->begun_ms && listed->ended_ms >= listed->begun_ms)
+    if (listed->over && listed->ended_ms && listed->ended_ms >= listed->begun_ms)
         helio_witness_ended(&attempt->witness, listed->ended_ms, self->now_wall_ms);
 }
 
@@ -29,6 +29,11 @@ void helio_exec_tell_evidence(helio_exec_attempt_t *attempt)
         helio_witness_news(&attempt->witness, attempt->life.claimed_ms, self->now_boot_ms, self->now_wall_ms,
                            &event.evidence))
         self->sink.on_evidence(self->sink.arg, &event);
+}
+
+bool helio_exec_is_emptied(const helio_exec_attempt_t *attempt)
+{
+    return !attempt->claimed && helio_witness_was_claimed(&attempt->witness);
 }
 
 static helio_charged_t charged(const helio_exec_attempt_t *attempt)

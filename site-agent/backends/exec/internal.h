@@ -75,8 +75,9 @@ typedef struct helio_exec_attempt {
     /* its state */
     uint32_t since_list; /* earlier inventories tell nothing of it */
     char id[HELIO_EXEC_ID_SIZE];
-    bool known;    /* start, adopt or stop named it: the journal holds it */
-    bool surveyed; /* a survey found it */
+    bool known;     /* start, adopt or stop named it: the journal holds it */
+    bool surveyed;  /* a survey found it, ... */
+    bool unordered; /* ... running, and no journal knew it: the engine was told to end it */
     bool claimed;
     bool closed;    /* claimed for no shim: nothing of it will ever run */
     bool fence_out; /* the adapter is closing it */
@@ -184,7 +185,9 @@ void helio_exec_environment(helio_arena_t *arena, helio_commands_options_t *ret_
 /* ---- charge.c */
 bool helio_exec_shows_run(const helio_exec_attempt_t *attempt); /* the last inventory that counts: on a node */
 void helio_exec_witness(helio_exec_attempt_t *attempt);         /* from an inventory that counts */
-void helio_exec_tell_evidence(helio_exec_attempt_t *attempt);   /* has the journal keep what is new of that */
+/*  A shim had claimed it under an earlier agent, and its folder has no claim: it has begun, and its user hides that. */
+bool helio_exec_is_emptied(const helio_exec_attempt_t *attempt);
+void helio_exec_tell_evidence(helio_exec_attempt_t *attempt); /* has the journal keep what is new of that */
 /*  Its begin by its status file, if that is plausible. */
 int64_t helio_exec_begun_wall_ms(const helio_exec_attempt_t *attempt, int64_t said_ms);
 /*  Before its end is reported: replaces implausible times, and explains the difference. */

@@ -54,6 +54,7 @@ static void on_status_files(helio_exec_attempt_t *attempt, int folder)
     helio_lifetime_claimed(&attempt->life, attempt->witness.former.claimed_boot_ms, attempt->backend->now_boot_ms);
     helio_lifetime_touched(&attempt->life, helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms),
                            attempt->backend->now_boot_ms);
+    helio_exec_tell_evidence(attempt); /* before STARTED: what the journal has as started, it has as claimed */
     if (!attempt->started_wall_ms)
         read_started(attempt, folder);
     if (attempt->phase < HELIO_EXEC_AT_HELD) {
@@ -79,7 +80,6 @@ bool helio_exec_look(helio_exec_attempt_t *attempt, bool *ret_folder)
     if (attempt->phase < HELIO_EXEC_AT_OVER)
         on_status_files(attempt, folder);
     (void)close(folder);
-    helio_exec_tell_evidence(attempt);
     return true;
 }
 

@@ -1,8 +1,8 @@
 /*  stop.c -- stopping an attempt, and cancelling what the engine still holds of one that is over.
  *
  *  An attempt that no shim has claimed is stopped by closing its folder, whatever the engine does: it is over from then
- *  on, and cancelling its job is only tidying. If the engine shows it running, its program may run and have removed the
- *  claim: then it is over when the engine has ended it. A claimed one is told by the file `stop` in its folder, by the adapter
+ *  on, and cancelling its job is only tidying. If the engine shows it running, or an earlier agent saw a claim, its program
+ *  may run and have removed the claim: then it is over when the engine has ended it. A claimed one is told by the file `stop` in its folder, by the adapter
  *  where that carries the folder, and, if that does not end it in time, by the engine's own cancelling.
  */
 #include "site-agent/backends/exec/internal.h"
@@ -36,7 +36,8 @@ void helio_exec_cancel(helio_exec_attempt_t *attempt, bool kill)
 static void close_and_end(helio_exec_attempt_t *attempt)
 {
     helio_rc rc = helio_exec_close(attempt);
-    bool runs = helio_exec_shows_run(attempt);
+    bool emptied = helio_exec_is_emptied(attempt) && !attempt->listed.over;
+    bool runs = helio_exec_shows_run(attempt) || emptied;
 #ifdef HELIO_MUTANT_unclaimed_is_stopped
     runs = false;
 #endif
@@ -47,7 +48,7 @@ static void close_and_end(helio_exec_attempt_t *attempt)
     bool by_engine = runs && (rc == HELIO_OK || attempt->hidden); /* an inventory tells when it is over */
     if ((rc == HELIO_CONFLICT || by_engine) && attempt->phase < HELIO_EXEC_AT_HELD)
         helio_exec_advance(attempt, HELIO_EXEC_AT_HELD);
-    if (by_engine)
+    if (by_engine && attempt->listed.live) /* else the next inventory tells, for what it is charged */
         helio_exec_cancel(attempt, true);
     attempt->stop_due_ms = rc == HELIO_CONFLICT ? 0 : attempt->backend->now_boot_ms + HELIO_EXEC_AGAIN_MS;
 }

@@ -48,7 +48,8 @@ static void take_up(helio_exec_attempt_t *attempt)
 /*  Nothing of it ran, and no job of its name exists. */
 static void nowhere(helio_exec_attempt_t *attempt, bool folder)
 {
-    if (attempt->hidden || (!attempt->to_start && helio_witness_was_shown(&attempt->witness))) { /* it may have run */
+    bool ran = helio_witness_was_shown(&attempt->witness) || helio_exec_is_emptied(attempt);
+    if (attempt->hidden || (!attempt->to_start && ran)) { /* it may have run */
         attempt->claimed = attempt->claimed || attempt->hidden;
         helio_exec_advance(attempt, HELIO_EXEC_AT_HELD);
         helio_exec_advance(attempt, HELIO_EXEC_AT_LEAVING);
@@ -77,8 +78,10 @@ static void end_unordered(helio_exec_attempt_t *attempt)
     bool runs = rc == HELIO_OK && helio_exec_shows_run(attempt);
     if (rc == HELIO_CONFLICT || runs)
         helio_exec_advance(attempt, HELIO_EXEC_AT_HELD);
-    if (runs)
+    if (runs) {
+        attempt->unordered = true;
         helio_exec_cancel(attempt, true);
+    }
     if (rc || runs)
         return;
     attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
@@ -134,7 +137,8 @@ static void say_waits(helio_exec_attempt_t *attempt)
 static bool waiting_on_list(helio_exec_attempt_t *attempt)
 {
     const helio_exec_t *self = attempt->backend;
-    if (!attempt->listed.live || attempt->listed.state != HELIO_EXEC_WAITING || attempt->claimed) {
+    if (!attempt->listed.live || attempt->listed.state != HELIO_EXEC_WAITING || attempt->claimed ||
+        helio_exec_is_emptied(attempt)) {
         attempt->waits_ms = 0;
         return false;
     }
@@ -239,13 +243,30 @@ static void end_unproven(helio_exec_attempt_t *attempt)
     const char *why = attempt->listed.reason[0] ? attempt->listed.reason
                       : attempt->listed.over    ? "the engine says that it is over"
                                                 : "the engine does not list it any more";
-    if (attempt->started_wall_ms || attempt->hidden) {
+    if (attempt->started_wall_ms || attempt->hidden || helio_exec_is_emptied(attempt)) {
         set_times(attempt);
         helio_exec_end(attempt, HELIO_BACKEND_REPORT_VANISHED, cause ? cause : HELIO_CAUSE_VANISHED, "%s", why);
     } else { /* `started` is written before the program runs */
         helio_exec_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause ? cause : HELIO_CAUSE_START_FAILED, "%s",
                        why);
     }
+}
+
+/*  No shim has claimed it: it can begin nothing any more when its folder is closed. */
+static void end_unclaimed(helio_exec_attempt_t *attempt)
+{
+    const char *how = attempt->unordered
+                          ? "the agent lost its journal, and had the engine end it; no status file shows a run"
+                      : attempt->cancel_ms ? "the agent had the engine end it; no status file shows a run"
+                                           : "the engine ended it before it began";
+    (void)snprintf(attempt->trouble, sizeof attempt->trouble, "%s%s%.100s", how, attempt->listed.reason[0] ? ": " : "",
+                   attempt->listed.reason);
+    if (attempt->stop_mode != HELIO_EXEC_NO_STOP && helio_exec_close(attempt) == HELIO_OK)
+        helio_exec_end_unstarted(attempt);
+    else
+        helio_exec_give_up(attempt, attempt->unordered      ? HELIO_CAUSE_WITHDRAWN
+                                    : attempt->listed.cause ? (helio_cause_t)attempt->listed.cause
+                                                            : HELIO_CAUSE_START_FAILED);
 }
 
 static void leaving_serve(helio_exec_attempt_t *attempt)
@@ -259,18 +280,15 @@ static void leaving_serve(helio_exec_attempt_t *attempt)
                 (attempt->missing >= MISSING_TIMES && self->now_boot_ms - attempt->missing_ms >= MISSING_MS);
     if (!over || helio_exec_is_alive(attempt))
         return;
-    if (attempt->claimed || attempt->hidden) {
+    bool emptied = helio_exec_is_emptied(attempt);
+    if (emptied && folder && !attempt->hidden && helio_exec_close(attempt) != HELIO_OK)
+        return; /* another copy of it must not begin */
+    if (attempt->claimed || attempt->hidden || emptied) {
         if (self->now_boot_ms - attempt->since_ms >= DONE_MS)
             end_unproven(attempt);
         return;
     }
-    (void)snprintf(attempt->trouble, sizeof attempt->trouble, "the engine ended it before it began%s%.150s",
-                   attempt->listed.reason[0] ? ": " : "", attempt->listed.reason);
-    if (attempt->stop_mode != HELIO_EXEC_NO_STOP && helio_exec_close(attempt) == HELIO_OK)
-        helio_exec_end_unstarted(attempt);
-    else
-        helio_exec_give_up(attempt,
-                           attempt->listed.cause ? (helio_cause_t)attempt->listed.cause : HELIO_CAUSE_START_FAILED);
+    end_unclaimed(attempt);
 }
 
 /* ---- what is due by the clock -------------------------------------------------------------------------- */

@@ -8,12 +8,13 @@
 #include "federation/reason/codes.h"
 
 enum {
-    SLACK_MS = 15000,   /* tolerance for times of several clocks and of lists */
-    WHOLE_MS = 2000,    /* and for the scheduler's own start and end: one clock, in whole seconds */
-    CLOCKS_MS = 600000, /* and for what the scheduler's clock shows, where that decides no charge */
-    MOVED_MS = 60000,   /* for an hour that is only shown */
-    TELL_MS = 60000,    /* the time for which it was shown is journalled when it has grown by so much, ... */
-    TELL_PART = 4       /* ... and by that part of itself */
+    SLACK_MS = 15000,     /* tolerance for times of several clocks and of lists */
+    WHOLE_MS = 2000,      /* and for the scheduler's own start and end: one clock, in whole seconds */
+    CLOCKS_MS = 600000,   /* and for what the scheduler's clock shows, where that decides no charge */
+    MOVED_MS = 60000,     /* for an hour that is only shown */
+    TELL_MS = 60000,      /* the time for which it was shown is journalled when it has grown by so much, ... */
+    TELL_SOON_MS = 15000, /* ... of a shorter run by this, ... */
+    TELL_PART = 4         /* ... and by that part of itself */
 };
 
 static int64_t longer(int64_t one_ms, int64_t other_ms)
@@ -60,6 +61,15 @@ bool helio_witness_was_shown(const helio_witness_t *self)
     return self->former.shown_wall_ms != 0;
 }
 
+bool helio_witness_was_claimed(const helio_witness_t *self)
+{
+#ifdef HELIO_MUTANT_claim_is_forgotten
+    return false && self;
+#else
+    return self->former.claimed_boot_ms != 0;
+#endif
+}
+
 /*  When the first list showed it, by this machine's clock of today. This agent's lists showed it, or earlier ones. */
 static int64_t first_shown_ms(const helio_witness_t *self, int64_t now_wall_ms, int64_t now_boot_ms)
 {
@@ -81,7 +91,7 @@ bool helio_witness_news(helio_witness_t *self, int64_t claimed_ms, int64_t now_b
     }
     int64_t for_ms = self->last_ms ? self->last_ms - first_shown_ms(self, now_wall_ms, now_boot_ms) : 0;
     int64_t told_ms = (int64_t)self->told.shown_for_ms;
-    if (for_ms >= told_ms + told_ms / TELL_PART && for_ms >= told_ms + TELL_MS)
+    if (for_ms >= told_ms + told_ms / TELL_PART && for_ms >= told_ms + (told_ms < TELL_MS ? TELL_SOON_MS : TELL_MS))
         now.shown_for_ms = (uint64_t)for_ms;
     bool news = memcmp(&now, &self->told, sizeof now) != 0;
     self->told = now;
@@ -130,7 +140,15 @@ static int64_t earliest_wall_ms(const helio_charged_t *self)
     return at_ms > 0 ? at_ms : 0;
 }
 
-/*  The scheduler showed it on its nodes: from then on, or, if another agent submitted it, from the scheduler's start. */
+/*  When an earlier agent saw its claim, by this machine's clock of today; 0: unknown. After a restart of the machine that
+ *  is later than it was. */
+static int64_t was_claimed_ms(const helio_charged_t *self)
+{
+    int64_t at_ms = helio_witness_was_claimed(self->witness) ? self->witness->former.claimed_boot_ms : 0;
+    return at_ms <= self->now_boot_ms ? at_ms : 0;
+}
+
+/*  The scheduler showed it on its nodes, or a shim had claimed it: from then on, or, if another agent submitted it, from the scheduler's start. */
 static int64_t shown_ms(const helio_charged_t *self)
 {
     const helio_witness_t *witness = self->witness;
@@ -145,6 +163,9 @@ static int64_t shown_ms(const helio_charged_t *self)
         int64_t start_ms = self->now_boot_ms - (self->now_wall_ms - witness->start_ms);
         from_ms = start_ms < from_ms ? start_ms : from_ms;
     }
+    int64_t claimed_ms = was_claimed_ms(self);
+    if (claimed_ms && claimed_ms < from_ms)
+        from_ms = claimed_ms;
     from_ms = longer(from_ms, self->now_boot_ms - longest_ms(self)) + self->launch_ms;
     if (self->started_ms && self->started_ms < from_ms)
         from_ms = self->started_ms;
@@ -162,6 +183,24 @@ static uint64_t least_ms(const helio_charged_t *self)
         own_ms = (own_ms < most_ms ? own_ms : most_ms) - self->launch_ms - WHOLE_MS;
         ms = longer(ms, own_ms);
     }
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
+/*  A shim had claimed it, and its user has removed its status files: from the claim until the last list that showed it, of
+ *  this agent or of an earlier one, or until the scheduler's end of it. */
+static uint64_t claimed_ms(const helio_charged_t *self)
+{
+    const helio_witness_t *witness = self->witness;
+    const helio_evidence_t *former = &witness->former;
+    int64_t from_ms = was_claimed_ms(self), until_ms = witness->last_ms;
+    int64_t late_ms = former->claimed_boot_ms - former->shown_boot_ms;
+    int64_t ms = (int64_t)former->shown_for_ms - longer(late_ms, 0);
+    if (witness->end_ms)
+        until_ms = longer(until_ms, self->now_boot_ms - (self->now_wall_ms - witness->end_ms));
+    if (from_ms && until_ms)
+        ms = longer(ms, until_ms - from_ms);
+    int64_t most_ms = longest_ms(self);
+    ms = ms < most_ms ? ms : most_ms;
     return ms > 0 ? (uint64_t)ms : 0;
 }
 
@@ -202,14 +241,26 @@ static void say_doubt(helio_aev_backend_t *end, char explanation[HELIO_CHARGE_TE
     (void)size;
 }
 
+/*  Its status files are gone, and the lists tell nothing of it: it began, and no time is known. Its end must not be now:
+ *  nobody ran it while no agent was there. */
+static void end_as_it_began(const helio_charged_t *self, helio_aev_backend_t *end)
+{
+    int64_t claimed_at_ms = was_claimed_ms(self), for_ms = claimed_at_ms ? self->now_boot_ms - claimed_at_ms : 0;
+    end->started_wall_ms = end->ended_wall_ms = helio_charged_begun_wall_ms(self, self->now_wall_ms - for_ms);
+}
+
 /*  Its status files show no run; its user can have removed them. The scheduler's lists and times show whether it was on its
  *  nodes for longer than it takes to start. A node that failed meanwhile, and no shim had claimed it: it never started. */
 static void doubt_unstarted(const helio_charged_t *self, helio_aev_backend_t *end,
                             char explanation[HELIO_CHARGE_TEXT_SIZE])
 {
-    uint64_t ran_ms = least_ms(self);
+    bool gone = helio_witness_was_claimed(self->witness) && end->word == HELIO_BACKEND_REPORT_VANISHED;
+    uint64_t ran_ms = least_ms(self), begun_ms = gone ? claimed_ms(self) : 0;
     char said[HELIO_CHARGE_TEXT_SIZE];
-    if (!ran_ms || (!self->claimed && end->cause == HELIO_CAUSE_NODE_FAILED))
+    ran_ms = ran_ms > begun_ms ? ran_ms : begun_ms;
+    if (!ran_ms && gone)
+        end_as_it_began(self, end);
+    if (!ran_ms || (!self->claimed && !gone && end->cause == HELIO_CAUSE_NODE_FAILED))
         return;
 #ifdef HELIO_MUTANT_unclaimed_is_free
     if (!self->claimed)
@@ -219,6 +270,10 @@ static void doubt_unstarted(const helio_charged_t *self, helio_aev_backend_t *en
     (void)snprintf(explanation, HELIO_CHARGE_TEXT_SIZE,
                    "its status file shows no run, but %.20s showed it on its nodes: %llu ms are charged%s%.120s%s",
                    self->scheduler, (unsigned long long)ran_ms, said[0] ? " (" : "", said, said[0] ? ")" : "");
+    if (gone)
+        (void)snprintf(explanation, HELIO_CHARGE_TEXT_SIZE,
+                       "its status files are gone, but a shim had begun it: %llu ms are charged%s%.120s%s",
+                       (unsigned long long)ran_ms, said[0] ? " (" : "", said, said[0] ? ")" : "");
     end->cause = HELIO_CAUSE_DOUBTED;
     if (end->word == HELIO_BACKEND_REPORT_FAILED_TO_START)
         end->word = HELIO_BACKEND_REPORT_VANISHED;

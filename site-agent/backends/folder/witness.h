@@ -8,7 +8,7 @@
  *  A restart of the agent forgets nothing of that: the journal has when the attempt was submitted, and for how long lists
  *  showed it (helio_evidence_t). So no run is longer than the time since its submission, whatever the scheduler's own times
  *  say, and none is shorter than what earlier lists showed. Where the scheduler's times contradict its lists, the lists
- *  count: they have the agent's clock.
+ *  count: they have the agent's clock. What a shim had claimed by the journal has begun, also if its folder is empty now.
  *
  *  Clocks. Within one run of the machine CLOCK_BOOTTIME is exact, however the wall clock is set meanwhile. After a
  *  restart of the machine it is only shorter than the truth. So a lower bound follows from CLOCK_BOOTTIME, unless that is
@@ -35,8 +35,10 @@ void helio_witness_shown(helio_witness_t *self, int64_t asked_ms);
 void helio_witness_ended(helio_witness_t *self, int64_t end_ms, int64_t now_wall_ms);
 /*  Lists of an earlier agent showed it on its nodes: it may have run. */
 bool helio_witness_was_shown(const helio_witness_t *self);
+/*  A shim had claimed it under an earlier agent. If its folder has no claim now, its user has removed it: it may have run. */
+bool helio_witness_was_claimed(const helio_witness_t *self);
 /*  What the journal is to have, if that is new: it was claimed or shown for the first time, or the time for which it was
- *  shown has grown by a quarter. claimed_ms: of its lifetime.h; 0 = not claimed. */
+ *  shown has grown by a quarter, and by 15 s, or, from a minute on, by a minute. claimed_ms: of its lifetime.h; 0 = not claimed. */
 bool helio_witness_news(helio_witness_t *self, int64_t claimed_ms, int64_t now_boot_ms, int64_t now_wall_ms,
                         helio_evidence_t *ret_evidence);
 

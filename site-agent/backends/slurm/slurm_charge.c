@@ -49,6 +49,11 @@ void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, in
     }
 }
 
+bool helio_slurm_is_emptied(const helio_slurm_attempt_t *attempt)
+{
+    return !attempt->claimed && helio_witness_was_claimed(&attempt->witness);
+}
+
 /* ---- charging ------------------------------------------------------------------------------------------ */
 
 static helio_charged_t charged(const helio_slurm_attempt_t *attempt)

@@ -173,7 +173,7 @@ static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
 void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
 {
     fact_t fact = {.state = HELIO_SLURM_REQUEUED, .cancelled_by = -1};
-    bool started = attempt->started_wall_ms != 0;
+    bool started = attempt->started_wall_ms != 0 || helio_slurm_is_emptied(attempt);
     set_times(attempt, &fact);
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP && started)
         ended(attempt, 128 + 15, false, HELIO_CAUSE_NONE);
@@ -184,7 +184,7 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
 
 static bool may_have_run(const helio_slurm_attempt_t *attempt)
 {
-    return (attempt->claimed && attempt->started_wall_ms) || attempt->locked;
+    return (attempt->claimed && attempt->started_wall_ms) || attempt->locked || helio_slurm_is_emptied(attempt);
 }
 
 /*  Slurm's own daemon on the node has seen the shim end. */

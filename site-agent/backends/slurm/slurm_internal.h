@@ -454,6 +454,8 @@ bool helio_slurm_shows_run(const helio_slurm_seen_t *seen); /* on its nodes, and
 void helio_slurm_witness(helio_slurm_attempt_t *attempt);   /* from a complete list */
 /*  Has the journal keep what is new of that. */
 void helio_slurm_tell_evidence(helio_slurm_attempt_t *attempt);
+/*  A shim had claimed it under an earlier agent, and its folder has no claim: it has begun, and its user hides that. */
+bool helio_slurm_is_emptied(const helio_slurm_attempt_t *attempt);
 void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s); /* from accounting */
 /*  Its `done` omits much of the time for which it was seen running, and Slurm has not yet reported when it ended:
  *  Slurm's report is awaited for a while. */

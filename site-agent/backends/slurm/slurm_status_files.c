@@ -98,6 +98,7 @@ static void on_status_files(helio_slurm_attempt_t *attempt, int folder)
     helio_lifetime_claimed(&attempt->life, attempt->witness.former.claimed_boot_ms, attempt->backend->now_boot_ms);
     helio_lifetime_touched(&attempt->life, helio_beat_note(&attempt->beat, folder, attempt->backend->now_boot_ms),
                            attempt->backend->now_boot_ms);
+    helio_slurm_tell_evidence(attempt); /* before STARTED: what the journal has as started, it has as claimed */
     if (!attempt->started_wall_ms && !attempt->unproven)
         read_started(attempt, folder);
     if (attempt->phase != HELIO_SLURM_AT_RUNNING && attempt->phase != HELIO_SLURM_AT_LEAVING) {
@@ -129,7 +130,6 @@ bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
     helio_slurm_note_owner(attempt, folder);
     on_status_files(attempt, folder);
     (void)close(folder);
-    helio_slurm_tell_evidence(attempt);
     return true;
 }
 

@@ -90,7 +90,8 @@ static void take_up(helio_slurm_attempt_t *attempt)
 /*  Nothing of it ran, and no job of its name exists: the attempt is to be submitted, or is absent. */
 static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
 {
-    if (attempt->locked || (!attempt->to_start && helio_witness_was_shown(&attempt->witness))) { /* it may have run */
+    bool ran = helio_witness_was_shown(&attempt->witness) || helio_slurm_is_emptied(attempt);
+    if (attempt->locked || (!attempt->to_start && ran)) { /* it may have run */
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
         helio_slurm_leave(attempt);
         return;

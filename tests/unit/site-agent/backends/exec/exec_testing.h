@@ -45,7 +45,8 @@ typedef struct bench {
     char doubt[400];
     uint32_t free_gpus, nodes_up; /* of the last capacity */
     uint32_t on_node, waiting;    /* attempts that run on its node, and GPUs that wait for one, by then */
-    helio_evidence_t evidence;    /* as the journal has it */
+    helio_evidence_t evidence;    /* as the journal has it, ... */
+    bool claimed_at_start;        /* ... and whether it had the claim when STARTED came */
     /* of the one job */
     helio_order_t order;
     helio_job_spec_t spec;
@@ -95,6 +96,8 @@ static inline void bench_on_event(void *arg, const helio_aev_backend_t *event)
     bench_t *bench = arg;
     assert_in_range(bench->heard_count, 0, BENCH_EVENTS_MAX - 1);
     uint32_t at = bench->heard_count++;
+    if (event->word == WORD(STARTED))
+        bench->claimed_at_start = bench->evidence.claimed_boot_ms != 0;
     bench->heard[at] = *event;
     (void)helio_text_copy(event->explanation, bench->explanation[at], sizeof bench->explanation[at]);
     (void)helio_text_copy(event->local_id, bench->local_id[at], sizeof bench->local_id[at]);

@@ -221,6 +221,77 @@ static void the_engines_begin_is_bounded_by_the_submission_also_after_a_restart(
     }
 }
 
+/*  Its shim is alive, and everything in its folder is gone, before a new agent looks. */
+static void empty_folder(const bench_t *bench)
+{
+    int folder = bench_attempt(bench);
+    assert_int_equal(unlinkat(folder, "claim", 0), 0);
+    assert_int_equal(unlinkat(folder, "started", 0), 0);
+    (void)close(folder);
+}
+
+/*  It runs for 40 s. The agent is away at once, and sees 20 s of it, or from 30 s on, over its end; or it is stopped. */
+static void what_an_earlier_agent_saw_claimed_has_begun_though_its_folder_is_empty(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t seen_ms, away_ms, left_ms;
+        bool kept, tells_end, stopped; /* the engine lists it after its end, and says when that was */
+        uint64_t least_ms, most_ms;
+    } cases[] = {
+        {0, 20000, 16000, false, false, false, 30000, 42000}, {0, 20000, 16000, true, false, false, 30000, 42000},
+        {26000, 15000, 0, false, false, false, 14000, 42000}, {26000, 15000, 0, true, false, false, 14000, 42000},
+        {26000, 900000, 0, true, true, false, 38000, 42000},  {0, 900000, 0, false, false, false, 0, 0},
+        {0, 20000, 16000, false, false, true, 15000, 42000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_t bench;
+        bench_open_running(&bench);
+        int64_t began_ms = bench.wall_ms - 4000;
+        bench_pass(&bench, cases[i].seen_ms);
+        empty_folder(&bench);
+        bench.boot_ms += cases[i].away_ms;
+        bench.wall_ms += cases[i].away_ms;
+        if (!cases[i].left_ms && cases[i].kept)
+            engine_says(&bench, "ended", "", 0, cases[i].tells_end ? began_ms + 40000 : 0);
+        else if (!cases[i].left_ms)
+            bench_engine(&bench, NULL);
+        bench_restart(&bench);
+        if (cases[i].stopped)
+            bench_stop(&bench, HELIO_STOP_MODE_KILL);
+        bench_pass(&bench, cases[i].left_ms);
+        bench_engine(&bench, cases[i].kept && !cases[i].tells_end ? "ended" : NULL);
+        if (cases[i].tells_end)
+            engine_says(&bench, "ended", "", 0, began_ms + 40000);
+        bench_pass(&bench, 30000);
+        if (last(&bench)->run_ms < cases[i].least_ms || last(&bench)->run_ms > cases[i].most_ms)
+            fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)last(&bench)->run_ms,
+                     bench.explanation[bench.heard_count - 1]);
+        expect_last(&bench, WORD(VANISHED), cases[i].most_ms ? HELIO_CAUSE_DOUBTED : HELIO_CAUSE_VANISHED,
+                    cases[i].most_ms ? "its status files are gone, but a shim had begun it" : "");
+        assert_true(last(&bench)->started_wall_ms >= began_ms);
+        bench_close(&bench);
+    }
+}
+
+/*  Whoever reads the journal must find the claim of what has started. */
+static void the_journal_has_the_claim_before_the_start(void **state)
+{
+    (void)state;
+    bench_t bench;
+    bench_open(&bench);
+    bench_start(&bench);
+    bench_settle(&bench);
+    bench_claim(&bench);
+    bench_began(&bench);
+    bench_engine(&bench, "running");
+    while (bench.heard_count == 0)
+        bench_pass(&bench, 1000);
+    assert_int_equal(bench.heard[0].word, WORD(STARTED));
+    assert_true(bench.claimed_at_start);
+    bench_close(&bench);
+}
+
 /* ---- stops --------------------------------------------------------------------------------------------- */
 
 static void a_stop_of_an_unclaimed_job_that_runs_is_over_when_the_engine_has_ended_it(void **state)
@@ -322,6 +393,21 @@ static void an_unclaimed_job_that_runs_and_that_no_journal_knows_is_ended_first(
     bench_put(&bench, "on-cancel", NULL);
     bench_pass(&bench, 30000);
     expect_last(&bench, WORD(VANISHED), HELIO_CAUSE_DOUBTED, "its status file shows no run");
+    bench_close(&bench);
+}
+
+/*  The engine obeys at once: nothing shows for how long it ran, but it did not end by itself. */
+static void the_agent_says_that_it_had_an_unordered_job_ended(void **state)
+{
+    (void)state;
+    bench_t bench;
+    open_unclaimed(&bench);
+    bench_pass(&bench, 4000);
+    bench_reopen(&bench);
+    bench.backend->class->survey(bench.backend);
+    bench_pass(&bench, 30000);
+    expect_last(&bench, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN,
+                "the agent lost its journal, and had the engine end it; no status file shows a run");
     bench_close(&bench);
 }
 
@@ -448,6 +534,9 @@ int main(void)
         cmocka_unit_test(a_stop_survives_a_restart_of_the_agent),
         cmocka_unit_test(a_stop_goes_on_when_the_engine_lists_again_what_it_had_lost),
         cmocka_unit_test(an_unclaimed_job_that_runs_and_that_no_journal_knows_is_ended_first),
+        cmocka_unit_test(the_agent_says_that_it_had_an_unordered_job_ended),
+        cmocka_unit_test(what_an_earlier_agent_saw_claimed_has_begun_though_its_folder_is_empty),
+        cmocka_unit_test(the_journal_has_the_claim_before_the_start),
         cmocka_unit_test(whatever_the_engine_says_of_a_shim_that_lives_ends_nothing),
         cmocka_unit_test(a_run_that_hides_is_charged_also_for_the_time_before_a_restart),
         cmocka_unit_test(the_engines_begin_is_bounded_by_the_submission_also_after_a_restart),

@@ -136,6 +136,60 @@ static void a_run_that_hides_is_charged_for_what_an_earlier_agent_saw(void **sta
     }
 }
 
+/*  Its folder is empty, and an earlier agent had seen its claim: it ended `ended_ago_ms` ago, as the engine says, or a new
+ *  agent's list showed it so long ago, or only the journal knows. */
+static void a_run_whose_claim_the_journal_has_is_charged_from_the_claim_on(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t claimed_ago_ms, shown_for_ms, listed_ago_ms, ended_ago_ms, boot_ms, expected_ms;
+    } cases[] = {
+        {40000, 0, 1000, 0, BOOT, 39000},     {40000, 0, 0, 3000, BOOT, 37000},
+        {60000, 15000, 0, 0, BOOT, 10000}, /* lists showed it from 65 s ago on, for 15 s */
+        {65000, 15000, 0, 0, BOOT, 15000},    {40000, 0, 0, 0, BOOT, 0},
+        {40000, 0, 1000, 0, 1800000, 0},      /* the machine restarted: the claim's time is of its former run */
+        {4000000, 0, 1000, 0, BOOT, HOUR_MS}, /* no run is longer than since its submission */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        helio_evidence_t journal = journal_of(HOUR_MS, cases[i].shown_for_ms ? 65000 : 0, cases[i].shown_for_ms);
+        helio_witness_t witness = {0};
+        char explanation[HELIO_CHARGE_TEXT_SIZE] = "the engine does not list it any more";
+        journal.claimed_boot_ms = BOOT - cases[i].claimed_ago_ms;
+        helio_witness_recall(&witness, &journal);
+        if (cases[i].listed_ago_ms)
+            helio_witness_shown(&witness, cases[i].boot_ms - cases[i].listed_ago_ms);
+        if (cases[i].ended_ago_ms)
+            helio_witness_ended(&witness, WALL - cases[i].ended_ago_ms, WALL);
+        helio_charged_t what = charged_of(&witness);
+        what.claimed = false;
+        what.now_boot_ms = cases[i].boot_ms;
+        helio_aev_backend_t end = {
+            .word = HELIO_BACKEND_REPORT_VANISHED, .cause = HELIO_CAUSE_VANISHED, .ended_wall_ms = WALL};
+        helio_charge(&what, &end, explanation);
+        if ((int64_t)end.run_ms != cases[i].expected_ms)
+            fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)end.run_ms, explanation);
+        assert_int_equal(end.word, HELIO_BACKEND_REPORT_VANISHED);
+        assert_int_equal(end.cause, end.run_ms ? HELIO_CAUSE_DOUBTED : HELIO_CAUSE_VANISHED);
+        assert_int_equal(end.ended_wall_ms - end.started_wall_ms, end.run_ms);
+        assert_true(end.started_wall_ms > 0);
+    }
+}
+
+/*  A run of less than a minute can be all that the journal knows of it. */
+static void the_journal_gets_the_first_seconds_of_a_run_soon(void **state)
+{
+    (void)state;
+    helio_witness_t witness = {0};
+    helio_evidence_t evidence;
+    uint32_t told = 0;
+    for (int64_t ms = 0; ms <= MINUTE_MS; ms += 1000) {
+        helio_witness_shown(&witness, BOOT + ms);
+        told += helio_witness_news(&witness, 0, BOOT + ms, WALL + ms, &evidence);
+        assert_true((int64_t)evidence.shown_for_ms > ms - SLACK);
+    }
+    assert_int_equal(told, 5);
+}
+
 static void the_journal_gets_what_is_new_and_not_each_list(void **state)
 {
     (void)state;
@@ -253,6 +307,8 @@ int main(void)
         cmocka_unit_test(no_run_is_longer_than_the_time_since_its_submission_whatever_the_scheduler_says),
         cmocka_unit_test(a_begin_that_is_too_late_shortens_no_run_that_lists_showed),
         cmocka_unit_test(a_run_that_hides_is_charged_for_what_an_earlier_agent_saw),
+        cmocka_unit_test(a_run_whose_claim_the_journal_has_is_charged_from_the_claim_on),
+        cmocka_unit_test(the_journal_gets_the_first_seconds_of_a_run_soon),
         cmocka_unit_test(the_journal_gets_what_is_new_and_not_each_list),
         cmocka_unit_test(neither_a_clock_that_is_set_nor_a_machine_that_restarts_makes_a_false_charge),
         cmocka_unit_test(a_journal_of_an_older_agent_bounds_nothing),

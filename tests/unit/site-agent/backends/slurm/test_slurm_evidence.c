@@ -142,6 +142,35 @@ static void a_run_that_hides_is_charged_also_for_the_time_before_a_restart(void 
     }
 }
 
+/*  It runs for 40 s, empties its folder, and the agent is away at once, or over its end. Slurm keeps nothing of it. */
+static void what_an_earlier_agent_saw_claimed_has_begun_though_its_folder_is_empty(void **state)
+{
+    (void)state;
+    for (int away = 0; away < 2; away++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        char path[400];
+        open_running(&lab, &job);
+        lab_pass(&lab, away ? 30000 : 0);
+        static const char *const files[] = {"claim", "started"};
+        for (size_t i = 0; i < 2; i++) {
+            (void)snprintf(path, sizeof path, "%s/shared/attempts/%s/%s", lab.dir, job.name, files[i]);
+            assert_int_equal(unlink(path), 0);
+        }
+        lab.boot_ms += 15000;
+        lab.wall_ms += 15000;
+        if (away)
+            lab_drop(&lab, "101");
+        lab_restart(&lab, &job);
+        lab_pass(&lab, 15000);
+        lab_drop(&lab, "101");
+        lab_pass(&lab, 90000);
+        lab_expect(&lab, lab.heard_count - 1, WORD(VANISHED), HELIO_CAUSE_DOUBTED, "its status files are gone");
+        assert_in_range(lab_last(&lab)->event.run_ms, away ? 15000 : 25000, 45000);
+        lab_close(&lab);
+    }
+}
+
 static void slurms_start_is_bounded_by_the_submission_also_after_a_restart(void **state)
 {
     (void)state;
@@ -174,6 +203,7 @@ int main(void)
         cmocka_unit_test(beyond_its_bound_a_job_that_slurm_lists_stays_open),
         cmocka_unit_test(a_shim_that_was_suspended_beyond_its_limit_is_alive_when_it_goes_on),
         cmocka_unit_test(a_run_that_hides_is_charged_also_for_the_time_before_a_restart),
+        cmocka_unit_test(what_an_earlier_agent_saw_claimed_has_begun_though_its_folder_is_empty),
         cmocka_unit_test(slurms_start_is_bounded_by_the_submission_also_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
