@@ -280,7 +280,8 @@ static void the_least_is_never_more_than_the_most(void **state)
                                           .asked_boot_ms = BOOT - pick(10 * HOUR_MS) + HOUR_MS,
                                           .shown_wall_ms = maybe(WALL - pick(10 * HOUR_MS) + HOUR_MS),
                                           .shown_boot_ms = BOOT - pick(10 * HOUR_MS) + HOUR_MS,
-                                          .shown_for_ms = (uint64_t)maybe(pick(10 * HOUR_MS))};
+                                          .shown_for_ms = (uint64_t)maybe(pick(10 * HOUR_MS)),
+                                          .claimed_boot_ms = maybe(BOOT - pick(10 * HOUR_MS) + HOUR_MS)};
         if (pick(2))
             helio_witness_recall(&witness, &journal);
         if (witness.start_ms && pick(2))
@@ -296,6 +297,11 @@ static void the_least_is_never_more_than_the_most(void **state)
         uint64_t least = least_of(&what), most = most_of(&what);
         if (least > most)
             fail_msg("case %d: at least %llu ms, at most %llu", i, (unsigned long long)least, (unsigned long long)most);
+        char explanation[HELIO_CHARGE_TEXT_SIZE] = "";
+        helio_aev_backend_t gone = {.word = HELIO_BACKEND_REPORT_VANISHED, .ended_wall_ms = WALL};
+        helio_charge(&what, &gone, explanation);
+        assert_true(gone.run_ms <= most);
+        assert_true(gone.started_wall_ms <= gone.ended_wall_ms && gone.ended_wall_ms <= WALL);
         if (what.asked_ms && !witness.former.shown_for_ms && !witness.former.shown_wall_ms)
             assert_true(most <= (uint64_t)(BOOT - what.asked_ms + SLACK));
     }
