@@ -269,7 +269,7 @@ test("what if: a job file that is wrong says where, and what was there stays", a
     method: "POST", headers: { Authorization: `Bearer ${admin}`, "Content-Type": "application/yaml" }, body: "run: true\ngpus: H100\n",
   });
   const { diagnostic } = await problem.json();
-  assert.match(diagnostic, /help: did you mean/);
+  assert.match(diagnostic, /help: the key is called 'gpu'/);
   assert.equal(await notice.locator("pre").innerText(), diagnostic.trim()); // with its line and what helps, as on the command line
   await close(page);
 });

@@ -13,7 +13,7 @@
 #include "federation/base/clock.h"
 #include "tests/unit/client/program/broker_double.h"
 
-enum { PATIENCE_MS = 2, TIMEOUT_MS = 60 };
+enum { PATIENCE_MS = 2, TIMEOUT_MS = 250 };
 
 typedef struct attempt {
     broker_double_t *broker;
