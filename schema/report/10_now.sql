@@ -22,6 +22,7 @@ create or replace function helio.awaited_tasks_details(tasks text[]) returns jso
 -- their rows follow batch by batch (broker/core/holds/due_holds.h). Of an array, that its last task has a row is asked first, since most
 -- arrays that are waited for have no such row yet.
 create or replace function helio.goes_on_in_turn(of_job uuid, details jsonb) returns boolean language sql stable
+    security definer set search_path = pg_catalog -- readers have no privileges on the tables
     return exists (
         select from helio.dependencies d
         join helio.jobs j on j.job_id = d.on_job

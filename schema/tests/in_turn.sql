@@ -43,6 +43,16 @@ select results_eq('select job, code from told order by job',
     'what ended is not waited for, and what the row names still is');
 select is(detail, helio.in_turn_sentence(), 'in words, too') from told where job = 4;
 
+-- Readers of the tenant are told so as well, who have no privileges on what is asked for it.
+insert into helio.readers (reader, tenant) values ('pgtap_in_turn', 'acme');
+create role pgtap_in_turn;
+grant usage on schema helio_report to pgtap_in_turn;
+grant select on all tables in schema helio_report to pgtap_in_turn;
+set local role pgtap_in_turn;
+select results_eq($$select right(name, 1)::integer as job, details->0->>'code' as code from helio_report.jobs where name like 'turn%' and reason = 'Gated' order by 1$$,
+    $$values (4, 'GoesOnInTurn'), (5, 'GoesOnInTurn'), (6, 'GoesOnInTurn'), (7, 'GoesOnInTurn'), (8, 'Dependency'), (9, 'BeginTime')$$, 'for readers, too');
+reset role;
+
 update helio.gates set opened_at = now() where job_id = pg_temp.job(4);
 select is(reason, 'Queued', 'a hold that has ended keeps nothing back') from told where job = 4;
 

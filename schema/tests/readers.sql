@@ -284,5 +284,33 @@ select is(helio.drop_reader('pgtap_reader_a'), null, 'a reader goes');
 select ok(not exists (select from pg_roles where rolname = 'pgtap_reader_a'), 'with its login');
 select throws_ok($$select helio.drop_reader('pgtap_reader_a')$$, 'HE003', null, 'once');
 
+-- ---- functions of views ------------------------------------------------------------------------------------
+-- A view reads tables with its owner's privileges, but a function in it runs with the reader's. So one that reads tables has to run
+-- with its owner's, too, or it fails as soon as a row needs it.
+select is_empty($$
+    with recursive views as (
+        select c.oid from pg_class c where c.relnamespace = 'helio_report'::regnamespace and c.relkind = 'v'
+        union
+        select d.refobjid
+        from views v join pg_rewrite r on r.ev_class = v.oid
+        join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_class'::regclass
+        join pg_class c on c.oid = d.refobjid and c.relkind = 'v'
+    ), functions as (
+        select d.refobjid as oid
+        from views v join pg_rewrite r on r.ev_class = v.oid
+        join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+        union
+        select d.refobjid
+        from functions f join pg_proc p on p.oid = f.oid and not p.prosecdef
+        join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = f.oid and d.refclassid = 'pg_proc'::regclass
+    )
+    select f.oid::regprocedure
+    from functions f join pg_proc p on p.oid = f.oid and not p.prosecdef
+    where f.oid <> 'helio.sees_every_tenant(name)'::regprocedure -- names a table, and reads none
+      and exists (select from pg_depend d join pg_class c on c.oid = d.refobjid
+                  where d.classid = 'pg_proc'::regclass and d.objid = f.oid and d.refclassid = 'pg_class'::regclass
+                    and c.relnamespace = 'helio'::regnamespace)$$,
+    'no function of a view reads tables with the privileges of the reader');
+
 select * from finish();
 rollback;
