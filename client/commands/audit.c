@@ -102,8 +102,7 @@ int helio_cmd_audit_anchor(helio_client_t *client)
         time[strspn(time, "0123456789TZ:.+-")])
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer is not an audit entry with its hash and time");
-    if (client->output.format == HELIO_FORMAT_JSON || client->output.format == HELIO_FORMAT_JSONL ||
-        client->output.format == HELIO_FORMAT_YAML)
+    if (helio_format_is_nested(client->output.format))
         return helio_output_object(&client->output, entry, helio_columns_of_audit) == HELIO_OK ? HELIO_EXIT_OK
                                                                                                : HELIO_EXIT_OWN;
     (void)fprintf(client->io->out, "%s\n", line);

@@ -58,8 +58,7 @@ int helio_cmd_desired(helio_client_t *client)
                                  "desired", &reply, &rows);
     if (code != HELIO_EXIT_OK)
         return code;
-    if (client->output.format != HELIO_FORMAT_JSON && client->output.format != HELIO_FORMAT_JSONL &&
-        client->output.format != HELIO_FORMAT_YAML)
+    if (!helio_format_is_nested(client->output.format))
         json_array_foreach(rows, i, row) add_columns(row);
     code = helio_listing_print(client, rows, helio_columns_of_desired);
     if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)

@@ -24,6 +24,11 @@ bool helio_format_of(const char *word, helio_format_t *ret_format)
     return false;
 }
 
+bool helio_format_is_nested(helio_format_t format)
+{
+    return format == HELIO_FORMAT_JSON || format == HELIO_FORMAT_JSONL || format == HELIO_FORMAT_YAML;
+}
+
 const json_t *helio_output_find(const json_t *object, const char *key)
 {
     for (const char *at = key;;) {

@@ -67,6 +67,8 @@ typedef struct helio_columns {
 
 /*  False if no format has that name. */
 bool helio_format_of(const char *word, helio_format_t *ret_format);
+/*  Whether an object keeps its form in it: lists and objects within it are not made columns. */
+bool helio_format_is_nested(helio_format_t format);
 
 /*  rows: an array of objects, borrowed. An empty table prints only its header. HELIO_IO when the stream fails. */
 HELIO_MUST_CHECK helio_rc helio_output_rows(const helio_output_t *self, const json_t *rows, helio_columns_t columns);

@@ -13,7 +13,7 @@
  *  pool->wanted, which is valid within the step. */
 void core_wanted_now(helio_broker_core_t *self);
 
-/*  Nodes of an elastic pool that are left for waiting jobs at that time (wall clock). */
+/*  Nodes of an elastic pool that are left for waiting jobs at that time. */
 typedef uint32_t core_wanted_room_fn(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t at_ms);
 /*  Counts them for each of these times, which ascend from now: jobs start where the room allows it, in the scheduling
  *  order, and run to their limits; those that start first have to wait for their node. */
