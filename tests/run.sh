@@ -2,7 +2,7 @@
 # Runs all tests: installs packages from Debian, builds, runs every stage, prints a summary line.
 #
 #   tests/run.sh            everything: about half an hour on two cores
-#   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: at most 5 minutes
+#   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: about a quarter of an hour on two cores
 #   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
