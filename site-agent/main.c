@@ -157,7 +157,7 @@ static int run(const helio_agent_settings_t *settings, int signal_fd)
         return complain(&err);
     helio_loop_t *loop = NULL;
     int status = 1;
-    if (helio_loop_new(&loop, &err) != HELIO_OK) {
+    if (helio_site_gpus_begin(settings, &err) != HELIO_OK || helio_loop_new(&loop, &err) != HELIO_OK) {
         status = complain(&err);
     } else {
         helio_log_t *log = helio_log_new(STDERR_FILENO, (helio_level_t)settings->log_level, "helio-agent");

@@ -144,6 +144,7 @@ beside clusters kubernetes-life tests/integration/kubernetes_life.py --build bui
 beside clusters kubernetes-docs tests/integration/kubernetes_docs.sh build-release
 beside clusters kubernetes-replay tests/doubles/kubernetes_replay.py
 beside clusters kubernetes-spoilt tests/doubles/kubernetes_test.py
+beside clusters shared-gpus tests/integration/shared_gpus.py --build build-release
 beside clusters containers on_containers tests/integration/containers.py --build build-release
 beside clusters console tests/console/run.sh build-release
 if [ -n "$quick" ]; then kills=(--jobs 60 --kills 4); else kills=(--jobs 500 --kills 16); fi

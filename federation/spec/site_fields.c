@@ -134,8 +134,9 @@ static const helio_spec_field_t pool_fields[] = {
      .most = HELIO_JOB_GPUS_PER_NODE_MAX,
      .fallback = "0",
      .example = "8",
-     .doc = "GPUs of one node. A Slurm site may omit this key, and nodes, cpus_per_node and node_memory: the cluster "
-            "reports them."},
+     .doc =
+         "GPUs of one node. A Slurm site may omit this key, and nodes, cpus_per_node and node_memory: the cluster "
+         "reports them. A pool of one node at a site with the backend `local` may omit this key: the driver counts."},
     {.key = "cpus_per_node",
      .kind = HELIO_SPEC_U32,
      POOL(cpus_per_node),
@@ -219,10 +220,10 @@ static const helio_spec_field_t pool_fields[] = {
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pool", helio_pool_t, pool_fields, check_pool);
 
-/*  A cluster with its own scheduler reports its nodes itself. */
-static bool knows_its_nodes(const helio_site_profile_t *site)
+/*  A cluster with its own scheduler reports its nodes itself; on the agent's own machine the driver counts. */
+static bool knows_its_gpus(const helio_site_profile_t *site, const helio_pool_t *pool)
 {
-    return helio_text_is(site->backend, "slurm");
+    return helio_text_is(site->backend, "slurm") || (helio_text_is(site->backend, "local") && pool->nodes == 1);
 }
 
 static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct)
@@ -232,7 +233,7 @@ static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t 
     const helio_spec_node_t *item = pools ? pools->first : NULL;
     for (uint32_t i = 0; i < site->pools.count; i++, item = item->next) {
         const helio_pool_t *pool = &site->pools.items[i];
-        if (pool->gpu.size && pool->gpus_per_node == 0 && !knows_its_nodes(site))
+        if (pool->gpu.size && pool->gpus_per_node == 0 && !knows_its_gpus(site, pool))
             return helio_spec_diagnose(reader, helio_spec_find(item, "gpu"), HELIO_SPEC_MISSING_PROBLEM,
                                        "add 'gpus_per_node: 8'", "pools[%u]: a GPU pool needs 'gpus_per_node'", i);
         for (uint32_t j = 0; j < i; j++)

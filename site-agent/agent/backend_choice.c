@@ -1,6 +1,7 @@
 /*  backend_choice.c -- which backend a site file names. */
 #include "federation/base/clock.h"
 #include "site-agent/agent/check.h"
+#include "site-agent/agent/gpus.h"
 #include "site-agent/backends/exec/exec.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/local/local.h"
@@ -25,6 +26,7 @@ static helio_local_options_t local_options(const helio_agent_settings_t *setting
                                    .lease_margin_ms = settings->kill_margin_ms,
                                    .cgroup = settings->cgroup.size ? settings->cgroup.data : NULL,
                                    .processes_max = settings->processes_max,
+                                   .devices = settings->gpus ? &settings->gpus->devices : NULL,
                                    .energy_arg = settings->energy_account,
                                    .energy_take = settings->energy_account ? energy_take : NULL,
                                    .energy_give = settings->energy_account ? energy_give : NULL};

@@ -411,6 +411,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
         check_disks(settings);
         helio_check_containers(settings, cluster_line, &tally);
         check_gpus(&tally, settings);
+        helio_check_shares(settings, cluster_line, advise, &tally);
     }
     check_notices(&tally, settings);
     check_feeds(&tally, settings);

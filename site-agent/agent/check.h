@@ -13,6 +13,11 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe);
 typedef void helio_check_line_fn(void *arg, const char *what, helio_rc rc, const char *detail);
 void helio_check_containers(const helio_agent_settings_t *settings, helio_check_line_fn *line, void *arg);
 
+/*  Of the backend `local`: the pools whose GPUs are cut or shared, and their MPS daemons. advise: what works, and may
+ *  surprise. No line where no GPU is shared. */
+void helio_check_shares(const helio_agent_settings_t *settings, helio_check_line_fn *line,
+                        void (*advise)(const char *what, const char *detail), void *arg);
+
 /*  Holds an adapter of the backend `exec` to docs/sites/exec.md, by jobs among others. argv: the program and its
  *  arguments; folder NULL: a new one; user NULL: the caller. Prints, and returns the number of lines that failed. */
 uint32_t helio_agent_check_adapter(const char *const *argv, const char *folder, const char *user);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "site-agent/agent/gpus.h"
 #include "site-agent/agent/internal.h"
 
 enum {
@@ -69,27 +70,41 @@ static void look_at_disk(helio_agent_t *self)
     agent_step(self, HELIO_AGENT_EV_DISK, &now);
 }
 
+/*  Logs once that GPUs went, and once that they are back. */
+static void tell_gpus(helio_agent_t *self, uint32_t gone)
+{
+    helio_agent_figures_t figures;
+    helio_agent_core_figures(self->core, &figures);
+    uint32_t others = figures.gpus_of_others > gone ? figures.gpus_of_others - gone : 0;
+    if (gone != self->gpus_gone)
+        helio_log(self->parts.log, gone ? HELIO_WARN : HELIO_INFO, gone ? "gpus_gone" : "gpus_answer",
+                  "gpus=%u text=\"GPUs, slices or shares that do not answer, or whose MPS daemon does not run, are not "
+                  "offered\"",
+                  gone);
+    if (others != self->gpus_of_others)
+        helio_log(self->parts.log, others ? HELIO_WARN : HELIO_INFO, others ? "gpus_in_use" : "gpus_back",
+                  "gpus=%u text=\"GPUs on which processes outside the federation compute are not offered\"", others);
+    self->gpus_gone = gone;
+    self->gpus_of_others = others;
+}
+
 /*  Every few seconds, and before each order. The core knows which of the busy GPUs its attempts hold. */
 static void look_at_gpus(helio_agent_t *self)
 {
     const helio_agent_settings_t *settings = self->parts.settings;
-    uint32_t indexes[HELIO_NVML_GPUS_MAX];
-    helio_aev_gpus_t now = {.busy = {indexes, 0}};
-    if (!settings->nvml || settings->gpus_shared)
-        return;
-    for (uint32_t i = 0; i < helio_nvml_count(settings->nvml) && i < HELIO_NVML_GPUS_MAX; i++)
-        if (helio_nvml_busy(settings->nvml, i))
-            indexes[now.busy.count++] = i;
-    agent_step(self, HELIO_AGENT_EV_GPUS, &now);
-    helio_agent_figures_t figures;
-    helio_agent_core_figures(self->core, &figures);
-    if (figures.gpus_of_others == self->gpus_of_others)
-        return;
-    self->gpus_of_others = figures.gpus_of_others;
-    helio_log(self->parts.log, figures.gpus_of_others ? HELIO_WARN : HELIO_INFO,
-              figures.gpus_of_others ? "gpus_in_use" : "gpus_back",
-              "gpus=%u text=\"GPUs on which processes outside the federation compute are not offered\"",
-              figures.gpus_of_others);
+    uint32_t gone = 0;
+    helio_slots_away_t away;
+    bool any = false;
+    for (uint32_t p = 0; p < settings->site.pools.count; p++) {
+        if (!helio_site_gpus_look(settings, p, &away))
+            continue;
+        helio_aev_gpus_t now = {.busy = {away.slots, away.count}, .pool = p};
+        gone += away.gone;
+        any = true;
+        agent_step(self, HELIO_AGENT_EV_GPUS, &now);
+    }
+    if (any)
+        tell_gpus(self, gone);
 }
 
 /*  Tells the operator why a site that is ready offers nothing, and refuses each order. Where a scheduler allocates, it

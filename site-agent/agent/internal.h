@@ -41,6 +41,7 @@ struct helio_agent {
     bool disk_full; /* the core was told so */
     helio_state_files_t state_files;
     uint32_t gpus_of_others; /* as the log says */
+    uint32_t gpus_gone;      /* the same */
     bool survey_hindered;    /* the log says so */
     bool found_unknown;      /* the same */
     bool silent;             /* the cluster's scheduler does not answer */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "federation/energy/power.h"
 #include "federation/energy/zone.h"
 #include "federation/net/curve.h"
 
@@ -73,7 +72,7 @@ static const helio_spec_field_t own_fields[] = {
      .example = "false",
      .doc =
          "Whether the backend `local` also offers GPUs on which processes from outside the federation run. `false`: such "
-         "GPUs count as in use, if the NVIDIA driver reports these processes and the site is one machine with one pool."},
+         "GPUs count as in use, if the NVIDIA driver reports these processes and the pool has one node."},
     {.kind = HELIO_SPEC_INCLUDE, AT(rules), .table = &helio_job_rules_table},
     {.key = "slurm",
      .kind = HELIO_SPEC_GROUP,
@@ -100,6 +99,13 @@ static const helio_spec_field_t own_fields[] = {
      .table = &helio_scale_rule_table,
      .example = "[{pool: a100-cloud, max: 8, command: [/etc/heliostat/provider]}]",
      .doc = "Elastic pools of a site with the backend `exec`, which grow and shrink by a provider's command."},
+    {.key = "shares",
+     .kind = HELIO_SPEC_LIST,
+     AT(shares),
+     .most = HELIO_SITE_POOLS_MAX,
+     .table = &helio_share_rule_table,
+     .example = "[{pool: l4, jobs_per_gpu: 4}]",
+     .doc = "Pools of the backend `local` whose GPUs several jobs use at a time."},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -313,6 +319,8 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     if (!helio_text_is(settings.site.backend, "kubernetes"))
         settings.site.leases = true; /* the shim around each job enforces them */
     rc = helio_scale_settle(&settings.scale, &settings.site, &err);
+    if (rc == HELIO_OK)
+        rc = helio_shares_check(&settings.shares, &settings.site, &err);
     if (rc != HELIO_OK) {
         helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
         return rc;
@@ -321,7 +329,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena, helio
     if (rc != HELIO_OK)
         return rc;
     for (uint32_t i = 0; i < settings.site.pools.count; i++)
-        (void)helio_power_fill(&settings.site.pools.items[i]);
+        helio_shares_fill_power(&settings.shares, &settings.site.pools.items[i]);
     rc = helio_feeds_settings_complete(&settings.feeds, &settings.site, folder_of(arena, path), arena, &err);
     if (rc != HELIO_OK) {
         helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
@@ -365,7 +373,7 @@ void helio_agent_reference(helio_buffer_t *out)
     helio_buffer_text(
         out,
         "# The agent's part of the site file\n\n"
-        "<!-- Generated from site-agent/agent/settings.c, site-agent/backends/rules.c, "
+        "<!-- Generated from site-agent/agent/settings.c, site-agent/agent/shares.c, site-agent/backends/rules.c, "
         "site-agent/backends/slurm/slurm_settings.c,\nsite-agent/backends/kubernetes/settings.c, site-agent/backends/exec/settings.c and site-agent/scale/settings.c; the test of the reference writes it. -->\n\n"
         "How the agent of a site runs: the keys under `agent` in the [site file](site.md). `feeds` and "
         "`tariff` stand there too:\n"

@@ -3,6 +3,7 @@
 #define HELIO_AGENT_SETTINGS_H
 
 #include "federation/spec/spec.h"
+#include "site-agent/agent/shares.h"
 #include "site-agent/backends/exec/exec.h"
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/rules.h"
@@ -31,6 +32,7 @@ typedef struct helio_agent_settings {
     helio_kubernetes_settings_t kubernetes; /* of the backend `kubernetes` */
     helio_exec_settings_t exec;             /* of the backend `exec` */
     helio_scale_rules_t scale;              /* elastic pools */
+    helio_share_rules_t shares;             /* of the backend `local`: pools whose GPUs several jobs use */
     helio_feeds_settings_t feeds;           /* after completion */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
@@ -38,7 +40,8 @@ typedef struct helio_agent_settings {
     helio_energy_account_t *
         /* of the energy that no job is charged for (telemetry/energy_account.h); the agent's own. Not in the file */
         energy_account;
-    helio_nvml_t *nvml; /* measures the site's GPUs (gpus.h); NULL = nothing does. Not in the file */
+    const helio_nvml_t *nvml;     /* measures the site's GPUs (gpus.h); NULL = nothing does. Not in the file */
+    struct helio_site_gpus *gpus; /* of this machine (gpus.h); NULL = none are known. Not in the file */
 } helio_agent_settings_t;
 
 /*  Everything lives in the arena. The error's text is the diagnostic: file, line, column, problem and remedy. Paths are

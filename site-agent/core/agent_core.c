@@ -91,8 +91,11 @@ static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
 static void look_at_gpus(helio_agent_core_t *self, const helio_aev_gpus_t *event)
 {
     helio_slot_t busy = {.gpus = event->busy};
-    if (self->capacity && self->profile.pools.count == 1 && self->profile.pools.items[0].nodes == 1)
-        self->figures.gpus_of_others = helio_capacity_leave_to_others(self->capacity, 0, &busy);
+    if (!self->capacity || event->pool >= self->profile.pools.count ||
+        self->profile.pools.items[event->pool].nodes != 1)
+        return;
+    uint32_t before = helio_capacity_of_others(self->capacity, event->pool);
+    self->figures.gpus_of_others += helio_capacity_leave_to_others(self->capacity, event->pool, &busy) - before;
 }
 
 /*  The last word of this process, if it is in session: a full summary, since one that waits for a commit never leaves. */

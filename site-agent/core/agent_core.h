@@ -173,7 +173,11 @@ HELIO_RECORD_DECLARE(helio_aev_disk, HELIO_AEV_DISK_FIELDS)
 
 /*  Of a site of one node whose GPUs are the core's to assign: those on which any process computes. What no attempt
  *  holds is used by others, and is neither offered nor assigned until the next such event. */
-#define HELIO_AEV_GPUS_FIELDS(F, R) F(R, U32S, busy, HELIO_JOB_GPUS_PER_NODE_MAX, _)
+/* clang-format off */
+#define HELIO_AEV_GPUS_FIELDS(F, R)                \
+    F(R, U32S, busy, HELIO_JOB_GPUS_PER_NODE_MAX, _) /* slots of the only node that cannot be given out */ \
+    F(R, U32, pool, 0, _)                          /* index in the profile */
+/* clang-format on */
 HELIO_RECORD_DECLARE(helio_aev_gpus, HELIO_AEV_GPUS_FIELDS)
 
 #define HELIO_AEV_CAPACITY_FIELDS(F, R) F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_capacity)

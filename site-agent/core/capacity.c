@@ -212,6 +212,14 @@ uint32_t helio_capacity_leave_to_others(helio_capacity_t *self, uint32_t pool, c
     return count_bits(node->others);
 }
 
+uint32_t helio_capacity_of_others(const helio_capacity_t *self, uint32_t pool)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < self->pools[pool].profile->nodes; n++)
+        count += count_bits(self->pools[pool].nodes[n].others);
+    return count;
+}
+
 void helio_capacity_retake(helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
                            uint32_t count)
 {

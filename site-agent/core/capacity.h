@@ -26,6 +26,8 @@ void helio_capacity_give_back(helio_capacity_t *self, const helio_order_t *order
 /*  Others use those of these GPUs of one node that are free: they are neither offered nor taken until the next call for
  *  that node. Returns their number. */
 uint32_t helio_capacity_leave_to_others(helio_capacity_t *self, uint32_t pool, const helio_slot_t *busy);
+/*  The number that was left to others, in the whole pool. */
+uint32_t helio_capacity_of_others(const helio_capacity_t *self, uint32_t pool);
 
 /*  Whether all of it is allocated, except for parts that the site no longer has. */
 bool helio_capacity_holds(const helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,

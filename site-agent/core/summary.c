@@ -99,8 +99,8 @@ static uint32_t withheld(const helio_agent_core_t *self, const helio_pool_capaci
     if (pool->gpus_reserved)
         return HELIO_DETAIL_WITHHELD_RESERVED;
     (void)helio_agent_core_pool_use(self, p, &use);
-    return use.others || (self->capacity && self->figures.gpus_of_others) ? HELIO_DETAIL_WITHHELD_OTHERS
-                                                                          : HELIO_DETAIL_NONE;
+    return use.others || (self->capacity && helio_capacity_of_others(self->capacity, p)) ? HELIO_DETAIL_WITHHELD_OTHERS
+                                                                                         : HELIO_DETAIL_NONE;
 }
 
 /*  As the backend has reported them last, whose lists they share. Until all that it holds is known, and when it will be

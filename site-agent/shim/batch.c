@@ -32,6 +32,10 @@ void helio_batch_rank_environment(char *const *environ_list, helio_environment_t
     int64_t count = 0;
     if (!counted || !helio_status_file_number(helio_text_of(counted), 0, 64, &count))
         count = 0;
+    const helio_variable_t shares[] = {HELIO_VARIABLE_MPS_PIPE, HELIO_VARIABLE_MPS_PERCENT};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        if (helio_environ_get(environ_list, shares[i]))
+            helio_environment_set(env, shares[i], helio_text_of(helio_environ_get(environ_list, shares[i])));
     if (devices || !count)
         helio_environment_set(env, HELIO_VARIABLE_CUDA_DEVICES, gpus);
     helio_environment_set_number(env, HELIO_VARIABLE_GPUS, devices ? helio_device_count(gpus) : (uint32_t)count);

@@ -15,7 +15,7 @@ static bool is_passed(helio_text_t name)
 {
     const helio_variable_doc_t *row = helio_variable_find(name);
     return row && (row->kind == HELIO_VARIABLE_PASSED || row->kind == HELIO_VARIABLE_BATCH ||
-                   row == &helio_variables[HELIO_VARIABLE_CUDA_DEVICES]);
+                   helio_variable_is_scheduled(row));
 }
 
 static void add_missing(char *const *list, helio_environment_t *env)

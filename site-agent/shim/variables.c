@@ -25,6 +25,12 @@ const helio_variable_doc_t *helio_variable_find(helio_text_t name)
     return by_prefix;
 }
 
+bool helio_variable_is_scheduled(const helio_variable_doc_t *row)
+{
+    return row == &helio_variables[HELIO_VARIABLE_CUDA_DEVICES] || row == &helio_variables[HELIO_VARIABLE_MPS_PIPE] ||
+           row == &helio_variables[HELIO_VARIABLE_MPS_PERCENT];
+}
+
 bool helio_variable_is_ours(helio_text_t name)
 {
     const helio_variable_doc_t *row = helio_variable_find(name);

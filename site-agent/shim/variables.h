@@ -41,7 +41,13 @@ typedef enum helio_variable_kind {
       "A list that would be too long is in Slurm's short form.") \
     X(GPUS, "HELIO_GPUS", OURS, "always", "The number of GPUs on this node.") \
     X(CUDA_DEVICES, "CUDA_VISIBLE_DEVICES", OURS, "always", \
-      "The GPUs of this node that the job can use; empty if none.") \
+      "The GPUs of this node that the job can use; empty if none. A MIG slice is named by its UUID.") \
+    X(MPS_PIPE, "CUDA_MPS_PIPE_DIRECTORY", OURS, "the pool is shared by MPS", \
+      "The directory of the pool's MPS daemon.") \
+    X(MPS_PERCENT, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", OURS, "the same", \
+      "The job's share of the compute units of a GPU, in per cent.") \
+    X(MPS_MEMORY, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", OURS, "the same, at a site with the backend `local`", \
+      "The job's share of the memory of each of its GPUs.") \
     X(PATH, "PATH", DEFAULT, "always", \
       "`agent.path` of the site file. A batch script at a Slurm site also finds the directory of `srun` at its end.") \
     X(HOME, "HOME", DEFAULT, "always", "The home directory of the Unix user that runs the job.") \
@@ -97,6 +103,8 @@ static inline const char *helio_variable_name(helio_variable_t variable)
 
 /*  The row of a name, by itself or by its prefix; NULL: the job's own. */
 const helio_variable_doc_t *helio_variable_find(helio_text_t name);
+/*  Whether a scheduler that hands out GPUs, or parts of them, sets it for the shim, which then passes it on. */
+bool helio_variable_is_scheduled(const helio_variable_doc_t *row);
 /*  Whether a job file's value for it is ignored. */
 bool helio_variable_is_ours(helio_text_t name);
 

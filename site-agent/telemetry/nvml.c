@@ -34,7 +34,11 @@ typedef struct nvml_calls {
     NVML_CALLS(X)
 #undef X
     const char *(*error_text)(int);
-    int (*processes)(void *, unsigned int *, void *); /* NULL: the driver does not have it */
+    /* NULL: the driver does not have it */
+    int (*processes)(void *, unsigned int *, void *);
+    int (*mig_mode)(void *, unsigned int *, unsigned int *);
+    int (*mig_count)(void *, unsigned int *);
+    int (*mig_handle)(void *, unsigned int, void **);
 } nvml_calls_t;
 
 struct helio_nvml {
@@ -44,6 +48,9 @@ struct helio_nvml {
     uint32_t count;
     helio_gpu_t gpus[HELIO_NVML_GPUS_MAX];
     void *handles[HELIO_NVML_GPUS_MAX];
+    uint32_t slice_count;
+    helio_gpu_slice_device_t slices[HELIO_NVML_SLICES_MAX];
+    void *slice_handles[HELIO_NVML_SLICES_MAX];
     char reason[256];
 };
 
@@ -73,6 +80,49 @@ static const char *text_of(const helio_nvml_t *self, int code)
     return text ? text : "unknown error";
 }
 
+/*  The profile in the driver's name of a MIG device: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
+static bool profile_of(const char *name, char ret_profile[HELIO_GPU_PROFILE_SIZE])
+{
+    const char *at = strstr(name, "MIG ");
+    return at && at[4] && helio_text_copy(helio_text_of(at + 4), ret_profile, HELIO_GPU_PROFILE_SIZE);
+}
+
+static void add_slice(helio_nvml_t *self, uint32_t gpu, void *handle)
+{
+    helio_gpu_slice_device_t slice = {.gpu = gpu};
+    char name[HELIO_GPU_TEXT] = "";
+    nvml_memory_t memory = {0};
+    int code = self->call.name(handle, name, sizeof name - 1);
+    if (code == NVML_OK)
+        code = self->call.uuid(handle, slice.uuid, sizeof slice.uuid - 1);
+    if (code == NVML_OK)
+        code = self->call.memory(handle, &memory);
+    slice.memory_bytes = memory.total;
+    if (code != NVML_OK || !profile_of(name, slice.profile)) {
+        (void)snprintf(self->reason, sizeof self->reason, "a slice of GPU %u is not known: %.180s", gpu,
+                       code != NVML_OK ? text_of(self, code) : name);
+        return;
+    }
+    self->slice_handles[self->slice_count] = handle;
+    self->slices[self->slice_count++] = slice;
+}
+
+/*  Slots of slices can be vacant, in any order. */
+static void add_slices(helio_nvml_t *self, uint32_t gpu)
+{
+    unsigned int mode = 0, pending = 0, count = 0;
+    void *handle = NULL;
+    if (!self->handles[gpu] || !self->call.mig_mode || !self->call.mig_count || !self->call.mig_handle ||
+        self->call.mig_mode(self->handles[gpu], &mode, &pending) != NVML_OK || mode == 0)
+        return;
+    self->gpus[gpu].in_slices = true;
+    if (self->call.mig_count(self->handles[gpu], &count) != NVML_OK)
+        return;
+    for (unsigned int i = 0; i < count && self->slice_count < HELIO_NVML_SLICES_MAX; i++)
+        if (self->call.mig_handle(self->handles[gpu], i, &handle) == NVML_OK)
+            add_slice(self, gpu, handle);
+}
+
 static void add_gpu(helio_nvml_t *self, unsigned int index)
 {
     helio_gpu_t gpu = {0};
@@ -95,6 +145,7 @@ static void add_gpu(helio_nvml_t *self, unsigned int index)
     }
     self->handles[self->count] = handle;
     self->gpus[self->count++] = gpu;
+    add_slices(self, self->count - 1);
 }
 
 static void open_library(helio_nvml_t *self, const char *library)
@@ -119,6 +170,9 @@ static void open_library(helio_nvml_t *self, const char *library)
     }
     if (!resolve(self->library, "nvmlDeviceGetComputeRunningProcesses_v3", &self->call.processes))
         (void)resolve(self->library, "nvmlDeviceGetComputeRunningProcesses", &self->call.processes);
+    (void)resolve(self->library, "nvmlDeviceGetMigMode", &self->call.mig_mode);
+    (void)resolve(self->library, "nvmlDeviceGetMaxMigDeviceCount", &self->call.mig_count);
+    (void)resolve(self->library, "nvmlDeviceGetMigDeviceHandleByIndex", &self->call.mig_handle);
     self->initialised = true;
     unsigned int count = 0;
     code = self->call.count(&count);
@@ -206,15 +260,46 @@ helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t
     return HELIO_OK;
 }
 
-/*  Called with room for no entry, it reports that processes exist by failing. */
+bool helio_nvml_answers(const helio_nvml_t *self, uint32_t index)
+{
+    nvml_memory_t memory = {0};
+    return index < self->count && self->handles[index] && self->call.memory(self->handles[index], &memory) == NVML_OK;
+}
+
+uint32_t helio_nvml_slice_count(const helio_nvml_t *self)
+{
+    return self->slice_count;
+}
+
+const helio_gpu_slice_device_t *helio_nvml_slice(const helio_nvml_t *self, uint32_t index)
+{
+    return index < self->slice_count ? &self->slices[index] : NULL;
+}
+
+/*  Called with room for no entry, it reports that processes exist by failing. Returns the code; *ret_any counts if it is
+ *  NVML_OK. */
+static int ask_processes(const helio_nvml_t *self, void *handle, bool *ret_any)
+{
+    unsigned int count = 0;
+    int code = self->call.processes ? self->call.processes(handle, &count, NULL) : -1;
+    *ret_any = code == NVML_INSUFFICIENT_SIZE || count > 0;
+    return code == NVML_INSUFFICIENT_SIZE ? NVML_OK : code;
+}
+
+/*  A slice has no utilisation of its own. */
+bool helio_nvml_slice_busy(const helio_nvml_t *self, uint32_t index)
+{
+    bool any = false;
+    return index < self->slice_count && ask_processes(self, self->slice_handles[index], &any) == NVML_OK && any;
+}
+
 bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index)
 {
+    bool any = false;
     if (index >= self->count || !self->handles[index])
         return false;
-    unsigned int count = 0;
-    int code = self->call.processes ? self->call.processes(self->handles[index], &count, NULL) : -1;
-    if (code == NVML_OK || code == NVML_INSUFFICIENT_SIZE)
-        return code == NVML_INSUFFICIENT_SIZE || count > 0;
+    if (ask_processes(self, self->handles[index], &any) == NVML_OK)
+        return any;
     nvml_utilisation_t used = {0};
     return self->call.utilisation(self->handles[index], &used) == NVML_OK && used.gpu > 0;
 }

@@ -6,6 +6,9 @@
  *      NVML_DOUBLE_BARE    set: no power, no energy, no utilisation
  *      NVML_DOUBLE_ENERGY  mJ of GPU 0; GPU i has a thousand times i more
  *      NVML_DOUBLE_FILE    a file with a line "mJ processes" for each GPU, read at each call; overrides ENERGY
+ *      NVML_DOUBLE_MIG     "0:1g.10gb@a,1g.10gb@b;2:": GPU 0 and GPU 2 are in MIG mode; GPU 0 has two slices, whose
+ *                          UUIDs are MIG-double-a and MIG-double-b; an empty entry (",") is a vacant place
+ *      NVML_DOUBLE_BUSY    "b": the slices on which a process computes
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +28,9 @@ int nvmlDeviceGetPowerUsage(void *handle, unsigned int *mw);
 int nvmlDeviceGetUtilizationRates(void *handle, unsigned int rates[2]);
 int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned int *count, void *infos);
+int nvmlDeviceGetMigMode(void *handle, unsigned int *mode, unsigned int *pending);
+int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned int *count);
+int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned int index, void **slice);
 const char *nvmlErrorString(int code);
 
 static const char *names(void)
@@ -39,10 +45,49 @@ static long number(const char *name, long otherwise)
     return text ? strtol(text, NULL, 10) : otherwise;
 }
 
-/*  Handles are 1, 2, … so that none is NULL. */
+enum { SLICE = 256, PLACES = 7 };
+
+/*  Handles are 1, 2, … so that none is NULL; those of the slices of GPU i are 256 * (i + 1) + 1, … */
 static unsigned int index_of(const void *handle)
 {
-    return (unsigned int)(uintptr_t)handle - 1;
+    unsigned int number = (unsigned int)(uintptr_t)handle;
+    return number > SLICE ? number / SLICE - 1 : number - 1;
+}
+
+static int is_slice(const void *handle)
+{
+    return (uintptr_t)handle > SLICE;
+}
+
+/*  The list of the GPU's slices, "" = none; NULL: its MIG mode is off. */
+static const char *slices_of(unsigned int gpu)
+{
+    const char *at = getenv("NVML_DOUBLE_MIG");
+    while (at && *at) {
+        char *list;
+        if (strtoul(at, &list, 10) == gpu && *list == ':')
+            return list + 1;
+        at = strchr(at, ';');
+        at += at != NULL;
+    }
+    return NULL;
+}
+
+/*  The entry of a place: "1g.10gb@a", and its size; 0 = vacant. */
+static int entry_of(unsigned int gpu, unsigned int place, const char **ret_entry)
+{
+    const char *at = slices_of(gpu);
+    for (; at && place > 0; place--) {
+        at += strcspn(at, ",;");
+        at = *at == ',' ? at + 1 : NULL;
+    }
+    *ret_entry = at;
+    return at ? (int)strcspn(at, ",;") : 0;
+}
+
+static int entry_by_handle(const void *handle, const char **ret_entry)
+{
+    return entry_of(index_of(handle), (unsigned int)((uintptr_t)handle % SLICE) - 1, ret_entry);
 }
 
 static int silent(const void *handle)
@@ -92,11 +137,26 @@ int nvmlDeviceGetName(void *handle, char *text, unsigned int size)
     for (unsigned int i = index_of(handle); i > 0; i--)
         at = strchr(at, ';') + 1;
     int length = (int)strcspn(at, ";");
+    const char *entry;
+    if (is_slice(handle) && entry_by_handle(handle, &entry) > 0)
+        return snprintf(text, size, "%.*s MIG %.*s", length, at, (int)strcspn(entry, "@"), entry) < (int)size
+                   ? OK
+                   : INSUFFICIENT_SIZE;
     return snprintf(text, size, "%.*s", length, at) < (int)size ? OK : INSUFFICIENT_SIZE;
 }
 
 int nvmlDeviceGetUUID(void *handle, char *text, unsigned int size)
 {
+    const char *entry;
+    int length = is_slice(handle) ? entry_by_handle(handle, &entry) : 0;
+    if (is_slice(handle)) {
+        int profile = length > 0 ? (int)strcspn(entry, "@") : 0;
+        return length <= profile
+                   ? NOT_FOUND
+                   : (snprintf(text, size, "MIG-double-%.*s", length - profile - 1, entry + profile + 1) < (int)size
+                          ? OK
+                          : INSUFFICIENT_SIZE);
+    }
     return snprintf(text, size, "GPU-double-%u", index_of(handle)) < (int)size ? OK : INSUFFICIENT_SIZE;
 }
 
@@ -104,7 +164,7 @@ int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long memory[3])
 {
     if (silent(handle))
         return LOST;
-    memory[0] = 80ULL << 30;
+    memory[0] = (is_slice(handle) ? 10ULL : 80ULL) << 30;
     memory[2] = 5ULL << 30;
     memory[1] = memory[0] - memory[2];
     return OK;
@@ -144,11 +204,40 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned int *count, v
 {
     unsigned long long mj;
     unsigned int processes = 0, room = *count;
+    const char *busy = getenv("NVML_DOUBLE_BUSY"), *entry;
     (void)infos;
+    if (is_slice(handle)) {
+        int length = entry_by_handle(handle, &entry);
+        char name = length > 0 ? entry[length - 1] : ' ';
+        *count = busy && strchr(busy, name) ? 1 : 0;
+        return *count > room ? INSUFFICIENT_SIZE : OK;
+    }
     if (!from_file(handle, &mj, &processes))
         return NOT_SUPPORTED;
     *count = processes;
     return processes > room ? INSUFFICIENT_SIZE : OK;
+}
+
+int nvmlDeviceGetMigMode(void *handle, unsigned int *mode, unsigned int *pending)
+{
+    *mode = *pending = slices_of(index_of(handle)) != NULL;
+    return OK;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned int *count)
+{
+    (void)handle;
+    *count = PLACES;
+    return OK;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned int index, void **slice)
+{
+    const char *entry;
+    if (entry_of(index_of(handle), index, &entry) == 0)
+        return NOT_FOUND;
+    *slice = (void *)((uintptr_t)SLICE * (index_of(handle) + 1) + index + 1);
+    return OK;
 }
 
 const char *nvmlErrorString(int code)

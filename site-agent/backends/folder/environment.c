@@ -140,6 +140,20 @@ static helio_rc give_all(environment_t *env, const given_t *items, size_t count,
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
+/*  What makes the job's programs keep to their share. A pool that is shared so has one node, and each job one slot list. */
+static helio_rc set_share(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
+{
+    const helio_pool_devices_t *devices = job->how->devices;
+    if (!devices || !devices->mps_pipe.size || !job->how->slot_count || !job->how->slots[0].gpus.count)
+        return HELIO_OK;
+    uint32_t percent = helio_devices_percent(devices, &job->how->slots[0]);
+    const given_t own[] = {{HELIO_VARIABLE_MPS_PIPE, devices->mps_pipe},
+                           {HELIO_VARIABLE_MPS_PERCENT, helio_arena_printf(env->arena, "%u", percent)}};
+    helio_text_t memory = helio_devices_memory(devices, &job->how->slots[0], env->arena);
+    helio_rc rc = give_all(env, own, COUNT(own), err);
+    return rc || !memory.size ? rc : give(env, HELIO_VARIABLE_MPS_MEMORY, memory, err);
+}
+
 static helio_rc set_helio(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
 {
     const helio_order_t *order = job->task->order;
@@ -157,6 +171,8 @@ static helio_rc set_helio(const helio_folder_job_t *job, environment_t *env, hel
     helio_rc rc = give_all(env, own, COUNT(own), err);
     if (!rc && order->key.task != HELIO_NO_TASK)
         rc = give(env, HELIO_VARIABLE_ARRAY_INDEX, helio_arena_printf(env->arena, "%d", order->key.task), err);
+    if (!rc)
+        rc = set_share(job, env, err);
     return rc || !job->ranks ? rc : set_nodes(job, env, err);
 }
 

@@ -18,6 +18,7 @@
 #define HELIO_BACKENDS_FOLDER_H
 
 #include "site-agent/backends/backend.h"
+#include "site-agent/backends/devices.h"
 #include "site-agent/backends/rules.h"
 #include "site-agent/shim/plan.h"
 
@@ -61,6 +62,7 @@ typedef struct helio_folder_how {
     const char *cgroup;        /* LOCAL: the control group that the ranks enter; NULL = none */
     const helio_slot_t *slots; /* LOCAL: one for each rank, or none */
     uint32_t slot_count;
+    const helio_pool_devices_t *devices; /* LOCAL: of the pool; NULL = the slots are the GPUs' numbers */
     helio_text_t stdout_path,
         stderr_path;      /* a copy of the output for the user, with a name as sbatch makes it; "" = none */
     helio_text_t workdir; /* "" = HELIO_OUTPUT_DIR */

@@ -130,12 +130,13 @@ static uint32_t signal_number(helio_text_t name)
     return 0;
 }
 
-static helio_text_t gpu_list(helio_arena_t *arena, const helio_slot_t *slot)
+/*  What each rank sees. */
+static helio_rc fill_ranks(const helio_folder_job_t *job, helio_arena_t *arena, helio_plan_t *plan, helio_error_t *err)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    for (uint32_t i = 0; i < slot->gpus.count; i++)
-        helio_buffer_printf(&text, "%s%u", i ? "," : "", slot->gpus.items[i]);
-    return helio_arena_text(arena, helio_buffer_view(&text));
+    helio_rc rc = HELIO_OK;
+    for (uint32_t i = 0; i < job->ranks && i < job->how->slot_count && !rc; i++)
+        rc = helio_devices_visible(job->how->devices, &job->how->slots[i], arena, &plan->ranks[i], err);
+    return rc;
 }
 
 /*  apptainer takes a registry's image by its URI. */
@@ -210,8 +211,6 @@ static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio
         plan->lease = helio_text_of(how->lease);
     if (plan->lease.size)
         plan->lease_name = helio_text_of(job->name);
-    for (uint32_t i = 0; i < job->ranks; i++)
-        plan->ranks[i] = i < how->slot_count ? gpu_list(arena, &how->slots[i]) : (helio_text_t){0};
 }
 
 /* ---- the folders --------------------------------------------------------------------------------------- */
@@ -310,7 +309,9 @@ static helio_rc prepare_with(helio_folders_t *self, const helio_folder_job_t *jo
         return rc;
     helio_plan_t *plan = helio_arena_alloc(arena, 1, sizeof *plan);
     fill_plan(job, arena, plan);
-    rc = fill_container(job, arena, plan, err);
+    rc = fill_ranks(job, arena, plan, err);
+    if (!rc)
+        rc = fill_container(job, arena, plan, err);
     if (rc)
         return rc;
     int folder = -1;

@@ -70,6 +70,7 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
                               .lease = self->lease,
                               .slots = task->slots,
                               .slot_count = task->slot_count,
+                              .devices = helio_devices_of(self->options.devices, order->pool),
                               .batch_script = helio_job_is_batch_script(task->spec)};
     char cgroup[PATH_SIZE];
     uint32_t cause = HELIO_CAUSE_START_FAILED;

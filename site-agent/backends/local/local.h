@@ -12,6 +12,7 @@
 #define HELIO_BACKENDS_LOCAL_H
 
 #include "site-agent/backends/backend.h"
+#include "site-agent/backends/devices.h"
 #include "site-agent/backends/rules.h"
 
 /*  The unit whose control group is delegated to the agent, below the root of the hierarchy (deploy/systemd). */
@@ -21,11 +22,12 @@ typedef struct helio_local_options {
     const char *state_dir; /* absolute; exists */
     const char *shim;      /* absolute path of helio-shim */
     helio_text_t site;
-    const helio_job_rules_t *rules; /* deep copies, as all members */
+    const helio_job_rules_t *rules; /* deep copies, as all members that are not borrowed */
     uint64_t lease_margin_ms;       /* the core's kill_margin_ms, from which the time to kill is computed */
     const char *cgroup; /* absolute path of the group below which attempts get theirs (shim/cgroup.h); NULL = that of
                          * HELIO_LOCAL_UNIT, or none where that does not run */
-    uint64_t processes_max; /* of an attempt, threads included; 0 = not bounded. Needs a group */
+    uint64_t processes_max;              /* of an attempt, threads included; 0 = not bounded. Needs a group */
+    const helio_site_devices_t *devices; /* of the pools' slots; borrowed. NULL = the slots are the GPUs' numbers */
     helio_backend_sink_t sink;
     /*  Measures the energy of attempts; both functions can be NULL: nothing is measured.
      *  energy_take: called before the attempt's processes start on these GPUs.

@@ -21,6 +21,7 @@ static int make(void **state)
     fixture_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
     self->settings.site.backend = HELIO_TEXT("local");
+    self->settings.state_dir = HELIO_TEXT("/nowhere");
     self->settings.site.pools.items = self->pools;
     self->settings.site.pools.count = 1;
     self->pools[0] = (helio_pool_t){.name = HELIO_TEXT("gpus"), .nodes = 1};
@@ -70,6 +71,14 @@ static void gpus__without_a_driver_are_as_declared_and_not_measured(void **state
     assert_null(self->settings.nvml);
 }
 
+static void gpus__that_neither_file_nor_driver_counts_are_refused(void **state)
+{
+    fixture_t *self = *state;
+    self->pools[0].gpu = HELIO_TEXT("H100");
+    assert_int_equal(open_with(self, "/nowhere/libnvidia-ml.so.1"), HELIO_INVALID);
+    assert_non_null(strstr(self->err.text, "add gpus_per_node"));
+}
+
 static void gpus__declared_but_missing_are_refused_with_the_reason(void **state)
 {
     fixture_t *self = *state;
@@ -111,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gpus__of_the_machine_complete_the_site_file_and_are_measured, make, unmake),
         cmocka_unit_test_setup_teardown(gpus__without_a_driver_are_as_declared_and_not_measured, make, unmake),
+        cmocka_unit_test_setup_teardown(gpus__that_neither_file_nor_driver_counts_are_refused, make, unmake),
         cmocka_unit_test_setup_teardown(gpus__declared_but_missing_are_refused_with_the_reason, make, unmake),
         cmocka_unit_test_setup_teardown(gpus__of_several_pools_or_nodes_are_not_those_of_this_machine, make, unmake),
         cmocka_unit_test_setup_teardown(gpus__of_a_cluster_are_not_searched_on_this_machine, make, unmake),
