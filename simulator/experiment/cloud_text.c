@@ -21,6 +21,14 @@ static void put(helio_json_writer_t *json, const char *key, bool known, double v
     helio_json_put_real(json, key, known ? round(value * to) / to : NAN);
 }
 
+static void put_count(helio_json_writer_t *json, const char *key, bool known, uint32_t count)
+{
+    if (known)
+        helio_json_put_u64(json, key, count);
+    else
+        helio_json_put_null(json, key);
+}
+
 void exp_cloud_put(helio_json_writer_t *json, const exp_result_t *row, const exp_world_t *world)
 {
     const exp_cloud_sum_t *sum = &row->cloud;
@@ -28,8 +36,8 @@ void exp_cloud_put(helio_json_writer_t *json, const exp_result_t *row, const exp
     put(json, "instance_hours", known, sum->hours, 100);
     put(json, "instance_idle_gpu_h", known, idle_gpu_hours(sum), 100);
     put(json, "instance_idle_usd", known, idle_usd(sum), 100);
-    put(json, "nodes_taken", known, sum->taken, 1);
-    put(json, "interruptions", known, sum->interruptions, 1);
+    put_count(json, "nodes_taken", known, sum->taken);
+    put_count(json, "interruptions", known, sum->interruptions);
     put(json, "interrupted_gpu_h", known, sum->lost_gpu_hours, 100);
 }
 
