@@ -9,11 +9,22 @@
 
 enum { RESTART_MS = 60000 /* of a job that goes on from a checkpoint */ };
 
+/*  Its nodes that are instances which were ordered for what waits. */
+static uint32_t ordered_nodes(const exp_run_t *self, const exp_attempt_t *attempt)
+{
+    const exp_instances_t *instances = self->sites[attempt->site].instances[attempt->pool];
+    uint32_t count = 0;
+    for (uint32_t i = 0; instances && i < attempt->node_count; i++)
+        count += exp_instances_is_ordered(instances, attempt->nodes[i]);
+    return count;
+}
+
 static void charge(exp_run_t *self, const exp_attempt_t *attempt)
 {
     exp_use_t use = {.site = attempt->site,
                      .pool = attempt->pool,
                      .gpus = attempt->node_count * attempt->gpus_per_node,
+                     .ordered_gpus = ordered_nodes(self, attempt) * attempt->gpus_per_node,
                      .job = attempt->job,
                      .from_ms = attempt->started_ms,
                      .to_ms = self->wall_ms};
@@ -57,6 +68,8 @@ void exp_attempts_start(exp_run_t *self, const helio_fx_order_t *fx)
     attempt->works_ms = self->wall_ms + (int64_t)transfer.ms + (again ? RESTART_MS : 0);
     attempt->ends_ms = attempt->works_ms + life->left_ms;
     helio_heap_put(&self->ends, &attempt->item);
+    if (self->sites[site].instances[attempt->pool])
+        exp_instances_order(self->sites[site].instances[attempt->pool], self->wall_ms);
     self->waiting--;
     self->latest_ms = self->wall_ms;
 }
@@ -67,6 +80,7 @@ static void end(exp_run_t *self, exp_attempt_t *attempt)
     exp_site_end(&self->sites[attempt->site], attempt, HELIO_REPORT_KIND_ENDED, self->wall_ms);
     if (!attempt->local) {
         exp_life_t *life = &self->lives[attempt->job];
+        assert(!life->over);
         exp_result_add_end(self->result, &self->world->trace->jobs[attempt->job], life->first_start_ms, self->wall_ms);
         life->over = true;
         self->over++;
@@ -84,15 +98,17 @@ void exp_attempts_take_ends(exp_run_t *self)
 }
 
 /*  Checkpoints count from the beginning of the work. What it did since the last one is lost: its work modulo the
- *  interval, and all of it without checkpoints. */
-static void lose(exp_run_t *self, const exp_attempt_t *attempt)
+ *  interval, and all of it without checkpoints. Returns what is lost. */
+static int64_t lose(exp_run_t *self, const exp_attempt_t *attempt)
 {
     int64_t every_ms = self->world->trace->jobs[attempt->job].checkpoint_ms;
-    int64_t worked_ms = self->wall_ms - attempt->works_ms;
+    int64_t worked_ms = self->wall_ms - attempt->works_ms, kept_ms = 0;
     exp_life_t *life = &self->lives[attempt->job];
     if (every_ms && worked_ms > 0)
-        life->left_ms -= helio_lesser_i64(worked_ms - worked_ms % every_ms, life->left_ms);
+        kept_ms = helio_lesser_i64(worked_ms - worked_ms % every_ms, life->left_ms);
+    life->left_ms -= kept_ms;
     self->waiting++;
+    return worked_ms > kept_ms ? worked_ms - kept_ms : 0;
 }
 
 static exp_attempt_t *find(const exp_run_t *self, const helio_fx_stop_t *fx)
@@ -125,11 +141,35 @@ void exp_attempts_stop(exp_run_t *self, const helio_fx_stop_t *fx)
         stop_dead(self, fx);
         return;
     }
-    lose(self, attempt);
+    (void)lose(self, attempt);
     charge(self, attempt);
     exp_site_end(&self->sites[attempt->site], attempt, HELIO_REPORT_KIND_STOPPED, self->wall_ms);
     helio_heap_remove(&self->ends, &attempt->item);
     free(attempt);
+}
+
+static bool is_on(const exp_attempt_t *attempt, uint32_t pool, uint32_t node)
+{
+    bool there = false;
+    for (uint32_t i = 0; attempt->pool == pool && i < attempt->node_count; i++)
+        there = there || attempt->nodes[i] == node;
+    return there;
+}
+
+void exp_attempts_take_node(exp_run_t *self, uint32_t site, uint32_t pool, uint32_t node)
+{
+    for (exp_attempt_t *attempt = self->sites[site].attempts, *next; attempt; attempt = next) {
+        next = attempt->next;
+        if (!is_on(attempt, pool, node))
+            continue;
+        uint32_t gpus = attempt->node_count * attempt->gpus_per_node;
+        charge(self, attempt);
+        exp_result_add_interruption(self->result, self->world, site, pool);
+        exp_result_add_taken(self->result, gpus, lose(self, attempt));
+        exp_site_take_away(&self->sites[site], attempt, self->wall_ms);
+        helio_heap_remove(&self->ends, &attempt->item);
+        free(attempt);
+    }
 }
 
 static void kill_one(exp_run_t *self, exp_attempt_t *attempt)
@@ -139,7 +179,7 @@ static void kill_one(exp_run_t *self, exp_attempt_t *attempt)
     if (attempt->local) {
         exp_site_queue_local(site, &self->world->local->jobs[attempt->job], attempt->job);
     } else {
-        lose(self, attempt);
+        (void)lose(self, attempt);
         exp_result_add_interruption(self->result, self->world, attempt->site, attempt->pool);
         self->dead = helio_grow(self->dead, self->dead_count + 1, sizeof *self->dead);
         self->dead[self->dead_count++] = (exp_dead_t){.key = attempt->key,

@@ -43,6 +43,17 @@ static double present(const exp_fleet_site_t *site, int64_t hour)
     return 1 - (double)gone_ms / (double)HELIO_HOUR_MS;
 }
 
+/*  One that changes by the hour counts as in its cheapest hour: the bound stays one. */
+static double least_rent(const ground_t *self, uint32_t place)
+{
+    const exp_place_t *at = &self->world->classes->places[place];
+    const exp_series_t *series = exp_world_rent(self->world, at->site, at->pool);
+    double least = series ? exp_series_at(series, self->first_hour) : helio_pool_rent_usd(pool_of(self, place));
+    for (uint32_t i = 1; series && i < self->hours; i++)
+        least = fmin(least, exp_series_at(series, self->first_hour + i));
+    return least;
+}
+
 static void fill_hours(ground_t *self, uint32_t place)
 {
     const exp_fleet_site_t *site = site_of(self, place);
@@ -52,12 +63,12 @@ static void fill_hours(ground_t *self, uint32_t place)
     for (uint32_t i = 0; i < self->hours; i++) {
         size_t at = (size_t)i * self->world->classes->place_count + place;
         int64_t hour = self->first_hour + i;
-        self->room[at] = (double)pool->nodes * pool->gpus_per_node * present(site, hour);
+        self->room[at] = (double)helio_pool_nodes_most(pool) * pool->gpus_per_node * present(site, hour);
         self->grams_per_kwh[at] = exp_series_at(carbon, hour);
         if (pool->owned)
             self->usd_per_kwh[at] = price ? exp_series_at(price, hour) : site->profile.electricity_usd_per_kwh;
     }
-    self->rent[place] = pool->owned ? 0 : pool->price_usd_per_gpu_h;
+    self->rent[place] = pool->owned ? 0 : least_rent(self, place);
 }
 
 static void fill_kw(ground_t *self)

@@ -35,8 +35,9 @@ static uint32_t util_step(const exp_job_t *job)
 static void put_key(const exp_job_t *job, helio_buffer_t *key)
 {
     helio_buffer_reset(key);
-    helio_buffer_printf(key, "%u %u %u %d %u:%.*s", job->gpus_per_node, job->nodes, util_step(job),
-                        job->pinned ? (int)job->home : -1, job->model.size, HELIO_TEXT_ARGS(job->model));
+    helio_buffer_printf(key, "%u %u %d %u %d %u:%.*s", job->gpus_per_node, job->nodes, job->checkpoint_ms != 0,
+                        util_step(job), job->pinned ? (int)job->home : -1, job->model.size,
+                        HELIO_TEXT_ARGS(job->model));
     for (uint32_t i = 0; i < job->site_count; i++)
         helio_buffer_printf(key, " %u:%.*s", job->sites[i].text.size, HELIO_TEXT_ARGS(job->sites[i].text));
 }
@@ -45,8 +46,10 @@ static void put_key(const exp_job_t *job, helio_buffer_t *key)
 static uint32_t find_able(grouping_t *self, const exp_job_t *job)
 {
     helio_gpu_ask_t ask = {.model = job->model, .count = job->gpus_per_node};
-    helio_requirement_t want = {
-        .gpus = {&ask, 1}, .nodes = job->nodes, .sites = {.items = job->sites, .count = job->site_count}};
+    helio_requirement_t want = {.gpus = {&ask, 1},
+                                .nodes = job->nodes,
+                                .sites = {.items = job->sites, .count = job->site_count},
+                                .spot = job->checkpoint_ms != 0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < self->classes->place_count; i++) {
         const exp_place_t *place = &self->classes->places[i];

@@ -9,6 +9,8 @@
 #include "federation/policy/quota.h"
 #include "federation/policy/transfer.h"
 #include "federation/spec/reader.h"
+#include "simulator/experiment/scales.h"
+#include "site-agent/scale/plan.h"
 
 enum {
     SITES_MAX = 10000,
@@ -88,21 +90,16 @@ static const helio_spec_field_t site_fields[] = {
      .table = &helio_spec_window_table,
      .example = "[{pool: h100, reserve_gpus: 64, when: \"Mon..Fri 08:00-20:00\"}]",
      .doc = "Reserved GPUs, by the clock or by a series of `--inference`."},
+    {.key = "scale",
+     .kind = HELIO_SPEC_LIST,
+     .offset = offsetof(exp_fleet_site_t, scale),
+     .most = 64,
+     .table = &helio_scale_rule_table,
+     .example = "[{pool: a100-cloud, max: 8}]",
+     .doc = "How elastic pools grow and shrink, as under `agent` of a site file; commands are not run."},
     {.key = "agent", .kind = HELIO_SPEC_SKIP, .doc = "Settings of the agent."},
 };
 static const helio_spec_table_t site_table = HELIO_SPEC_TABLE("site", exp_fleet_site_t, site_fields, NULL);
-
-/*  NULL: all of the pool is. */
-static const char *not_simulated(const helio_pool_t *pool)
-{
-    if (pool->max_nodes > pool->nodes)
-        return "elastic pools (max_nodes) are";
-    if (pool->provision_ms)
-        return "the time that new nodes take (provision) is";
-    if (pool->spot || pool->spot_usd_per_gpu_h > 0)
-        return "spot capacity (spot_usd_per_gpu_h) is";
-    return NULL;
-}
 
 static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t *node, exp_fleet_site_t *site)
 {
@@ -110,16 +107,9 @@ static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t 
         site->price_region = site->profile.region;
     if (!site->forecast_region.size)
         site->forecast_region = site->profile.region;
-    for (uint32_t i = 0; i < site->profile.pools.count; i++) {
-        helio_pool_t *pool = &site->profile.pools.items[i];
-        const char *missing = not_simulated(pool);
-        if (missing)
-            return helio_spec_diagnose(reader, node, HELIO_SPEC_FORBIDDEN_PROBLEM, NULL,
-                                       "site '%.*s', pool '%.*s': %s not simulated yet",
-                                       HELIO_TEXT_ARGS(site->profile.name), HELIO_TEXT_ARGS(pool->name), missing);
-        (void)helio_power_fill(pool);
-    }
-    return HELIO_OK;
+    for (uint32_t i = 0; i < site->profile.pools.count; i++)
+        (void)helio_power_fill(&site->profile.pools.items[i]);
+    return exp_scales_settle(reader, node, site);
 }
 
 static helio_rc check_outages(helio_spec_reader_t *reader, const helio_spec_node_t *node, const exp_outages_t *outages)
@@ -145,6 +135,9 @@ static helio_rc check_windows(helio_spec_reader_t *reader, const helio_spec_node
             return helio_spec_diagnose(reader, helio_spec_find(item, "pool"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                                        "site '%.*s' has no pool '%.*s' with GPUs", HELIO_TEXT_ARGS(profile->name),
                                        HELIO_TEXT_ARGS(window->pool));
+        if (profile->pools.items[pool].elastic || profile->pools.items[pool].spot)
+            return helio_spec_diagnose(reader, helio_spec_find(item, "pool"), HELIO_SPEC_FORBIDDEN_PROBLEM, NULL,
+                                       "windows of elastic and spot pools are not simulated");
         if (window->when.size && helio_schedule_parse(window->when, &schedule, &why) != HELIO_OK)
             return helio_spec_diagnose(reader, helio_spec_find(item, "when"), HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s",
                                        why.text);
@@ -402,7 +395,7 @@ uint64_t exp_fleet_gpus(const exp_fleet_t *self)
     uint64_t gpus = 0;
     for (uint32_t i = 0; i < self->count; i++)
         for (uint32_t p = 0; p < self->items[i].profile.pools.count; p++)
-            gpus += (uint64_t)self->items[i].profile.pools.items[p].nodes *
+            gpus += (uint64_t)helio_pool_nodes_most(&self->items[i].profile.pools.items[p]) *
                     self->items[i].profile.pools.items[p].gpus_per_node;
     return gpus;
 }
@@ -423,6 +416,15 @@ bool exp_fleet_has_outages(const exp_fleet_t *self)
     return false;
 }
 
+bool exp_fleet_has_instances(const exp_fleet_t *self)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < self->count; i++)
+        for (uint32_t p = 0; p < self->items[i].profile.pools.count; p++)
+            any = any || self->items[i].profile.pools.items[p].elastic || self->items[i].profile.pools.items[p].spot;
+    return any;
+}
+
 exp_fleet_t exp_fleet_copy(const exp_fleet_t *self, helio_arena_t *arena)
 {
     exp_fleet_t copy = *self;
@@ -437,16 +439,22 @@ exp_fleet_t exp_fleet_copy(const exp_fleet_t *self, helio_arena_t *arena)
     return copy;
 }
 
+static double scaled(uint32_t nodes, double factor)
+{
+    return nodes ? fmax(1, round(nodes * factor)) : 0;
+}
+
 helio_rc exp_fleet_scale(exp_fleet_t *self, double factor)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         for (uint32_t p = 0; p < self->items[i].profile.pools.count; p++) {
             helio_pool_t *pool = &self->items[i].profile.pools.items[p];
-            double nodes = pool->nodes ? fmax(1, round(pool->nodes * factor)) : 0;
-            if (!(nodes <= HELIO_JOB_NODES_MAX))
+            double nodes = scaled(pool->nodes, factor),
+                   more = scaled(helio_pool_nodes_most(pool) - pool->nodes, factor);
+            if (!(nodes + more <= HELIO_JOB_NODES_MAX) || !(more <= HELIO_SCALE_INSTANCES_MAX))
                 return HELIO_TOO_BIG;
             pool->nodes = (uint32_t)nodes;
-            pool->max_nodes = pool->max_nodes ? pool->nodes : 0;
+            pool->max_nodes = pool->max_nodes ? pool->nodes + (uint32_t)more : 0;
         }
     }
     return HELIO_OK;

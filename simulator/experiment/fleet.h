@@ -4,6 +4,7 @@
 #define HELIO_SIMULATOR_EXPERIMENT_FLEET_H
 
 #include "federation/spec/windows.h"
+#include "site-agent/scale/settings.h"
 
 /*  The site has neither power nor a connection in [from_ms, to_ms), Unix time. */
 typedef struct exp_outage {
@@ -20,7 +21,8 @@ typedef struct exp_fleet_site {
     helio_text_t price_region;    /* key into the price series; as the site's region unless given */
     helio_text_t forecast_region; /* into the forecasts, likewise */
     exp_outages_t outages;
-    helio_windows_t windows; /* GPUs that are reserved (simulator/experiment/reserves.h) */
+    helio_windows_t windows;   /* GPUs that are reserved (simulator/experiment/reserves.h) */
+    helio_scale_rules_t scale; /* of its elastic pools (simulator/experiment/scales.h) */
 } exp_fleet_site_t;
 
 /*  "*" = any site. The most specific link of two sites counts (simulator/experiment/links.h). */
@@ -71,8 +73,7 @@ typedef struct exp_fleet {
     exp_tenants_t tenants;
 } exp_fleet_t;
 
-/*  What is not simulated yet (elastic pools, spot capacity) is an error, because ignoring it would change figures.
- *  Everything lives in the arena. */
+/*  Everything lives in the arena. */
 HELIO_MUST_CHECK helio_rc exp_fleet_parse(helio_spec_source_t source, helio_arena_t *arena, exp_fleet_t *ret_fleet,
                                           helio_diagnostics_t *ret_wrong);
 
@@ -82,10 +83,13 @@ uint32_t exp_fleet_find(const exp_fleet_t *self, helio_text_t name);
 uint32_t exp_fleet_pool_number(const exp_fleet_t *self, uint32_t site, uint32_t pool);
 /*  The index of a pool; pools.count if there is none. */
 uint32_t exp_fleet_find_pool(const helio_site_profile_t *site, helio_text_t name);
+/*  With all nodes that elastic pools can have. */
 uint64_t exp_fleet_gpus(const exp_fleet_t *self);
 bool exp_fleet_has_windows(const exp_fleet_t *self);
 bool exp_fleet_has_outages(const exp_fleet_t *self);
-/*  Every pool with nodes gets so many times its nodes, rounded, and at least one. HELIO_TOO_BIG: more than a pool can
+/*  A pool of it is elastic, or spot capacity: nodes come and go. */
+bool exp_fleet_has_instances(const exp_fleet_t *self);
+/*  Every pool with nodes gets so many times its nodes, rounded, and at least one; and so do the nodes that elastic ones can add. HELIO_TOO_BIG: more than a pool can
  *  have. */
 HELIO_MUST_CHECK helio_rc exp_fleet_scale(exp_fleet_t *self, double factor);
 /*  A fleet of its own nodes, so that it can be scaled; the rest is shared. In the arena. */

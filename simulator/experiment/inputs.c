@@ -87,6 +87,28 @@ static helio_rc check_price_forecast(const exp_request_t *request, const exp_inp
                       request->price_forecast, inputs->world.price_forecast->region);
 }
 
+/*  As above; and the rent of a spot pool must be known. */
+static helio_rc check_rents(const exp_request_t *request, const exp_inputs_t *inputs, helio_error_t *err)
+{
+    bool any = !request->rent;
+    for (uint32_t i = 0; i < inputs->fleet.count; i++) {
+        const helio_site_profile_t *site = &inputs->fleet.items[i].profile;
+        for (uint32_t p = 0; p < site->pools.count; p++) {
+            const helio_pool_t *pool = &site->pools.items[p];
+            bool has = exp_world_rent(&inputs->world, i, p) != NULL;
+            any = any || has;
+            if (pool->spot && !has && pool->spot_usd_per_gpu_h <= 0)
+                return helio_fail(err, HELIO_INVALID,
+                                  "%s: site '%.*s', pool '%.*s': a spot pool needs spot_usd_per_gpu_h, or a series of "
+                                  "--rent",
+                                  request->fleet, HELIO_TEXT_ARGS(site->name), HELIO_TEXT_ARGS(pool->name));
+        }
+    }
+    return any ? HELIO_OK
+               : helio_fail(err, HELIO_INVALID, "%s: no rented pool of the fleet is in it; the first is '%s'",
+                            request->rent, inputs->world.rent->region);
+}
+
 static helio_rc check_distances(const exp_fleet_t *fleet, helio_error_t *err)
 {
     uint32_t us;
@@ -142,6 +164,10 @@ helio_rc exp_inputs_load(const exp_request_t *request, helio_arena_t *arena, FIL
     rc = rc == HELIO_OK ? load_series(request, &inputs->world, err) : rc;
     rc = rc == HELIO_OK ? check_regions(request, inputs, err) : rc;
     rc = rc == HELIO_OK ? check_price_forecast(request, inputs, err) : rc;
+    inputs->world.fleet = &inputs->fleet;
+    if (rc == HELIO_OK && request->rent)
+        rc = exp_series_load_rents(request->rent, request->shift_ms, &inputs->world.rent, err);
+    rc = rc == HELIO_OK ? check_rents(request, inputs, err) : rc;
     rc = rc == HELIO_OK ? exp_trace_load(request->jobs, &inputs->fleet, &request->defaults, arena, &inputs->trace, err)
                         : rc;
     if (rc == HELIO_OK && request->local_jobs)
@@ -151,7 +177,6 @@ helio_rc exp_inputs_load(const exp_request_t *request, helio_arena_t *arena, FIL
     rc = rc == HELIO_OK ? exp_reserves_new(&inputs->fleet, inputs->demand, &inputs->reserves, err) : rc;
     rc = rc == HELIO_OK ? scale(request, inputs, err) : rc;
     inputs->world.reserves = inputs->reserves;
-    inputs->world.fleet = &inputs->fleet;
     inputs->world.trace = &inputs->trace;
     inputs->world.local = request->local_jobs ? &inputs->local : NULL;
     return rc;
@@ -165,6 +190,7 @@ void exp_inputs_clear(exp_inputs_t *self)
     exp_series_free(&self->demand);
     exp_series_free(&self->world.carbon);
     exp_series_free(&self->world.price);
+    exp_series_free(&self->world.rent);
     exp_forecast_free(&self->world.forecast);
     exp_forecast_free(&self->world.price_forecast);
 }

@@ -8,7 +8,7 @@
 
 /*  What the user asks for. Paths that are NULL are not given. */
 typedef struct exp_request {
-    const char *fleet, *jobs, *carbon, *price, *forecast, *price_forecast, *local_jobs, *inference;
+    const char *fleet, *jobs, *carbon, *price, *forecast, *price_forecast, *local_jobs, *inference, *rent;
     exp_trace_defaults_t defaults;
     double usd_per_eur;
     double load;      /* 0 = the fleet as it is */

@@ -4,6 +4,7 @@
  *  attempts.c     what starts, ends and stops at sites;
  *  outages.c      sites that are gone for a while;
  *  reserved.c     GPUs that sites reserve;
+ *  clouds.c       instances that come, go and are taken away;
  *  submissions.c  what the core knows before the first job, and the jobs;
  *  run.c          what is due when. */
 #ifndef HELIO_SIMULATOR_EXPERIMENT_INTERNAL_H
@@ -33,8 +34,10 @@ typedef struct exp_run {
     helio_heap_t ends;
     int64_t began_ms, wall_ms, latest_ms; /* latest: something started or ended */
     int64_t wake_ms;                      /* wall clock: the core wants to be asked */
+    int64_t cloud_ms;                     /* an instance or the plan of a pool has something to do; likewise */
     int64_t outage_ms;                    /* the next time at which a site goes or comes back; INT64_MAX = never */
     uint32_t *reserved; /* in the running hour, by pool as exp_fleet_pool_number; NULL = nothing is reserved */
+    bool clouds;        /* the fleet has pools whose nodes come and go */
     bool beats;         /* sites renew their leases, since one can be gone */
     uint64_t attempts;
     uint32_t next_job, next_local, waiting, over;
@@ -60,6 +63,8 @@ void exp_attempts_stop(exp_run_t *self, const helio_fx_stop_t *fx);
 void exp_attempts_take_ends(exp_run_t *self);
 /*  All that runs at the site loses what it did since its last checkpoint; its own users' jobs queue again. */
 void exp_attempts_kill(exp_run_t *self, uint32_t site);
+/*  What runs there stops, since the provider takes the node away. */
+void exp_attempts_take_node(exp_run_t *self, uint32_t site, uint32_t pool, uint32_t node);
 /*  The jobs of sites' own users that are due, as far as there is room. */
 void exp_attempts_take_local(exp_run_t *self);
 /*  After the last job of the federation: what still runs is of the sites' own users. */
@@ -69,6 +74,17 @@ void exp_attempts_close(exp_run_t *self);
 void exp_outages_take(exp_run_t *self);
 /*  After the sites were made, and after each outage. */
 void exp_outages_find_next(exp_run_t *self);
+
+/*  clouds.c */
+/*  What providers and plans do until now. */
+void exp_clouds_take(exp_run_t *self);
+/*  When they have something to do next; INT64_MAX = never. */
+void exp_clouds_find_next(exp_run_t *self);
+/*  A site with all its instances is gone, or is back. */
+void exp_clouds_lose(exp_run_t *self, uint32_t site);
+void exp_clouds_return(exp_run_t *self, uint32_t site);
+/*  After the last job: what instances that still run have cost. */
+void exp_clouds_close(exp_run_t *self);
 
 /*  reserved.c */
 /*  When a full hour begins. */

@@ -27,6 +27,8 @@ static helio_rc take_pool(const exp_csv_t *csv, const exp_fleet_t *fleet, exp_lo
     if (job->pool == profile->pools.count || !profile->pools.items[job->pool].gpus_per_node)
         return exp_csv_fail(csv, COLUMN_POOL, err, "site '%.*s' has no pool '%.*s' with GPUs", HELIO_TEXT_ARGS(site),
                             HELIO_TEXT_ARGS(name));
+    if (profile->pools.items[job->pool].elastic || profile->pools.items[job->pool].spot)
+        return exp_csv_fail(csv, COLUMN_POOL, err, "the site's own users have no jobs in elastic and spot pools");
     return HELIO_OK;
 }
 

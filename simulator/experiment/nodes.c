@@ -26,8 +26,9 @@ void exp_nodes_init(exp_nodes_t *self, uint32_t count, uint32_t gpus_per_node)
 {
     assert(gpus_per_node <= HELIO_JOB_GPUS_PER_NODE_MAX);
     size_t entries = (size_t)count + gpus_per_node + 1;
-    *self = (exp_nodes_t){.count = count, .gpus_per_node = gpus_per_node};
+    *self = (exp_nodes_t){.count = count, .gpus_per_node = gpus_per_node, .offered = count};
     self->free_gpus = helio_new(count ? count : 1, sizeof *self->free_gpus);
+    self->withdrawn = helio_new(count ? count : 1, sizeof *self->withdrawn);
     self->next = helio_new(entries, sizeof *self->next);
     self->before = helio_new(entries, sizeof *self->before);
     for (uint32_t head = count; head < entries; head++)
@@ -41,6 +42,7 @@ void exp_nodes_init(exp_nodes_t *self, uint32_t count, uint32_t gpus_per_node)
 void exp_nodes_clear(exp_nodes_t *self)
 {
     free(self->free_gpus);
+    free(self->withdrawn);
     free(self->next);
     free(self->before);
     *self = (exp_nodes_t){0};
@@ -77,10 +79,30 @@ void exp_nodes_give(exp_nodes_t *self, const uint32_t *nodes, uint32_t count, ui
     }
 }
 
+void exp_nodes_withdraw(exp_nodes_t *self, uint32_t node)
+{
+    assert(node < self->count && self->free_gpus[node] == self->gpus_per_node);
+    if (self->withdrawn[node])
+        return;
+    self->withdrawn[node] = true;
+    self->offered--;
+    drop(self, node);
+}
+
+void exp_nodes_offer(exp_nodes_t *self, uint32_t node)
+{
+    assert(node < self->count && self->free_gpus[node] == self->gpus_per_node);
+    if (!self->withdrawn[node])
+        return;
+    self->withdrawn[node] = false;
+    self->offered++;
+    insert(self, node);
+}
+
 uint32_t exp_nodes_allocated(const exp_nodes_t *self)
 {
     uint32_t idle = 0;
     for (uint32_t k = 1; k <= self->gpus_per_node; k++)
         idle += k * self->by_gpus[k];
-    return self->count * self->gpus_per_node - idle;
+    return self->offered * self->gpus_per_node - idle;
 }

@@ -28,6 +28,7 @@ static void go(exp_run_t *self, uint32_t index)
     exp_step(self, HELIO_BROKER_EV_SITE_GONE, &gone);
     self->sites[index].down = true;
     exp_attempts_kill(self, index);
+    exp_clouds_lose(self, index);
 }
 
 /*  The inventory is empty: of jobs that it does not show, the broker asks for their end. */
@@ -35,6 +36,7 @@ static void come_back(exp_run_t *self, uint32_t index)
 {
     self->sites[index].down = false;
     self->sites[index].outages_over++;
+    exp_clouds_return(self, index);
     exp_send_hello(self, index);
     self->sites[index].changed = true; /* its own users are first, and then it says what is left */
 }

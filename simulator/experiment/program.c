@@ -25,7 +25,7 @@ static const int64_t CHECKPOINT_TAKES_MS = 60000; /* as a restart in the simulat
 
 /* clang-format off */
 enum {
-    OPTION_FLEET, OPTION_JOBS, OPTION_CARBON, OPTION_PRICE, OPTION_FORECAST, OPTION_PRICE_FORECAST, OPTION_INFERENCE, OPTION_POLICY, OPTION_FROM, OPTION_TO, OPTION_LOAD, OPTION_FLEXIBLE,
+    OPTION_FLEET, OPTION_JOBS, OPTION_CARBON, OPTION_PRICE, OPTION_FORECAST, OPTION_PRICE_FORECAST, OPTION_RENT, OPTION_INFERENCE, OPTION_POLICY, OPTION_FROM, OPTION_TO, OPTION_LOAD, OPTION_FLEXIBLE,
     OPTION_CHECKPOINT, OPTION_TIME_LIMIT, OPTION_USD_PER_EUR, OPTION_CARBON_PRICE, OPTION_WAIT_PRICE, OPTION_LOCAL_JOBS, OPTION_ON_SITE_LOSS,
     OPTION_SERIES_SHIFT, OPTION_CAPACITY, OPTION_ADVISE, OPTION_CHECKPOINT_TAKES, OPTION_BOUND, OPTION_REPORT, OPTION_SEED, OPTION_OUTPUT, OPTION_QUIET, OPTION_HELP, OPTION_VERSION, OPTION_COUNT
 };
@@ -36,6 +36,7 @@ static const helio_option_t options[] = {
     [OPTION_PRICE] = {"price", 0, "FILE", NULL, "Electricity price by region and hour: price.csv[.gz]"},
     [OPTION_FORECAST] = {"forecast", 0, "FILE", NULL, "Carbon forecasts as issued, by region, issue and hour: forecast.csv[.gz]"},
     [OPTION_PRICE_FORECAST] = {"price-forecast", 0, "FILE", NULL, "Prices as published ahead, likewise; a region may be left out: day-ahead.csv[.gz]"},
+    [OPTION_RENT] = {"rent", 0, "FILE", NULL, "Rent by site, pool and hour, where it changes by the hour, as of spot pools: rent.csv[.gz]"},
     [OPTION_INFERENCE] = {"inference", 0, "FILE", NULL, "Demand by series and time, which windows of the fleet follow: inference.csv[.gz]"},
     [OPTION_POLICY] = {"policy", 0, "LIST", NULL, "Policies to compare (" POLICIES_DEFAULT ")"},
     [OPTION_FROM] = {"from", 0, "TIME", NULL, "Only jobs submitted from then on"},
@@ -218,6 +219,7 @@ static void take_files(program_t *self)
     request->price = value(self, OPTION_PRICE);
     request->forecast = value(self, OPTION_FORECAST);
     request->price_forecast = value(self, OPTION_PRICE_FORECAST);
+    request->rent = value(self, OPTION_RENT);
     request->inference = value(self, OPTION_INFERENCE);
     request->local_jobs = value(self, OPTION_LOCAL_JOBS);
     for (uint32_t i = 0; i < self->policy_count; i++)

@@ -10,6 +10,7 @@
 #include "federation/base/clock.h"
 #include "federation/policy/pool_forecast.h"
 #include "simulator/experiment/bound.h"
+#include "simulator/experiment/cloud_text.h"
 #include "simulator/experiment/plot.h"
 
 enum {
@@ -77,7 +78,7 @@ static double site_gpus(const report_t *self, uint32_t site)
     const helio_site_profile_t *profile = &self->world->fleet->items[site].profile;
     double gpus = 0;
     for (uint32_t i = 0; i < profile->pools.count; i++)
-        gpus += (double)profile->pools.items[i].nodes * profile->pools.items[i].gpus_per_node;
+        gpus += (double)helio_pool_nodes_most(&profile->pools.items[i]) * profile->pools.items[i].gpus_per_node;
     return gpus;
 }
 
@@ -474,6 +475,7 @@ void exp_report(const exp_result_t *results, uint32_t count, const exp_world_t *
     order_sites(&self);
     put_head(&self, command);
     put_rows(&self);
+    exp_cloud_page(results, count, world, out);
     put_waits(&self);
     for (uint32_t i = 0; i < count; i++) {
         helio_buffer_printf(out, "<section class=\"policy\" id=\"p%u\"><h2>%s</h2>\n", i, results[i].policy);

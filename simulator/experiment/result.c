@@ -13,6 +13,7 @@
 #include "federation/policy/pool_forecast.h"
 #include "simulator/experiment/advice_text.h"
 #include "simulator/experiment/bound.h"
+#include "simulator/experiment/cloud_text.h"
 
 enum { SLOWDOWN_LEAST_S = 10, NAME_WIDTH_LEAST = 12 /* of the first column */ };
 static const double MS_PER_HOUR = 3600000;
@@ -46,6 +47,15 @@ static double hours_in_span(const exp_world_t *world, int64_t from_ms, int64_t t
     return to_ms > from_ms ? (double)(to_ms - from_ms) / MS_PER_HOUR : 0;
 }
 
+/*  Of one GPU of a rented pool. */
+static double rent_of(const exp_world_t *world, uint32_t site, uint32_t pool, int64_t from_ms, int64_t to_ms)
+{
+    const exp_series_t *series = exp_world_rent(world, site, pool);
+    return series ? exp_series_integral(series, from_ms, to_ms)
+                  : helio_pool_rent_usd(&world->fleet->items[site].profile.pools.items[pool]) *
+                        (double)(to_ms - from_ms) / MS_PER_HOUR;
+}
+
 /*  What a run of kw costs and emits from one time to another. */
 static exp_cell_t account(const exp_world_t *world, const exp_use_t *use, double kw, int64_t from_ms, int64_t to_ms)
 {
@@ -60,7 +70,7 @@ static exp_cell_t account(const exp_world_t *world, const exp_use_t *use, double
     else if (pool->owned)
         sum.usd = kw * hours * site->profile.electricity_usd_per_kwh;
     else
-        sum.usd = pool->price_usd_per_gpu_h * use->gpus * hours;
+        sum.usd = rent_of(world, use->site, use->pool, from_ms, to_ms) * use->gpus;
     return sum;
 }
 
@@ -93,6 +103,10 @@ void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_
     self->usd += sum.usd;
     self->gpu_hours_in_span += use->gpus * busy;
     self->idle_kwh -= pool->idle_w * site->profile.pue * use->gpus * busy / 1000;
+    if (use->ordered_gpus) {
+        self->cloud.used_gpu_hours += sum.gpu_hours * use->ordered_gpus / use->gpus;
+        self->cloud.used_usd += pool->owned ? 0 : sum.usd * use->ordered_gpus / use->gpus;
+    }
     self->detail.teams[use->team].gpu_hours += sum.gpu_hours;
     self->detail.teams[use->team].grams += sum.grams;
     if (self->detail.wanted)
@@ -104,6 +118,26 @@ void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_
 void exp_result_add_interruption(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool)
 {
     self->exposures[exp_fleet_pool_number(world->fleet, site, pool)].interrupted++;
+}
+
+void exp_result_add_instance(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool,
+                             int64_t from_ms, int64_t to_ms)
+{
+    const helio_site_profile_t *profile = &world->fleet->items[site].profile;
+    const helio_pool_t *info = &profile->pools.items[pool];
+    double hours = (double)(to_ms - from_ms) / MS_PER_HOUR;
+    double in_span = hours_in_span(world, from_ms, to_ms) * info->gpus_per_node;
+    self->cloud.hours += hours;
+    self->cloud.gpu_hours += hours * info->gpus_per_node;
+    self->cloud.in_span_gpu_hours += in_span;
+    self->cloud.usd += info->owned ? 0 : rent_of(world, site, pool, from_ms, to_ms) * info->gpus_per_node;
+    self->idle_kwh += info->idle_w * profile->pue * in_span / 1000;
+}
+
+void exp_result_add_taken(exp_result_t *self, uint32_t gpus, int64_t lost_ms)
+{
+    self->cloud.interruptions++;
+    self->cloud.lost_gpu_hours += gpus * (double)lost_ms / MS_PER_HOUR;
 }
 
 void exp_result_add_egress(exp_result_t *self, int64_t micro_usd)
@@ -177,9 +211,21 @@ static double mean(const exp_result_t *self, double sum)
     return self->finished ? sum / self->finished : 0;
 }
 
+/*  Of nodes that are there whatever waits. */
+static uint64_t fixed_gpus(const exp_world_t *world)
+{
+    uint64_t gpus = 0;
+    for (uint32_t i = 0; i < world->fleet->count; i++)
+        for (uint32_t p = 0; p < world->fleet->items[i].profile.pools.count; p++)
+            gpus += (uint64_t)world->fleet->items[i].profile.pools.items[p].nodes *
+                    world->fleet->items[i].profile.pools.items[p].gpus_per_node;
+    return gpus;
+}
+
 double exp_result_utilization(const exp_result_t *self, const exp_world_t *world)
 {
-    double capacity = (double)exp_fleet_gpus(world->fleet) * hours_in_span(world, INT64_MIN, INT64_MAX);
+    double capacity =
+        (double)fixed_gpus(world) * hours_in_span(world, INT64_MIN, INT64_MAX) + self->cloud.in_span_gpu_hours;
     return capacity > 0 ? fmin(1, self->gpu_hours_in_span / capacity) : 0;
 }
 
@@ -240,6 +286,7 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_real(json, "carbon_kg", rounded(row->grams / 1000, 10));
     helio_json_put_u64(json, "moves", row->moves);
     helio_json_put_real(json, "reserve_shortfall_gpu_h", rounded(row->short_gpu_hours, 10));
+    exp_cloud_put(json, row, world);
     helio_json_put_real(json, "effective_capacity_ratio", rounded(row->capacity_ratio, 1e3));
     put_bounds(json, row, base);
     helio_json_put_real(json, "local_wait_mean_s",
@@ -314,6 +361,7 @@ void exp_results_table(const exp_result_t *results, uint32_t count, const exp_wo
         put_found_columns(row, exp_result_base(results, count), world, with_capacity, out);
         helio_buffer_text(out, "\n");
     }
+    exp_cloud_print(results, count, world, out);
     if (results->bound_until_ms)
         exp_bounds_text(results, count, world, out);
     if (results->advice)

@@ -16,6 +16,7 @@ typedef struct exp_world {
     const exp_trace_t *trace;
     exp_series_set_t carbon;           /* g/kWh */
     exp_series_set_t price;            /* USD/kWh; NULL = none given */
+    exp_series_set_t rent;             /* USD per GPU-hour of rented pools; a pool may have none. NULL = none given */
     exp_forecast_set_t forecast;       /* of the carbon intensity, as issued; NULL = none given */
     exp_forecast_set_t price_forecast; /* of the price, as published; NULL = none given. A region may have none */
     uint64_t seed;
@@ -31,7 +32,8 @@ typedef struct exp_world {
 /*  One run of a job, from its start to its end, on GPUs of one pool. */
 typedef struct exp_use {
     uint32_t site, pool;
-    uint32_t gpus; /* on all nodes */
+    uint32_t gpus;         /* on all nodes */
+    uint32_t ordered_gpus; /* of them, those of instances that were ordered for what waits */
     uint32_t team;
     uint32_t job; /* of the trace, or of the sites' own users */
     double util;
@@ -41,10 +43,23 @@ typedef struct exp_use {
 /*  The runs of jobs of the federation at one pool. */
 typedef struct exp_exposure {
     double run_hours;     /* of jobs, however many GPUs they have */
-    uint32_t interrupted; /* runs that an outage ended */
+    uint32_t interrupted; /* runs that an outage ended, or a provider that took a node away */
 } exp_exposure_t;
 
 typedef struct exp_advice exp_advice_t;
+
+/*  What instances of providers were paid for, and what their interruptions lost. Ordered: for jobs that waited; first nodes of
+ *  a pool are always there, and paid by what jobs use of them. */
+typedef struct exp_cloud_sum {
+    double hours;             /* of ordered instances, from the order to the end */
+    double gpu_hours;         /* the GPUs of them, times that */
+    double in_span_gpu_hours; /* within the span of the submissions */
+    double used_gpu_hours;    /* by jobs */
+    double usd, used_usd;     /* rent of both */
+    uint32_t taken;           /* nodes that providers took away */
+    uint32_t interruptions;   /* runs that ended so */
+    double lost_gpu_hours;    /* work of them that is done again */
+} exp_cloud_sum_t;
 
 /*  bound.h says of what. usd is NAN where money means nothing. */
 typedef struct exp_bound {
@@ -61,6 +76,7 @@ typedef struct exp_result {
     double kwh, grams, usd;
     double gpu_hours_in_span; /* allocated within the span of the submissions */
     double idle_kwh;
+    exp_cloud_sum_t cloud;
     double short_gpu_hours; /* reserved, but held by jobs that may not */
     int64_t *waits_ms;      /* of the finished jobs; sorted by exp_result_print */
     double wait_sum_s, jct_sum_s, slowdown_sum;
@@ -80,8 +96,13 @@ typedef struct exp_result {
 void exp_result_init(exp_result_t *self, const exp_world_t *world, const char *policy);
 void exp_result_clear(exp_result_t *self);
 void exp_result_add_use(exp_result_t *self, const exp_world_t *world, const exp_use_t *use);
-/*  The run is over because its site is gone. */
+/*  The run is over because its site is gone, or a node of it. */
 void exp_result_add_interruption(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool);
+/*  Ordered, and ended. */
+void exp_result_add_instance(exp_result_t *self, const exp_world_t *world, uint32_t site, uint32_t pool,
+                             int64_t from_ms, int64_t to_ms);
+/*  A run that ended since the provider took a node away, and so much of its work is done again. */
+void exp_result_add_taken(exp_result_t *self, uint32_t gpus, int64_t lost_ms);
 /*  Data that was brought to a site. */
 void exp_result_add_egress(exp_result_t *self, int64_t micro_usd);
 /*  A job of a site's own users: its energy is not the federation's, but its GPUs are not idle. */
@@ -95,6 +116,8 @@ double exp_result_wait_s(const exp_result_t *self, double share);
 double exp_result_utilization(const exp_result_t *self, const exp_world_t *world);
 /*  Money has no meaning if neither electricity nor a GPU has a price. */
 bool exp_world_has_cost(const exp_world_t *world);
+/*  The series of a rented pool's rent; NULL: it has none. */
+const exp_series_t *exp_world_rent(const exp_world_t *world, uint32_t site, uint32_t pool);
 /*  After the last end: what depends on all of them. */
 void exp_result_close(exp_result_t *self, const exp_world_t *world);
 

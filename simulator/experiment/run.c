@@ -92,7 +92,7 @@ static int64_t next_ms(const exp_run_t *self)
         at_ms = helio_lesser_i64(at_ms, local->jobs[self->next_local].submit_ms);
     if (self->beats)
         at_ms = helio_lesser_i64(at_ms, self->wall_ms - self->wall_ms % BEAT_MS + BEAT_MS);
-    at_ms = helio_lesser_i64(at_ms, self->outage_ms);
+    at_ms = helio_lesser_i64(helio_lesser_i64(at_ms, self->cloud_ms), self->outage_ms);
     return at_ms > self->wall_ms ? at_ms : self->wall_ms + 1;
 }
 
@@ -102,6 +102,8 @@ static void run_open(exp_run_t *self)
 {
     helio_broker_options_t options = helio_broker_options_default();
     self->beats = exp_fleet_has_outages(self->world->fleet);
+    self->clouds = exp_fleet_has_instances(self->world->fleet);
+    self->cloud_ms = INT64_MAX;
     if (!self->beats)
         options.lease_ms = options.silent_after_ms = FOREVER_MS;
     options.summary_ms = HELIO_HOUR_MS;
@@ -154,6 +156,7 @@ void exp_run(const exp_world_t *world, const exp_policy_t *policy, exp_progress_
             exp_reserved_renew(&self);
         exp_attempts_take_ends(&self);
         exp_outages_take(&self);
+        exp_clouds_take(&self);
         exp_attempts_take_local(&self);
         speak(&self, hour && self.wall_ms > self.began_ms);
         exp_submissions_take(&self);
@@ -164,9 +167,11 @@ void exp_run(const exp_world_t *world, const exp_policy_t *policy, exp_progress_
         if (self.over == world->trace->count || (idle && self.wall_ms - self.latest_ms > GIVE_UP_MS))
             break;
         int64_t from_ms = self.wall_ms;
+        exp_clouds_find_next(&self);
         self.wall_ms = next_ms(&self);
         exp_reserved_account(&self, from_ms);
     }
+    exp_clouds_close(&self);
     exp_attempts_close(&self);
     exp_result_close(ret_result, world);
     run_close(&self);

@@ -2,6 +2,7 @@
 #include "simulator/experiment/series.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 enum { HOUR_MS = 3600000, COLUMN_REGION = 0, COLUMN_HOUR, COLUMN_VALUES, UNITS_MAX = 4 };
 static const int64_t HOURS_MAX = INT64_C(24) * 366 * 30; /* of one series */
+static const double RENT_MOST = 1e4;                     /* USD per GPU-hour */
 static const double DEMAND_MOST = 1e12;                  /* requests of an hour */
 static const int64_t GAP_MAX = INT64_C(24) * 366;        /* hours: two rows must not fill memory */
 
@@ -30,6 +32,19 @@ const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region)
     if (region.size)
         HASH_FIND(hh, set, region.data, region.size, series);
     return series;
+}
+
+/*  False: no series can have that name. */
+static bool name_of(helio_text_t site, helio_text_t pool, char ret_name[EXP_SERIES_NAME_SIZE])
+{
+    int size = snprintf(ret_name, EXP_SERIES_NAME_SIZE, "%.*s/%.*s", HELIO_TEXT_ARGS(site), HELIO_TEXT_ARGS(pool));
+    return size < EXP_SERIES_NAME_SIZE;
+}
+
+const exp_series_t *exp_series_find_rent(exp_series_set_t set, helio_text_t site, helio_text_t pool)
+{
+    char name[EXP_SERIES_NAME_SIZE];
+    return name_of(site, pool, name) ? exp_series_find(set, helio_text_of(name)) : NULL;
 }
 
 static exp_series_t *get(exp_series_set_t *set, helio_text_t region, int64_t hour)
@@ -165,6 +180,42 @@ helio_rc exp_series_load_demand(const char *path, int64_t shift_ms, exp_series_s
     exp_csv_shift(csv, shift_ms);
     helio_rc rc;
     while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_demand(ret_set, csv, err)) == HELIO_OK) {
+    }
+    rc = rc == HELIO_NOT_FOUND ? check(*ret_set, path, err) : rc;
+    if (rc != HELIO_OK)
+        exp_series_free(ret_set);
+    return rc;
+}
+
+static helio_rc take_rent(exp_series_set_t *set, const exp_csv_t *csv, helio_error_t *err)
+{
+    enum { SITE, HOUR, RENT, POOL };
+    helio_text_t site, pool;
+    char name[EXP_SERIES_NAME_SIZE];
+    int64_t hour;
+    double usd = NAN;
+    helio_rc rc = exp_csv_region(csv, SITE, &site, err);
+    rc = rc == HELIO_OK ? exp_csv_region(csv, POOL, &pool, err) : rc;
+    rc = rc == HELIO_OK ? exp_csv_hour(csv, HOUR, &hour, err) : rc;
+    rc = rc == HELIO_OK ? exp_csv_number(csv, RENT, 0, RENT_MOST, &usd, err) : rc;
+    if (rc != HELIO_OK)
+        return rc;
+    if (!name_of(site, pool, name))
+        return exp_csv_fail(csv, POOL, err, "site and pool have names of 32 characters at most");
+    return put(get(set, helio_text_of(name), hour), csv, hour, usd, false, err);
+}
+
+helio_rc exp_series_load_rents(const char *path, int64_t shift_ms, exp_series_set_t *ret_set, helio_error_t *err)
+{
+    static const exp_csv_column_t columns[] = {
+        {"site", true}, {"utc_hour_iso8601", true}, {"usd_per_gpu_h", true}, {"pool", true}};
+    *ret_set = NULL;
+    HELIO_AUTO(exp_csv_close) exp_csv_t *csv = exp_csv_open(path, columns, sizeof columns / sizeof columns[0], err);
+    if (!csv)
+        return err->code;
+    exp_csv_shift(csv, shift_ms);
+    helio_rc rc;
+    while ((rc = exp_csv_next(csv, err)) == HELIO_OK && (rc = take_rent(ret_set, csv, err)) == HELIO_OK) {
     }
     rc = rc == HELIO_NOT_FOUND ? check(*ret_set, path, err) : rc;
     if (rc != HELIO_OK)

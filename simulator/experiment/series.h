@@ -9,8 +9,10 @@
 #include "federation/energy/forecast.h"
 #include "simulator/experiment/csv.h"
 
+enum { EXP_SERIES_NAME_SIZE = 72 }; /* of a region, or of SITE/POOL, with its end */
+
 typedef struct exp_series {
-    char region[EXP_REGION_SIZE];
+    char region[EXP_SERIES_NAME_SIZE];
     int64_t first_hour; /* since 1970 */
     uint32_t count, capacity;
     double *values; /* NAN = a gap */
@@ -35,12 +37,16 @@ HELIO_MUST_CHECK helio_rc exp_series_load(const char *path, const exp_series_uni
 /*  Reads demand: utc, series and requests, likewise. Samples may be closer than an hour: of those the largest counts. */
 HELIO_MUST_CHECK helio_rc exp_series_load_demand(const char *path, int64_t shift_ms, exp_series_set_t *ret_set,
                                                  helio_error_t *err);
+/*  Reads rents: site, pool, utc_hour_iso8601 and usd_per_gpu_h, likewise; a series is found as SITE/POOL. */
+HELIO_MUST_CHECK helio_rc exp_series_load_rents(const char *path, int64_t shift_ms, exp_series_set_t *ret_set,
+                                                helio_error_t *err);
 /*  The first of the units whose column the file has; the columns stand from `first` on. Otherwise an error that names them. */
 HELIO_MUST_CHECK helio_rc exp_series_unit_of(const exp_csv_t *csv, const char *path, uint32_t first,
                                              const exp_series_unit_t *units, uint32_t unit_count, uint32_t *ret_unit,
                                              helio_error_t *err);
 void exp_series_free(exp_series_set_t *set);
 const exp_series_t *exp_series_find(exp_series_set_t set, helio_text_t region); /* NULL: not there */
+const exp_series_t *exp_series_find_rent(exp_series_set_t set, helio_text_t site, helio_text_t pool); /* likewise */
 
 /*  The integral over [from_ms, to_ms), in value × hours. */
 double exp_series_integral(const exp_series_t *self, int64_t from_ms, int64_t to_ms);

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "federation/policy/pool_forecast.h"
+#include "simulator/experiment/scales.h"
 
 enum {
     PUBLISHED_HOURS = 48,
@@ -25,6 +26,40 @@ static double mean_before(const exp_series_t *series, int64_t at_ms)
     return exp_series_integral(series, from_ms, at_ms) * HELIO_HOUR_MS / (double)(at_ms - from_ms);
 }
 
+static void init_pools(exp_site_t *self, const exp_world_t *world, int64_t at_ms)
+{
+    const exp_fleet_site_t *info = &world->fleet->items[self->index];
+    uint32_t count = info->profile.pools.count;
+    self->pools = helio_new(count, sizeof *self->pools);
+    self->queues = helio_new(count, sizeof *self->queues);
+    self->exempt_gpus = helio_new(count, sizeof *self->exempt_gpus);
+    self->instances = helio_new(count, sizeof *self->instances);
+    self->rents = helio_new(count, sizeof *self->rents);
+    for (uint32_t i = 0; i < count; i++) {
+        const helio_pool_t *pool = &info->profile.pools.items[i];
+        helio_rng_t rng = {world->seed + exp_fleet_pool_number(world->fleet, self->index, i)};
+        exp_nodes_init(&self->pools[i], helio_pool_nodes_most(pool), pool->gpus_per_node);
+        self->instances[i] =
+            exp_instances_new(pool, exp_scales_rule(info, i), helio_rng_next(&rng), &self->pools[i], at_ms);
+        self->rents[i] = exp_world_rent(world, self->index, i);
+    }
+}
+
+/*  Of pools whose rent a series has. */
+static void set_mean_rents(exp_site_t *self, int64_t at_ms)
+{
+    uint32_t count = self->profile.pools.count;
+    self->mean_pools = helio_new(count, sizeof *self->mean_pools);
+    for (uint32_t i = 0; i < count; i++) {
+        helio_pool_t *pool = &self->mean_pools[i];
+        *pool = self->profile.pools.items[i];
+        if (self->rents[i])
+            *(pool->spot ? &pool->spot_usd_per_gpu_h : &pool->price_usd_per_gpu_h) = mean_before(self->rents[i], at_ms);
+        self->rents[i] = NULL;
+    }
+    self->profile.pools.items = self->mean_pools;
+}
+
 void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, exp_knows_t knows, int64_t at_ms)
 {
     const exp_fleet_site_t *info = &world->fleet->items[index];
@@ -37,13 +72,10 @@ void exp_site_init(exp_site_t *self, const exp_world_t *world, uint32_t index, e
                          .reserves = world->reserves,
                          .index = index};
     self->profile.leases = self->profile.leases || world->site_loss != HELIO_SITE_LOSS_STRICT;
-    self->pools = helio_new(info->profile.pools.count, sizeof *self->pools);
-    self->queues = helio_new(info->profile.pools.count, sizeof *self->queues);
-    self->exempt_gpus = helio_new(info->profile.pools.count, sizeof *self->exempt_gpus);
-    for (uint32_t i = 0; i < info->profile.pools.count; i++)
-        exp_nodes_init(&self->pools[i], info->profile.pools.items[i].nodes, info->profile.pools.items[i].gpus_per_node);
+    init_pools(self, world, at_ms);
     if (knows != EXP_KNOWS_MEAN)
         return;
+    set_mean_rents(self, at_ms);
     self->profile.carbon_g_per_kwh = mean_before(self->carbon, at_ms);
     if (self->price)
         self->profile.electricity_usd_per_kwh = mean_before(self->price, at_ms);
@@ -55,9 +87,13 @@ void exp_site_clear(exp_site_t *self)
     for (uint32_t i = 0; i < self->profile.pools.count; i++) {
         exp_nodes_clear(&self->pools[i]);
         exp_local_queue_clear(&self->queues[i]);
+        exp_instances_destroy(&self->instances[i]);
     }
     free(self->pools);
     free(self->queues);
+    free(self->instances);
+    free(self->rents);
+    free(self->mean_pools);
     free(self->exempt_gpus);
     free(self->reports);
     free(self->carbon_source.foretold);
@@ -131,20 +167,27 @@ void exp_site_drop(exp_site_t *self, exp_attempt_t *attempt)
     self->changed = true;
 }
 
-static void report_end(exp_site_t *self, const exp_attempt_t *attempt, uint32_t kind, int64_t ended_ms)
+static helio_report_t *report_end(exp_site_t *self, const exp_attempt_t *attempt, uint32_t kind, int64_t ended_ms)
 {
     helio_report_t *end = report(self, attempt->key, attempt->epoch, kind, ended_ms);
     end->started_wall_ms = attempt->started_ms;
     end->ended_wall_ms = ended_ms;
     end->run_ms = (uint64_t)(ended_ms - attempt->started_ms);
     end->gpu_ms = end->run_ms * attempt->node_count * attempt->gpus_per_node;
+    return end;
 }
 
 void exp_site_end(exp_site_t *self, exp_attempt_t *attempt, uint32_t kind, int64_t wall_ms)
 {
     exp_site_drop(self, attempt);
     if (!attempt->local)
-        report_end(self, attempt, kind, wall_ms);
+        (void)report_end(self, attempt, kind, wall_ms);
+}
+
+void exp_site_take_away(exp_site_t *self, exp_attempt_t *attempt, int64_t wall_ms)
+{
+    exp_site_drop(self, attempt);
+    report_end(self, attempt, HELIO_REPORT_KIND_STOPPED, wall_ms)->cause = HELIO_CAUSE_PREEMPTED;
 }
 
 void exp_site_report_stopped(exp_site_t *self, const exp_dead_t *dead)
@@ -154,7 +197,7 @@ void exp_site_report_stopped(exp_site_t *self, const exp_dead_t *dead)
                                    .started_ms = dead->started_ms,
                                    .node_count = 1,
                                    .gpus_per_node = dead->gpus};
-    report_end(self, &attempt, HELIO_REPORT_KIND_STOPPED, dead->ended_ms);
+    (void)report_end(self, &attempt, HELIO_REPORT_KIND_STOPPED, dead->ended_ms);
 }
 
 /* ---- its own users ------------------------------------------------------------------------------------- */
@@ -206,11 +249,11 @@ static void fill_pool(const exp_site_t *self, uint32_t index, helio_arena_t *are
     const exp_nodes_t *nodes = &self->pools[index];
     *ret_pool = (helio_pool_capacity_t){
         .pool = info->name,
-        .nodes_up = nodes->count,
-        .gpus_total = nodes->count * nodes->gpus_per_node,
+        .nodes_up = nodes->offered,
+        .gpus_total = nodes->offered * nodes->gpus_per_node,
         .gpus_allocated = exp_nodes_allocated(nodes),
-        .cpus_free = info->cpus_per_node * nodes->count,
-        .memory_free_bytes = info->memory_bytes_per_node * nodes->count,
+        .cpus_free = info->cpus_per_node * nodes->offered,
+        .memory_free_bytes = info->memory_bytes_per_node * nodes->offered,
         .jobs_running = self->running,
     };
     ret_pool->free_nodes.count = nodes->gpus_per_node + 1;
@@ -304,6 +347,29 @@ static void add_series(exp_site_t *self, const exp_series_t *series, uint32_t si
         summary->series.items[summary->series.count++] = series_of(signal, hour_ms, values, count);
 }
 
+/*  What the provider will ask for is foreseen like a price of electricity. */
+static void add_rent(exp_site_t *self, uint32_t pool, int64_t wall_ms, helio_arena_t *arena,
+                     helio_site_summary_t *summary)
+{
+    const exp_series_t *series = self->rents[pool];
+    if (!series)
+        return;
+    int64_t hour_ms = helio_hour_of(wall_ms), hour = hour_ms / HELIO_HOUR_MS;
+    double *values = helio_arena_alloc(arena, FORETOLD_HOURS_MAX, sizeof *values);
+    exp_source_t none = {.forecast = NULL};
+    uint32_t count = TRUE_HOURS;
+    if (self->knows != EXP_KNOWS_TRUTH)
+        count = foresee(&none, series, 0, hour, arena, values);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = exp_series_at(series, hour + i);
+    if (!count)
+        return;
+    helio_series_t rent = series_of(HELIO_SIGNAL_PRICE, hour_ms, values, count);
+    rent.pool = self->profile.pools.items[pool].name;
+    summary->series.items[summary->series.count++] = rent;
+}
+
 /*  What is reserved of a pool, as the agent publishes it; and what that leaves free, where nothing better is known. */
 static void add_reserved(const exp_site_t *self, uint32_t pool, int64_t wall_ms, helio_arena_t *arena,
                          helio_site_summary_t *summary)
@@ -354,16 +420,19 @@ helio_site_summary_t exp_site_summary(exp_site_t *self, int64_t wall_ms, bool wi
     summary.pools.count = pools;
     for (uint32_t i = 0; i < pools; i++)
         fill_pool(self, i, arena, &summary.pools.items[i]);
-    summary.series.items = helio_arena_alloc(arena, 2 + 2 * pools, sizeof *summary.series.items);
+    summary.series.items = helio_arena_alloc(arena, 2 + 3 * pools, sizeof *summary.series.items);
     if (with_series) {
         add_series(self, self->carbon, HELIO_SIGNAL_CARBON, wall_ms, arena, &summary);
         add_series(self, self->price, HELIO_SIGNAL_ELECTRICITY, wall_ms, arena, &summary);
     }
     for (uint32_t i = 0; with_series && i < pools; i++)
+        add_rent(self, i, wall_ms, arena, &summary);
+    for (uint32_t i = 0; with_series && i < pools; i++)
         if (exp_reserves_has(self->reserves, self->index, i))
             add_reserved(self, i, wall_ms, arena, &summary);
     for (uint32_t i = 0; with_series && self->knows == EXP_KNOWS_FREE && i < pools; i++)
-        add_free(self, i, wall_ms, arena, &summary);
+        if (!self->profile.pools.items[i].elastic)
+            add_free(self, i, wall_ms, arena, &summary);
     self->changed = false;
     return summary;
 }

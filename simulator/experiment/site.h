@@ -7,7 +7,7 @@
 #include "broker/model/events.h"
 #include "federation/base/heap.h"
 #include "federation/energy/foretold.h"
-#include "simulator/experiment/nodes.h"
+#include "simulator/experiment/instances.h"
 #include "simulator/experiment/policies.h"
 #include "simulator/experiment/result.h"
 
@@ -45,6 +45,9 @@ typedef struct exp_source {
 typedef struct exp_site {
     helio_site_profile_t profile;
     exp_nodes_t *pools;
+    exp_instances_t **instances;        /* of each pool; NULL = its nodes are always there */
+    const exp_series_t **rents;         /* of each pool, likewise: no series has its rent */
+    helio_pool_t *mean_pools;           /* the profile's own, if they have mean rents; else NULL */
     exp_local_queue_t *queues;          /* of its own users, for each pool */
     const exp_series_t *carbon, *price; /* NULL: it publishes none */
     exp_source_t carbon_source, price_source;
@@ -74,6 +77,8 @@ void exp_site_exempt(exp_site_t *self, exp_attempt_t *attempt);
 uint32_t exp_site_shortfall(const exp_site_t *self, uint32_t pool, uint32_t reserved, uint32_t *ret_served);
 /*  Frees its nodes and reports its end: ENDED, or STOPPED. */
 void exp_site_end(exp_site_t *self, exp_attempt_t *attempt, uint32_t kind, int64_t wall_ms);
+/*  The provider takes a node of it away: it stops, as the agent stops it. */
+void exp_site_take_away(exp_site_t *self, exp_attempt_t *attempt, int64_t wall_ms);
 /*  It ended in an outage: its nodes are free again, and nothing is reported. */
 void exp_site_drop(exp_site_t *self, exp_attempt_t *attempt);
 /*  The report of such an end, once the broker asks for it. */

@@ -8,6 +8,17 @@ int64_t exp_now_ms(const exp_run_t *self)
     return BOOT_MS + self->wall_ms - self->began_ms;
 }
 
+/*  What waiting jobs want of a site's elastic pools. */
+static void hear_demand(exp_run_t *self, const helio_fx_demand_t *fx)
+{
+    const exp_site_t *site = &self->sites[fx->peer - 1];
+    for (uint32_t i = 0; i < fx->pools.count; i++) {
+        uint32_t pool = exp_fleet_find_pool(&site->profile, fx->pools.items[i].pool);
+        if (pool < site->profile.pools.count && site->instances[pool])
+            exp_instances_demand(site->instances[pool], fx->pools.items[i].nodes, self->wall_ms);
+    }
+}
+
 void exp_step(exp_run_t *self, uint32_t kind, const void *payload)
 {
     helio_event_t event = {kind, exp_now_ms(self), self->wall_ms, payload};
@@ -20,6 +31,8 @@ void exp_step(exp_run_t *self, uint32_t kind, const void *payload)
         } else if (effect->kind == HELIO_BROKER_FX_STOP) {
             self->stops = helio_grow(self->stops, self->stop_count + 1, sizeof *self->stops);
             helio_record_copy(&helio_fx_stop_type, self->pending, effect->payload, &self->stops[self->stop_count++]);
+        } else if (effect->kind == HELIO_BROKER_FX_DEMAND) {
+            hear_demand(self, effect->payload);
         }
     }
 }

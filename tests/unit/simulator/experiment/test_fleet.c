@@ -1,4 +1,5 @@
 /*  test_fleet.c -- fleet files, and what is said of wrong ones. */
+#include "simulator/experiment/scales.h"
 #include "tests/unit/simulator/experiment/fleet_testing.h"
 
 static void fleet__is_a_list_of_site_files(void **state)
@@ -66,6 +67,30 @@ static void fleet__all_keys_that_are_simulated_are_read(void **state)
     assert_true(!cloud->owned && cloud->price_usd_per_gpu_h == 2.74 && cloud->nodes == 2 && cloud->gpus_per_node == 4);
 }
 
+/*  max_nodes alone is enough; with a rule, the rule's max counts. */
+static void fleet__elastic_and_spot_pools_are_read(void **state)
+{
+    (void)state;
+    exp_fleet_t fleet = fleet_of(
+        "sites:\n- name: cloud\n  pools:\n"
+        "  - {name: plain, gpu: A100, nodes: 2, gpus_per_node: 8}\n"
+        "  - {name: more, gpu: A100, nodes: 1, max_nodes: 5, gpus_per_node: 8, provision: 5m}\n"
+        "  - {name: spot, gpu: A100, nodes: 0, gpus_per_node: 8, owned: false, spot: true, spot_usd_per_gpu_h: 1.1,\n"
+        "     interruptions_per_h: 0.02}\n"
+        "  scale: [{pool: spot, max: 3, min: 1, down_for: 20m}]\n");
+    const exp_fleet_site_t *site = &fleet.items[0];
+    const helio_pool_t *pools = site->profile.pools.items;
+    assert_true(!pools[0].elastic && pools[1].elastic && pools[2].elastic && pools[2].spot);
+    assert_true(pools[1].max_nodes == 5 && pools[2].max_nodes == 3 && pools[2].interruptions_per_h == 0.02);
+    assert_null(exp_scales_rule(site, 0));
+    assert_true(exp_scales_rule(site, 1)->max == 4 && exp_scales_rule(site, 1)->down_for_ms == 600000);
+    assert_true(exp_scales_rule(site, 2)->min == 1 && exp_scales_rule(site, 2)->down_for_ms == 1200000);
+    assert_true(exp_fleet_has_instances(&fleet) && exp_fleet_gpus(&fleet) == (2 + 5 + 3) * 8);
+    assert_int_equal(exp_fleet_scale(&fleet, 2), HELIO_OK);
+    assert_true(pools[0].nodes == 4 && pools[1].nodes == 2 && pools[1].max_nodes == 10);
+    assert_true(pools[2].nodes == 0 && pools[2].max_nodes == 6);
+}
+
 #define ONE_SITE "sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\n"
 
 static void fleet__links_tenants_and_outages_are_read(void **state)
@@ -120,13 +145,21 @@ static void errors__name_line_and_column(void **state)
         {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\n"
          "- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]}\n",
          "fleet.yaml:3:10: error: two sites are named 'a'"},
-        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, max_nodes: 2, gpus_per_node: 1}]}\n",
-         "fleet.yaml:2:3: error: site 'a', pool 'p': elastic pools (max_nodes) are not simulated yet"},
-        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1, provision: 5m}]}\n",
-         "fleet.yaml:2:3: error: site 'a', pool 'p': the time that new nodes take (provision) is not simulated yet"},
-        {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1, owned: false, "
-         "price_usd_per_gpu_h: 2, spot_usd_per_gpu_h: 1.1}]}\n",
-         "fleet.yaml:2:3: error: site 'a', pool 'p': spot capacity (spot_usd_per_gpu_h) is not simulated yet"},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]\n  scale: [{pool: q, max: 2}]\n",
+         "fleet.yaml:4:18: error: site 'a' has no pool 'q' with GPUs"},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]\n"
+         "  scale: [{pool: p, max: 2}, {pool: p, max: 2}]\n",
+         "fleet.yaml:4:37: error: two entries are of the pool 'p'"},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]\n"
+         "  scale: [{pool: p, max: 2, min: 3}]\n",
+         "fleet.yaml:4:34: error: min 3 is more than max 2"},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, max_nodes: 9999, gpus_per_node: 1}]\n",
+         "fleet.yaml:2:3: error: site 'a', pool 'p': max_nodes is more than 4096 above nodes"},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}]\n  agent: {scale: [{pool: p, max: 2}]}\n",
+         "fleet.yaml:4:18: error: the settings of the agent are not read here"},
+        {"sites:\n- name: a\n  pools: [{name: p, gpu: T4, nodes: 1, max_nodes: 2, gpus_per_node: 1}]\n"
+         "  windows: [{pool: p, reserve_gpus: 1}]\n",
+         "fleet.yaml:4:20: error: windows of elastic and spot pools are not simulated"},
         {"sites:\n- {name: a, windows: [{pool: p, reserve_gpus: 1}]}\n",
          "fleet.yaml:2:30: error: site 'a' has no pool 'p' with GPUs"},
         {"sites:\n- {name: a, pools: [{name: p, gpu: T4, nodes: 1, gpus_per_node: 1}], windows: [{pool: p}]}\n",
@@ -176,6 +209,7 @@ int main(void)
         CASE(fleet__a_pool_without_power_gets_that_of_its_model),
         CASE(scale__is_by_nodes_and_leaves_none_without),
         CASE(fleet__all_keys_that_are_simulated_are_read),
+        CASE(fleet__elastic_and_spot_pools_are_read),
         CASE(fleet__links_tenants_and_outages_are_read),
         CASE(copy__has_its_own_nodes),
         CASE(errors__name_line_and_column),

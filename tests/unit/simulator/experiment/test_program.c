@@ -241,6 +241,36 @@ static void price_forecast__needs_prices_and_a_region_of_the_fleet(void **state)
         strstr(err_text, "f.csv:1: neither the column 'price_usd_mwh_forecast' nor 'price_eur_mwh_forecast' is there"));
 }
 
+#define SPOT_FLEET(rent)                                                                                                \
+    "sites:\n- name: north\n  region: NO\n  pools: [{name: spot, gpu: A100, memory: 80GB, nodes: 2, gpus_per_node: 8, " \
+    "owned: false, spot: true, interruptions_per_h: 0.01" rent "}]\n"
+
+static void rent__of_spot_pools_must_be_known(void **state)
+{
+    (void)state;
+    (void)put("jobs.csv", "submit_unix,duration_s,gpus,checkpoint_s\n1696176000,3600,8,600\n");
+    (void)put("fleet.yaml", SPOT_FLEET(", spot_usd_per_gpu_h: 2"));
+    assert_int_equal(PLAY("--policy", "cheapest", "-o", "json"), 0);
+    assert_non_null(strstr(out_text, "\"cost_usd\": 16.0,"));
+    (void)put("fleet.yaml", SPOT_FLEET(""));
+    assert_int_equal(PLAY("-q"), 1);
+    assert_non_null(strstr(err_text,
+                           "fleet.yaml: site 'north', pool 'spot': a spot pool needs spot_usd_per_gpu_h, or a "
+                           "series of --rent"));
+#define RENT "site,pool,utc_hour_iso8601,usd_per_gpu_h\n"
+    const char *path = put("rent.csv", RENT "north,sopt,2023-10-01T16:00:00Z,1.5\n");
+    (void)put("fleet.yaml", SPOT_FLEET(", spot_usd_per_gpu_h: 2"));
+    assert_int_equal(PLAY("--rent", path, "-q"), 1);
+    assert_non_null(strstr(err_text, "rent.csv: no rented pool of the fleet is in it; the first is 'north/sopt'"));
+    (void)put("rent.csv", RENT "north,spot,2023-10-01T16:00:00Z,1.5\n");
+    (void)put("fleet.yaml", SPOT_FLEET(""));
+    assert_int_equal(PLAY("--policy", "cheapest", "-o", "json", "--rent", path), 0);
+    assert_non_null(strstr(out_text, "\"cost_usd\": 12.0,"));
+    (void)put("rent.csv", RENT "north,spot,2023-10-01T16:00:00Z,-1\n");
+    assert_int_equal(PLAY("--rent", path, "-q"), 1);
+    assert_non_null(strstr(err_text, "rent.csv:2: column 'usd_per_gpu_h': "));
+}
+
 /*  Two jobs of 8 GPUs that run all the time between the first submission and the last one, 4 h later. */
 static void load__scales_the_fleet_to_the_demand(void **state)
 {
@@ -442,6 +472,7 @@ int main(void)
         WITH_FILES(files__errors_have_file_and_line),
         WITH_FILES(forecast__is_needed_of_every_region),
         WITH_FILES(price_forecast__needs_prices_and_a_region_of_the_fleet),
+        WITH_FILES(rent__of_spot_pools_must_be_known),
         WITH_FILES(load__scales_the_fleet_to_the_demand),
         WITH_FILES(refused__jobs_are_named_with_their_reason),
         WITH_FILES(stuck__jobs_are_counted),

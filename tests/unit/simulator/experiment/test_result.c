@@ -96,7 +96,7 @@ static void use__is_accounted_to_its_end_and_counts_within_the_span(void **state
 {
     (void)state;
     open_result(2);
-    const exp_use_t use = {1, 0, 8, 0, 0, 0.5, T0 - HOUR, T0 + 9 * HOUR};
+    const exp_use_t use = {.site = 1, .gpus = 8, .util = 0.5, .from_ms = T0 - HOUR, .to_ms = T0 + 9 * HOUR};
     exp_result_add_use(&result, &world, &use);
     exp_result_close(&result, &world);
     double kwh = (100 + 86 + 0.5 * 243) / 1000 * 1.5 * 8 * 10;
