@@ -167,6 +167,49 @@ left join helio.pools p on p.site = s.site and p.pool = s.pool
 left join helio.awaited_now w on j.job_id <= w.restored_job and coalesce(j.on_site_loss, 0) = w.on_site_loss
     and coalesce(s.state, 0) = 0;
 
+-- The rows of helio.tasks_now of jobs that are no arrays, from the mark on: a test compares them. Jobs and states are each a range of their key
+-- and are merged; in tasks_now, what arrays need has a part for each job, and each state is looked up.
+create or replace view helio.single_tasks_now as
+select j.job_id, -1 as task, j.name, j.tenant, j.user_name, coalesce(e.queue, j.queue) as queue, coalesce(e.tier, j.tier) as tier, j.kind,
+    j.home_site, j.gpus, j.nodes, coalesce(e.time_limit_ms, j.time_limit_ms) as time_limit_ms, j.submitted_at,
+    coalesce(s.state, 0::smallint) as state, coalesce(s.epoch, 0) as epoch, coalesce(s.attempts, 0) as attempts, s.site, s.pool,
+    coalesce(p.gpu, j.gpu_model) as gpu_model, s.started_at, coalesce(s.gpu_ms, 0) / 1000.0::float8 as gpu_seconds,
+    coalesce(s.cost_micro_usd, 0) / 1000000.0::float8 as cost_usd, coalesce(s.energy_j, 0) / 3600000.0::float8 as energy_kwh,
+    coalesce(s.carbon_mg, 0) / 1000.0::float8 as carbon_g, coalesce(s.units_done, 0) as units_done,
+    case when coalesce(s.state, 0) <> 0 then s.reason
+         when w.sites is not null or helio.has_copies(s.details) or g.job_id is not null and g.opened_at is null then 'Gated'
+         else coalesce(c.reason, s.reason, 'Queued') end as reason,
+    case when coalesce(s.state, 0) = 0 then
+        case when w.sites is not null then helio.awaited_sentence(w.sites)
+             when helio.has_copies(s.details) then s.reason
+             when g.job_id is not null and g.opened_at is null
+             then case when helio.goes_on_in_turn(j.job_id, g.details) then helio.in_turn_sentence() else g.detail end
+             when helio.reserved_ahead(c.details, j.job_id, -1) is not null then helio.reserved_ahead_sentence(c.details)
+             else c.detail end end as detail,
+    case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null) and w.sites is null
+             and not helio.has_copies(s.details) and helio.reserved_ahead(c.details, j.job_id, -1) is null
+        then c.expected_at end as expected_at,
+    s.before,
+    case when coalesce(s.state, 0) <> 0 then s.details
+         when w.sites is not null then helio.awaited_details(w.sites)
+         when helio.has_copies(s.details) then s.details
+         when g.job_id is not null and g.opened_at is null
+         then case when helio.goes_on_in_turn(j.job_id, g.details) then helio.in_turn_details() else g.details end
+         when helio.reserved_ahead(c.details, j.job_id, -1) is not null then helio.reserved_ahead_details(c.details)
+         when c.reason is not null then c.details
+         else s.details end as details,
+    coalesce(e.goal, j.goal) as goal, coalesce(e.flexible_ms, j.flexible_ms) as flexible_ms,
+    case when e.job_id is not null then e.deadline_at else j.deadline_at end as deadline_at, j.id_text
+from helio.jobs j
+left join helio.job_state s on s.job_id = j.job_id and s.task = -1 and s.job_id >= helio.open_from()
+left join helio.edits e on e.job_id = j.job_id
+left join helio.classes c on c.class_id = coalesce(e.class_id, j.class_id)
+left join helio.gates g on g.job_id = j.job_id
+left join helio.pools p on p.site = s.site and p.pool = s.pool
+left join helio.awaited_now w on j.job_id <= w.restored_job and coalesce(j.on_site_loss, 0) = w.on_site_loss
+    and coalesce(s.state, 0) = 0
+where j.tasks is null and j.job_id >= helio.open_from();
+
 -- Rows about jobs, with the text of the job's id. A condition on the text leads to the job, or to the state of an array's task
 -- (0048_jobs_text.sql, 0046_boards.sql), and from there to the rows by their key. Without one, and where the text is not shown, the
 -- planner drops the join: it adds no row and removes none.

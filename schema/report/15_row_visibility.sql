@@ -53,11 +53,22 @@ select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_
     t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before, t.details, t.id, t.goal, t.flexible_ms, t.deadline_at, t.time_limit_ms,
     t.detail, t.expected_at
 from (
-    select n.*, helio.text_of_job(n.id_text, n.job_id) as id from helio.tasks_now n where not n.of_array and n.job_id >= helio.open_from()
+    select n.job_id, n.task, n.name, n.tenant, n.user_name, n.queue, n.tier, n.kind, n.home_site, n.gpus, n.nodes, n.time_limit_ms, n.submitted_at,
+        n.state, n.epoch, n.attempts, n.site, n.pool, n.gpu_model, n.started_at, n.gpu_seconds, n.cost_usd, n.energy_kwh, n.carbon_g, n.units_done,
+        n.reason, n.detail, n.expected_at, n.before, n.details, n.goal, n.flexible_ms, n.deadline_at,
+        helio.text_of_job(n.id_text, n.job_id) as id
+    from helio.single_tasks_now n
     union all
-    select n.*, helio.text_of_job(n.id_text, n.job_id) || '.' || n.task from helio.tasks_now n where n.of_array and n.job_id >= helio.open_from()
+    select n.job_id, n.task, n.name, n.tenant, n.user_name, n.queue, n.tier, n.kind, n.home_site, n.gpus, n.nodes, n.time_limit_ms, n.submitted_at,
+        n.state, n.epoch, n.attempts, n.site, n.pool, n.gpu_model, n.started_at, n.gpu_seconds, n.cost_usd, n.energy_kwh, n.carbon_g, n.units_done,
+        n.reason, n.detail, n.expected_at, n.before, n.details, n.goal, n.flexible_ms, n.deadline_at,
+        helio.text_of_job(n.id_text, n.job_id) || '.' || n.task
+    from helio.tasks_now n where n.of_array and n.job_id >= helio.open_from()
     union all
-    select n.*, helio.text_of_job(n.id_text, n.job_id) || case when n.of_array then '.' || n.task else '' end
+    select n.job_id, n.task, n.name, n.tenant, n.user_name, n.queue, n.tier, n.kind, n.home_site, n.gpus, n.nodes, n.time_limit_ms, n.submitted_at,
+        n.state, n.epoch, n.attempts, n.site, n.pool, n.gpu_model, n.started_at, n.gpu_seconds, n.cost_usd, n.energy_kwh, n.carbon_g, n.units_done,
+        n.reason, n.detail, n.expected_at, n.before, n.details, n.goal, n.flexible_ms, n.deadline_at,
+        helio.text_of_job(n.id_text, n.job_id) || case when n.of_array then '.' || n.task else '' end
     from helio.tasks_now n where n.job_id = any (array (select u.job_id from helio.unsettled u))
 ) t
 where not helio.state_is_over(t.state)
