@@ -117,6 +117,12 @@ on_engines() {
   [ ! -x /usr/sbin/policy-rc.d ] || deploy/packages/install.sh ssh || true
   "$@"
 }
+# docs/openapi.yaml and a real broker; without the packages it is skipped by the tests themselves.
+openapi() {
+  deploy/packages/install.sh clients || true
+  /usr/bin/python3 -P -c 'import jsonschema, yaml' 2>/dev/null && { tests/openapi/judge_test.py || return 1; }
+  tests/integration/openapi.py --build build-release
+}
 on_containers() { deploy/packages/install.sh containers || true; "$@"; }
 # Clients that others wrote, for the double of Kubernetes; without them their part is skipped.
 kubernetes_clients() {
@@ -147,6 +153,7 @@ beside clusters kubernetes-spoilt tests/doubles/kubernetes_test.py
 beside clusters shared-gpus tests/integration/shared_gpus.py --build build-release
 beside clusters containers on_containers tests/integration/containers.py --build build-release
 beside clusters console tests/console/run.sh build-release
+beside clusters openapi-lint tests/openapi/lint.sh
 if [ -n "$quick" ]; then kills=(--jobs 60 --kills 4); else kills=(--jobs 500 --kills 16); fi
 aside clusters kill9 tests/faults/kill9.py --build build-release "${kills[@]}"
 beside clusters model tests/model.sh --brief
@@ -154,6 +161,7 @@ aside users bad-input tests/integration/bad_input.sh build-release
 aside users queues tests/integration/queues.sh build-release
 aside users budgets tests/integration/budgets.sh build-release
 aside users rehearse tests/integration/rehearse.sh build-release
+aside users openapi openapi
 aside users quickstart tests/integration/quickstart.sh build-release
 aside users preemption tests/integration/preemption.py --build build-release
 beside users curtail tests/integration/curtail.py --build build-release

@@ -1,10 +1,12 @@
 """A federation for campaigns: PostgreSQL, a broker and any number of sites in one folder, each of which can be killed
 with SIGKILL, paused and restarted. Each kind of site is a class with the same few methods; all of them run
 the same table of jobs (workload.py)."""
-import collections, fcntl, glob, json, os, pwd, random, signal, socket, subprocess, tempfile, time
+import collections, fcntl, glob, json, os, pwd, random, signal, socket, subprocess, sys, tempfile, time
 import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(TOP, "tests", "openapi"))
+import exchanges  # noqa: E402
 
 
 PORTS = range(24000, 32768)  # below are those of the Slurm lab (12000) and of unit tests (20000), above the kernel's own
@@ -120,10 +122,11 @@ class Federation:
     """Subclasses can add settings of the broker, and define where processes run and machines listen."""
     settings = ""  # more lines of broker.yaml
     brokers = ("broker",)  # the first one leads; the others start with it and stand by
+    judged = False  # what `helio` and the broker exchange is compared with docs/openapi.yaml at the end
 
     def __init__(self, build, folder, sites, tenants=("demo",)):
         self.build, self.dir, self.sites, self.tenants = os.path.abspath(build), folder, sites, tenants
-        self.procs, self.starts = {}, collections.Counter()
+        self.procs, self.starts, self.relay = {}, collections.Counter(), None
         os.chmod(folder, 0o755)
         self.pg = self.path("pg")
         self.job_user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
@@ -180,6 +183,9 @@ class Federation:
         token = run(broker, "token", "add", "--tenant", "demo", "--user", "tester", "--role", "admin",
                     "--config", conf).split()[-1]
         self.env = dict(os.environ, HELIO_BROKER=self.urls[self.brokers[0]], HELIO_TOKEN=token, NO_COLOR="1")
+        if self.judged:
+            self.relay = exchanges.Relay(self.env["HELIO_BROKER"], self.path("exchanges"))
+            self.env["HELIO_BROKER"] = self.relay.url
         users = ", ".join(f'{{tenant: {tenant}, user: "*", unix: {self.job_user}, shared: true}}' for tenant in self.tenants)
         for site in self.sites:
             os.mkdir(self.path(site.name))
@@ -202,6 +208,17 @@ backend: {site.kind}
         self.wait_ready()
         for name in self.brokers[1:]:
             self.start(name)
+
+    def judge(self, *more):
+        """The verdict of tests/openapi/judge.py on what went through the relay; without its packages it is skipped."""
+        check(self.relay is not None, "nothing was written down")
+        self.relay.close()
+        if not exchanges.can_judge():
+            print("SKIPPED: answers by docs/openapi.yaml: python3-jsonschema or python3-yaml is not installed (deploy/packages/clients.txt)")
+            return
+        done = subprocess.run([*exchanges.JUDGE, *more, self.relay.path], stdout=subprocess.PIPE, text=True)
+        print(done.stdout, end="")
+        check(done.returncode == 0, f"answers are not as docs/openapi.yaml says; what was exchanged: {self.relay.path}")
 
     # ---- its processes
 

@@ -81,6 +81,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="helio-curtail-")
     federation = Federation(options.build, folder, [OneNode("north", 2.0), OneNode("south", 3.0)])
     test = Test(federation)
+    federation.judged = True
     try:
         federation.up()
         for case in (test.begin, test.sheds, test.filters, test.restarts, test.ends):
@@ -88,6 +89,7 @@ def main():
             print(f"ok {case.__name__}", flush=True)
         federation.helio("cancel", test.waits, test.critical, *test.experiments)
         federation.wait_for(lambda: federation.open_jobs() == 0, 30, "jobs are not over")
+        federation.judge()
     except SystemExit:
         print(federation.last_words(), file=sys.stderr)
         raise

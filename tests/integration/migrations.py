@@ -44,6 +44,7 @@ def main():
     place = lambda job: f.look_up(job, "site")
     doc = dict(name="train", queue="preemptible", gpu="H100:8", cpus=1, time="10h", run=trainer("$SHARED/step", " at $HELIO_SITE"),
                env={"SHARED": f.records}, placement={"goal": "green", "on_better_site": "checkpoint"})
+    f.judged = True
     try:
         f.up()
         silent = f.helio("submit", "-", stdin=json.dumps(dict(doc, run="exit 0")))
@@ -76,6 +77,7 @@ def main():
         print("training stays when the wind returns")
         f.helio("cancel", train)
         f.wait_for(lambda: f.open_jobs() == 0, 30, "jobs are not over")
+        f.judge()
     finally:
         f.down()
     shutil.rmtree(folder, ignore_errors=True)

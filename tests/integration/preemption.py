@@ -159,6 +159,7 @@ def main():
     federation = Federation(options.build, folder, [OneNode("north", 2.0), OneNode("south", 3.0)],
                             tenants=("demo", "red", "blue"))
     test, began = Test(federation), time.monotonic()
+    federation.judged = True
     try:
         federation.up()
         test.up()
@@ -170,6 +171,7 @@ def main():
         test.guarantee()
         test.stubborn()
         test.overall()
+        federation.judge()
     finally:
         federation.down()
     shutil.rmtree(folder, ignore_errors=True)

@@ -114,6 +114,7 @@ def main():
     folder = tempfile.mkdtemp(prefix="helio-spot-")
     cloud = SpotSite("cloud", PRICE)
     federation = Federation(args.build, folder, [cloud, House("house", 2.5)])
+    federation.judged = True
     try:
         federation.up()
         keys, plain = goes_where_it_may(federation)
@@ -122,6 +123,7 @@ def main():
         print("ok a_third_is_taken_away", flush=True)
         every_job_ends_once(federation, keys, plain, moved)
         print("ok every_job_ends_once", flush=True)
+        federation.judge()
     except SystemExit:
         print(federation.last_words(), file=sys.stderr)
         raise
