@@ -15,6 +15,8 @@
 #   CPUS=64         declared CPUs of each node
 #   SHAPE_eu=       the nodes of that cluster, one word each, instead of the four above: their GPUs as in slurm.conf, and '@' with their
 #                   CPUs if these are others. SHAPE_eu='h100:4@32 a100:2,l4:2 8 -' has GPUs of one type, of two, without a type, and none
+#                   a100_1g.5gb:7 are slices, as far as a name goes
+#   SHARDS_eu=0     shares (the resource shard) of each GPU of that cluster, on the nodes without slices
 #   DBD=0           1: also starts slurmdbd on a private MariaDB; the clusters are registered, gres/gpu is accounted
 #   PREEMPT=off     what a job in urgent does to jobs in main: off | cancel | requeue
 #   BASE_PORT=      first of the N*(NODES+1)+1 ports; by default a free range is searched
@@ -46,7 +48,7 @@ number MIN_JOB_AGE "$min_job_age" 2 86400
 [ -z "$base_port" ] || number BASE_PORT "$base_port" 1024 65000
 [[ $gpu_type =~ ^[A-Za-z][A-Za-z0-9_]{0,31}$ ]] || bad "GPU_TYPE is '$gpu_type'; it must be a word"
 # The shape of each cluster: SHAPE_…, or by NODES, CPU_NODES, GPUS, GPU_TYPE.
-shapes=() most_nodes=0 kind='([A-Za-z][A-Za-z0-9_-]{0,39}:)?[1-9][0-9]?'
+shapes=() most_nodes=0 kind='([A-Za-z][A-Za-z0-9_.-]{0,39}:)?[1-9][0-9]?'
 uniform=
 for ((k = 1; k <= nodes; k++)); do
   if [ "$gpus" = 0 ] || [ "$k" -gt $((nodes - cpu_nodes)) ]; then uniform+=' -'; else uniform+=" $gpu_type:$gpus"; fi
@@ -68,6 +70,14 @@ gpus_of() { # NODE, as in a shape: the number of its GPUs
   for one in "${each[@]}"; do [ "$one" = - ] || sum=$((sum + ${one##*:})); done
   echo "$sum"
 }
+shards_of() { # CLUSTER NODE, as in a shape: the number of its shards
+  local each=SHARDS_$1
+  case $2 in *.*|-*) echo 0 ;; *) echo $((${!each:-0} * $(gpus_of "$2"))) ;; esac
+}
+for ((i = 0; i < clusters; i++)); do
+  shape=SHARDS_${cluster_names[i]}
+  number "$shape" "${!shape:-0}" 0 100
+done
 case $preempt in off|cancel|requeue) ;; *) bad "PREEMPT is '$preempt'; it must be off, cancel or requeue" ;; esac
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -162,7 +172,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=2,bf_interval=5
-GresTypes=gpu
+GresTypes=gpu,shard
 MinJobAge=$min_job_age
 KillWait=$kill_wait
 SlurmdTimeout=10
@@ -190,6 +200,7 @@ CONF
     its_cpus=$cpus gres=gpu:${shape%@*}
     [[ $shape != *@* ]] || its_cpus=${shape#*@}
     if [[ $shape == -* ]]; then without+=${without:+,}$node gres=; else list+=${list:+,}$node gres=" Gres=${gres//,/,gpu:}"; fi
+    [ "$(shards_of "$cluster" "$shape")" = 0 ] || gres+=,shard:$(shards_of "$cluster" "$shape")
     echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + k)) CPUs=$its_cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$its_cpus ThreadsPerCore=1 RealMemory=512000$gres State=UNKNOWN"
   done
   [ -n "$list" ] || list=$without without=
@@ -217,6 +228,8 @@ write_gres_conf() { # CLUSTER NODE…
       echo "$([ "$each" = 1 ] || echo "NodeName=$cluster-n$k ")Name=gpu${type:+ Type=$type} File=$lab/$cluster/dev/gpu$([ "$first" = "$last" ] && echo "$first" || echo "[$first-$last]")"
       first=$((last + 1))
     done
+    [ "$(shards_of "$cluster" "$shape")" = 0 ] ||
+      echo "$([ "$each" = 1 ] || echo "NodeName=$cluster-n$k ")Name=shard Count=$(shards_of "$cluster" "$shape")"
   done
 }
 

@@ -57,15 +57,27 @@ class Overlapping(Shaped):
         return re.sub("pools: .*", "pools: [{pool: all, partition: main}, {pool: fast, partition: fast}]", SlurmSite.agent_keys(self, federation))
 
 
+class Cut(SlurmSite):
+    """GPUs that jobs share: a node with slices, and one whose GPUs have four shares each."""
+    shape = "a100_1g.5gb:4@16 l4:2@16"
+
+    def site_keys(self):
+        return (f"pools:\n  - {{name: slices, gpu: A100/1g.5gb, sharing: mig, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+                f"  - {{name: shares, gpu: L4, sharing: timeslice, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
+
+    def agent_keys(self, federation):
+        return re.sub("pools: .*", "pools: [{pool: slices, partition: main}, {pool: shares, partition: main, gres: shard}]", super().agent_keys(federation))
+
+
 class World:
     def __init__(self, build):
         self.folder = tempfile.mkdtemp(prefix="helio-shapes-")
-        sites, self.lab = make_sites("slurm:4", CPU_NODES="1", SHAPE_asia=Mixed.shape, SHAPE_sa=Overlapping.shape,
+        sites, self.lab = make_sites("slurm:5", CPU_NODES="1", SHAPE_asia=Mixed.shape, SHAPE_sa=Overlapping.shape, SHAPE_af=Cut.shape, SHARDS_af="4",
                                      EXTRA="AccountingStorageEnforce=associations,limits,qos\\nAccountingStorageTRES=gres/gpu")
-        self.eu, self.us, self.asia, self.sa = self.sites = [
-            kind(site.name, site.price, self.lab) for kind, site in zip((Shaped, Shaped, Mixed, Overlapping), sites)]  # eu is cheaper than us
+        self.eu, self.us, self.asia, self.sa, self.af = self.sites = [
+            kind(site.name, site.price, self.lab) for kind, site in zip((Shaped, Shaped, Mixed, Overlapping, Cut), sites)]  # eu is cheaper than us
         for words in ("add qos short set MaxWall=10", "modify account lab set qos+=short",
-                      "add user nobody,root account=lab cluster=eu,us,asia,sa"):
+                      "add user nobody,root account=lab cluster=eu,us,asia,sa,af"):
             subprocess.run(["sacctmgr", "--immediate", *words.split()], stdout=subprocess.DEVNULL, check=False,
                            env=dict(os.environ, SLURM_CONF=self.eu.conf))
         self.us.configure(lambda text: text.replace("us-n1 NodeHostname", "us-n1 Feature=ib,rack1 NodeHostname") +
@@ -76,7 +88,7 @@ class World:
 
     def up(self):
         self.federation.up()
-        for site in (self.asia, self.sa):  # only their own cases use them
+        for site in (self.asia, self.sa, self.af):  # only their own cases use them
             self.federation.helio("drain", site.name, "--reason", "not its turn")
 
     def down(self, purge):
@@ -390,6 +402,41 @@ def case_overlapping(world):
         world.wait_state(key, "cancelled")
     world.federation.helio("drain", site.name, "--reason", "its turn is over")
     return faults, f"{total} GPUs were offered once each, and the jobs without one waited in the federation"
+
+
+def case_cut(world):
+    """Slices and shares are handed out by Slurm, and what jobs see of them is theirs; who shares a GPU may not have it whole."""
+    faults, site = [], world.af
+    world.federation.helio("undrain", site.name)
+    said = world.check(site)
+    for line in ("✔ pool slices: 1 nodes with 4 GPUs A100/1g.5gb, partition 'main', GRES type 'a100_1g.5gb'",
+                 "✔ pool shares: 1 nodes with 8 GPUs L4, partition 'main', GRES type 'shard'"):
+        if line not in said:
+            faults.append(f"the check lacks '{line}': {said}")
+    program = 'echo "$CUDA_VISIBLE_DEVICES of $HELIO_GPUS"; sleep 600'
+    doc = {"time": "20m", "placement": {"sites": [site.name]}, "run": program}
+    keys = [world.federation.submit_one(name="slices", gpu="A100/1g.5gb:3", **doc), world.federation.submit_one(name="slice", gpu="A100/1g.5gb:1", **doc)]
+    keys += [world.federation.submit_one(name=f"share{i}", gpu="L4:1", sharing="timeslice", **doc) for i in range(8)]
+    for key in keys:
+        world.wait_state(key, "running")
+        world.federation.wait_for(lambda: " of " in world.federation.logs(key), 30, f"{key} says nothing")
+    seen = [world.federation.logs(key).split() for key in keys]
+    if seen[0] != ["0,1,2", "of", "3"] and len(set(seen[0][0].split(",")) & set(seen[1][0].split(","))):
+        faults.append(f"jobs with slices see {seen[:2]}")
+    if [line[2] for line in seen] != ["3"] + ["1"] * 9 or collections.Counter(line[0] for line in seen[2:]) != {"0": 4, "1": 4}:
+        faults.append(f"jobs with slices and shares see {seen}")
+    full = {"slices": (4, 4), "shares": (8, 8)}
+    world.federation.wait_for(lambda: world.offered(site) == full, 30, f"it offers {world.offered(site)}, not {full}")
+    waits = world.federation.submit_one(name="ninth", gpu="L4:1", sharing="timeslice", **doc)
+    time.sleep(2)  # rounds in which it would be placed
+    if world.row(waits)[0] != "queued":
+        faults.append(f"a ninth job on eight shares is {world.row(waits)}")
+    for key in (waits, *keys):
+        world.federation.helio("cancel", key)
+        world.wait_state(key, "cancelled")
+    world.federation.wait_for(lambda: world.offered(site) == {"slices": (4, 0), "shares": (8, 0)}, 30, f"in the end it offers {world.offered(site)}")
+    world.federation.helio("drain", site.name, "--reason", "its turn is over")
+    return faults, "four slices and eight shares of two GPUs were handed out, and no more"
 
 
 CASES = {name[5:]: function for name, function in list(globals().items()) if name.startswith("case_")}

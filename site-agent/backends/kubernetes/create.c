@@ -26,7 +26,7 @@ static void find_products(const helio_kube_attempt_t *attempt, helio_kube_manife
     json_object_foreach(attempt->backend->nodes.items, key, node)
     {
         helio_text_t product = helio_kube_text(HELIO_KUBE_AT(node, "metadata", "labels", HELIO_KUBE_PRODUCT));
-        bool is_new = manifest->pool->gpu.size && helio_kube_is_product(product, manifest->pool->gpu);
+        bool is_new = manifest->pool->gpu.size && helio_kube_is_product(product, manifest->pool);
         for (uint32_t i = 0; i < manifest->product_count; i++)
             is_new = is_new && !helio_text_equal(products[i], product);
         if (is_new && manifest->product_count < PRODUCTS_MAX)

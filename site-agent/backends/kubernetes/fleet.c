@@ -181,7 +181,7 @@ static void take_gpus(helio_kube_fleet_t *self, const json_t *node, helio_kube_f
         uint32_t resource = self->resource_of[p];
         bool serves = resource == UINT32_MAX
                           ? !any
-                          : units[resource] && helio_kube_is_product(product, self->site->pools.items[p].gpu);
+                          : units[resource] && helio_kube_is_product(product, &self->site->pools.items[p]);
         facts->serves |= serves ? UINT64_C(1) << p : 0;
         facts->gpus[p] = serves && resource != UINT32_MAX ? units[resource] : 0;
     }

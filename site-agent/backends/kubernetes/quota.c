@@ -29,7 +29,7 @@ bool helio_kube_flavor_is_of(const json_t *local, const char *flavor, const heli
 {
     const json_t *found = helio_kube_named(HELIO_KUBE_AT(local, "status", "flavors"), "name", flavor);
     helio_text_t product = helio_kube_text(HELIO_KUBE_AT(found, "nodeLabels", HELIO_KUBE_PRODUCT));
-    return !product.size || helio_kube_is_product(product, pool->gpu);
+    return !product.size || helio_kube_is_product(product, pool);
 }
 
 /*  Of one flavor and resource, in thousandths. */

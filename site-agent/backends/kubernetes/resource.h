@@ -10,7 +10,8 @@ enum { HELIO_KUBE_RESOURCE_SIZE = 64 };
 
 /*  The name of the resource that a pool's jobs request; "" for a CPU pool. */
 void helio_kube_resource(const helio_pool_t *pool, char ret_name[HELIO_KUBE_RESOURCE_SIZE]);
-/*  Whether that label ("NVIDIA-H100-80GB-HBM3") names a pool's GPU ("H100"). */
-bool helio_kube_is_product(helio_text_t product, helio_text_t gpu);
+/*  Whether that label ("NVIDIA-H100-80GB-HBM3") names a pool's GPU ("H100"). A node whose GPUs are cut ("…-MIG-1g.10gb")
+ *  or shared ("…-SHARED") has none for a pool of whole GPUs, whatever its resources are called. */
+bool helio_kube_is_product(helio_text_t product, const helio_pool_t *pool);
 
 #endif

@@ -31,7 +31,7 @@ static void take(helio_slurm_picture_t *self, const helio_slurm_members_t *membe
                                  .gpus = waiting->gpus_per_node,
                                  .start_s = self->now_s,
                                  .end_s = limit_s ? self->now_s + limit_s : HELIO_SLURM_FOREVER};
-    uint32_t missing = waiting->gpus_per_node;
+    uint32_t missing = waiting->gpus_per_node * members->units;
     for (uint32_t i = 0; i < place->node->gpu_kinds && missing; i++) {
         if (!helio_slurm_has_kind(members, place->node->gpus[i].type) || !place->free[i])
             continue;

@@ -36,6 +36,7 @@ typedef struct helio_slurm_place {
     bool ready;                          /* can run jobs, or would be started for one */
     bool reserved;                       /* the whole node, now */
     uint32_t part;                       /* its GPUs that a reservation holds now */
+    uint32_t used[HELIO_SLURM_GRES_MAX]; /* GPUs of each kind */
     uint32_t free[HELIO_SLURM_GRES_MAX]; /* GPUs of each kind that are not in use and not taken for waiting attempts */
     uint32_t cpus;                       /* likewise */
     uint64_t memory_bytes;               /* likewise */
@@ -59,7 +60,9 @@ typedef struct helio_slurm_picture {
 typedef struct helio_slurm_members {
     const helio_pool_t *pool;
     helio_text_t partition, gres;
-    bool any_gres; /* of any type */
+    helio_slurm_part_t part; /* what its GPUs are */
+    uint32_t units;          /* SHARE: of the resource in a share of the pool; else 1 */
+    bool any_gres;           /* of any type */
     bool by_model; /* `gres` is the pool's model: types that are products of it count, too ("nvidia_a100-sxm4-80gb") */
     bool untyped;  /* GPUs without a type included */
     bool partition_up;

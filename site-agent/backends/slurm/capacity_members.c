@@ -28,8 +28,27 @@ bool helio_slurm_has_gpus(const helio_slurm_members_t *self)
     return self->any_gres || self->gres.size;
 }
 
+/*  "a100_1g.5gb", "1g.5gb" or "nvidia_a100-sxm4-80gb_1g.5gb" for the pool's "A100/1g.5gb". */
+static bool is_slice_of(helio_text_t type, helio_text_t gpu)
+{
+    helio_text_t profile = helio_gpu_slice(gpu), model = helio_gpu_model(gpu);
+    if (type.size < profile.size ||
+        !same_word((helio_text_t){type.data + type.size - profile.size, profile.size}, profile))
+        return false;
+    type.size -= profile.size;
+    if (!type.size)
+        return true;
+    if (type.data[--type.size] != '_')
+        return false;
+    return same_word(type, model) || helio_gpu_is_product_of(type, model);
+}
+
 bool helio_slurm_has_kind(const helio_slurm_members_t *self, helio_text_t type)
 {
+    if (helio_slurm_part_of(type) != self->part)
+        return false;
+    if (self->part != HELIO_SLURM_WHOLE)
+        return self->by_model ? is_slice_of(type, self->gres) : same_word(self->gres, type);
     if (self->any_gres || !type.size)
         return self->any_gres || self->untyped;
     return same_word(self->gres, type) || (self->by_model && helio_gpu_is_product_of(type, self->gres));
@@ -47,7 +66,7 @@ uint32_t helio_slurm_total(const helio_slurm_members_t *self, const helio_slurm_
     for (uint32_t i = 0; i < place->node->gpu_kinds; i++)
         if (helio_slurm_has_kind(self, place->node->gpus[i].type))
             sum += place->node->gpus[i].count;
-    return sum;
+    return sum / self->units;
 }
 
 uint32_t helio_slurm_used(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
@@ -55,8 +74,8 @@ uint32_t helio_slurm_used(const helio_slurm_members_t *self, const helio_slurm_p
     uint32_t sum = 0;
     for (uint32_t i = 0; i < place->node->gpu_kinds; i++)
         if (helio_slurm_has_kind(self, place->node->gpus[i].type))
-            sum += place->node->gpus[i].used;
-    return sum;
+            sum += place->used[i];
+    return (sum + self->units - 1) / self->units;
 }
 
 uint32_t helio_slurm_free(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
@@ -65,7 +84,7 @@ uint32_t helio_slurm_free(const helio_slurm_members_t *self, const helio_slurm_p
     for (uint32_t i = 0; i < place->node->gpu_kinds; i++)
         if (helio_slurm_has_kind(self, place->node->gpus[i].type))
             sum += place->free[i];
-    return sum;
+    return sum / self->units;
 }
 
 bool helio_slurm_open(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
@@ -79,8 +98,10 @@ uint32_t helio_slurm_hold_gpus(const helio_slurm_members_t *self, const helio_sl
 {
     if (!helio_slurm_has_gpus(self))
         return 0;
+    if (hold->job && hold->gpus == HELIO_SLURM_UNKNOWN)
+        return helio_slurm_fits_type(self, hold->job->gpu_type) ? HELIO_SLURM_UNKNOWN : 0;
     if (hold->job)
-        return helio_slurm_fits_type(self, hold->job->gpu_type) ? hold->gpus : 0;
+        return helio_slurm_fits_type(self, hold->job->gpu_type) ? (hold->gpus + self->units - 1) / self->units : 0;
     if (hold->kind != HELIO_SLURM_HOLD_WAITING)
         return hold->gpus;
     const helio_slurm_node_t *node = picture->places[hold->node].node;
@@ -142,13 +163,16 @@ static bool names_types(const helio_slurm_nodes_t *nodes)
 {
     for (uint32_t i = 0; nodes && i < nodes->count; i++)
         for (uint32_t k = 0; k < nodes->items[i].gpu_kinds; k++)
-            if (nodes->items[i].gpus[k].type.size)
+            if (nodes->items[i].gpus[k].type.size &&
+                helio_slurm_part_of(nodes->items[i].gpus[k].type) == HELIO_SLURM_WHOLE)
                 return true;
     return false;
 }
 
 static void find_gres(const helio_slurm_nodes_t *nodes, helio_slurm_members_t *members, helio_text_t gres)
 {
+    bool slices = !gres.size && helio_gpu_slice(members->pool->gpu).size;
+    members->part = slices ? HELIO_SLURM_SLICE : helio_slurm_part_of(gres);
     if (helio_text_is(gres, "*")) {
         members->any_gres = true;
     } else if (gres.size) {
@@ -156,7 +180,7 @@ static void find_gres(const helio_slurm_nodes_t *nodes, helio_slurm_members_t *m
     } else if (members->pool->gpu.size) {
         members->gres = members->pool->gpu;
         members->by_model = true;
-        members->untyped = !names_types(nodes); /* a cluster that names no types has one */
+        members->untyped = !slices && !names_types(nodes); /* a cluster that names no types has one */
     } else {
         members->any_gres = members->pool->gpus_per_node > 0;
     }
@@ -168,6 +192,7 @@ void helio_slurm_members(const helio_slurm_picture_t *self, uint32_t pool, helio
     helio_slurm_members_t members = {.pool = &view->site->pools.items[pool]};
     helio_slurm_pool_t mapping = mapping_of(view->settings, members.pool->name);
     members.partition = mapping.partition;
+    members.units = mapping.units ? mapping.units : 1;
     find_partition(view->partitions, &members);
     find_gres(view->nodes, &members, mapping.gres);
     members.places = helio_arena_alloc(self->arena, self->count + 1, sizeof *members.places);
@@ -189,6 +214,8 @@ bool helio_slurm_have_both(const helio_slurm_members_t *a, const helio_slurm_mem
 {
     if (!helio_slurm_has_gpus(a) || !helio_slurm_has_gpus(b))
         return !helio_slurm_has_gpus(a) && !helio_slurm_has_gpus(b);
+    if (a->part != b->part && (a->part == HELIO_SLURM_SHARE || b->part == HELIO_SLURM_SHARE)) /* of the same GPUs */
+        return helio_slurm_total(a, place) && helio_slurm_total(b, place);
     for (uint32_t k = 0; k < place->node->gpu_kinds; k++)
         if (helio_slurm_has_kind(a, place->node->gpus[k].type) && helio_slurm_has_kind(b, place->node->gpus[k].type))
             return true;

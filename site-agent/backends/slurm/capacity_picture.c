@@ -159,10 +159,34 @@ static void read_place(helio_slurm_place_t *place, const helio_slurm_node_t *nod
     place->node = node;
     place->ready = node->up || node->idle_off;
     for (uint32_t i = 0; i < node->gpu_kinds; i++)
-        place->free[i] = node->gpus[i].count - node->gpus[i].used;
+        place->used[i] = node->gpus[i].used;
     place->cpus = node->cpus > node->cpus_allocated ? node->cpus - node->cpus_allocated : 0;
     place->memory_bytes =
         node->memory_bytes > node->memory_allocated_bytes ? node->memory_bytes - node->memory_allocated_bytes : 0;
+}
+
+/*  The shares that running jobs asked for, where Slurm tells only on how many GPUs some are in use. */
+static uint32_t shares_of_jobs(const helio_slurm_place_t *place, helio_text_t type)
+{
+    uint64_t sum = 0;
+    for (const helio_slurm_hold_t *hold = place->holds; hold; hold = hold->next)
+        if (hold->kind == HELIO_SLURM_HOLD_RUNS && hold->gpus != HELIO_SLURM_UNKNOWN &&
+            helio_text_equal(hold->job->gpu_type, type))
+            sum += hold->gpus;
+    return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX - 1;
+}
+
+static void see_free(helio_slurm_place_t *place)
+{
+    for (uint32_t i = 0; i < place->node->gpu_kinds; i++) {
+        const helio_slurm_gres_t *kind = &place->node->gpus[i];
+        uint64_t asked = helio_slurm_part_of(kind->type) == HELIO_SLURM_SHARE
+                             ? (uint64_t)shares_of_jobs(place, kind->type) + kind->whole
+                             : 0;
+        if (asked > place->used[i])
+            place->used[i] = asked < kind->count ? (uint32_t)asked : kind->count;
+        place->free[i] = kind->count - place->used[i];
+    }
 }
 
 /*  A node's flag tells that a reservation has a part of it; the reservations tell whether that is the whole node. */
@@ -196,7 +220,9 @@ void helio_slurm_picture(const helio_slurm_view_t *view, helio_arena_t *arena, h
     place_jobs(&self);
     for (uint32_t i = 0; view->reservations && i < view->reservations->count; i++)
         place_reservation(&self, &view->reservations->items[i]);
-    for (uint32_t i = 0; i < self.count; i++)
+    for (uint32_t i = 0; i < self.count; i++) {
+        see_free(&self.places[i]);
         see_reserved(&self, &self.places[i]);
+    }
     *ret_picture = self;
 }

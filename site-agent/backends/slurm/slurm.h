@@ -37,7 +37,10 @@
 typedef struct helio_slurm_pool {
     helio_text_t pool;      /* name of a pool of the site file */
     helio_text_t partition; /* "" = the cluster's default partition */
-    helio_text_t gres;      /* GRES type, as in gpu:<type>:<count>; "" = the pool's `gpu` in lower case; "*" = any */
+    /* GRES type, as in gpu:<type>:<count>; "" = the pool's `gpu` in lower case, with '_' for '/'; "*" = any; "shard",
+     * "mps" = these resources */
+    helio_text_t gres;
+    uint32_t units; /* of "shard" or "mps" in one of the pool's GPUs; 0 = 1 */
     /* What a job gets for each of its GPUs unless it says more: what the node has that has least for each. 0 = the
      * share of the pool's figures. Not in the site file. */
     uint32_t cpus_per_gpu;

@@ -211,7 +211,9 @@ static void add_resources(const helio_slurm_t *self, const helio_slurm_attempt_t
         ADD(args, "--partition=%.*s", HELIO_TEXT_ARGS(partition));
     }
     ADD(args, "--nodes=%u", order->nodes ? order->nodes : 1);
-    if (order->gpus_per_node && (!pool.gres.size || helio_text_is(pool.gres, "*")))
+    if (order->gpus_per_node && helio_slurm_part_of(pool.gres) == HELIO_SLURM_SHARE)
+        ADD(args, "--gres=%.*s:%u", HELIO_TEXT_ARGS(pool.gres), order->gpus_per_node * (pool.units ? pool.units : 1));
+    else if (order->gpus_per_node && (!pool.gres.size || helio_text_is(pool.gres, "*")))
         ADD(args, "--gres=gpu:%u", order->gpus_per_node);
     else if (order->gpus_per_node)
         ADD(args, "--gres=gpu:%.*s:%u", HELIO_TEXT_ARGS(pool.gres), order->gpus_per_node);

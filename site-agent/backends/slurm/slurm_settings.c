@@ -59,8 +59,19 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 64,
      .rule = &gres_rule,
      .example = "h100",
-     .doc = "The GRES type, as in `gpu:h100:8`; `*` is any. Default: the type that is the pool's `gpu`, or the name of "
-            "a product of it (`nvidia_h100_80gb_hbm3` for `H100`)."},
+     .doc =
+         "The GRES type, as in `gpu:h100:8` or `gpu:a100_1g.5gb:7`; `*` is any. `shard` or `mps`: the pool has shares of GPUs by "
+         "that resource, and says `sharing: timeslice` or `sharing: mps`. Default: the type that is the pool's `gpu`, or the name of "
+         "a product of it (`nvidia_h100_80gb_hbm3` for `H100`, `a100_1g.5gb` for `A100/1g.5gb`)."},
+    {.key = "units",
+     .kind = HELIO_SPEC_U32,
+     POOL(units),
+     .least = 1,
+     .most = 10000,
+     .fallback = "1",
+     .example = "25",
+     .doc =
+         "With `gres: shard` or `gres: mps`: how much of it is one GPU of the pool. `25` of the 100 that a GPU has by `mps` are a quarter."},
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pools", helio_slurm_pool_t, pool_fields, NULL);
 
@@ -185,11 +196,11 @@ void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t
         ret->options.items[i].text = helio_arena_text(arena, from->options.items[i].text);
 }
 
-static helio_text_t lower(helio_arena_t *arena, helio_text_t text)
+static helio_text_t type_of(helio_arena_t *arena, helio_text_t text)
 {
     char *copy = helio_arena_alloc(arena, text.size + 1, 1);
     for (uint32_t i = 0; i < text.size; i++)
-        copy[i] = (char)tolower((unsigned char)text.data[i]);
+        copy[i] = text.data[i] == '/' ? '_' : (char)tolower((unsigned char)text.data[i]);
     return (helio_text_t){copy, text.size};
 }
 
@@ -202,7 +213,7 @@ void helio_slurm_pool_of(const helio_slurm_settings_t *settings, const helio_sit
             found = settings->pools.items[i];
     for (uint32_t i = 0; !found.gres.size && i < site->pools.count; i++)
         if (helio_text_equal(site->pools.items[i].name, pool))
-            found.gres = lower(arena, site->pools.items[i].gpu);
+            found.gres = type_of(arena, site->pools.items[i].gpu);
     *ret_pool = found;
 }
 

@@ -104,11 +104,15 @@ typedef struct sums {
     bool mixed;         /* several */
 } sums_t;
 
-static uint32_t gpus_of(const helio_slurm_node_t *node)
+/*  All of a node, of whichever pool, of which the pool's are a part. */
+static uint32_t gpus_of(const helio_slurm_members_t *members, const helio_slurm_place_t *place)
 {
     uint32_t sum = 0;
-    for (uint32_t k = 0; k < node->gpu_kinds; k++)
-        sum += node->gpus[k].count;
+    if (members->part != HELIO_SLURM_WHOLE)
+        return helio_slurm_total(members, place);
+    for (uint32_t k = 0; k < place->node->gpu_kinds; k++)
+        if (helio_slurm_part_of(place->node->gpus[k].type) == HELIO_SLURM_WHOLE)
+            sum += place->node->gpus[k].count;
     return sum;
 }
 
@@ -125,7 +129,7 @@ static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_mem
         sums.gpus = gpus > sums.gpus ? gpus : sums.gpus;
         sums.cpus = place->node->cpus > sums.cpus ? place->node->cpus : sums.cpus;
         sums.memory_bytes = memory > sums.memory_bytes ? memory : sums.memory_bytes;
-        uint32_t all_gpus = gpus_of(place->node);
+        uint32_t all_gpus = gpus_of(members, place);
         if (gpus && place->node->cpus / all_gpus < sums.cpus_per_gpu)
             sums.cpus_per_gpu = place->node->cpus / all_gpus;
         if (gpus && memory / all_gpus < sums.memory_bytes_per_gpu)
@@ -142,6 +146,22 @@ static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_mem
         }
     }
     return sums;
+}
+
+/*  Who tolerates no neighbours gets none. */
+static helio_rc check_part(const helio_pool_t *pool, const helio_slurm_members_t *members, helio_error_t *err)
+{
+    bool shared = pool->sharing == HELIO_SHARING_MPS || pool->sharing == HELIO_SHARING_TIMESLICE;
+    if (members->part == HELIO_SLURM_SHARE && !shared)
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s': its `gres` is a share of a GPU: say `sharing: timeslice` or `sharing: mps`",
+                          HELIO_TEXT_ARGS(pool->name));
+    if (members->part == HELIO_SLURM_SLICE && pool->sharing != HELIO_SHARING_MIG)
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s': its `gres` is a slice of a GPU: say `sharing: mig` and name the profile in "
+                          "`gpu`, as in A100/1g.5gb",
+                          HELIO_TEXT_ARGS(pool->name));
+    return HELIO_OK;
 }
 
 static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_t *members, const sums_t *sums,
@@ -177,7 +197,9 @@ static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, s
     if (pool->max_nodes < pool->nodes)
         pool->max_nodes = pool->nodes;
     if (sums->gpus && !pool->gpu.size)
-        pool->gpu = sums->type.size && !sums->mixed ? helio_arena_text(arena, sums->type) : HELIO_TEXT("GPU");
+        pool->gpu = sums->type.size && !sums->mixed && members->part == HELIO_SLURM_WHOLE
+                        ? helio_arena_text(arena, sums->type)
+                        : HELIO_TEXT("GPU");
     if (!pool->gpu_memory_bytes && !sums->mixed)
         pool->gpu_memory_bytes = helio_gpu_product_memory(sums->type);
     if (!pool->gpus_per_node && pool->gpu.size)
@@ -195,6 +217,7 @@ static void keep_mapping(helio_slurm_settings_t *settings, const helio_pool_t *p
     bool any = helio_slurm_has_gpus(members) && (!sums->type.size || sums->mixed);
     helio_slurm_pool_t mapping = {.pool = pool->name,
                                   .partition = helio_arena_text(arena, members->partition),
+                                  .units = members->units,
                                   .gres = any ? HELIO_TEXT("*") : helio_arena_text(arena, sums->type),
                                   .cpus_per_gpu = sums->cpus_per_gpu,
                                   .memory_bytes_per_gpu = sums->memory_bytes_per_gpu};
@@ -224,7 +247,8 @@ static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t 
                           HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition),
                           HELIO_TEXT_ARGS(members.gres));
     sums_t sums = sum_up(picture, &members);
-    helio_rc rc = contradicts(pool, &members, &sums, err);
+    helio_rc rc = check_part(pool, &members, err);
+    rc = rc ? rc : contradicts(pool, &members, &sums, err);
     if (rc)
         return rc;
     if (own->count) {
@@ -319,6 +343,15 @@ static bool is_new(const cluster_t *cluster, const helio_slurm_node_t *node, uin
     return true;
 }
 
+/*  Pools of slices and shares are only made by the site file. */
+static bool has_whole(const helio_slurm_node_t *node)
+{
+    for (uint32_t k = 0; k < node->gpu_kinds; k++)
+        if (helio_slurm_part_of(node->gpus[k].type) == HELIO_SLURM_WHOLE)
+            return true;
+    return false;
+}
+
 static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settings, const cluster_t *cluster,
                       uint32_t partition, helio_arena_t *arena)
 {
@@ -331,10 +364,13 @@ static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settin
         const helio_slurm_node_t *node = &cluster->nodes.items[i];
         if (!helio_slurm_in_list(node->partitions, name) || !is_new(cluster, node, partition))
             continue;
-        plain = plain || !node->gpu_kinds;
-        gpus = gpus || node->gpu_kinds;
+        bool whole = has_whole(node);
+        plain = plain || !whole;
+        gpus = gpus || whole;
         for (uint32_t k = 0; k < node->gpu_kinds; k++) {
             uint32_t at = 0;
+            if (helio_slurm_part_of(node->gpus[k].type) != HELIO_SLURM_WHOLE)
+                continue;
             while (at < seen_count && !helio_text_equal(seen[at], node->gpus[k].type))
                 at++;
             if (!node->gpus[k].type.size)

@@ -72,7 +72,7 @@ static bool split_item(helio_text_t text, gres_item_t *item)
     return item->name.size > 0;
 }
 
-bool helio_slurm_is_slice(helio_text_t type)
+static bool is_slice(helio_text_t type)
 {
     /* "<digits>g.<digits>gb" anywhere in the type */
     for (uint32_t i = 1; i + 1 < type.size; i++) {
@@ -85,6 +85,16 @@ bool helio_slurm_is_slice(helio_text_t type)
             return true;
     }
     return false;
+}
+
+static bool is_share(helio_text_t name)
+{
+    return helio_text_is(name, "shard") || helio_text_is(name, "mps");
+}
+
+helio_slurm_part_t helio_slurm_part_of(helio_text_t type)
+{
+    return is_share(type) ? HELIO_SLURM_SHARE : is_slice(type) ? HELIO_SLURM_SLICE : HELIO_SLURM_WHOLE;
 }
 
 static helio_slurm_gres_t *kind_of(helio_slurm_node_t *node, helio_text_t type)
@@ -102,8 +112,11 @@ bool helio_slurm_gres_there(helio_text_t gres, helio_slurm_node_t *node)
         gres_item_t item;
         if (!split_item(next_item(&rest), &item))
             return false;
-        if (!helio_text_is(item.name, "gpu") || helio_slurm_is_slice(item.type))
+        bool share = is_share(item.name);
+        if (!helio_text_is(item.name, "gpu") && !share)
             continue;
+        if (share)
+            item.type = item.name;
         helio_slurm_gres_t *kind = kind_of(node, item.type);
         if (!kind && node->gpu_kinds < HELIO_SLURM_GRES_MAX) {
             kind = &node->gpus[node->gpu_kinds++];
@@ -131,7 +144,22 @@ static void spread_used(helio_slurm_node_t *node, helio_text_t type, uint32_t co
         return;
     }
     for (uint32_t i = 0; i < node->gpu_kinds; i++)
-        add_used(&node->gpus[i], count);
+        if (helio_slurm_part_of(node->gpus[i].type) == HELIO_SLURM_WHOLE)
+            add_used(&node->gpus[i], count);
+}
+
+/*  The shares of GPUs that jobs have as a whole. */
+static void use_shares(helio_slurm_node_t *node, uint32_t gpus)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < node->gpu_kinds; i++)
+        all += helio_slurm_part_of(node->gpus[i].type) == HELIO_SLURM_WHOLE ? node->gpus[i].count : 0;
+    for (uint32_t i = 0; i < node->gpu_kinds && all; i++)
+        if (helio_slurm_part_of(node->gpus[i].type) == HELIO_SLURM_SHARE) {
+            uint64_t used = ((uint64_t)node->gpus[i].count * gpus + all - 1) / all;
+            add_used(&node->gpus[i], used < COUNT_MAX ? (uint32_t)used : COUNT_MAX);
+            node->gpus[i].whole = used < node->gpus[i].count ? (uint32_t)used : node->gpus[i].count;
+        }
 }
 
 /*  The number of GPUs of which shares are in use: "IDX:0,2-3" lists them, "2/4,0/4" has one entry for each GPU. Without
@@ -165,61 +193,99 @@ static uint32_t shared_gpus(const gres_item_t *item)
 bool helio_slurm_gres_used(helio_text_t used, helio_slurm_node_t *node)
 {
     helio_text_t rest = helio_slurm_or_empty(used);
+    uint64_t whole = 0;
     while (rest.size) {
         gres_item_t item;
         if (!split_item(next_item(&rest), &item))
             return false;
-        if (!item.counted || !item.count || helio_slurm_is_slice(item.type))
+        helio_slurm_gres_t *part = is_share(item.name) ? kind_of(node, item.name) : NULL;
+        if (!item.counted || !item.count)
             continue;
-        if (helio_text_is(item.name, "gpu"))
+        if (part) {
+            add_used(part, item.count);
+        } else if (is_slice(item.type)) {
+            part = kind_of(node, item.type);
+            if (part)
+                add_used(part, item.count);
+            continue;
+        }
+        if (helio_text_is(item.name, "gpu")) {
             spread_used(node, item.type, item.count);
-        else if (helio_text_is(item.name, "shard") || helio_text_is(item.name, "mps"))
+            whole += item.count;
+        } else if (is_share(item.name)) {
             spread_used(node, item.type, shared_gpus(&item));
+        }
     }
+    use_shares(node, whole < COUNT_MAX ? (uint32_t)whole : COUNT_MAX);
     return true;
 }
 
 /* ---- requests of jobs -------------------------------------------------------------------------------------- */
 
-static bool is_gpu(helio_text_t item, helio_text_t *ret_rest)
+/*  *ret_name: "gpu", "shard" or "mps"; *ret_rest: what follows. */
+static bool is_gpu(helio_text_t item, helio_text_t *ret_name, helio_text_t *ret_rest)
 {
+    static const char *const names[] = {"gpu", "shard", "mps"};
     if (helio_slurm_starts(item, "gres:") || helio_slurm_starts(item, "gres/"))
         item = helio_slurm_skip(item, 5);
-    if (!helio_slurm_starts(item, "gpu") || (item.size > 3 && item.data[3] != ':' && item.data[3] != '='))
-        return false;
-    *ret_rest = helio_slurm_skip(item, 4);
-    return true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        uint32_t size = (uint32_t)strlen(names[i]);
+        if (!helio_slurm_starts(item, names[i]) ||
+            (item.size > size && item.data[size] != ':' && item.data[size] != '='))
+            continue;
+        *ret_name = (helio_text_t){item.data, size};
+        *ret_rest = helio_slurm_skip(item, size + 1);
+        return true;
+    }
+    return false;
+}
+
+/*  The count of what follows the name, and its type: "h100:2", "2", "h100", "". */
+static uint32_t count_of(helio_text_t item, helio_text_t *ret_type)
+{
+    uint32_t count = 1;
+    *ret_type = (helio_text_t){0};
+    if (!item.size || read_count(item, &count))
+        return count;
+    uint32_t end = item.size;
+    while (end && item.data[end - 1] != ':' && item.data[end - 1] != '=')
+        end--;
+    helio_text_t last = helio_slurm_skip(item, end);
+    *ret_type = end && read_count(last, &count) ? (helio_text_t){item.data, end - 1} : item;
+    return count;
+}
+
+static void add_asked(helio_slurm_ask_t *ask, helio_text_t type, uint32_t count, bool *several)
+{
+    *several = *several || (ask->gpus && !helio_text_equal(ask->type, type));
+    ask->type = type;
+    ask->gpus = count > COUNT_MAX - ask->gpus ? COUNT_MAX : ask->gpus + count;
 }
 
 helio_slurm_ask_t helio_slurm_gpus_asked(helio_text_t tres)
 {
-    helio_slurm_ask_t ask = {0};
-    helio_text_t rest = tres, item, word, type = {0};
-    bool several = false;
+    helio_slurm_ask_t whole = {0}, parts = {0};
+    helio_text_t rest = tres, item, name, type;
+    bool several = false, several_parts = false;
     for (bool more = rest.size > 0; more;) {
-        uint32_t count = 1;
         more = helio_slurm_cut(&rest, ',', &item);
-        if (!is_gpu(item, &item))
+        if (!is_gpu(item, &name, &item))
             continue;
-        word = (helio_text_t){0};
-        if (item.size && !read_count(item, &count)) {
-            uint32_t end = item.size;
-            while (end && item.data[end - 1] != ':' && item.data[end - 1] != '=')
-                end--;
-            helio_text_t last = helio_slurm_skip(item, end);
-            word = end && read_count(last, &count) ? (helio_text_t){item.data, end - 1} : item;
-        }
-        if (helio_slurm_is_slice(word)) {
-            ask.slices = true;
-            continue;
-        }
-        several = several || (ask.gpus && !helio_text_equal(type, word));
-        type = word;
-        ask.gpus = count > COUNT_MAX - ask.gpus ? COUNT_MAX : ask.gpus + count;
+        uint32_t count = count_of(item, &type);
+        if (is_share(name))
+            type = name;
+        if (helio_slurm_part_of(type) == HELIO_SLURM_WHOLE)
+            add_asked(&whole, type, count, &several);
+        else
+            add_asked(&parts, type, count, &several_parts);
     }
-    if (!several)
-        ask.type = type;
-    return ask;
+    if (several)
+        whole.type = (helio_text_t){0};
+    whole.parts = parts.gpus > 0;
+    if (whole.gpus || several_parts) /* parts of several kinds, or beside GPUs, are not followed */
+        return whole;
+    parts.parts = whole.parts;
+    return parts;
 }
 
 uint32_t helio_slurm_tres_count(helio_text_t tres, const char *name)

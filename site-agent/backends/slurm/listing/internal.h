@@ -47,9 +47,6 @@ static inline bool helio_slurm_has_field(uint32_t seen, uint32_t key)
 
 /*  ---- GPUs as Slurm writes them ---- */
 
-/*  A slice of a GPU ("a100_1g.5gb"), which Slurm lists as a GPU too. */
-bool helio_slurm_is_slice(helio_text_t type);
-
 /*  Adds the GPUs that a node has (Gres=, called first), and how many of them are in use (GresUsed=). False: the text is
  *  not a list of GRES. */
 bool helio_slurm_gres_there(helio_text_t gres, helio_slurm_node_t *node);
@@ -59,7 +56,7 @@ bool helio_slurm_gres_used(helio_text_t used, helio_slurm_node_t *node);
 typedef struct helio_slurm_ask {
     uint32_t gpus;
     helio_text_t type; /* "" = any, or several */
-    bool slices;       /* the request includes slices */
+    bool parts;        /* the request is of slices or shares, or includes some, which do not count then */
 } helio_slurm_ask_t;
 helio_slurm_ask_t helio_slurm_gpus_asked(helio_text_t tres);
 /*  The count of one resource in "cpu=64,mem=500G,gres/gpu=8"; 0 if it is missing. */

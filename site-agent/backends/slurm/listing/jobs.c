@@ -88,9 +88,9 @@ static uint32_t product(uint32_t a, uint32_t b)
 static void read_gpus(const job_row_t *row, uint32_t tasks, helio_slurm_job_t *job)
 {
     helio_slurm_ask_t node = asked(row, PER_NODE), whole = asked(row, PER_JOB), task = asked(row, PER_TASK);
-    bool slices = node.slices || whole.slices || task.slices;
+    bool parts = node.parts || whole.parts || task.parts;
     uint32_t nodes = job->nodes ? job->nodes : 1;
-    uint32_t said = slices ? 0 : helio_slurm_tres_count(row->free[ALLOC], "gres/gpu");
+    uint32_t said = parts ? 0 : helio_slurm_tres_count(row->free[ALLOC], "gres/gpu");
     job->gpus = said         ? said
                 : node.gpus  ? product(node.gpus, nodes)
                 : whole.gpus ? whole.gpus

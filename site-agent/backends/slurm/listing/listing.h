@@ -104,10 +104,17 @@ HELIO_MUST_CHECK helio_rc helio_slurm_read_marks(helio_text_t text, uint32_t scr
 
 enum { HELIO_SLURM_GRES_MAX = 8 };
 
+/*  What a type of the list of a node's GPUs is: GPUs ("h100", ""), slices of GPUs, which Slurm lists as GPUs, too
+ *  ("a100_1g.5gb"), or shares of GPUs: the resources "shard" and "mps", which have these names in place of a type. */
+typedef enum helio_slurm_part { HELIO_SLURM_WHOLE, HELIO_SLURM_SLICE, HELIO_SLURM_SHARE } helio_slurm_part_t;
+helio_slurm_part_t helio_slurm_part_of(helio_text_t type);
+
 typedef struct helio_slurm_gres {
     helio_text_t type; /* "" = untyped */
     uint32_t count;
+    /* Of shares Slurm can say on how many GPUs some are in use, and not how many are: then it is that number. */
     uint32_t used;
+    uint32_t whole; /* shares: those of GPUs that jobs have as a whole, among used */
 } helio_slurm_gres_t;
 
 typedef struct helio_slurm_node {
@@ -115,7 +122,7 @@ typedef struct helio_slurm_node {
     helio_text_t partitions; /* "main,urgent" */
     helio_text_t features;
     helio_text_t reason;
-    /*  GRES of the name gpu; whole GPUs: no MIG slices. GPUs of which shares (shard, mps) are in use count as used. */
+    /*  GPUs of which shares are in use count as used, and so do the shares of GPUs that are in use. */
     helio_slurm_gres_t gpus[HELIO_SLURM_GRES_MAX];
     uint32_t gpu_kinds;
     uint32_t cpus, cpus_allocated;                 /* available to jobs */

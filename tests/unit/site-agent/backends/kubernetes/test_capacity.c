@@ -238,22 +238,30 @@ static void products_are_told_apart(void **state)
     static const struct {
         const char *product, *gpu;
         bool is;
+        uint32_t sharing;
     } cases[] = {
-        {"NVIDIA-H100-80GB-HBM3", "H100", true},
-        {"NVIDIA-H200", "H200", true},
-        {"NVIDIA-H200", "h200", true},
-        {"Tesla-V100-SXM2-16GB", "V100", true},
-        {"NVIDIA-H200-MIG-3g.71gb", "H200/3g.71gb", true},
-        {"NVIDIA-GH200-480GB", "H200", false},
-        {"NVIDIA-A100-SXM4-40GB", "A10", false},
-        {"NVIDIA-A10", "A100", false},
-        {"NVIDIA-L40S", "L40", false},
-        {"", "H100", false},
-        {"NVIDIA-H100", "", false},
+        {"NVIDIA-H200-MIG-3g.71gb", "H200", false,
+         0}, /* by the strategy `single` its slices are called nvidia.com/gpu */
+        {"NVIDIA-L4-SHARED", "L4", false, 0},
+        {"NVIDIA-L4-SHARED", "L4", true, HELIO_SHARING_TIMESLICE},
+        {"NVIDIA-L4", "L4", true, HELIO_SHARING_MPS},
+        {"NVIDIA-H100-80GB-HBM3", "H100", true, 0},
+        {"NVIDIA-H200", "H200", true, 0},
+        {"NVIDIA-H200", "h200", true, 0},
+        {"Tesla-V100-SXM2-16GB", "V100", true, 0},
+        {"NVIDIA-H200-MIG-3g.71gb", "H200/3g.71gb", true, 0},
+        {"NVIDIA-GH200-480GB", "H200", false, 0},
+        {"NVIDIA-A100-SXM4-40GB", "A10", false, 0},
+        {"NVIDIA-A10", "A100", false, 0},
+        {"NVIDIA-L40S", "L40", false, 0},
+        {"", "H100", false, 0},
+        {"NVIDIA-H100", "", false, 0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (helio_kube_is_product(helio_text_of(cases[i].product), helio_text_of(cases[i].gpu)) != cases[i].is)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        helio_pool_t pool = {.gpu = helio_text_of(cases[i].gpu), .sharing = cases[i].sharing};
+        if (helio_kube_is_product(helio_text_of(cases[i].product), &pool) != cases[i].is)
             fail_msg("%s and %s", cases[i].product, cases[i].gpu);
+    }
 }
 
 /*  Whole GPUs, two sizes of slices and nodes without any, from one list. */

@@ -94,7 +94,7 @@ static inline helio_slurm_node_t *add_node(const char *name, const char *type, u
     helio_slurm_node_t *node = &w.node_items[w.nodes.count++];
     *node = (helio_slurm_node_t){.name = helio_text_of(name),
                                  .partitions = HELIO_TEXT("main,urgent"),
-                                 .gpus = {{helio_text_of(type), gpus, used}},
+                                 .gpus = {{helio_text_of(type), gpus, used, 0}},
                                  .gpu_kinds = 1,
                                  .cpus = 64,
                                  .cpus_allocated = used,

@@ -72,6 +72,68 @@ static void a_node_of_several_pools_is_offered_by_one(void **state)
     assert_int_equal(look(0)->withheld, HELIO_DETAIL_WITHHELD_PARTITION);
 }
 
+static void share_node(helio_slurm_node_t *node, const char *type, uint32_t count, uint32_t used)
+{
+    node->gpus[node->gpu_kinds++] = (helio_slurm_gres_t){.type = helio_text_of(type), .count = count, .used = used};
+}
+
+static void slices_and_shares_are_the_gpus_of_their_pools(void **state)
+{
+    (void)state;
+    add_pool("whole", "H100", 8);
+    add_pool("slices", "A100/1g.5gb", 7)->sharing = HELIO_SHARING_MIG;
+    add_pool("shares", "L4", 8)->sharing = HELIO_SHARING_TIMESLICE;
+    add_pool("quarters", "A10", 4)->sharing = HELIO_SHARING_MPS;
+    map_pool("shares", "main", "shard");
+    map_pool("quarters", "main", "mps");
+    w.mappings[1].units = 25;
+    helio_slurm_node_t *node = add_node("n1", "h100", 8, 2);
+    share_node(node, "nvidia_a100-sxm4-80gb_1g.5gb", 7, 3);
+    share_node(node, "a100_2g.10gb", 3, 0);
+    share_node(add_node("n2", "l4", 2, 1), "shard", 8, 5);
+    share_node(add_node("n3", "a10", 1, 1), "mps", 100, 30);
+    assert_int_equal(look(0)->gpus_total, 8);
+    assert_int_equal(free_gpus(look(0)), 6);
+    assert_int_equal(look(1)->gpus_total, 7);
+    assert_int_equal(free_gpus(look(1)), 4);
+    assert_int_equal(look(2)->gpus_total, 8);
+    assert_int_equal(free_gpus(look(2)), 3);
+    assert_int_equal(look(3)->gpus_total, 4);
+    assert_int_equal(free_gpus(look(3)), 2); /* 70 of 100 are two quarters */
+    hand_in("slices", 1, 3);
+    hand_in("shares", 1, 2);
+    hand_in("quarters", 1, 1);
+    assert_int_equal(free_gpus(look(0)), 6);
+    assert_int_equal(free_gpus(look(1)), 1);
+    assert_int_equal(free_gpus(look(2)), 1);
+    assert_int_equal(free_gpus(look(3)), 1);
+}
+
+static void shares_in_use_are_those_that_running_jobs_asked_for(void **state)
+{
+    (void)state;
+    add_pool("shares", "L4", 8)->sharing = HELIO_SHARING_TIMESLICE;
+    map_pool("shares", "main", "shard");
+    share_node(add_node("n1", "l4", 2, 2), "shard", 8, 2); /* Slurm: on two GPUs, "shard:l4:2(IDX:0-1)" */
+    for (int i = 0; i < 5; i++)
+        add_running("n1", 1, HOUR)->gpu_type = HELIO_TEXT("shard");
+    add_running("n1", 1, HOUR)->gpu_type = HELIO_TEXT("l4");
+    assert_int_equal(free_gpus(look(0)), 3);
+    assert_int_equal(look(0)->gpus_allocated, 5);
+}
+
+static void gpus_and_their_shares_are_not_both_offered(void **state)
+{
+    (void)state;
+    add_pool("shares", "L4", 8)->sharing = HELIO_SHARING_TIMESLICE;
+    add_pool("whole", "L4", 2);
+    map_pool("shares", "main", "shard");
+    share_node(add_node("n1", "l4", 2, 0), "shard", 8, 0);
+    add_node("n2", "l4", 2, 0);
+    assert_int_equal(look(0)->gpus_total, 8);
+    assert_int_equal(look(1)->gpus_total, 2); /* of the node without shares */
+}
+
 static void what_will_be_free_is_offered_within_what_is_in_use(void **state)
 {
     (void)state;
@@ -126,7 +188,7 @@ static void a_pool_is_the_gpus_of_a_type_in_a_partition(void **state)
 {
     (void)state;
     helio_slurm_node_t *mixed = add_node("n1", "h100", 4, 1);
-    mixed->gpus[1] = (helio_slurm_gres_t){HELIO_TEXT("a100"), 4, 2};
+    mixed->gpus[1] = (helio_slurm_gres_t){.type = HELIO_TEXT("a100"), .count = 4, .used = 2};
     mixed->gpu_kinds = 2;
     add_node("n2", "", 2, 0);
     add_node("n3", "a100", 8, 0)->partitions = HELIO_TEXT("urgent,maintenance");
@@ -304,6 +366,9 @@ int main(void)
         TEST(attempts_handed_in_are_not_promised_twice),
         TEST(an_attempt_handed_in_to_one_pool_takes_from_all_that_share_its_nodes),
         TEST(a_node_of_several_pools_is_offered_by_one),
+        TEST(slices_and_shares_are_the_gpus_of_their_pools),
+        TEST(shares_in_use_are_those_that_running_jobs_asked_for),
+        TEST(gpus_and_their_shares_are_not_both_offered),
         TEST(what_will_be_free_is_offered_within_what_is_in_use),
         TEST(closed_and_lost_nodes_offer_nothing),
         TEST(a_pool_is_the_gpus_of_a_type_in_a_partition),

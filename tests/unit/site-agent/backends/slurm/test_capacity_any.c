@@ -13,7 +13,8 @@ static void random_node(helio_rng_t *rng, uint32_t i)
     uint32_t gpus = (uint32_t)helio_rng_below(rng, 10), used = (uint32_t)helio_rng_below(rng, gpus + 1);
     helio_slurm_node_t *node = add_node(names[i], types[helio_rng_below(rng, 3)], gpus, used);
     if (helio_rng_below(rng, 4) == 0) {
-        node->gpus[1] = (helio_slurm_gres_t){HELIO_TEXT("t4"), 3, (uint32_t)helio_rng_below(rng, 4)};
+        node->gpus[1] =
+            (helio_slurm_gres_t){.type = HELIO_TEXT("t4"), .count = 3, .used = (uint32_t)helio_rng_below(rng, 4)};
         node->gpu_kinds = 2;
     }
     node->partitions = helio_text_of(partitions[helio_rng_below(rng, 5)]);

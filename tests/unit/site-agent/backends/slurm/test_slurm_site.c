@@ -126,6 +126,9 @@ static void slurm_site__a_contradiction_is_named(void **state)
          {.pool = HELIO_TEXT("p")},
          "has GPUs of the type 'B200'"},
         {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100")},
+         {.pool = HELIO_TEXT("p"), .gres = HELIO_TEXT("shard")},
+         "no node of partition 'main' has GPUs of the type 'shard'"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100")},
          {.pool = HELIO_TEXT("p"), .partition = HELIO_TEXT("gpu")},
          "no partition 'gpu'"},
     };

@@ -55,8 +55,11 @@ static void recorded_nodes_are_read(void **state)
     assert_true(node->gpus[1].count == 4 && node->gpus[1].used == 2);
     node = &nodes.items[2];
     assert_text(node->features, "nvlink,ib");
-    assert_int_equal(node->gpu_kinds, 1); /* slices are none */
+    assert_int_equal(node->gpu_kinds, 2); /* slices are no GPUs of their model */
     assert_true(node->gpus[0].count == 4 && node->gpus[0].used == 0);
+    assert_text(node->gpus[1].type, "a100_1g.5gb");
+    assert_true(node->gpus[1].count == 4 && node->gpus[1].used == 1);
+    assert_int_equal(helio_slurm_part_of(node->gpus[1].type), HELIO_SLURM_SLICE);
 }
 
 static void gpus_of_a_node_are_read_in_every_form(void **state)
@@ -67,7 +70,7 @@ static void gpus_of_a_node_are_read_in_every_form(void **state)
         uint32_t kinds;
         helio_slurm_gres_t gpus[3];
     } cases[] = {
-#define T(literal, n, u) {{literal, sizeof(literal) - 1}, n, u}
+#define T(literal, n, u) {{literal, sizeof(literal) - 1}, n, u, 0}
         {"gpu:h100:8", "gpu:h100:6(IDX:0-5)", 1, {T("h100", 8, 6)}},
         {"gpu:h100:8(S:0-1)", "gpu:h100:0(IDX:N/A)", 1, {T("h100", 8, 0)}},
         {"gpu:h100:8", "gpu:h100:2", 1, {T("h100", 8, 2)}}, /* after a restart of the controller */
@@ -83,18 +86,22 @@ static void gpus_of_a_node_are_read_in_every_form(void **state)
         {"gpu:h100:8", "(null)", 1, {T("h100", 8, 8)}},
         {"(null)", "gpu:0", 0, {T("", 0, 0)}},
         {"(null)", NULL, 0, {T("", 0, 0)}},
-        {"gpu:h100:4,shard:h100:16", "gpu:h100:1(IDX:3),shard:h100:5(1/4,0/4,4/4,0/4)", 1, {T("h100", 4, 3)}},
-        {"gpu:4,shard:16", "gpu:1,shard:(null):1(IDX:0)", 1, {T("", 4, 2)}},
-        {"gpu:4,shard:16", "gpu:0,shard:0,mig:1", 1, {T("", 4, 0)}},
-        {"gpu:4,shard:16", "gpu:0,shard:9", 1, {T("", 4, 4)}}, /* on which is not told */
-        {"gpu:4,shard:16", "gpu:0,shard:(null):3(IDX:what)", 1, {T("", 4, 3)}},
-        {"gpu:4,shard:16", "gpu:0,shard:2(old)", 1, {T("", 4, 2)}},
-        {"gpu:4,mps:400", "gpu:1,mps:50(50/100,0/100,0/100,0/100)", 1, {T("", 4, 2)}},
+        {"gpu:h100:4,shard:h100:16",
+         "gpu:h100:1(IDX:3),shard:h100:5(1/4,0/4,4/4,0/4)",
+         2,
+         {T("h100", 4, 3), T("shard", 16, 9)}},
+        {"gpu:4,shard:16", "gpu:1,shard:(null):1(IDX:0)", 2, {T("", 4, 2), T("shard", 16, 5)}},
+        {"gpu:4,shard:16", "gpu:0,shard:0,mig:1", 2, {T("", 4, 0), T("shard", 16, 0)}},
+        {"gpu:4,shard:16", "gpu:0,shard:9", 2, {T("", 4, 4), T("shard", 16, 9)}}, /* on which is not told */
+        {"gpu:4,shard:16", "gpu:0,shard:(null):3(IDX:what)", 2, {T("", 4, 3), T("shard", 16, 3)}},
+        {"gpu:4,shard:16", "gpu:0,shard:2(old)", 2, {T("", 4, 2), T("shard", 16, 2)}},
+        {"gpu:4,shard:16", "gpu:4,shard:0", 2, {T("", 4, 4), T("shard", 16, 16)}}, /* of GPUs that jobs have whole */
+        {"gpu:4,mps:400", "gpu:1,mps:50(50/100,0/100,0/100,0/100)", 2, {T("", 4, 2), T("mps", 400, 150)}},
         {"gpu:a100_1g.5gb:7,gpu:a100_3g.20gb:2,gpu:a100:6",
          "gpu:a100_1g.5gb:3(IDX:0-2),gpu:a100:1",
-         1,
-         {T("a100", 6, 1)}},
-        {"gpu:1g.10gb:7", "gpu:1g.10gb:7", 0, {T("", 0, 0)}},
+         3,
+         {T("a100_1g.5gb", 7, 3), T("a100_3g.20gb", 2, 0), T("a100", 6, 1)}},
+        {"gpu:1g.10gb:7", "gpu:1g.10gb:7", 1, {T("1g.10gb", 7, 7)}},
         {"mig:7,craynetwork:4", "mig:1", 0, {T("", 0, 0)}},
         {"gpu:no_consume:h100:4", "gpu:h100:0", 1, {T("h100", 4, 0)}},
         {"gpu:h100:2K", "gpu:h100:1K", 1, {T("h100", 2048, 1024)}},
