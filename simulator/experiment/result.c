@@ -157,8 +157,9 @@ void exp_result_add_reserve(exp_result_t *self, const exp_world_t *world, uint32
 {
     const helio_site_profile_t *profile = &world->fleet->items[site].profile;
     self->short_gpu_hours += shortfall * (double)(to_ms - from_ms) / MS_PER_HOUR;
-    self->idle_kwh -=
-        profile->pools.items[pool].idle_w * profile->pue * served * hours_in_span(world, from_ms, to_ms) / 1000;
+    double in_span = served * hours_in_span(world, from_ms, to_ms);
+    self->served_gpu_hours += in_span;
+    self->idle_kwh -= profile->pools.items[pool].idle_w * profile->pue * in_span / 1000;
 }
 
 void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms)
@@ -172,6 +173,7 @@ void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t starte
     self->wait_gpu_s += wait_s * job->nodes * job->gpus_per_node;
     self->jct_sum_s += jct_s;
     self->slowdown_sum += slowdown;
+    self->slowdown_most = fmax(self->slowdown_most, slowdown);
     self->deadline_misses += job->deadline_ms && ended_ms > job->deadline_ms;
     team->finished++;
     team->wait_s += wait_s;
@@ -222,11 +224,21 @@ static uint64_t fixed_gpus(const exp_world_t *world)
     return gpus;
 }
 
-double exp_result_utilization(const exp_result_t *self, const exp_world_t *world)
+static double utilization(const exp_result_t *self, const exp_world_t *world, double gpu_hours)
 {
     double capacity =
         (double)fixed_gpus(world) * hours_in_span(world, INT64_MIN, INT64_MAX) + self->cloud.in_span_gpu_hours;
-    return capacity > 0 ? fmin(1, self->gpu_hours_in_span / capacity) : 0;
+    return capacity > 0 ? fmin(1, gpu_hours / capacity) : 0;
+}
+
+double exp_result_utilization(const exp_result_t *self, const exp_world_t *world)
+{
+    return utilization(self, world, self->gpu_hours_in_span);
+}
+
+double exp_result_utilization_with_inference(const exp_result_t *self, const exp_world_t *world)
+{
+    return utilization(self, world, self->gpu_hours_in_span + self->served_gpu_hours);
 }
 
 static double rounded(double value, double to)
@@ -267,6 +279,8 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
     helio_json_put_u64(json, "finished", row->finished);
     helio_json_put_u64(json, "unfinished", row->jobs - row->finished);
     helio_json_put_real(json, "utilization", rounded(exp_result_utilization(row, world), 1e5));
+    helio_json_put_real(json, "utilization_with_inference",
+                        rounded(world->reserves ? exp_result_utilization_with_inference(row, world) : NAN, 1e5));
     helio_json_put_real(json, "wait_mean_s", rounded(mean(row, row->wait_sum_s), 10));
     helio_json_put_real(json, "wait_p50_s", exp_result_wait_s(row, .5));
     helio_json_put_real(json, "wait_p95_s", exp_result_wait_s(row, .95));
@@ -276,6 +290,7 @@ static void put_row(helio_json_writer_t *json, const exp_result_t *row, const ex
         helio_json_put_real(json, "slowdown_mean", rounded(mean(row, row->slowdown_sum), 1e4));
     else
         helio_json_put_null(json, "slowdown_mean");
+    helio_json_put_real(json, "slowdown_max", row->finished ? rounded(row->slowdown_most, 1e4) : NAN);
     helio_json_put_u64(json, "deadline_misses", row->deadline_misses);
     if (exp_world_has_cost(world))
         helio_json_put_real(json, "cost_usd", rounded(row->usd, 100));

@@ -77,9 +77,10 @@ typedef struct exp_result {
     double gpu_hours_in_span; /* allocated within the span of the submissions */
     double idle_kwh;
     exp_cloud_sum_t cloud;
-    double short_gpu_hours; /* reserved, but held by jobs that may not */
-    int64_t *waits_ms;      /* of the finished jobs; sorted by exp_result_print */
-    double wait_sum_s, jct_sum_s, slowdown_sum;
+    double served_gpu_hours; /* that inference has of what is reserved, within that span */
+    double short_gpu_hours;  /* reserved, but held by jobs that may not */
+    int64_t *waits_ms;       /* of the finished jobs; sorted by exp_result_print */
+    double wait_sum_s, jct_sum_s, slowdown_sum, slowdown_most;
     double wait_gpu_s;      /* the GPUs of the finished jobs, times their waits */
     uint32_t local_started; /* jobs of the sites' own users */
     double local_wait_sum_s;
@@ -113,6 +114,8 @@ void exp_result_add_reserve(exp_result_t *self, const exp_world_t *world, uint32
 void exp_result_add_end(exp_result_t *self, const exp_job_t *job, int64_t started_ms, int64_t ended_ms);
 /*  The wait that `share` of the finished jobs do not exceed; 0 without jobs. After exp_result_close. */
 double exp_result_wait_s(const exp_result_t *self, double share);
+/*  With what inference has of it. */
+double exp_result_utilization_with_inference(const exp_result_t *self, const exp_world_t *world);
 double exp_result_utilization(const exp_result_t *self, const exp_world_t *world);
 /*  Money has no meaning if neither electricity nor a GPU has a price. */
 bool exp_world_has_cost(const exp_world_t *world);

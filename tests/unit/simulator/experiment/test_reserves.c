@@ -197,8 +197,11 @@ static void window__is_left_in_time_and_work_goes_on_after_it(void **state)
     (void)state;
     use("UTC", EVENING);
     load(HEAD "1696176000,21600,8,north,standard,3600,,1\n");
+    trace.to_ms = trace.from_ms + 8 * HOUR; /* until midnight */
     run("least-wait");
     assert_int_equal(result.finished, 1);
+    double inference = exp_result_utilization_with_inference(&result, &world) - exp_result_utilization(&result, &world);
+    assert_true(fabs(inference - 12 * 2 / ((double)exp_fleet_gpus(&fleet) * 8)) < 1e-9);
     assert_true(result.placements == 2 && result.short_gpu_hours == 0);
     /* six hours of work from 16:00 to just before 20:00, in whole checkpoints of an hour, and from 22:00 on */
     assert_true(result.jct_sum_s > 9 * 3600 && result.jct_sum_s < 9 * 3600 + 120);

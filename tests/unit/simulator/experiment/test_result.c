@@ -77,6 +77,7 @@ static void slowdown__is_bounded_for_short_jobs(void **state)
     exp_result_add_end(&result, &jobs[1], jobs[1].submit_ms, jobs[1].submit_ms + 1 * S);           /* not 0.1 */
     exp_result_close(&result, &world);
     expect("slowdown_mean", "2.5");
+    expect("slowdown_max", "4.0");
 }
 
 static void deadlines__are_missed_by_the_end(void **state)
