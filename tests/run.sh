@@ -123,6 +123,10 @@ openapi() {
   /usr/bin/python3 -P -c 'import jsonschema, yaml' 2>/dev/null && { tests/openapi/judge_test.py || return 1; }
   tests/integration/openapi.py --build build-release
 }
+python_client() { # by Debian's Python, whatever is first in PATH
+  deploy/packages/install.sh clients || true
+  /usr/bin/python3 -P tests/clients/python_unit.py && tests/clients/python_federation.py --build build-release
+}
 on_containers() { deploy/packages/install.sh containers || true; "$@"; }
 # Clients that others wrote, for the double of Kubernetes; without them their part is skipped.
 kubernetes_clients() {
@@ -162,6 +166,7 @@ aside users queues tests/integration/queues.sh build-release
 aside users budgets tests/integration/budgets.sh build-release
 aside users rehearse tests/integration/rehearse.sh build-release
 aside users openapi openapi
+aside users clients-python python_client
 aside users quickstart tests/integration/quickstart.sh build-release
 aside users preemption tests/integration/preemption.py --build build-release
 beside users curtail tests/integration/curtail.py --build build-release

@@ -6,7 +6,7 @@ set -u
 top=${1:?usage: named_files.sh SOURCE_DIR}
 cd "$top" || exit 2
 documents=$(find README.md docs tests -name '*.md' ! -path 'docs/reference/*' | sort)
-known=$(find federation broker site-agent client simulator schema deploy tests docs cmake examples console/src console/dist \( -type f -o -type d \) | sort)
+known=$(find federation broker site-agent client clients simulator schema deploy tests docs cmake examples console/src console/dist \( -type f -o -type d \) | sort)
 faults=0 names=0
 while IFS=: read -r document line name; do
   names=$((names + 1))
@@ -14,7 +14,7 @@ while IFS=: read -r document line name; do
   grep -qxF -- "$name" <<<"$known" || grep -qE -- "/$(sed 's/[.[\*^$]/\\&/g' <<<"$name")\$" <<<"$known" && continue
   echo "$document:$line: no file or folder of this tree is named $name"
   faults=$((faults + 1))
-done < <(grep -noE '`[A-Za-z0-9_./-]+\.(c|h|def|sql|sh|py|txt)`|`(federation|broker|site-agent|client|simulator|schema|tests|deploy)/[A-Za-z0-9_./-]+`' $documents /dev/null)
+done < <(grep -noE '`[A-Za-z0-9_./-]+\.(c|h|def|sql|sh|py|txt)`|`(federation|broker|site-agent|client|clients|simulator|schema|tests|deploy)/[A-Za-z0-9_./-]+`' $documents /dev/null)
 while IFS= read -r row; do
   where=${row%" |"} where=${where##*| } where=${where#\`} where=${where%%\`*}
   [ -f "$where" ] && continue
