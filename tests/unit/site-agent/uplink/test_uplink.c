@@ -242,7 +242,7 @@ static void uplink__follows_no_broker_of_another_version(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
-    helio_msg_welcome_t welcome = {.protocol = 10, .renew_ms = 1000};
+    helio_msg_welcome_t welcome = {.protocol = 11, .renew_ms = 1000};
     broker_says(HELIO_MSG_WELCOME, &welcome);
     turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
     assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 1);
