@@ -9,7 +9,7 @@
 #include "federation/base/error.h"
 #include "federation/base/memory.h"
 
-enum { HELIO_READ_PARAMS_MAX = 8 };
+enum { HELIO_READ_PARAMS_MAX = 16 };
 
 typedef struct helio_read helio_read_t;
 struct helio_read {

@@ -4,6 +4,11 @@
 #include "client/slurm/options.h"
 
 #define O(name) HELIO_OPTION(name)
+/*  What chooses jobs. */
+#define FILTERS \
+    (O(STATE) | O(QUEUE) | O(NAME) | O(TENANT) | O(USER) | O(MINE) | O(SITE) | O(SINCE) | O(UNTIL) | O(LABEL))
+#define CHOSEN \
+    " Options choose among your own jobs, or those of --user; the command says how many they are and asks first, without a terminal it requires --yes."
 
 static const helio_command_t commands[] = {
     {"run", "FILE|-", "Submit one job, follow it and exit with its exit code",
@@ -101,9 +106,11 @@ static const helio_command_t commands[] = {
      .own = &helio_scontrol_options},
     {"ls", "", "List jobs, newest first",
      "Lists the newest 100 jobs, or as many as --limit says; --all lists every job. Tables show the last 8 characters of a "
-     "job id. Every command accepts those.",
-     "helio ls --state running", O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_NONE, helio_cmd_ls, NULL},
+     "job id. Every command accepts those. An array has one row, with the number of its tasks in each state; --tasks gives each task a "
+     "row.\n\nFilters can be combined. All but --sort submitted sort the tasks of the newest 20,000 jobs that --state, --user, --mine or "
+     "--label choose, and say so if there are older ones.",
+     "helio ls --mine --state running --label team=nlp", FILTERS | O(SORT) | O(TASKS) | O(WATCH) | O(LIMIT) | O(ALL), 0,
+     0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_ls, NULL},
     {"show", "ID…", "Show jobs and their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_show, NULL},
     {"explain", "ID", "Explain why a job waits, or why it runs where it does",
@@ -123,11 +130,11 @@ static const helio_command_t commands[] = {
      "cannot be reached, the command waits.",
      "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_JOBS, helio_cmd_wait, NULL},
-    {"cancel", "ID…", "Cancel jobs",
+    {"cancel", "ID… | FILTER…", "Cancel jobs",
      "A running job first gets its grace time to save its state, one hour at most. --now ends it at once, also if it is being "
-     "stopped already. So does an operator who cancels a job again, ten seconds or more after an operator did.",
-     "helio cancel 4q8r7xyz", O(NOW), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel,
-     NULL},
+     "stopped already. So does an operator who cancels a job again, ten seconds or more after an operator did." CHOSEN,
+     "helio cancel 4q8r7xyz", O(NOW) | O(YES) | FILTERS, 0, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
+     helio_cmd_cancel, NULL},
     {"edit", "ID…", "Change what waiting jobs ask for",
      "Edits jobs that are queued or held. An array is edited as a whole: tasks that are placed already continue "
      "unchanged. Options that are not given leave their values unchanged. --priority, -100 to 100 (0 by default), orders the jobs of one "
@@ -138,15 +145,16 @@ static const helio_command_t commands[] = {
      "helio edit 4q8r7xyz --goal green --flexible 12h",
      O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE) | O(TIME), 1,
      HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit, NULL},
-    {"hold", "ID…", "Hold waiting jobs: they do not start before they are released",
+    {"hold", "ID… | FILTER…", "Hold waiting jobs: they do not start before they are released",
      "Holds jobs that are not placed yet; of an array, the tasks that are not. What waits for the job waits on. A hold by "
-     "an operator is ended by operators only.",
-     "helio hold 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_hold, NULL},
-    {"release", "ID…", "Release held jobs, so that they are placed again",
+     "an operator is ended by operators only." CHOSEN,
+     "helio hold 4q8r7xyz", O(YES) | FILTERS, 0, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
+     helio_cmd_hold, NULL},
+    {"release", "ID… | FILTER…", "Release held jobs, so that they are placed again",
      "Users release what is held by its user (`helio hold`). A job also becomes held when it keeps failing for reasons "
-     "that are not its own; `helio explain` shows the failures, and an operator releases it.",
-     "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_release,
-     NULL},
+     "that are not its own; `helio explain` shows the failures, and an operator releases it." CHOSEN,
+     "helio release 4q8r7xyz", O(YES) | FILTERS, 0, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
+     helio_cmd_release, NULL},
     {"requeue", "ID…", "Stop running jobs, so that they return to their queue and are placed again",
      "A job first gets its signal and its grace time to save its state, and keeps its place in the queue. From inside a "
      "job, `helio requeue \"$HELIO_JOB_ID\"` needs the address of the broker and a token, for instance as a secret.",

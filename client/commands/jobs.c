@@ -1,149 +1,20 @@
-/*  jobs.c -- `ls`, `show`, `cancel`, `hold`, `release`, `requeue`: commands that send one request per job. */
-#include <assert.h>
+/*  jobs.c -- `show`, `cancel`, `hold`, `release`, `requeue`: commands that send one request per job. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/commands/choice.h"
 #include "client/commands/commands.h"
-#include "client/commands/listing.h"
+#include "client/output/columns.h"
 #include "client/reasons/reply_details.h"
 #include "client/reasons/start_estimate.h"
-#include "client/transport/escape.h"
-#include "federation/base/suggest.h"
+#include "client/transport/response.h"
 
-enum { PAGE_ROWS = 1000, ROWS_BY_DEFAULT = 100 };
+enum { CHOSEN_MOST = 10000 };
 
 static int printed(helio_rc rc)
 {
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
-}
-
-/*  ---- ls ---- */
-
-static void add_filter(const helio_client_t *client, uint32_t option, const char *key, helio_buffer_t *path)
-{
-    const char *value = helio_client_value(client, option);
-    if (!value)
-        return;
-    helio_buffer_printf(path, "&%s=", key);
-    helio_url_escape(value, path);
-}
-
-/*  Appends one page of jobs; *cursor becomes the cursor of the next page, or is emptied. */
-static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cursor, json_t *rows)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
-    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-    helio_buffer_printf(&path, "/v1/jobs?limit=%llu", (unsigned long long)limit);
-    add_filter(client, HELIO_OPTION_STATE, "state", &path);
-    add_filter(client, HELIO_OPTION_QUEUE, "queue", &path);
-    add_filter(client, HELIO_OPTION_NAME, "name", &path);
-    if (cursor->size) {
-        helio_buffer_text(&path, "&cursor=");
-        helio_url_escape(cursor->data, &path);
-    }
-    json_t *list;
-    int code = helio_listing_ask(client, path.data, "jobs", &reply, &list);
-    if (code != HELIO_EXIT_OK)
-        return code;
-    const char *next = helio_output_string(reply, "next");
-    bool stuck = json_array_size(list) == 0 || (cursor->size && strcmp(cursor->data, next) == 0);
-    if (json_array_extend(rows, list) != 0)
-        abort();
-    helio_buffer_reset(cursor);
-    if (!stuck)
-        helio_buffer_text(cursor, next);
-    return HELIO_EXIT_OK;
-}
-
-/*  Why a job is held takes several sentences, of which the first names the cause; `helio explain` has them all. */
-static void shorten_reason(json_t *row)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    json_t *first = json_array_get(json_object_get(row, "details"), 0), *list = first ? json_pack("[O]", first) : NULL;
-    helio_reply_sentences(list, &text);
-    json_decref(list);
-    if (text.size && json_object_set_new(row, "reason", json_string(text.data)) != 0)
-        abort();
-}
-
-/*  A running job needs no reason, and a job without GPUs has no GPU model of its own, only its pool has. */
-static void leave_out_what_says_nothing(const helio_client_t *client, json_t *rows)
-{
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row)
-    {
-        if (client->output.format > HELIO_FORMAT_WIDE)
-            return;
-        if (strcmp(helio_output_string(row, "state"), "running") == 0)
-            (void)json_object_del(row, "reason");
-        if (helio_output_number(row, "gpus", 1) < 1)
-            (void)json_object_del(row, "gpu_model");
-        if (strcmp(helio_output_string(row, "state"), "held") == 0)
-            shorten_reason(row);
-    }
-}
-
-/*  The tenant column is shown only when the jobs belong to several tenants. */
-static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
-{
-    helio_columns_t columns = helio_columns_of_jobs;
-    helio_column_t shown[32];
-    assert(columns.count <= sizeof shown / sizeof shown[0]);
-    const char *first = helio_output_string(json_array_get(rows, 0), "tenant");
-    bool several = false;
-    for (size_t i = 1; !several && i < json_array_size(rows); i++)
-        several = strcmp(helio_output_string(json_array_get(rows, i), "tenant"), first) != 0;
-    for (size_t i = 0; i < columns.count; i++) {
-        shown[i] = columns.items[i];
-        if (strcmp(shown[i].key, "tenant") == 0)
-            shown[i].wide = !several;
-    }
-    return helio_output_rows(&client->output, rows, (helio_columns_t){shown, columns.count, columns.name_key});
-}
-
-/*  An unknown queue would otherwise look like a queue without jobs. */
-static void note_queue(const helio_client_t *client)
-{
-    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-    const char *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
-    helio_suggestion_t near = {.written = helio_text_of(queue ? queue : "")};
-    json_t *queues, *row;
-    size_t i;
-    if (!queue || helio_ask_get(client, "/v1/queues", &reply) != HELIO_EXIT_OK ||
-        helio_response_list(client, reply, "queues", &queues) != HELIO_EXIT_OK)
-        return;
-    json_array_foreach(queues, i, row)
-    {
-        const char *name = helio_output_string(row, "queue");
-        if (strcmp(name, queue) == 0)
-            return;
-        helio_suggestion_offer(&near, name);
-    }
-    helio_client_say(client, "note: unknown queue '%.64s'%s%.64s%s; `helio queues` lists the queues", queue,
-                     near.best ? " (did you mean '" : "", near.best ? near.best : "", near.best ? "'?)" : "");
-}
-
-int helio_cmd_ls(helio_client_t *client)
-{
-    uint64_t limit;
-    if (!helio_listing_limit(client, ROWS_BY_DEFAULT, &limit))
-        return HELIO_EXIT_USAGE;
-    HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t cursor = {0};
-    do {
-        uint64_t left = limit - json_array_size(rows);
-        int code = list_page(client, left < PAGE_ROWS ? left : PAGE_ROWS, &cursor, rows);
-        if (code != HELIO_EXIT_OK)
-            return code;
-    } while (cursor.size && json_array_size(rows) < limit);
-    leave_out_what_says_nothing(client, rows);
-    helio_rc rc = print_jobs(client, rows);
-    if (json_array_size(rows) == 0)
-        note_queue(client);
-    if (cursor.size && !helio_client_has(client, HELIO_OPTION_LIMIT))
-        helio_client_say(client, "There are more jobs: use --limit N or --all.");
-    return printed(rc);
 }
 
 /*  ---- show ---- */
@@ -249,25 +120,36 @@ int helio_cmd_show(helio_client_t *client)
 
 /*  ---- cancel, hold, release, requeue ---- */
 
+#define OPEN_STATES "queued,offered,accepted,starting,running,suspended,stopping,suspect,held"
+
+/*  One command on jobs. states: of those that filters choose if --state does not say it; NULL: it takes no filters. */
+typedef struct verb {
+    const char *method, *after; /* of the request */
+    const char *asks, *done;    /* "cancel", "cancelling" */
+    const char *states;
+} verb_t;
+
 /*  One is waited for for about a minute if the broker has too much to do. Once that was in vain, the others are not waited
- *  for again: the command ends. */
-static int each_job(helio_client_t *client, const char *method, const char *before, const char *after, const char *done)
+ *  for again: the command ends. ids: texts. */
+static int each_job(helio_client_t *client, const verb_t *verb, const json_t *ids)
 {
-    const helio_command_line_t *arguments = client->arguments;
     int worst = HELIO_EXIT_OK;
-    for (uint32_t i = 0; i < arguments->word_count; i++) {
-        const char *id = arguments->words[i];
+    size_t i;
+    const json_t *one;
+    json_array_foreach(ids, i, one)
+    {
+        const char *id = json_string_value(one);
         HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
-        helio_request_t request = {.method = method,
-                                   .path = helio_path(client, before, id, after),
+        helio_request_t request = {.method = verb->method,
+                                   .path = helio_path(client, "/v1/jobs/", id, verb->after),
                                    .waits_while_busy = worst != HELIO_EXIT_FAILURE,
                                    .waits_for = client};
-        if (strcmp(method, "POST") == 0)
+        if (strcmp(verb->method, "POST") == 0)
             request.body = HELIO_TEXT("{}");
         int code = helio_ask(client, &request, &reply);
         if (code == HELIO_EXIT_OK) {
             const char *whole = helio_output_string(reply, "id");
-            helio_client_say(client, "%s %s", done, whole[0] ? whole : id);
+            helio_client_say(client, "%s %s", verb->done, whole[0] ? whole : id);
         } else {
             worst = code;
         }
@@ -277,23 +159,93 @@ static int each_job(helio_client_t *client, const char *method, const char *befo
     return worst;
 }
 
+/*  Filters choose among the caller's own jobs, unless --user or --tenant names others. Where only some tasks of an array may fit, tasks are
+ *  chosen one by one. */
+static bool query_of(const helio_client_t *client, const verb_t *verb, helio_buffer_t *query)
+{
+    bool by_task = helio_client_has(client, HELIO_OPTION_STATE) || helio_client_has(client, HELIO_OPTION_SITE);
+    bool others = helio_client_has(client, HELIO_OPTION_USER) || helio_client_has(client, HELIO_OPTION_TENANT);
+    if (!helio_choice_query(client, query))
+        return false;
+    if (!others && !helio_client_has(client, HELIO_OPTION_MINE))
+        helio_buffer_text(query, "&mine=true");
+    if (!helio_client_has(client, HELIO_OPTION_STATE))
+        helio_buffer_printf(query, "&state=%s", verb->states);
+    helio_buffer_text(query, by_task ? "" : "&arrays=whole");
+    return true;
+}
+
+/*  The ids of what the filters choose, after a question. FAILURE: nobody confirmed it. */
+static int choose(helio_client_t *client, const verb_t *verb, json_t *ids)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t query = {0};
+    HELIO_AUTO(helio_json_clear) json_t *rows = json_array(), *reply = NULL;
+    bool more;
+    size_t i;
+    const json_t *row;
+    if (!query_of(client, verb, &query))
+        return HELIO_EXIT_USAGE;
+    int code = helio_choice_ask(client, query.data, CHOSEN_MOST, rows, &more, &reply);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    long long jobs = (long long)json_array_size(rows), tasks = 0;
+    json_array_foreach(rows, i, row)
+    {
+        tasks += (long long)helio_output_number(row, "tasks_total", 1);
+        if (json_array_append_new(ids, json_string(helio_output_string(row, "id"))) != 0)
+            abort();
+    }
+    if (!jobs) {
+        helio_choice_note_names(client, reply);
+        helio_client_say(client, "no job fits: nothing to %s", verb->asks);
+        return HELIO_EXIT_OK;
+    }
+    char question[160], with_tasks[48] = "";
+    if (tasks > jobs)
+        (void)snprintf(with_tasks, sizeof with_tasks, " with %lld tasks", tasks);
+    (void)snprintf(question, sizeof question, "%s %lld %s%s%s?", verb->asks, jobs, jobs == 1 ? "job" : "jobs",
+                   with_tasks, more ? ", the newest that fit" : "");
+    return helio_client_confirm(client, question);
+}
+
+static int command(helio_client_t *client, const verb_t *verb)
+{
+    const helio_command_line_t *arguments = client->arguments;
+    bool chosen = verb->states && helio_choice_is_made(client);
+    HELIO_AUTO(helio_json_clear) json_t *ids = json_array();
+    int code = HELIO_EXIT_OK;
+    if (chosen && arguments->word_count)
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "`helio %s` takes ids, or options that choose jobs, not both", verb->asks);
+    if (!chosen && !arguments->word_count)
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "`helio %s` needs %s\nusage: helio %s %s\nhelp: see `helio help %s`", verb->asks,
+                                 client->command->synopsis, verb->asks, client->command->synopsis, verb->asks);
+    for (uint32_t i = 0; i < arguments->word_count; i++)
+        if (json_array_append_new(ids, json_string(arguments->words[i])) != 0)
+            return helio_client_fail(client, HELIO_EXIT_USAGE, "an id is not UTF-8");
+    if (chosen)
+        code = choose(client, verb, ids);
+    return code == HELIO_EXIT_OK ? each_job(client, verb, ids) : code;
+}
+
 int helio_cmd_cancel(helio_client_t *client)
 {
-    bool now = helio_client_has(client, HELIO_OPTION_NOW);
-    return each_job(client, "DELETE", "/v1/jobs/", now ? "?now=true" : "", "cancelling");
+    const char *after = helio_client_has(client, HELIO_OPTION_NOW) ? "?now=true" : "";
+    return command(client, &(verb_t){"DELETE", after, "cancel", "cancelling", OPEN_STATES});
 }
 
 int helio_cmd_hold(helio_client_t *client)
 {
-    return each_job(client, "POST", "/v1/jobs/", "/hold", "held");
+    return command(client, &(verb_t){"POST", "/hold", "hold", "held", "queued"});
 }
 
 int helio_cmd_requeue(helio_client_t *client)
 {
-    return each_job(client, "POST", "/v1/jobs/", "/requeue", "requeueing");
+    return command(client, &(verb_t){"POST", "/requeue", "requeue", "requeueing", NULL});
 }
 
 int helio_cmd_release(helio_client_t *client)
 {
-    return each_job(client, "POST", "/v1/jobs/", "/release", "released");
+    return command(client, &(verb_t){"POST", "/release", "release", "released", "held"});
 }

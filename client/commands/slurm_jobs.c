@@ -198,7 +198,7 @@ static int ask_page(const helio_client_t *client, const char *words, helio_buffe
     if (code != HELIO_EXIT_OK)
         return code;
     const char *next = helio_output_string(*ret_reply, "next");
-    bool stuck = !json_array_size(*ret_rows) || (cursor->size && strcmp(cursor->data, next) == 0);
+    bool stuck = cursor->size && strcmp(cursor->data, next) == 0; /* a page may be empty and have a next one */
     helio_buffer_reset(cursor);
     if (!stuck)
         helio_buffer_text(cursor, next);

@@ -105,6 +105,11 @@ bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t f
     return true;
 }
 
+bool helio_client_is_duration(const char *word, uint64_t *ret_ms)
+{
+    return helio_duration_parse(helio_text_of(word), ret_ms) == HELIO_OK;
+}
+
 bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms, uint64_t *ret_ms)
 {
     const char *value = helio_command_line_value(self->arguments, option);

@@ -84,6 +84,8 @@ const char *helio_client_value(const helio_client_t *self, uint32_t option); /* 
 /*  The value of an option that takes a whole number or a duration; `fallback` if it is absent. False after a message
  *  if it is invalid (exit code USAGE). */
 bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t fallback, uint64_t *ret_number);
+/*  Whether a word is a duration such as 90s, 15m or 6h. */
+bool helio_client_is_duration(const char *word, uint64_t *ret_ms);
 bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms, uint64_t *ret_ms);
 
 /*  NULL when it is unset or empty. */

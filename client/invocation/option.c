@@ -8,7 +8,7 @@ static const helio_option_t options[] = {
 };
 _Static_assert((int)HELIO_OPTION_COUNT <= (int)HELIO_OPTIONS_MAX, "helio_options_t is one word");
 
-enum { REPEATS_MAX = 8 };
+enum { REPEATS_MAX = 16 };
 
 /*  Options that users of other schedulers know. */
 static const helio_option_instead_t instead[] = {
@@ -17,10 +17,10 @@ static const helio_option_instead_t instead[] = {
     {0},
 };
 
-const helio_option_table_t helio_client_options = {
-    options, HELIO_OPTION_COUNT,
-    HELIO_OPTION(STEP) | HELIO_OPTION(BUDGET) | HELIO_OPTION(DOWN) | HELIO_OPTION(PRICE) | HELIO_OPTION(CHANGE),
-    REPEATS_MAX};
+const helio_option_table_t helio_client_options = {options, HELIO_OPTION_COUNT,
+                                                   HELIO_OPTION(LABEL) | HELIO_OPTION(STEP) | HELIO_OPTION(BUDGET) |
+                                                       HELIO_OPTION(DOWN) | HELIO_OPTION(PRICE) | HELIO_OPTION(CHANGE),
+                                                   REPEATS_MAX};
 
 helio_rc helio_client_options_parse(int argc, char *const *argv, bool (*takes_rest)(const char *first_word),
                                     helio_arena_t *arena, helio_command_line_t *ret_line, helio_error_t *err)

@@ -26,6 +26,16 @@
     X(STATE, "state", 's', "STATES", NULL, "Only jobs in these states: running,queued")                                        \
     X(QUEUE, "queue", 0, "QUEUE", NULL, "Name of the queue; `ls` shows only its jobs, `edit` moves jobs to it")                \
     X(NAME, "name", 'n', "NAME", NULL, "Only jobs with this name")                                                             \
+    X(MINE, "mine", 'm', NULL, NULL, "Only your own jobs")                                                                     \
+    X(SITE, "site", 0, "SITE", NULL, "Only jobs that are, or were last, at this site")                                         \
+    X(SINCE, "since", 0, "TIME", NULL,                                                                                         \
+      "Only what was submitted since then: 2026-11-22, 2026-11-22T07:00, today, or 24h or 7d ago")                             \
+    X(UNTIL, "until", 0, "TIME", NULL, "Only what was submitted before then, written as for --since")                          \
+    X(LABEL, "label", 0, "KEY=VALUE", NULL, "Label of jobs; repeat it for several. Filters also take KEY alone")               \
+    X(SORT, "sort", 0, "KEY", "submitted started finished gpus cost energy carbon",                                            \
+      "Order, the latest or largest first")                                                                                    \
+    X(TASKS, "tasks", 0, NULL, NULL, "A row for each task of an array")                                                        \
+    X(WATCH, "watch", 'w', NULL, NULL, "Show the list again and again, until interrupted")                                     \
     X(LIMIT, "limit", 'l', "N", NULL, "Print at most N rows (default: 100)")                                                   \
     X(ALL, "all", 'a', NULL, NULL, "Print all rows")                                                                           \
     X(ANCHOR, "anchor", 0, "ANCHOR", NULL, "A line that `helio audit anchor` printed, or a file of such lines")                \
@@ -86,7 +96,7 @@ typedef enum helio_option_id {
 } helio_option_id_t;
 
 /*  The set with one option. */
-#define HELIO_OPTION(name) (UINT64_C(1) << HELIO_OPTION_##name)
+#define HELIO_OPTION(name) ((helio_options_t)1 << HELIO_OPTION_##name)
 /*  Options of every command. */
 #define HELIO_OPTIONS_EVERYWHERE                                                                       \
     (HELIO_OPTION(BROKER) | HELIO_OPTION(CONTEXT) | HELIO_OPTION(TOKEN_FILE) | HELIO_OPTION(CA_FILE) | \

@@ -146,4 +146,24 @@ HELIO_ENUM_DECLARE(helio_signal_to, HELIO_SIGNAL_TO, HELIO_SIGNAL_TO_TABLE)
     F(R, U32, to, HELIO_SIGNAL_TO_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_attempt_signal, HELIO_ATTEMPT_SIGNAL_FIELDS)
 
+/*  A word of a channel's command: longer than other texts, since `sh -c` has a script in one word. */
+#define HELIO_ARGUMENT_FIELDS(F, R) F(R, TEXT, text, 65536, _)
+HELIO_RECORD_DECLARE(helio_argument, HELIO_ARGUMENT_FIELDS)
+
+/*  What a channel leads to, and which stream its bytes are. The numbers are sent: append only. */
+/* clang-format off */
+#define HELIO_CHANNEL_KIND_TABLE(X)                               \
+    X(COMMAND, "command") /* a command, with or without terminal */ \
+    X(PORT, "port")       /* a connection to a port of the attempt */
+#define HELIO_CHANNEL_KIND_ENUMERATOR(name, word) HELIO_CHANNEL_KIND_##name,
+HELIO_ENUM_DECLARE(helio_channel_kind, HELIO_CHANNEL_KIND, HELIO_CHANNEL_KIND_TABLE)
+
+#define HELIO_CHANNEL_STREAM_TABLE(X) \
+    X(NONE, "none")                   \
+    X(OUTPUT, "output")               \
+    X(ERROR, "error")
+#define HELIO_CHANNEL_STREAM_ENUMERATOR(name, word) HELIO_CHANNEL_STREAM_##name,
+HELIO_ENUM_DECLARE(helio_channel_stream, HELIO_CHANNEL_STREAM, HELIO_CHANNEL_STREAM_TABLE)
+/* clang-format on */
+
 #endif

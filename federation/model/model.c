@@ -24,6 +24,7 @@ HELIO_RECORD_DEFINE(helio_holding, HELIO_HOLDING_FIELDS)
 HELIO_RECORD_DEFINE(helio_attempt_verdict, HELIO_ATTEMPT_VERDICT_FIELDS)
 HELIO_RECORD_DEFINE(helio_stop, HELIO_STOP_FIELDS)
 HELIO_RECORD_DEFINE(helio_attempt_signal, HELIO_ATTEMPT_SIGNAL_FIELDS)
+HELIO_RECORD_DEFINE(helio_argument, HELIO_ARGUMENT_FIELDS)
 
 static const char *word_at(const char *const *words, uint32_t count, uint32_t value)
 {
@@ -59,6 +60,8 @@ ENUM_DEFINE(helio_verdict, HELIO_VERDICT, HELIO_VERDICT_TABLE)
 ENUM_DEFINE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
 ENUM_DEFINE(helio_job_signal, HELIO_JOB_SIGNAL, HELIO_JOB_SIGNAL_TABLE)
 ENUM_DEFINE(helio_signal_to, HELIO_SIGNAL_TO, HELIO_SIGNAL_TO_TABLE)
+ENUM_DEFINE(helio_channel_kind, HELIO_CHANNEL_KIND, HELIO_CHANNEL_KIND_TABLE)
+ENUM_DEFINE(helio_channel_stream, HELIO_CHANNEL_STREAM, HELIO_CHANNEL_STREAM_TABLE)
 
 static const char *const state_names[] = {
 #define STATE(name, word, live, terminal) word,

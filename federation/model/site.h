@@ -73,21 +73,22 @@ double helio_pool_rent_usd(const helio_pool_t *pool);
     F(R, U32, nodes, 0, _)
 HELIO_RECORD_DECLARE(helio_pool_demand, HELIO_POOL_DEMAND_FIELDS)
 
-#define HELIO_SITE_PROFILE_FIELDS(F, R)                                                                             \
-    F(R, TEXT, name, HELIO_SITE_NAME_MAX, _)                                                                        \
-    F(R, TEXT, backend, 16, _) /* local | slurm | kubernetes | exec */                                              \
-    F(R, TEXT, region, 32, _)  /* key into carbon, price and forecast data; residency */                            \
-    F(R, F64, latitude, 0, _)                                                                                       \
-    F(R, F64, longitude, 0, _)                                                                                      \
-    F(R, TEXT, timezone, 64, _)              /* IANA name */                                                        \
-    F(R, F64, pue, 0, _)                     /* >= 1 */                                                             \
-    F(R, F64, carbon_g_per_kwh, 0, _)        /* static figure; < 0 = unknown */                                     \
-    F(R, F64, electricity_usd_per_kwh, 0, _) /* static figure; may be negative */                                   \
-    F(R, BOOL, containers, 0, _)             /* a container runtime is declared */                                  \
-    F(R, BOOL, leases, 0, _)                 /* lease and eager jobs can be stopped while the agent is down */      \
-    F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)                                                             \
-    F(R, BOOL, tenants_reported, 0, _, 3)                        /* false: the site has not reported its tenants */ \
-    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_string, 3) /* tenants with a Unix user; "*" = all. Ascending */
+#define HELIO_SITE_PROFILE_FIELDS(F, R)                                                                               \
+    F(R, TEXT, name, HELIO_SITE_NAME_MAX, _)                                                                          \
+    F(R, TEXT, backend, 16, _) /* local | slurm | kubernetes | exec */                                                \
+    F(R, TEXT, region, 32, _)  /* key into carbon, price and forecast data; residency */                              \
+    F(R, F64, latitude, 0, _)                                                                                         \
+    F(R, F64, longitude, 0, _)                                                                                        \
+    F(R, TEXT, timezone, 64, _)              /* IANA name */                                                          \
+    F(R, F64, pue, 0, _)                     /* >= 1 */                                                               \
+    F(R, F64, carbon_g_per_kwh, 0, _)        /* static figure; < 0 = unknown */                                       \
+    F(R, F64, electricity_usd_per_kwh, 0, _) /* static figure; may be negative */                                     \
+    F(R, BOOL, containers, 0, _)             /* a container runtime is declared */                                    \
+    F(R, BOOL, leases, 0, _)                 /* lease and eager jobs can be stopped while the agent is down */        \
+    F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)                                                               \
+    F(R, BOOL, tenants_reported, 0, _, 3)                        /* false: the site has not reported its tenants */   \
+    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_string, 3) /* tenants with a Unix user; "*" = all. Ascending */ \
+    F(R, U32, channels, 0, _, 10)                                /* channels it allows: a bit 1 << kind each */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 
 /*  Sorts the tenants, as helio_site_maps requires. */

@@ -21,7 +21,7 @@
 /*  Tests build peers of other versions from the same sources (tests/peers): additions after HELIO_PROTOCOL_SPEAKS
  *  are then neither written nor read. */
 #ifndef HELIO_PROTOCOL_SPEAKS
-#define HELIO_PROTOCOL_SPEAKS 9
+#define HELIO_PROTOCOL_SPEAKS 10
 #endif
 #ifndef HELIO_PROTOCOL_SPEAKS_MIN
 #define HELIO_PROTOCOL_SPEAKS_MIN 1
@@ -30,7 +30,10 @@ enum {
     HELIO_PROTOCOL_VERSION = HELIO_PROTOCOL_SPEAKS,         /* this version */
     HELIO_PROTOCOL_VERSION_MIN = HELIO_PROTOCOL_SPEAKS_MIN, /* oldest supported version */
     HELIO_WIRE_FRAME_MAX = 1 << 20,
-    HELIO_WIRE_BATCH_MAX = 1000 /* items of one list message */
+    HELIO_WIRE_BATCH_MAX = 1000,       /* items of one list message */
+    HELIO_CHANNEL_COMMAND_MAX = 256,   /* words of a channel's command */
+    HELIO_CHANNEL_DATA_MAX = 64 << 10, /* bytes of one message of a channel */
+    HELIO_CHANNEL_WINDOW = 256 << 10   /* bytes that may be under way in one direction of a channel */
 };
 
 /*  The first two fields of HELLO and of REFUSAL keep their position in every version: they tell peers that they have
@@ -90,6 +93,41 @@ enum {
 #define HELIO_MSG_DEMAND_FIELDS(F, R) \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_demand) /* all elastic ones; repeated while it stands */
 #define HELIO_MSG_SIGNALS_FIELDS(F, R) F(R, LIST, signals, HELIO_WIRE_BATCH_MAX, helio_attempt_signal)
+/*  A channel: bytes in both directions, between a client and a command or a port of a running attempt. Neither side has
+ *  more than HELIO_CHANNEL_WINDOW bytes under way: the agent counts its output, of both streams together, from
+ *  `received`, the broker its input from `taken`. */
+#define HELIO_MSG_CHANNEL_OPEN_FIELDS(F, R)                                                                           \
+    F(R, U64, channel, 0, _) /* unique in the session, never 0 */                                                     \
+    F(R, KEY, key, 0, _)                                                                                              \
+    F(R, U32, epoch, 0, _)                                                                                            \
+    F(R, U32, node, 0, _) /* of a gang; 0 = the first */                                                              \
+    F(R, U32, kind, HELIO_CHANNEL_KIND_COUNT - 1, _)                                                                  \
+    F(R, LIST, command, HELIO_CHANNEL_COMMAND_MAX, helio_argument) /* none = the login shell of the attempt's user */ \
+    F(R, U32, port, 65535, _)                                                                                         \
+    F(R, BOOL, terminal, 0, _)                                                                                        \
+    F(R, U32, rows, 65535, _)                                                                                         \
+    F(R, U32, columns, 65535, _)                                                                                      \
+    F(R, TEXT, term, 64, _) /* TERM of the terminal */                                                                \
+    F(R, U64, limit_ms, 0, _)                                                                                         \
+    F(R, U64, idle_ms, 0, _)
+#define HELIO_MSG_CHANNEL_INPUT_FIELDS(F, R)      \
+    F(R, U64, channel, 0, _)                      \
+    F(R, BYTES, data, HELIO_CHANNEL_DATA_MAX, _)  \
+    F(R, BOOL, end, 0, _)     /* of the input */  \
+    F(R, U32, rows, 65535, _) /* 0 = unchanged */ \
+    F(R, U32, columns, 65535, _)                  \
+    F(R, U64, received, 0, _) /* bytes of output that the client has taken */
+#define HELIO_MSG_CHANNEL_CLOSE_FIELDS(F, R) F(R, U64, channel, 0, _)
+#define HELIO_MSG_CHANNEL_OUTPUT_FIELDS(F, R)                                                                   \
+    F(R, U64, channel, 0, _)                                                                                    \
+    F(R, U32, stream, HELIO_CHANNEL_STREAM_COUNT - 1, _)                                                        \
+    F(R, BYTES, data, HELIO_CHANNEL_DATA_MAX, _) /* none, stream none: the channel is open, or more is taken */ \
+    F(R, U64, taken, 0, _)                       /* bytes of input that the process was given */
+#define HELIO_MSG_CHANNEL_END_FIELDS(F, R)                               \
+    F(R, U64, channel, 0, _)                                             \
+    F(R, U32, rc, HELIO_TIMEOUT, _) /* helio_rc; OK: it ran and ended */ \
+    F(R, U32, exit_code, 255, _)    /* 128 + n: ended by signal n */     \
+    F(R, TEXT, text, 512, _)        /* why, unless it ended by itself */
 #define HELIO_MSG_REFUSAL_FIELDS(F, R)                                                               \
     F(R, U32, rc, HELIO_TIMEOUT, _)                                                                  \
     F(R, TEXT, text, 512, _)                                                                         \
@@ -98,25 +136,31 @@ enum {
 #define HELIO_MSG_BYE_FIELDS(F, R) F(R, TEXT, reason, 128, _)
 
 /*  number, NAME, record, sender, meaning */
-#define HELIO_MESSAGE_TABLE(X)                                                                      \
-    X(1, HELLO, hello, "agent", "opens a session: identity, capabilities, what the agent has seen") \
-    X(2, WELCOME, welcome, "broker", "the session is open; its clocks")                             \
-    X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")          \
-    X(4, VERDICTS, verdicts, "broker", "the verdict on each holding")                               \
-    X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")               \
-    X(6, ORDERS, orders, "broker", "run these attempts")                                            \
-    X(7, REPORTS, reports, "agent", "what happened to attempts; repeated until acknowledged")       \
-    X(8, REPORTS_ACK, reports_ack, "broker", "reports up to this number are in the ledger")         \
-    X(9, RENEW, renew, "agent", "requests the lease for all its attempts")                          \
-    X(10, RENEWED, renewed, "broker", "grants the lease")                                           \
-    X(11, LOG_DATA, log_data, "agent", "a piece of an attempt's log")                               \
-    X(12, LOG_READ, log_read, "broker", "requests a piece of a log")                                \
-    X(13, BYE, bye, "agent", "an orderly stop; attempts keep running")                              \
-    X(14, STOPS, stops, "broker", "stop these attempts")                                            \
-    X(16, RESYNC, resync, "broker", "a change lacks its base: send a full summary")                 \
-    X(18, REFUSAL, refusal, "broker", "no session, or the end of one; says why")                    \
-    X(20, DEMAND, demand, "broker", "what waiting jobs need of elastic pools; since version 7")     \
-    X(22, SIGNALS, signals, "broker", "send these attempts a signal; since version 8")
+#define HELIO_MESSAGE_TABLE(X)                                                                           \
+    X(1, HELLO, hello, "agent", "opens a session: identity, capabilities, what the agent has seen")      \
+    X(2, WELCOME, welcome, "broker", "the session is open; its clocks")                                  \
+    X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")               \
+    X(4, VERDICTS, verdicts, "broker", "the verdict on each holding")                                    \
+    X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")                    \
+    X(6, ORDERS, orders, "broker", "run these attempts")                                                 \
+    X(7, REPORTS, reports, "agent", "what happened to attempts; repeated until acknowledged")            \
+    X(8, REPORTS_ACK, reports_ack, "broker", "reports up to this number are in the ledger")              \
+    X(9, RENEW, renew, "agent", "requests the lease for all its attempts")                               \
+    X(10, RENEWED, renewed, "broker", "grants the lease")                                                \
+    X(11, LOG_DATA, log_data, "agent", "a piece of an attempt's log")                                    \
+    X(12, LOG_READ, log_read, "broker", "requests a piece of a log")                                     \
+    X(13, BYE, bye, "agent", "an orderly stop; attempts keep running")                                   \
+    X(14, STOPS, stops, "broker", "stop these attempts")                                                 \
+    X(15, CHANNEL_OUTPUT, channel_output, "agent", "bytes that came out of a channel; since version 10") \
+    X(16, RESYNC, resync, "broker", "a change lacks its base: send a full summary")                      \
+    X(17, CHANNEL_END, channel_end, "agent", "a channel has ended, and why; since version 10")           \
+    X(18, REFUSAL, refusal, "broker", "no session, or the end of one; says why")                         \
+    X(20, DEMAND, demand, "broker", "what waiting jobs need of elastic pools; since version 7")          \
+    X(22, SIGNALS, signals, "broker", "send these attempts a signal; since version 8")                   \
+    X(24, CHANNEL_OPEN, channel_open, "broker", "open a channel to a running attempt; since version 10") \
+    X(26, CHANNEL_INPUT, channel_input, "broker",                                                        \
+      "bytes for a channel, its terminal's size, how much was received; since version 10")               \
+    X(28, CHANNEL_CLOSE, channel_close, "broker", "end a channel; since version 10")
 
 /*  Values of enumerations that were added later. If the agreed version lacks a value, the sender omits the item (of
  *  `list`) that has it: an older reader would refuse the whole message. record, field, value, word, since, what is
@@ -142,6 +186,11 @@ HELIO_RECORD_DECLARE(helio_msg_log_read, HELIO_MSG_LOG_READ_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_log_data, HELIO_MSG_LOG_DATA_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_demand, HELIO_MSG_DEMAND_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_signals, HELIO_MSG_SIGNALS_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_channel_open, HELIO_MSG_CHANNEL_OPEN_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_channel_input, HELIO_MSG_CHANNEL_INPUT_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_channel_close, HELIO_MSG_CHANNEL_CLOSE_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_channel_output, HELIO_MSG_CHANNEL_OUTPUT_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_channel_end, HELIO_MSG_CHANNEL_END_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_refusal, HELIO_MSG_REFUSAL_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_bye, HELIO_MSG_BYE_FIELDS)
 

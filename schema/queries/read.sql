@@ -19,92 +19,12 @@ select case when count(*) > 1
 from found
 
 -- name: read_jobs
--- $1 tenant; $2 states, separated by commas; $3 queue; $4 name; $5 cursor; $6 limit (1 to 1000). Newest first, one entry per task:
--- {"jobs": […], "next": cursor or null}. A state that is not over is looked for among the jobs that may be open, and settled
--- jobs that did not succeed stand in a table of their own: other lists go through all jobs, newest first, until there are enough.
-with wanted as materialized (
-    select coalesce(array_agg(v.state) filter (where helio.state_is_over(v.state)), '{}') as over,
-        coalesce(array_agg(v.state) filter (where not helio.state_is_over(v.state)), '{}') as open
-    from (select helio.state_of(w) as state from unnest(string_to_array($2::text, ',')) w) v
-), plan as materialized (
-    select w.over, w.open, $2::text is null or 8 = any (w.over) as everywhere,
-        w.over <> '{}' and not 8 = any (w.over) as failures, w.open <> '{}' as alive
-    from wanted w
-), page as (
-    (select helio.task_object(t) as entry, t.job_id, t.task
-     from helio.tasks_now t
-     where (select p.everywhere from plan p) and ($2::text is null or t.state = any ((select p.over from plan p)::int2[]))
-       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
-       and ($4::text is null or t.name = $4::text)
-       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
-       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
-     order by t.job_id desc, t.task
-     limit least(greatest($6::int4, 1), 1000) + 1)
-    union all
-    (select helio.task_object(t), t.job_id, t.task
-     from helio.tasks_now t
-     where (select p.failures from plan p) and t.job_id >= helio.settled_to()
-       and t.state = any ((select p.over from plan p)::int2[])
-       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
-       and ($4::text is null or t.name = $4::text)
-       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
-       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
-     order by t.job_id desc, t.task
-     limit least(greatest($6::int4, 1), 1000) + 1)
-    union all
-    (select helio.task_object(t), t.job_id, t.task
-     from helio.unsettled u join helio.tasks_now t using (job_id)
-     where (select p.failures from plan p) and t.state = any ((select p.over from plan p)::int2[])
-       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
-       and ($4::text is null or t.name = $4::text)
-       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
-       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
-     order by t.job_id desc, t.task
-     limit least(greatest($6::int4, 1), 1000) + 1)
-    union all
-    (select l.entry, l.job_id, l.task
-     from unnest((select p.over from plan p)::int2[]) w (state)
-     cross join lateral (
-         select helio.task_object(t) as entry, e.job_id, e.task
-         from helio.ended_badly e join helio.tasks_now t on t.job_id = e.job_id and t.task = e.task
-         where e.state = w.state
-           and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
-           and ($4::text is null or t.name = $4::text)
-           and e.job_id <= coalesce(helio.job_uuid($5::text), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-           and ($5::text is null or e.job_id < helio.job_uuid($5::text) or e.task > helio.job_task($5::text))
-         order by e.job_id desc, e.task
-         limit least(greatest($6::int4, 1), 1000) + 1) l
-     where (select p.failures from plan p))
-    union all
-    (select helio.task_object(t), t.job_id, t.task
-     from helio.tasks_now t
-     where (select p.alive from plan p) and t.job_id >= helio.open_from()
-       and t.state = any ((select p.open from plan p)::int2[])
-       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
-       and ($4::text is null or t.name = $4::text)
-       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
-       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
-     order by t.job_id desc, t.task
-     limit least(greatest($6::int4, 1), 1000) + 1)
-    union all
-    (select helio.task_object(t), t.job_id, t.task
-     from helio.unsettled u join helio.tasks_now t using (job_id)
-     where (select p.alive from plan p) and t.job_id < helio.open_from()
-       and t.state = any ((select p.open from plan p)::int2[])
-       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
-       and ($4::text is null or t.name = $4::text)
-       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
-       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
-     order by t.job_id desc, t.task
-     limit least(greatest($6::int4, 1), 1000) + 1)
-), numbered as (
-    select page.*, row_number() over (order by job_id desc, task) as place, count(*) over () as total from page
-)
-select json_build_object(
-    'jobs', coalesce(json_agg(entry order by place) filter (where place <= least(greatest($6::int4, 1), 1000)), '[]'),
-    'next', max(helio.job_text(job_id, task)) filter (where place = least(greatest($6::int4, 1), 1000) and total > place)
-    )::text
-from numbered
+-- $1 tenant; $2 states, separated by commas; $3 queue; $4 name; $5 user; $6 site; $7, $8 submitted from then on, and before then (Unix, ms);
+-- $9 labels, KEY or KEY=VALUE, separated by commas; $10 the key of the order, null = newest first; $11 'whole': one entry for each array;
+-- $12 cursor; $13 limit (1 to 1000). Newest first, one entry per task: {"jobs": […], "next": cursor or null}; a page can be short, or
+-- empty, and have a next one (schema/report/13_lists.sql).
+select helio.list_jobs($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text,
+    $12::text, $13::text)
 
 -- name: read_dependencies
 -- $1 a JSON list of ids as for read_job, of tasks too; $2 tenant. What each means and how it ended, in order: [{"found":

@@ -496,6 +496,9 @@ begin
 end
 $$;
 
+create or replace function helio.labels_json(job uuid) returns json language sql stable
+    return (select coalesce(json_object_agg(l.key, l.value order by l.key), '{}') from helio.labels l where l.job_id = job);
+
 create or replace function helio.task_object(t helio.tasks_now) returns json language sql stable
     return json_build_object(
         'id', helio.job_text((t).job_id, (t).task),
@@ -531,7 +534,8 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'reason', (t).reason,
         'detail', (t).detail,
         'details', (t).details,
-        'expected_start', helio.rfc3339((t).expected_at));
+        'expected_start', helio.rfc3339((t).expected_at),
+        'labels', helio.labels_json((t).job_id));
 
 -- The submission is not a transition, but is listed first.
 create or replace function helio.history_json(job uuid, of_task integer) returns json language sql stable
@@ -594,7 +598,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
                       from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
                             group by n.state) s),
-            'edits', helio.edits_json(job), 'history', '[]'::json)::text
+            'labels', helio.labels_json(job), 'edits', helio.edits_json(job), 'history', '[]'::json)::text
         from (select t.job_id, t.name, t.tenant, t.user_name, t.queue, t.priority, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
                   t.time_limit_ms, t.submitted_at, count(*) as total,
                   count(*) filter (where t.state between 1 and 7) as live, count(*) filter (where t.state = 0) as queued,

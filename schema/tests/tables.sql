@@ -6,7 +6,7 @@ select has_table('helio', name::name, 'table ' || name) from unnest(array ['sche
     'site_keys', 'queues', 'sites', 'pools', 'capacity_now', 'capacity_samples', 'series', 'series_now', 'jobs',
     'job_tails', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
     'audit', 'dependencies', 'gates', 'quotas', 'budgets', 'data', 'links', 'queue_rules', 'overflows', 'curtailments', 'edits',
-    'edited']) name;
+    'edited', 'labels']) name;
 
 select col_is_pk('helio', 'jobs', 'job_id', 'a job is one row');
 select col_is_pk('helio', 'job_state', array ['job_id', 'task'], 'a task has one state');

@@ -110,6 +110,9 @@ helio_rc helio_mapping_event(uint32_t message, const void *record, helio_arena_t
         return HELIO_OK;
     case HELIO_MSG_LOG_READ:
     case HELIO_MSG_DEMAND:
+    case HELIO_MSG_CHANNEL_OPEN:
+    case HELIO_MSG_CHANNEL_INPUT:
+    case HELIO_MSG_CHANNEL_CLOSE:
     case HELIO_MSG_REFUSAL:
         return HELIO_NOT_FOUND;
     default: /* what agents send */

@@ -228,6 +228,24 @@ class Years:
                 ("queue=express", "/v1/jobs?queue=express&limit=100"),
                 ("name, once, a year ago", "/v1/jobs?name=forgotten&limit=100"),
                 ("name, none", "/v1/jobs?name=nobody&limit=100"),
+                ("mine", "/v1/jobs?mine=true&limit=100"),
+                ("user, newest", "/v1/jobs?user=user7&limit=100"),
+                ("user, none", "/v1/jobs?user=nobody&limit=100"),
+                ("user and site", "/v1/jobs?user=user7&site=site3&limit=100"),
+                ("user, state=running", "/v1/jobs?user=user7&state=running&limit=100"),
+                ("user, state=failed", "/v1/jobs?user=user7&state=failed&limit=100"),
+                ("site", "/v1/jobs?site=site3&limit=100"),
+                ("site, none (a page)", "/v1/jobs?site=nowhere&limit=100"),
+                ("label", "/v1/jobs?label=team%3Dt3&limit=100"),
+                ("label, rare", "/v1/jobs?label=sweep&limit=100"),
+                ("label and state", "/v1/jobs?label=team%3Dt3&state=failed&limit=100"),
+                ("since, until, 200 days ago", f"/v1/jobs?since={day_text(201)}&until={day_text(200)}&limit=100"),
+                ("whole arrays", "/v1/jobs?arrays=whole&limit=100"),
+                ("sorted by cost, running", "/v1/jobs?sort=cost&state=running&limit=100"),
+                ("sorted by start, queued", "/v1/jobs?sort=started&state=queued&limit=100"),
+                ("sorted by cost, user", "/v1/jobs?sort=cost&user=user7&limit=100"),
+                ("sorted by cost, all", "/v1/jobs?sort=cost&limit=100"),
+                ("sorted by energy, a week", f"/v1/jobs?sort=energy&since={day_text(7)}&limit=100"),
                 ("helio show, 30 days old", f"/v1/jobs/{mid}"),
                 ("helio show, 300 days old", f"/v1/jobs/{old}"),
                 ("helio show, by its end", f"/v1/jobs/{old[-8:]}"),
@@ -288,6 +306,10 @@ class Years:
         print(f"submit, 1,000 a call: {statistics.median(rates):,.0f}/s [{min(rates):,.0f}..{max(rates):,.0f}]")
         rates = [self.submit(64, 1, 3) for _ in range(2)]
         print(f"submit, one a call, 64: {statistics.median(rates):,.0f}/s [{min(rates):,.0f}..{max(rates):,.0f}]", flush=True)
+
+
+def day_text(days):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - days * 86400))
 
 
 def whole(node, big):

@@ -35,6 +35,9 @@ select job_id, -1, state, 4, 0, 1, 1, (state = 9)::integer, 0, site, pool, case 
     run_ms * gpus / 14000, 0, helio.ms_at(end_ms)
 from fill order by n;
 
+insert into helio.labels (job_id, key, value) select job_id, 'team', 't' || n % 20 from fill where n % 4 > 0
+union all select job_id, 'sweep', 's' || n from fill where n % 10000 = 0;
+
 insert into helio.job_tails (tail, job_id) select helio.id_tail(job_id), job_id from fill order by n;
 
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd, planned_cost_micro_usd,

@@ -107,7 +107,7 @@ def update_of_an_agent(f, site, program, what):
 
 def stranger(f):
     f.wait_for(lambda: any(s.get("refused") for s in f.site_list()), 30, "nobody is shown as refused")
-    said = "no protocol version in common: the broker speaks 1 to 9, the agent 41 to 42: update the broker"
+    said = "no protocol version in common: the broker speaks 1 to 10, the agent 41 to 42: update the broker"
     table = f.helio("sites").stdout
     check("strange is refused since " in table and said in table, f"helio sites does not say it:\n{table}")
     site = [s for s in f.site_list() if s["site"] == "strange"][0]
@@ -121,7 +121,7 @@ def stranger(f):
     check(said in f.log("strange"), "the agent's log does not say why")
     checked = subprocess.run([f.programs["strange"], "--check", *f.commands["strange"][1:]], text=True, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT)
-    check(checked.returncode and "the broker speaks 1 to 9, this agent 41 to 42" in checked.stdout,
+    check(checked.returncode and "the broker speaks 1 to 10, this agent 41 to 42" in checked.stdout,
           f"the check of the site does not say it:\n{checked.stdout}")
     doctor = f.helio("doctor", check=False).stdout
     check("1 refused" in doctor, f"helio doctor does not say it:\n{doctor}")

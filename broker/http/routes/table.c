@@ -28,7 +28,7 @@ static const helio_route_t routes[] = {
      "Whether this broker is the leader, and which broker is."},
     {"POST", "/v1/jobs", HELIO_ACCESS_SELF, HELIO_BODY_JOBS, "", JSON, PLAIN, helio_jobs_submit,
      "Submit one or more jobs, all or none."},
-    {"GET", "/v1/jobs", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "state queue name tenant limit cursor", JSON, PLAIN,
+    {"GET", "/v1/jobs", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "state queue name tenant user mine site since until label sort arrays limit cursor", JSON, PLAIN,
      helio_jobs_list, "Jobs, newest first, in pages."},
     {"GET", "/v1/jobs/{id}", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_jobs_show,
      "One job with its history."},

@@ -50,10 +50,10 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
     static const struct {
         uint32_t least, most;
         const char *said;
-    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 10 to 42: update the broker"},
+    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 11 to 42: update the broker"},
                  {0, 0, "the agent 0 to 0"},
-                 {HELIO_PROTOCOL_VERSION, 1, "the agent 9 to 1: update the agent"}};
-    _Static_assert(HELIO_PROTOCOL_VERSION == 9 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
+                 {HELIO_PROTOCOL_VERSION, 1, "the agent 10 to 1: update the agent"}};
+    _Static_assert(HELIO_PROTOCOL_VERSION == 10 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_msg_hello_t hello = hello_of("lulea");
         hello.protocol_min = cases[i].least;
@@ -63,7 +63,7 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
         assert_int_equal(refusal->rc, HELIO_VERSION);
         char text[600];
         (void)helio_text_copy(refusal->text, text, sizeof text);
-        assert_non_null(strstr(text, "the broker speaks 1 to 9, "));
+        assert_non_null(strstr(text, "the broker speaks 1 to 10, "));
         assert_non_null(strstr(text, cases[i].said));
     }
     assert_int_equal(bad_of(world, HELIO_BAD_FRAME_VERSION), 2);

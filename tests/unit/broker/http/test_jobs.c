@@ -328,9 +328,44 @@ static void http__a_list_passes_its_filters_on(void **state)
         w->user.text, "", NULL);
     assert_int_equal(r.status, 200);
     assert_string_equal(r.body, "{\"jobs\":[],\"next\":null}\n");
-    static const char *const expected[] = {"acme", "running", "batch", "a b", "01j9a0000000000000000000aa.3", "7"};
-    for (size_t i = 0; i < 6; i++)
+    static const char *const expected[] = {"acme",   "running", "batch",  "a b",
+                                           "<null>", "<null>",  "<null>", "<null>",
+                                           "<null>", "<null>",  "<null>", "01j9a0000000000000000000aa.3",
+                                           "7"};
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_string_equal(w->last_params[i], expected[i]);
+    script_read(w, "read_jobs", HELIO_OK, "{\"jobs\":[],\"next\":null}");
+    ask(w, &r, "GET",
+        "/v1/jobs?mine=true&site=lulea&since=2026-11-22T07:00:00Z&until=2026-11-22T08:00:00%2B01:00&label=team%3Dnlp,sweep&sort=cost&arrays=tasks",
+        w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    static const char *const more[] = {
+        "acme",          "<null>",         "<null>", "<null>", "ana",    "lulea", "1795330800000",
+        "1795330800000", "team=nlp,sweep", "cost",   "tasks",  "<null>", "100"};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        assert_string_equal(w->last_params[i], more[i]);
+}
+
+static void http__wrong_filters_of_a_list_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"/v1/jobs?sort=price", "MemberWord"},
+        {"/v1/jobs?arrays=half", "MemberWord"},
+        {"/v1/jobs?since=yesterday", "QueryTime"},
+        {"/v1/jobs?until=2026-11-22", "QueryTime"},
+        {"/v1/jobs?label=-team", "QueryLabel"},
+        {"/v1/jobs?label=team%3Dnlp,", "QueryLabel"},
+        {"/v1/jobs?label=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", "QueryLabel"},
+        {"/v1/jobs?mine=perhaps", "QueryChoice"},
+        {"/v1/jobs?sort=cost&cursor=01j9a0000000000000000000aa", "CursorInvalid"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ask(w, &r, "GET", cases[i][0], w->user.text, "", NULL);
+        assert_int_equal(r.status, 400);
+        if (!strstr(r.body, cases[i][1]))
+            fail_msg("%s: %s", cases[i][0], r.body);
+    }
 }
 
 static void http__a_whole_id_is_cancelled_without_asking_the_database(void **state)
@@ -534,6 +569,7 @@ int main(void)
         TEST(http__a_missed_deadline_is_504_and_the_late_answer_is_dropped),
         TEST(http__errors_of_the_database_are_not_shown_to_callers),
         TEST(http__a_list_passes_its_filters_on),
+        TEST(http__wrong_filters_of_a_list_are_refused),
         TEST(http__a_whole_id_is_cancelled_without_asking_the_database),
         TEST(http__a_part_of_an_id_is_resolved_first),
         TEST(http__cancelling_a_finished_job_answers_with_its_state),

@@ -239,7 +239,7 @@ static void reads__of_a_gated_task_say_why_and_show_no_decision_of_its_class(voi
                 "concat_ws(' ', j->>'reason', j->'details'->0->>'code', j->>'expected_start', j->>'candidates', "
                 "j->>'decided_at')",
                 "Gated ArrayThrottle []");
-    assert_json(ASK("read_jobs", NULL, "queued", NULL, "job4", NULL, "9"),
+    assert_json(ASK("read_jobs", NULL, "queued", NULL, "job4", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "9"),
                 "(select string_agg((e->>'reason') || ' ' || (e->>'detail'), '; ' order by e->>'id') from "
                 "jsonb_array_elements(j->'jobs') e where e->>'id' ~ '[.][27]$')",
                 "Gated at most 2 tasks of this array run at once; Gated at most 2 tasks of this array run at once");

@@ -28,7 +28,7 @@ static const command_case_t command_cases[] = {
     {"sacct", {"sacct", "-a"}, "GET /v1/jobs?limit=1000 ", READS, ""},
     {"scancel", {"scancel", ID_A}, "DELETE /v1/jobs/" ID_A " ", CHANGES, ""},
     {"scontrol", {"scontrol", "show", "job", ID_A}, "GET /v1/jobs/" ID_A " ", READS, ""},
-    {"ls", {"ls"}, "GET /v1/jobs?limit=100 ", READS, ""},
+    {"ls", {"ls"}, "GET /v1/jobs?limit=100&arrays=whole ", READS, ""},
     {"show", {"show", ID_A}, "GET /v1/jobs/" ID_A " ", READS, ""},
     {"explain", {"explain", ID_A}, "GET /v1/jobs/" ID_A "/explain ", READS, ""},
     {"logs", {"logs", ID_A}, "GET /v1/jobs/" ID_A "/logs?offset=0 ", FOLLOWS, ""},

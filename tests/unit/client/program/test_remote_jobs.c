@@ -156,9 +156,9 @@ static void submit__a_reply_for_other_jobs_is_not_a_success(void **state)
 static void ls__goes_through_pages_and_filters(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"GET /v1/jobs?limit=1000&state=running&name=a%26b&cursor=" ID_A " ", 0, 200, NULL,
-                                    "{\"jobs\":[" JOB(ID_B, "running", "") "],\"next\":null}", WHOLE, 0},
-                                   {"GET /v1/jobs?limit=1000&state=running&name=a%26b ", 0, 200, NULL,
+    outcome_t outcome = play(RULES({"GET /v1/jobs?limit=1000&state=running&name=a%26b&arrays=whole&cursor=" ID_A " ", 0,
+                                    200, NULL, "{\"jobs\":[" JOB(ID_B, "running", "") "],\"next\":null}", WHOLE, 0},
+                                   {"GET /v1/jobs?limit=1000&state=running&name=a%26b&arrays=whole ", 0, 200, NULL,
                                     "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
                              WORDS("ls", "--state", "running", "--name", "a&b", "--all", "-o", "name"));
     expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
@@ -169,7 +169,7 @@ static void ls__with_a_limit_says_nothing_of_further_jobs(void **state)
 {
     (void)state;
     outcome_t outcome = play(
-        RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
+        RULES({"GET /v1/jobs?limit=1&arrays=whole ", 0, 200, NULL,
                "{\"jobs\":[" JOB(ID_A, "running",
                                  ",\"gpus\":8,\"reason\":\"its processes are running\"") "],\"next\":\"" ID_A "\"}",
                WHOLE, 0}),
@@ -204,7 +204,8 @@ static void ls__says_that_there_are_more_jobs_than_it_lists(void **state)
     for (int i = 0; i < ROWS; i++)
         size += (size_t)snprintf(body + size, sizeof body - size, "%s%s", i ? "," : "", row);
     (void)snprintf(body + size, sizeof body - size, "],\"next\":\"%s\"}", ID_A);
-    outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs?limit=100&arrays=whole ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.err, "There are more jobs: use --limit N or --all."));
     end(&outcome);
@@ -217,8 +218,8 @@ static void ls__a_job_without_gpus_has_no_model_for_people(void **state)
         "{\"jobs\":[" JOB(ID_A, "queued", ",\"gpus\":0,\"gpu_model\":\"H100\"") "],\"next\":null}";
     static const char *const formats[] = {"wide", "json"};
     for (size_t i = 0; i < 2; i++) {
-        outcome_t outcome =
-            play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls", "-o", formats[i]));
+        outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100&arrays=whole ", 0, 200, NULL, body, WHOLE, 0}),
+                                 WORDS("ls", "-o", formats[i]));
         assert_int_equal(outcome.code, 0);
         assert_int_equal(strstr(outcome.out, "H100") != NULL, i == 1);
         end(&outcome);
@@ -250,7 +251,8 @@ static void ls__names_the_tenant_if_jobs_belong_to_several(void **state)
                               ",\"tenant\":\"acme\"") ",{\"id\":\"" ID_B
                                                       "\",\"state\":\"queued\",\"tenant\":\"%s\"}],\"next\":null}",
             cases[i].tenant);
-        outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs?limit=100&arrays=whole ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
         expect(&outcome, 0, NULL, NULL);
         assert_int_equal(strstr(outcome.out, "TENANT") != NULL, cases[i].named);
         assert_int_equal(strstr(outcome.out, "acme") != NULL, cases[i].named);

@@ -323,7 +323,7 @@ static void codec__frames_without_a_known_number_are_refused(void **state)
                  {{"\x91\xa1x", 3}, HELIO_PROTOCOL, "message number"},
                  {{"\x91\xff", 2}, HELIO_PROTOCOL, "message number"},
                  {{"\x91\x00", 2}, HELIO_VERSION, "message number 0"},
-                 {{"\x91\x0f", 2}, HELIO_VERSION, "message number 15"},
+                 {{"\x91\x13", 2}, HELIO_VERSION, "message number 19"},
                  {{"\x91\xcc\x20", 3}, HELIO_VERSION, "message number 32"},
                  {{"\x91\xce\xff\xff\xff\xff", 6}, HELIO_VERSION, "message number 4294967295"},
                  {{"\x91\xcf\0\0\0\x01\0\0\0\x08", 10}, HELIO_PROTOCOL, "message number"},

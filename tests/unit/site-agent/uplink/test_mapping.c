@@ -101,7 +101,8 @@ static void mapping__every_message_of_a_broker_is_handled_and_no_other(void **st
         if (strcmp(messages[i].sender, "agent") == 0)
             assert_int_equal(rc, HELIO_PROTOCOL);
         else if (messages[i].number == HELIO_MSG_REFUSAL || messages[i].number == HELIO_MSG_LOG_READ ||
-                 messages[i].number == HELIO_MSG_DEMAND)
+                 messages[i].number == HELIO_MSG_DEMAND || messages[i].number == HELIO_MSG_CHANNEL_OPEN ||
+                 messages[i].number == HELIO_MSG_CHANNEL_INPUT || messages[i].number == HELIO_MSG_CHANNEL_CLOSE)
             assert_int_equal(rc, HELIO_NOT_FOUND);
         else
             assert_true(rc == HELIO_OK && payload && event > HELIO_AGENT_EV_LOADED);

@@ -242,11 +242,11 @@ static void uplink__follows_no_broker_of_another_version(void **state)
 {
     (void)state;
     turn_until(&world.message_count, 1);
-    helio_msg_welcome_t welcome = {.protocol = 10, .renew_ms = 1000};
+    helio_msg_welcome_t welcome = {.protocol = 11, .renew_ms = 1000};
     broker_says(HELIO_MSG_WELCOME, &welcome);
     turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
     assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 1);
-    assert_non_null(strstr(world.last_text, "protocol version 10, but this agent supports 1 to 9"));
+    assert_non_null(strstr(world.last_text, "protocol version 11, but this agent supports 1 to 10"));
     for (uint32_t i = 0; i < world.event_count; i++)
         assert_int_not_equal(world.events[i], HELIO_AGENT_EV_WELCOME);
 }
