@@ -26,6 +26,7 @@
 #include "broker/core/requests/overflows.h"
 #include "broker/core/requests/plan.h"
 #include "broker/core/requests/queues.h"
+#include "broker/core/requests/queue_order.h"
 #include "broker/core/requests/quotas.h"
 #include "broker/core/requests/submit.h"
 #include "broker/core/requests/tenants.h"
@@ -79,6 +80,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
         return;
     core_array_commands_free(self);
     core_desired_forget(self);
+    core_queue_order_forget(self);
     core_estimates_free(self);
     core_preempt_free(self);
     core_jobs_free(self);
@@ -141,6 +143,7 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(PLAN, core_on_plan(self, event->payload))                               \
     X(EXPLAIN, core_on_explain(self, event->payload))                         \
     X(DESIRED, core_on_desired(self, event->payload))                         \
+    X(QUEUE_ORDER, core_on_queue_order(self, event->payload))                 \
     X(CANCEL, core_on_cancel(self, event->payload))                           \
     X(HOLD, core_on_hold(self, event->payload))                               \
     X(RELEASE, core_on_release(self, event->payload))                         \

@@ -31,7 +31,8 @@ static void refuse(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 static bool is_overloaded(const helio_engine_t *self, uint32_t event)
 {
     bool new_work = event == HELIO_BROKER_EV_SUBMIT || event == HELIO_BROKER_EV_PLAN ||
-                    event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED;
+                    event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED ||
+                    event == HELIO_BROKER_EV_QUEUE_ORDER;
     return helio_engine_backlog(self) > (new_work ? HELIO_ENGINE_BACKLOG_WORK : HELIO_ENGINE_BACKLOG_COMMANDS);
 }
 
@@ -42,6 +43,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_PLAN:
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_DESIRED:
+    case HELIO_BROKER_EV_QUEUE_ORDER:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_HOLD:
     case HELIO_BROKER_EV_RELEASE:
@@ -70,7 +72,8 @@ static bool may_be_called(uint32_t event)
 
 static bool stores_nothing(uint32_t event)
 {
-    return event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED;
+    return event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED ||
+           event == HELIO_BROKER_EV_QUEUE_ORDER;
 }
 
 /*  A request that the core has not seen can be refused with a known outcome. Those whose rows are in the batch that the

@@ -11,6 +11,10 @@ HELIO_RECORD_DEFINE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
 HELIO_RECORD_DEFINE(helio_planned, HELIO_PLANNED_FIELDS)
 HELIO_RECORD_DEFINE(helio_desired_hour, HELIO_DESIRED_HOUR_FIELDS)
 HELIO_RECORD_DEFINE(helio_desired_pool, HELIO_DESIRED_POOL_FIELDS)
+HELIO_RECORD_DEFINE(helio_queue_job, HELIO_QUEUE_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_queue_turn, HELIO_QUEUE_TURN_FIELDS)
+HELIO_RECORD_DEFINE(helio_queue_share, HELIO_QUEUE_SHARE_FIELDS)
+HELIO_RECORD_DEFINE(helio_queue_order, HELIO_QUEUE_ORDER_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_reply, HELIO_FX_REPLY_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_verdict, HELIO_FX_VERDICT_FIELDS)
@@ -48,4 +52,14 @@ const char *helio_hint_kind_name(uint32_t value)
 #undef X
     };
     return value < HELIO_HINT_KIND_COUNT ? words[value] : "unknown";
+}
+
+const char *helio_turn_reason_name(uint32_t value)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        HELIO_TURN_REASON_TABLE(X)
+#undef X
+    };
+    return value < HELIO_TURN_REASON_COUNT ? words[value] : "unknown";
 }

@@ -114,6 +114,53 @@ HELIO_RECORD_DECLARE(helio_desired_hour, HELIO_DESIRED_HOUR_FIELDS)
     F(R, LIST, hours, HELIO_DESIRED_HOURS + 1, helio_desired_hour)
 HELIO_RECORD_DECLARE(helio_desired_pool, HELIO_DESIRED_POOL_FIELDS)
 
+/*  The scheduling order of jobs that wait for room, as if each were placed when its turn comes. A turn: neighbours of one
+ *  tenant and queue. why: what puts the first of them before the first of the next other account. */
+/* clang-format off */
+#define HELIO_TURN_REASON_TABLE(X) \
+    X(LAST, "last")           /* nobody is behind it */ \
+    X(TIER, "tier") \
+    X(PRIORITY, "priority")   /* of the queue */ \
+    X(GUARANTEE, "guarantee") \
+    X(SHARE, "share") \
+    X(AGE, "age")
+/* clang-format on */
+#define HELIO_TURN_REASON_ENUMERATOR(name, word) HELIO_TURN_REASON_##name,
+typedef enum helio_turn_reason {
+    HELIO_TURN_REASON_TABLE(HELIO_TURN_REASON_ENUMERATOR) HELIO_TURN_REASON_COUNT
+} helio_turn_reason_t;
+const char *helio_turn_reason_name(uint32_t value);
+
+enum { HELIO_QUEUE_ORDER_JOBS = 10000, HELIO_QUEUE_ORDER_SHARES = 65536 }; /* listed at most: the first ones */
+#define HELIO_QUEUE_JOB_FIELDS(F, R) F(R, KEY, key, 0, _)
+HELIO_RECORD_DECLARE(helio_queue_job, HELIO_QUEUE_JOB_FIELDS)
+
+/*  tenant "": one that the caller may not see; its jobs are counted, and not listed. */
+#define HELIO_QUEUE_TURN_FIELDS(F, R)              \
+    F(R, TEXT, tenant, 32, _)                      \
+    F(R, TEXT, queue, 32, _)                       \
+    F(R, U32, why, HELIO_TURN_REASON_COUNT - 1, _) \
+    F(R, U32, count, HELIO_QUEUE_ORDER_JOBS, _)    \
+    F(R, LIST, jobs, HELIO_QUEUE_ORDER_JOBS, helio_queue_job)
+HELIO_RECORD_DECLARE(helio_queue_turn, HELIO_QUEUE_TURN_FIELDS)
+
+/*  What the order knows of a tenant that waits: what it holds now, and its use, held and recent, in millionths of an A100. */
+#define HELIO_QUEUE_SHARE_FIELDS(F, R) \
+    F(R, TEXT, tenant, 32, _)          \
+    F(R, U32, weight_milli, 0, _)      \
+    F(R, U64, gpus, 0, _)              \
+    F(R, U32, guaranteed_gpus, 0, _)   \
+    F(R, U64, used_micro, 0, _)        \
+    F(R, U64, jobs, 0, _)
+HELIO_RECORD_DECLARE(helio_queue_share, HELIO_QUEUE_SHARE_FIELDS)
+
+#define HELIO_QUEUE_ORDER_FIELDS(F, R)                          \
+    F(R, I64, at_ms, 0, _)                                      \
+    F(R, U64, jobs, 0, _) /* listed or not */                   \
+    F(R, LIST, turns, HELIO_QUEUE_ORDER_JOBS, helio_queue_turn) \
+    F(R, LIST, shares, HELIO_QUEUE_ORDER_SHARES, helio_queue_share)
+HELIO_RECORD_DECLARE(helio_queue_order, HELIO_QUEUE_ORDER_FIELDS)
+
 /*  The reply to SUBMIT, CANCEL and the other calls: one for each call. jobs: the ids of SUBMIT, in order. reason: a
  *  name of helio_reason_t, "" when rc is HELIO_OK. details: what was done; or what is wrong, where, and the remedy. */
 #define HELIO_ACCEPTED_JOB_FIELDS(F, R) \
@@ -121,15 +168,16 @@ HELIO_RECORD_DECLARE(helio_desired_pool, HELIO_DESIRED_POOL_FIELDS)
     F(R, BOOL, existed, 0, _) /* the idempotency key was in use with the same document */
 HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
 
-#define HELIO_FX_REPLY_FIELDS(F, R)                                                  \
-    F(R, U64, call, 0, _)                                                            \
-    F(R, U32, rc, 0, _) /* helio_rc */                                               \
-    F(R, TEXT, reason, 64, _)                                                        \
-    F(R, RECORD, details, 0, helio_details)                                          \
-    F(R, LIST, jobs, 10000, helio_accepted_job)                                      \
-    F(R, RECORD, plan, 0, helio_planned)                                             \
-    F(R, RECORD, start_estimate, 0, helio_start_estimate) /* for EXPLAIN and PLAN */ \
-    F(R, LIST, desired, 65536, helio_desired_pool)        /* for DESIRED: pools with GPUs */
+#define HELIO_FX_REPLY_FIELDS(F, R)                                                          \
+    F(R, U64, call, 0, _)                                                                    \
+    F(R, U32, rc, 0, _) /* helio_rc */                                                       \
+    F(R, TEXT, reason, 64, _)                                                                \
+    F(R, RECORD, details, 0, helio_details)                                                  \
+    F(R, LIST, jobs, 10000, helio_accepted_job)                                              \
+    F(R, RECORD, plan, 0, helio_planned)                                                     \
+    F(R, RECORD, start_estimate, 0, helio_start_estimate) /* for EXPLAIN and PLAN */         \
+    F(R, LIST, desired, 65536, helio_desired_pool)        /* for DESIRED: pools with GPUs */ \
+    F(R, RECORD, queue_order, 0, helio_queue_order)       /* for QUEUE_ORDER */
 HELIO_RECORD_DECLARE(helio_fx_reply, HELIO_FX_REPLY_FIELDS)
 
 #define HELIO_FX_WELCOME_FIELDS(F, R) \

@@ -27,6 +27,7 @@ HELIO_RECORD_DEFINE(helio_ev_queue, HELIO_EV_QUEUE_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_queue_rule, HELIO_EV_QUEUE_RULE_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_overflow, HELIO_EV_OVERFLOW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_desired, HELIO_EV_DESIRED_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_queue_order, HELIO_EV_QUEUE_ORDER_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
@@ -40,6 +41,7 @@ HELIO_RECORD_DEFINE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
 BEGINS_WITH_CALL(helio_ev_submit_t);
 BEGINS_WITH_CALL(helio_ev_command_t);
 BEGINS_WITH_CALL(helio_ev_desired_t);
+BEGINS_WITH_CALL(helio_ev_queue_order_t);
 BEGINS_WITH_CALL(helio_ev_edit_t);
 BEGINS_WITH_CALL(helio_ev_site_command_t);
 BEGINS_WITH_CALL(helio_ev_token_t);

@@ -271,6 +271,13 @@ enum {
     F(R, TEXT, pool, 32, _)
 HELIO_RECORD_DECLARE(helio_ev_desired, HELIO_EV_DESIRED_FIELDS)
 
+/*  The scheduling order of waiting jobs. Below the role of an operator, other tenants are not named. */
+#define HELIO_EV_QUEUE_ORDER_FIELDS(F, R) \
+    F(R, U64, call, 0, _)                 \
+    F(R, TEXT, tenant, 32, _)             \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_ev_queue_order, HELIO_EV_QUEUE_ORDER_FIELDS)
+
 /*  Events of a site's session. `site` is the authenticated principal, never a field of the message. `peer` identifies
  *  the connection: a newer HELLO of the same site replaces the older session. */
 #define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                             \
@@ -395,7 +402,8 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */                                     \
     X(SIGNAL, helio_ev_signal)                                                                                \
     X(CURTAIL, helio_ev_curtail)                                                                              \
-    X(DESIRED, helio_ev_desired) /* its ANSWER is not held: nothing is stored. Changes nothing */
+    X(DESIRED, helio_ev_desired)         /* its ANSWER is not held: nothing is stored. Changes nothing */     \
+    X(QUEUE_ORDER, helio_ev_queue_order) /* likewise */
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -291,9 +291,10 @@ static const helio_command_t commands[] = {
      "For that time, the GPUs of the site use at most this share of the power that all of them would use: from now on, "
      "or from --at on. Jobs that would use more wait or start elsewhere; jobs above the limit are stopped with their "
      "grace, the lowest tier first, and return to their queues. Work that may not be preempted is not touched: the "
-     "answer says how much of it is above the limit. `helio uncurtail` ends it early. Operators only.",
-     "helio curtail lulea --to 60% --for 2h --reason 'the grid asks'", O(TO) | O(FOR) | O(AT) | O(REASON), 1, 1,
-     HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_curtail, NULL},
+     "answer says how much of it is above the limit. `helio uncurtail` ends it early. With --dry-run, nothing is "
+     "changed: it says what would become of the jobs. Operators only.",
+     "helio curtail lulea --to 60% --for 2h --reason 'the grid asks'", O(TO) | O(FOR) | O(AT) | O(REASON) | O(DRY_RUN),
+     1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_curtail, NULL},
     {"uncurtail", "SITE", "End all curtailments of a site", "Also those that have not begun. Operators only.",
      "helio uncurtail lulea", O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_uncurtail, NULL},
     {"curtailments", "[SITE]", "List curtailments of sites, and what they cost",

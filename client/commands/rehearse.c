@@ -100,11 +100,11 @@ static int fetch(const helio_client_t *client, int *ret_code)
     return -1;
 }
 
-static int rehearse(helio_client_t *client, words_t *words)
+/*  span: of virtual time; NULL = as the program has it. */
+static int rehearse(helio_client_t *client, words_t *words, const char *span)
 {
     int code, fd;
-    const char *span = helio_client_value(client, HELIO_OPTION_FOR),
-               *format = client->output.format == HELIO_FORMAT_JSON ? "json" : "table";
+    const char *format = client->output.format == HELIO_FORMAT_JSON ? "json" : "table";
     if (client->output.format != HELIO_FORMAT_JSON && client->output.format != HELIO_FORMAT_TABLE)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "a rehearsal is printed as table or json");
     fd = fetch(client, &code);
@@ -133,7 +133,7 @@ int helio_cmd_rehearse(helio_client_t *client)
             client, HELIO_EXIT_USAGE,
             "no change is given\nhelp: helio rehearse --down SITE, --price SITE:FACTOR or --change "
             "CHANGE");
-    return rehearse(client, &words);
+    return rehearse(client, &words, helio_client_value(client, HELIO_OPTION_FOR));
 }
 
 int helio_rehearse_drain(helio_client_t *client)
@@ -142,5 +142,18 @@ int helio_rehearse_drain(helio_client_t *client)
     add(&words, HELIO_SIMULATOR);
     add(&words, "rehearse");
     add_change(client, &words, "drain=", client->arguments->words[0]);
-    return rehearse(client, &words);
+    return rehearse(client, &words, helio_client_value(client, HELIO_OPTION_FOR));
+}
+
+int helio_rehearse_curtail(helio_client_t *client, uint32_t percent)
+{
+    words_t words = {0};
+    const char *span = helio_client_value(client, HELIO_OPTION_FOR);
+    add(&words, HELIO_SIMULATOR);
+    add(&words, "rehearse");
+    add_change(client, &words, "curtail=",
+               helio_arena_printf(client->arena, "%s:%u%%%s%s", client->arguments->words[0], percent, span ? ":" : "",
+                                  span ? span : "")
+                   .data);
+    return rehearse(client, &words, NULL); /* also what comes after it */
 }

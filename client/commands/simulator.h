@@ -11,5 +11,7 @@
 int helio_simulator_execute(const helio_client_t *client, const char *const *argv);
 /*  `drain --dry-run` (rehearse.c). */
 int helio_rehearse_drain(helio_client_t *client);
+/*  `curtail --dry-run`, for the time that --for says. */
+int helio_rehearse_curtail(helio_client_t *client, uint32_t percent);
 
 #endif

@@ -78,7 +78,8 @@
     X(DOWN, "down", 0, "SITE", NULL, "This site goes down, for ever or for a time: SITE or SITE:4h")                           \
     X(PRICE, "price", 0, "SITE:FACTOR", NULL, "The prices of this site, times a factor: lulea:1.5")                            \
     X(CHANGE, "change", 0, "CHANGE", NULL,                                                                                     \
-      "drain=SITE, nodes=SITE/POOL:N, quota=TENANT[/QUEUE]:GPUS, goal=TENANT:GOAL, down=SITE[:DURATION] or price=SITE:FACTOR") \
+      "drain=SITE, curtail=SITE:SHARE[:DURATION], nodes=SITE/POOL:N, quota=TENANT[/QUEUE]:GPUS, goal=TENANT:GOAL, down=SITE[:" \
+      "DURATION] or price=SITE:FACTOR")                                                                                        \
     X(LAST, "last", 0, "DURATION", NULL, "Not what is now, but the jobs that ran in this time: 7d")                            \
     X(NOW, "now", 0, NULL, NULL, "Without grace: end the jobs at once")                                                        \
     X(DRY_RUN, "dry-run", 0, NULL, NULL, "Change nothing: say what would become of the jobs")                                  \

@@ -21,6 +21,21 @@ export const columns = [
     ),
   },
   { id: "state", title: "State", value: (j) => j.state, cell: (j) => <State value={j.state} /> },
+  {
+    id: "place",
+    title: "Place",
+    numeric: true,
+    value: (j) => j.place?.place ?? null,
+    cell: (j) =>
+      j.place ? (
+        <>
+          {number(j.place.place)}
+          {j.place.share && <small title="use of its tenant, per weight"> {number(j.place.share.used_a100_per_weight, 1)}</small>}
+        </>
+      ) : (
+        "–"
+      ),
+  },
   { id: "queue", title: "Queue", wide: true, value: (j) => j.queue, cell: (j) => j.queue },
   {
     id: "owner",

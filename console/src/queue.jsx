@@ -2,19 +2,20 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query } from "./api.js";
 import { CancelShown, EditShown } from "./bulk.jsx";
-import { ago, duration, number, plural } from "./format.js";
+import { ago, duration, number, plural, shortId } from "./format.js";
 import { found, groupings, groupsOf, isIn } from "./groups.js";
 import { JobsTable } from "./jobs.jsx";
 import { useEvents, useResource } from "./live.js";
-import { inOrder } from "./order.js";
+import { inOrder, placesOf, whyFirst } from "./order.js";
 import { reasonsOf } from "./reasons.js";
 import { Patches } from "./patches.js";
 import { Notice, Title, Waiting } from "./parts.jsx";
-import { setValues } from "./router.js";
+import { link, setValues } from "./router.js";
 import { ENDED, OPEN } from "./states.js";
 import { Table } from "./table.jsx";
 
 const PAGE = 1000;
+const PLACES = 10000; // in the broker's order
 const PAGES = 12; // 12,000 jobs; filters narrow what is more
 const views = {
   waiting: ["queued", "held"],
@@ -95,6 +96,49 @@ const queues = [
     cell: (q) => duration(q.time_limit_s),
   },
 ];
+
+const shares = [
+  { id: "tenant", title: "Tenant", value: (t) => t.tenant, cell: (t) => t.tenant },
+  { id: "jobs", title: "Waiting", numeric: true, value: (t) => t.jobs, cell: (t) => number(t.jobs) },
+  { id: "used", title: "Use per weight", numeric: true, value: (t) => t.used_a100_per_weight, cell: (t) => number(t.used_a100_per_weight, 1) },
+  { id: "weight", title: "Weight", numeric: true, value: (t) => t.weight, cell: (t) => number(t.weight, Number.isInteger(t.weight) ? 0 : 1) },
+  { id: "gpus", title: "GPUs now", numeric: true, value: (t) => t.gpus, cell: (t) => number(t.gpus) },
+  { id: "guaranteed", title: "Guaranteed", numeric: true, wide: true, value: (t) => t.guaranteed_gpus, cell: (t) => number(t.guaranteed_gpus) },
+];
+
+// Who is next and why, and by what the tenants are compared.
+function Next({ order, jobs }) {
+  const [turn] = order?.order ?? [];
+  if (!turn) return null;
+  const job = jobs.find(({ id }) => id === turn.ids[0]);
+  return (
+    <>
+      <h2>Who is next</h2>
+      <p>
+        {turn.ids.length ? (
+          <>
+            <a href={link("jobs", turn.ids[0])}>{job?.name ?? shortId(turn.ids[0])}</a> of {turn.tenant} in {turn.queue}, since {whyFirst(turn)}.
+          </>
+        ) : (
+          `A job of another tenant in ${turn.queue}.`
+        )}
+        {order.jobs > PLACES && ` The first ${number(PLACES)} of ${number(order.jobs)} jobs have a place.`}
+      </p>
+      <Table
+        caption="Tenants that wait for room"
+        columns={shares}
+        rows={order.tenants}
+        rowKey={(t) => t.tenant}
+        sort={{ id: "used", down: false }}
+        empty="No job of a tenant that you see waits for room."
+      />
+      <p class="source">
+        Use is what a tenant holds and its recent average, in A100: of the tenants in queues of one tier and priority, the one with the least
+        for its weight is next, once all guarantees are met.
+      </p>
+    </>
+  );
+}
 
 const groupColumns = (title, open) => [
   {
@@ -229,6 +273,8 @@ export function QueuePage({ values }) {
   });
   const data = usePatched(read, views[values.view] ?? views.open);
   const lines = useResource("queues", (signal) => get("queues", { signal }), { on: () => true, every: 30000 });
+  const order = useResource("order", (signal) => get("order", { signal }), { on: () => true, every: 30000 });
+  const places = useMemo(() => placesOf(order.data), [order.data]);
   const by = groupings[values.by] ? values.by : "";
   const group = by && values.in !== undefined ? values.in : null;
   const jobs = useMemo(
@@ -239,7 +285,11 @@ export function QueuePage({ values }) {
     [data, values.reason, values.find, by, group],
   );
   const isOpen = (values.view ?? "open") !== "ended";
-  const listed = useMemo(() => (isOpen ? inOrder(jobs, lines.data ?? []) : jobs), [jobs, isOpen, lines.data]);
+  const listed = useMemo(() => {
+    const waits = ({ state }) => state === "queued" || state === "held";
+    const shown = isOpen ? inOrder(jobs, lines.data ?? [], places) : jobs;
+    return shown.map((job) => (waits(job) && places.has(job.id) ? { ...job, place: places.get(job.id) } : job));
+  }, [jobs, isOpen, lines.data, places]);
   const groups = useMemo(() => (by && group === null ? groupsOf(jobs, by) : null), [jobs, by, group]);
   const columns = by && groupColumns(groupings[by][0], (name) => setValues({ ...values, in: name }));
   return (
@@ -265,8 +315,9 @@ export function QueuePage({ values }) {
       )}
       {isOpen && !groups && jobs.length > 1 && (
         <p class="source">
-          Who waits stands first, in the order of tier, queue, priority and age. Between teams of a queue their guarantees and shares decide;
-          the page of a job says how many are ahead of it.
+          Who waits for room stands first, at its place in the scheduling order: as if each job were placed when its turn comes. Whether there is
+          room for a job plays no part in it; the page of a job says which jobs are ahead of it. The small number is what its
+          tenant has used for its weight. What waits for something else has no place.
         </p>
       )}
       {groups ? (
@@ -285,7 +336,7 @@ export function QueuePage({ values }) {
           caption="Jobs"
           jobs={listed}
           sort={isOpen ? null : { id: "age", down: false }}
-          without={isOpen ? [] : ["start"]}
+          without={isOpen ? [] : ["start", "place"]}
           empty={data.jobs.length ? "No job is found by these filters." : "No job is in one of these states."}
         />
       ) : (
@@ -297,6 +348,7 @@ export function QueuePage({ values }) {
           <CancelShown jobs={jobs} reload={reload} />
         </p>
       )}
+      {isOpen && data && <Next order={order.data} jobs={data.jobs} />}
       <h2>Queues</h2>
       {lines.data && (
         <Table

@@ -220,7 +220,7 @@ function Jobs({ name }) {
       <h2>Jobs here</h2>
       <Notice error={error} what="Jobs" />
       {data ? (
-        <JobsTable caption={`Jobs at ${name}`} jobs={here} empty="None of the jobs that you may see is here." without={["site", "start"]} />
+        <JobsTable caption={`Jobs at ${name}`} jobs={here} empty="None of the jobs that you may see is here." without={["site", "start", "place"]} />
       ) : (
         !error && <Waiting what="the jobs" />
       )}

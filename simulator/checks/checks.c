@@ -30,9 +30,10 @@ void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_eff
 {
     self->latest_wall_ms = wall_ms > self->latest_wall_ms ? wall_ms : self->latest_wall_ms;
     bool is_query = event_kind == HELIO_BROKER_EV_PLAN || event_kind == HELIO_BROKER_EV_EXPLAIN ||
-                    event_kind == HELIO_BROKER_EV_DESIRED;
+                    event_kind == HELIO_BROKER_EV_DESIRED || event_kind == HELIO_BROKER_EV_QUEUE_ORDER;
     if (is_query && effect->kind != HELIO_BROKER_FX_REPLY && effect->kind != HELIO_BROKER_FX_ANSWER)
-        sim_violate(self->engine, "a plan, an explanation or a look at the GPUs wanted changed something");
+        sim_violate(self->engine,
+                    "a plan, an explanation or a look at the GPUs wanted or at the order changed something");
     if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
         const helio_row_transition_t *row = effect->payload;
         self->seen.attested += event_kind == HELIO_BROKER_EV_ATTEST && row->from == HELIO_JOB_SUSPECT;

@@ -45,6 +45,17 @@ static bool read_duration(helio_text_t text, int64_t *ret_ms)
     return true;
 }
 
+/*  "60%" or "60%:2h" */
+static bool read_share(helio_text_t text, reh_change_t *self)
+{
+    helio_text_t share, duration;
+    bool timed = split(text, ':', &share, &duration);
+    if (!share.size || share.data[share.size - 1] != '%')
+        return false;
+    share.size--;
+    return read_number(share, 100, &self->number) && (!timed || read_duration(duration, &self->for_ms));
+}
+
 static bool read_value(reh_change_t *self, bool given, helio_text_t value)
 {
     switch (self->kind) {
@@ -60,6 +71,8 @@ static bool read_value(reh_change_t *self, bool given, helio_text_t value)
         return given && read_number(value, GPUS_MOST, &self->number);
     case REH_CHANGE_GOAL:
         return given && helio_goal_of(value, &self->number) == HELIO_OK;
+    case REH_CHANGE_CURTAIL:
+        return given && read_share(value, self);
     case REH_CHANGE_COUNT:
     default:
         return false;

@@ -1,4 +1,4 @@
-/*  change.h -- what a rehearsal changes: a site is down or drained, prices, nodes, a quota. */
+/*  change.h -- what a rehearsal changes: a site is down, drained or curtailed, prices, nodes, a quota. */
 #ifndef HELIO_SIMULATOR_REHEARSAL_CHANGE_H
 #define HELIO_SIMULATOR_REHEARSAL_CHANGE_H
 
@@ -13,7 +13,8 @@ enum { REH_CHANGES_MAX = 32 };
     X(PRICE, "price", "SITE:FACTOR")         \
     X(NODES, "nodes", "SITE/POOL:N")         \
     X(QUOTA, "quota", "TENANT[/QUEUE]:GPUS") \
-    X(GOAL, "goal", "TENANT:GOAL")
+    X(GOAL, "goal", "TENANT:GOAL")           \
+    X(CURTAIL, "curtail", "SITE:SHARE[:DURATION]")
 typedef enum reh_change_kind {
 #define X(NAME, word, form) REH_CHANGE_##NAME,
     REH_CHANGE_TABLE(X)
@@ -26,8 +27,8 @@ typedef struct reh_change {
     const char *text;          /* as it was given */
     helio_text_t name, second; /* site and pool, or tenant and queue; second "" = none */
     double factor;
-    uint32_t number; /* nodes, GPUs, or helio_goal_t */
-    int64_t for_ms;  /* DOWN; 0 = until the end */
+    uint32_t number; /* nodes, GPUs, helio_goal_t, or percent */
+    int64_t for_ms;  /* DOWN, CURTAIL; 0 = until the end */
 } reh_change_t;
 
 /*  The text must outlive the change. HELIO_INVALID: no change has this form; the text says which there are. */

@@ -34,6 +34,7 @@ static uint32_t effects_of(const reh_result_t *before, const reh_result_t *after
     add(&effects, REH_EFFECT_NEVER, never(b) && !never(a));
     add(&effects, REH_EFFECT_INTERRUPTED, b->interrupted && !a->interrupted);
     add(&effects, REH_EFFECT_PREEMPTED, b->preemptions > a->preemptions);
+    add(&effects, REH_EFFECT_STOPPED, b->curtailed > a->curtailed);
     add(&effects, REH_EFFECT_MOVES, b->ran_before && strcmp(a->site, b->site) != 0);
     add(&effects, REH_EFFECT_WAITS, waits_ms >= WAIT_LEAST_MS);
     add(&effects, REH_EFFECT_ELSEWHERE,

@@ -10,6 +10,7 @@
     X(NEVER, "does not start")       \
     X(INTERRUPTED, "is interrupted") \
     X(PREEMPTED, "is preempted")     \
+    X(STOPPED, "is stopped")         \
     X(MOVES, "moves")                \
     X(WAITS, "waits longer")         \
     X(ELSEWHERE, "starts elsewhere") \

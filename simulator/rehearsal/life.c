@@ -100,6 +100,8 @@ static void take_transition(reh_lives_t *self, const helio_row_transition_t *row
         return;
     pass(life, wall_ms);
     life->state = row->to;
+    life->curtailed +=
+        row->to == HELIO_JOB_STOPPING && helio_details_find(&row->why, HELIO_DETAIL_STOPPED_FOR_CURTAILMENT);
     helio_buffer_reset(&life->why);
     helio_sentences(&row->why, &life->why);
     if (row->to == HELIO_JOB_RUNNING && row->from != HELIO_JOB_SUSPENDED && row->from != HELIO_JOB_SUSPECT) {

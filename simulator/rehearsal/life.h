@@ -22,6 +22,7 @@ typedef struct reh_life {
     int64_t ended_ms;                         /* 0 = not yet */
     int64_t waited_ms;                        /* while it did not run and was not over */
     uint32_t preemptions, migrations;         /* in the rehearsal */
+    uint32_t curtailed;                       /* how often it was stopped since its site was curtailed */
     helio_buffer_t why;                       /* the job's last transition, as a sentence */
 
     /*  Its work, for the sites. */

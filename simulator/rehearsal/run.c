@@ -196,12 +196,28 @@ static helio_rc drain(reh_run_t *self, const reh_change_t *change, helio_error_t
     return take_reply(self, err);
 }
 
+/*  Without a time, for as long as one can be. */
+static helio_rc curtail(reh_run_t *self, const reh_change_t *change, helio_error_t *err)
+{
+    helio_ev_curtail_t command = {.call = 1,
+                                  .actor = HELIO_TEXT("broker"),
+                                  .role = HELIO_ROLE_OPERATOR,
+                                  .site = change->name,
+                                  .percent = change->number,
+                                  .for_ms = change->for_ms ? (uint64_t)change->for_ms : HELIO_CURTAIL_MOST_MS,
+                                  .reason = HELIO_TEXT("rehearsed")};
+    step(self, HELIO_BROKER_EV_CURTAIL, &command);
+    return take_reply(self, err);
+}
+
 static helio_rc make_change(reh_run_t *self, const reh_change_t *change, helio_error_t *err)
 {
     if (change->kind == REH_CHANGE_QUOTA)
         return set_quota(self, change, err);
     if (change->kind == REH_CHANGE_DRAIN)
         return drain(self, change, err);
+    if (change->kind == REH_CHANGE_CURTAIL)
+        return curtail(self, change, err);
     if (change->kind == REH_CHANGE_DOWN)
         go_down(self, (uint32_t)(reh_copy_site(self->copy, change->name) - self->copy->sites), change->for_ms);
     return HELIO_OK;

@@ -200,6 +200,7 @@ static void put_life(helio_json_writer_t *json, const char *name, const reh_life
     helio_json_put_bool(json, "late", reh_life_is_late(life, result->until_ms));
     helio_json_put_u64(json, "preemptions", life->preemptions);
     helio_json_put_u64(json, "migrations", life->migrations);
+    helio_json_put_u64(json, "curtailed", life->curtailed);
     helio_json_put_real(json, "gpu_h", (double)life->gpu_ms / MS_PER_H);
     helio_json_put_real(json, "energy_kwh", (double)life->energy_j / J_PER_KWH);
     helio_json_put_real(json, "carbon_kg", (double)life->carbon_mg / 1e6);

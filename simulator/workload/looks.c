@@ -37,6 +37,10 @@ static void on_look(void *arg, sim_happening_t *item)
     sim_broker_take(workload_broker(self), HELIO_BROKER_EV_EXPLAIN, &explain);
     helio_ev_desired_t desired = {.call = LOOKS_CALL + 2 * LOOKS + item->number};
     sim_broker_take(workload_broker(self), HELIO_BROKER_EV_DESIRED, &desired);
+    helio_ev_queue_order_t order = {.call = LOOKS_CALL + 3 * LOOKS + item->number,
+                                    .tenant = helio_text_of(job->tenant),
+                                    .role = item->number % 2 ? HELIO_ROLE_OPERATOR : HELIO_ROLE_USER};
+    sim_broker_take(workload_broker(self), HELIO_BROKER_EV_QUEUE_ORDER, &order);
 }
 
 void workload_looks_begin(sim_workload_t *self)

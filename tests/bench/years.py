@@ -254,7 +254,7 @@ class Years:
                 ("helio report, 30 days", "/v1/report?days=30"),
                 ("helio report, 365 days", "/v1/report?days=365"),
                 ("balance, 7 days", "/v1/balance?days=7"),
-                ("queues", "/v1/queues"), ("quotas", "/v1/quotas"), ("tenants", "/v1/tenants"), ("sites", "/v1/sites"),
+                ("queues", "/v1/queues"), ("order of 20,000 that wait", "/v1/order"), ("quotas", "/v1/quotas"), ("tenants", "/v1/tenants"), ("sites", "/v1/sites"),
                 ("history, 24 hours", "/v1/history"), ("history, 7 days", "/v1/history?hours=168"),
                 ("history of a site", "/v1/history?site=site1"), ("forecast of a site", "/v1/sites/site1/forecast"), ("audit", "/v1/audit"), ("metrics", "/metrics")):
             if self.args.match and not re.search(self.args.match, what):

@@ -144,8 +144,34 @@ test("queue: jobs stand in the order in which they are considered", async () => 
     const shown = (await cells(page, "Jobs", "Job")).map((text) => text.split(/\s+/)[1]);
     return shown.join() === ["urgent", "second", "first", "nightly", "cheap"].map((key) => ids[key].slice(-8)).join();
   });
-  await page.getByText("the page of a job says how many are ahead of it").waitFor();
+  await page.getByText("the page of a job says which jobs are ahead of it").waitFor();
+  assert.deepEqual([...new Set(await cells(page, "Jobs", "Place"))], ["–"]); // they wait for a time, and not for room
   for (const id of Object.values(ids)) await api("DELETE", `jobs/${id}`);
+  await close(page);
+});
+
+test("queue: jobs that wait for room have the broker's places, and who is next is said with why", async () => {
+  const whole = { name: "roomless", gpu: "H100:8", nodes: 2, cpus: 1, queue: "batch", time: "1h", run: "sleep 600", placement: { sites: ["frankfurt"] } };
+  const ids = [];
+  for (let i = 0; i < 3; i++) ids.push(await submit(whole)); // one of them at most has the site
+  let places;
+  await until("places", async () => {
+    const { order } = await api("GET", "order");
+    places = new Map(order.flatMap(({ position, ids: of }) => of.map((id, i) => [id, position + i])));
+    return places.has(ids[1]) && places.get(ids[2]) > places.get(ids[1]);
+  });
+  const page = await open("#/queue?name=roomless");
+  await until("the places", async () => {
+    const shown = (await cells(page, "Jobs", "Place")).filter((text) => text !== "–").map((text) => text.split(/\s+/)[0]);
+    return shown.join() === ids.filter((id) => places.has(id)).map((id) => String(places.get(id))).join();
+  });
+  const { order, tenants } = await api("GET", "order");
+  await page.getByText(/ of \w+ in \w+, since /).waitFor();
+  assert.equal(await rows(page, "Tenants that wait for room").count(), tenants.length);
+  assert.ok(order[0].position === 1 && tenants.every(({ used_a100: used, weight, used_a100_per_weight: each }) => Math.abs(each * weight - used) < 0.01));
+  assert.deepEqual(await violations(page), []);
+  await shot(page, "queue-order");
+  for (const id of ids) await api("DELETE", `jobs/${id}`);
   await close(page);
 });
 

@@ -56,6 +56,11 @@ drain=$("$helio" drain lulea --dry-run --for 6h)
 says "a drain keeps back what would start" "does not start" "$drain"
 same "and stops nothing" "" "$(grep -e interrupted -e moves <<<"$drain")"
 same "nor does it drain" "ready" "$("$helio" sites -o json | jq -r '.[] | select(.site == "lulea").state')"
+"$helio" curtail lulea --to 0% --for 1h --dry-run -o json >"$lab/curtailed.json"
+says "a curtailment stops what runs there" "is stopped" "$(effects "$stays" curtailed)"
+same "which goes on elsewhere, or there when it is over" "is stopped, moves true" \
+  "$(effects "$goes" curtailed | grep -o 'is stopped, moves') $(jq -r --arg id "$stays" '.jobs[] | select(.id == $id) | .with.curtailed == 1 and .with.site == "lulea"' "$lab/curtailed.json")"
+same "nor is it curtailed" "[]" "$("$helio" curtailments lulea -o json | jq -c .)"
 says "nothing" "No job is affected; 4 were rehearsed until" "$("$helio" rehearse --price oslo:1 --for 6h)"
 "$helio" rehearse --price oslo:0.5 --for 6h -o json >"$lab/price.json"
 same "half a price" "costs less 4" "$(jq -r --arg id "$other" '.jobs[] | select(.id == $id) | "\(.effects[0]) \(.with.cost_usd | round)"' "$lab/price.json")"

@@ -20,13 +20,6 @@ static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const jo
     return false;
 }
 
-/*  Whether the class competes for capacity. One that waits by choice, or for something else, takes none. */
-static bool wants_room(const job_class_t *class)
-{
-    return class->waiting && (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY ||
-                              class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
-}
-
 static uint64_t gpus_of(const job_class_t *class)
 {
     const helio_requirement_t *want = &class->want;
@@ -74,7 +67,7 @@ void core_start_estimate_ahead(helio_broker_core_t *self, const job_class_t *cla
     const job_class_t **ahead =
         helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes) + 1, sizeof(job_class_t *));
     for (const job_class_t *other = self->classes; other; other = other->hh.next)
-        if (other->id != class->id && wants_room(other) && goes_first(self, other, class))
+        if (other->id != class->id && core_class_wants_room(other) && goes_first(self, other, class))
             ahead[count++] = other;
     core_scheduling_sort(ahead, count);
     for (uint32_t i = 0; i < count; i++) {

@@ -19,9 +19,11 @@ struct account {
     helio_holdings_t holds;
     uint64_t leaving_gpus;                    /* part of holds: of preempted jobs that have not left yet */
     uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts for which other jobs are being preempted, by their tier */
-    helio_uuid_t eldest; /* scratch of core_scheduling_sort: the eldest head of its waiting classes */
-    claims_t claims;     /* scratch of holds/wanted_nodes.c: of waiting jobs that want new nodes */
-    bool own;            /* the quota was set for this tenant, not for each tenant */
+    helio_uuid_t eldest;         /* scratch of core_scheduling_sort: the eldest head of its waiting classes */
+    helio_holdings_t holds_then; /* scratch of requests/queue_order.c */
+    struct contender *contender; /* likewise */
+    claims_t claims;             /* scratch of holds/wanted_nodes.c: of waiting jobs that want new nodes */
+    bool own;                    /* the quota was set for this tenant, not for each tenant */
     spending_t spends;
     line_t *lines;                      /* of its classes that wait for nothing but room */
     uint32_t most_gpus;                 /* the most that a need of these lines takes at least */

@@ -21,6 +21,7 @@ typedef struct overflows overflows_t;
 typedef struct intake intake_t;
 typedef struct array_command array_command_t;
 typedef struct desired_table desired_table_t;
+typedef struct queue_order_table queue_order_table_t;
 typedef struct migrations migrations_t;
 typedef struct migration_pass migration_pass_t;
 typedef struct option option_t;

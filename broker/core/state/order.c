@@ -28,6 +28,12 @@ bool core_is_below_guarantee(const job_class_t *class)
     return helio_quota_is_below_guarantee(&account->holds) || helio_quota_is_below_guarantee(&account->tenant->holds);
 }
 
+bool core_class_wants_room(const job_class_t *class)
+{
+    return class->waiting && (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY ||
+                              class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
+}
+
 static int compare(const job_class_t *a, uint32_t priority_level_a, const job_class_t *b, uint32_t priority_level_b)
 {
     if (a->queue->tier != b->queue->tier)

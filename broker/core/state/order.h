@@ -23,6 +23,8 @@ typedef struct scheduling_order {
 
 bool core_is_below_guarantee(
     const job_class_t *class); /* its tenant has less than its guarantee, in all queues or in this one */
+/*  Whether it competes for capacity. A class that waits by choice, or for something else, takes none. */
+bool core_class_wants_room(const job_class_t *class);
 /*  < 0: a goes first. By tier, priority level, guarantee, fair share; 0 = equal so far. */
 int core_class_compare_share(const job_class_t *a, const job_class_t *b);
 /*  The same, then by the priority of the jobs and by age. Both have a waiting job. */

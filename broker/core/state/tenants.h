@@ -20,7 +20,10 @@ typedef struct tenant {
     uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* in all queues, as in accounts.h */
     claims_t claims;                                        /* in all queues, as in accounts.h */
     helio_share_t share;
-    spending_t spends; /* in all queues */
+    spending_t spends;        /* in all queues */
+    helio_share_t share_then; /* scratch of requests/queue_order.c: after the turns so far */
+    helio_holdings_t holds_then;
+    uint64_t waiting_jobs;
     account_t *accounts;
     UT_hash_handle hh;
 } tenant_t;

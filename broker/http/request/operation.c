@@ -38,6 +38,10 @@ static void on_reply(helio_call_t *call, const helio_fx_reply_t *response)
     result->desired = helio_arena_alloc(operation->arena, response->desired.count, sizeof *result->desired);
     for (uint32_t i = 0; i < response->desired.count; i++)
         helio_record_copy(&helio_desired_pool_type, operation->arena, &response->desired.items[i], &result->desired[i]);
+    if (operation->call.event == HELIO_BROKER_EV_QUEUE_ORDER && response->rc == HELIO_OK) {
+        result->queue_order = helio_arena_alloc(operation->arena, 1, sizeof *result->queue_order);
+        helio_record_copy(&helio_queue_order_type, operation->arena, &response->queue_order, result->queue_order);
+    }
     back(operation);
 }
 

@@ -28,7 +28,8 @@ typedef struct helio_result {
     helio_start_estimate_t *start_estimate; /* EVENT: PLAN, EXPLAIN; in the operation's arena */
     helio_desired_pool_t *desired;          /* EVENT: DESIRED; in the operation's arena */
     uint32_t desired_count;
-    uint64_t offset; /* LOG_READ */
+    helio_queue_order_t *queue_order; /* EVENT: QUEUE_ORDER; in the operation's arena */
+    uint64_t offset;                  /* LOG_READ */
     bool end;
     uint32_t status;                /* FORWARD: the leader's, of any kind */
     const char *type;               /* FORWARD; in the operation's arena */

@@ -11,7 +11,7 @@ static bool is_table(const helio_operation_t *operation)
     return false;
 #endif
     return operation->kind == HELIO_OPERATION_CALL && operation->call.kind == HELIO_CALL_EVENT &&
-           operation->call.event == HELIO_BROKER_EV_DESIRED;
+           (operation->call.event == HELIO_BROKER_EV_DESIRED || operation->call.event == HELIO_BROKER_EV_QUEUE_ORDER);
 }
 
 static int kind_of(const helio_operation_t *operation)

@@ -40,6 +40,8 @@ void helio_queues_list(helio_request_context_t *context);
 void helio_report_totals(helio_request_context_t *context);
 void helio_report_balance(helio_request_context_t *context);
 void helio_history(helio_request_context_t *context);
+/*  queue_order.c */
+void helio_queue_order_show(helio_request_context_t *context);
 /*  desired.c */
 void helio_desired_list(helio_request_context_t *context);
 /*  snapshot.c */

@@ -82,6 +82,8 @@ static const helio_route_t routes[] = {
      "How many GPUs each pool should have, now and in the hours ahead, and why: for autoscalers."},
     {"GET", "/v1/queues", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_queues_list,
      "Queues, and the jobs that wait in them."},
+    {"GET", "/v1/order", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, OF_CORE, helio_queue_order_show,
+     "The scheduling order of the jobs that wait for room, and the shares of their tenants."},
     {"PUT", "/v1/queues/{queue}", HELIO_ACCESS_OPERATOR, HELIO_BODY_JSON, "", JSON, PLAIN, helio_queues_set,
      "Create or change a queue; keys that are not given stay unchanged."},
     {"DELETE", "/v1/queues/{queue}", HELIO_ACCESS_OPERATOR, HELIO_BODY_NONE, "", JSON, PLAIN, helio_queues_remove,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conditionsOf, conditionWords, inOrder, lostWords, orderOf, powerWords, spansOf, wasCurtailed } from "../../../console/src/condition.js";
-import { inOrder as considered } from "../../../console/src/order.js";
+import { inOrder as considered, placesOf, whyFirst } from "../../../console/src/order.js";
 import { digitsOf } from "../../../console/src/savings.js";
 import { editable, editOf } from "../../../console/src/states.js";
 
@@ -73,4 +73,28 @@ test("an array is edited once, what is placed not at all, and only what was type
   assert.deepEqual(editOf({ priority: "0", goal: "", flexible: "" }), { priority: 0 });
   assert.deepEqual(editOf({ priority: "", goal: "green", flexible: "12h" }), { goal: "green", flexible: "12h" });
   assert.deepEqual(editOf({ priority: "", goal: "", flexible: "" }), {});
+});
+
+test("jobs with a place in the broker's order stand first, by that place, and others as before", () => {
+  const job = (id, queue = "standard", state = "queued") => ({ id, state, tier: "standard", queue, tenant: "a", priority: 0, submitted_at: `2026-01-0${id}` });
+  const order = {
+    tenants: [{ tenant: "b", used_a100_per_weight: 2.5 }],
+    order: [
+      { position: 1, jobs: 2, tenant: null, queue: "standard", why: "tier", ids: [] },
+      { position: 3, jobs: 2, tenant: "b", queue: "batch", why: "share", ids: ["4", "2"] },
+    ],
+  };
+  const places = placesOf(order);
+  assert.deepEqual([...places].map(([id, { place, why }]) => [id, place, why]), [["4", 3, "share"], ["2", 4, "share"]]);
+  assert.equal(places.get("2").share.used_a100_per_weight, 2.5);
+  const jobs = [job("1"), job("2", "batch"), job("3", "standard", "running"), job("4", "batch")];
+  assert.deepEqual(considered(jobs, [{ queue: "standard", priority: 2 }], places).map(({ id }) => id), ["4", "2", "1", "3"]);
+  assert.deepEqual(considered(jobs, [{ queue: "standard", priority: 2 }]).map(({ id }) => id), ["1", "2", "4", "3"]);
+  assert.equal(placesOf(undefined).size, 0);
+});
+
+test("who is next is said with what decides", () => {
+  assert.equal(whyFirst({ tenant: "b", why: "share" }), "b has used the least for its weight");
+  assert.equal(whyFirst({ tenant: "b", why: "guarantee" }), "b has less than it is guaranteed");
+  assert.equal(whyFirst({ tenant: "b", why: "of a later release" }), "");
 });

@@ -275,6 +275,12 @@ static inline void record_event(world_t *w, helio_call_t *call)
                        HELIO_TEXT_ARGS(event->pool));
         break;
     }
+    case HELIO_BROKER_EV_QUEUE_ORDER: {
+        const helio_ev_queue_order_t *event = call->payload;
+        keep(event->tenant, w->tenant, sizeof w->tenant);
+        w->role = event->role;
+        break;
+    }
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_HOLD:
@@ -409,6 +415,18 @@ static inline void reply_call(world_t *w, helio_call_t *call)
         answer.desired.items = &pool;
         answer.desired.count = 1;
     }
+    helio_queue_job_t listed = {.key = {job_id(0), HELIO_NO_TASK}};
+    helio_queue_turn_t turns[] = {{.queue = HELIO_TEXT("express"), .why = HELIO_TURN_REASON_TIER, .count = 2},
+                                  {.tenant = HELIO_TEXT("acme"),
+                                   .queue = HELIO_TEXT("batch"),
+                                   .why = HELIO_TURN_REASON_LAST,
+                                   .count = 1,
+                                   .jobs = {&listed, 1}}};
+    helio_queue_share_t share = {
+        .tenant = HELIO_TEXT("acme"), .weight_milli = 2000, .gpus = 8, .used_micro = 25360000, .jobs = 1};
+    if (call->event == HELIO_BROKER_EV_QUEUE_ORDER && w->reply_rc == HELIO_OK)
+        answer.queue_order = (helio_queue_order_t){
+            .at_ms = INT64_C(1772366400000), .jobs = 3, .turns = {turns, 2}, .shares = {&share, 1}};
     call->on_reply(call, &answer);
 }
 

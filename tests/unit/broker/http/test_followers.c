@@ -15,7 +15,8 @@ static void follower__forwards_what_only_the_leader_can_do(void **state)
         char text[128];
         const char *target = some_target_of(route, text), *body = route->body == HELIO_BODY_NONE ? NULL : "{\"a\": 1}";
         bool wanted = strcmp(route->method, "GET") != 0 || strstr(route->pattern, "/explain") ||
-                      strstr(route->pattern, "/plan") || strstr(route->pattern, "/desired");
+                      strstr(route->pattern, "/plan") || strstr(route->pattern, "/desired") ||
+                      strstr(route->pattern, "/order");
         w->forwarded = (forwarded_t){.status = 202, .answer = "{\"of\": \"the leader\"}"};
         w->events = 0;
         ask(w, &r, route->method, target, w->admin.text, body ? JSON : "", body);

@@ -278,6 +278,13 @@ static void openapi__submissions_plans_and_tokens_are_answered_as_described(void
     assert_int_equal(r.status, 200);
     assert_string_equal(w->link, "lulea/h100");
     check_answer(route_of("GET", "/v1/desired"));
+    ask(w, &r, "GET", "/v1/order", w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->tenant, "acme");
+    assert_int_equal(w->role, HELIO_ROLE_USER);
+    assert_non_null(strstr(
+        r.body, "{\"position\":3,\"jobs\":1,\"tenant\":\"acme\",\"queue\":\"batch\",\"why\":\"last\",\"ids\":[\""));
+    check_answer(route_of("GET", "/v1/order"));
     ask(w, &r, "GET", "/v1/jobs/01j9a0/plan?carbon=90&wait=0.1", w->user.text, "", NULL);
     assert_int_equal(r.status, 200);
     check_answer(route_of("GET", "/v1/jobs/{id}/plan"));

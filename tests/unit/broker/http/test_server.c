@@ -118,6 +118,7 @@ static void http__a_role_opens_its_routes_and_no_others(void **state)
         {"GET", "/v1/audit", 403, 403, 200},
         {"GET", "/v1/desired", 200, 200, 200},
         {"GET", "/v1/queues", 200, 200, 200},
+        {"GET", "/v1/order", 200, 200, 200},
         {"PUT", "/v1/queues/batch", 403, 400, 400},
         {"PUT", "/v1/queues/batch/rules", 403, 400, 400},
         {"DELETE", "/v1/queues/.bad", 403, 400, 400},

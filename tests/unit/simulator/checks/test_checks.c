@@ -19,17 +19,18 @@ static bool first_is_plain(const stage_t *self)
 static void a_plan_or_an_explanation__changes_nothing(void **state)
 {
     (void)state;
-    static const uint32_t events[] = {HELIO_BROKER_EV_PLAN, HELIO_BROKER_EV_EXPLAIN, HELIO_BROKER_EV_DESIRED};
+    static const uint32_t events[] = {HELIO_BROKER_EV_PLAN, HELIO_BROKER_EV_EXPLAIN, HELIO_BROKER_EV_DESIRED,
+                                      HELIO_BROKER_EV_QUEUE_ORDER};
     helio_fx_reply_t reply = {.call = 1};
     helio_row_state_t row = {.key = key_at(0)};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         stage_t *self = stage_of(1, first_is_plain);
-        const helio_effect_t answer = {.kind = i == 2 ? HELIO_BROKER_FX_ANSWER : HELIO_BROKER_FX_REPLY,
+        const helio_effect_t answer = {.kind = i >= 2 ? HELIO_BROKER_FX_ANSWER : HELIO_BROKER_FX_REPLY,
                                        .payload = &reply};
         sim_checks_decided(self->checks, events[i], &answer, 0);
         expect_kept(self);
         decided_at(self, events[i], HELIO_BROKER_FX_ROW_STATE, &row, 0);
-        expect_broken(&self, "a plan, an explanation or a look at the GPUs wanted changed something");
+        expect_broken(&self, "a plan, an explanation or a look at the GPUs wanted or at the order changed something");
     }
 }
 

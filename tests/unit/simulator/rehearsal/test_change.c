@@ -20,6 +20,8 @@ static void change__is_read_with_all_its_parts(void **state)
         {"nodes=lulea/h100:16", REH_CHANGE_NODES, "lulea", "h100", 0, 16, 0},
         {"quota=vision:64", REH_CHANGE_QUOTA, "vision", "", 0, 64, 0},
         {"goal=vision:green", REH_CHANGE_GOAL, "vision", "", 0, HELIO_GOAL_GREEN, 0},
+        {"curtail=lulea:60%", REH_CHANGE_CURTAIL, "lulea", "", 0, 60, 0},
+        {"curtail=lulea:0%:90m", REH_CHANGE_CURTAIL, "lulea", "", 0, 0, 90 * MINUTE},
         {"quota=vision/batch:0", REH_CHANGE_QUOTA, "vision", "batch", 0, 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -38,11 +40,38 @@ static void change__of_no_form_is_refused_with_all_forms(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "",           "down",          "down=",         "down:lulea",       "up=lulea",
-        "down=a/b",   "down=lulea:",   "down=lulea:0s", "down=lulea:4",     "drain=lulea:1h",
-        "price=a",    "price=a:x",     "price=a:-1",    "price=a:1e9",      "nodes=a:4",
-        "nodes=a/:4", "nodes=a/b:4.5", "nodes=a/b",     "nodes=a/b:100001", "quota=a",
-        "quota=a/:4", "quota=a:-4",    "quota=:4",      "goal=a:blue",      "goal=a/b:green",
+        "",
+        "down",
+        "down=",
+        "down:lulea",
+        "up=lulea",
+        "down=a/b",
+        "down=lulea:",
+        "down=lulea:0s",
+        "down=lulea:4",
+        "drain=lulea:1h",
+        "price=a",
+        "price=a:x",
+        "price=a:-1",
+        "price=a:1e9",
+        "nodes=a:4",
+        "nodes=a/:4",
+        "nodes=a/b:4.5",
+        "nodes=a/b",
+        "nodes=a/b:100001",
+        "quota=a",
+        "quota=a/:4",
+        "quota=a:-4",
+        "quota=:4",
+        "goal=a:blue",
+        "goal=a/b:green",
+        "curtail=a",
+        "curtail=a:60",
+        "curtail=a:101%",
+        "curtail=a:%",
+        "curtail=a:60%:",
+        "curtail=a:60%:2",
+        "curtail=a/b:60%",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         reh_change_t change;

@@ -130,6 +130,26 @@ static void drain__stops_nothing_and_lets_nothing_in(void **state)
     forget(r);
 }
 
+/*  Of 8 GPUs five may be used: what starts at once leaves, by its checkpoint, and comes back when it is over. */
+static void curtailment__stops_what_is_above_it_for_its_time(void **state)
+{
+    (void)state;
+    add_site("north", 1, 0);
+    helio_job_key_t stays = add_job("acme", (job_ask_t){.gpus = 4, .hours = 6, .runs_at = "north", .ran_min = 30});
+    helio_job_key_t leaves = add_job(
+        "acme",
+        (job_ask_t){.queue = "batch", .gpus = 4, .hours = 6, .runs_at = "north", .ran_min = 60, .checkpoint_min = 30});
+    rehearsed_t *r = REHEARSE(snapshot(), "curtail=north:63%:2h");
+    assert_int_equal(effects_on(r, stays), 0);
+    assert_true(effects_on(r, leaves) & EFFECT(STOPPED));
+    assert_true(effects_on(r, leaves) & EFFECT(WAITS));
+    const reh_life_t *life = reh_lives_find(&r->after.lives, leaves);
+    assert_int_equal(life->curtailed, 1);
+    assert_in_range(life->waited_ms, 2 * HOUR - MINUTE, 2 * HOUR + 2 * MINUTE);
+    assert_string_equal(life->site, "north");
+    forget(r);
+}
+
 static void price__decides_where_a_job_starts_and_what_it_costs(void **state)
 {
     (void)state;
@@ -313,6 +333,7 @@ int main(void)
         CASE(down__shorter_than_a_lease_ends_what_ran_there_at_the_return),
         CASE(down__makes_jobs_late_and_others_give_way),
         CASE(drain__stops_nothing_and_lets_nothing_in),
+        CASE(curtailment__stops_what_is_above_it_for_its_time),
         CASE(price__decides_where_a_job_starts_and_what_it_costs),
         CASE(goal__of_a_tenant_is_that_of_all_its_jobs),
         CASE(nodes_and_quota__give_and_take_room),
