@@ -127,6 +127,11 @@ python_client() { # by Debian's Python, whatever is first in PATH
   deploy/packages/install.sh clients || true
   /usr/bin/python3 -P tests/clients/python_unit.py && tests/clients/python_federation.py --build build-release
 }
+typescript_client() {
+  deploy/packages/install.sh clients || true
+  command -v node npm >/dev/null || deploy/packages/install.sh node || true
+  tests/clients/typescript.py --build build-release
+}
 on_containers() { deploy/packages/install.sh containers || true; "$@"; }
 # Clients that others wrote, for the double of Kubernetes; without them their part is skipped.
 kubernetes_clients() {
@@ -158,6 +163,7 @@ beside clusters shared-gpus tests/integration/shared_gpus.py --build build-relea
 beside clusters containers on_containers tests/integration/containers.py --build build-release
 beside clusters console tests/console/run.sh build-release
 beside clusters openapi-lint tests/openapi/lint.sh
+beside clusters clients-typescript typescript_client
 if [ -n "$quick" ]; then kills=(--jobs 60 --kills 4); else kills=(--jobs 500 --kills 16); fi
 aside clusters kill9 tests/faults/kill9.py --build build-release "${kills[@]}"
 beside clusters model tests/model.sh --brief

@@ -2,48 +2,19 @@
 """clients/python against a real federation: jobs from their submission to their end, output across attempts, a broker that is killed meanwhile,
 answers that are lost after the request was sent, the examples, and the wheel. What is exchanged is compared with docs/openapi.yaml.
   tests/clients/python_federation.py --build BUILD_DIR"""
-import argparse, json, os, py_compile, re, shutil, socket, subprocess, sys, tempfile, threading, time, types, urllib.parse, zipfile
+import argparse, os, py_compile, re, shutil, subprocess, sys, tempfile, threading, time, types, zipfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLIENT = os.path.join(TOP, "clients", "python")
-sys.path[:0] = [os.path.join(TOP, "tests", "faults"), CLIENT, os.path.join(CLIENT, "examples")]
-from federation import Federation, LocalSite, check, exchanges, run  # noqa: E402
+sys.path[:0] = [os.path.join(TOP, "tests", "clients"), os.path.join(TOP, "tests", "faults"), CLIENT, os.path.join(CLIENT, "examples")]
+from federation import Federation, LocalSite, check, run  # noqa: E402
+from lossy import Lossy  # noqa: E402
 import heliostat  # noqa: E402
 
 DOC = {"name": "python", "gpu": "H100:1", "run": "echo one; echo two"}
 TRAIN = "echo begin $HELIO_EPOCH; while [ ! -e $HELIO_CHECKPOINT_DIR/go ]; do sleep 0.1; done; echo end $HELIO_EPOCH"
-
-
-class Lossy:
-    """Passes requests on, and hangs up instead of answering as often as it is told to: the broker has carried them out."""
-
-    def __init__(self, url):
-        self.to, self.lose, self.lost = urllib.parse.urlsplit(url), 0, 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            client, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
-
-    def serve(self, client):
-        side, messages = exchanges.Side(True), []
-        with client, socket.create_connection((self.to.hostname, self.to.port)) as broker:
-            while not messages:
-                piece = client.recv(65536)
-                if not piece:
-                    return
-                messages += side.feed(piece)
-                broker.sendall(piece)
-            while piece := broker.recv(65536):
-                if self.lose > 0:
-                    self.lose, self.lost = self.lose - 1, self.lost + 1
-                    return
-                client.sendall(piece)
 
 
 class Test:
