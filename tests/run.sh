@@ -182,6 +182,7 @@ aside users migrations tests/integration/migrations.py --build build-release
 beside users docs tests/integration/docs.sh build-release
 beside users versions tests/integration/versions.py --build build-release
 beside users windows tests/integration/windows.py --build build-release
+beside users notify tests/integration/notify.py --build build-release
 beside users keys tests/integration/keys.py --build build-release
 beside users exec-life on_engines tests/integration/exec_life.py --build build-release
 beside users exec-docs on_engines tests/integration/exec_docs.sh build-release

@@ -1,6 +1,7 @@
 /*  commands.c -- the table of all commands. */
 #include "client/commands/commands.h"
 
+#include "client/notify/notify.h"
 #include "client/slurm/options.h"
 
 #define O(name) HELIO_OPTION(name)
@@ -280,6 +281,20 @@ static const helio_command_t commands[] = {
      "Prints one line per event: without -f the events recorded so far, starting after --after; with -f also new "
      "ones, until interrupted.",
      "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_events, NULL},
+    {.name = "notify",
+     .synopsis = "--config FILE [--check]",
+     .summary = "Tell people and programs what happens to jobs, deadlines and budgets: webhooks and commands",
+     .doc = "Runs until it is ended, as a service with a token of its own, and sends each event to the targets of the "
+            "file that want it: signed webhooks, or a command for mail and the like. What could not be delivered is "
+            "tried again; what was read and not delivered survives this program. Standard error is its log.\n\n--check "
+            "sends a test to each target and needs no broker. Options of helio itself, such as --token-file, go before "
+            "`notify`. docs/notify.md says what is sent and how receivers check it.",
+     .example = "helio notify --config /etc/heliostat/notify.yaml",
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_SETTINGS,
+     .words = HELIO_OPERANDS_PROGRAM,
+     .handler = helio_cmd_notify,
+     .own = &helio_notify_options},
     {"drain", "SITE --reason WHY", "Stop sending new jobs to a site",
      "Jobs that run there continue to their end. --dry-run drains nothing and prints what would become of the jobs that "
      "are there now, as `helio rehearse` does. Operators only.",

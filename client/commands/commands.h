@@ -39,9 +39,10 @@ helio_rc helio_edits_print(const helio_client_t *client, const json_t *job);
 /*  plan.c, explain.c */
 int helio_cmd_plan(helio_client_t *client);
 int helio_cmd_explain(helio_client_t *client);
-/*  top.c, events.c, report.c, forecast.c */
+/*  top.c, events.c, notify.c, report.c, forecast.c */
 int helio_cmd_top(helio_client_t *client);
 int helio_cmd_events(helio_client_t *client);
+int helio_cmd_notify(helio_client_t *client);
 int helio_cmd_report(helio_client_t *client);
 int helio_cmd_forecast(helio_client_t *client);
 /*  sites.c */

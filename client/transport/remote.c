@@ -310,22 +310,31 @@ static bool harvest(helio_remote_t *self)
     return any;
 }
 
-void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
+void helio_remote_pump_with(helio_remote_t *self, int fd, uint32_t timeout_ms)
 {
-    int running = 0;
-    struct curl_waitfd extra = {.fd = self->io->interrupt_fd, .events = CURL_WAIT_POLLIN};
-    unsigned extras = self->io->interrupt_fd >= 0 ? 1 : 0;
+    int running = 0, interrupt = self->io->interrupt_fd;
+    struct curl_waitfd extra[2] = {{.fd = -1}};
+    unsigned extras = 0;
+    if (interrupt >= 0)
+        extra[extras++] = (struct curl_waitfd){.fd = interrupt, .events = CURL_WAIT_POLLIN};
+    if (fd >= 0)
+        extra[extras++] = (struct curl_waitfd){.fd = fd, .events = CURL_WAIT_POLLIN};
     (void)curl_multi_perform(self->multi, &running);
     if (harvest(self)) /* the reply is complete already: nothing else would end the wait */
         return;
-    (void)curl_multi_poll(self->multi, &extra, extras, (int)timeout_ms, NULL);
-    if (extras && extra.revents) {
+    (void)curl_multi_poll(self->multi, extra, extras, (int)timeout_ms, NULL);
+    if (interrupt >= 0 && extra[0].revents) {
         char bytes[64];
-        while (read(extra.fd, bytes, sizeof bytes) == sizeof bytes)
+        while (read(interrupt, bytes, sizeof bytes) == sizeof bytes)
             continue;
     }
     (void)curl_multi_perform(self->multi, &running);
     (void)harvest(self);
+}
+
+void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
+{
+    helio_remote_pump_with(self, -1, timeout_ms);
 }
 
 uint32_t helio_remote_backoff_ms(helio_remote_t *self, uint32_t attempt)

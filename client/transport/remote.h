@@ -95,5 +95,7 @@ uint64_t helio_stream_retry_after_ms(const helio_stream_t *self);
 
 /*  Drives all transfers for at most timeout_ms; returns early when something happened or Ctrl-C was pressed. */
 void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms);
+/*  The same; it also returns when this descriptor becomes readable. Nothing is read from it. */
+void helio_remote_pump_with(helio_remote_t *self, int fd, uint32_t timeout_ms);
 
 #endif

@@ -4,7 +4,7 @@
 #define HELIO_FEEDS_FEED_ROUND_H
 
 #include "site-agent/backends/command.h"
-#include "site-agent/fetch/fetch.h"
+#include "federation/fetch/fetch.h"
 #include "site-agent/feeds/points.h"
 
 typedef struct helio_round helio_round_t;

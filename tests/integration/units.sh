@@ -5,9 +5,9 @@ build=$(cd "${1:?usage: units.sh BUILD}" && pwd)
 command -v systemd-analyze >/dev/null || { echo "SKIPPED: systemd-analyze is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for unit in helio-broker helio-agent helio-jobs; do
+for unit in helio-broker helio-agent helio-jobs helio-notify; do
   # the programs in the build folder, so that the check finds them
-  sed "s|^ExecStart=.*/\(helio-[a-z]*\)|ExecStart=$build/\1|;/^Documentation=/d" "$build/systemd/$unit.service" >"$work/$unit.service"
+  sed "s|^ExecStart=[^ ]*/\(helio[a-z-]*\)|ExecStart=$build/\1|;/^Documentation=/d" "$build/systemd/$unit.service" >"$work/$unit.service"
   complaints=$(systemd-analyze verify "$work/$unit.service" 2>&1 | grep -F "$unit" || true)
   [ -z "$complaints" ] || { echo "$complaints"; exit 1; }
 done
@@ -21,10 +21,10 @@ if grep -q '^Delegate=' "$build/systemd/helio-agent.service"; then echo "helio-a
 exposure() {
   systemd-analyze security --offline=true --no-pager "$work/$1.service" | sed -n 's/.*exposure level for .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p'
 }
-for row in helio-broker:25 helio-agent:45; do
+for row in helio-broker:25 helio-agent:45 helio-notify:25; do
   unit=${row%:*} most=${row#*:}
   score=$(exposure "$unit")
   [ "${score:?systemd-analyze gave no score for $unit}" -le "$most" ] || { echo "$unit: exposure $score tenths, at most $most"; exit 1; }
   echo "$unit: exposure $((10#$score / 10)).$((10#$score % 10))"
 done
-echo "3 units verified; stopping the agent ends the agent alone"
+echo "4 units verified; stopping the agent ends the agent alone"

@@ -91,7 +91,7 @@ printf 'lower:\nupper: lower\n' >"$work/rooms.txt"
 rm "$work/build/CMakeFiles/helio.dir/upper/top.c.o"; expect_calls "1 of 4 object files are not built" "an object file that is missing"
 
 echo 'int counter = 1; int f(void); int f(void) { return counter; }' >"$work/g.c"
-for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core; do
+for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core client_notify_core; do
   echo 'int g(void); int g(void) { return 1; }' >"$work/$room.c"
   cc -c "$work/$room.c" -o "$work/$room.o" && ar rcs "$work/libhelio_$room.a" "$work/$room.o"
 done

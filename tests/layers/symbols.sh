@@ -16,7 +16,7 @@ for library in $libraries; do
 done
 impure='time|gettimeofday|clock_gettime|clock|rand|random|rand_r|getrandom|getenv|secure_getenv|open|open64|openat|fopen|fopen64|read|write|socket|connect|send|recv|poll|epoll_wait|pthread_create|pthread_mutex_lock|fork|vfork|posix_spawn|execve|nanosleep|usleep|sleep|dlopen|zmq_.*|PQ.*|sqlite3_.*|printf|puts|fprintf'
 # The sub-folders of a pure room must be pure, too.
-for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core; do
+for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core client_notify_core; do
   pure=$(grep -E "/libhelio_$room(_[a-z_]+)?\.a$" <<<"$libraries")
   [ -n "$pure" ] || { echo "libhelio_$room.a is missing"; faults=$((faults + 1)); continue; }
   for library in $pure; do

@@ -9,7 +9,7 @@
 #include "site-agent/backends/kubernetes/answer.h"
 #include "site-agent/backends/kubernetes/kubeconfig.h"
 #include "site-agent/backends/kubernetes/watch.h"
-#include "site-agent/fetch/fetch.h"
+#include "federation/fetch/fetch.h"
 
 enum {
     HELIO_KUBE_REQUEST_MS = 30000,

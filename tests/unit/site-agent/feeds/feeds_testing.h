@@ -26,7 +26,7 @@
 
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/feeds/url.h"
-#include "site-agent/fetch/fetch.h"
+#include "federation/fetch/fetch.h"
 #include "site-agent/feeds/secret.h"
 #include "tests/unit/site-agent/feeds/testing.h"
 

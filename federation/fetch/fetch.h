@@ -17,6 +17,7 @@ typedef struct helio_fetch_result {
     long status;             /* 0: no response */
     helio_text_t body;       /* lives for the call; of a stream with status 200: empty */
     const char *retry_after; /* that header; "" = none */
+    uint64_t retry_after_ms; /* what it says; 0 = nothing */
     int64_t server_wall_ms;  /* the server's time by its header Date, in whole seconds; 0 = none */
     const char *complaint;   /* if not ok; without url or headers, which can hold secrets */
 } helio_fetch_result_t;
@@ -36,6 +37,7 @@ typedef struct helio_fetch {
     const char *url;
     const char *const *headers;   /* "Name: value", NULL-terminated; NULL = none. Copied */
     const char *user, *password;  /* basic authentication; NULL = none. Copied */
+    const char *user_agent;       /* NULL = the agent of a site. Copied */
     const char *method;           /* NULL = GET */
     helio_text_t body;            /* sent with it. Copied */
     const helio_fetch_tls_t *tls; /* https alone; NULL = the system's authorities */

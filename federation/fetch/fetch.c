@@ -1,5 +1,5 @@
 /*  fetch.c -- libcurl's multi interface behind one epoll descriptor. */
-#include "site-agent/fetch/fetch.h"
+#include "federation/fetch/fetch.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -166,7 +166,8 @@ static bool set_up(transfer_t *transfer, const helio_fetch_t *fetch)
     bool good = SET(CURLOPT_URL, fetch->url) && SET(CURLOPT_PROTOCOLS_STR, "http,https") &&
                 SET(CURLOPT_FOLLOWLOCATION, 0L) && SET(CURLOPT_NOSIGNAL, 1L) && SET(CURLOPT_ACCEPT_ENCODING, "") &&
                 set_times(transfer, fetch) && set_method(transfer, fetch) && SET(CURLOPT_HEADERFUNCTION, on_header) &&
-                SET(CURLOPT_HEADERDATA, transfer) && SET(CURLOPT_USERAGENT, "helio-agent/" HELIO_PROGRAM_VERSION) &&
+                SET(CURLOPT_HEADERDATA, transfer) &&
+                SET(CURLOPT_USERAGENT, fetch->user_agent ? fetch->user_agent : "helio-agent/" HELIO_PROGRAM_VERSION) &&
                 SET(CURLOPT_ERRORBUFFER, transfer->error) && SET(CURLOPT_WRITEFUNCTION, on_body) &&
                 SET(CURLOPT_WRITEDATA, transfer) && SET(CURLOPT_PRIVATE, transfer);
     if (good && fetch->tls)
@@ -206,6 +207,18 @@ static void unlink_transfer(helio_fetcher_t *self, const transfer_t *transfer)
         }
 }
 
+/*  Seconds, or a date, which is compared with the server's own. */
+static uint64_t retry_after_ms(const char *header, time_t server_s)
+{
+    char *rest;
+    long long seconds = strtoll(header, &rest, 10);
+    if (rest == header || *rest) {
+        time_t then_s = header[0] ? curl_getdate(header, NULL) : -1;
+        seconds = then_s > 0 ? (long long)(then_s - (server_s > 0 ? server_s : helio_clock_wall_ms() / 1000)) : 0;
+    }
+    return seconds > 0 && seconds < INT32_MAX ? (uint64_t)seconds * 1000 : 0;
+}
+
 static void end(helio_fetcher_t *self, transfer_t *transfer, CURLcode code)
 {
     long status = 0;
@@ -223,6 +236,7 @@ static void end(helio_fetcher_t *self, transfer_t *transfer, CURLcode code)
                                    .complete = code == CURLE_OK,
                                    .status = status,
                                    .retry_after = transfer->retry_after,
+                                   .retry_after_ms = retry_after_ms(transfer->retry_after, server_s),
                                    .server_wall_ms = server_s > 0 ? (int64_t)server_s * 1000 : 0,
                                    .body = helio_buffer_view(&transfer->body),
                                    .complaint = complaint};
