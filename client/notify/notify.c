@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -358,14 +359,20 @@ static void turn(notify_t *self)
     }
 }
 
+/*  Until a transfer of the remote has something, the descriptor is readable, or the time is over. */
+static void wait_for(helio_remote_t *remote, int fd, uint32_t timeout_ms)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    helio_remote_pump_with(remote, timeout_ms, &ready, 1);
+}
+
 /*  What was delivered in these moments need not be sent again. */
 static void leave(notify_t *self, helio_remote_t *remote)
 {
     int64_t end_ms = helio_clock_boot_ms() + LEAVE_MS, now_ms;
     while (self->rc == HELIO_OK && helio_sender_under_way(self->sender) && (now_ms = helio_clock_boot_ms()) < end_ms) {
         int64_t due_ms = least(helio_sender_next_ms(self->sender), end_ms);
-        helio_remote_pump_with(remote, helio_sender_fd(self->sender),
-                               due_ms > now_ms ? (uint32_t)(due_ms - now_ms) : 0);
+        wait_for(remote, helio_sender_fd(self->sender), due_ms > now_ms ? (uint32_t)(due_ms - now_ms) : 0);
         helio_sender_process(self->sender, helio_clock_boot_ms());
     }
     self->changed = true;
@@ -384,7 +391,7 @@ int helio_notify_run(const helio_client_t *client, const helio_notify_config_t *
     while (self.rc == HELIO_OK && !is_to_end(&self)) {
         turn(&self);
         if (self.rc == HELIO_OK)
-            helio_remote_pump_with(client->remote, self.epoll, wait_of(&self, helio_clock_boot_ms()));
+            wait_for(client->remote, self.epoll, wait_of(&self, helio_clock_boot_ms()));
     }
     if (self.rc == HELIO_OK)
         leave(&self, client->remote);

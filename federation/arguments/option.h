@@ -15,6 +15,7 @@ typedef struct helio_option {
 
 /*  A set of options: bit i stands for row i of the table. */
 __extension__ typedef unsigned __int128 helio_options_t;
+#define HELIO_OPTION_BIT(row) ((helio_options_t)1 << (row))
 #define HELIO_OPTIONS_ALL (~(helio_options_t)0)
 enum { HELIO_OPTIONS_MAX = 128 };
 

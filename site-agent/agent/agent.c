@@ -27,6 +27,7 @@ helio_rc helio_agent_turn(helio_agent_t *self, int64_t timeout_ms, helio_error_t
     arm(self->tick_timer, self->wake_ms);
     arm(self->backend_timer, self->backend->class->next_ms(self->backend));
     arm(self->feeds_timer, helio_feeds_next_ms(self->feeds));
+    arm(self->channels_timer, helio_channels_next_ms(self->channels));
     if (self->scaler)
         arm(self->scaler_timer, helio_scaler_next_ms(self->scaler));
     return helio_loop_turn(self->parts.loop, timeout_ms, err);
@@ -99,6 +100,9 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     }
     if (rc != HELIO_OK)
         return rc;
+    rc = agent_open_channels(self, err);
+    if (rc != HELIO_OK)
+        return rc;
     helio_agent_options_t options = {.allocates = self->backend->class->allocates,
                                      .attempts_max = settings->attempts_max,
                                      .kill_margin_ms = settings->kill_margin_ms};
@@ -160,6 +164,7 @@ void helio_agent_destroy(helio_agent_t **self_p)
     helio_timer_destroy(&self->feeds_timer);
     helio_feeds_destroy(&self->feeds);
     agent_close_scaler(self);
+    agent_close_channels(self);
     helio_backend_destroy(&self->backend);
     agent_close_energy_account(self);
     helio_journal_close(&self->journal);

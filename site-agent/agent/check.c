@@ -386,6 +386,27 @@ static void check_notices(tally_t *tally, const helio_agent_settings_t *settings
     }
 }
 
+/*  What owners of jobs can do in them while they run. */
+static void check_channels(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    char text[TEXT_SIZE];
+    const helio_channels_settings_t *channels = &settings->channels;
+    uint32_t kinds = helio_channels_settings_kinds(channels);
+    bool can = helio_text_is(settings->site.backend, "local") || helio_text_is(settings->site.backend, "slurm");
+    bool commands = kinds & 1U << HELIO_CHANNEL_KIND_COMMAND, ports = kinds & 1U << HELIO_CHANNEL_KIND_PORT;
+    if (!can)
+        (void)snprintf(text, sizeof text, "none: the backend %.*s cannot enter jobs",
+                       HELIO_TEXT_ARGS(settings->site.backend));
+    else if (!kinds)
+        (void)snprintf(text, sizeof text, "none: the site file allows none");
+    else
+        (void)snprintf(
+            text, sizeof text, "%s%s%s; at most %u at once, each for %llu min, and for %llu min without a byte",
+            commands ? "commands" : "", commands && ports ? " and " : "", ports ? "ports" : "", channels->most,
+            (unsigned long long)(channels->limit_ms / 60000), (unsigned long long)(channels->idle_ms / 60000));
+    line(tally, "channels", HELIO_OK, text);
+}
+
 uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
 {
     tally_t tally = {0};
@@ -413,6 +434,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe)
         check_gpus(&tally, settings);
         helio_check_shares(settings, cluster_line, advise, &tally);
     }
+    check_channels(&tally, settings);
     check_notices(&tally, settings);
     check_feeds(&tally, settings);
     check_prices(&tally, settings);

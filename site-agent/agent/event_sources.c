@@ -131,6 +131,8 @@ static void on_uplink_event(void *arg, uint32_t event, const void *payload)
     helio_agent_t *self = arg;
     if (event == HELIO_AGENT_EV_WELCOME)
         helio_tenure_admitted(self->parts.tenure);
+    if (event == HELIO_AGENT_EV_DISCONNECTED)
+        helio_channels_session_over(self->channels);
     if (event == HELIO_AGENT_EV_ORDERS) {
         look_at_state(arg);
         look_at_disk(arg);
@@ -178,6 +180,9 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err)
                                       .seed = seed,
                                       .on_event = on_uplink_event,
                                       .on_log_read = on_log_read,
+                                      .on_channel_open = agent_on_channel_open,
+                                      .on_channel_input = agent_on_channel_input,
+                                      .on_channel_close = agent_on_channel_close,
                                       .on_demand = agent_on_demand,
                                       .on_note = on_note,
                                       .arg = self};
@@ -190,6 +195,7 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err)
 
 static void on_backend_event(void *arg, const helio_aev_backend_t *event)
 {
+    agent_channels_of_over(arg, event);
     agent_step(arg, HELIO_AGENT_EV_BACKEND, event);
 }
 

@@ -6,6 +6,7 @@
 #include "federation/net/net.h"
 #include "site-agent/agent/agent.h"
 #include "site-agent/agent/state_files.h"
+#include "site-agent/channels/channels.h"
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/journal/journal.h"
 #include "site-agent/scale/scale.h"
@@ -33,6 +34,9 @@ struct helio_agent {
     helio_scaler_t *scaler;          /* NULL = the site has no elastic pools */
     helio_timer_t *scaler_timer;
     helio_source_t *scaler_source;
+    helio_channels_t *channels;
+    helio_timer_t *channels_timer;
+    helio_source_t *channels_source;
     helio_feeds_t *feeds;
     helio_source_t *feeds_source;
     helio_arena_t *spec_arena;
@@ -81,6 +85,14 @@ void agent_on_nodes(void *arg, const helio_backend_node_t *nodes, uint32_t count
 void agent_on_waiting(void *arg, helio_text_t pool, uint32_t gpus);
 void agent_scale_orders(helio_agent_t *self, const helio_aev_orders_t *orders);      /* before the core takes them */
 void agent_tell_capacity(helio_agent_t *self, const helio_aev_capacity_t *capacity); /* without nodes that leave */
+
+/* channel_service.c: between the broker and the room of channels. After the backend was opened */
+helio_rc agent_open_channels(helio_agent_t *self, helio_error_t *err);
+void agent_close_channels(helio_agent_t *self);
+void agent_on_channel_open(void *arg, const helio_msg_channel_open_t *message);
+void agent_on_channel_input(void *arg, const helio_msg_channel_input_t *message);
+void agent_on_channel_close(void *arg, const helio_msg_channel_close_t *message);
+void agent_channels_of_over(helio_agent_t *self, const helio_aev_backend_t *event); /* the attempt may be over */
 
 /* energy_accounting.c: what no job is charged for */
 void agent_open_energy_account(helio_agent_t *self);  /* before the backend, which uses it to measure */

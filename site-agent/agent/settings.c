@@ -92,6 +92,13 @@ static const helio_spec_field_t own_fields[] = {
      .table = &helio_exec_settings_table,
      .example = "{command: [/usr/share/heliostat/adapters/gridengine], folder: /shared/heliostat}",
      .doc = "Settings of the backend `exec`."},
+    {.key = "channels",
+     .kind = HELIO_SPEC_GROUP,
+     AT(channels),
+     .table = &helio_channels_settings_table,
+     .example = "{allow: [commands, ports]}",
+     .doc = "Entering jobs that run, with the backends `local` and `slurm`: `helio exec`, `helio shell` and `helio "
+            "port-forward`."},
     {.key = "scale",
      .kind = HELIO_SPEC_LIST,
      AT(scale),

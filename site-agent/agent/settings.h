@@ -8,6 +8,7 @@
 #include "site-agent/backends/kubernetes/kubernetes.h"
 #include "site-agent/backends/rules.h"
 #include "site-agent/backends/slurm/slurm.h"
+#include "site-agent/channels/settings.h"
 #include "site-agent/feeds/settings.h"
 #include "site-agent/scale/settings.h"
 #include "site-agent/telemetry/energy_account.h"
@@ -31,9 +32,10 @@ typedef struct helio_agent_settings {
     helio_slurm_settings_t slurm;           /* of the backend `slurm` */
     helio_kubernetes_settings_t kubernetes; /* of the backend `kubernetes` */
     helio_exec_settings_t exec;             /* of the backend `exec` */
-    helio_scale_rules_t scale;              /* elastic pools */
-    helio_share_rules_t shares;             /* of the backend `local`: pools whose GPUs several jobs use */
-    helio_feeds_settings_t feeds;           /* after completion */
+    helio_channels_settings_t channels;
+    helio_scale_rules_t scale;    /* elastic pools */
+    helio_share_rules_t shares;   /* of the backend `local`: pools whose GPUs several jobs use */
+    helio_feeds_settings_t feeds; /* after completion */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */

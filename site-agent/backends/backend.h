@@ -25,6 +25,7 @@
 #ifndef HELIO_BACKENDS_BACKEND_H
 #define HELIO_BACKENDS_BACKEND_H
 
+#include "site-agent/backends/command.h"
 #include "site-agent/core/agent_core.h"
 
 typedef struct helio_backend helio_backend_t;
@@ -49,6 +50,28 @@ typedef struct helio_backend_node {
     helio_attempt_ref_t *attempts; /* those that are known to run on it */
     uint32_t attempt_count;
 } helio_backend_node_t;
+
+/*  What is to be started inside an attempt that runs, for a channel (site-agent/channels); all of it is borrowed. */
+typedef struct helio_entry {
+    helio_job_key_t key;
+    uint32_t epoch;
+    uint32_t node;                   /* of a gang; 0 = the first */
+    uint32_t kind;                   /* helio_channel_kind_t */
+    const helio_argument_t *command; /* COMMAND: none = the shell of the attempt's user. Without NULs */
+    uint32_t command_count;
+    uint16_t port; /* PORT */
+    bool terminal;
+    helio_text_t term; /* TERM of the terminal */
+} helio_entry_t;
+
+/*  And by which program of this machine; in the arena that the backend was given. Its exit codes are those of
+ *  site-agent/shim/inside.h. */
+typedef struct helio_entry_command {
+    const char *const *argv; /* NULL-terminated; argv[0] is absolute */
+    const char *const *env;  /* all of its environment; NULL-terminated */
+    helio_command_user_t as;
+    const char *user; /* whom the command runs as in the end */
+} helio_entry_command_t;
 
 /*  Receives a backend's events; given when the backend is made. on_capacity can be NULL, and is not used by a backend
  *  that leaves allocation to the core. The reported capacity must exclude what every attempt needs whose start has been
@@ -113,6 +136,11 @@ typedef struct helio_backend_class {
      *  attempt yields 0 bytes while it has written no more. NOT_FOUND: unknown here, or tidied away. */
     helio_rc (*log_read)(helio_backend_t *self, helio_job_key_t key, uint32_t epoch, uint64_t offset, size_t max,
                          helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err);
+
+    /*  How a process is started inside an attempt that runs: as its user, with its environment, bounded as it is and
+     *  ended with it. Starts nothing. The failure's text is for the job's owner. NULL: the backend cannot. */
+    helio_rc (*enter)(helio_backend_t *self, const helio_entry_t *entry, helio_arena_t *arena,
+                      helio_entry_command_t *ret_command, helio_error_t *err);
 
     /*  A descriptor that is readable when process has something to do (an epoll instance, usually); -1: none.
      * Constant. */

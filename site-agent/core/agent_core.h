@@ -336,6 +336,10 @@ typedef struct helio_agent_figures {
 } helio_agent_figures_t;
 void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures);
 
+/*  The state of an attempt that is held and not over (helio_job_state_t); QUEUED: there is none, or it is not to run
+ *  here. */
+uint32_t helio_agent_core_attempt_state(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch);
+
 /*  How many GPUs of a pool each party holds, as far as known; pool: index in the profile. False: unknown as yet. */
 typedef struct helio_pool_use {
     uint32_t total, ours, others; /* GPUs of nodes that are up; held by the federation; held by others */

@@ -37,6 +37,12 @@ bool helio_attempt_may_end(uint32_t from, uint32_t report)
     return false;
 }
 
+uint32_t helio_agent_core_attempt_state(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    const helio_attempt_t *attempt = helio_attempt_find(self, key, epoch);
+    return attempt && !attempt->over && !attempt->fenced ? attempt->state : HELIO_JOB_QUEUED;
+}
+
 bool helio_attempt_leased(const helio_attempt_t *attempt)
 {
     return attempt->order.on_site_loss != HELIO_SITE_LOSS_STRICT;

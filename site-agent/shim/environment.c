@@ -64,6 +64,13 @@ void helio_environment_set_number(helio_environment_t *self, helio_variable_t va
     helio_environment_set(self, variable, helio_text_of(text));
 }
 
+void helio_environment_set_rank(helio_environment_t *self, uint32_t rank, helio_text_t devices)
+{
+    helio_environment_set_number(self, HELIO_VARIABLE_NODE_RANK, rank);
+    helio_environment_set_number(self, HELIO_VARIABLE_GPUS, helio_device_count(devices));
+    helio_environment_set(self, HELIO_VARIABLE_CUDA_DEVICES, devices);
+}
+
 void helio_environment_add(helio_environment_t *self, const char *name, helio_text_t value)
 {
     if (!find(self->items, self->count, name))

@@ -14,6 +14,8 @@ typedef struct helio_environment {
 void helio_environment_read(helio_environment_t *self, helio_text_t entries);
 void helio_environment_set(helio_environment_t *self, helio_variable_t variable, helio_text_t value);
 void helio_environment_set_number(helio_environment_t *self, helio_variable_t variable, uint32_t value);
+/*  What differs between the ranks of an attempt on this machine. */
+void helio_environment_set_rank(helio_environment_t *self, uint32_t rank, helio_text_t devices);
 /*  Does nothing if an entry of that name exists. */
 void helio_environment_add(helio_environment_t *self, const char *name, helio_text_t value);
 /*  NULL: not set. */

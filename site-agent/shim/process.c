@@ -315,21 +315,38 @@ static bool want_others(pid_t pid, int signal, const char *name)
     return !is_called(pid, name);
 }
 
-static size_t signal_those(pid_t root, int signal, wanted_fn *wanted, const char *name)
+void helio_process_below(pid_t root, helio_process_below_fn *fn, void *arg)
 {
     all_t all = {0};
     (void)helio_process_each(collect, &all);
     bool *in = helio_new(all.count + 1, sizeof *in);
     mark_tree(&all, root, in);
-    size_t sent = 0;
-    for (size_t i = 0; i < all.count; i++) {
-        pid_t pid = all.items[i].process.pid;
-        if (in[i] && all.items[i].state != 'Z' && wanted(pid, signal, name))
-            sent += kill(pid, signal) == 0;
-    }
+    for (size_t i = 0; i < all.count; i++)
+        if (in[i] && all.items[i].state != 'Z')
+            fn(arg, all.items[i].process.pid);
     free(in);
     free(all.items);
-    return sent;
+}
+
+typedef struct wish {
+    int signal;
+    wanted_fn *wanted;
+    const char *name;
+    size_t sent;
+} wish_t;
+
+static void signal_one(void *arg, pid_t pid)
+{
+    wish_t *wish = arg;
+    if (wish->wanted(pid, wish->signal, wish->name))
+        wish->sent += kill(pid, wish->signal) == 0;
+}
+
+static size_t signal_those(pid_t root, int signal, wanted_fn *wanted, const char *name)
+{
+    wish_t wish = {signal, wanted, name, 0};
+    helio_process_below(root, signal_one, &wish);
+    return wish.sent;
 }
 
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)

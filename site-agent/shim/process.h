@@ -47,6 +47,10 @@ int64_t helio_process_owner(pid_t pid);
 typedef bool helio_process_fn(void *arg, const helio_process_info_t *info);
 size_t helio_process_each(helio_process_fn *fn, void *arg);
 
+/*  Calls fn for every process below `root` (its children, theirs, …) that is not a zombie. */
+typedef void helio_process_below_fn(void *arg, pid_t pid);
+void helio_process_below(pid_t root, helio_process_below_fn *fn, void *arg);
+
 /*  Sends `signal` to every process below `root` (its children, theirs, …); with `only_catchers`, only to those that
  *  have a handler for it or wait for it otherwise (it is blocked: sigwait, signalfd; srun does so). Returns how many
  *  got one. root must be this process or its child, since numbers are reused. */

@@ -3,19 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "site-agent/shim/cgroup.h"
+#include "site-agent/shim/rights.h"
 
 /*  What a child reports before its release: success, or which step failed. */
 typedef struct word {
@@ -37,97 +32,6 @@ typedef struct launch {
 
 /* ---- in the child -------------------------------------------------------------------------------------- */
 
-static const char *drop_rights(const launch_t *launch)
-{
-    const helio_plan_t *plan = launch->start->plan;
-    uid_t uid = plan->uid;
-    gid_t gid = plan->gid;
-    if (plan->launcher !=
-        HELIO_LAUNCHER_LOCAL) { /* the scheduler has started this process as the user, with its groups */
-        if (getuid() == uid && geteuid() == uid)
-            return NULL;
-        errno = EPERM;
-        return "the scheduler started it as another user";
-    }
-    if (geteuid() == 0) {
-        if (initgroups(launch->user, gid))
-            return "initgroups";
-        if (setresgid(gid, gid, gid))
-            return "setresgid";
-        if (setresuid(uid, uid, uid))
-            return "setresuid";
-    }
-    if (getuid() != uid || geteuid() != uid || getgid() != gid || getegid() != gid) {
-        errno = EPERM;
-        return "change of user";
-    }
-    if (uid != 0 && setuid(0) == 0) {
-        errno = EPERM;
-        return "giving up root";
-    }
-    return NULL;
-}
-
-/*  The C library hides two of the real-time signals; a job finds them at their defaults too. Only after the change of
- *  user, for which the C library signals the other threads: a sanitizer has one even here. */
-static void default_signals(void)
-{
-    enum { KERNEL_SIGNALS = 64 };
-    const struct {
-        void (*handler)(int);
-        unsigned long flags;
-        void (*restorer)(void);
-        uint64_t mask;
-    } plain = {.handler = SIG_DFL}; /* as the kernel has it */
-    for (long number = 1; number <= KERNEL_SIGNALS; number++)
-        (void)syscall(SYS_rt_sigaction, number, &plain, NULL, sizeof plain.mask);
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/*  What only the agent's user can do. A service manager may protect the agent from the kernel's choice of what to end
- *  when memory runs out; its jobs are not to inherit that. Under a scheduler all of this is the scheduler's. */
-static const char *limit(const launch_t *launch)
-{
-    if (launch->start->plan->launcher != HELIO_LAUNCHER_LOCAL)
-        return NULL;
-    if (launch->start->cgroup && helio_cgroup_enter(launch->start->cgroup))
-        return "entering the control group";
-    int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (score >= 0) {
-        (void)!write(score, "0", 1);
-        (void)close(score);
-    }
-    struct rlimit core;
-    if (getrlimit(RLIMIT_CORE, &core))
-        return "core limit";
-    core.rlim_cur = 0; /* a job that wants core files says `ulimit -c` */
-    return setrlimit(RLIMIT_CORE, &core) ? "core limit" : NULL;
-}
-
-/*  After the change of user, which would clear the signal of the parent's death. The parent may be dead already. */
-static const char *bind_life(const launch_t *launch)
-{
-    const helio_plan_t *plan = launch->start->plan;
-#ifndef HELIO_MUTANT_rank_outlives_shim
-    if (!launch->start->is_srun) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-            return "binding it to the shim's life";
-        if (getppid() != launch->shim) {
-            errno = ESRCH;
-            return "the shim";
-        }
-    }
-#endif
-    /* A container's runtime maps users by programs that are setuid; what runs in the container gains nothing. */
-    bool plain = plan->launcher == HELIO_LAUNCHER_LOCAL && !plan->setuid_programs && !plan->image.size;
-#ifdef HELIO_MUTANT_rights_gained
-    plain = false;
-#endif
-    return plain && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? "no_new_privs" : NULL;
-}
-
 static const char *settle(const launch_t *launch)
 {
     if (setsid() < 0)
@@ -136,14 +40,15 @@ static const char *settle(const launch_t *launch)
     if (null < 0 || dup2(null, 0) < 0 || dup2(launch->start->output, 1) < 0 || dup2(launch->start->errors, 2) < 0)
         return "redirection";
     (void)umask(022);
-    const char *step = limit(launch);
+    const helio_plan_t *plan = launch->start->plan;
+    const char *step = helio_rights_limit(plan, launch->start->cgroup);
     if (!step)
-        step = drop_rights(launch);
+        step = helio_rights_drop(plan, launch->user);
     if (!step)
-        step = bind_life(launch);
+        step = helio_rights_bind(plan, launch->start->is_srun ? 0 : launch->shim);
     if (step)
         return step;
-    default_signals();
+    helio_rights_signals();
     return chdir(launch->workdir) ? "entering the working directory" : NULL;
 }
 

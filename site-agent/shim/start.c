@@ -14,6 +14,7 @@
 #include "site-agent/shim/environment.h"
 #include "site-agent/shim/guardian.h"
 #include "site-agent/shim/internal.h"
+#include "site-agent/shim/kept_environment.h"
 #include "site-agent/shim/lease_file.h"
 #include "site-agent/shim/pattern.h"
 #include "site-agent/shim/slurm.h"
@@ -110,9 +111,7 @@ static helio_rc equip_local(helio_shim_t *self, kit_t *kit, helio_error_t *err)
     helio_rc rc = HELIO_OK;
     while (kit->count < self->plan.rank_count && !rc) {
         helio_environment_t env = helio_environment_copy(&kit->base);
-        helio_environment_set_number(&env, HELIO_VARIABLE_NODE_RANK, kit->count);
-        helio_environment_set_number(&env, HELIO_VARIABLE_GPUS, helio_device_count(self->plan.ranks[kit->count]));
-        helio_environment_set(&env, HELIO_VARIABLE_CUDA_DEVICES, self->plan.ranks[kit->count]);
+        helio_environment_set_rank(&env, kit->count, self->plan.ranks[kit->count]);
         rc = add_rank(self, kit, &env, err);
     }
     return rc;
@@ -279,6 +278,8 @@ static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
         rc = open_output(self, kit, err);
     if (!rc)
         rc = equip(self, kit, err);
+    if (!rc && !self->head)
+        rc = helio_kept_environment_keep(&kit->base, err);
     if (rc)
         return rc;
     helio_ranks_start_t start = {.plan = &self->plan,

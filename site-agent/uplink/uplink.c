@@ -115,6 +115,24 @@ static bool take_version(helio_uplink_t *self, const helio_msg_welcome_t *welcom
     return false;
 }
 
+/*  What is not for the core. */
+static void pass_on(helio_uplink_t *self, uint32_t message, const void *record)
+{
+    const helio_uplink_options_t *options = &self->options;
+    if (message == HELIO_MSG_REFUSAL)
+        on_refusal(self, record);
+    else if (message == HELIO_MSG_DEMAND && options->on_demand)
+        options->on_demand(options->arg, record);
+    else if (message == HELIO_MSG_LOG_READ && options->on_log_read)
+        options->on_log_read(options->arg, record);
+    else if (message == HELIO_MSG_CHANNEL_OPEN && options->on_channel_open)
+        options->on_channel_open(options->arg, record);
+    else if (message == HELIO_MSG_CHANNEL_INPUT && options->on_channel_input)
+        options->on_channel_input(options->arg, record);
+    else if (message == HELIO_MSG_CHANNEL_CLOSE && options->on_channel_close)
+        options->on_channel_close(options->arg, record);
+}
+
 static void on_message(void *arg, helio_text_t frame)
 {
     helio_uplink_t *self = arg;
@@ -142,12 +160,8 @@ static void on_message(void *arg, helio_text_t frame)
     watch_silence(self, message, record);
     if (rc == HELIO_OK)
         self->options.on_event(self->options.arg, event, payload);
-    else if (message == HELIO_MSG_REFUSAL)
-        on_refusal(self, record);
-    else if (message == HELIO_MSG_DEMAND && self->options.on_demand)
-        self->options.on_demand(self->options.arg, record);
-    else if (message == HELIO_MSG_LOG_READ && self->options.on_log_read)
-        self->options.on_log_read(self->options.arg, record);
+    else
+        pass_on(self, message, record);
 }
 
 static helio_rc send_frame(void *arg, helio_text_t frame)
@@ -173,7 +187,7 @@ helio_rc helio_uplink_new(helio_net_t *net, helio_loop_t *loop, const helio_upli
                                    .target_count = options->target_count,
                                    .secret_key = options->secret_key,
                                    .frame_max_bytes = HELIO_WIRE_FRAME_MAX,
-                                   .queue_messages = 1024,
+                                   .queue_messages = 4096, /* see channels/streams.c */
                                    .backoff_min_ms = HELIO_PATIENCE_REDIAL_LEAST_MS,
                                    .backoff_max_ms = helio_patience_redial_most_ms(options->target_count),
                                    .seed = options->seed,
@@ -229,6 +243,21 @@ static void say(helio_uplink_t *self, uint32_t message, const void *record)
 void helio_uplink_log_data(helio_uplink_t *self, const helio_msg_log_data_t *data)
 {
     say(self, HELIO_MSG_LOG_DATA, data); /* the broker asks again */
+}
+
+helio_rc helio_uplink_channel_output(helio_uplink_t *self, const helio_msg_channel_output_t *message)
+{
+    helio_uplink_flush(self);
+    return self->connected ? helio_framer_message(self->framer, HELIO_MSG_CHANNEL_OUTPUT, message, NULL)
+                           : HELIO_UNAVAILABLE;
+}
+
+void helio_uplink_channel_end(helio_uplink_t *self, const helio_msg_channel_end_t *message)
+{
+    helio_error_t err = {0};
+    helio_uplink_flush(self);
+    if (self->connected && helio_framer_message(self->framer, HELIO_MSG_CHANNEL_END, message, &err) != HELIO_OK)
+        give_up(self, err.text);
 }
 
 void helio_uplink_bye(helio_uplink_t *self, const char *reason)

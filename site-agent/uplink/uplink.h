@@ -32,7 +32,11 @@ typedef struct helio_uplink_options {
     int64_t session_ms;        /* from connection to open session at most; 0 = 60 s */
     /* an event for the core; the payload lives for the call */
     void (*on_event)(void *arg, uint32_t event, const void *payload);
-    void (*on_log_read)(void *arg, const helio_msg_log_read_t *request);                          /* can be NULL */
+    void (*on_log_read)(void *arg, const helio_msg_log_read_t *request); /* can be NULL */
+    /* messages of channels; each can be NULL */
+    void (*on_channel_open)(void *arg, const helio_msg_channel_open_t *message);
+    void (*on_channel_input)(void *arg, const helio_msg_channel_input_t *message);
+    void (*on_channel_close)(void *arg, const helio_msg_channel_close_t *message);
     void (*on_demand)(void *arg, const helio_msg_demand_t *demand);                               /* can be NULL */
     void (*on_note)(void *arg, helio_uplink_note_t note, const char *endpoint, const char *text); /* can be NULL */
     void *arg;
@@ -48,6 +52,9 @@ void helio_uplink_put(helio_uplink_t *self, const helio_effect_t *effect, int64_
 /*  After a series of put. */
 void helio_uplink_flush(helio_uplink_t *self);
 void helio_uplink_log_data(helio_uplink_t *self, const helio_msg_log_data_t *data);
+/*  Not OK: it was not sent. An end that cannot be sent ends the connection, since the broker would wait for it. */
+HELIO_MUST_CHECK helio_rc helio_uplink_channel_output(helio_uplink_t *self, const helio_msg_channel_output_t *message);
+void helio_uplink_channel_end(helio_uplink_t *self, const helio_msg_channel_end_t *message);
 void helio_uplink_bye(helio_uplink_t *self, const char *reason);
 
 #endif

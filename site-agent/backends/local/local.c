@@ -11,7 +11,9 @@
 
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
+#include "site-agent/backends/folder/entry.h"
 #include "site-agent/backends/local/internal.h"
+#include "site-agent/shim/inside.h"
 
 enum { PATH_SIZE = 4096, EVENTS_MAX = 256 };
 
@@ -167,6 +169,29 @@ static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint3
     return helio_folders_log_of(self->folders, name, dead, offset, max, out, ret_next, ret_end, err);
 }
 
+/* ---- channels ------------------------------------------------------------------------------------------ */
+
+static helio_rc local_enter(helio_backend_t *base, const helio_entry_t *entry, helio_arena_t *arena,
+                            helio_entry_command_t *ret_command, helio_error_t *err)
+{
+    static const char *const nothing[] = {NULL};
+    const helio_local_t *self = local_of(base);
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_inside_t inside;
+    helio_attempt_name(entry->key, entry->epoch, name);
+    const char *folder = helio_arena_printf(arena, "%s/attempts/%s", self->options.state_dir, name).data;
+    helio_rc rc = helio_inside_find(folder, entry->node, &inside, err);
+    if (!rc && inside.plan.image.size && entry->kind == HELIO_CHANNEL_KIND_COMMAND)
+        rc = helio_fail(err, HELIO_INVALID, "%s", HELIO_INSIDE_CONTAINED);
+    if (rc)
+        return rc;
+    *ret_command = (helio_entry_command_t){.argv = helio_entry_argv(entry, NULL, 0, self->options.shim, folder, arena),
+                                           .env = nothing,
+                                           .user = helio_arena_string(arena, helio_text_of(inside.user))};
+    helio_inside_clear(&inside);
+    return HELIO_OK;
+}
+
 /* ---- called by the loop ------------------------------------------------------------------------------------- */
 
 static int local_fd(const helio_backend_t *base)
@@ -232,6 +257,7 @@ static const helio_backend_class_t local_class = {
     .survey = local_survey,
     .lease = local_lease,
     .log_read = local_log_read,
+    .enter = local_enter,
     .fd = local_fd,
     .next_ms = local_next_ms,
     .process = local_process,

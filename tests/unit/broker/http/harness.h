@@ -97,6 +97,8 @@ typedef struct world {
     uint64_t log_offset;
     uint32_t log_epoch;
     forwarded_t forwarded;
+    helio_channel_answer_t channel_answer; /* what an open channel answers */
+    helio_channel_ask_t channel_ask;       /* the last one, without its texts */
     /*  What the address of the leader answers to probes, of which there were so many. */
     uint32_t probes;
     helio_rc probe_rc;
@@ -444,6 +446,18 @@ static inline void reply_log(world_t *w, helio_call_t *call)
     call->on_log(call, HELIO_OK, &piece);
 }
 
+static inline void reply_channel(world_t *w, helio_call_t *call)
+{
+    w->events++;
+    w->channel_ask = call->ask;
+    keep(call->ask.principal, w->actor, sizeof w->actor);
+    keep(helio_text_of(call->ask.id), w->key_text, sizeof w->key_text);
+    keep(call->ask.data, w->reason, sizeof w->reason);
+    helio_channel_answer_t answer = w->channel_answer;
+    answer.why = answer.why ? answer.why : "";
+    call->on_channel(call, &answer);
+}
+
 static inline helio_rc fake_post(void *engine, helio_call_t *call)
 {
     world_t *w = engine;
@@ -458,6 +472,8 @@ static inline helio_rc fake_post(void *engine, helio_call_t *call)
             reply_call(w, call);
         else if (call->kind == HELIO_CALL_LOG_READ)
             reply_log(w, call);
+        else if (call->kind == HELIO_CALL_CHANNEL)
+            reply_channel(w, call);
         else {
             w->figure_calls++;
             call->on_figures(call, &w->figures);

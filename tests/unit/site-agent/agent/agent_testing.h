@@ -65,6 +65,11 @@ typedef struct world {
     uint32_t metered;      /* series of the site's meter that were told */
     double meter_w[2];     /* of the last two hours of the newest of them; -1 = not known */
     char log_text[64];
+    uint32_t channels; /* of the last HELLO's profile */
+    uint32_t outputs, ends;
+    helio_buffer_t output; /* of all channels */
+    uint32_t end_rc, end_exit;
+    char end_text[513];
 } world_t;
 
 static world_t world;
@@ -129,6 +134,21 @@ static inline helio_rc fake_log_read(helio_backend_t *self, helio_job_key_t key,
     return HELIO_OK;
 }
 
+/*  Says what it was told, from inside. */
+static inline helio_rc fake_enter(helio_backend_t *self, const helio_entry_t *entry, helio_arena_t *arena,
+                                  helio_entry_command_t *ret_command, helio_error_t *err)
+{
+    static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
+    (void)self, (void)err;
+    const char **argv = helio_arena_alloc(arena, 4, sizeof *argv);
+    argv[0] = "/bin/sh";
+    argv[1] = "-c";
+    argv[2] = helio_arena_string(
+        arena, entry->command_count ? entry->command[entry->command_count - 1].text : HELIO_TEXT("cat"));
+    *ret_command = (helio_entry_command_t){.argv = argv, .env = env, .user = "ada"};
+    return HELIO_OK;
+}
+
 static inline int fake_fd(const helio_backend_t *self)
 {
     (void)self;
@@ -160,9 +180,9 @@ static inline void fake_destroy(helio_backend_t *self)
     free(self);
 }
 
-static const helio_backend_class_t fake_class = {"fake",  true,         fake_start,   fake_adopt,  fake_stop,
-                                                 NULL,    fake_forget,  fake_survey,  fake_lease,  fake_log_read,
-                                                 fake_fd, fake_next_ms, fake_process, fake_destroy};
+static const helio_backend_class_t fake_class = {"fake",     true,        fake_start,   fake_adopt,   fake_stop,
+                                                 NULL,       fake_forget, fake_survey,  fake_lease,   fake_log_read,
+                                                 fake_enter, fake_fd,     fake_next_ms, fake_process, fake_destroy};
 
 static inline helio_rc make_fake(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
                                  helio_backend_t **ret_backend, helio_error_t *err)
@@ -226,6 +246,7 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
         world.hellos++;
         world.boot_id = ((helio_msg_hello_t *)record)->boot_id;
         world.former_boot_id = ((helio_msg_hello_t *)record)->former_boot_id;
+        world.channels = ((helio_msg_hello_t *)record)->profile.channels;
         say(HELIO_MSG_WELCOME, &welcome);
         break;
     case HELIO_MSG_INVENTORY:
@@ -248,6 +269,17 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
     case HELIO_MSG_LOG_DATA:
         world.logs++;
         (void)helio_text_copy(((helio_msg_log_data_t *)record)->data, world.log_text, sizeof world.log_text);
+        break;
+    case HELIO_MSG_CHANNEL_OUTPUT:
+        world.outputs++;
+        helio_buffer_append(&world.output, ((helio_msg_channel_output_t *)record)->data.data,
+                            ((helio_msg_channel_output_t *)record)->data.size);
+        break;
+    case HELIO_MSG_CHANNEL_END:
+        world.ends++;
+        world.end_rc = ((helio_msg_channel_end_t *)record)->rc;
+        world.end_exit = ((helio_msg_channel_end_t *)record)->exit_code;
+        (void)helio_text_copy(((helio_msg_channel_end_t *)record)->text, world.end_text, sizeof world.end_text);
         break;
     case HELIO_MSG_BYE:
         world.byes++;
@@ -305,6 +337,7 @@ static inline int begin(void **state)
         return -1;
     world.pool = (helio_pool_t){.name = HELIO_TEXT("gpu"), .gpu = HELIO_TEXT("H100"), .nodes = 2, .gpus_per_node = 8};
     world.settings = (helio_agent_settings_t){.attempts_max = 10, .kill_margin_ms = 60000};
+    world.settings.channels = (helio_channels_settings_t){.most = 4, .limit_ms = 60000, .idle_ms = 60000};
     world.settings.site =
         (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .backend = HELIO_TEXT("fake"), .pue = 1.1};
     world.settings.site.pools.items = &world.pool;
@@ -329,6 +362,7 @@ static inline int end(void **state)
     helio_net_destroy(&world.net);
     helio_log_destroy(&world.log);
     (void)close(world.log_fd);
+    helio_buffer_clear(&world.output);
     helio_arena_destroy(&world.arena);
     return folder_remove(world.directory);
 }
