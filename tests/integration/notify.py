@@ -83,7 +83,6 @@ class Notify:
         os.umask(0o077)
         secret, self.mails = fed.write("hook-secret", SECRET + "\n"), fed.path("mails")
         os.chmod(secret, 0o600)
-        os.mkdir(fed.path("notify"))
         script = fed.write("sendmail", f"""#!/bin/sh
 # fails at first, as one does that is full
 [ -e {self.mails}.full ] || {{ : >{self.mails}.full; exit 75; }}
@@ -169,13 +168,17 @@ def check_exact(fed, notify, everything, bad):
           and all(mail.startswith("To: oncall@example.org, b@example.org|") and "exit code 3" in mail for mail in mails), f"mails: {mails}")
 
 
-def check_file(fed):
-    """A wrong file is refused with line, column and remedy."""
+def check_file(fed, right):
+    """A wrong file is refused with line, column and remedy, and a wrong token by the broker."""
     wrong = fed.write("wrong.yaml", "state: s\ntargets:\n  - {name: a, url: https://x.example, on: [job_ended]}\n  - {nam: b}\n")
     for arguments, words in ((["--config", wrong], ["wrong.yaml:3:", "secret_file", "unknown key 'nam'", "did you mean 'name'"]),
                              ([], ["--config FILE"])):
         done = fed.helio("notify", *arguments, check=False)
         check(done.returncode == 2 and all(word in done.stderr for word in words), f"notify {arguments}: {done}")
+    fed.env["HELIO_TOKEN"], token = "hel_none_none", fed.env["HELIO_TOKEN"]
+    done = fed.helio("notify", "--config", right, check=False)
+    fed.env["HELIO_TOKEN"] = token
+    check(done.returncode == 4 and "token" in done.stderr, f"a token that is none: {done}")
 
 
 def check_test(fed, notify):
@@ -208,7 +211,7 @@ def main():
         for name in receivers.keys() - {"dead"}:
             receivers[name].start()
         notify, good = Notify(fed, receivers), receivers["good"]
-        check_file(fed)
+        check_file(fed, notify.config)
         check_test(fed, notify)
         before = submit(fed, 1, "before")
         fed.wait_for(lambda: fed.open_jobs() == 0, 30, "a job does not end")
