@@ -3,6 +3,7 @@
 
 #include "client/commands/commands.h"
 #include "client/invocation/settings.h"
+#include "federation/base/process.h"
 
 static int take_options(const helio_client_t *client, helio_command_line_t *ret_line)
 {
@@ -50,5 +51,6 @@ int helio_cmd_notify(helio_client_t *client)
         return helio_client_fail(
             client, HELIO_EXIT_USAGE, "%s: the token file, which %s names, does not exist\nhelp: %s",
             client->settings->token_missing, client->settings->token_from, HELIO_SETTINGS_TOKEN_REMEDY);
+    helio_process_hide_memory();
     return helio_notify_run(client, &config);
 }

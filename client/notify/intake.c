@@ -164,11 +164,8 @@ static void log_loss(helio_intake_t *self, long status)
 static helio_rc end_stream(helio_intake_t *self, int64_t now_ms, helio_error_t *err)
 {
     long status = helio_stream_status(self->stream);
-    helio_text_t problem = helio_stream_problem(self->stream);
-    bool refused = (status >= 300 && !helio_status_is_transient(status));
-    if (refused && !self->reached)
-        return helio_fail(err, HELIO_FORBIDDEN, "the broker refuses its events with status %ld: %.300s", status,
-                          problem.size ? problem.data : "");
+    if (status >= 300 && !helio_status_is_transient(status) && !self->reached)
+        return helio_fail(err, HELIO_FORBIDDEN, "the broker refuses its events with status %ld", status);
     if (status >= 200 && status < 300)
         self->failures = 0;
     log_loss(self, status);
@@ -337,6 +334,11 @@ int64_t helio_intake_due_ms(const helio_intake_t *self)
     int64_t page_ms =
         self->first && self->first->resync && !helio_ask_is_begun(&self->page) ? 0 : helio_ask_due_ms(&self->page);
     return page_ms < due_ms ? page_ms : due_ms;
+}
+
+const helio_stream_t *helio_intake_refusal(const helio_intake_t *self)
+{
+    return self->stream;
 }
 
 helio_notify_cursor_t helio_intake_cursor(const helio_intake_t *self)

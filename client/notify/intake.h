@@ -30,8 +30,9 @@ helio_intake_t *helio_intake_new(helio_remote_t *remote, const helio_notify_sett
                                  helio_log_t *log);
 void helio_intake_destroy(helio_intake_t **self_p); /* before the remote */
 
-/*  Does what can be done. HELIO_FORBIDDEN: the broker has refused from the start; err says why. */
+/*  Does what can be done. HELIO_FORBIDDEN: the broker has refused from the start, with this answer. */
 HELIO_MUST_CHECK helio_rc helio_intake_turn(helio_intake_t *self, int64_t now_ms, helio_error_t *err);
+const helio_stream_t *helio_intake_refusal(const helio_intake_t *self);
 /*  When to turn again even if nothing came. */
 int64_t helio_intake_due_ms(const helio_intake_t *self);
 /*  Up to where everything was taken. */

@@ -395,10 +395,13 @@ int helio_notify_run(const helio_client_t *client, const helio_notify_config_t *
     }
     if (self.rc == HELIO_OK)
         leave(&self, client->remote);
-    helio_rc rc = self.rc;
+    int code = HELIO_EXIT_OK;
+    if (self.rc == HELIO_FORBIDDEN) {
+        const helio_stream_t *refusal = helio_intake_refusal(self.intake);
+        code = helio_response_print_error(client, helio_stream_status(refusal), helio_stream_problem(refusal), 0);
+    } else if (self.rc != HELIO_OK) {
+        code = helio_client_fail(client, HELIO_EXIT_FAILURE, "%s", self.err.text);
+    }
     end(&self);
-    if (rc == HELIO_OK)
-        return HELIO_EXIT_OK;
-    return helio_client_fail(client, rc == HELIO_FORBIDDEN ? HELIO_EXIT_FORBIDDEN : HELIO_EXIT_FAILURE, "%s",
-                             self.err.text);
+    return code;
 }

@@ -123,6 +123,8 @@ static void bind_number(helio_notify_store_t *self, query_t query, int place, in
 /*  Made here, so that no other user can read what is in it; SQLite gives its log the same mode. */
 static helio_rc make_file(const char *directory, const char *path, helio_error_t *err)
 {
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        return helio_fail(err, HELIO_IO, "%s: %s", directory, strerror(errno));
     HELIO_AUTO(helio_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return helio_fail(err, HELIO_IO, "%s: %s", path, strerror(errno));

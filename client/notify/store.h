@@ -19,7 +19,7 @@ typedef struct helio_notify_cursor {
     int64_t seen_ms; /* when the newest of them happened; 0 = unknown */
 } helio_notify_cursor_t;
 
-/*  The folder must exist. HELIO_BUSY, HELIO_IO, HELIO_VERSION (of a newer release), HELIO_PROTOCOL (damaged). What
+/*  A folder that is missing is made, with mode 0700. HELIO_BUSY, HELIO_IO, HELIO_VERSION (of a newer release), HELIO_PROTOCOL (damaged). What
  *  was told and cannot be seen again is forgotten. */
 HELIO_MUST_CHECK helio_rc helio_notify_store_open(const char *directory, int64_t wall_ms,
                                                   helio_notify_store_t **ret_store, helio_error_t *err);

@@ -226,7 +226,8 @@ static const helio_spec_field_t fields[] = {
      .required = true,
      .most = 1024,
      .example = "/var/lib/helio-notify",
-     .doc = "Folder of what has been read and what waits to be delivered. One process uses it at a time."},
+     .doc =
+         "Folder of what has been read and what waits to be delivered; made if it is missing. One process uses it at a time."},
     {.key = "targets",
      .kind = HELIO_SPEC_LIST,
      .offset = offsetof(helio_notify_settings_t, targets),

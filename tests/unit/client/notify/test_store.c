@@ -110,7 +110,7 @@ static void a_second_process__and_damage__are_errors_that_say_so(void **state)
     assert_int_equal(fclose(file), 0);
     assert_int_equal(helio_notify_store_open(root, 1000, &second, &err), HELIO_PROTOCOL);
     assert_non_null(strstr(err.text, "move notify.db away"));
-    assert_int_equal(helio_notify_store_open("/nonexistent", 1000, &second, &err), HELIO_IO);
+    assert_int_equal(helio_notify_store_open("/nonexistent/state", 1000, &second, &err), HELIO_IO);
     assert_int_equal(folder_remove(root), 0);
 }
 
