@@ -87,6 +87,7 @@ conf -Ae "$lab/host"
 printf 'group_name @allhosts\nhostlist %s\n' "$host" >"$lab/hosts"
 conf -Ahgrp "$lab/hosts"
 # For jobs on several nodes: with one host, all of their ranks are there.
+# shellcheck disable=SC2016
 printf '%s %s\n' pe_name gang slots 999 user_lists NONE xuser_lists NONE start_proc_args /bin/true stop_proc_args /bin/true allocation_rule '$round_robin' \
   control_slaves TRUE job_is_first_task TRUE urgency_slots min accounting_summary TRUE qsort_args NONE >"$lab/pe"
 conf -Ap "$lab/pe"
