@@ -146,6 +146,8 @@ static const struct {
      "at the site, `scontrol show partition` has its state; `partition` of `agent.slurm.pools` names another one"},
     {HELIO_DETAIL_WITHHELD_LIMITS,
      "it ends with jobs of that account there; `scontrol show assoc_mgr` has its limits, and who uses them"},
+    {HELIO_DETAIL_WITHHELD_GONE,
+     "at the site, see `nvidia-smi`, and `gpus_gone` in the agent's log; `helio-agent check` names the MPS daemon"},
     {HELIO_DETAIL_WITHHELD_SHARED,
      "name the pool before the other one in the site file, or leave it out: jobs can name its partition themselves"},
 };

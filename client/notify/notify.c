@@ -2,10 +2,10 @@
 #include "client/notify/notify.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>

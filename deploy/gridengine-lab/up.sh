@@ -86,9 +86,14 @@ printf '%-22s%s\n' hostname "$host" load_scaling NONE complex_values "gpu=$gpus,
 conf -Ae "$lab/host"
 printf 'group_name @allhosts\nhostlist %s\n' "$host" >"$lab/hosts"
 conf -Ahgrp "$lab/hosts"
+# For jobs on several nodes: with one host, all of their ranks are there.
+# shellcheck disable=SC2016
+printf '%s %s\n' pe_name gang slots 999 user_lists NONE xuser_lists NONE start_proc_args /bin/true stop_proc_args /bin/true allocation_rule '$round_robin' \
+  control_slaves TRUE job_is_first_task TRUE urgency_slots min accounting_summary TRUE qsort_args NONE >"$lab/pe"
+conf -Ap "$lab/pe"
 {
   printf '%s %s\n' qname main.q hostlist "$host" seq_no 0 processors UNDEFINED load_thresholds NONE suspend_thresholds NONE nsuspend 1 \
-    suspend_interval 00:05:00 priority 0 min_cpu_interval 00:05:00 qtype BATCH ckpt_list NONE pe_list NONE rerun FALSE slots "$slots" \
+    suspend_interval 00:05:00 priority 0 min_cpu_interval 00:05:00 qtype BATCH ckpt_list NONE pe_list gang rerun FALSE slots "$slots" \
     tmpdir /tmp shell /bin/sh prolog NONE epilog NONE shell_start_mode unix_behavior starter_method NONE suspend_method NONE \
     resume_method NONE terminate_method NONE notify 00:00:05 owner_list NONE user_lists NONE xuser_lists NONE subordinate_list NONE \
     complex_values NONE projects NONE xprojects NONE calendar NONE initial_state default

@@ -71,12 +71,12 @@ gpus_of() { # NODE, as in a shape: the number of its GPUs
   echo "$sum"
 }
 shards_of() { # CLUSTER NODE, as in a shape: the number of its shards
-  local each=SHARDS_$1
-  case $2 in *.*|-*) echo 0 ;; *) echo $((${!each:-0} * $(gpus_of "$2"))) ;; esac
+  local setting=SHARDS_$1
+  case $2 in *.*|-*) echo 0 ;; *) echo $((${!setting:-0} * $(gpus_of "$2"))) ;; esac
 }
 for ((i = 0; i < clusters; i++)); do
-  shape=SHARDS_${cluster_names[i]}
-  number "$shape" "${!shape:-0}" 0 100
+  setting=SHARDS_${cluster_names[i]}
+  number "$setting" "${!setting:-0}" 0 100
 done
 case $preempt in off|cancel|requeue) ;; *) bad "PREEMPT is '$preempt'; it must be off, cancel or requeue" ;; esac
 

@@ -135,6 +135,16 @@ static uint32_t slash_of(helio_text_t gpu)
     return at;
 }
 
+bool helio_site_runs_gangs(const helio_site_profile_t *site, const helio_pool_t *pool)
+{
+    if (!helio_text_is(site->backend, "exec"))
+        return true;
+    for (uint32_t i = 0; i < pool->options.count; i++)
+        if (helio_text_is(pool->options.items[i].option, HELIO_POOL_OPTION_GANGS))
+            return helio_text_is(pool->options.items[i].values, "yes");
+    return false;
+}
+
 uint32_t helio_pool_nodes_most(const helio_pool_t *pool)
 {
     return pool->elastic && pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;

@@ -91,6 +91,11 @@ HELIO_RECORD_DECLARE(helio_pool_demand, HELIO_POOL_DEMAND_FIELDS)
     F(R, U32, channels, 0, _, 10)                                /* channels it allows: a bit 1 << kind each */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 
+/*  The option by which the agent of a site with the backend `exec` says that its engine runs jobs on several nodes. */
+#define HELIO_POOL_OPTION_GANGS "gangs"
+/*  Whether the pool runs jobs on several nodes: with the backend `exec` only if its adapter says so. */
+bool helio_site_runs_gangs(const helio_site_profile_t *site, const helio_pool_t *pool);
+
 /*  Sorts the tenants, as helio_site_maps requires. */
 void helio_site_tenants_sort(helio_site_profile_t *profile);
 /*  Whether the tenant has a Unix user at the site, as far as the site has reported. */

@@ -200,7 +200,7 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
         c.rejection = HELIO_REJECTION_BACKEND;
     else
         c.rejection = fits_ever(want, pool, &c);
-    if (c.rejection == HELIO_REJECTION_NONE && want->nodes > 1 && helio_text_is(site->backend, "exec"))
+    if (c.rejection == HELIO_REJECTION_NONE && want->nodes > 1 && !helio_site_runs_gangs(site, pool))
         c.rejection = HELIO_REJECTION_TOO_SMALL; /* its adapter starts no gangs */
     if (want->whole_nodes && helio_text_is(site->backend, "slurm"))
         c.gpus_per_node = pool->gpus_per_node; /* Slurm allocates all of them */

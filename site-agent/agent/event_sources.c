@@ -98,7 +98,7 @@ static void look_at_gpus(helio_agent_t *self)
     for (uint32_t p = 0; p < settings->site.pools.count; p++) {
         if (!helio_site_gpus_look(settings, p, &away))
             continue;
-        helio_aev_gpus_t now = {.busy = {away.slots, away.count}, .pool = p};
+        helio_aev_gpus_t now = {.busy = {away.slots, away.count}, .pool = p, .gone = away.gone};
         gone += away.gone;
         any = true;
         agent_step(self, HELIO_AGENT_EV_GPUS, &now);

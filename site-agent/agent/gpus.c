@@ -54,6 +54,8 @@ helio_rc helio_site_gpus_open(helio_agent_settings_t *settings, const char *libr
     settings->gpus = NULL;
     if (helio_text_is(settings->site.backend, "slurm"))
         return helio_slurm_fill_site(&settings->site, &settings->slurm, arena, err);
+    if (helio_text_is(settings->site.backend, "exec"))
+        helio_exec_fill_site(&settings->site, &settings->exec, arena);
     if (!helio_text_is(settings->site.backend, "local"))
         return HELIO_OK;
     helio_site_gpus_t *gpus = settings->gpus = helio_arena_alloc(arena, 1, sizeof *gpus);

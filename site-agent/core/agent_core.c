@@ -94,6 +94,7 @@ static void look_at_gpus(helio_agent_core_t *self, const helio_aev_gpus_t *event
     if (!self->capacity || event->pool >= self->profile.pools.count ||
         self->profile.pools.items[event->pool].nodes != 1)
         return;
+    self->gpus_gone[event->pool] = event->gone;
     uint32_t before = helio_capacity_of_others(self->capacity, event->pool);
     self->figures.gpus_of_others += helio_capacity_leave_to_others(self->capacity, event->pool, &busy) - before;
 }

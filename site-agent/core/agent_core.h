@@ -176,7 +176,8 @@ HELIO_RECORD_DECLARE(helio_aev_disk, HELIO_AEV_DISK_FIELDS)
 /* clang-format off */
 #define HELIO_AEV_GPUS_FIELDS(F, R)                \
     F(R, U32S, busy, HELIO_JOB_GPUS_PER_NODE_MAX, _) /* slots of the only node that cannot be given out */ \
-    F(R, U32, pool, 0, _)                          /* index in the profile */
+    F(R, U32, pool, 0, _) /* index in the profile */ \
+    F(R, U32, gone, 0, _) /* of these, such as do not answer, whoever uses the others */
 /* clang-format on */
 HELIO_RECORD_DECLARE(helio_aev_gpus, HELIO_AEV_GPUS_FIELDS)
 

@@ -46,6 +46,8 @@ struct helio_agent_core {
     helio_site_profile_t profile;
     helio_capacity_t *capacity; /* NULL if the backend allocates */
 
+    uint32_t gpus_gone[HELIO_SITE_POOLS_MAX]; /* by the last look */
+
     const helio_event_t *event; /* during a step */
     helio_effects_t *effects;
     uint64_t open_batch;

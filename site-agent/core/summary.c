@@ -98,6 +98,8 @@ static uint32_t withheld(const helio_agent_core_t *self, const helio_pool_capaci
         return HELIO_DETAIL_WITHHELD_NODES;
     if (pool->gpus_reserved)
         return HELIO_DETAIL_WITHHELD_RESERVED;
+    if (self->capacity && self->gpus_gone[p])
+        return HELIO_DETAIL_WITHHELD_GONE;
     (void)helio_agent_core_pool_use(self, p, &use);
     return use.others || (self->capacity && helio_capacity_of_others(self->capacity, p)) ? HELIO_DETAIL_WITHHELD_OTHERS
                                                                                          : HELIO_DETAIL_NONE;

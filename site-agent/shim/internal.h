@@ -17,7 +17,7 @@ typedef struct helio_shim {
     uint32_t rank;    /* of several nodes */
     helio_plan_t plan;
     helio_buffer_t plan_text; /* the plan's views point here */
-    bool head;                /* its only child is srun, which starts a shim on each node */
+    bool head;                /* its only child is srun, or an adapter's launcher, which starts a shim on each node */
     bool env_there;           /* the file with the environment, which may hold secrets */
     helio_ranks_t ranks;
     helio_output_t output;

@@ -161,8 +161,6 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
     }
     take_numbers(&plan, numbers);
     bool peopled = plan.launcher == HELIO_LAUNCHER_LOCAL ? plan.rank_count > 0 : plan.nodes && !plan.rank_count;
-    if (plan.launcher == HELIO_LAUNCHER_BATCH && plan.nodes != 1)
-        peopled = false;
     if ((plan.image.size > 0) != (plan.container_count > 0))
         return helio_fail(err, HELIO_INVALID, "plan: an image without a container's command, or the reverse");
     if (!whole || seen != (1u << OPTIONAL) - 1 || !peopled || !plan.workdir.size)

@@ -24,7 +24,8 @@ enum {
  *  only child is srun with one task a node. Each task is a shim (`helio-shim --rank FOLDER`) that runs the rank of its
  *  SLURM_NODEID under the same rules, with status files of its own in FOLDER/rank-<n>. Only the head shim enforces the
  *  time limit; the others read its commands in the folder (gang.h).
- *  BATCH: as SLURM with one node, under an engine that an adapter speaks to (batch.h): no SLURM_* variables. */
+ *  BATCH: the same under an engine that an adapter speaks to (batch.h), without SLURM_* variables: what starts the ranks
+ *  of several nodes is the adapter's command in place of srun. */
 typedef enum helio_launcher {
     HELIO_LAUNCHER_LOCAL,
     HELIO_LAUNCHER_SLURM,

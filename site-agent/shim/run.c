@@ -16,6 +16,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/reason/codes.h"
+#include "site-agent/shim/batch.h"
 #include "site-agent/shim/cgroup.h"
 #include "site-agent/shim/guardian.h"
 #include "site-agent/shim/internal.h"
@@ -342,18 +343,20 @@ static void explain_refusal(helio_shim_t *self, const helio_gang_end_t *end)
 static helio_rc end_gang(helio_shim_t *self, helio_error_t *err)
 {
     helio_gang_end_t end;
-    int srun_code = self->ranks.first_failure;
+    int launch_code = self->ranks.first_failure;
+    const char *launch = self->plan.launcher == HELIO_LAUNCHER_BATCH ? "the adapter's launcher" : "srun";
     (void)!helio_gang_say(self->folder, HELIO_GANG_KILL, 0, NULL); /* srun may have died alone */
     helio_gang_gather(self->folder, self->plan.nodes, &end);
     if (end.silent)
-        return helio_fail(err, HELIO_UNAVAILABLE, "%u of %u ranks left no end (srun: %d)", end.silent, self->plan.nodes,
-                          srun_code);
+        return helio_fail(err, HELIO_UNAVAILABLE, "%u of %u ranks left no end (%s: %d)", end.silent, self->plan.nodes,
+                          launch, launch_code);
     if (!end.ran && !self->done.stopped) {
         self->done.failed = true;
         explain_refusal(self, &end);
         if (!end.refused)
             (void)snprintf(self->done.explanation, sizeof self->done.explanation,
-                           "srun ended with %d before any rank began; the job's log has its message", srun_code);
+                           "%s ended with %d before any rank began; the job's log has its message", launch,
+                           launch_code);
         return HELIO_OK;
     }
     self->done.max_rss_kib = end.max_rss_kib > self->done.max_rss_kib ? end.max_rss_kib : self->done.max_rss_kib;
@@ -437,8 +440,9 @@ static helio_rc open_status_files(helio_shim_t *self, helio_error_t *err)
     self->status_files = self->folder;
     if (self->call->mode != HELIO_SHIM_RANK)
         return HELIO_OK;
-    if (!helio_slurm_node_rank(self->call->environ_list, &self->rank))
-        return helio_fail(err, HELIO_INVALID, "SLURM_NODEID does not say which rank this is");
+    if (!helio_batch_node_rank(self->call->environ_list, &self->rank) &&
+        !helio_slurm_node_rank(self->call->environ_list, &self->rank))
+        return helio_fail(err, HELIO_INVALID, "neither SLURM_NODEID nor HELIO_BATCH_RANK says which rank this is");
     return helio_gang_open(self->folder, self->rank, &self->status_files, err);
 }
 

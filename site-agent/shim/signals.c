@@ -41,10 +41,11 @@ bool helio_shim_is_for_job(const helio_shim_t *self, uint32_t number)
     return number == SIGUSR1 || number == SIGUSR2 || number == SIGHUP || number == SIGQUIT || number == SIGALRM;
 }
 
-/*  srun gives USR1 and USR2 to its tasks; the others would end it. */
+/*  srun gives USR1 and USR2 to its tasks; the others would end it, and any would end an adapter's launcher. */
 void helio_shim_hand_on(const helio_shim_t *self, uint32_t number)
 {
-    bool handed_on = !self->head || number == SIGUSR1 || number == SIGUSR2;
+    bool srun = self->plan.launcher == HELIO_LAUNCHER_SLURM && (number == SIGUSR1 || number == SIGUSR2);
+    bool handed_on = !self->head || srun;
     for (uint32_t i = 0; self->call->mode != HELIO_SHIM_LOCAL && handed_on && i < self->ranks.count; i++)
         if (!self->ranks.items[i].ended)
             (void)kill(self->ranks.items[i].leader.pid, (int)number);

@@ -120,10 +120,15 @@ static helio_rc equip_local(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 static helio_rc equip_head(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 {
     helio_environment_t env = {.arena = kit->arena};
-    helio_slurm_own_environment(self->call->environ_list, &env);
+    char *const *own = self->call->environ_list;
     char **argv = NULL;
-    helio_rc rc = helio_slurm_srun(&self->plan, self->call->environ_list, self->call->program, self->call->folder,
-                                   kit->arena, &argv, err);
+    helio_rc rc;
+    if (self->plan.launcher == HELIO_LAUNCHER_BATCH) {
+        rc = helio_batch_launch(own, self->call->program, self->call->folder, kit->arena, &argv, &env, err);
+    } else {
+        helio_slurm_own_environment(own, &env);
+        rc = helio_slurm_srun(&self->plan, own, self->call->program, self->call->folder, kit->arena, &argv, err);
+    }
     kit->argvs[kit->count] = argv;
     kit->files[kit->count] = -1;
     kit->envs[kit->count++] = env.items;
@@ -138,7 +143,8 @@ static helio_rc equip(helio_shim_t *self, kit_t *kit, helio_error_t *err)
         return equip_local(self, kit, err);
     helio_rc rc = HELIO_OK;
     if (self->plan.launcher == HELIO_LAUNCHER_BATCH)
-        helio_batch_rank_environment(self->call->environ_list, &kit->base);
+        helio_batch_rank_environment(self->call->environ_list, self->plan.batch_script ? 1 : self->plan.nodes,
+                                     self->rank, &kit->base);
     else
         rc = helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
     return rc ? rc : add_rank(self, kit, &kit->base, err);
@@ -209,12 +215,13 @@ static helio_rc read_plan(helio_shim_t *self, helio_error_t *err)
         return rc;
     bool local = self->plan.launcher == HELIO_LAUNCHER_LOCAL;
     bool batch = self->plan.launcher == HELIO_LAUNCHER_BATCH;
-    if (local != (self->call->mode == HELIO_SHIM_LOCAL) || batch != (self->call->mode == HELIO_SHIM_BATCH))
+    bool rank = self->call->mode == HELIO_SHIM_RANK && !local;
+    if (!rank && (local != (self->call->mode == HELIO_SHIM_LOCAL) || batch != (self->call->mode == HELIO_SHIM_BATCH)))
         return helio_fail(err, HELIO_INVALID, "the plan is for another launcher");
     if (!local && geteuid() != self->plan.uid)
         return helio_fail(err, HELIO_FORBIDDEN, "the scheduler runs the job as user %u and not as '%.*s' (%u)",
                           (unsigned)geteuid(), HELIO_TEXT_ARGS(self->plan.user), self->plan.uid);
-    self->head = self->call->mode == HELIO_SHIM_SLURM && self->plan.nodes > 1 && !self->plan.batch_script;
+    self->head = !local && !rank && self->plan.nodes > 1 && !self->plan.batch_script;
     self->lease.tolerance_ms = self->plan.clock_tolerance_ms;
     if (!helio_text_copy(self->plan.cgroup, self->cgroup, sizeof self->cgroup))
         return helio_fail(err, HELIO_TOO_BIG, "the path of the job's control group is too long");

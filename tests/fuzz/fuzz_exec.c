@@ -18,7 +18,7 @@ static void check_capacity(const helio_exec_answer_t *answer, helio_arena_t *are
 {
     helio_pool_t pools[] = {{.name = HELIO_TEXT("p")}, {.name = HELIO_TEXT("q"), .cpus_per_node = 4}};
     helio_exec_waiting_t waiting[] = {
-        {HELIO_TEXT("p"), 2, 1, 1}, {HELIO_TEXT("q"), 0, 1, 1}, {HELIO_TEXT("p"), 64, 1, 1}};
+        {HELIO_TEXT("p"), 1, 2, 1, 1}, {HELIO_TEXT("q"), 2, 0, 1, 1}, {HELIO_TEXT("p"), 3, 64, 1, 1}};
     for (uint32_t count = 1; count <= 2; count++) {
         helio_site_profile_t site = {.pools = {pools, count}};
         helio_aev_capacity_t capacity;

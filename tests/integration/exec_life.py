@@ -369,7 +369,7 @@ def hostile(world):
 
 
 SCENARIOS = (plain, array, image, limit, cancel, orphan, agent_killed, agent_forgets, adapter_killed, engine_away, unclaimed, hostile, lease)
-NOT_HERE = {"gang": "a job on several nodes is not placed at a site of the kind exec"}
+NOT_HERE = {"gang": "each site has one node; check-backend runs gangs on the grid engine (exec_docs.sh)"}
 
 
 def refused(world):

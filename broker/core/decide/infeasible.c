@@ -62,6 +62,8 @@ helio_detail_t core_infeasible_detail(helio_broker_core_t *self, const helio_req
     case HELIO_REJECTION_NO_SUCH_GPU:
         return gpu_of(self, want, pool);
     case HELIO_REJECTION_TOO_SMALL:
+        if (want->nodes > 1 && !helio_site_runs_gangs(&site->profile, pool))
+            return HELIO_DETAIL0(HELIO_DETAIL_POOL_RUNS_NO_GANGS);
         return size_of(self, want, pool);
     case HELIO_REJECTION_NO_INTERCONNECT:
         return CORE_DETAIL(self, HELIO_DETAIL_INTERCONNECT_IS,

@@ -24,8 +24,10 @@
 #include "federation/energy/power.h"
 
 enum {
-    AGAIN_MS = 1000,         /* when a job that cannot be stopped yet is looked at again */
-    FIGURES_EVERY_MS = 10000 /* how often changed figures are stored */
+    AGAIN_MS = 1000,                   /* when a job that cannot be stopped yet is looked at again */
+    FIGURES_EVERY_MS = 10000,          /* how often changed figures are stored */
+    AHEAD_MS = HELIO_JOB_GRACE_MAX_MS, /* no job needs more to save its work */
+    AHEAD_EVERY_MS = 5000              /* how often jobs are looked for that have to leave before one begins */
 };
 
 /* ---- power ------------------------------------------------------------------------------------------------- */
@@ -108,6 +110,7 @@ typedef struct leaver {
     uint32_t tier;
     bool saves;
     uint64_t lost_gpu_ms;
+    int64_t grace_ms; /* that it needs to save its work; 0 = it saves none */
     double w;
     bool stays;
 } leaver_t;
@@ -130,12 +133,13 @@ static leaver_t leaver_of(const helio_broker_core_t *self, job_t *job)
     const submission_t *submission = job->submission;
     uint64_t lost_ms = helio_preempt_lost_ms(core_preempt_ran_ms(self, job), submission->checkpoint_every_ms,
                                              submission->signalled, submission->grace_ms);
-    return (leaver_t){job,
-                      core_preempt_tier(job),
-                      submission->signalled || submission->checkpoint_every_ms,
-                      lost_ms * core_job_gpus(job),
-                      job_w(job),
-                      false};
+    bool saves = submission->signalled || submission->checkpoint_every_ms;
+    return (leaver_t){.job = job,
+                      .tier = core_preempt_tier(job),
+                      .saves = saves,
+                      .lost_gpu_ms = lost_ms * core_job_gpus(job),
+                      .grace_ms = submission->signalled ? (int64_t)submission->grace_ms : 0,
+                      .w = job_w(job)};
 }
 
 /*  Whether it can have to leave, but not yet. */
@@ -230,6 +234,17 @@ static int64_t keep_figures(helio_broker_core_t *self, curtailment_t *curtailmen
     return 0;
 }
 
+static void stop_for(helio_broker_core_t *self, const site_t *site, curtailment_t *curtailment, const leaver_t *leaver)
+{
+    helio_row_curtailment_t *row = &curtailment->row;
+    helio_details_t reason =
+        CORE_WHY(self, HELIO_DETAIL_STOPPED_FOR_CURTAILMENT, helio_value_string(site->name),
+                 helio_value_number(row->percent), until_of(curtailment), helio_value_text(row->reason));
+    (void)core_preempt_job(self, leaver->job, HELIO_PREEMPT_CAUSE_CURTAILMENT, NULL, &reason);
+    row->jobs_stopped++;
+    row->lost_gpu_ms += leaver->lost_gpu_ms;
+}
+
 /*  Returns in how many ms it is to be looked at again; 0 = when something changes. */
 static int64_t shed(helio_broker_core_t *self, site_t *site, curtailment_t *curtailment)
 {
@@ -237,20 +252,53 @@ static int64_t shed(helio_broker_core_t *self, site_t *site, curtailment_t *curt
     uint32_t count, stopped = row->jobs_stopped;
     curtail_plan_t plan = plan_of(self, site, row);
     leaver_t *leavers = find_leavers(self, site, &plan, &count);
-    helio_details_t reason = {0};
-    if (count)
-        reason = CORE_WHY(self, HELIO_DETAIL_STOPPED_FOR_CURTAILMENT, helio_value_string(site->name),
-                          helio_value_number(row->percent), until_of(curtailment), helio_value_text(row->reason));
-    for (uint32_t i = 0; i < count; i++) {
-        if (leavers[i].stays)
-            continue;
-        (void)core_preempt_job(self, leavers[i].job, HELIO_PREEMPT_CAUSE_CURTAILMENT, NULL, &reason);
-        row->jobs_stopped++;
-        row->lost_gpu_ms += leavers[i].lost_gpu_ms;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!leavers[i].stays)
+            stop_for(self, site, curtailment, &leavers[i]);
     free(leavers);
     int64_t due_ms = keep_figures(self, curtailment, &plan, row->jobs_stopped != stopped);
     return plan.later_w > 0 ? AGAIN_MS : due_ms;
+}
+
+/*  Of one that will begin: jobs that would have to leave then, and need time to save their work, leave so long before. As
+ *  soon as the first does, nothing starts there that would not fit under the limit: it would take the place of what
+ *  left. Returns in how many ms to look again. */
+static int64_t prepare(helio_broker_core_t *self, site_t *site, curtailment_t *curtailment)
+{
+    uint32_t count, stopped = 0;
+    int64_t left_ms = curtailment->row.from_ms - self->wall_ms, again_ms = AHEAD_EVERY_MS;
+    if (left_ms > AHEAD_MS)
+        return left_ms - AHEAD_MS;
+    curtail_plan_t plan = plan_of(self, site, &curtailment->row);
+    leaver_t *leavers = find_leavers(self, site, &plan, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (leavers[i].stays || !leavers[i].grace_ms)
+            continue;
+        int64_t wait_ms = left_ms - leavers[i].grace_ms;
+        if (wait_ms > 0) {
+            again_ms = wait_ms < again_ms ? wait_ms : again_ms;
+            continue;
+        }
+        curtailment->prepares = true;
+        stop_for(self, site, curtailment, &leavers[i]);
+        stopped++;
+    }
+    free(leavers);
+    if (stopped)
+        core_curtailment_write(self, curtailment);
+    return left_ms < again_ms ? left_ms : again_ms;
+}
+
+static int64_t prepare_all(helio_broker_core_t *self, site_t *site)
+{
+    int64_t soonest_ms = 0;
+    curtailment_t *each;
+    DL_FOREACH(site->curtailments, each)
+    {
+        int64_t again_ms = each->row.from_ms > self->wall_ms ? prepare(self, site, each) : 0;
+        soonest_ms = again_ms && (!soonest_ms || again_ms < soonest_ms) ? again_ms : soonest_ms;
+    }
+    return soonest_ms;
 }
 
 void core_curtail_review(helio_broker_core_t *self)
@@ -260,8 +308,11 @@ void core_curtail_review(helio_broker_core_t *self)
         bool there = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known;
         curtailment_t *now = core_curtailment_now(self, site);
         int64_t again_ms = now && there ? shed(self, site, now) : 0;
+        int64_t ahead_ms = there ? prepare_all(self, site) : 0;
         if (again_ms && self->wall_ms + again_ms < next_ms)
             next_ms = self->wall_ms + again_ms;
+        if (ahead_ms && self->wall_ms + ahead_ms < next_ms)
+            next_ms = self->wall_ms + ahead_ms;
     }
     core_check_at(self, CORE_CHECK_CURTAILMENTS, next_ms);
 }
@@ -309,7 +360,7 @@ static double awaited_w(const helio_broker_core_t *self, const job_class_t *clas
 bool core_curtail_allows(helio_broker_core_t *self, const job_class_t *class, site_t *site, const pool_t *pool,
                          uint32_t gpus_per_node, uint64_t back_gpus)
 {
-    const curtailment_t *now = gpus_per_node ? core_curtailment_now(self, site) : NULL;
+    const curtailment_t *now = gpus_per_node ? core_curtailment_binding(self, site) : NULL;
     if (!now)
         return true;
 #ifdef HELIO_MUTANT_curtailment_ignored
@@ -322,14 +373,14 @@ bool core_curtail_allows(helio_broker_core_t *self, const job_class_t *class, si
 bool core_curtail_excludes(const helio_broker_core_t *self, const job_class_t *class, const site_t *site,
                            const pool_t *pool, uint32_t gpus_per_node)
 {
-    const curtailment_t *now = gpus_per_node ? core_curtailment_now(self, site) : NULL;
+    const curtailment_t *now = gpus_per_node ? core_curtailment_binding(self, site) : NULL;
     return now && (double)gpus_per_node * class->want.nodes * gpu_w(site, pool) > limit_w(site, &now->row);
 }
 
 helio_detail_t core_curtail_detail(helio_broker_core_t *self, const job_class_t *class, site_t *site,
                                    const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms)
 {
-    const curtailment_t *now = core_curtailment_now(self, site);
+    const curtailment_t *now = core_curtailment_binding(self, site);
     if (!now)
         return (helio_detail_t){0};
     *ret_until_ms = now->row.until_ms;

@@ -35,11 +35,11 @@ static uint32_t reserved_gpus(const helio_broker_core_t *self, const site_t *sit
 /*  The reasons for which a site offers nothing of a pool: WITHHELD_* of the catalogue. */
 static bool is_withheld(uint32_t code)
 {
-    static const uint32_t codes[] = {HELIO_DETAIL_WITHHELD_SURVEY,     HELIO_DETAIL_WITHHELD_UNKNOWN_RUN,
-                                     HELIO_DETAIL_WITHHELD_SCHEDULER,  HELIO_DETAIL_WITHHELD_NODES,
-                                     HELIO_DETAIL_WITHHELD_RESERVED,   HELIO_DETAIL_WITHHELD_OTHERS,
-                                     HELIO_DETAIL_WITHHELD_STATE_GONE, HELIO_DETAIL_WITHHELD_PARTITION,
-                                     HELIO_DETAIL_WITHHELD_LIMITS,     HELIO_DETAIL_WITHHELD_SHARED};
+    static const uint32_t codes[] = {
+        HELIO_DETAIL_WITHHELD_SURVEY,     HELIO_DETAIL_WITHHELD_UNKNOWN_RUN, HELIO_DETAIL_WITHHELD_SCHEDULER,
+        HELIO_DETAIL_WITHHELD_NODES,      HELIO_DETAIL_WITHHELD_RESERVED,    HELIO_DETAIL_WITHHELD_OTHERS,
+        HELIO_DETAIL_WITHHELD_STATE_GONE, HELIO_DETAIL_WITHHELD_PARTITION,   HELIO_DETAIL_WITHHELD_LIMITS,
+        HELIO_DETAIL_WITHHELD_SHARED,     HELIO_DETAIL_WITHHELD_GONE};
     bool found = false;
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
         found = found || codes[i] == code;

@@ -25,16 +25,27 @@ curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, con
     return curtailment;
 }
 
-curtailment_t *core_curtailment_now(const helio_broker_core_t *self, const site_t *site)
+static curtailment_t *strictest_of(const helio_broker_core_t *self, const site_t *site, bool prepared)
 {
     curtailment_t *strictest = NULL, *each;
     DL_FOREACH(site->curtailments, each)
     {
-        bool holds = each->row.from_ms <= self->wall_ms && self->wall_ms < each->row.until_ms;
+        bool begun = each->row.from_ms <= self->wall_ms || (prepared && each->prepares);
+        bool holds = begun && self->wall_ms < each->row.until_ms;
         if (holds && (!strictest || each->row.percent < strictest->row.percent))
             strictest = each;
     }
     return strictest;
+}
+
+curtailment_t *core_curtailment_now(const helio_broker_core_t *self, const site_t *site)
+{
+    return strictest_of(self, site, false);
+}
+
+curtailment_t *core_curtailment_binding(const helio_broker_core_t *self, const site_t *site)
+{
+    return strictest_of(self, site, true);
 }
 
 bool core_curtailments_begin(const helio_broker_core_t *self, site_t *site)

@@ -10,6 +10,7 @@ struct curtailment {
     char reason[257];
     char actor[HELIO_ACTOR_MAX + 1];
     bool begun;
+    bool prepares;              /* it has not begun, and jobs leave for it: they are not replaced */
     bool moved;                 /* its figures are others than in the last row */
     int64_t row_ms;             /* monotonic: when the row was last written; 0 = by a former leader */
     curtailment_t *prev, *next; /* of the site, in the order in which they were set */
@@ -19,6 +20,8 @@ struct curtailment {
 curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row);
 /*  The strictest one in force now; NULL = the site may use all of its power. */
 curtailment_t *core_curtailment_now(const helio_broker_core_t *self, const site_t *site);
+/*  The same, of those that jobs leave for already, too: what may start has to fit under it. */
+curtailment_t *core_curtailment_binding(const helio_broker_core_t *self, const site_t *site);
 /*  Whether some have begun since the last call: they are marked. */
 bool core_curtailments_begin(const helio_broker_core_t *self, site_t *site);
 uint32_t core_curtailments_count(const site_t *site);

@@ -223,6 +223,8 @@ static helio_rc take_end(reading_t *self, const json_t *object)
     if (!rc)
         rc = take_bool(self, object, "carries", &end->carries);
     if (!rc)
+        rc = take_bool(self, object, "gangs", &end->gangs);
+    if (!rc)
         rc = take_queues(self, object, end);
     return rc;
 }

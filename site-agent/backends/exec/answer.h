@@ -57,6 +57,7 @@ typedef struct helio_exec_end {
     uint32_t protocol; /* 0 = not said */
     helio_text_t engine;
     bool carries;
+    bool gangs; /* it runs jobs on several nodes */
     helio_exec_queue_t queues[HELIO_SITE_POOLS_MAX];
     uint32_t queue_count;
 } helio_exec_end_t;

@@ -63,6 +63,7 @@ static void put_resources(helio_json_writer_t *json, const helio_exec_attempt_t 
 {
     const helio_order_t *order = &attempt->order;
     helio_json_put_text(json, "pool", order->pool);
+    helio_json_put_u64(json, "nodes", order->nodes ? order->nodes : 1);
     helio_json_put_u64(json, "gpus", order->gpus_per_node);
     helio_json_put_u64(json, "cpus", order->cpus_per_node);
     helio_json_put_u64(json, "memory_bytes", order->memory_bytes_per_node);

@@ -6,6 +6,7 @@ typedef struct room {
     const helio_exec_node_t *node;
     uint32_t gpus, cpus;
     uint64_t memory_bytes;
+    const helio_exec_waiting_t *taken_by; /* the last that took a part of it: a gang has each node once */
 } room_t;
 
 static uint64_t less(uint64_t all, uint64_t used)
@@ -30,12 +31,15 @@ static void take(room_t *room, const helio_exec_waiting_t *waiting)
     room->gpus = (uint32_t)less(room->gpus, waiting->gpus);
     room->cpus = (uint32_t)less(room->cpus, waiting->cpus);
     room->memory_bytes = less(room->memory_bytes, waiting->memory_bytes);
+    room->taken_by = waiting;
 }
 
 static void place(room_t *rooms, uint32_t count, const helio_exec_waiting_t *waiting)
 {
     room_t *best = NULL, *widest = NULL;
     for (uint32_t i = 0; i < count; i++) {
+        if (rooms[i].taken_by == waiting)
+            continue;
         if (fits(&rooms[i], waiting) && (!best || rooms[i].gpus < best->gpus))
             best = &rooms[i];
         if (!widest || rooms[i].gpus > widest->gpus)
@@ -79,6 +83,8 @@ static void sum(const helio_pool_t *pool, const room_t *rooms, uint32_t count, h
         most = room->gpus > most ? room->gpus : most;
     }
     ret->free_nodes.count = most + 1;
+    ret->options.items = pool->options.items;
+    ret->options.count = pool->options.count;
 }
 
 /*  A job runs on one node, so there is a figure for one alone. */
@@ -114,7 +120,8 @@ void helio_exec_capacity(const helio_site_profile_t *site, const helio_exec_answ
         uint32_t count = rooms_of(site, pool, inventory, rooms);
         for (uint32_t i = 0; i < waiting_count; i++)
             if (helio_text_equal(waiting[i].pool, pool->name))
-                place(rooms, count, &waiting[i]);
+                for (uint32_t n = 0; n < waiting[i].nodes; n++)
+                    place(rooms, count, &waiting[i]);
         sum(pool, rooms, count, arena, &capacity.pools.items[p]);
         add_wait(&inventory->end, arena, &capacity.pools.items[p]);
     }

@@ -7,11 +7,11 @@
 /*  An attempt that was submitted and that the nodes' figures do not contain yet. */
 typedef struct helio_exec_waiting {
     helio_text_t pool;
-    uint32_t gpus, cpus;
+    uint32_t nodes, gpus, cpus; /* of each node, but for nodes */
     uint64_t memory_bytes;
 } helio_exec_waiting_t;
 
-/*  What waits takes the fullest node that has room for it, as a packing scheduler would; what fits nowhere takes what
+/*  What waits takes, for each of its nodes, the fullest node that has room for it, as a packing scheduler would; what fits nowhere takes what
  *  the pool has. */
 void helio_exec_capacity(const helio_site_profile_t *site, const helio_exec_answer_t *inventory,
                          const helio_exec_waiting_t *waiting, uint32_t waiting_count, helio_arena_t *arena,

@@ -110,11 +110,17 @@ static helio_rc learn(const helio_exec_options_t *options, helio_arena_t *arena,
     if (helio_exec_ask_once(options, "capabilities", "", arena, &answer, NULL))
         return HELIO_UNAVAILABLE;
     settings->carries = answer.end.carries;
+    bool gangs = answer.end.gangs;
     if (helio_exec_ask_once(options, "inventory", "\"held\":[]", arena, &answer, NULL) || !answer.node_count)
         return HELIO_UNAVAILABLE;
     const helio_exec_node_t *node = &answer.nodes[0];
+    if (gangs) {
+        pool->options.items = helio_arena_alloc(arena, 1, sizeof *pool->options.items);
+        pool->options.items[0] = (helio_pool_option_t){HELIO_TEXT(HELIO_POOL_OPTION_GANGS), HELIO_TEXT("yes")};
+        pool->options.count = 1;
+    }
     pool->name = node->pool.size ? node->pool : HELIO_TEXT("pool");
-    pool->nodes = 1;
+    pool->nodes = gangs ? 2 : 1;
     pool->gpus_per_node = node->gpus;
     return HELIO_OK;
 }

@@ -91,7 +91,7 @@ static void requests(trial_t *self)
 
 /* ---- jobs ---------------------------------------------------------------------------------------------- */
 
-static void begin(trial_t *self, const char *run)
+static void begin_on(trial_t *self, uint32_t nodes, const char *run)
 {
     const helio_pool_t *pool = &self->options->site->pools.items[0];
     const helio_user_rule_t *rule = &self->options->rules->users.items[0];
@@ -103,7 +103,7 @@ static void begin(trial_t *self, const char *run)
                                   .tenant = any_tenant ? HELIO_TEXT("probe") : rule->tenant,
                                   .user = any_user ? HELIO_TEXT("probe") : rule->user,
                                   .pool = pool->name,
-                                  .nodes = 1,
+                                  .nodes = nodes,
                                   .gpus_per_node = pool->gpus_per_node ? 1 : 0,
                                   .time_limit_ms = 60000};
     self->spec = (helio_job_spec_t){.run = helio_text_of(run)};
@@ -112,6 +112,11 @@ static void begin(trial_t *self, const char *run)
     helio_attempt_name(self->order.key, 1, self->name);
     helio_backend_task_t task = {.order = &self->order, .spec = &self->spec};
     self->backend->class->start(self->backend, &task);
+}
+
+static void begin(trial_t *self, const char *run)
+{
+    begin_on(self, 1, run);
 }
 
 static void take_log(trial_t *self, char ret_log[DETAIL_SIZE])
@@ -190,7 +195,7 @@ static void twice(trial_t *self)
     helio_text_t more = helio_arena_printf(
         arena,
         "\"name\":\"%s\",\"user\":\"%s\",\"uid\":%u,\"tenant\":\"probe\",\"shim\":\"%s\",\"pool\":\"%.*s\",\"gpus\":%u,"
-        "\"cpus\":0,\"memory_bytes\":0,\"limit_s\":60,\"grace_s\":30",
+        "\"nodes\":1,\"cpus\":0,\"memory_bytes\":0,\"limit_s\":60,\"grace_s\":30",
         self->name, account->name, (unsigned)account->uid, backend->shim, HELIO_TEXT_ARGS(self->order.pool),
         self->order.gpus_per_node);
     if (!rc)
@@ -205,6 +210,32 @@ static void twice(trial_t *self)
     finish(self);
     free(account);
     helio_arena_destroy(&arena);
+}
+
+/*  Two ranks, each of which waits for the other: both run at a time. */
+static void a_gang(trial_t *self)
+{
+    if (!helio_site_runs_gangs(self->options->site, &self->options->site->pools.items[0]))
+        return;
+    begin_on(self, 2,
+             ": >\"$HELIO_CHECKPOINT_DIR/here.$HELIO_NODE_RANK\"\n"
+             "[ $HELIO_NODES = 2 ] && [ -n \"$HELIO_HOSTS\" ] || exit 4\n"
+             "for i in $(seq 300); do [ ! -e \"$HELIO_CHECKPOINT_DIR/here.$((1 - HELIO_NODE_RANK))\" ] || break; sleep "
+             "0.1; done\n"
+             "[ -e \"$HELIO_CHECKPOINT_DIR/here.$((1 - HELIO_NODE_RANK))\" ] || exit 5\n"
+             "[ $HELIO_NODE_RANK = 1 ] || { echo both; exit 0; }\nsleep 1; exit 3");
+    (void)run_until(self, false);
+    judge(self, "a gang", 3, "both\n", "its ranks run at a time, and their exit code and output come back");
+    finish(self);
+    if (self->failed)
+        return;
+    begin_on(self, 2, "trap 'exit 0' TERM; sleep 60 & wait");
+    helio_stop_t stop = {.key = self->order.key, .epoch = 1, .mode = HELIO_STOP_MODE_GRACE};
+    if (run_until(self, true))
+        self->backend->class->stop(self->backend, &stop);
+    (void)run_until(self, false);
+    judge(self, "a gang's stop", 0, "", "each of its ranks gets its signal");
+    finish(self);
 }
 
 static helio_rc renew(trial_t *self, helio_error_t *err)
@@ -273,6 +304,7 @@ void helio_exec_conform(const helio_exec_options_t *options, helio_exec_check_fn
         a_stop(&self);
         twice(&self);
         a_new_agent(&self);
+        a_gang(&self);
         nothing_left(&self);
     }
     helio_backend_destroy(&self.backend);

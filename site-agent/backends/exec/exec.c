@@ -8,6 +8,7 @@
 #include "federation/base/clock.h"
 #include "site-agent/backends/exec/internal.h"
 #include "site-agent/backends/folder/place.h"
+#include "site-agent/core/capacity.h"
 
 enum { FOLDER_MOST = 2048 };
 
@@ -40,15 +41,27 @@ static void take_task(helio_exec_attempt_t *attempt, const helio_backend_task_t 
     attempt->grace_ms = helio_job_grace_ms(task->spec, attempt->grace_ms);
 }
 
+/*  Why the site cannot run it on several nodes; NULL: it can. */
+static const char *gang_fault(const helio_exec_t *self, const helio_exec_attempt_t *attempt,
+                              const helio_job_spec_t *spec)
+{
+    uint32_t p = helio_site_pool_index(&self->site, helio_text_of(attempt->pool));
+    if (p == UINT32_MAX || !helio_site_runs_gangs(&self->site, &self->site.pools.items[p]))
+        return "the adapter of this site starts no jobs on several nodes";
+    return helio_job_is_batch_script(spec) ? "a script of several nodes starts its tasks by srun, which a site of the "
+                                             "kind `exec` does not have"
+                                           : NULL;
+}
+
 static void exec_start(helio_backend_t *base, const helio_backend_task_t *task)
 {
     helio_exec_attempt_t *attempt = open_attempt(helio_exec_of(base), task->order->key, task->order->epoch);
     if (attempt->to_start || attempt->phase != HELIO_EXEC_AT_LOOKING)
         return; /* its events come, or have come, anyway */
     take_task(attempt, task);
-    if (attempt->nodes > 1) {
-        helio_exec_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_BAD_OPTION,
-                       "a site of the kind `exec` runs no job on several nodes");
+    const char *fault = attempt->nodes > 1 ? gang_fault(attempt->backend, attempt, task->spec) : NULL;
+    if (fault) {
+        helio_exec_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_BAD_OPTION, "%s", fault);
         return;
     }
     attempt->to_start = true;

@@ -52,6 +52,10 @@ typedef struct helio_exec_options {
 HELIO_MUST_CHECK helio_rc helio_exec_new(const helio_exec_options_t *options, helio_backend_t **ret_backend,
                                          helio_error_t *err);
 
+/*  Asks the adapter, once and at start, whether its engine runs gangs, and says so in the pools' options. Pools of one node
+ *  need no answer. An adapter that gives none runs no gangs until the agent starts again. */
+void helio_exec_fill_site(helio_site_profile_t *site, const helio_exec_settings_t *settings, helio_arena_t *arena);
+
 /*  ---- helio-agent check, and check-backend ---- */
 
 /*  One line each, in order: what was checked, whether it is correct, and the detail or the remedy. probe: also runs jobs,

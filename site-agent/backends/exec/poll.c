@@ -235,6 +235,7 @@ static void say_capacity(helio_exec_t *self)
     for (const helio_exec_attempt_t *attempt = helio_exec_first(self); attempt; attempt = helio_exec_after(attempt))
         if (is_waiting(attempt))
             all[--at] = (helio_exec_waiting_t){.pool = helio_text_of(attempt->pool),
+                                               .nodes = attempt->nodes,
                                                .gpus = attempt->gpus,
                                                .cpus = attempt->cpus,
                                                .memory_bytes = attempt->memory_bytes};

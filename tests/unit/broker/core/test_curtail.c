@@ -229,6 +229,61 @@ static void curtail__begins_later_and_can_be_ended(void **state)
     assert_string_equal(harness_facts(h, reply->details), "SiteNotCurtailed site=north");
 }
 
+static void until(int64_t wall_ms)
+{
+    harness_wait(h, wall_ms - harness_wall_ms(h));
+}
+
+static void curtail__jobs_that_save_leave_their_grace_before_it_begins(void **state)
+{
+    (void)state;
+    join();
+    int64_t from_ms = harness_wall_ms(h) + 2 * HOUR;
+    const helio_fx_reply_t *reply =
+        curtail_as(HELIO_ROLE_OPERATOR, (helio_ev_curtail_t){.percent = 25, .from_wall_ms = from_ms, .for_ms = HOUR});
+    assert_int_equal(reply->rc, HELIO_OK);
+    helio_job_key_t saves = saving("standard", 8), keeps = plain("express", 4), low = plain("batch", 4);
+    helio_job_key_t waits = of("acme", "batch", 1, 4); /* another would preempt */
+    harness_wait(h, MINUTE);
+    until(from_ms - 21 * SECOND);
+    assert_state(saves, HELIO_JOB_RUNNING);
+    harness_clear(h);
+    until(from_ms - 20 * SECOND);
+    assert_state(saves, HELIO_JOB_STOPPING); /* so that it has ended by then */
+    assert_state(low, HELIO_JOB_RUNNING);    /* it saves nothing: it works on */
+    const helio_row_curtailment_t *row = last_row();
+    assert_non_null(row);
+    assert_int_equal(row->jobs_stopped, 1);
+    stopped(saves, 1);
+    until(from_ms - 2 * SECOND);
+    assert_state(saves,
+                 HELIO_JOB_QUEUED); /* neither it nor another takes its place: 8 kW are in use, and 4 will be allowed */
+    assert_state(waits, HELIO_JOB_QUEUED);
+    until(from_ms);
+    assert_state(low, HELIO_JOB_STOPPING);
+    assert_state(keeps, HELIO_JOB_RUNNING);
+    stopped(low, 1);
+    until(from_ms + HOUR);
+    assert_state(saves, HELIO_JOB_OFFERED);
+}
+
+static void curtail__that_is_taken_back_lets_jobs_start_again(void **state)
+{
+    (void)state;
+    join();
+    int64_t from_ms = harness_wall_ms(h) + HOUR;
+    (void)curtail_as(HELIO_ROLE_OPERATOR, (helio_ev_curtail_t){.percent = 0, .from_wall_ms = from_ms, .for_ms = HOUR});
+    helio_job_key_t saves = saving("standard", 8);
+    until(from_ms - 10 * SECOND);
+    assert_state(saves, HELIO_JOB_STOPPING);
+    stopped(saves, 1);
+    harness_wait(h, SECOND);
+    assert_state(saves, HELIO_JOB_QUEUED);
+    (void)curtail_as(HELIO_ROLE_OPERATOR, (helio_ev_curtail_t){.end = true});
+    harness_wait(h, SECOND);
+    assert_state(saves, HELIO_JOB_OFFERED);
+}
+
 static void curtail__the_strictest_counts(void **state)
 {
     (void)state;
@@ -373,6 +428,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(curtail__a_job_that_leaves_starts_at_another_site, begin, end),
         cmocka_unit_test_setup_teardown(curtail__others_count, begin, end),
         cmocka_unit_test_setup_teardown(curtail__begins_later_and_can_be_ended, begin, end),
+        cmocka_unit_test_setup_teardown(curtail__jobs_that_save_leave_their_grace_before_it_begins, begin, end),
+        cmocka_unit_test_setup_teardown(curtail__that_is_taken_back_lets_jobs_start_again, begin, end),
         cmocka_unit_test_setup_teardown(curtail__the_strictest_counts, begin, end),
         cmocka_unit_test_setup_teardown(curtail__a_new_leader_keeps_to_it, begin, end),
         cmocka_unit_test_setup_teardown(curtail__each_has_a_time_of_its_own, begin, end),

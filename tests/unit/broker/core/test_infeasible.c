@@ -103,6 +103,21 @@ static void infeasible__names_what_each_site_has_and_what_would_fit(void **state
     assert_text(plan(&spec).plan.decision.reason, "");
 }
 
+static void infeasible__says_of_an_adapter_that_it_runs_no_gangs(void **state)
+{
+    (void)state;
+    north->backend = HELIO_TEXT("exec");
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.nodes = 2;
+    helio_fx_reply_t reply = plan(&spec);
+    assert_candidate(&reply, "north", "TooSmall: PoolRunsNoGangs");
+    assert_text(reply.plan.decision.reason, ""); /* south runs it */
+    spec.nodes = 1;
+    reply = plan(&spec);
+    assert_candidate(&reply, "north", ": ");
+}
+
 static void infeasible__names_what_is_too_much(void **state)
 {
     (void)state;
@@ -249,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(infeasible__names_what_each_site_has_and_what_would_fit),
+        CASE(infeasible__says_of_an_adapter_that_it_runs_no_gangs),
         CASE(infeasible__names_what_is_too_much),
         CASE(name__a_site_that_lacks_it_gets_no_offer_until_it_has_it),
         CASE(name__that_no_site_has_is_refused_with_those_that_exist),

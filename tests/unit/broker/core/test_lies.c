@@ -355,7 +355,8 @@ static void withheld__is_written_when_it_changes_and_only_if_it_can_be_said(void
     static const uint32_t said[] = {
         HELIO_DETAIL_WITHHELD_SURVEY,     HELIO_DETAIL_WITHHELD_UNKNOWN_RUN, HELIO_DETAIL_WITHHELD_SCHEDULER,
         HELIO_DETAIL_WITHHELD_NODES,      HELIO_DETAIL_WITHHELD_RESERVED,    HELIO_DETAIL_WITHHELD_OTHERS,
-        HELIO_DETAIL_WITHHELD_STATE_GONE, HELIO_DETAIL_WITHHELD_PARTITION,   HELIO_DETAIL_WITHHELD_LIMITS};
+        HELIO_DETAIL_WITHHELD_STATE_GONE, HELIO_DETAIL_WITHHELD_PARTITION,   HELIO_DETAIL_WITHHELD_LIMITS,
+        HELIO_DETAIL_WITHHELD_SHARED,     HELIO_DETAIL_WITHHELD_GONE};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         row = row_withheld(said[i]);
         assert_true(row && row->withheld.items.count == 1 && row->withheld.items.items[0].code == said[i]);

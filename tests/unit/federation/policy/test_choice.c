@@ -55,6 +55,10 @@ static void judge__each_single_fault_has_its_rejection(void **state)
     want.nodes = 2;
     site.backend = HELIO_TEXT("exec"); /* its adapter starts no gangs */
     assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    helio_pool_option_t gangs = {HELIO_TEXT(HELIO_POOL_OPTION_GANGS), HELIO_TEXT("yes")};
+    pool.options.items = &gangs;
+    pool.options.count = 1;
+    assert_rejected(HELIO_REJECTION_NONE); /* it says that it does */
     begin(NULL);
     want.cpus = 65;
     assert_rejected(HELIO_REJECTION_TOO_SMALL);

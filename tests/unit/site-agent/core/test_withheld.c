@@ -168,6 +168,10 @@ static void withheld__while_others_use_all_gpus_of_the_machine(void **state)
     assert_int_equal(withheld(), HELIO_DETAIL_NONE); /* one is left */
     give_one(1, 1, 1, 1);
     assert_int_equal(withheld(), HELIO_DETAIL_WITHHELD_OTHERS);
+    busy.gone = GPUS - 1; /* they do not answer */
+    step(&site, HELIO_AGENT_EV_GPUS, &busy);
+    assert_int_equal(withheld(), HELIO_DETAIL_WITHHELD_GONE);
+    busy.gone = 0;
     busy.busy.count = 0;
     step(&site, HELIO_AGENT_EV_GPUS, &busy);
     assert_int_equal(withheld(), HELIO_DETAIL_NONE);

@@ -130,7 +130,7 @@ static void capacity__what_waits_is_taken_from_the_fullest_node_that_has_room(vo
     helio_pool_t pool = {.name = HELIO_TEXT("p"), .cpus_per_node = 16};
     helio_site_profile_t site = {.pools = {&pool, 1}};
     helio_exec_waiting_t waiting[] = {
-        {HELIO_TEXT("p"), 2, 1, 1}, {HELIO_TEXT("q"), 8, 1, 1}, {HELIO_TEXT("p"), 4, 1, 1}};
+        {HELIO_TEXT("p"), 1, 2, 1, 1}, {HELIO_TEXT("q"), 1, 8, 1, 1}, {HELIO_TEXT("p"), 1, 4, 1, 1}};
     helio_aev_capacity_t capacity;
     helio_exec_capacity(&site, &answer, waiting, 3, arena, &capacity);
     const helio_pool_capacity_t *now = &capacity.pools.items[0];

@@ -99,6 +99,30 @@ static void exec__a_job_on_several_nodes_is_refused(void **state)
     bench_close(&bench);
 }
 
+static void exec__a_gang_is_submitted_where_the_adapter_says_so(void **state)
+{
+    (void)state;
+    bench_t bench;
+    helio_arena_t *arena = helio_arena_new();
+    bench_open(&bench);
+    bench_put(&bench, "on-capabilities", "echo '{\"end\":{\"helio\":1,\"engine\":\"e\",\"gangs\":true}}'");
+    bench.pool.nodes = 1;
+    helio_exec_fill_site(&bench.site, &bench.settings, arena);
+    assert_int_equal(bench.pool.options.count, 0); /* it was not asked: no pool has two nodes */
+    bench.pool.nodes = 2;
+    helio_exec_fill_site(&bench.site, &bench.settings, arena);
+    assert_true(helio_site_runs_gangs(&bench.site, &bench.pool));
+    bench_reopen(&bench);
+    bench.order.nodes = 2;
+    bench.order.gpus_per_node = 4;
+    bench_start(&bench);
+    bench_pass(&bench, 4000);
+    assert_int_equal(bench_asked(&bench, "submit"), 1);
+    assert_int_equal(bench_asked(&bench, "\"nodes\":2,\"gpus\":4"), 1);
+    bench_close(&bench);
+    helio_arena_destroy(&arena);
+}
+
 /* ---- submission ---------------------------------------------------------------------------------------- */
 
 static void exec__a_submission_without_an_answer_is_looked_for_and_found(void **state)
@@ -463,6 +487,7 @@ int main(void)
         cmocka_unit_test(exec__says_what_runs_on_a_node_and_what_has_waited_for_one),
         cmocka_unit_test(exec__a_suspension_is_reported),
         cmocka_unit_test(exec__a_job_on_several_nodes_is_refused),
+        cmocka_unit_test(exec__a_gang_is_submitted_where_the_adapter_says_so),
         cmocka_unit_test(exec__a_submission_without_an_answer_is_looked_for_and_found),
         cmocka_unit_test(exec__a_submission_that_left_nothing_is_repeated_under_the_same_name),
         cmocka_unit_test(exec__an_adapter_that_never_submits_is_given_up_after_a_minute),

@@ -140,7 +140,9 @@ static inline void prepare(bed_t *bed, const char *run)
 /*  Its standard error goes to slurm.log, as sbatch has it. */
 static inline pid_t spawn(bed_t *bed)
 {
-    char shim[] = HELIO_SHIM_PATH, flag[] = "--slurm", log[512], *argv[] = {shim, flag, bed->folder, NULL};
+    char shim[] = HELIO_SHIM_PATH, slurm[] = "--slurm", batch[] = "--batch";
+    char *flag = bed->how.launcher == HELIO_LAUNCHER_BATCH ? batch : slurm, log[512],
+         *argv[] = {shim, flag, bed->folder, NULL};
     char *env[ENV_MAX + 1] = {0};
     for (uint32_t i = 0; i < bed->env_count; i++)
         env[i] = bed->env_texts[i];

@@ -296,6 +296,77 @@ static void lease__of_the_remote_form_is_heeded_and_its_number_rises(void **stat
     close_bed(&bed);
 }
 
+/* ---- under an engine that an adapter speaks to ------------------------------------------------------------ */
+
+/*  Three hosts; each rank knows its number, and the launcher's exit code is the largest of theirs. */
+static const char launcher[] =
+    "#!/bin/sh\n"
+    "echo \"$@\" >\"${0%/*}/launch.args\"; pids=; worst=0\n"
+    "for rank in 0 1 2; do HELIO_BATCH_RANK=$rank HELIO_BATCH_HOSTS=a,b,c CUDA_VISIBLE_DEVICES=$rank,7 \"$@\" & "
+    "pids=\"$pids $!\"; done\n"
+    "for pid in $pids; do wait $pid; code=$?; [ $code -le $worst ] || worst=$code; done; exit $worst\n";
+
+static void open_batch(bed_t *bed)
+{
+    open_bed(bed);
+    bed->how.launcher = HELIO_LAUNCHER_BATCH;
+    bed->order.nodes = 3;
+    write_file(bed, "launch", launcher, 0755);
+    ENV(bed, "HELIO_BATCH_ID=job 17");
+    ENV(bed, "HELIO_BATCH_LAUNCH=%s/launch", bed->dir);
+}
+
+static void gang__of_an_adapter_is_started_by_its_launcher(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_batch(&bed);
+    assert_int_equal(
+        run(&bed, "echo rank $HELIO_NODE_RANK of $HELIO_NODES on $HELIO_HOSTS: $CUDA_VISIBLE_DEVICES $HELIO_GPUS"), 0);
+    for (int i = 0; i < 3; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "rank %d of 3 on a,b,c: %d,7 2\n", i, i);
+        expect(&bed, "@log", line);
+    }
+    char args[512];
+    (void)snprintf(args, sizeof args, " --rank %s\n", bed.folder);
+    expect(&bed, "launch.args", args);
+    expect(&bed, "@claim", "scheduler_id=job 17\n");
+    close_bed(&bed);
+}
+
+static void gang__of_an_adapter_ends_with_the_rank_that_failed(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_batch(&bed);
+    assert_int_equal(run(&bed, "[ $HELIO_NODE_RANK = 1 ] && { sleep 0.3; exit 7; }\n"
+                               "trap 'echo saved $HELIO_NODE_RANK; exit 9' TERM; while :; do sleep 0.02; done"),
+                     7);
+    expect(&bed, "@log", "saved 0\n");
+    expect(&bed, "@log", "saved 2\n");
+    assert_false(done_of(&bed).stopped);
+    close_bed(&bed);
+}
+
+static void gang__of_an_adapter_that_starts_none_fails_with_the_reason(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_batch(&bed);
+    write_file(&bed, "launch", "#!/bin/sh\necho no such host >&2; exit 6\n", 0755);
+    assert_int_equal(run(&bed, "echo ran"), 125);
+    assert_non_null(strstr(done_of(&bed).explanation, "the adapter's launcher ended with 6 before any rank began"));
+    expect(&bed, "@log", "no such host\n");
+    close_bed(&bed);
+    bed = (bed_t){0};
+    open_batch(&bed);
+    bed.env_count--; /* no HELIO_BATCH_LAUNCH */
+    assert_int_equal(run(&bed, "echo ran"), 125);
+    assert_non_null(strstr(done_of(&bed).explanation, "the adapter gave no HELIO_BATCH_LAUNCH"));
+    close_bed(&bed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +382,9 @@ int main(void)
         cmocka_unit_test(gang__a_rank_without_done_leaves_the_attempt_without_done),
         cmocka_unit_test(gang__a_batch_script_starts_once_whatever_the_nodes),
         cmocka_unit_test(gang__killing_a_batch_script_gives_its_srun_time_to_end_its_tasks),
+        cmocka_unit_test(gang__of_an_adapter_is_started_by_its_launcher),
+        cmocka_unit_test(gang__of_an_adapter_ends_with_the_rank_that_failed),
+        cmocka_unit_test(gang__of_an_adapter_that_starts_none_fails_with_the_reason),
         cmocka_unit_test(lease__of_the_remote_form_is_heeded_and_its_number_rises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
