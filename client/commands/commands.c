@@ -222,7 +222,8 @@ static const helio_command_t commands[] = {
      "quantiles if it has any; the age of the forecast; and one character per hour, or a note that all hours are the "
      "same. The value of `free` for an hour is the minimum over that hour, so GPUs that are reserved during a part "
      "of it do not count; `helio gpus` shows what is free now. On a terminal the characters are blocks; elsewhere, "
-     "and with NO_COLOR, they are digits from 0 (minimum) to 9 (maximum), and a full stop means no value. -o wide "
+     "and with NO_COLOR, they are digits from 0 (minimum) to 9 (maximum), and a full stop means no value. Agents publish 48 "
+     "hours, and up to 96 of what a source foretells. -o wide "
      "adds pool, kind, whether the source estimates, and the error of such forecasts over the last seven days, by "
      "hours ahead. json, jsonl and yaml print the series, csv one line per point.",
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,

@@ -9,8 +9,9 @@
 #include "client/output/humanise.h"
 #include "federation/base/clock.h"
 #include "federation/base/suggest.h"
+#include "federation/model/site.h"
 
-enum { HOUR_MS = 3600000, HOURS_DEFAULT = 48, HOURS_MAX = 48 };
+enum { HOUR_MS = 3600000, HOURS_DEFAULT = 48, HOURS_MAX = HELIO_SERIES_POINTS_MAX };
 
 /*  The name of a signal on the command line, its name in the API, and its unit. */
 static const struct {
@@ -350,7 +351,7 @@ int helio_cmd_forecast(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (!hours || hours > HOURS_MAX)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--hours: must be from 1 to %d, the hours that sites forecast", (int)HOURS_MAX);
+                                 "--hours: must be from 1 to %d, as many as a series can have", (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     int code = client->arguments->word_count ? add_site(client, client->arguments->words[0], (uint32_t)hours, rows)
                                              : add_sites(client, (uint32_t)hours, rows);

@@ -50,7 +50,7 @@
     X(DAYS, "days", 0, "N", NULL, "The last N days, including today (default: 7)")                                             \
     X(BALANCE, "balance", 0, NULL, NULL, "Compare the accounted energy of sites with their meters")                            \
     X(SIGNAL, "signal", 0, "SIGNAL", "carbon price electricity free pue power reserved", "Only this signal")                   \
-    X(HOURS, "hours", 0, "N", NULL, "Number of hours ahead (default: 48)")                                                     \
+    X(HOURS, "hours", 0, "N", NULL, "Number of hours ahead, at most 192 (default: 48)")                                        \
     X(TTL, "ttl", 0, "DURATION", NULL, "How long the token is valid (default: 90d)")                                           \
     X(GUARANTEED, "guaranteed", 0, "GPUS", NULL, "GPUs that the tenant gets before other tenants")                             \
     X(BURST, "burst", 0, "GPUS", NULL,                                                                                         \

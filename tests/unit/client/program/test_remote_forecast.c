@@ -66,6 +66,23 @@ static void forecast__of_short_steps_shows_the_current_step_as_now(void **state)
     end(&outcome);
 }
 
+/*  What a source foretells can reach further than the 48 hours that are shown by default. */
+static void forecast__shows_as_many_hours_as_are_asked_for(void **state)
+{
+    (void)state;
+    static const char series[] = "[{\"signal\":\"carbon_g_per_kwh\",\"step_s\":3600,\"points\":[" POINT(
+        "00", "10", "") "," POINT("01", "20", "") ",{\"time\":\"2026-03-03T23:00:00.000Z\",\"value\":30}]}]";
+    static const char line[] = "  04.....................................................................9\n";
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
+                             WORDS("forecast", "lulea", "--hours", "72"));
+    assert_int_equal(sizeof line - 1, 2 + 72 + 1);
+    assert_non_null(strstr(outcome.out, line));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}), WORDS("forecast", "lulea"));
+    assert_non_null(strstr(outcome.out, "  09\n"));
+    end(&outcome);
+}
+
 static void forecast__without_quantiles_has_no_column_for_them(void **state)
 {
     (void)state;
@@ -87,10 +104,10 @@ static void forecast__of_a_site_without_series_says_so(void **state)
     expect(&outcome, 0, NULL, "lulea sends no forecast of price");
     end(&outcome);
     outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "0"));
-    expect(&outcome, 2, "", "from 1 to 48");
+    expect(&outcome, 2, "", "from 1 to 192");
     end(&outcome);
-    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "100"));
-    expect(&outcome, 2, "", "must be from 1 to 48, the hours that sites forecast"); /* and not, silently, 48 */
+    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "193"));
+    expect(&outcome, 2, "", "must be from 1 to 192, as many as a series can have"); /* and not, silently, 192 */
     end(&outcome);
     /* a broker that lies: no times, no figures, times that go back */
     outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL,
@@ -126,6 +143,7 @@ int main(void)
         cmocka_unit_test(forecast__of_an_unknown_site_says_which_was_meant),
         cmocka_unit_test(forecast__draws_one_line_per_series_and_keeps_the_figures),
         cmocka_unit_test(forecast__of_short_steps_shows_the_current_step_as_now),
+        cmocka_unit_test(forecast__shows_as_many_hours_as_are_asked_for),
         cmocka_unit_test(forecast__without_quantiles_has_no_column_for_them),
         cmocka_unit_test(forecast__of_a_site_without_series_says_so),
     };
