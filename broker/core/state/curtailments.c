@@ -27,7 +27,7 @@ curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, con
 
 curtailment_t *core_curtailment_now(const helio_broker_core_t *self, const site_t *site)
 {
-    curtailment_t *strictest = NULL, *each;
+    curtailment_t *strictest = site->supposed_curtailment, *each;
     DL_FOREACH(site->curtailments, each)
     {
         bool holds = each->row.from_ms <= self->wall_ms && self->wall_ms < each->row.until_ms;

@@ -17,7 +17,7 @@ struct curtailment {
 
 /*  Takes a copy. */
 curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row);
-/*  The strictest one in force now; NULL = the site may use all of its power. */
+/*  The strictest one in force now, or supposed to be; NULL = the site may use all of its power. */
 curtailment_t *core_curtailment_now(const helio_broker_core_t *self, const site_t *site);
 /*  Whether some have begun since the last call: they are marked. */
 bool core_curtailments_begin(const helio_broker_core_t *self, site_t *site);
