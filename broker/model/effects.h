@@ -39,7 +39,8 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, TEXT, expected_of, 64, _)                /* the name, user or kind whose runs the estimate rests on */        \
     F(R, U32, tasks, HELIO_JOB_ARRAY_MAX, _)      /* tasks of an array, else 0; all figures are of one task */         \
     F(R, U32, tasks_now, HELIO_JOB_ARRAY_MAX, _)  /* tasks that would start at once, at most */                        \
-    F(R, RECORD, tasks_details, 0, helio_details) /* and what holds the other tasks */
+    F(R, RECORD, tasks_details, 0, helio_details) /* and what holds the other tasks */                                 \
+    F(R, BOOL, stops, 0, _) /* it runs where it is supposed to be curtailed, and would be stopped for that */
 HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
 /*  Jobs that are ahead in the scheduling order: neighbours of one tenant and queue, summed up. tenant "" = a tenant

@@ -48,15 +48,19 @@ enum { HELIO_SUPPOSED_PRICE_MAX = 1000000 }; /* thousandths */
 /*  Every request begins with `call`, which comes back in its REPLY. role: helio_role_t. A request of a user concerns
  *  the tenant of that user only. actor: the principal that asks, "user:TENANT/NAME", since names of users belong to
  *  their tenants. */
-#define HELIO_EV_SUBMIT_FIELDS(F, R)                                                 \
-    F(R, U64, call, 0, _)                                                            \
-    F(R, TEXT, tenant, 32, _)                                                        \
-    F(R, TEXT, user, 64, _)                                                          \
-    F(R, LIST, jobs, 10000, helio_submission) /* all or none */                      \
-    /* PLAN: what is supposed of one site; "" = nothing is */                        \
-    F(R, TEXT, supposed_site, 32, _)                                                 \
-    F(R, BOOL, supposed_drain, 0, _)                                 /* it drains */ \
-    F(R, U32, supposed_price_per_mille, HELIO_SUPPOSED_PRICE_MAX, _) /* its prices, of what they are; without a drain */
+#define HELIO_EV_SUBMIT_FIELDS(F, R)                                                                     \
+    F(R, U64, call, 0, _)                                                                                \
+    F(R, TEXT, tenant, 32, _)                                                                            \
+    F(R, TEXT, user, 64, _)                                                                              \
+    F(R, LIST, jobs, 10000, helio_submission) /* all or none */                                          \
+    /* PLAN: what is supposed of one site; "" = nothing is */                                            \
+    F(R, TEXT, supposed_site, 32, _)                                                                     \
+    F(R, BOOL, supposed_drain, 0, _) /* it drains */                                                     \
+    F(R, U32, supposed_price_per_mille, HELIO_SUPPOSED_PRICE_MAX,                                        \
+      _)                                   /* its prices, of what they are; without a drain */           \
+    F(R, U64, supposed_curtailed_ms, 0, _) /* it is curtailed from now on, for so long; 0 = it is not */ \
+    F(R, U32, supposed_percent, 100, _)                                                                  \
+    F(R, KEY, supposed_job, 0, _) /* which is planned, and may be at that site; nil = a document is */
 HELIO_RECORD_DECLARE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
 
 #define HELIO_ROLE_TABLE(X) X(USER, "user") X(OPERATOR, "operator") X(ADMIN, "admin")

@@ -7,7 +7,7 @@ import { Notice, State } from "./parts.jsx";
 import { askPlan, placeOf, placeWords } from "./plans.js";
 import { link } from "./router.js";
 import { OPEN } from "./states.js";
-import { commandOf, wordsOf } from "./supposed.js";
+import { commandOf, isCurtailed, wordsOf } from "./supposed.js";
 import { Table } from "./table.jsx";
 
 const AT_ONCE = 4; // requests; the broker has others to answer
@@ -35,7 +35,7 @@ const columns = [
   {
     id: "to",
     title: "Then",
-    cell: (m) => (m.fate === "runs" ? `runs on; started anew: ${placeWords(m.to)}` : m.fate === "stays" ? "the same" : <b>{placeWords(m.to)}</b>),
+    cell: (m) => (m.fate === "stopped" ? <b>stopped; {m.to ? placeWords(m.to) : "starts nowhere"}</b> : m.fate === "runs" ? `runs on; started anew: ${placeWords(m.to)}` : m.fate === "stays" ? "the same" : <b>{placeWords(m.to)}</b>),
   },
   { id: "cost", title: "Cost", numeric: true, value: (m) => m.change?.cost, cell: (m) => moneyChange(m.change?.cost) },
   { id: "carbon", title: "CO₂e", numeric: true, value: (m) => m.change?.carbon, cell: (m) => carbonChange(m.change?.carbon) },
@@ -53,10 +53,11 @@ async function judge(questions, supposed, signal, tell) {
   const worker = async () => {
     while (next < questions.length) {
       const question = questions[next++];
-      const plan = async (given) => placeOf(await askPlan({ id: question.job.id, supposed: given, signal }));
+      const plan = (given) => askPlan({ id: question.job.id, supposed: given, signal });
       try {
-        const before = question.kind === "waiting" ? await plan(null) : null;
-        tell(moveOf(question, before, await plan(supposed)));
+        const before = question.kind === "waiting" ? placeOf(await plan(null)) : null;
+        const then = await plan(supposed);
+        tell(moveOf(question, before, placeOf(then), then.stops === true));
       } catch (error) {
         if (error.status !== 404 && error.status !== 409) throw error;
         tell(null);
@@ -67,14 +68,15 @@ async function judge(questions, supposed, signal, tell) {
 }
 
 function summaryOf(moves, site, left, more) {
-  const { moves: go, starts, runs, stays } = countsOf(moves);
+  const { moves: go, starts, runs, stays, stopped } = countsOf(moves);
   const waiting = go + starts + stays;
   const verb = (count) => `${plural(count, "job")} ${count === 1 ? "runs" : "run"}`;
   return [
     waiting
       ? `${number(go)} of ${plural(waiting, "waiting job")} would go elsewhere${starts ? `, ${number(starts)} would start at another time` : ""}.`
       : "No job waits.",
-    runs ? `${verb(runs)} at ${site}, and would run on.` : `No job runs at ${site}.`,
+    stopped ? `${verb(stopped)} at ${site} and would be stopped.` : "",
+    runs ? `${verb(runs)} at ${site}, and would run on.` : stopped ? "" : `No job runs at ${site}.`,
     left ? `${plural(left, "job")} more were not judged: at most ${MOST} jobs or arrays of each kind are.` : "",
     more ? "Only the newest 1,000 of each kind were looked at." : "",
   ]
@@ -87,7 +89,7 @@ const nothing = { moves: [], total: 0, judged: 0, left: 0, more: false, busy: fa
 export function Moves({ supposed }) {
   const [state, setState] = useState(nothing);
   const end = useRef(null);
-  const key = `${supposed.site} ${supposed.drain} ${supposed.factor}`;
+  const key = wordsOf(supposed);
   useEffect(() => {
     setState(nothing);
     return () => end.current?.abort();
@@ -99,7 +101,7 @@ export function Moves({ supposed }) {
     setState({ ...nothing, busy: true });
     try {
       const { jobs, more } = await readOpen(signal);
-      const { questions, left } = questionsOf(jobs, supposed.site);
+      const { questions, left } = questionsOf(jobs, supposed.site, isCurtailed(supposed));
       setState((old) => ({ ...old, total: questions.length, left, more }));
       await judge(questions, supposed, signal, (move) =>
         setState((old) => ({ ...old, judged: old.judged + 1, moves: move ? [...old.moves, move] : old.moves })),
@@ -130,7 +132,8 @@ export function Moves({ supposed }) {
       )}
       <p class="source">
         A judgement of each job alone, as if it were submitted now and the others stayed where they are; two jobs can be shown to take the
-        same GPUs. A drain stops nothing that runs. For what would become of all of them together over the hours, an operator runs{" "}
+        same GPUs. A drain stops nothing that runs; a curtailment would stop those that are said so, by the broker's own choice, unless they may not be
+        preempted. For what would become of all of them together over the hours, an operator runs{" "}
         <code>{commandOf(supposed)}</code>.
       </p>
     </section>

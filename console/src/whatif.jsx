@@ -7,7 +7,7 @@ import { Moves } from "./moves.jsx";
 import { Choice, Notice, Title } from "./parts.jsx";
 import { askPlan, carbonSteps, difference, endsOf, nearest, placeOf, placeWords, pointsOf, startOf, waitSteps } from "./plans.js";
 import { link, setValues } from "./router.js";
-import { factors, supposedOf, valuesOf, wordsOf } from "./supposed.js";
+import { factors, hours, kindOf, ofKind, shares, supposedOf, valuesOf, wordsOf } from "./supposed.js";
 
 const EXAMPLE = `name: what-if
 gpu: H100:8
@@ -236,7 +236,7 @@ function Scope() {
         depends on counts as fulfilled, and the GPUs that it holds are not free for it.
       </p>
       <p>
-        “Suppose of a site” does the same with a site that were drained, or whose prices of GPU hours and electricity were so many times what
+        “Suppose of a site” does the same with a site that were drained, or curtailed from now on, or whose prices of GPU hours and electricity were so many times what
         they are, in all hours ahead. “Who would move” asks that for the open jobs, one by one. It knows nothing of what they would take from
         one another, nor of what happens later, and moves no job that runs: <code>helio rehearse</code> runs a copy of the live state on for
         that, and <code>helio simulate</code> a trace.
@@ -245,7 +245,7 @@ function Scope() {
   );
 }
 
-// A site, and whether it is drained or has another price. What is chosen stays though no plan names it.
+// A site, and whether it is drained, curtailed or has another price. What is chosen stays though no plan names it.
 function Suppose({ sites, supposed, set }) {
   const names = supposed && !sites.includes(supposed.site) ? [...sites, supposed.site] : sites;
   const site = supposed?.site ?? "";
@@ -253,7 +253,7 @@ function Suppose({ sites, supposed, set }) {
     <>
       <label>
         Suppose of a site
-        <select value={site} onChange={(event) => set(event.target.value ? { drain: true, factor: 1, ...supposed, site: event.target.value } : null)}>
+        <select value={site} onChange={(event) => set(event.target.value ? { ...(supposed ?? ofKind("drained", "")), site: event.target.value } : null)}>
           <option value="">nothing</option>
           {names.map((name) => (
             <option key={name}>{name}</option>
@@ -263,15 +263,22 @@ function Suppose({ sites, supposed, set }) {
       {supposed && (
         <Choice
           name="It is"
-          value={supposed.drain ? "drained" : "price"}
-          set={(to) => set({ site, drain: to === "drained", factor: to === "drained" ? 1 : 1.5 })}
+          value={kindOf(supposed)}
+          set={(to) => set(ofKind(to, site))}
           of={[
             ["drained", "drained"],
+            ["curtailed", "curtailed"],
             ["price", "at another price"],
           ]}
         />
       )}
-      {supposed && !supposed.drain && (
+      {kindOf(supposed) === "curtailed" && (
+        <>
+          <Slider name="To" unit="% of its power" steps={shares} price={supposed.percent} set={(percent) => set({ ...supposed, percent })} />
+          <Slider name="For" unit="h" steps={hours} price={supposed.hours} set={(long) => set({ ...supposed, hours: long })} />
+        </>
+      )}
+      {supposed && kindOf(supposed) === "price" && (
         <Slider name="Its price" unit="times" steps={factors} price={supposed.factor} set={(factor) => set({ ...supposed, factor })} />
       )}
     </>

@@ -4,13 +4,15 @@
 
 enum { LOOKS = 48 };
 
-/*  One plan in three supposes a drain, and one in three a price, of a site that can be unknown yet. */
+/*  One plan in three supposes a drain, and one in three a price or a curtailment, of a site that can be unknown yet. */
 static void suppose(uint64_t draw, helio_ev_submit_t *plan)
 {
     static const char *const sites[] = {"site0", "site1", "site2", "site3"};
     plan->supposed_site = helio_text_of(draw % 3 ? sites[draw / 3 % 4] : "");
     plan->supposed_drain = draw % 3 == 1;
     plan->supposed_price_per_mille = (uint32_t)(draw / 12 % 4000);
+    plan->supposed_curtailed_ms = draw % 3 == 2 && draw / 7 % 2 ? 7200000 : 0;
+    plan->supposed_percent = (uint32_t)(draw / 14 % 101);
 }
 
 static void on_look(void *arg, sim_happening_t *item)

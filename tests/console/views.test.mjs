@@ -219,6 +219,8 @@ test("what if: with a site at another price, by keyboard, it goes where the brok
   await page.getByLabel("Suppose of a site").selectOption(chosen);
   await page.getByRole("radio", { name: "drained" }).focus();
   await page.keyboard.press("ArrowRight");
+  await page.getByRole("slider", { name: /^To 60 % of its power/ }).waitFor();
+  await page.keyboard.press("ArrowRight");
   await page.getByRole("slider", { name: /^Its price/ }).focus();
   await page.keyboard.press("End");
   await answer(page, `Then, with ${chosen} at 10 times its price`).waitFor();
@@ -253,6 +255,19 @@ test("what if: who would move if a site were drained, job by job, as the broker 
   assert.match(await line("resident").innerText(), /runs at lulea[^]*runs on; started anew: nowhere/);
   await page.getByText("3 of 4 waiting jobs would go elsewhere. 1 job runs at lulea, and would run on.").waitFor();
   await forEverybody(page, "moves");
+  // curtailed for two hours: what would start now goes elsewhere, and not what starts years later; what has only just begun may not be stopped yet
+  await page.getByRole("radio", { name: "curtailed" }).click();
+  await page.getByRole("slider", { name: /^To / }).fill("0");
+  await page.getByText("with lulea curtailed to 0 % for 2 h").first().waitFor();
+  await page.getByRole("button", { name: "Judge the open jobs" }).click();
+  const elsewhere = await supposing("curtail=lulea:0:2h");
+  assert.ok(elsewhere.chosen && elsewhere.chosen !== "lulea" && elsewhere.stops === false);
+  const later = await planned(`${sweep}.0`, "?curtail=lulea:0:2h");
+  await line("sweep").getByText(later === "lulea" ? "the same" : later ? `${later}, ` : "nowhere").waitFor();
+  const { stops } = await api("GET", `jobs/${there}/plan?curtail=lulea:0:2h`);
+  assert.match(await line("resident").innerText(), stops ? /stopped; / : /runs on; /);
+  await page.getByText("helio curtail lulea --to 0% --for 2h --dry-run").waitFor();
+  await forEverybody(page, "curtailed-moves");
   for (const id of [sweep, pinned, there]) await api("DELETE", `jobs/${id}`);
   await reaches(there, "cancelled");
   await close(page);

@@ -207,6 +207,19 @@ curtail_plan_t core_curtail_plan(helio_broker_core_t *self, site_t *site, const 
     return plan;
 }
 
+bool core_curtail_stops(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row, const job_t *job)
+{
+    uint32_t count;
+    bool stops = false;
+    core_findings_expire(self);
+    curtail_plan_t plan = plan_of(self, site, row);
+    leaver_t *leavers = find_leavers(self, site, &plan, &count);
+    for (uint32_t i = 0; i < count; i++)
+        stops = stops || (leavers[i].job == job && !leavers[i].stays);
+    free(leavers);
+    return stops;
+}
+
 static helio_value_t until_of(const curtailment_t *curtailment)
 {
     return helio_value_number(curtailment->row.until_ms);

@@ -22,6 +22,8 @@ typedef struct curtail_plan {
 
 /*  Between two rounds: what a limit of that share would mean now. */
 curtail_plan_t core_curtail_plan(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row);
+/*  Whether that job would have to leave then. */
+bool core_curtail_stops(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row, const job_t *job);
 /*  At the start of a round: stops what runs above the limits. */
 void core_curtail_review(helio_broker_core_t *self);
 /*  CORE_CHECK_CURTAILMENTS: one begins or ends, or a job may have to leave. */

@@ -9,6 +9,7 @@
 #include "broker/core/decide/growth.h"
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/holds/curtailed.h"
 #include "broker/core/preempt/preempt.h"
 #include "broker/core/requests/dependency_eta.h"
 #include "broker/core/requests/explain.h"
@@ -19,7 +20,9 @@
 #include "broker/core/state/ask.h"
 #include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
+#include "broker/core/state/curtailments.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
@@ -166,7 +169,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
 /*  False: it supposes something of a site that there is not, and that was answered. */
 static bool suppose(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
-    const site_t *site = core_site_find(self, event->supposed_site);
+    site_t *site = core_site_find(self, event->supposed_site);
     if (event->supposed_site.size && !site) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                    CORE_DETAIL(self, HELIO_DETAIL_UNKNOWN_SITE, helio_value_text(event->supposed_site),
@@ -177,7 +180,33 @@ static bool suppose(helio_broker_core_t *self, const helio_ev_submit_t *event)
                  (supposition_t){.site = site,
                                  .drains = event->supposed_drain,
                                  .price_per_mille = event->supposed_drain ? 1000 : event->supposed_price_per_mille});
+    if (site && event->supposed_curtailed_ms) {
+        curtailment_t *curtailment = helio_arena_alloc(self->effects->arena, 1, sizeof *curtailment);
+        curtailment->row = (helio_row_curtailment_t){.site = helio_text_of(site->name),
+                                                     .from_ms = self->wall_ms,
+                                                     .until_ms = self->wall_ms + (int64_t)event->supposed_curtailed_ms,
+                                                     .percent = event->supposed_percent};
+        site->supposed_curtailment = curtailment;
+    }
     return true;
+}
+
+static void suppose_nothing(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    site_t *site = core_site_find(self, event->supposed_site);
+    if (site)
+        site->supposed_curtailment = NULL;
+    core_suppose(self, (supposition_t){0});
+}
+
+/*  Whether it runs at the site that is supposed to be curtailed, and would have to leave. */
+static bool stops(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    site_t *site = core_site_find(self, event->supposed_site);
+    const job_t *job = core_job_find(self, event->supposed_job);
+    return site && site->supposed_curtailment && job && job->site == site &&
+           helio_text_equal(job->submission->row.tenant, event->tenant) &&
+           core_curtail_stops(self, site, &site->supposed_curtailment->row, job);
 }
 
 /*  What is known before any pool is considered. */
@@ -248,6 +277,7 @@ static void plan_one(helio_broker_core_t *self, const helio_ev_submit_t *event)
                              helio_duration_bound_ms(row.expected_basis, row.expected_high_ms));
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
     reply.plan = planned_as_asked(self, &document->spec, &class, &row);
+    reply.plan.stops = stops(self, event);
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
     check_deadline(self, &class, &hold, &reply.plan, &reply.start_estimate);
@@ -262,5 +292,5 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     if (!suppose(self, event))
         return;
     plan_one(self, event);
-    core_suppose(self, (supposition_t){0});
+    suppose_nothing(self, event);
 }

@@ -27,7 +27,7 @@ curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, con
 
 static curtailment_t *strictest_of(const helio_broker_core_t *self, const site_t *site, bool prepared)
 {
-    curtailment_t *strictest = NULL, *each;
+    curtailment_t *strictest = site->supposed_curtailment, *each;
     DL_FOREACH(site->curtailments, each)
     {
         bool begun = each->row.from_ms <= self->wall_ms || (prepared && each->prepares);

@@ -18,7 +18,7 @@ struct curtailment {
 
 /*  Takes a copy. */
 curtailment_t *core_curtailment_add(helio_broker_core_t *self, site_t *site, const helio_row_curtailment_t *row);
-/*  The strictest one in force now; NULL = the site may use all of its power. */
+/*  The strictest one in force now, or supposed to be; NULL = the site may use all of its power. */
 curtailment_t *core_curtailment_now(const helio_broker_core_t *self, const site_t *site);
 /*  The same, of those that jobs leave for already, too: what may start has to fit under it. */
 curtailment_t *core_curtailment_binding(const helio_broker_core_t *self, const site_t *site);

@@ -73,18 +73,19 @@ struct site {
     int64_t row_ms;        /* when the site's row was last written */
     int64_t evidence_rows; /* used of its allowance, at evidence_ms */
     int64_t evidence_ms;
-    allowance_t series_allowance;    /* of changed series */
-    allowance_t options_allowance;   /* of changed options of its pools */
-    allowance_t sessions_allowance;  /* of its HELLOs */
-    allowance_t new_pools_allowance; /* of pools in them that it had not before */
-    job_t *live;                     /* in order of placement */
-    copy_t *copies;                  /* that it has listed: copies.h */
-    curtailment_t *curtailments;     /* that are not over: curtailments.h */
-    int64_t curtailed_ms;            /* wall clock: when the last of all was set; no other has that time */
-    uint64_t power_round;            /* the round for which power_w holds: holds/curtailed.c */
-    double power_w;                  /* of GPUs in use */
-    UT_hash_handle hh;               /* by name */
-    UT_hash_handle hh_peer;          /* by peer */
+    allowance_t series_allowance;        /* of changed series */
+    allowance_t options_allowance;       /* of changed options of its pools */
+    allowance_t sessions_allowance;      /* of its HELLOs */
+    allowance_t new_pools_allowance;     /* of pools in them that it had not before */
+    job_t *live;                         /* in order of placement */
+    copy_t *copies;                      /* that it has listed: copies.h */
+    curtailment_t *supposed_curtailment; /* in this step, by a plan: requests/plan.c; NULL = none */
+    curtailment_t *curtailments;         /* that are not over: curtailments.h */
+    int64_t curtailed_ms;                /* wall clock: when the last of all was set; no other has that time */
+    uint64_t power_round;                /* the round for which power_w holds: holds/curtailed.c */
+    double power_w;                      /* of GPUs in use */
+    UT_hash_handle hh;                   /* by name */
+    UT_hash_handle hh_peer;              /* by peer */
 };
 
 /*  NULL: no such site. */

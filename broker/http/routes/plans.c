@@ -139,6 +139,7 @@ static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan)
     helio_json_put_time(json, "forecast_issued_at", decision->forecast_ms);
     helio_json_put_time(json, "planned_at", decision->at_ms);
     put_tasks(json, plan);
+    helio_json_put_bool(json, "stops", plan->stops);
 }
 
 void helio_plan_put(helio_request_context_t *self, const helio_result_t *result)

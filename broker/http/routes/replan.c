@@ -55,6 +55,8 @@ static void on_stored(helio_request_context_t *self, const helio_result_t *resul
         const replan_t *replan = helio_request_context_state(self, sizeof *replan);
         helio_plan_prices_set(&replan->prices, &event->jobs.items[0].spec);
         helio_plan_supposed_set(&replan->supposed, arena, event);
+        if (helio_job_key_parse(helio_text_of(self->parameter), &event->supposed_job) != HELIO_OK)
+            event->supposed_job = (helio_job_key_t){.task = HELIO_NO_TASK}; /* a part of an id */
         helio_await_event(self, helio_plan_put, HELIO_BROKER_EV_PLAN, event);
     }
     json_decref(stored);

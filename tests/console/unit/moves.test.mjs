@@ -4,7 +4,7 @@ import { found, groupings, groupsOf, isIn } from "../../../console/src/groups.js
 import { countsOf, inOrder, MOST, moveOf, questionsOf } from "../../../console/src/moves.js";
 import { drainsOf, stepOf } from "../../../console/src/past.js";
 import { Patches } from "../../../console/src/patches.js";
-import { commandOf, factors, supposedOf, valuesOf, wordsOf } from "../../../console/src/supposed.js";
+import { commandOf, factors, kindOf, ofKind, supposedOf, valuesOf, wordsOf } from "../../../console/src/supposed.js";
 
 const job = (id, state, more = {}) => ({
   id, state, name: "train", tenant: "a", user: "ana", queue: "batch", site: null, gpus: 8, gpu_model: "H100", reason: null, detail: null,
@@ -12,13 +12,16 @@ const job = (id, state, more = {}) => ({
 });
 
 test("what is supposed is written as the broker and the rehearsal write it, and read again", () => {
-  for (const text of [{ drain: "lulea" }, { price: "lulea:1.5" }, { price: "lulea:0" }]) {
+  for (const text of [{ drain: "lulea" }, { curtail: "lulea:60:2h" }, { curtail: "lulea:0:168h" }, { price: "lulea:1.5" }, { price: "lulea:0" }]) {
     const filled = Object.fromEntries(Object.entries(valuesOf(supposedOf(text))).filter(([, value]) => value));
     assert.deepEqual(filled, text);
   }
-  for (const text of [{}, { price: "lulea" }, { price: "lulea:x" }, { price: ":2" }, { price: "lulea:-1" }, { price: "lulea:1001" }])
+  for (const text of [{}, { price: "lulea" }, { price: "lulea:x" }, { price: ":2" }, { price: "lulea:-1" }, { price: "lulea:1001" }, { curtail: "lulea" }, { curtail: "lulea:101:2h" }, { curtail: "lulea:60:0h" }, { curtail: "lulea:60:169h" }])
     assert.equal(supposedOf(text), null);
-  assert.deepEqual(valuesOf(null), { drain: "", price: "" });
+  assert.deepEqual(valuesOf(null), { drain: "", curtail: "", price: "" });
+  assert.equal(wordsOf(supposedOf({ curtail: "paris:60:2h" })), "with paris curtailed to 60 % for 2 h");
+  assert.equal(commandOf(supposedOf({ curtail: "paris:60:2h" })), "helio curtail paris --to 60% --for 2h --dry-run");
+  for (const kind of ["drained", "curtailed", "price"]) assert.equal(kindOf(ofKind(kind, "paris")), kind);
   assert.equal(wordsOf(supposedOf({ price: "paris:2" })), "with paris at 2 times its price");
   assert.equal(commandOf(supposedOf({ drain: "paris" })), "helio drain paris --dry-run");
   assert.ok(factors.includes(1));
@@ -32,6 +35,8 @@ test("one task of an array is judged for all, only what waits or runs there is, 
   const { questions, left } = questionsOf(jobs, "lulea");
   assert.deepEqual(questions.map(({ job: { id }, kind, count }) => [id, kind, count]), [["sweep1.0", "waiting", 3], ["sweep1.3", "running", 1], ["alone1", "running", 1]]);
   assert.equal(left, 0);
+  const tasks = [job("sweep1.3", "running", { site: "lulea" }), job("sweep1.4", "running", { site: "lulea" })];
+  assert.deepEqual([questionsOf(tasks, "lulea").questions.length, questionsOf(tasks, "lulea", true).questions.length], [1, 2]);
   const many = questionsOf(Array.from({ length: MOST + 5 }, (_, i) => job(`j${i}`, "queued")), "lulea");
   assert.deepEqual([many.questions.length, many.left], [MOST, 5]);
 });
@@ -53,7 +58,10 @@ test("a job moves to another place, starts at another time, stays, or runs on", 
   assert.equal(moves[2].change.cost, -2);
   assert.equal(moves[4].change, null);
   assert.deepEqual(inOrder(moves).map(({ fate }) => fate), ["moves", "moves", "starts", "runs", "stays"]);
-  assert.deepEqual(countsOf(moves), { moves: 8, starts: 4, runs: 1, stays: 4 });
+  assert.deepEqual(countsOf(moves), { stopped: 0, moves: 8, starts: 4, runs: 1, stays: 4 });
+  const stopped = moveOf(running, null, place("paris", 2), true);
+  assert.equal(stopped.fate, "stopped");
+  assert.equal(inOrder([...moves, stopped])[0], stopped);
 });
 
 test("groups count what waits and what is at a site, by everything that they can be made of", () => {

@@ -443,6 +443,42 @@ static void plan__supposing_a_price_is_the_plan_at_that_price(void **state)
     assert_string_equal(verdicts(plan(&spec)), dearer);
 }
 
+static const helio_planned_t *plan_curtailed(const helio_job_spec_t *spec, helio_job_key_t key, uint32_t percent)
+{
+    helio_submission_t job = harness_submission(h, spec, "", "");
+    const helio_fx_reply_t *reply = asked((helio_ev_submit_t){.tenant = HELIO_TEXT("acme"),
+                                                              .jobs = {&job, 1},
+                                                              .supposed_site = HELIO_TEXT("north"),
+                                                              .supposed_price_per_mille = 1000,
+                                                              .supposed_curtailed_ms = 2 * HOUR,
+                                                              .supposed_percent = percent,
+                                                              .supposed_job = key});
+    assert_int_equal(reply->rc, HELIO_OK);
+    return &reply->plan;
+}
+
+static void plan__supposing_a_curtailment_says_who_would_go_elsewhere_and_who_would_be_stopped(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    const helio_job_key_t none = {.task = HELIO_NO_TASK};
+    const char *before = verdicts(plan(&spec));
+    assert_non_null(strstr(before, "-> north"));
+    const helio_planned_t *curtailed = plan_curtailed(&spec, none, 0);
+    assert_non_null(strstr(verdicts(curtailed), "-> south"));
+    assert_false(curtailed->stops);
+    assert_string_equal(verdicts(plan_curtailed(&spec, none, 100)), before);
+    assert_string_equal(verdicts(plan(&spec)), before);
+    helio_job_key_t runs = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, runs, 1, HELIO_JOB_RUNNING);
+    harness_wait(h, 30 * 60000); /* it has run for long enough */
+    assert_true(plan_curtailed(&spec, runs, 0)->stops);
+    assert_false(plan_curtailed(&spec, runs, 100)->stops);
+    assert_int_equal(harness_state(h, runs), HELIO_JOB_RUNNING);
+}
+
 /*  The verdicts of a class that waits are kept between rounds; those of a supposition are not among them. */
 static void plan__supposing_something_leaves_what_waits_as_it_is(void **state)
 {
@@ -566,6 +602,7 @@ int main(void)
         CASE(plan__has_hints),
         CASE(plan__of_an_array_counts_the_starts_and_explains_the_rest),
         CASE(plan__supposing_a_drain_is_the_plan_of_when_it_is_drained),
+        CASE(plan__supposing_a_curtailment_says_who_would_go_elsewhere_and_who_would_be_stopped),
         CASE(plan__supposing_a_price_is_the_plan_at_that_price),
         CASE(plan__supposing_something_leaves_what_waits_as_it_is),
         CASE(plan__supposing_something_of_no_site_is_refused),

@@ -117,8 +117,11 @@ static inline void record_plan(world_t *w, const helio_ev_submit_t *event)
                    spec->prices_set ? "prices" : helio_goal_name(spec->goal),
                    (long long)spec->carbon_price_micro_usd_per_t, (long long)spec->wait_price_micro_usd_per_gpu_h,
                    spec->after_ok.count);
-    (void)snprintf(w->supposed, sizeof w->supposed, "%.*s %d %u", HELIO_TEXT_ARGS(event->supposed_site),
-                   event->supposed_drain, event->supposed_price_per_mille);
+    int at = snprintf(w->supposed, sizeof w->supposed, "%.*s %d %u", HELIO_TEXT_ARGS(event->supposed_site),
+                      event->supposed_drain, event->supposed_price_per_mille);
+    if (event->supposed_curtailed_ms)
+        (void)snprintf(w->supposed + at, sizeof w->supposed - (size_t)at, " %u %u", event->supposed_percent,
+                       (unsigned)event->supposed_curtailed_ms);
 }
 
 static inline void record_submit(world_t *w, const helio_ev_submit_t *event)
