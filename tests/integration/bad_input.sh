@@ -78,6 +78,7 @@ expect "a pair of keys without a file" 2 "needs PATH" -- "$agent" keygen
 expect "an argument too many" 2 "takes no argument 'now'" -- "$agent" check now
 expect "a second agent on one state folder" 1 "near-state" "lock|in use|another|running" -- "$agent" --config "$lab/near.yaml"
 use_federation 1
+judge_answers
 
 # ---- jobs
 job() { cat >"$lab/job.yaml"; }

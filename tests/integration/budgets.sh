@@ -13,6 +13,7 @@ start_broker
 start_agent dear
 export TZ=UTC
 use_federation 1
+judge_answers
 state() { "$helio" show "$1" -o json 2>/dev/null | jq -r .state; }
 comes_to() { # ID STATE
   for _ in $(seq 300); do [ "$(state "$1")" = "$2" ] && return; sleep 0.1; done

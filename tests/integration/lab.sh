@@ -32,6 +32,14 @@ says() { # NAME WORDS TEXT
   grep -qF -- "$2" <<<"$3" || fault "$1: '$2' is not in: $3"
 }
 closing() { # the last command of a script
+  local verdict
+  if [ -e "$lab/exchanges" ]; then
+    if ! verdict=$(/usr/bin/python3 -P "$top/tests/openapi/judge.py" "$lab/exchanges" 2>&1); then
+      /usr/bin/python3 -P -c 'import jsonschema, yaml' 2>/dev/null && fault "$verdict"
+      verdict="SKIPPED: answers by docs/openapi.yaml: python3-jsonschema or python3-yaml is not installed (deploy/packages/clients.txt)"
+    fi
+    echo "$verdict"
+  fi
   echo "$checks checks, $faults faults"
   [ "$faults" = 0 ]
 }
@@ -101,6 +109,13 @@ await_sites() { # COUNT
   cat "$lab"/*.log
   echo "FAULT not $1 sites are ready after 30 s"
   exit 1
+}
+# After use_federation: what `helio` and the broker exchange is compared with docs/openapi.yaml by `closing`.
+judge_answers() {
+  /usr/bin/python3 -P "$top/tests/openapi/exchanges.py" "$HELIO_BROKER" "$lab/exchanges" >"$lab/relay" &
+  pids+=($!)
+  for _ in $(seq 100); do [ -s "$lab/relay" ] && break; sleep 0.1; done
+  HELIO_BROKER=$(cat "$lab/relay")
 }
 use_federation() { # SITES: the client speaks for demo's admin from here on
   export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1

@@ -31,7 +31,7 @@ class FedSite(LocalSite):
 
 class Judged(Federation):
     judged = True
-    settings = "summary: 1s\nsilent_after: 3s\n"
+    settings = "summary: 1s\nsilent_after: 25s\n"
 
 
 class Caller:
@@ -137,8 +137,8 @@ def jobs(c, federation, first):
     c.must("POST", f"/v1/jobs/{held}/release", status=409)
     c.must("POST", f"/v1/jobs/{run}/signal", {"signal": "HUP", "to": "script"})
     c.must("POST", f"/v1/jobs/{waits}/signal", {"signal": "USR1"}, 409)
-    c.must("POST", f"/v1/jobs/{run}/requeue")
     c.must("POST", f"/v1/jobs/{waits}/requeue", status=409)
+    c.must("POST", f"/v1/jobs/{run}/requeue")
     stream(c, run)
     for job in (held, waits, array):  # the first has not begun, the others may have ended
         c.must("DELETE", f"/v1/jobs/{job}", status=202 if job == held else (202, 409))

@@ -16,6 +16,7 @@ lulea_pid=$!
 start_agent oslo
 export TZ=UTC
 use_federation 2
+judge_answers
 state() { "$helio" show "$1" -o json 2>/dev/null | jq -r '.state + " " + (.site // "-")'; }
 comes_to() { # ID STATE SITE
   for _ in $(seq 300); do [ "$(state "$1")" = "$2 $3" ] && return; sleep 0.1; done

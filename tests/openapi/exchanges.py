@@ -1,6 +1,8 @@
 """Requests and answers as they went over the wire: a relay between a client and the broker writes each of them as a line of JSON,
-which judge.py compares with docs/openapi.yaml. It passes every byte on as it comes, so streams stay streams."""
-import base64, json, os, socket, subprocess, threading
+which judge.py compares with docs/openapi.yaml. It passes every byte on as it comes, so streams stay streams.
+
+  exchanges.py URL FILE      prints the URL of the relay, and passes on until it is ended"""
+import base64, json, os, signal, socket, subprocess, sys, threading
 
 PYTHON = ["/usr/bin/python3", "-P"]  # the one that Debian's packages are for
 JUDGE = [*PYTHON, os.path.join(os.path.dirname(os.path.abspath(__file__)), "judge.py")]
@@ -111,9 +113,16 @@ class Relay:
             threading.Thread(target=self.serve, args=(client, address), daemon=True).start()
 
     def write(self, request, answer):
+        self.put(line_of(request, answer))
+
+    def note(self, fault):
+        """What the judge is to call a fault."""
+        self.put(json.dumps({"fault": fault}) + "\n")
+
+    def put(self, line):
         with self.lock:
             if not self.file.closed:
-                self.file.write(line_of(request, answer))
+                self.file.write(line)
                 self.file.flush()
 
     def serve(self, client, address):
@@ -143,12 +152,16 @@ class Relay:
         client.close()
         broker.close()
 
-    @staticmethod
-    def pump(source, sink, see):
-        """Until the source ends; the other direction ends with it. What a piece means is looked at before it goes on."""
+    def pump(self, source, sink, see):
+        """Until the source ends; the other direction ends with it. What a piece means is looked at before it goes on, and whatever that gives,
+        it goes on."""
         try:
             while piece := source.recv(65536):
-                see(piece)
+                try:
+                    see(piece)
+                except (ValueError, IndexError) as error:
+                    self.note(f"not understood: {error!r} in {piece[:200]!r}")
+                    see = bool
                 sink.sendall(piece)
         except OSError:
             pass
@@ -162,3 +175,8 @@ class Relay:
         self.listener.close()
         with self.lock:
             self.file.close()
+
+
+if __name__ == "__main__":
+    print(Relay(*sys.argv[1:]).url, flush=True)
+    signal.pause()

@@ -182,6 +182,9 @@ def main():
     with open(options.file) as file:
         for line in file:
             exchange = json.loads(line)
+            if "fault" in exchange:
+                faults[exchange["fault"]] += 1
+                continue
             name, found = document.judge(exchange)
             seen[name][exchange["status"]] += 1
             count += 1
