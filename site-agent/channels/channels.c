@@ -114,8 +114,7 @@ static void explain(channel_t *channel)
     channel->rc = channel->exit_code == HELIO_INSIDE_NO_PORT ? HELIO_NOT_FOUND : HELIO_UNAVAILABLE;
     (void)helio_text_copy(text, channel->text, sizeof channel->text);
     if (!text.size)
-        (void)snprintf(channel->text, sizeof channel->text,
-                       "it could not be started in the job: %s ended with %d and said nothing", channel->program,
+        (void)snprintf(channel->text, sizeof channel->text, "the site could not start it in the job (exit code %d)",
                        channel->exit_code);
 }
 

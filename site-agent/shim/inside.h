@@ -22,8 +22,8 @@ typedef struct helio_inside {
     uint32_t node;
     helio_process_t shim;
     char scheduler_id[65]; /* of the job in which the shim runs; "" = none */
-    int over;          /* a pidfd: readable once the shim is gone, and the attempt is over */
-    char cgroup[4096]; /* "" = none */
+    int over;              /* a pidfd: readable once the shim is gone, and the attempt is over */
+    char cgroup[4096];     /* "" = none */
     char user[256], workdir[4096];
 } helio_inside_t;
 
