@@ -165,8 +165,9 @@ static void terminals__pass_keys_on_as_signals_and_as_the_end_of_input(void **st
     (void)state;
     hall_t *hall = hall_open();
     seat_t *seat = &hall->seats[0];
-    hall_shell(hall, 1, (want_t){.terminal = true},
-               "trap 'echo interrupted' INT; echo ready; sleep 1000; cat; echo over");
+    hall_shell(
+        hall, 1, (want_t){.terminal = true},
+        "trap 'echo interrupted; over=1' INT; echo ready; while ! test \"$over\"; do sleep 0.05; done; cat; echo over");
     HALL_WAIT(hall, hall_says(&seat->out, "ready"));
     hall_send(hall, 1, HELIO_TEXT("\003"), false);
     HALL_WAIT(hall, hall_says(&seat->out, "interrupted"));
@@ -402,6 +403,53 @@ static void channels__only_what_the_site_allows_is_opened(void **state)
     hall_close(&hall);
 }
 
+/* ---- commands that a scheduler starts ------------------------------------------------------------------ */
+
+static void announced__commands_are_open_once_they_are_in_their_place(void **state)
+{
+    (void)state;
+    hall_t *hall = hall_open();
+    hall->announced = true;
+    for (uint64_t i = 1; i <= 2; i++) {
+        seat_t *seat = &hall->seats[i - 1];
+        bool terminal = i == 2;
+        hall_shell(hall, i, (want_t){.terminal = terminal},
+                   "echo noise >&2; sleep 0.1; printf 'helio: connec' >&2; sleep 0.1; printf 'ted\\nfirst\\n' >&2; "
+                   "echo out; read x; exit 4");
+        assert_false(seat->open);
+        HALL_WAIT(hall,
+                  seat->open && hall_says(&seat->out, "out") && hall_says(terminal ? &seat->out : &seat->err, "first"));
+        assert_false(hall_says(&seat->out, "noise") || hall_says(&seat->err, "noise"));
+        assert_false(hall_says(&seat->out, "connected") || hall_says(&seat->err, "connected"));
+        hall_send(hall, i, HELIO_TEXT("\n"), false);
+        HALL_WAIT(hall, seat->ended);
+        assert_int_equal(seat->rc, HELIO_OK);
+        assert_int_equal(seat->exit_code, 4);
+    }
+    hall_close(&hall);
+}
+
+static void announced__commands_that_never_arrive_say_why(void **state)
+{
+    (void)state;
+    static const struct {
+        bool terminal;
+        const char *script, *says;
+    } rows[] = {{false, "echo one >&2; echo srun: no such job >&2; exit 1", "srun: no such job"},
+                {true, "echo one >&2; echo srun: no such job >&2; exit 1", "srun: no such job"},
+                {false, "exit 9", "the site could not start it in the job (exit code 9)"}};
+    hall_t *hall = hall_open();
+    hall->announced = true;
+    for (uint64_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        hall_shell(hall, i + 1, (want_t){.terminal = rows[i].terminal}, rows[i].script);
+        HALL_WAIT(hall, hall->seats[i].ended);
+        assert_false(hall->seats[i].open);
+        assert_int_equal(hall->seats[i].rc, HELIO_UNAVAILABLE);
+        assert_string_equal(hall->seats[i].text, rows[i].says);
+    }
+    hall_close(&hall);
+}
+
 /* ---- ports --------------------------------------------------------------------------------------------- */
 
 static void ports__are_open_once_they_are_connected_and_say_why_they_are_not(void **state)
@@ -452,6 +500,8 @@ int main(void)
         cmocka_unit_test(channels__ten_thousand_openings_make_no_more_than_the_site_allows),
         cmocka_unit_test(channels__a_broker_that_lies_is_answered_or_ignored),
         cmocka_unit_test(channels__only_what_the_site_allows_is_opened),
+        cmocka_unit_test(announced__commands_are_open_once_they_are_in_their_place),
+        cmocka_unit_test(announced__commands_that_never_arrive_say_why),
         cmocka_unit_test(ports__are_open_once_they_are_connected_and_say_why_they_are_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
