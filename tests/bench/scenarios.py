@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pooling, training beside inference, and waiting for cleaner hours, over real traces and series: tables of docs/results.md.
 
-usage: scenarios.py HELIO_SIMULATE [--only arms,inference,defer] [--out DIR] [--write FILE]
+usage: scenarios.py HELIO_SIMULATE [--only arms,inference,full,defer] [--out DIR] [--write FILE]
   --out DIR     keeps scenarios, bounds and results there (a temporary folder); scenarios and bounds that are there are kept
   --write FILE  puts the tables between the two comments of FILE; otherwise they are printed
 
@@ -27,12 +27,12 @@ def verdict(value, goal):
     return 'kept' if value >= goal else f'missed by {goal - value:.1f} points'
 
 
-def make(tools, out, name):
+def make(tools, out, name, *options):
     """Builds the scenarios of that name; those that are there are kept."""
     if not glob.glob(os.path.join(out, name + '*', 'scenario.json')):
         data = os.environ.get('HELIO_DATA')
         words = ['--data', data, '--facts', data] if data else []
-        subprocess.run([os.path.join(tools, 'make.py'), name, '--out', out, *words], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([os.path.join(tools, 'make.py'), name, '--out', out, *options, *words], check=True, stderr=subprocess.DEVNULL)
 
 
 def files_of(folder, without=None):
@@ -102,6 +102,26 @@ def inference(simulate, tools, out):
                     f"{serving['peak_of_sum_gpus']:,} ({serving['pooling_saves_pct']} % less), by the bounds of the scenario.", '']
 
 
+FULL_LOADS = ('0.7', '0.85')
+
+
+def full(simulate, tools, out):
+    """How full training makes what inference leaves."""
+    lines = ['### How full training makes what inference leaves', '',
+             'Scenarios: `make.py inference --out DIR --load LOAD`. Jobs make no checkpoints, so none starts that a later reserve would reach into.',
+             '',
+             '| load | policy | training | with inference | mean wait | p95 | longest wait | slowdown | largest | reserve held, GPU-h |',
+             '|---|---|---|---|---|---|---|---|---|---|']
+    for load in FULL_LOADS:
+        parent = os.path.join(out, 'inference-' + load)
+        make(tools, parent, 'inference', '--load', load)
+        for row in judged(simulate, tools, os.path.join(parent, 'inference'), '--policy least-wait,greenest')[0]:
+            lines.append(f"| {100 * float(load):.0f} % | `{row['policy']}` | {100 * row['utilization']:.1f} % | {100 * row['utilization_with_inference']:.1f} % | "
+                         f"{seconds(row['wait_mean_s'])} | {seconds(row['wait_p95_s'])} | {seconds(row['wait_max_s'])} | {row['slowdown_mean']:.3f} | "
+                         f"{row['slowdown_max']:,.0f} | {row['reserve_shortfall_gpu_h']:.1f} |")
+    return lines + ['']
+
+
 # ---- deferral ----
 
 def shares(rows, region, base):
@@ -149,7 +169,7 @@ def defer(simulate, tools, out):
             *(line for line, _ in lines), '']
 
 
-PARTS = {'arms': arms, 'inference': inference, 'defer': defer}
+PARTS = {'arms': arms, 'inference': inference, 'full': full, 'defer': defer}
 
 
 def main():
