@@ -161,6 +161,7 @@ test("queue: jobs that wait for room have the broker's places, and who is next i
     return places.has(ids[1]) && places.get(ids[2]) > places.get(ids[1]);
   });
   const page = await open("#/queue?name=roomless");
+  await rows(page, "Jobs").nth(2).waitFor();
   await until("the places", async () => {
     const shown = (await cells(page, "Jobs", "Place")).filter((text) => text !== "–").map((text) => text.split(/\s+/)[0]);
     return shown.join() === ids.filter((id) => places.has(id)).map((id) => String(places.get(id))).join();
@@ -171,7 +172,8 @@ test("queue: jobs that wait for room have the broker's places, and who is next i
   assert.ok(order[0].position === 1 && tenants.every(({ used_a100: used, weight, used_a100_per_weight: each }) => Math.abs(each * weight - used) < 0.01));
   assert.deepEqual(await violations(page), []);
   await shot(page, "queue-order");
-  for (const id of ids) await api("DELETE", `jobs/${id}`);
+  for (const id of [...ids].reverse()) await api("DELETE", `jobs/${id}`);
+  await until("the site is free again", async () => (await api("GET", `jobs/${ids[0]}`)).state === "cancelled");
   await close(page);
 });
 
