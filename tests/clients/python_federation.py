@@ -10,6 +10,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 CLIENT = os.path.join(TOP, "clients", "python")
 sys.path[:0] = [os.path.join(TOP, "tests", "clients"), os.path.join(TOP, "tests", "faults"), CLIENT, os.path.join(CLIENT, "examples")]
 from federation import Federation, LocalSite, check, run  # noqa: E402
+from double import Double, answer  # noqa: E402
 from lossy import Lossy  # noqa: E402
 import heliostat  # noqa: E402
 
@@ -109,6 +110,41 @@ class Test:
         transitions = [(event.data["epoch"], event.data["to"]) for event in seen if event.data.get("id") == job]
         check((1, "running") in transitions and (2, "running") in transitions, f"the transitions: {transitions}")
 
+    def settings(self):
+        """`helio` and this client choose the same broker and the same token, or both refuse, whatever files and variables there are."""
+        one, two = Double(), Double()
+        for double in (one, two):
+            double.on("GET /v1/sites", answer(200, []))
+        contexts = "contexts:\n  - name: a\n    broker: ONE\n    token: hel_a_a\n  - {name: b, broker: \"TWO\", token_file: 'token'}\n"
+        cases = ({"user": "broker: ONE\ntoken: hel_u_u\n"}, {"user": "context: b\n" + contexts}, {"user": contexts, "HELIO_CONTEXT": "a"}, {"user": contexts},
+                 {"user": "context: none\n" + contexts}, {"user": "context: a\n" + contexts, "HELIO_BROKER": "TWO"}, {"user": contexts, "HELIO_CONTEXT": "b", "HELIO_TOKEN": "hel_e_e"},
+                 {"user": "broker: ONE\ntoken: hel_u_u\n", "here": "broker: TWO\n"}, {"user": "broker: TWO/\ntoken: hel_u_u\n", "here": "broker: TWO\n"},
+                 {"here": "broker: TWO\ntoken: hel_h_h # its own\n", "user": "token: hel_u_u\nbroker: ONE\n"}, {"user": "broker: TWO, ONE\ntoken: hel_u_u\n"},
+                 {"user": "context: a\n" + contexts, "here": "broker: TWO\n"}, {"user": "broker: ONE\ntoken: hel_u_u\n", "mode": 0o644}, {"HELIO_BROKER": "ONE", "HELIO_TOKEN_FILE": "none"},
+                 {"user": "broker: ftp://a\n"}, {"user": "broker: ONE\ntimeout: 5\n"}, {"user": "# nothing\n"}, {"HELIO_BROKER": "ONE", "HELIO_TOKEN": "a b"})
+        for number, case in enumerate(cases):
+            home = self.f.path(f"settings-{number}")
+            os.makedirs(os.path.join(home, "helio"))
+            filled = {name: value.replace("ONE", one.url).replace("TWO", two.url) if isinstance(value, str) else value for name, value in case.items()}
+            for name, path in (("user", "helio/config.yaml"), ("here", ".helio.yaml")):
+                if name in filled:
+                    Path(home, path).write_text(filled[name])
+                    os.chmod(Path(home, path), case.get("mode", 0o600))
+            Path(home, "helio", "token").write_text("hel_f_f\n")
+            os.chmod(Path(home, "helio", "token"), 0o600)
+            environ = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": home, **{name: value for name, value in filled.items() if name.startswith("HELIO_")}}
+            done = subprocess.run([self.f.tool("helio"), "sites", "-o", "json"], env=environ, cwd=home, capture_output=True, text=True)
+            told = lambda: [[request.headers.get("authorization") for request in double.seen] for double in (one, two)]
+            by_helio = done.returncode == 0, told()
+            one.seen.clear(), two.seen.clear()
+            try:
+                found = heliostat.load_settings(environ=environ, directory=home)
+                good = heliostat.Client(found.brokers, found.token or None).sites() == []
+            except heliostat.SettingsError:
+                good = False
+            check(by_helio == (good, told()), f"helio and heliostat.py choose otherwise: {by_helio}, {good, told()} by {case}: {done.stderr[-300:]}")
+            one.seen.clear(), two.seen.clear()
+
     def answers_are_lost(self):
         lossy = Lossy(self.f.env["HELIO_BROKER"])
         c = heliostat.Client(lossy.url, self.f.env["HELIO_TOKEN"])
@@ -188,9 +224,8 @@ class Test:
         if not os.access("/usr/bin/mypy", os.X_OK):
             print("SKIPPED: the types of the Python client: mypy is not installed")
             return
-        run("/usr/bin/mypy", "--strict", "--python-version", "3.9", "--cache-dir", self.f.path("mypy"), os.path.join(CLIENT, "heliostat.py"))
-        run("/usr/bin/mypy", "--strict", "--python-version", "3.9", "--cache-dir", self.f.path("mypy"), os.path.join(CLIENT, "examples", "submit_and_follow.py"),
-            env=dict(self.environ, MYPYPATH=CLIENT))
+        run("/usr/bin/mypy", "--strict", "--python-version", "3.9", "--cache-dir", self.f.path("mypy"), os.path.join(CLIENT, "heliostat.py"),
+            os.path.join(CLIENT, "examples", "submit_and_follow.py"), env=dict(self.environ, MYPYPATH=CLIENT))
 
 
 def take(events, is_last):
@@ -210,7 +245,7 @@ def main():
     try:
         federation.up()
         test = Test(federation)
-        for case in (test.submits, test.commands, test.answers_are_lost, test.follows, test.examples, test.airflow, test.wheel, test.types):
+        for case in (test.settings, test.submits, test.commands, test.answers_are_lost, test.follows, test.examples, test.airflow, test.wheel, test.types):
             began = time.monotonic()
             case()
             print(f"ok {case.__name__} {time.monotonic() - began:.1f} s", flush=True)

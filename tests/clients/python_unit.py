@@ -25,7 +25,8 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.double = Double()
         self.addCleanup(self.double.close)
-        self.client = heliostat.Client(self.double.url, "hel_a_b", timeout=1.0, patience=2.0)
+        self.client = heliostat.Client(self.double.url, "hel_a_b", timeout=10.0, patience=10.0)
+        self.hasty = heliostat.Client(self.double.url, "hel_a_b", timeout=10.0, patience=0.2)
         heliostat._FIRST_WAIT_S, heliostat._POLL_S = 0.02, 0.1
 
 
@@ -45,11 +46,11 @@ class Requests(Case):
     def test_a_broker_that_stays_away_is_given_up(self):
         self.double.on("GET /v1/sites", problem(503, "Unavailable", "NotLeader"))
         with self.assertRaises(heliostat.Unavailable) as caught:
-            self.client.sites()
+            self.hasty.sites()
         self.assertEqual((caught.exception.status, caught.exception.code), (503, "NotLeader"))
         self.double.on("GET /v1/gpus", cut)
         with self.assertRaises(heliostat.Unreachable):
-            self.client.gpus()
+            self.hasty.gpus()
 
     def test_a_submission_whose_answer_is_lost_is_repeated_with_its_key(self):
         self.double.on("POST /v1/jobs", cut, short, answer(201, {"id": JOB, "existed": True, "jobs": [{"id": JOB, "existed": True}], "note": "look"}))
@@ -110,17 +111,17 @@ class Requests(Case):
             began = time.monotonic()
             with self.assertRaises(heliostat.TimedOut):
                 client.sites()
-            self.assertLess(time.monotonic() - began, 4)
+            self.assertLess(time.monotonic() - began, 15)
 
     def test_another_broker_is_asked(self):
         other = Double()
         self.addCleanup(other.close)
         other.on("GET /v1/sites", answer(200, ["other"]))
         self.double.on("GET /v1/sites", problem(503, "Unavailable", retry_after=30))
-        client = heliostat.Client([self.double.url, other.url], "t", timeout=1, patience=2)
+        client = heliostat.Client([self.double.url, other.url], "t", timeout=10, patience=10)
         began = time.monotonic()
         self.assertEqual((client.sites(), client.sites()), (["other"], ["other"]))
-        self.assertLess(time.monotonic() - began, 1)
+        self.assertLess(time.monotonic() - began, 10)  # and not after the first one's Retry-After
         self.assertEqual(len(self.double.seen), 1)
         other.on("POST /v1/jobs", cut, answer(201, {"jobs": []}))
         self.double.on("POST /v1/jobs", answer(201, {"jobs": [{"id": JOB, "existed": False}]}))

@@ -42,6 +42,7 @@ class Side:
 
     def __init__(self, is_request, method_of=None):
         self.is_request, self.method_of, self.data, self.now = is_request, method_of, b"", None
+        self.raw = False  # after 101 the bytes are no messages any more
 
     def begin(self):
         head, found, rest = self.data.partition(b"\r\n\r\n")
@@ -50,20 +51,24 @@ class Side:
         first, *lines = head.decode("latin-1").split("\r\n")
         self.data = rest
         message = Message(first, lines, 0)
-        if not self.is_request and int(first.split(" ")[1]) < 200:
-            return bool(rest) and self.begin()  # 100 Continue
-        if "content-length" in message.headers:
+        status = 0 if self.is_request else int(first.split(" ")[1])
+        if status == 100:
+            return bool(rest) and self.begin()
+        self.raw = status == 101
+        bodiless = not self.is_request and (status in (101, 204, 304) or self.method_of() == "HEAD")
+        if "content-length" in message.headers and not bodiless:
             message.length = int(message.headers["content-length"])
-        elif not self.is_request:
-            bodiless = int(first.split(" ")[1]) in (204, 304) or self.method_of() == "HEAD"
-            message.length = 0 if bodiless else None
+        elif not self.is_request and not bodiless:
+            message.length = None
         self.now = message
         return True
 
     def feed(self, piece):
         """Yields the messages that this piece completes."""
+        if self.raw:
+            return
         self.data += piece
-        while self.now or (self.data and self.begin()):
+        while self.now or (self.data and not self.raw and self.begin()):
             message = self.now
             if message.headers.get("transfer-encoding") == "chunked":
                 self.data = chunks(self.data, message)
@@ -142,6 +147,7 @@ class Relay:
 
         def answered(piece):
             for answer in inward.feed(piece):
+                outward.raw = inward.raw
                 if requests:
                     self.write(requests.pop(0), answer)
         self.pump(broker, client, answered)

@@ -107,7 +107,10 @@ class Document:
 
     def check_events(self, media, body):
         """Each whole event: its name, and its data by the schema of that name."""
-        schemas, found = {**media["x-events"], "transition": media["schema"]}, []
+        schemas, found = dict(media.get("x-events", {})), []
+        if not schemas:
+            return []
+        schemas["transition"] = media["schema"]
         for block in body.decode().split("\n\n")[:-1]:
             lines = [line.partition(":") for line in block.split("\n") if line and not line.startswith(":")]
             fields = {name: value.strip() for name, _, value in lines}
@@ -194,7 +197,7 @@ def main():
     if options.every:
         for name in sorted(document.operations):
             if not any(status < 400 for status in seen[name]):
-                faults[f"{name}: no answer that is no error; seen: {dict(seen[name])}"] += 1
+                faults[f"{name}: no answer that is no error; tests/integration/openapi.py has to ask it so that it succeeds; seen: {dict(seen[name])}"] += 1
     for fault, times in faults.items():
         print(f"FAULT: {fault}{f' ({times} times)' if times > 1 else ''}")
     if not count:

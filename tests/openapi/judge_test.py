@@ -59,6 +59,11 @@ def pieces():
         assert found == [b"abc", b"ab\r\nc", b"", b"until the end"], (size, found)
         found = [(message.head[:7], message.body) for message in in_pieces(requests, size, exchanges.Side(True))]
         assert found == [("POST /a", b"{}"), ("GET /b ", b"")], (size, found)
+    head = exchanges.Side(False, lambda: "HEAD")
+    assert [message.whole for message in in_pieces(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", 3, head)] == [True, True]
+    upgraded = exchanges.Side(False, lambda: "POST")
+    found = in_pieces(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: tcp\r\n\r\nany\r\n\r\nbytes", 5, upgraded)
+    assert [message.head[:12] for message in found] == ["HTTP/1.1 101"] and found[0].whole and upgraded.raw, found
     cut = exchanges.Side(False, lambda: "GET")
     assert not in_pieces(b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\nabc", 7, cut) and not cut.end().whole
 
