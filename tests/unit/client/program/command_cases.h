@@ -6,7 +6,8 @@
 #include "client/commands/commands.h"
 #include "tests/unit/client/program/remote_testing.h"
 
-/*  How a command treats a broker that fails: FOLLOWS retries it for about a minute. */
+/*  How a command treats a broker that fails: FOLLOWS retries it for about a minute, or goes on
+ *  for as long as nobody ends it. */
 typedef enum manner { READS, CHANGES, FOLLOWS } manner_t;
 
 typedef struct command_case {
@@ -32,7 +33,7 @@ static const command_case_t command_cases[] = {
     {"srun", {"srun", "hostname"}, "POST /v1/jobs ", CHANGES, ""},
     {"exec", {"exec", ID_A, "--", "ls", "-l"}, "POST /v1/jobs/" ID_A "/channels ", CHANGES, ""},
     {"shell", {"shell", ID_A}, "POST /v1/jobs/" ID_A "/channels ", CHANGES, ""},
-    {"port-forward", {"port-forward", ID_A, ":8888"}, "GET /v1/jobs/" ID_A " ", READS, ""},
+    {"port-forward", {"port-forward", ID_A, ":8888"}, "GET /v1/jobs/" ID_A " ", FOLLOWS, ""},
     {"ls", {"ls"}, "GET /v1/jobs?limit=100 ", READS, ""},
     {"show", {"show", ID_A}, "GET /v1/jobs/" ID_A " ", READS, ""},
     {"explain", {"explain", ID_A}, "GET /v1/jobs/" ID_A "/explain ", READS, ""},
