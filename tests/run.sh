@@ -163,6 +163,7 @@ beside users docs tests/integration/docs.sh build-release
 beside users versions tests/integration/versions.py --build build-release
 beside users windows tests/integration/windows.py --build build-release
 beside users keys tests/integration/keys.py --build build-release
+beside users channels tests/integration/channels.py --build build-release
 beside users exec-life on_engines tests/integration/exec_life.py --build build-release
 beside users exec-docs on_engines tests/integration/exec_docs.sh build-release
 begin_waiting

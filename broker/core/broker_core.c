@@ -19,6 +19,7 @@
 #include "broker/core/migrate/migrate.h"
 #include "broker/core/requests/array_commands.h"
 #include "broker/core/requests/catalogue.h"
+#include "broker/core/requests/channels.h"
 #include "broker/core/requests/commands.h"
 #include "broker/core/requests/desired.h"
 #include "broker/core/requests/edit.h"
@@ -78,6 +79,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     if (!self)
         return;
     core_array_commands_free(self);
+    core_channels_free(self);
     core_desired_forget(self);
     core_estimates_free(self);
     core_preempt_free(self);
@@ -147,6 +149,8 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     X(REQUEUE, core_on_requeue(self, event->payload))                         \
     X(EDIT, core_on_edit(self, event->payload))                               \
     X(SIGNAL, core_on_signal(self, event->payload))                           \
+    X(CHANNEL, core_on_channel(self, event->payload))                         \
+    X(CHANNEL_ENDED, core_on_channel_ended(self, event->payload))             \
     X(DRAIN, core_on_site_command(self, event->kind, event->payload))         \
     X(UNDRAIN, core_on_site_command(self, event->kind, event->payload))       \
     X(ATTEST, core_on_site_command(self, event->kind, event->payload))        \
@@ -234,6 +238,7 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
     ret_figures->open_batch = self->open_batch;
     core_budgets_figures(self, ret_figures);
     core_clocks_figures(self, ret_figures);
+    ret_figures->channels = core_channels_open(self);
     ret_figures->sites_ready = 0;
     ret_figures->reports_pending = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next) {

@@ -5,6 +5,11 @@
 #include "broker/engine/internal.h"
 #include "federation/base/clock.h"
 
+static helio_channels_t *channels_of(helio_engine_t *self)
+{
+    return helio_sessions_channels(helio_gateway_sessions(self->gateway));
+}
+
 static void refuse_event(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 {
     helio_fx_reply_t reply = {.call = call->id, .rc = (uint32_t)rc, .details.items = {&detail, 1}};
@@ -20,6 +25,9 @@ static void refuse(helio_call_t *call, helio_rc rc, helio_detail_t detail)
     case HELIO_CALL_LOG_READ:
         call->on_log(call, rc, NULL);
         break;
+    case HELIO_CALL_CHANNEL:
+        call->on_channel(call, &(helio_channel_answer_t){.rc = rc, .why = ""});
+        break;
     case HELIO_CALL_FIGURES:
         assert(!"figures are never refused");
     }
@@ -30,8 +38,9 @@ static void refuse(helio_call_t *call, helio_rc rc, helio_detail_t detail)
 /*  Under load, new work is refused first. Commands that end or repair work are small, and have twice the bound. */
 static bool is_overloaded(const helio_engine_t *self, uint32_t event)
 {
-    bool new_work = event == HELIO_BROKER_EV_SUBMIT || event == HELIO_BROKER_EV_PLAN ||
-                    event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED;
+    bool new_work = event == HELIO_BROKER_EV_CHANNEL || event == HELIO_BROKER_EV_SUBMIT ||
+                    event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN ||
+                    event == HELIO_BROKER_EV_DESIRED;
     return helio_engine_backlog(self) > (new_work ? HELIO_ENGINE_BACKLOG_WORK : HELIO_ENGINE_BACKLOG_COMMANDS);
 }
 
@@ -47,6 +56,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_RELEASE:
     case HELIO_BROKER_EV_REQUEUE:
     case HELIO_BROKER_EV_SIGNAL:
+    case HELIO_BROKER_EV_CHANNEL:
     case HELIO_BROKER_EV_DRAIN:
     case HELIO_BROKER_EV_UNDRAIN:
     case HELIO_BROKER_EV_ATTEST:
@@ -73,6 +83,15 @@ static bool stores_nothing(uint32_t event)
     return event == HELIO_BROKER_EV_PLAN || event == HELIO_BROKER_EV_EXPLAIN || event == HELIO_BROKER_EV_DESIRED;
 }
 
+/*  The core knows a channel by the number that the gateway gives it. False: too many are kept. */
+static bool prepare_channel(helio_engine_t *self, helio_call_t *call)
+{
+    helio_ev_channel_t *event = call->payload;
+    call->channel = helio_channels_prepare(channels_of(self), call->opening, self->now_ms);
+    event->channel = call->channel;
+    return call->channel != 0;
+}
+
 /*  A request that the core has not seen can be refused with a known outcome. Those whose rows are in the batch that the
  *  database refuses wait for it: it may be committed yet, so their outcome is unknown. */
 static void take_event(helio_engine_t *self, helio_call_t *call)
@@ -87,6 +106,10 @@ static void take_event(helio_engine_t *self, helio_call_t *call)
         return;
     }
     if (self->call_count == HELIO_ENGINE_CALLS_MAX) {
+        refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_REQUESTS_WAITING));
+        return;
+    }
+    if (call->event == HELIO_BROKER_EV_CHANNEL && !prepare_channel(self, call)) {
         refuse_event(call, HELIO_BUSY, HELIO_DETAIL0(HELIO_DETAIL_REQUESTS_WAITING));
         return;
     }
@@ -162,6 +185,33 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
     call->on_figures(call, &figures);
 }
 
+/* ---- channels ---------------------------------------------------------------------------------------------- */
+
+static void on_channel_answer(void *arg, const helio_channel_answer_t *answer)
+{
+    helio_call_t *call = arg;
+    call->on_channel(call, answer);
+}
+
+static void take_channel(helio_engine_t *self, helio_call_t *call)
+{
+    helio_channel_ask_t ask = call->ask;
+    ask.done = on_channel_answer;
+    ask.arg = call;
+    helio_channels_ask(channels_of(self), &ask, self->now_ms);
+}
+
+void helio_engine_tell_ended_channels(helio_engine_t *self)
+{
+    helio_ev_channel_ended_t event;
+    if (self->phase != HELIO_ENGINE_LEADING)
+        return;
+    helio_channels_t *channels = channels_of(self);
+    helio_channels_settle(channels, self->now_ms);
+    while (helio_channels_next_end(channels, &event))
+        helio_engine_step(self, HELIO_BROKER_EV_CHANNEL_ENDED, &event);
+}
+
 /* ---- the ring ---------------------------------------------------------------------------------------------- */
 
 /*  The broker does not lead yet, or cannot reach its database. */
@@ -187,6 +237,8 @@ static void take(helio_engine_t *self, helio_call_t *call)
         refuse_waiting(self, call);
     else if (call->kind == HELIO_CALL_EVENT)
         take_event(self, call);
+    else if (call->kind == HELIO_CALL_CHANNEL)
+        take_channel(self, call);
     else
         take_log_read(self, call);
 }

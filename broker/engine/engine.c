@@ -263,6 +263,7 @@ static void settle(helio_engine_t *self)
         helio_engine_step(self, HELIO_BROKER_EV_TICK, &nothing);
         helio_sessions_tick(helio_gateway_sessions(self->gateway), self->now_ms);
     }
+    helio_engine_tell_ended_channels(self);
     if (move_store(self, &err) != HELIO_OK) {
         helio_engine_fail(self, &err);
         watch_store(self);

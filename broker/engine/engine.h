@@ -8,6 +8,7 @@
 #ifndef HELIO_BROKER_ENGINE_H
 #define HELIO_BROKER_ENGINE_H
 
+#include "broker/model/channels.h"
 #include "broker/model/effects.h"
 #include "broker/model/events.h"
 #include "broker/model/figures.h"
@@ -21,8 +22,13 @@ typedef struct helio_call helio_call_t;
 
 /*  The kinds of calls. EVENT: an event of the core that has a REPLY (SUBMIT, CANCEL, QUOTA, TOKEN, …). The engine fills
  *  in the payload's `call`, the first field of each of these records. LOG_READ: a piece of an attempt's log from the
- *  site that has it. FIGURES: a snapshot for /metrics and /readyz. */
-typedef enum helio_call_kind { HELIO_CALL_EVENT, HELIO_CALL_LOG_READ, HELIO_CALL_FIGURES } helio_call_kind_t;
+ *  site that has it. FIGURES: a snapshot for /metrics and /readyz. CHANNEL: bytes of a channel that an EVENT has opened. */
+typedef enum helio_call_kind {
+    HELIO_CALL_EVENT,
+    HELIO_CALL_LOG_READ,
+    HELIO_CALL_FIGURES,
+    HELIO_CALL_CHANNEL
+} helio_call_kind_t;
 
 typedef struct helio_log_piece {
     uint64_t offset;
@@ -60,22 +66,27 @@ typedef struct helio_engine_figures {
 struct helio_call {
     helio_call_kind_t kind;
     /* for EVENT */
-    uint32_t event; /* helio_broker_event_t */
-    void *payload;  /* the event's record; owned by the caller until done */
+    uint32_t event;                         /* helio_broker_event_t */
+    void *payload;                          /* the event's record; owned by the caller until done */
+    const helio_channel_opening_t *opening; /* of CHANNEL: what the core does not see */
     /* for LOG_READ */
     const char *site;
     helio_job_key_t key;
     uint32_t epoch;
     uint64_t offset;
     uint32_t size_max;
+    /* for CHANNEL: all but `done` and `arg` */
+    helio_channel_ask_t ask;
     /* One of these is called exactly once, on the engine's thread. Its arguments are borrowed for the call. */
     void (*on_reply)(helio_call_t *call, const helio_fx_reply_t *reply);             /* for EVENT */
     void (*on_log)(helio_call_t *call, helio_rc rc, const helio_log_piece_t *piece); /* for LOG_READ */
     void (*on_figures)(helio_call_t *call, const helio_engine_figures_t *figures);   /* for FIGURES */
+    void (*on_channel)(helio_call_t *call, const helio_channel_answer_t *answer);    /* for CHANNEL */
     void *arg;
     /* private to the engine */
     int64_t posted_ms;
     uint64_t id;
+    uint64_t channel; /* that it has prepared; 0 = none */
 };
 
 typedef struct helio_engine_options {

@@ -106,6 +106,8 @@ uint32_t helio_engine_backlog(const helio_engine_t *self);
 void helio_engine_take_calls(helio_engine_t *self);
 /*  Answers all calls that are not answered yet, also those in the ring. */
 void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, helio_detail_code_t code);
+/*  Tells the core of channels that have ended, beside the handlers, in which it can be in the middle of a step. */
+void helio_engine_tell_ended_channels(helio_engine_t *self);
 /*  leave.c: carries out an effect that may leave: a reply to the call that waits for it, if one does, a frame, or a notice
  *  to a listener. */
 void helio_engine_leave(void *arg, const helio_effect_t *effect);

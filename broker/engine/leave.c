@@ -10,6 +10,8 @@ static void reply_to_caller(helio_engine_t *self, const helio_fx_reply_t *reply)
         return; /* of an earlier life, or of a recording: no caller waits */
     *slot = NULL;
     self->call_count--;
+    if (call->channel && reply->rc != HELIO_OK)
+        helio_channels_drop(helio_sessions_channels(helio_gateway_sessions(self->gateway)), call->channel);
     call->on_reply(call, reply);
 }
 
@@ -33,6 +35,9 @@ void helio_engine_leave(void *arg, const helio_effect_t *effect)
         break;
     case HELIO_BROKER_FX_ROW_SITE_KEY:
         helio_gateway_site_key(self->gateway, effect->payload);
+        break;
+    case HELIO_BROKER_FX_CHANNEL:
+        helio_channels_open(helio_sessions_channels(helio_gateway_sessions(self->gateway)), effect->payload);
         break;
     case HELIO_BROKER_FX_ROW_PRINCIPAL:
         self->listener.on_principal(self->listener.arg, effect->payload);

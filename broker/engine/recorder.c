@@ -107,7 +107,11 @@ static helio_rc write_options(helio_recorder_t *self, const helio_broker_options
                                        .queued_per_tenant_max = options->queued_per_tenant_max,
                                        .submissions_per_minute = options->submissions_per_minute,
                                        .commands_per_minute = options->commands_per_minute,
-                                       .offers_unanswered_max = options->offers_unanswered_max};
+                                       .offers_unanswered_max = options->offers_unanswered_max,
+                                       .channels_max = options->channels_max,
+                                       .channels_per_tenant_max = options->channels_per_tenant_max,
+                                       .channel_limit_ms = options->channel_limit_ms,
+                                       .channel_idle_ms = options->channel_idle_ms};
     uint8_t version = HELIO_RECORDING_VERSION;
     helio_buffer_reset(&self->frame);
     helio_buffer_text(&self->frame, RECORDING_MAGIC);

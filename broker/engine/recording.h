@@ -15,16 +15,20 @@ enum {
 };
 #define RECORDING_MAGIC "HELIOREC"
 
-#define HELIO_RECORDED_OPTIONS_FIELDS(F, R) \
-    F(R, U64, lease_ms, 0, _)               \
-    F(R, U64, renew_ms, 0, _)               \
-    F(R, U64, summary_ms, 0, _)             \
-    F(R, U64, silent_after_ms, 0, _)        \
-    F(R, U32, queued_max, 0, _)             \
-    F(R, U32, queued_per_tenant_max, 0, _)  \
-    F(R, U32, submissions_per_minute, 0, _) \
-    F(R, U32, commands_per_minute, 0, _)    \
-    F(R, U32, offers_unanswered_max, 0, _)
+#define HELIO_RECORDED_OPTIONS_FIELDS(F, R)  \
+    F(R, U64, lease_ms, 0, _)                \
+    F(R, U64, renew_ms, 0, _)                \
+    F(R, U64, summary_ms, 0, _)              \
+    F(R, U64, silent_after_ms, 0, _)         \
+    F(R, U32, queued_max, 0, _)              \
+    F(R, U32, queued_per_tenant_max, 0, _)   \
+    F(R, U32, submissions_per_minute, 0, _)  \
+    F(R, U32, commands_per_minute, 0, _)     \
+    F(R, U32, offers_unanswered_max, 0, _)   \
+    F(R, U32, channels_max, 0, _)            \
+    F(R, U32, channels_per_tenant_max, 0, _) \
+    F(R, U64, channel_limit_ms, 0, _)        \
+    F(R, U64, channel_idle_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_recorded_options, HELIO_RECORDED_OPTIONS_FIELDS)
 
 static inline void recording_put(uint8_t *at, uint64_t value, size_t size)

@@ -52,6 +52,10 @@ static helio_rc begin_life(replay_t *self, uint32_t size, helio_error_t *err)
     options.submissions_per_minute = record.submissions_per_minute;
     options.commands_per_minute = record.commands_per_minute;
     options.offers_unanswered_max = record.offers_unanswered_max;
+    options.channels_max = record.channels_max;
+    options.channels_per_tenant_max = record.channels_per_tenant_max;
+    options.channel_limit_ms = record.channel_limit_ms;
+    options.channel_idle_ms = record.channel_idle_ms;
     helio_broker_core_destroy(&self->core);
     self->core = helio_broker_core_new(options);
     self->life_events = 0;

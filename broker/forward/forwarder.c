@@ -102,6 +102,8 @@ static bool is_repeatable(const helio_forward_t *forward)
 #ifdef HELIO_MUTANT_edit_sent_twice
     return strcmp(forward->method, "POST") != 0 || forward->idempotency_key[0];
 #endif
+    if (forward->kind == HELIO_FORWARD_CHANNEL)
+        return true; /* its offset tells what is new */
     bool acts_each_time = strcmp(forward->method, "POST") == 0 || strcmp(forward->method, "PATCH") == 0;
     return !acts_each_time || forward->idempotency_key[0];
 }
@@ -176,7 +178,7 @@ static bool was_sent(const transfer_t *self)
 /*  A key finds what the first attempt did. */
 static bool can_be_asked_again(const helio_forward_t *forward)
 {
-    return strcmp(forward->method, "GET") == 0 || forward->idempotency_key[0];
+    return strcmp(forward->method, "GET") == 0 || forward->idempotency_key[0] || forward->kind == HELIO_FORWARD_CHANNEL;
 }
 
 static helio_rc outcome(const transfer_t *self, CURLcode code)

@@ -23,18 +23,19 @@ enum {
     HELIO_FORWARD_CONNECT_MS = 2000,     /* a leader that is there accepts at once */
     HELIO_FORWARD_WAIT_MS = 4000,        /* one that is not sent by then is not sent */
     HELIO_FORWARD_PROBE_MS = 3000,       /* a leader that runs answers a probe at once */
-    HELIO_FORWARD_CONNECTIONS_MAX = 32,  /* to the leader, whose bound for one address is far above (lanes.h) */
+    HELIO_FORWARD_CONNECTIONS_MAX = 160, /* to the leader, whose bound for one address is far above (lanes.h) */
     HELIO_FORWARD_REUSE_S = 10           /* a connection that was idle for longer may be closed at the other end */
 };
 
 typedef struct helio_forward helio_forward_t;
 
-/*  LOG: it reads a piece of a log, which a site has to send. PROBE: it asks whether the leader is there; one that is not
+/*  CHANNEL: bytes of a channel, which can be asked for again. LOG: it reads a piece of a log, which a site has to send. PROBE: it asks whether the leader is there; one that is not
  *  answered ends all others that are under way to the same base. */
 typedef enum helio_forward_kind {
     HELIO_FORWARD_REQUEST,
     HELIO_FORWARD_LOG,
     HELIO_FORWARD_PROBE,
+    HELIO_FORWARD_CHANNEL,
     HELIO_FORWARD_KIND_COUNT
 } helio_forward_kind_t;
 

@@ -14,7 +14,8 @@
 #define HELIO_LANE_TABLE(X) \
     X(REQUEST, 24, 256)     \
     X(LOG, 7, 64)           \
-    X(PROBE, 1, 1)
+    X(PROBE, 1, 1)          \
+    X(CHANNEL, 128, 256)
 
 typedef struct helio_lanes helio_lanes_t;
 

@@ -1,10 +1,12 @@
 /*  internal.h -- shared by the files of this room only. Calls go one way: receive.c (frames of sites) uses sessions.c
- *  (life, logs), that uses send.c (frames for sites), and all of them use table.c. */
+ *  (life, logs), that uses channels.c and channel_frames.c (channels), these use send.c (frames for sites), and all of
+ *  them use table.c. */
 #ifndef HELIO_BROKER_GATEWAY_INTERNAL_H
 #define HELIO_BROKER_GATEWAY_INTERNAL_H
 
 #include <uthash.h>
 
+#include "broker/gateway/channels.h"
 #include "broker/gateway/sessions.h"
 
 /*  Items of one kind that are collected for one frame: views into payloads of the release queue. */
@@ -45,6 +47,8 @@ struct helio_sessions {
     helio_arena_t *arena; /* for one decoded frame */
     uint32_t arena_depth; /* emit can call back: only the outermost call resets the arena */
     helio_buffer_t buffer;
+    helio_channels_t *channels;
+    uint64_t session_ends; /* counts them */
     bool shed;
     helio_sessions_figures_t figures;
 };

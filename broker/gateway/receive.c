@@ -111,6 +111,12 @@ static void on_reports(helio_sessions_t *self, uint64_t peer, const helio_msg_re
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_REPORTS, &event);
 }
 
+static void note_channel(helio_sessions_t *self, helio_text_t site, const char *wrong)
+{
+    if (wrong)
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_CHANNEL, wrong);
+}
+
 /*  Messages within a session. `site` lives as long as the frame. The session can end while an event is carried out. */
 static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_t *session, uint32_t message,
                        const void *record)
@@ -147,6 +153,12 @@ static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_
     }
     case HELIO_MSG_LOG_DATA:
         helio_sessions_log_data(self, session, record);
+        break;
+    case HELIO_MSG_CHANNEL_OUTPUT:
+        note_channel(self, site, helio_channels_output(self->channels, peer, record));
+        break;
+    case HELIO_MSG_CHANNEL_END:
+        note_channel(self, site, helio_channels_end(self->channels, peer, record));
         break;
     case HELIO_MSG_BYE: {
         char reason[129];

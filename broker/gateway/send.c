@@ -157,6 +157,7 @@ static helio_session_t *session_of(const helio_sessions_t *self, const helio_eff
 
 void helio_sessions_carry(helio_sessions_t *self, const helio_effect_t *effect, int64_t wall_ms)
 {
+    assert(effect->kind != HELIO_BROKER_FX_CHANNEL); /* helio_channels_open */
     if (effect->kind == HELIO_BROKER_FX_REFUSAL) {
         carry_refusal(self, effect->payload);
         return;

@@ -25,6 +25,7 @@ helio_sessions_t *helio_sessions_new(helio_sessions_ports_t ports)
     self->ports = ports;
     self->waits = helio_new(HELIO_LOG_READS_MAX, sizeof *self->waits);
     self->arena = helio_arena_new();
+    self->channels = helio_channels_new(self);
     self->buffer.max = 2 * (size_t)HELIO_WIRE_FRAME_MAX;
     return self;
 }
@@ -36,6 +37,7 @@ void helio_sessions_destroy(helio_sessions_t **self_p)
         return;
     while (self->items)
         helio_session_end(self, self->items);
+    helio_channels_destroy(&self->channels);
     free(self->waits);
     helio_arena_destroy(&self->arena);
     helio_buffer_clear(&self->buffer);
@@ -69,6 +71,11 @@ void helio_sessions_figures(const helio_sessions_t *self, helio_sessions_figures
 {
     *ret_figures = self->figures;
     ret_figures->sessions = helio_session_count(self);
+}
+
+helio_channels_t *helio_sessions_channels(helio_sessions_t *self)
+{
+    return self->channels;
 }
 
 /* ---- logs ---------------------------------------------------------------------------------------------- */
@@ -109,6 +116,7 @@ void helio_sessions_log_data(helio_sessions_t *self, const helio_session_t *sess
 
 void helio_sessions_tick(helio_sessions_t *self, int64_t now_ms)
 {
+    helio_channels_tick(self->channels, now_ms);
     for (uint32_t i = 0; i < HELIO_LOG_READS_MAX && self->wait_count; i++) {
         helio_log_wait_t wait = self->waits[i];
         if (!wait.request || wait.deadline_ms > now_ms)

@@ -10,6 +10,7 @@
 #ifndef HELIO_BROKER_SESSIONS_H
 #define HELIO_BROKER_SESSIONS_H
 
+#include "broker/gateway/channels.h"
 #include "broker/model/effects.h"
 #include "broker/model/events.h"
 #include "federation/wire/messages.h"
@@ -21,18 +22,17 @@ enum {
     HELIO_FLUSH_BYTES = 512 << 10 /* of collected items: half a frame, so that one more always fits */
 };
 
-typedef struct helio_sessions helio_sessions_t;
-
 /*  Why a frame was dropped. */
-#define HELIO_BAD_FRAME_TABLE(X)                                                              \
-    X(MALFORMED, "malformed")   /* the codec refused its bytes or bounds; ends the session */ \
-    X(UNKNOWN, "unknown")       /* a message number that is not in the table */               \
-    X(DIRECTION, "direction")   /* a message that only the broker sends */                    \
-    X(NO_SESSION, "no_session") /* a message before HELLO */                                  \
-    X(REPEATED, "repeated")     /* HELLO within a session of the same connection; ends it */  \
-    X(VERSION, "version")       /* no protocol version in common */                           \
-    X(IDENTITY, "identity")     /* the site file names another site than the key */           \
-    X(UNASKED, "unasked")       /* LOG_DATA that no call waits for (too late, or never asked for) */
+#define HELIO_BAD_FRAME_TABLE(X)                                                                     \
+    X(MALFORMED, "malformed")   /* the codec refused its bytes or bounds; ends the session */        \
+    X(UNKNOWN, "unknown")       /* a message number that is not in the table */                      \
+    X(DIRECTION, "direction")   /* a message that only the broker sends */                           \
+    X(NO_SESSION, "no_session") /* a message before HELLO */                                         \
+    X(REPEATED, "repeated")     /* HELLO within a session of the same connection; ends it */         \
+    X(VERSION, "version")       /* no protocol version in common */                                  \
+    X(IDENTITY, "identity")     /* the site file names another site than the key */                  \
+    X(UNASKED, "unasked")       /* LOG_DATA that no call waits for (too late, or never asked for) */ \
+    X(CHANNEL, "channel")       /* more than the window of a channel, after its end, or of another site's channel */
 typedef enum helio_bad_frame {
 #define X(NAME, word) HELIO_BAD_FRAME_##NAME,
     HELIO_BAD_FRAME_TABLE(X)
@@ -93,7 +93,8 @@ typedef struct helio_log_ask {
     void *arg;
 } helio_log_ask_t;
 HELIO_MUST_CHECK helio_rc helio_sessions_read_log(helio_sessions_t *self, const helio_log_ask_t *ask, int64_t now_ms);
-/*  Answers the log reads whose deadline has passed with TIMEOUT. now_ms: monotonic. */
+helio_channels_t *helio_sessions_channels(helio_sessions_t *self);
+/*  Answers the log reads whose deadline has passed with TIMEOUT, and does what is due of channels. now_ms: monotonic. */
 void helio_sessions_tick(helio_sessions_t *self, int64_t now_ms);
 
 void helio_sessions_figures(const helio_sessions_t *self, helio_sessions_figures_t *ret_figures);

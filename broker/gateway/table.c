@@ -64,6 +64,7 @@ void helio_session_end(helio_sessions_t *self, helio_session_t *session)
 {
     uint64_t peer = session->peer;
     HASH_DEL(self->items, session);
+    self->session_ends++;
     if (session->dirty)
         DL_DELETE2(self->dirty, session, dirty_prev, dirty_next);
     free(session->out.items);

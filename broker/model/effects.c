@@ -19,6 +19,7 @@ HELIO_RECORD_DEFINE(helio_fx_demand, HELIO_FX_DEMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_signal, HELIO_FX_SIGNAL_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_channel, HELIO_FX_CHANNEL_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_reports_ack, HELIO_FX_REPORTS_ACK_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
 
@@ -31,6 +32,7 @@ BEGINS_WITH_PEER(helio_fx_demand_t);
 BEGINS_WITH_PEER(helio_fx_order_t);
 BEGINS_WITH_PEER(helio_fx_stop_t);
 BEGINS_WITH_PEER(helio_fx_signal_t);
+BEGINS_WITH_PEER(helio_fx_channel_t);
 BEGINS_WITH_PEER(helio_fx_reports_ack_t);
 BEGINS_WITH_PEER(helio_fx_renewed_t);
 

@@ -174,6 +174,16 @@ HELIO_RECORD_DECLARE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
     F(R, RECORD, signal, 0, helio_attempt_signal)
 HELIO_RECORD_DECLARE(helio_fx_signal, HELIO_FX_SIGNAL_FIELDS)
 
+/*  Open the channel that the gateway keeps ready under this number. */
+#define HELIO_FX_CHANNEL_FIELDS(F, R) \
+    F(R, U64, peer, 0, _)             \
+    F(R, U64, channel, 0, _)          \
+    F(R, KEY, key, 0, _)              \
+    F(R, U32, epoch, 0, _)            \
+    F(R, U64, limit_ms, 0, _)         \
+    F(R, U64, idle_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_channel, HELIO_FX_CHANNEL_FIELDS)
+
 #define HELIO_FX_REPORTS_ACK_FIELDS(F, R) \
     F(R, U64, peer, 0, _)                 \
     F(R, U64, seq, 0, _)
@@ -234,7 +244,8 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(RESYNC, helio_fx_peer, FREE)                                                                     \
     X(DEMAND, helio_fx_demand, FREE)                                                                   \
     X(REFUSAL, helio_fx_peer, FREE)                                                                    \
-    X(ANSWER, helio_fx_reply, FREE) /* to a question about the moment, which no commit could change */
+    X(ANSWER, helio_fx_reply, FREE) /* to a question about the moment, which no commit could change */ \
+    X(CHANNEL, helio_fx_channel, HELD)
 
 typedef enum helio_broker_effect {
 #define X(NAME, record, release) HELIO_BROKER_FX_##NAME,

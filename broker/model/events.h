@@ -8,6 +8,7 @@
 #include "broker/model/rows.h"
 #include "federation/base/step.h"
 
+enum { HELIO_CHANNEL_WORD_MAX = 64 }; /* of a channel's command, as the audit has it */
 enum { HELIO_DEPENDS_MAX = 4 * HELIO_JOB_LIST_MAX + HELIO_JOB_AFTER_TASK_MAX * HELIO_JOB_ARRAY_MAX }; /* of one job */
 
 /*  A job as it was stored. The shell has parsed spec from row.source. */
@@ -113,6 +114,26 @@ HELIO_RECORD_DECLARE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
     F(R, U32, signal, HELIO_JOB_SIGNAL_COUNT - 1, _) \
     F(R, U32, to, HELIO_SIGNAL_TO_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_ev_signal, HELIO_EV_SIGNAL_FIELDS)
+
+/*  Opens a channel to a running job. Its command's arguments can hold secrets: they stay with the gateway, which knows the
+ *  channel by this number. */
+#define HELIO_EV_CHANNEL_FIELDS(F, R)                \
+    F(R, RECORD, command, 0, helio_ev_command)       \
+    F(R, U64, channel, 0, _)                         \
+    F(R, U32, kind, HELIO_CHANNEL_KIND_COUNT - 1, _) \
+    F(R, U32, port, 65535, _)                        \
+    F(R, TEXT, word, HELIO_CHANNEL_WORD_MAX, _) /* the first of its command; "" = the login shell */
+HELIO_RECORD_DECLARE(helio_ev_channel, HELIO_EV_CHANNEL_FIELDS)
+
+/*  A channel that the core has opened is over. */
+#define HELIO_EV_CHANNEL_ENDED_FIELDS(F, R) \
+    F(R, U64, channel, 0, _)                \
+    F(R, U32, rc, HELIO_TIMEOUT, _)         \
+    F(R, U32, exit_code, 255, _)            \
+    F(R, U64, bytes_in, 0, _)               \
+    F(R, U64, bytes_out, 0, _)              \
+    F(R, TEXT, text, 128, _) /* why, unless it ended by itself */
+HELIO_RECORD_DECLARE(helio_ev_channel_ended, HELIO_EV_CHANNEL_ENDED_FIELDS)
 
 /*  DRAIN, UNDRAIN, ATTEST (glossary: attest). */
 #define HELIO_EV_SITE_COMMAND_FIELDS(F, R)   \
@@ -395,7 +416,9 @@ HELIO_RECORD_DECLARE(helio_ev_database, HELIO_EV_DATABASE_FIELDS)
     X(REQUEUE, helio_ev_command) /* it stops, and returns to its queue */                                     \
     X(SIGNAL, helio_ev_signal)                                                                                \
     X(CURTAIL, helio_ev_curtail)                                                                              \
-    X(DESIRED, helio_ev_desired) /* its ANSWER is not held: nothing is stored. Changes nothing */
+    X(DESIRED, helio_ev_desired) /* its ANSWER is not held: nothing is stored. Changes nothing */             \
+    X(CHANNEL, helio_ev_channel)                                                                              \
+    X(CHANNEL_ENDED, helio_ev_channel_ended)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

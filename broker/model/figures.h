@@ -38,6 +38,10 @@ typedef struct helio_broker_figures {
     helio_site_clock_t clocks[HELIO_FIGURES_CLOCKS_MAX];
     uint32_t clock_count;
     uint64_t open_batch;
+    uint64_t channels; /* open now */
+    uint64_t channels_total[HELIO_CHANNEL_KIND_COUNT];
+    uint64_t channel_bytes_in_total; /* of channels that have ended: to jobs, and from them */
+    uint64_t channel_bytes_out_total;
 } helio_broker_figures_t;
 extern const helio_bounds_t helio_broker_wait_bounds; /* ms */
 

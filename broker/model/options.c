@@ -12,5 +12,9 @@ helio_broker_options_t helio_broker_options_default(void)
         .queued_per_tenant_max = 1000000,
         .commands_per_minute = 6000,
         .offers_unanswered_max = 20000,
+        .channels_max = 256,
+        .channels_per_tenant_max = 32,
+        .channel_limit_ms = 8 * 3600000,
+        .channel_idle_ms = 3600000,
     };
 }

@@ -17,11 +17,15 @@ typedef struct helio_broker_options {
     uint32_t
         commands_per_minute; /* jobs of one tenant that its users hold, release, requeue, signal or edit; 0 = no bound */
     uint32_t offers_unanswered_max; /* for each site: at this number no more offers are sent until some are answered */
-    uint32_t objective;             /* helio_objective_t (federation/policy/terms.h); always ALL in the service */
+    uint32_t channels_max;          /* open at a time, of all tenants; more is BUSY */
+    uint32_t channels_per_tenant_max;
+    uint64_t channel_limit_ms; /* the longest that a channel lasts */
+    uint64_t channel_idle_ms;  /* the longest without a byte in either direction */
+    uint32_t objective;        /* helio_objective_t (federation/policy/terms.h); always ALL in the service */
 } helio_broker_options_t;
 
 /*  The defaults as given above; 2,000,000 jobs, 1,000,000 for each tenant, 20,000 offers, no bound on submissions,
- *  6,000 commands. */
+ *  6,000 commands; 256 channels, 32 for each tenant, 8 h each, 1 h when idle. */
 helio_broker_options_t helio_broker_options_default(void);
 
 #endif

@@ -12,84 +12,6 @@
 
 #define AT(member) .offset = offsetof(helio_settings_t, member)
 
-static const helio_spec_field_t limit_fields[] = {
-    {.key = "queued",
-     .kind = HELIO_SPEC_U32,
-     AT(queued_max),
-     .least = 1,
-     .most = 100000000,
-     .fallback = "2000000",
-     .example = "2000000",
-     .doc = "Maximum number of open jobs of all tenants. Further submissions are refused with 429."},
-    {.key = "queued_per_tenant",
-     .kind = HELIO_SPEC_U32,
-     AT(queued_per_tenant_max),
-     .least = 1,
-     .most = 100000000,
-     .fallback = "1000000",
-     .example = "100000",
-     .doc = "Maximum number of open jobs of one tenant. Further submissions are refused with 429."},
-    {.key = "submissions_per_minute",
-     .kind = HELIO_SPEC_U32,
-     AT(submissions_per_minute),
-     .least = 0,
-     .most = 100000000,
-     .fallback = "0",
-     .example = "60000",
-     .doc =
-         "Maximum number of jobs that one tenant submits in a minute, an array counted as one; as many are saved up. More than that at once are never taken. "
-         "Further submissions are refused with 429 until there is room. 0: no bound."},
-    {.key = "commands_per_minute",
-     .kind = HELIO_SPEC_U32,
-     AT(commands_per_minute),
-     .least = 0,
-     .most = 100000000,
-     .fallback = "6000",
-     .example = "6000",
-     .doc =
-         "Maximum number of jobs that users of one tenant hold, release, requeue, signal or edit in a minute; as many are saved up. The tasks of an array count one by one, but one "
-         "command on an array is carried out whole. Further commands are refused with 429 until there is room. Cancelling is not refused for this, and operators are not bound. 0: no bound."},
-    {.key = "offers_unanswered",
-     .kind = HELIO_SPEC_U32,
-     AT(offers_unanswered_max),
-     .least = 1,
-     .most = 1000000,
-     .fallback = "20000",
-     .example = "20000",
-     .doc =
-         "Maximum number of unanswered offers to one site. The broker makes no further offers until the site answers."},
-    {.key = "batch_rows",
-     .kind = HELIO_SPEC_U32,
-     AT(batch_rows_max),
-     .least = 1,
-     .most = 1000000,
-     .fallback = "20000",
-     .example = "20000",
-     .doc =
-         "Number of rows at which a batch is sent at the latest; a batch of 16 MiB is sent, too. While five times as "
-         "much waits, submissions are refused with 429."},
-    {.key = "connections",
-     .kind = HELIO_SPEC_U32,
-     AT(connections_max),
-     .least = 16,
-     .most = 4096,
-     .fallback = "1024",
-     .example = "1024",
-     .doc = "Maximum number of connections to the API. When seven eighths of them are open, a new connection closes "
-            "the one that has been idle longest."},
-    {.key = "connections_per_address",
-     .kind = HELIO_SPEC_U32,
-     AT(connections_per_address_max),
-     .least = 1,
-     .most = 4096,
-     .fallback = "512",
-     .example = "512",
-     .doc =
-         "Maximum number of connections from one address. All clients of a proxy share its address: behind a proxy, set "
-         "this to the value of `connections`, and limit addresses at the proxy."},
-};
-static const helio_spec_table_t limit_table = HELIO_SPEC_TABLE("limits", helio_settings_t, limit_fields, NULL);
-
 #define KEPT_FOR(name, member, days, text)                                                                 \
     {                                                                                                      \
         .key = name, .kind = HELIO_SPEC_DURATION, AT(retention.member), .least = 0, .most = 3660 * DAY_MS, \
@@ -270,7 +192,7 @@ static const helio_spec_field_t setting_fields[] = {
          "a tenant all but one. A snapshot for `helio rehearse` uses one more for as long as it is taken."},
     {.key = "limits",
      .kind = HELIO_SPEC_GROUP,
-     .table = &limit_table,
+     .table = &helio_settings_limits,
      .doc = "Limits beyond which the broker refuses work instead of growing."},
     {.key = "retention",
      .kind = HELIO_SPEC_GROUP,

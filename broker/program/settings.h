@@ -44,6 +44,10 @@ typedef struct helio_settings {
     uint32_t commands_per_minute;
     uint32_t offers_unanswered_max;
     uint32_t batch_rows_max;
+    uint32_t channels_max;
+    uint32_t channels_per_tenant_max;
+    uint64_t channel_limit_ms;
+    uint64_t channel_idle_ms;
     helio_retention_t retention;
 } helio_settings_t;
 
@@ -86,6 +90,7 @@ HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_arguments_t *arguments
 /*  The result points into *self, which must outlive its use. */
 helio_engine_options_t helio_settings_engine(const helio_settings_t *self);
 
+extern const helio_spec_table_t helio_settings_limits; /* settings_limits.c */
 extern const helio_spec_table_t helio_settings_table;
 /*  The text of docs/reference/broker.md. */
 void helio_settings_reference(helio_buffer_t *out);

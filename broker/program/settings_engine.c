@@ -21,5 +21,9 @@ helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
     options.core.submissions_per_minute = self->submissions_per_minute;
     options.core.commands_per_minute = self->commands_per_minute;
     options.core.offers_unanswered_max = self->offers_unanswered_max;
+    options.core.channels_max = self->channels_max;
+    options.core.channels_per_tenant_max = self->channels_per_tenant_max;
+    options.core.channel_limit_ms = self->channel_limit_ms;
+    options.core.channel_idle_ms = self->channel_idle_ms;
     return options;
 }

@@ -6,14 +6,18 @@
 #define O(name) HELIO_OPTION(name)
 
 static const helio_command_t commands[] = {
-    {"run", "FILE|-", "Submit one job, follow it and exit with its exit code",
+    {"run", "FILE|-", "Submit one job, follow it and exit with its exit code; or work in one that holds GPUs",
      "Submits the job and follows it: its states go to standard error, its log to standard output. Ends with the "
      "job's own exit code.\n\nThe first Ctrl-C asks whether to cancel, the second cancels the job, and the third leaves at once. "
      "Ctrl-\\ leaves and lets the job run. While the broker cannot be reached, the command waits; the job is not "
      "affected. When the job becomes held, the command exits with 8, because somebody must release the job; "
-     "--keep-waiting makes it wait for that.",
-     "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING), 1, 1, HELIO_NEEDS_BROKER,
-     HELIO_OPERANDS_FILES, helio_cmd_run, NULL},
+     "--keep-waiting makes it wait for that.\n\nWith --interactive there is no FILE: the job holds the GPUs of --gpu, and as soon as it "
+     "runs, a shell opens in it, or the command after `--` runs there. The job is cancelled when that has ended, at the latest after "
+     "--time (8h), and its cost is printed.",
+     "helio run train.yaml",
+     O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING) | O(INTERACTIVE) | O(GPU) | O(QUEUE) | O(TIME) | O(GOAL) |
+         O(NAME),
+     0, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_run, NULL},
     {"submit", "FILE…|-", "Submit jobs and print their ids",
      "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}; `-` reads "
      "standard input. All documents are checked here first: if one is wrong, nothing is sent.\n\nEach submission "
@@ -51,6 +55,30 @@ static const helio_command_t commands[] = {
      .most = HELIO_OPERANDS_MAX,
      .words = HELIO_OPERANDS_BATCH,
      .handler = helio_cmd_convert},
+    {.name = "salloc",
+     .synopsis = "[SBATCH-OPTION…] [COMMAND [ARGUMENT…]]",
+     .summary = "Hold resources for a shell or a command, as Slurm's salloc does",
+     .doc =
+         "Submits a job that holds what the options of sbatch ask for, waits until it runs, and opens a shell in it, or runs COMMAND "
+         "there: not on this machine, as Slurm's salloc does. The job is cancelled when that has ended.",
+     .example = "helio salloc --gres=gpu:1 -t 1:00:00",
+     .options = O(IDEMPOTENCY_KEY),
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_OPERANDS_BATCH,
+     .handler = helio_cmd_salloc},
+    {.name = "srun",
+     .synopsis = "[SBATCH-OPTION…] [--pty] COMMAND [ARGUMENT…]",
+     .summary = "Run one command with its own resources and wait for it, as Slurm's srun does from outside of a job",
+     .doc =
+         "As `helio salloc`, but with a command, which gets a terminal with --pty. Standard input is passed on. It runs once, on the first "
+         "node: more tasks are for batch scripts (`helio sbatch`), where the cluster's own srun starts them.",
+     .example = "helio srun --gres=gpu:1 --pty bash",
+     .options = O(IDEMPOTENCY_KEY),
+     .most = HELIO_OPERANDS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_OPERANDS_BATCH,
+     .handler = helio_cmd_srun},
     {.name = "squeue",
      .synopsis = "[OPTION…]",
      .summary = "List jobs that are not over, in the formats of Slurm's squeue",
@@ -116,6 +144,22 @@ static const helio_command_t commands[] = {
      "the job is over.",
      "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_logs,
      NULL},
+    {"exec", "ID -- COMMAND [ARGUMENT…]", "Run a command in a running job",
+     "The command runs beside the job's own program, as the job's user, in its folder and with its environment; it exits with the "
+     "command's exit code, 128 + n for signal n. Standard input is passed on with -i, or if it is no terminal. Ctrl-C ends the "
+     "command. The audit has the first word of the command. A site can forbid this.",
+     "helio exec 4q8r7xyz -- nvidia-smi", O(TTY) | O(STDIN) | O(NODE), 2, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
+     HELIO_OPERANDS_JOBS, helio_cmd_exec, NULL},
+    {"shell", "ID", "Open a shell in a running job",
+     "The login shell of the job's user, on a terminal. `~.` at the begin of a line leaves it, whatever runs there. A connection that "
+     "breaks is opened again; the shell ends with the job, when the site or the leading broker is away, or when it is idle for too long.",
+     "helio shell 4q8r7xyz", O(NODE), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_shell, NULL},
+    {"port-forward", "ID [LOCAL:]PORT…", "Forward local ports to ports of a running job",
+     "Listens on this machine, and carries each connection to that port of the job, on which one of its processes must listen: for "
+     "notebooks and TensorBoard. `:PORT` takes any free port here. Whoever can connect here reaches the job, so --address should "
+     "stay as it is on shared machines. Ctrl-C ends it.",
+     "helio port-forward 4q8r7xyz 8888", O(ADDRESS), 2, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
+     helio_cmd_port_forward, NULL},
     {"wait", "ID…", "Wait for jobs to end and exit with their exit code",
      "Exits with the job's own exit code; of several jobs, with the first code that is not 0, in the order of the "
      "arguments. 124: time limit reached; 130: cancelled; 125: lost. Exits with 8 when --timeout has passed, and "

@@ -12,6 +12,13 @@ extern const helio_command_table_t helio_commands;
 int helio_cmd_run(helio_client_t *client);
 int helio_cmd_wait(helio_client_t *client);
 int helio_cmd_logs(helio_client_t *client);
+/*  exec.c, port_forward.c, interactive.c */
+int helio_cmd_exec(helio_client_t *client);
+int helio_cmd_shell(helio_client_t *client);
+int helio_cmd_port_forward(helio_client_t *client);
+int helio_run_interactive(helio_client_t *client); /* `run` with --interactive */
+int helio_cmd_salloc(helio_client_t *client);
+int helio_cmd_srun(helio_client_t *client);
 /*  submit.c */
 int helio_cmd_submit(helio_client_t *client);
 /*  sbatch.c */

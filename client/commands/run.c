@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/interactive.h"
 #include "client/jobs/drafts.h"
 #include "client/jobs/watcher.h"
 #include "client/transport/response.h"
@@ -39,7 +40,7 @@ static bool handle_press(helio_client_t *client, const char *id, presses_t *pres
     return true;
 }
 
-static void say_summary(const helio_client_t *client, const helio_followed_t *job)
+void helio_run_say_summary(const helio_client_t *client, const json_t *reply)
 {
     static const helio_column_t columns[] = {
         {"ran", "run_seconds", HELIO_CELL_SECONDS, false},
@@ -48,11 +49,11 @@ static void say_summary(const helio_client_t *client, const helio_followed_t *jo
         {"emitted", "carbon_g", HELIO_CELL_CARBON, false},
     };
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t line = {0}, value = {0};
-    if (!helio_output_find(job->reply, "run_seconds"))
+    if (!helio_output_find(reply, "run_seconds"))
         return; /* it never ran */
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         helio_buffer_reset(&value);
-        helio_output_cell(&client->output, job->reply, &columns[i], &value);
+        helio_output_cell(&client->output, reply, &columns[i], &value);
         if (value.size)
             helio_buffer_printf(&line, "%s%s %s", line.size ? ", " : "", columns[i].title, value.data);
     }
@@ -86,14 +87,38 @@ static int follow_run(helio_watcher_t *watcher, const char *id, bool is_array)
         if (helio_watcher_is_late(watcher))
             return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "the timeout has passed; %s continues", id);
     }
-    say_summary(client, helio_follow_job(follow, 0));
+    helio_run_say_summary(client, helio_follow_job(follow, 0)->reply);
     return helio_follow_exit(follow);
+}
+
+/*  Options of a job are for --interactive: another job has a file for them. */
+static bool check_batch(const helio_client_t *client)
+{
+    static const uint32_t of_jobs[] = {HELIO_OPTION_GPU, HELIO_OPTION_QUEUE, HELIO_OPTION_TIME, HELIO_OPTION_GOAL,
+                                       HELIO_OPTION_NAME};
+    for (size_t i = 0; i < sizeof of_jobs / sizeof of_jobs[0]; i++)
+        if (helio_client_has(client, of_jobs[i])) {
+            (void)helio_client_fail(client, HELIO_EXIT_USAGE,
+                                    "--%s is for `helio run --interactive`\nhelp: the job file has a key for it",
+                                    helio_client_options.items[of_jobs[i]].name);
+            return false;
+        }
+    if (client->arguments->word_count == 1)
+        return true;
+    (void)helio_client_fail(
+        client, HELIO_EXIT_USAGE,
+        "`helio run` needs one FILE|-\nhelp: `helio submit` takes several; `helio run --interactive` takes none");
+    return false;
 }
 
 int helio_cmd_run(helio_client_t *client)
 {
     helio_watcher_t watcher = {.client = client};
     helio_drafts_t drafts;
+    if (helio_client_has(client, HELIO_OPTION_INTERACTIVE))
+        return helio_run_interactive(client);
+    if (!check_batch(client))
+        return HELIO_EXIT_USAGE;
     if (!helio_watcher_take_deadline(&watcher))
         return HELIO_EXIT_USAGE;
     int code = helio_drafts_read(client, client->arguments->words, 1, &drafts);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/interactive.h"
 #include "client/commands/slurm_jobs.h"
 #include "client/jobs/drafts.h"
 #include "client/transport/response.h"
@@ -33,10 +34,31 @@ static bool from_local(const struct tm *local, int64_t *ret_wall_ms)
 
 /*  ---- words ---- */
 
+helio_command_line_t helio_sbatch_without_pty(helio_client_t *client, const helio_command_line_t *arguments,
+                                              bool *ret_pty)
+{
+    helio_command_line_t line = *arguments;
+    const char **words = helio_arena_alloc(client->arena, line.word_count + 1, sizeof *words);
+    uint32_t count = 0;
+    *ret_pty = false;
+    for (uint32_t i = 0; i < line.word_count; i++) {
+        bool is_pty = !*ret_pty && strcmp(client->command->name, "srun") == 0 && strcmp(line.words[i], "--pty") == 0;
+        if (is_pty)
+            *ret_pty = true;
+        else
+            words[count++] = line.words[i];
+    }
+    line.words = words;
+    line.word_count = count;
+    return line;
+}
+
 static int read_words(helio_client_t *client, const helio_command_line_t *arguments, helio_sbatch_words_t *ret_words)
 {
     helio_diagnostic_t diagnostic;
-    if (helio_sbatch_words(arguments->words, arguments->word_count, client->arena, ret_words, &diagnostic) == HELIO_OK)
+    bool pty;
+    helio_command_line_t line = helio_sbatch_without_pty(client, arguments, &pty);
+    if (helio_sbatch_words(line.words, line.word_count, client->arena, ret_words, &diagnostic) == HELIO_OK)
         return HELIO_EXIT_OK;
     helio_diagnostic_print(client, &diagnostic);
     return HELIO_EXIT_USAGE;
@@ -131,6 +153,23 @@ static void print_notes(const helio_client_t *client, const helio_sbatch_job_t *
 {
     for (uint32_t i = 0; !job->quiet && i < job->note_count; i++)
         helio_client_say(client, "note: %s", job->notes[i]);
+}
+
+int helio_sbatch_job_of(helio_client_t *client, const helio_sbatch_words_t *words, helio_text_t script,
+                        helio_sbatch_job_t *ret_job)
+{
+    source_t source = {.input = {.script = script,
+                                 .name = "command line",
+                                 .words = words,
+                                 .environment = client->io->environment,
+                                 .directory = directory(client),
+                                 .wall_ms = client->output.wall_ms,
+                                 .to_local = to_local,
+                                 .from_local = from_local}};
+    int code = convert(client, &source, ret_job);
+    if (code == HELIO_EXIT_OK)
+        print_notes(client, ret_job);
+    return code;
 }
 
 /*  ---- the commands ---- */

@@ -31,7 +31,7 @@ static bool takes_files(helio_operands_t operands)
 static void option_words(helio_buffer_t *out, helio_options_t options)
 {
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
-        if (!(options & (UINT64_C(1) << id)))
+        if (!(options & HELIO_OPTION_BIT(id)))
             continue;
         if (helio_client_options.items[id].letter)
             helio_buffer_printf(out, " -%c", helio_client_options.items[id].letter);
@@ -183,7 +183,7 @@ static void fish_command(helio_buffer_t *out, const helio_command_t *command)
     fish_quoted(out, command->summary);
     helio_buffer_text(out, "\n");
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++)
-        if (command->options & (UINT64_C(1) << id))
+        if (command->options & HELIO_OPTION_BIT(id))
             fish_option(out, id, condition);
     if (words_command(command->words))
         helio_buffer_printf(out, "complete -c helio -f %s -a \"(%s)\"\n", condition, words_command(command->words));
@@ -204,7 +204,7 @@ bool helio_completion(const helio_command_table_t *table, const char *shell, hel
     if (strcmp(shell, "fish") != 0)
         return false;
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++)
-        if (HELIO_OPTIONS_EVERYWHERE & (UINT64_C(1) << id))
+        if (HELIO_OPTIONS_EVERYWHERE & HELIO_OPTION_BIT(id))
             fish_option(out, id, "");
     for (size_t i = 0; i < table->count; i++)
         fish_command(out, &table->items[i]);

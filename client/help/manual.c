@@ -39,7 +39,7 @@ static void roff_text(helio_buffer_t *out, const char *text)
 static void roff_options(helio_buffer_t *out, const helio_option_table_t *table, helio_options_t options)
 {
     for (uint32_t id = 0; id < table->count; id++) {
-        if (!(options & (UINT64_C(1) << id)))
+        if (!(options & HELIO_OPTION_BIT(id)))
             continue;
         const helio_option_t *option = &table->items[id];
         helio_buffer_text(out, ".TP\n.B ");

@@ -53,13 +53,6 @@ static const char *const synonyms[][2] = {
 const char *helio_command_instead(const char *word)
 {
     static const char *const instead[][2] = {
-        {"salloc",
-         "no site gives out a terminal: `helio sbatch --wrap COMMAND` and `helio logs -f ID` run a command and "
-         "follow it; for an interactive allocation use the cluster's own `salloc`"},
-        {"srun",
-         "inside a batch script `srun` starts the job's tasks at Slurm sites; from outside, `helio sbatch --wrap "
-         "COMMAND` and `helio logs -f ID` run a command and follow it, and the cluster's own `srun --pty` opens "
-         "a terminal"},
         {"sattach", "`helio logs -f ID` follows the output of a job"},
         {"strigger", "`helio wait ID` and `helio events` tell of the ends of jobs"},
     };

@@ -6,7 +6,7 @@ static const helio_option_t options[] = {
     HELIO_OPTION_TABLE(HELIO_OPTION_ROW)
 #undef HELIO_OPTION_ROW
 };
-_Static_assert((int)HELIO_OPTION_COUNT <= (int)HELIO_OPTIONS_MAX, "helio_options_t is one word");
+_Static_assert((int)HELIO_OPTION_COUNT <= (int)HELIO_OPTIONS_MAX, "a set has a bit for each");
 
 enum { REPEATS_MAX = 8 };
 

@@ -75,6 +75,12 @@
     X(TO, "to", 0, "SHARE", NULL, "Share of the site's GPU power, such as 60%")                                                \
     X(AT, "at", 0, "TIME", NULL, "From this time on, such as 2026-11-22T17:00:00Z (default: now)")                             \
     X(ONCE, "once", 0, NULL, NULL, "Print the screen once and exit")                                                           \
+    X(INTERACTIVE, "interactive", 0, NULL, NULL, "Hold the GPUs of a job while you work in it")                                \
+    X(GPU, "gpu", 0, "GPUS", NULL, "GPUs of the job, such as H100:2, or any:1; none without it")                               \
+    X(TTY, "tty", 't', NULL, NULL, "Give the command a terminal")                                                              \
+    X(STDIN, "stdin", 'i', NULL, NULL, "Pass standard input on, also from a terminal")                                         \
+    X(NODE, "node", 0, "N", NULL, "Node of a job of several, counted from 0 (default: 0)")                                     \
+    X(ADDRESS, "address", 0, "ADDRESS", NULL, "Address to listen at (default: 127.0.0.1)")                                     \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff format")                                                       \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and exit")
 
@@ -86,7 +92,7 @@ typedef enum helio_option_id {
 } helio_option_id_t;
 
 /*  The set with one option. */
-#define HELIO_OPTION(name) (UINT64_C(1) << HELIO_OPTION_##name)
+#define HELIO_OPTION(name) HELIO_OPTION_BIT(HELIO_OPTION_##name)
 /*  Options of every command. */
 #define HELIO_OPTIONS_EVERYWHERE                                                                       \
     (HELIO_OPTION(BROKER) | HELIO_OPTION(CONTEXT) | HELIO_OPTION(TOKEN_FILE) | HELIO_OPTION(CA_FILE) | \

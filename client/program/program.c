@@ -89,7 +89,7 @@ static int check_words(const helio_client_t *self)
     helio_options_t allowed = command->options | HELIO_OPTIONS_EVERYWHERE;
     char what[256];
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
-        if ((allowed & (UINT64_C(1) << id)) || !helio_command_line_has(arguments, id))
+        if ((allowed & HELIO_OPTION_BIT(id)) || !helio_command_line_has(arguments, id))
             continue;
         (void)snprintf(what, sizeof what, "`helio %s` does not take --%s%s", command->name,
                        helio_client_options.items[id].name, id == HELIO_OPTION_DRY_RUN ? PLAN_INSTEAD : "");

@@ -7,38 +7,13 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "client/invocation/brokers.h"
 #include "client/invocation/settings.h"
 #include "client/output/humanise.h"
+#include "client/transport/remote_internal.h"
 #include "client/transport/retry.h"
 #include "federation/base/clock.h"
 #include "federation/base/rng.h"
 #include "federation/spec/value.h"
-
-/*  One transfer: of a request, or of a stream. */
-struct helio_stream {
-    helio_remote_t *remote;
-    CURL *easy;
-    struct curl_slist *headers;
-    helio_response_t response; /* body: of a call, or of a stream's problem */
-    helio_stream_options_t options;
-    uint32_t broker; /* index */
-    bool is_call;
-    bool over;
-    CURLcode result;
-    char error[CURL_ERROR_SIZE];
-};
-
-struct helio_remote {
-    const helio_client_io_t *io;
-    const helio_settings_t *settings;
-    CURLM *multi;
-    struct curl_slist *headers; /* of every request */
-    helio_rng_t rng;
-    helio_arena_t *arena;
-    helio_brokers_t brokers;
-    uint32_t current; /* index of the broker in use */
-};
 
 void helio_response_clear(helio_response_t *self)
 {
@@ -193,6 +168,23 @@ static helio_stream_t *transfer_new(helio_remote_t *remote, const char *path, ui
     return self;
 }
 
+/*  method NULL = GET. The body lives as long as the transfer. */
+static void set_method(helio_stream_t *self, const char *method, const char *content_type, helio_text_t body)
+{
+    if (!method)
+        method = "GET";
+    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0) {
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.size);
+        SET(CURLOPT_POSTFIELDS, body.size ? body.data : "");
+        self->headers = header_add(self->headers, "Content-Type", content_type ? content_type : "application/json");
+        /* Small bodies would wait a second for a 100 Continue that few servers send. */
+        self->headers = header_add(self->headers, "Expect", "");
+    }
+    if (strcmp(method, "POST") != 0) {
+        SET(CURLOPT_CUSTOMREQUEST, method);
+    }
+}
+
 static void transfer_start(helio_stream_t *self)
 {
     SET(CURLOPT_HTTPHEADER, self->headers);
@@ -222,6 +214,7 @@ helio_stream_t *helio_stream_new(helio_remote_t *remote, const helio_stream_opti
         self->headers = header_add(self->headers, "Accept", options->accept);
     if (options->last_event_id && options->last_event_id[0])
         self->headers = header_add(self->headers, "Last-Event-ID", options->last_event_id);
+    set_method(self, options->method, options->content_type, options->body);
     if (options->idle_timeout_s) {
         SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
         SET(CURLOPT_LOW_SPEED_TIME, (long)options->idle_timeout_s);
@@ -276,57 +269,6 @@ uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)
 }
 
 /*  ---- waiting ---- */
-
-/*  Whether another broker can do better. */
-static bool is_away(const helio_stream_t *transfer)
-{
-    long status = helio_stream_status(transfer);
-    if (transfer->result == CURLE_OK)
-        return status == 502 || status == 503 || status == 504;
-    return transfer->result != CURLE_WRITE_ERROR;
-}
-
-/*  Leaves a broker that is away, unless another transfer has done so already. */
-static void change_broker(helio_remote_t *self, const helio_stream_t *transfer)
-{
-    if (transfer->broker == self->current && is_away(transfer))
-        self->current = (self->current + 1) % self->brokers.count;
-}
-
-/*  True when a transfer has ended: its owner should check before waiting. */
-static bool harvest(helio_remote_t *self)
-{
-    int left;
-    bool any = false;
-    for (CURLMsg *message; (message = curl_multi_info_read(self->multi, &left)) != NULL;) {
-        if (message->msg != CURLMSG_DONE)
-            continue;
-        helio_stream_t *transfer = NULL;
-        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-        transfer->result = message->data.result;
-        transfer->over = any = true;
-        change_broker(self, transfer);
-    }
-    return any;
-}
-
-void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
-{
-    int running = 0;
-    struct curl_waitfd extra = {.fd = self->io->interrupt_fd, .events = CURL_WAIT_POLLIN};
-    unsigned extras = self->io->interrupt_fd >= 0 ? 1 : 0;
-    (void)curl_multi_perform(self->multi, &running);
-    if (harvest(self)) /* the reply is complete already: nothing else would end the wait */
-        return;
-    (void)curl_multi_poll(self->multi, &extra, extras, (int)timeout_ms, NULL);
-    if (extras && extra.revents) {
-        char bytes[64];
-        while (read(extra.fd, bytes, sizeof bytes) == sizeof bytes)
-            continue;
-    }
-    (void)curl_multi_perform(self->multi, &running);
-    (void)harvest(self);
-}
 
 uint32_t helio_remote_backoff_ms(helio_remote_t *self, uint32_t attempt)
 {
@@ -393,7 +335,7 @@ static void await(helio_stream_t *self, int interrupts, int64_t hung_ms)
         if (left_ms <= 0) {
             self->result = CURLE_OPERATION_TIMEDOUT;
             self->over = true;
-            change_broker(self->remote, self);
+            helio_transfer_change_broker(self->remote, self);
             return;
         }
         helio_remote_pump(self->remote, left_ms < 1000 ? (uint32_t)left_ms : 1000);
@@ -411,22 +353,12 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request, 
     SET(CURLOPT_ACCEPT_ENCODING, "");
     if (request->idempotency_key)
         self->headers = header_add(self->headers, "Idempotency-Key", request->idempotency_key);
-    const char *method = request->method ? request->method : "GET";
-    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0) {
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
-        SET(CURLOPT_POSTFIELDS, request->body.size ? request->body.data : "");
-        self->headers = header_add(self->headers, "Content-Type",
-                                   request->content_type ? request->content_type : "application/json");
-        /* Small bodies would wait a second for a 100 Continue that few servers send. */
-        self->headers = header_add(self->headers, "Expect", "");
-    }
-    if (strcmp(method, "POST") != 0) {
-        SET(CURLOPT_CUSTOMREQUEST, method);
-    }
+    set_method(self, request->method, request->content_type, request->body);
     transfer_start(self);
     await(self, interrupts, hung_ms);
     helio_rc rc = HELIO_OK;
-    *ret_elsewhere = self->over && is_away(self) && (helio_request_is_repeatable(request) || !was_sent(self));
+    *ret_elsewhere =
+        self->over && helio_transfer_is_away(self) && (helio_request_is_repeatable(request) || !was_sent(self));
     if (!self->over) {
         rc = helio_fail(err, HELIO_BUSY, "interrupted");
     } else if (self->result != CURLE_OK) {

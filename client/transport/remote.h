@@ -74,6 +74,9 @@ typedef struct helio_stream helio_stream_t;
 
 typedef struct helio_stream_options {
     const char *path;
+    const char *method;        /* NULL = GET */
+    const char *content_type;  /* of the body */
+    helio_text_t body;         /* lives as long as the stream */
     const char *accept;        /* "text/event-stream" */
     const char *last_event_id; /* NULL or "" = none */
     uint32_t idle_timeout_s;   /* the stream is dead after this long without a byte; 0 = never */
@@ -93,6 +96,9 @@ const char *helio_stream_error(const helio_stream_t *self);    /* why it is over
 helio_text_t helio_stream_problem(const helio_stream_t *self); /* the body of a reply that is not 2xx */
 uint64_t helio_stream_retry_after_ms(const helio_stream_t *self);
 
+struct pollfd;
+/*  The same as helio_remote_pump, which also returns early when one of the descriptors is ready; sets their revents. */
+void helio_remote_pump_with(helio_remote_t *self, uint32_t timeout_ms, struct pollfd *fds, uint32_t count);
 /*  Drives all transfers for at most timeout_ms; returns early when something happened or Ctrl-C was pressed. */
 void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms);
 

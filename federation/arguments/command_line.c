@@ -43,7 +43,7 @@ static helio_rc keep(helio_command_line_t *self, uint32_t id, const char *value,
 {
     const helio_option_t *option = &self->options->items[id];
     helio_option_values_t *values = &self->values[id];
-    bool repeats = (self->options->repeats & (UINT64_C(1) << id)) != 0;
+    bool repeats = (self->options->repeats & HELIO_OPTION_BIT(id)) != 0;
     uint32_t most = repeats ? self->options->repeats_most : 1;
     if (option->choices && !choice_is_listed(option->choices, value)) {
         helio_text_t meant = helio_suggestion_among(helio_text_of(value), helio_text_of(option->choices), ' ');

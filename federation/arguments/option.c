@@ -47,6 +47,6 @@ static void line(const helio_option_t *option, helio_buffer_t *out)
 void helio_option_lines(const helio_option_table_t *self, helio_options_t set, helio_buffer_t *out)
 {
     for (uint32_t i = 0; i < self->count; i++)
-        if (set & (UINT64_C(1) << i))
+        if (set & HELIO_OPTION_BIT(i))
             line(&self->items[i], out);
 }

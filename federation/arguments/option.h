@@ -14,9 +14,10 @@ typedef struct helio_option {
 } helio_option_t;
 
 /*  A set of options: bit i stands for row i of the table. */
-typedef uint64_t helio_options_t;
-#define HELIO_OPTIONS_ALL UINT64_MAX
-enum { HELIO_OPTIONS_MAX = 64 };
+__extension__ typedef unsigned __int128 helio_options_t;
+#define HELIO_OPTIONS_ALL (~(helio_options_t)0)
+#define HELIO_OPTION_BIT(row) ((helio_options_t)1 << (row))
+enum { HELIO_OPTIONS_MAX = 128 };
 
 typedef struct helio_option_table {
     const helio_option_t *items;

@@ -18,6 +18,9 @@ BODIES = {
     "POST /v1/jobs/{id}/release": {},
     "POST /v1/jobs/{id}/requeue": {},
     "POST /v1/jobs/{id}/signal": {"signal": "USR1"},
+    "POST /v1/jobs/{id}/channels": {"command": ["true"]},
+    "POST /v1/channels/{channel}/input": {},  # no bytes: refused for its type
+    "PUT /v1/channels/{channel}/size": {"rows": 24, "columns": 80},
     "POST /v1/plans": {"run": "true", "gpu": "H100:1"},
     "POST /v1/sites": {"site": "spare", "public_key": "{key}"},
     "POST /v1/sites/{site}/drain": {"reason": "access"},
@@ -40,6 +43,8 @@ QUERIES = {"DELETE /v1/sites/{site}/keys": "?public_key={key}", "DELETE /v1/data
 # Carried out, or refused for what there is (a site that is not silent, a job that is not held, or does not run), but not for who asks.
 OTHERWISE = {"POST /v1/sites/{site}/attest": 409, "POST /v1/jobs/{id}/hold": 409, "POST /v1/jobs/{id}/release": 409,
              "POST /v1/jobs/{id}/requeue": 409, "POST /v1/jobs/{id}/signal": 409,
+             "POST /v1/jobs/{id}/channels": 409, "POST /v1/channels/{channel}/input": 415,
+             "GET /v1/channels/{channel}/output": 404, "PUT /v1/channels/{channel}/size": 404, "DELETE /v1/channels/{channel}": 404,
              "DELETE /v1/overflows/{name}": 404, "DELETE /v1/links": 404,  # the second time
              "GET /": 302, "GET /console": 302, "GET /v1/sites/{site}/forecast": 404, "GET /v1/jobs/{id}/explain": 409}
 
@@ -99,7 +104,7 @@ def granted_table():
 
 def target(world, operation, caller):
     path = operation.split()[1]
-    values = {"{id}": world.job, "{site}": "north", "{tenant}": "acme", "{name}": "steps", "{file}": "console.css",
+    values = {"{id}": world.job, "{site}": "north", "{tenant}": "acme", "{name}": "steps", "{file}": "console.css", "{channel}": "0" * 32,
               "{queue}": "standard" if path.endswith("/rules") else f"queue-of-{caller.column}"}
     if path == "/v1/tokens/{id}":
         values["{id}"] = world.door.token_of("acme", "spare").split("_")[1] if caller.column == "admin" else world.callers[0].name

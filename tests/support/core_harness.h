@@ -100,6 +100,9 @@ const helio_fx_reply_t *harness_cancel_now(harness_t *self, const char *tenant, 
 /*  CANCEL or RELEASE, as user "ada" of the tenant. */
 /*  USR1, for the script. */
 const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key);
+/*  CHANNEL, as user "ada" of the tenant; fills in the command. */
+const helio_fx_reply_t *harness_channel(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
+                                        helio_ev_channel_t event);
 const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const char *tenant, helio_role_t role,
                                         helio_job_key_t key);
 /*  TENANT, as user "ada"; fills in call. */

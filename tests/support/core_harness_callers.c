@@ -191,6 +191,15 @@ const helio_fx_reply_t *harness_signal(harness_t *self, const char *tenant, heli
     return harness_reply_of(self, command.call);
 }
 
+const helio_fx_reply_t *harness_channel(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
+                                        helio_ev_channel_t event)
+{
+    event.command =
+        (helio_ev_command_t){++self->calls, helio_text_of(tenant), HELIO_TEXT("user:acme/ada"), role, key, false};
+    harness_step(self, HELIO_BROKER_EV_CHANNEL, &event);
+    return harness_reply_of(self, event.command.call);
+}
+
 const helio_fx_reply_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)
 {
     tenant.call = ++self->calls;

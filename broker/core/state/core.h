@@ -110,6 +110,7 @@ struct helio_broker_core {
     migration_pass_t *migration_pass; /* migrate/migrate.c */
     intake_t *intake;                 /* requests/submit.c */
     array_command_t *array_commands;  /* requests/array_commands.c; that which waits longest for its turn comes first */
+    channel_t *channels;              /* requests/channels.c */
     desired_table_t *desired;         /* requests/desired.c; NULL = none yet */
     char array_tenant[33];            /* whose command on an array had the last turn */
 };

@@ -51,5 +51,6 @@ typedef struct targets targets_t;
 typedef struct estimate estimate_t;
 typedef struct curtailment curtailment_t;
 typedef struct wanted wanted_t;
+typedef struct channel channel_t;
 
 #endif

@@ -14,6 +14,7 @@ typedef struct tenant {
     char name[33];
     char home_site[33];
     uint32_t open_jobs;
+    uint32_t channels;                                      /* that are open */
     int64_t submits_until_us;                               /* monotonic: when what it submitted fits its rate */
     int64_t commands_until_us;                              /* the same of its commands and edits */
     helio_holdings_t holds;                                 /* in all queues */

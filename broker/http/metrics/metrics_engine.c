@@ -76,6 +76,22 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
         helio_metric_single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
 }
 
+/*  Bytes of channels that have ended: those of a live one are known when it ends. */
+static void channels(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    helio_metric_single(out, "channels", "gauge", "Channels to running jobs that are open.",
+                        (double)engine->core.channels);
+    helio_metric_head(out, "channels_total", "counter",
+                      "Channels that were opened since this broker started, by kind.");
+    for (uint32_t kind = 0; kind < HELIO_CHANNEL_KIND_COUNT; kind++)
+        helio_metric_labelled(out, "channels_total", "kind", helio_channel_kind_name(kind),
+                              (double)engine->core.channels_total[kind]);
+    helio_metric_head(out, "channel_bytes_total", "counter",
+                      "Bytes of channels that have ended, by direction: in to jobs, out of them.");
+    helio_metric_labelled(out, "channel_bytes_total", "direction", "in", (double)engine->core.channel_bytes_in_total);
+    helio_metric_labelled(out, "channel_bytes_total", "direction", "out", (double)engine->core.channel_bytes_out_total);
+}
+
 static void decisions(const helio_engine_figures_t *engine, helio_buffer_t *out)
 {
     helio_metric_head(out, "preemptions_total", "counter", "Preemptions of running jobs, by cause.");
@@ -180,6 +196,7 @@ static void summary(helio_buffer_t *out, const char *name, const char *help, uin
 void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *out)
 {
     singles(engine, out);
+    channels(engine, out);
     decisions(engine, out);
     budgets(engine, out);
     accounts(engine, out);

@@ -61,6 +61,17 @@ static void on_figures(helio_call_t *call, const helio_engine_figures_t *figures
     back(operation);
 }
 
+static void on_channel(helio_call_t *call, const helio_channel_answer_t *answer)
+{
+    helio_operation_t *operation = call->arg;
+    operation->result.rc = answer->rc;
+    operation->result.channel = *answer;
+    operation->result.channel.why = helio_arena_string(operation->arena, helio_text_of(answer->why));
+    operation->result.channel.frames = (helio_text_t){0};
+    helio_buffer_append(&operation->result.data, answer->frames.data, answer->frames.size);
+    back(operation);
+}
+
 static void on_read(helio_read_t *read, helio_rc rc, helio_text_t json, const helio_error_t *err)
 {
     helio_operation_t *operation = read->arg;
@@ -137,7 +148,8 @@ helio_operation_t *helio_operation_new(void)
 {
     helio_operation_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
-    self->call = (helio_call_t){.on_reply = on_reply, .on_log = on_log, .on_figures = on_figures, .arg = self};
+    self->call = (helio_call_t){
+        .on_reply = on_reply, .on_log = on_log, .on_figures = on_figures, .on_channel = on_channel, .arg = self};
     self->read = (helio_read_t){.done = on_read, .arg = self};
     self->forward = (helio_forward_t){.done = on_forwarded, .arg = self};
     return self;

@@ -34,6 +34,7 @@ typedef struct helio_result {
     const char *type;               /* FORWARD; in the operation's arena */
     uint32_t retry_after_s;         /* FORWARD; 0 = not said */
     helio_engine_figures_t figures; /* FIGURES */
+    helio_channel_answer_t channel; /* CHANNEL: without the bytes, which are `data`; `why` in the operation's arena */
 } helio_result_t;
 
 struct helio_operation {

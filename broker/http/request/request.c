@@ -94,7 +94,7 @@ static bool find_route(helio_request_context_t *self, const char *method)
         return false;
     }
     self->head = strcmp(method, "HEAD") == 0;
-    if (!route || (self->head && route->answer == HELIO_ANSWER_STREAM)) {
+    if (!route || (self->head && !helio_route_has_head(route))) {
         helio_request_context_header(self, "Allow", route ? "GET" : allow);
         HELIO_PROBLEM(self, 405, METHOD_NOT_ALLOWED, helio_value_string(route ? "GET" : allow));
         return false;
@@ -256,6 +256,7 @@ static bool check_body(helio_request_context_t *self)
     static const char *const json[] = {"application/json", NULL};
     static const char *const jobs[] = {"application/yaml",     "text/yaml", "application/x-yaml", "application/json",
                                        "application/x-ndjson", NULL};
+    static const char *const bytes[] = {"application/octet-stream", NULL};
     helio_body_kind_t body = self->route->body;
     self->body_max = body == HELIO_BODY_JOBS ? self->http->options.body_max : HELIO_COMMAND_BODY_MAX;
     uint64_t length = 0;
@@ -273,10 +274,11 @@ static bool check_body(helio_request_context_t *self)
         HELIO_PROBLEM0(self, 400, BODY_UNEXPECTED);
         return false;
     }
-    if (self->has_body && !is_type(self, body == HELIO_BODY_JOBS ? jobs : json)) {
+    if (self->has_body && !is_type(self, body == HELIO_BODY_JOBS ? jobs : body == HELIO_BODY_BYTES ? bytes : json)) {
         bool of_jobs = body == HELIO_BODY_JOBS;
         helio_value_t types = {.text = helio_text_of(of_jobs ? "application/yaml,application/json,application/x-ndjson"
-                                                             : "application/json"),
+                                                     : body == HELIO_BODY_BYTES ? bytes[0]
+                                                                                : json[0]),
                                .number = of_jobs ? 3 : 1};
         HELIO_PROBLEM(self, 415, BODY_TYPE, helio_value_string(self->content_type), types);
         return false;
@@ -388,12 +390,19 @@ bool helio_request_is_long(const helio_request_context_t *self)
     return self->body.size > HELIO_BODY_SMALL_MAX && !leader_for(self);
 }
 
+static void forward_to(helio_request_context_t *self, const helio_leader_view_t *leader)
+{
+    helio_await_forward(self, on_forwarded, leader, self->route->method, self->raw_target);
+    if (self->route->answer == HELIO_ANSWER_OF_CHANNEL)
+        self->operation->forward.kind = HELIO_FORWARD_CHANNEL;
+}
+
 void helio_request_start(helio_request_context_t *self)
 {
     self->started = true;
     const helio_leader_view_t *leader = leader_for(self);
     if (leader)
-        helio_await_forward(self, on_forwarded, leader, self->route->method, self->raw_target);
+        forward_to(self, leader);
     else
         self->route->start(self);
 }

@@ -377,6 +377,21 @@ void helio_await_log(helio_request_context_t *self, helio_request_context_step_f
     self->next = next;
 }
 
+void helio_await_channel(helio_request_context_t *self, helio_request_context_step_fn *next,
+                         const helio_channel_ask_t *ask)
+{
+    helio_operation_t *operation = prepare(self);
+    operation->kind = HELIO_OPERATION_CALL;
+    operation->call.kind = HELIO_CALL_CHANNEL;
+    operation->call.ask = *ask;
+    self->next = next;
+}
+
+void helio_await_opening(helio_request_context_t *self, const helio_channel_opening_t *opening)
+{
+    prepare(self)->call.opening = opening;
+}
+
 void helio_await_figures(helio_request_context_t *self, helio_request_context_step_fn *next)
 {
     helio_operation_t *operation = prepare(self);

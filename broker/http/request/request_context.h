@@ -180,6 +180,11 @@ typedef struct helio_log_place {
 } helio_log_place_t;
 /*  Awaits a piece of a log; the engine asks the site, or the leader's engine does. */
 void helio_await_log(helio_request_context_t *self, helio_request_context_step_fn *next, helio_log_place_t place);
+/*  Awaits what is asked of a channel; its texts live in the operation's arena, or are the body that it keeps. */
+void helio_await_channel(helio_request_context_t *self, helio_request_context_step_fn *next,
+                         const helio_channel_ask_t *ask);
+/*  What goes with the CHANNEL event that is awaited next, in the operation's arena. */
+void helio_await_opening(helio_request_context_t *self, const helio_channel_opening_t *opening);
 /*  Awaits the engine's figures. */
 void helio_await_figures(helio_request_context_t *self, helio_request_context_step_fn *next);
 /*  Streams: idle until wake_ms (boot clock), or with notifier until a notification. */

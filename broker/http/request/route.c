@@ -55,11 +55,15 @@ static bool matches(const char *pattern, const helio_target_t *target, const cha
     return true;
 }
 
-/*  A stream has no end, so that HEAD could say nothing of it. */
+bool helio_route_has_head(const helio_route_t *route)
+{
+    return route->answer != HELIO_ANSWER_STREAM && route->answer != HELIO_ANSWER_OF_CHANNEL;
+}
+
 static void allow(char text[HELIO_ALLOW_SIZE], const helio_route_t *route)
 {
     size_t size = strlen(text);
-    bool has_head = strcmp(route->method, "GET") == 0 && route->answer != HELIO_ANSWER_STREAM;
+    bool has_head = strcmp(route->method, "GET") == 0 && helio_route_has_head(route);
     const char *more = has_head ? "GET, HEAD" : route->method;
     (void)snprintf(text + size, HELIO_ALLOW_SIZE - size, "%s%s", size ? ", " : "", more);
 }
@@ -86,7 +90,8 @@ const helio_route_t *helio_route_find(const helio_route_table_t *table, const ch
 
 bool helio_route_needs_leader(const helio_route_t *route)
 {
-    return route->answer == HELIO_ANSWER_OF_CORE || strcmp(route->method, "GET") != 0;
+    return route->answer == HELIO_ANSWER_OF_CORE || route->answer == HELIO_ANSWER_OF_CHANNEL ||
+           strcmp(route->method, "GET") != 0;
 }
 
 bool helio_route_takes_query(const helio_route_t *route, const char *name)

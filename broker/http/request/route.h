@@ -38,13 +38,15 @@ typedef enum helio_access {
 typedef enum helio_body_kind {
     HELIO_BODY_NONE,
     HELIO_BODY_JSON, /* one small object, can be absent */
-    HELIO_BODY_JOBS  /* documents */
+    HELIO_BODY_JOBS, /* documents */
+    HELIO_BODY_BYTES /* of any meaning, at most HELIO_COMMAND_BODY_MAX */
 } helio_body_kind_t;
 
 typedef enum helio_answer_kind {
     HELIO_ANSWER_PLAIN,
-    HELIO_ANSWER_STREAM, /* of a GET */
-    HELIO_ANSWER_OF_CORE /* of a GET: the leader's core composes it, not the database */
+    HELIO_ANSWER_STREAM,    /* of a GET */
+    HELIO_ANSWER_OF_CORE,   /* of a GET: the leader's core composes it, not the database */
+    HELIO_ANSWER_OF_CHANNEL /* from the leader's gateway; asking again is harmless, and can wait for long */
 } helio_answer_kind_t;
 
 #define HELIO_PRODUCES_ANY "*/*" /* the handler checks that, file by file */
@@ -78,6 +80,9 @@ enum { HELIO_ALLOW_SIZE = 64 };
 const helio_route_t *helio_route_find(const helio_route_table_t *table, const char *method,
                                       const helio_target_t *target, const char **ret_parameter,
                                       char ret_allow[HELIO_ALLOW_SIZE]);
+/*  Whether HEAD is allowed where GET is: of a stream, which has no end, it could say nothing, and bytes of a channel are
+ *  acknowledged by asking for the next ones. */
+bool helio_route_has_head(const helio_route_t *route);
 /*  Whether only the leader can answer: everything that changes something, and what its core knows. */
 bool helio_route_needs_leader(const helio_route_t *route);
 /*  Whether the route has a query parameter of this name. */

@@ -22,6 +22,7 @@ static const char *expected(const helio_member_t *member)
     case HELIO_MEMBER_MICRO:
         return "a number, not negative";
     case HELIO_MEMBER_WORDS:
+    case HELIO_MEMBER_ARGUMENTS:
         return "a list of texts, not too long and not too many";
     case HELIO_MEMBER_NUMBER:
     default:
@@ -62,6 +63,22 @@ static bool fill_words(helio_member_t *member, const json_t *value, helio_arena_
     return true;
 }
 
+static bool fill_arguments(helio_member_t *member, const json_t *value, helio_arena_t *arena)
+{
+    if (!json_is_array(value) || json_array_size(value) > member->words_max)
+        return false;
+    member->word_count = (uint32_t)json_array_size(value);
+    member->arguments = helio_arena_alloc(arena, member->word_count, sizeof *member->arguments);
+    for (uint32_t i = 0; i < member->word_count; i++) {
+        const json_t *word = json_array_get(value, i);
+        if (!json_is_string(word) || json_string_length(word) > member->bytes_max)
+            return false;
+        member->arguments[i].text =
+            helio_arena_text(arena, (helio_text_t){json_string_value(word), (uint32_t)json_string_length(word)});
+    }
+    return true;
+}
+
 static bool fill_fraction(helio_member_t *member, const json_t *value, double parts)
 {
     if (!json_is_number(value) || !(json_number_value(value) >= 0 && json_number_value(value) <= 1e9))
@@ -79,6 +96,8 @@ static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *are
     case HELIO_MEMBER_WORD:
         member->flag = json_is_null(value);
         return member->flag || fill_text(member, value, arena, &member->text);
+    case HELIO_MEMBER_ARGUMENTS:
+        return fill_arguments(member, value, arena);
     case HELIO_MEMBER_WORDS:
         return fill_words(member, value, arena);
     case HELIO_MEMBER_BOOL:

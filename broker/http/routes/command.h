@@ -5,23 +5,24 @@
 #include <jansson.h>
 
 #include "broker/http/request/request_context.h"
-#include "federation/model/job.h"
+#include "federation/model/attempt.h"
 
 typedef enum helio_member_kind {
     HELIO_MEMBER_TEXT,
     HELIO_MEMBER_WORD, /* a TEXT, or null: none, and flag is true */
     HELIO_MEMBER_BOOL,
     HELIO_MEMBER_NUMBER,
-    HELIO_MEMBER_LIMIT, /* a NUMBER, or null: no limit, and flag is true */
-    HELIO_MEMBER_MILLI, /* a number with a fraction, in thousandths */
-    HELIO_MEMBER_MICRO, /* the same, in millionths */
-    HELIO_MEMBER_WORDS  /* a list of at most words_max texts */
+    HELIO_MEMBER_LIMIT,    /* a NUMBER, or null: no limit, and flag is true */
+    HELIO_MEMBER_MILLI,    /* a number with a fraction, in thousandths */
+    HELIO_MEMBER_MICRO,    /* the same, in millionths */
+    HELIO_MEMBER_WORDS,    /* a list of at most words_max texts */
+    HELIO_MEMBER_ARGUMENTS /* the same, of any characters but NUL: of a command */
 } helio_member_kind_t;
 
 typedef struct helio_member {
     const char *name;
     helio_member_kind_t kind;
-    uint32_t bytes_max; /* of TEXT, WORD, and each of WORDS */
+    uint32_t bytes_max; /* of TEXT, WORD, and each of WORDS and ARGUMENTS */
     uint32_t words_max;
     bool required;
     /*  Filled in. TEXT lives in the arena. Absent: given is false. */
@@ -30,6 +31,7 @@ typedef struct helio_member {
     bool flag;
     uint64_t number; /* NUMBER, LIMIT: 0 to 2^53; MILLI: 0 to 10^12; MICRO: 0 to 10^15 */
     helio_string_t *words;
+    helio_argument_t *arguments;
     uint32_t word_count;
 } helio_member_t;
 

@@ -145,7 +145,7 @@ static void *payload(helio_request_context_t *self, helio_job_key_t key, const v
     return event;
 }
 
-static const helio_job_verb_t verb = {HELIO_BROKER_EV_EDIT, 200, "edited", payload};
+static const helio_job_verb_t verb = {HELIO_BROKER_EV_EDIT, 200, "edited", payload, NULL};
 
 void helio_jobs_edit(helio_request_context_t *self)
 {

@@ -83,7 +83,11 @@ static void on_commanded(helio_request_context_t *self, const helio_result_t *re
         helio_response_failure(self, result, "job");
         return;
     }
-    helio_response_done(self, command_of(self)->verb->status, "id", self->parameter, &result->details);
+    const command_t *command = command_of(self);
+    if (command->verb->answer)
+        command->verb->answer(self, result, command->what);
+    else
+        helio_response_done(self, command->verb->status, "id", self->parameter, &result->details);
 }
 
 static void send(helio_request_context_t *self, helio_job_key_t key)

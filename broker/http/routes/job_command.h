@@ -11,6 +11,8 @@ typedef struct helio_job_verb {
     const char *done; /* "cancelled", for the message that a finished job cannot be */
     /*  The event's payload, in the arena of the operation that is awaited next. what: as given to helio_job_command. */
     void *(*payload)(helio_request_context_t *context, helio_job_key_t key, const void *what);
+    /*  Answers when the core has accepted it. NULL: {"id": …, "status": …}. */
+    void (*answer)(helio_request_context_t *context, const helio_result_t *result, const void *what);
 } helio_job_verb_t;
 
 /*  Runs a command. what: data for the verb, in the request's arena; NULL = none. */

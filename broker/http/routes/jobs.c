@@ -97,10 +97,10 @@ static void *cancel_payload(helio_request_context_t *self, helio_job_key_t key, 
     return event;
 }
 
-static const helio_job_verb_t cancel = {HELIO_BROKER_EV_CANCEL, 202, "cancelled", cancel_payload};
-static const helio_job_verb_t hold = {HELIO_BROKER_EV_HOLD, 202, "held", helio_job_command_payload};
-static const helio_job_verb_t requeue = {HELIO_BROKER_EV_REQUEUE, 202, "requeued", helio_job_command_payload};
-static const helio_job_verb_t release = {HELIO_BROKER_EV_RELEASE, 202, "released", helio_job_command_payload};
+static const helio_job_verb_t cancel = {HELIO_BROKER_EV_CANCEL, 202, "cancelled", cancel_payload, NULL};
+static const helio_job_verb_t hold = {HELIO_BROKER_EV_HOLD, 202, "held", helio_job_command_payload, NULL};
+static const helio_job_verb_t requeue = {HELIO_BROKER_EV_REQUEUE, 202, "requeued", helio_job_command_payload, NULL};
+static const helio_job_verb_t release = {HELIO_BROKER_EV_RELEASE, 202, "released", helio_job_command_payload, NULL};
 
 void helio_jobs_cancel(helio_request_context_t *self)
 {

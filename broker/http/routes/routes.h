@@ -21,6 +21,11 @@ void helio_jobs_cancel(helio_request_context_t *context);
 void helio_jobs_hold(helio_request_context_t *context);
 void helio_jobs_requeue(helio_request_context_t *context);
 void helio_jobs_signal(helio_request_context_t *context);
+void helio_channels_create(helio_request_context_t *context); /* channels.c */
+void helio_channels_output_read(helio_request_context_t *context);
+void helio_channels_input_write(helio_request_context_t *context);
+void helio_channels_resize(helio_request_context_t *context);
+void helio_channels_shut(helio_request_context_t *context);
 void helio_jobs_release(helio_request_context_t *context);
 void helio_jobs_edit(helio_request_context_t *context); /* edit.c */
 /*  logs.c, events.c */

@@ -12,7 +12,7 @@ static void *payload(helio_request_context_t *self, helio_job_key_t key, const v
     return event;
 }
 
-static const helio_job_verb_t verb = {HELIO_BROKER_EV_SIGNAL, 202, "sent a signal", payload};
+static const helio_job_verb_t verb = {HELIO_BROKER_EV_SIGNAL, 202, "sent a signal", payload, NULL};
 
 #define WORD(name, word) "," word
 

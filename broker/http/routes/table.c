@@ -5,6 +5,8 @@
 #define PLAIN HELIO_ANSWER_PLAIN
 #define STREAM HELIO_ANSWER_STREAM
 #define OF_CORE HELIO_ANSWER_OF_CORE
+#define OF_CHANNEL HELIO_ANSWER_OF_CHANNEL
+#define BYTES "application/octet-stream"
 
 /* clang-format off */
 static const helio_route_t routes[] = {
@@ -44,6 +46,16 @@ static const helio_route_t routes[] = {
      "Stop a running job, which returns to its queue."},
     {"POST", "/v1/jobs/{id}/signal", HELIO_ACCESS_TENANT, HELIO_BODY_JSON, "", JSON, PLAIN, helio_jobs_signal,
      "Send a running job a signal."},
+    {"POST", "/v1/jobs/{id}/channels", HELIO_ACCESS_TENANT, HELIO_BODY_JSON, "", JSON, PLAIN, helio_channels_create,
+     "Open a channel to a running job: to a command, with or without a terminal, or to a port."},
+    {"GET", "/v1/channels/{channel}/output", HELIO_ACCESS_SELF, HELIO_BODY_NONE, "offset wait", BYTES, OF_CHANNEL,
+     helio_channels_output_read, "Output of a channel from an offset on, at once or as soon as there is some."},
+    {"POST", "/v1/channels/{channel}/input", HELIO_ACCESS_SELF, HELIO_BODY_BYTES, "offset end", JSON, OF_CHANNEL,
+     helio_channels_input_write, "Bytes for a channel, at an offset."},
+    {"PUT", "/v1/channels/{channel}/size", HELIO_ACCESS_SELF, HELIO_BODY_JSON, "", JSON, OF_CHANNEL,
+     helio_channels_resize, "The size of a channel's terminal."},
+    {"DELETE", "/v1/channels/{channel}", HELIO_ACCESS_SELF, HELIO_BODY_NONE, "", JSON, OF_CHANNEL, helio_channels_shut,
+     "Close a channel."},
     {"GET", "/v1/jobs/{id}/explain", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, OF_CORE, helio_jobs_explain,
      "Why the job runs where it does, or why it waits."},
     {"GET", "/v1/jobs/{id}/attempts", HELIO_ACCESS_TENANT, HELIO_BODY_NONE, "", JSON, PLAIN, helio_jobs_attempts,

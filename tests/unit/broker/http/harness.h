@@ -97,6 +97,11 @@ typedef struct world {
     uint64_t log_offset;
     uint32_t log_epoch;
     forwarded_t forwarded;
+    helio_channel_opening_t opening; /* without its texts but these */
+    char opening_words[4][64];
+    helio_ev_channel_t channel_event;
+    helio_channel_answer_t channel_answer; /* what an open channel answers */
+    helio_channel_ask_t channel_ask;       /* the last one, without its texts */
     /*  What the address of the leader answers to probes, of which there were so many. */
     uint32_t probes;
     helio_rc probe_rc;
@@ -360,6 +365,14 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
                              .expected_of = HELIO_TEXT("finetune-#b")};
 }
 
+static inline void record_opening(world_t *w, const helio_call_t *call)
+{
+    w->opening = *call->opening;
+    w->channel_event = *(const helio_ev_channel_t *)call->payload;
+    for (uint32_t i = 0; i < w->opening.command_count && i < 4; i++)
+        keep(w->opening.command[i].text, w->opening_words[i], sizeof w->opening_words[i]);
+}
+
 static inline void reply_call(world_t *w, helio_call_t *call)
 {
     helio_accepted_job_t jobs[64];
@@ -372,6 +385,11 @@ static inline void reply_call(world_t *w, helio_call_t *call)
     helio_detail_t too_fast = {.code = HELIO_DETAIL_TENANT_TOO_FAST, .values = {waits, 2}};
     if (w->reply_wait_ms)
         answer.details = (helio_details_t){{&too_fast, 1}};
+    helio_value_t opened_values[] = {
+        {.text = HELIO_TEXT("lulea")}, {.number = 3}, {.number = 28800000}, {.number = 3600000}};
+    helio_detail_t opened = {.code = HELIO_DETAIL_CHANNEL_OPENED, .values = {opened_values, 4}};
+    if (call->event == HELIO_BROKER_EV_CHANNEL && w->reply_rc == HELIO_OK)
+        answer.details = (helio_details_t){{&opened, 1}};
     if (call->event == HELIO_BROKER_EV_SUBMIT && w->reply_rc == HELIO_OK) {
         for (uint32_t i = 0; i < w->submitted && i < 64; i++)
             jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = i < 32 && (w->jobs_existed >> i & 1)};
@@ -426,6 +444,18 @@ static inline void reply_log(world_t *w, helio_call_t *call)
     call->on_log(call, HELIO_OK, &piece);
 }
 
+static inline void reply_channel(world_t *w, helio_call_t *call)
+{
+    w->events++;
+    w->channel_ask = call->ask;
+    keep(call->ask.principal, w->actor, sizeof w->actor);
+    keep(helio_text_of(call->ask.id), w->key_text, sizeof w->key_text);
+    keep(call->ask.data, w->reason, sizeof w->reason);
+    helio_channel_answer_t answer = w->channel_answer;
+    answer.why = answer.why ? answer.why : "";
+    call->on_channel(call, &answer);
+}
+
 static inline helio_rc fake_post(void *engine, helio_call_t *call)
 {
     world_t *w = engine;
@@ -434,12 +464,16 @@ static inline helio_rc fake_post(void *engine, helio_call_t *call)
     if (rc == HELIO_OK) {
         if (call->kind == HELIO_CALL_EVENT)
             record_event(w, call);
+        if (call->kind == HELIO_CALL_EVENT && call->event == HELIO_BROKER_EV_CHANNEL)
+            record_opening(w, call);
         if (w->hold)
             w->held = call;
         else if (call->kind == HELIO_CALL_EVENT)
             reply_call(w, call);
         else if (call->kind == HELIO_CALL_LOG_READ)
             reply_log(w, call);
+        else if (call->kind == HELIO_CALL_CHANNEL)
+            reply_channel(w, call);
         else {
             w->figure_calls++;
             call->on_figures(call, &w->figures);

@@ -31,9 +31,11 @@ static void request(const cell_t *cell, const char *target)
 {
     const helio_route_t *route = cell->route;
     bool edit = strcmp(route->method, "PATCH") == 0, signal = strstr(route->pattern, "/signal") != NULL;
+    bool size = strstr(route->pattern, "/size") != NULL;
     const char *body = route->body == HELIO_BODY_JOBS ? "run: echo\n"
                        : edit                         ? "{\"priority\":1}"
                        : signal                       ? "{\"signal\":\"USR1\"}"
+                       : size                         ? "{\"rows\":24,\"columns\":80}"
                                                       : NULL;
     w->events = w->read_calls = w->last_param_count = 0;
     w->tenant[0] = '\0';
@@ -73,6 +75,8 @@ static void check_scope(const cell_t *cell)
     case HELIO_ACCESS_SELF:
         if (cell->route->body == HELIO_BODY_JOBS)
             assert_cell(cell, w->events == 1 && strcmp(w->tenant, tenant) == 0);
+        else if (cell->route->answer == HELIO_ANSWER_OF_CHANNEL) /* as its principal: check_actor */
+            assert_cell(cell, w->events == 1 && r.status == 200);
         else
             assert_cell(cell, strstr(r.body, tenant));
         break;

@@ -14,11 +14,13 @@ static void follower__forwards_what_only_the_leader_can_do(void **state)
         const helio_route_t *route = &table->items[i];
         char text[128];
         const char *target = some_target_of(route, text), *body = route->body == HELIO_BODY_NONE ? NULL : "{\"a\": 1}";
+        const char *type = route->body == HELIO_BODY_BYTES ? "Content-Type: application/octet-stream\r\n" : JSON;
         bool wanted = strcmp(route->method, "GET") != 0 || strstr(route->pattern, "/explain") ||
-                      strstr(route->pattern, "/plan") || strstr(route->pattern, "/desired");
+                      strstr(route->pattern, "/plan") || strstr(route->pattern, "/desired") ||
+                      strstr(route->pattern, "/output");
         w->forwarded = (forwarded_t){.status = 202, .answer = "{\"of\": \"the leader\"}"};
         w->events = 0;
-        ask(w, &r, route->method, target, w->admin.text, body ? JSON : "", body);
+        ask(w, &r, route->method, target, w->admin.text, body ? type : "", body);
         if (w->forwarded.count != wanted || w->events)
             fail_msg("%s %s: %u forwards, %u events", route->method, target, w->forwarded.count, w->events);
         if (!wanted)
@@ -30,6 +32,8 @@ static void follower__forwards_what_only_the_leader_can_do(void **state)
         assert_string_equal(w->forwarded.method, route->method);
         assert_string_equal(w->forwarded.base, LEADER);
         assert_string_equal(w->forwarded.target, target);
+        bool of_channel = strstr(target, "/v1/channels/") != NULL;
+        assert_int_equal(w->forwarded.kind, of_channel ? HELIO_FORWARD_CHANNEL : HELIO_FORWARD_REQUEST);
         assert_string_equal(w->forwarded.credential, w->admin.text);
         assert_string_equal(w->forwarded.body, body ? body : "");
     }

@@ -112,6 +112,10 @@ static void settings__only_the_database_is_required(void **state)
     assert_int_equal(engine.core.submissions_per_minute, defaults.submissions_per_minute);
     assert_int_equal(engine.core.commands_per_minute, defaults.commands_per_minute);
     assert_int_equal(engine.core.offers_unanswered_max, defaults.offers_unanswered_max);
+    assert_int_equal(engine.core.channels_max, defaults.channels_max);
+    assert_int_equal(engine.core.channels_per_tenant_max, defaults.channels_per_tenant_max);
+    assert_int_equal(engine.core.channel_limit_ms, defaults.channel_limit_ms);
+    assert_int_equal(engine.core.channel_idle_ms, defaults.channel_idle_ms);
     assert_int_equal(engine.batch_rows_max, 20000);
     assert_null(engine.record_path);
     assert_false(engine.store.standby_keeps);

@@ -110,10 +110,18 @@ static inline rule_t take_rule(broker_double_t *self, const helio_buffer_t *requ
     return rule;
 }
 
+/*  A body with NULs says its size in the header BODY_BYTES. */
+#define BODY_BYTES "X-Body-Bytes: "
+static inline size_t body_size(const rule_t *rule)
+{
+    const char *told = rule->headers ? strstr(rule->headers, BODY_BYTES) : NULL;
+    return told ? strtoul(told + sizeof BODY_BYTES - 1, NULL, 10) : rule->body ? strlen(rule->body) : 0;
+}
+
 static inline void answer(broker_double_t *self, int fd, const rule_t *rule)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    size_t size = rule->body ? strlen(rule->body) : 0;
+    size_t size = body_size(rule);
     for (int i = 0; i < rule->presses; i++) {
         self->presses = self->presses + 1;
         if (write(self->press_pipe[1], "", 1) != 1)
@@ -128,7 +136,7 @@ static inline void answer(broker_double_t *self, int fd, const rule_t *rule)
         helio_buffer_printf(&text, "Content-Length: %zu\r\n", size + (rule->ending == CUT ? 1000 : 0));
     if (rule->ending != MUTE && rule->ending != RAW)
         helio_buffer_text(&text, "\r\n");
-    helio_buffer_text(&text, rule->body ? rule->body : "");
+    helio_buffer_append(&text, rule->body ? rule->body : "", size);
     send_all(fd, text.data ? text.data : "", text.size);
     if (rule->ending == HOLD || rule->ending == MUTE) {
         struct pollfd waits[2] = {{.fd = self->stop_pipe[0], .events = POLLIN}, {.fd = fd, .events = POLLIN}};

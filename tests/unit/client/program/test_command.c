@@ -69,7 +69,7 @@ static void options__have_unique_names_and_letters_and_are_used(void **state)
     for (size_t i = 0; i < helio_commands.count; i++)
         used |= helio_commands.items[i].options;
     for (uint32_t a = 0; a < HELIO_OPTION_COUNT; a++) {
-        assert_true(used & (UINT64_C(1) << a));
+        assert_true((used & HELIO_OPTION_BIT(a)) != 0);
         for (uint32_t b = 0; b < a; b++) {
             const helio_option_t *one = &helio_client_options.items[a], *other = &helio_client_options.items[b];
             assert_string_not_equal(one->name, other->name);

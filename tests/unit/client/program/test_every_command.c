@@ -156,7 +156,7 @@ static void quiet__leaves_nothing_on_standard_error_when_all_is_well(void **stat
     for (size_t c = 0; c < COMMAND_CASES; c++) {
         command_case_t self = command_cases[c];
         bool plain = self.manner == CHANGES && !strstr(self.request, "/v1/jobs ") && !strstr(self.request, "plans") &&
-                     !strstr(self.request, "tokens ") && !has_own_options(&self);
+                     !strstr(self.request, "tokens ") && !strstr(self.request, "/channels ") && !has_own_options(&self);
         size_t count = 0;
         while (self.words[count])
             count++;

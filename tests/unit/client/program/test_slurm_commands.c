@@ -79,8 +79,7 @@ static void squeue__names_what_is_wrong(void **state)
         {{"scontrol", "update", "JobId=x"}, "needs a job and its new limit"},
         {{"scontrol", "update", "TimeLimit=5"}, "needs a job and its new limit"},
         {{"scontrol", "update", "JobId=x", "TimeLimit=soon"}, "not 'soon'"},
-        {{"salloc", "-N1"}, "a federation has no 'salloc'"},
-        {{"srun", "hostname"}, "`helio sbatch --wrap COMMAND`"},
+        {{"srun", "-N1"}, "srun: no command"},
         {{"scontrol", "top", "x"},
          "only `show job [ID]`, `hold ID`, `release ID`, `requeue ID` and `update JobId=ID TimeLimit=TIME` exist here"},
     };

@@ -19,7 +19,7 @@ static const helio_option_t options[] = {
     [QUIET] = {"quiet", 'q', NULL, NULL, "No progress"},
     [STEP] = {"step", 0, "STEP", NULL, "One step"},
 };
-static const helio_option_table_t table = {options, OPTIONS, UINT64_C(1) << STEP, 2};
+static const helio_option_table_t table = {options, OPTIONS, HELIO_OPTION_BIT(STEP), 2};
 
 static bool begins_with_two_dashes_and_a_digit(const char *word)
 {
@@ -194,7 +194,7 @@ static void help__has_a_line_for_each_option_of_the_set(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_option_lines(&table, UINT64_C(1) << OUTPUT | UINT64_C(1) << STEP, &text);
+    helio_option_lines(&table, HELIO_OPTION_BIT(OUTPUT) | HELIO_OPTION_BIT(STEP), &text);
     assert_string_equal(text.data, "  -o, --output FORMAT          How data is printed (table json)\n"
                                    "      --step STEP              One step\n");
 }

@@ -22,7 +22,7 @@ static const helio_option_t options[] = {
     [STEP] = {"step", 's', "STEP", NULL, "One step"},
     [NAME] = {"name", 'n', "NAME", NULL, "Of this name"},
 };
-static const helio_option_table_t table = {options, OPTIONS, UINT64_C(1) << STEP, REPEATS};
+static const helio_option_table_t table = {options, OPTIONS, HELIO_OPTION_BIT(STEP), REPEATS};
 static const char *const values[] = {"a", "", "x=y", "=", "two words", "-", "--", "-q", "--follow", "--queue=b", "é"};
 static const char *const formats[] = {"table", "json"};
 static const char *const plain_words[] = {"a", "", "-", "x=y", "é", "queue", "0"};

@@ -1,0 +1,32 @@
+/*  interactive.h -- a job that only holds its GPUs while somebody works in it: shared by `run --interactive`, `salloc` and
+ *  `srun`. */
+#ifndef HELIO_CLIENT_COMMANDS_INTERACTIVE_H
+#define HELIO_CLIENT_COMMANDS_INTERACTIVE_H
+
+#include <jansson.h>
+
+#include "client/invocation/client.h"
+#include "client/sbatch/sbatch.h"
+
+/*  What such a job runs, until it is cancelled. */
+#define HELIO_HOLDER_SCRIPT "exec sleep infinity"
+
+typedef struct helio_interactive {
+    helio_text_t document;      /* the job file */
+    const char *const *command; /* none: the login shell */
+    uint32_t command_count;
+    bool terminal; /* the command gets one */
+} helio_interactive_t;
+
+/*  Submits the job, waits until it runs, runs the command in it, and cancels the job. Returns the command's exit code. */
+HELIO_MUST_CHECK int helio_interactive_run(helio_client_t *client, const helio_interactive_t *what);
+/*  sbatch.c: a job of this script with the options of sbatch that `words` begin with; prints what is noteworthy. */
+HELIO_MUST_CHECK int helio_sbatch_job_of(helio_client_t *client, const helio_sbatch_words_t *words, helio_text_t script,
+                                         helio_sbatch_job_t *ret_job);
+/*  The words without `--pty` of srun, which sbatch does not have. */
+helio_command_line_t helio_sbatch_without_pty(helio_client_t *client, const helio_command_line_t *arguments,
+                                              bool *ret_pty);
+/*  run.c: "ran 12m, cost $0.42, …" of a job that is over. */
+void helio_run_say_summary(const helio_client_t *client, const json_t *reply);
+
+#endif
