@@ -71,6 +71,8 @@ typedef struct helio_entry_command {
     const char *const *env;  /* all of its environment; NULL-terminated */
     helio_command_user_t as;
     const char *user; /* whom the command runs as in the end */
+    bool announced;   /* the command says HELIO_INSIDE_CONNECTED before anything else, once it is in its place; a
+                       * connection to a port always does */
 } helio_entry_command_t;
 
 /*  Receives a backend's events; given when the backend is made. on_capacity can be NULL, and is not used by a backend

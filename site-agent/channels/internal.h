@@ -20,6 +20,7 @@ typedef struct channel {
     helio_msg_channel_open_t open; /* without command and term */
     char program[CHANNEL_PROGRAM_SIZE], user[CHANNEL_USER_SIZE];
     bool mute;      /* nobody is told anything any more */
+    bool announces; /* its process says when it is in its place; until then its standard error is a report */
     bool announced; /* the broker knows that it is open */
     /* the process */
     pid_t pid;
@@ -38,7 +39,7 @@ typedef struct channel {
     uint64_t sent, received;
     uint32_t unheard;       /* messages since `received` rose */
     int64_t pause_until_ms; /* no output before that; 0 = none */
-    helio_buffer_t report;  /* PORT: its standard error */
+    helio_buffer_t report;  /* what it says of itself */
     /* the end */
     int64_t limit_at_ms, idle_ms, last_ms, opened_ms;
     int64_t term_at_ms, kill_at_ms; /* INT64_MAX: not, or done */

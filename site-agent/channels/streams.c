@@ -128,15 +128,25 @@ void channel_give(helio_channels_t *self, channel_t *channel, int64_t now_ms)
 static size_t room(const channel_t *channel)
 {
     uint64_t under_way = channel->sent - channel->received;
+#ifdef HELIO_MUTANT_output_without_window
+    under_way = 0;
+#endif
     return under_way < HELIO_CHANNEL_WINDOW ? (size_t)(HELIO_CHANNEL_WINDOW - under_way) : 0;
+}
+
+/*  What comes there is about the process, and not from it. A terminal has one stream for all. */
+static bool is_report(const channel_t *channel, int stream)
+{
+    if (channel->open.kind == HELIO_CHANNEL_KIND_PORT)
+        return stream == CHANNEL_ERR;
+    return channel->announces && !channel->announced && stream == (channel->open.terminal ? CHANNEL_OUT : CHANNEL_ERR);
 }
 
 static bool wants_output(const channel_t *channel, int stream, int64_t now_ms)
 {
-    bool report = channel->open.kind == HELIO_CHANNEL_KIND_PORT && stream == CHANNEL_ERR;
     if (channel->out[stream] < 0)
         return false;
-    if (report)
+    if (is_report(channel, stream))
         return true;
     return channel->announced && room(channel) > 0 && now_ms >= channel->pause_until_ms;
 }
@@ -160,26 +170,37 @@ static size_t read_piece(int fd, char *bytes, size_t most, bool *ret_open)
     return size;
 }
 
-/*  What a connection to a port says of itself. */
-static void take_report(helio_channels_t *self, channel_t *channel, helio_text_t piece)
+static void tell_output(helio_channels_t *self, channel_t *channel, int stream, helio_text_t data)
 {
+    channel_tell(self, channel, stream == CHANNEL_OUT ? HELIO_CHANNEL_STREAM_OUTPUT : HELIO_CHANNEL_STREAM_ERROR, data);
+}
+
+/*  Once it is in its place, a command's own output follows. */
+static void take_report(helio_channels_t *self, channel_t *channel, int stream, helio_text_t piece)
+{
+    static const char word[] = HELIO_INSIDE_CONNECTED;
+    enum { SIZE = sizeof word - 2 }; /* without the line's end, which a terminal changes */
     channel->report.max = REPORT_MAX;
     helio_buffer_append(&channel->report, piece.data, piece.size);
     helio_text_t all = helio_buffer_view(&channel->report);
-    if (!channel->announced && all.size &&
-        memmem(all.data, all.size, HELIO_INSIDE_CONNECTED, sizeof HELIO_INSIDE_CONNECTED - 1)) {
-        helio_buffer_reset(&channel->report);
-        channel_tell(self, channel, HELIO_CHANNEL_STREAM_NONE, (helio_text_t){0});
-    }
+    const char *said = all.size ? memmem(all.data, all.size, word, SIZE) : NULL;
+    const char *line = said ? memchr(said, '\n', all.size - (size_t)(said - all.data)) : NULL;
+    if (channel->announced || !line)
+        return;
+    channel_tell(self, channel, HELIO_CHANNEL_STREAM_NONE, (helio_text_t){0});
+    uint32_t rest = all.size - (uint32_t)(line + 1 - all.data);
+    if (rest && channel->open.kind == HELIO_CHANNEL_KIND_COMMAND)
+        tell_output(self, channel, stream, (helio_text_t){line + 1, rest});
+    helio_buffer_reset(&channel->report);
 }
 
 static size_t take_stream(helio_channels_t *self, channel_t *channel, int stream, size_t most, int64_t now_ms)
 {
-    bool report = channel->open.kind == HELIO_CHANNEL_KIND_PORT && stream == CHANNEL_ERR, is_open;
+    bool report = is_report(channel, stream), is_open;
     if (!wants_output(channel, stream, now_ms))
         return 0;
-    if (!report && most > room(channel))
-        most = room(channel);
+    size_t bound = report ? REPORT_MAX / 2 : room(channel);
+    most = most < bound ? most : bound;
     size_t size = read_piece(channel->out[stream], self->bytes, most, &is_open);
     if (!is_open || (!size && channel->pidfd < 0)) /* after its end nothing more is written */
         close_stream(self, &channel->out[stream], &channel->out_watched[stream]);
@@ -187,10 +208,9 @@ static size_t take_stream(helio_channels_t *self, channel_t *channel, int stream
         return 0;
     channel->last_ms = now_ms;
     if (report)
-        take_report(self, channel, (helio_text_t){self->bytes, (uint32_t)size});
+        take_report(self, channel, stream, (helio_text_t){self->bytes, (uint32_t)size});
     else
-        channel_tell(self, channel, stream == CHANNEL_OUT ? HELIO_CHANNEL_STREAM_OUTPUT : HELIO_CHANNEL_STREAM_ERROR,
-                     (helio_text_t){self->bytes, (uint32_t)size});
+        tell_output(self, channel, stream, (helio_text_t){self->bytes, (uint32_t)size});
     if (self->unheard > UNHEARD_MAX)
         channel->pause_until_ms = now_ms + REST_MS;
     return size;
@@ -206,7 +226,8 @@ void channel_take(helio_channels_t *self, channel_t *channel, size_t most, size_
 
 bool channel_is_through(const channel_t *channel)
 {
-    bool drained = (!channel->announced || channel->out[CHANNEL_OUT] < 0) && channel->out[CHANNEL_ERR] < 0;
+    bool drained = channel->out[CHANNEL_ERR] < 0 &&
+                   (channel->out[CHANNEL_OUT] < 0 || (!channel->announced && !channel->open.terminal));
     return channel->pidfd < 0 && (channel->mute || drained);
 }
 

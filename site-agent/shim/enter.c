@@ -133,6 +133,8 @@ static helio_rc start(watch_t *watch, helio_error_t *err)
     if (watch->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
         return helio_fail(err, HELIO_IO, "cannot watch over the command: %s", strerror(errno));
     hand_over_streams(watch);
+    if (watch->inside.plan.launcher != HELIO_LAUNCHER_LOCAL)
+        (void)dprintf(2, HELIO_INSIDE_CONNECTED);
     pid_t self = getpid();
     watch->command = fork();
     if (watch->command == 0)
@@ -213,10 +215,12 @@ static int follow(watch_t *watch)
         struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
                                {.fd = over ? -1 : watch->inside.over, .events = POLLIN}};
         (void)poll(fds, 2, wait_ms(watch, now_ms));
-        if (!over && fds[1].revents) { /* nothing of an attempt outlives it */
-            over = true;
-            watch->kill_ms = 0;
-        }
+        if (over || !fds[1].revents)
+            continue;
+        over = true; /* nothing of an attempt outlives it */
+#ifndef HELIO_MUTANT_channel_outlives_attempt
+        watch->kill_ms = 0;
+#endif
     }
 }
 

@@ -58,6 +58,7 @@ static helio_rc read_claim(int files, helio_inside_t *inside, helio_error_t *err
     if (strcmp(claim.boot_id, boot_id) != 0)
         return helio_fail(err, HELIO_NOT_FOUND, "the attempt does not run on this machine");
     inside->shim = claim.shim;
+    memcpy(inside->scheduler_id, claim.scheduler_id, sizeof inside->scheduler_id);
     inside->over = claim.shim.pid > 0 ? pidfd_open(claim.shim.pid, 0) : -1;
     /* Opened first and compared then: while it is open, its number cannot be reused. */
     if (inside->over < 0 || !helio_process_alive(claim.shim))
@@ -98,6 +99,11 @@ typedef struct list {
     size_t count, capacity;
 } list_t;
 
+typedef struct steps {
+    const helio_inside_t *inside;
+    list_t *list;
+} steps_t;
+
 static void add(list_t *list, pid_t pid)
 {
     if (list->count == list->capacity) {
@@ -128,12 +134,28 @@ static void add_group(list_t *list, const char *cgroup)
         (void)fclose(file);
 }
 
+/*  By what Slurm has written into its environment. Its user can write the same into others of the user's own. */
+static bool add_step(void *arg, const helio_process_info_t *info)
+{
+    steps_t *steps = arg;
+    char id[sizeof steps->inside->scheduler_id];
+    if (info->state == 'Z' || helio_process_owner(info->process.pid) != (int64_t)steps->inside->plan.uid ||
+        !helio_process_entry(info->process.pid, "SLURM_JOB_ID=", id, sizeof id) ||
+        strcmp(id, steps->inside->scheduler_id) != 0)
+        return false;
+    add(steps->list, info->process.pid);
+    return true;
+}
+
 pid_t *helio_inside_processes(const helio_inside_t *self, helio_arena_t *arena, size_t *ret_count)
 {
     list_t list = {.arena = arena};
     helio_process_below(self->shim.pid, add_process, &list);
     if (self->cgroup[0])
         add_group(&list, self->cgroup);
+    steps_t steps = {self, &list};
+    if (self->plan.launcher == HELIO_LAUNCHER_SLURM && self->scheduler_id[0])
+        (void)helio_process_each(add_step, &steps);
     *ret_count = list.count;
     return list.pids;
 }

@@ -10,7 +10,8 @@ enum {
     HELIO_INSIDE_REFUSED = 125, /* not started; standard error says why */
     HELIO_INSIDE_NO_PORT = 124, /* no process of the attempt listens on the port */
 };
-/*  What a connection to a port says on its standard error once it stands. */
+/*  What a connection to a port says on its standard error once it stands, and, below a scheduler that could fail to start
+ *  it, a command before it starts. */
 #define HELIO_INSIDE_CONNECTED "helio: connected\n"
 /*  Why a command is refused that asks for a job with an image. */
 #define HELIO_INSIDE_CONTAINED "the job runs in a container, in which channels start no commands; ports work"
@@ -20,8 +21,9 @@ typedef struct helio_inside {
     helio_plan_t plan;
     uint32_t node;
     helio_process_t shim;
-    int over;          /* a pidfd: readable once the shim is gone, and the attempt is over */
-    char cgroup[4096]; /* "" = none */
+    char scheduler_id[65]; /* of the job in which the shim runs; "" = none */
+    int over;              /* a pidfd: readable once the shim is gone, and the attempt is over */
+    char cgroup[4096];     /* "" = none */
     char user[256], workdir[4096];
 } helio_inside_t;
 
@@ -31,7 +33,8 @@ HELIO_MUST_CHECK helio_rc helio_inside_find(const char *folder, uint32_t node, h
                                             helio_error_t *err);
 void helio_inside_clear(helio_inside_t *self);
 
-/*  Numbers of the attempt's processes: those below its shim, and those in its control group. In the arena. */
+/*  Numbers of the attempt's processes: those below its shim, those in its control group, and those of its user that Slurm
+ *  has started in its job, as steps of the script. In the arena. */
 pid_t *helio_inside_processes(const helio_inside_t *self, helio_arena_t *arena, size_t *ret_count);
 
 #endif

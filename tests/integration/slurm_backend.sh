@@ -155,6 +155,60 @@ say log 1
 soon "the log" heard '^gpus=2$'
 heard "^$user\$" || fail "it did not run as $user"
 
+# ---- channels: commands with and without a terminal and a port, on either node, as the job's user; and their end
+# An echo on each node, at a port of its own, which it writes into a file.
+listen='perl -MSocket -e '"'"'socket(S, 2, 1, 0); bind(S, pack_sockaddr_in(0, inet_aton("127.0.0.1"))); listen(S, 5);
+my ($port) = unpack_sockaddr_in(getsockname(S)); open(F, ">", "$ARGV[0].new"); print F $port; close(F);
+rename("$ARGV[0].new", $ARGV[0]); while (accept(C, S)) { while (sysread(C, $_, 4096)) { syswrite(C, $_) } close(C) }'"'"
+say start 90 2 2 600 "$(job inside "$listen $work/flags/port.\$HELIO_NODE_RANK &" 'export LATER=1' 'exec sleep 300')"
+soon "the job runs" heard '^started 90 '
+soon "on both nodes" times inside 2
+say open 1 90 1 command sh -c 'echo+$(id+-un)+$HELIO_NODE_RANK+$CUDA_VISIBLE_DEVICES+$LATER;read+x;echo+got+$x+>&2;exit+5'
+soon "a command on the second node" heard "^channel 1 output \"?$user 1 0,1"
+say input 1 a word
+soon "its input, its error stream" heard '^channel 1 error .*got a word'
+soon "its exit code" heard '^channel-end 1 rc=OK exit=5 text=$'
+grep -q '^channel 1 .*connected' "$work/events" && fail "the client sees what the shim tells the agent"
+say open 2 90 0 terminal
+say input 2 'stty size; tty; echo $TERM-$((6 * 7))'
+soon "a shell on a terminal" heard '^channel 2 .*33 99'
+soon "of its own" heard '^channel 2 .*xterm-42'
+say resize 2 44 111
+say input 2 'stty size; exit 6'
+soon "the size follows" heard '^channel 2 .*44 111'
+soon "its end" heard '^channel-end 2 rc=OK exit=6'
+for rank in 0 1; do
+  soon "it listens" test -s "$work/flags/port.$rank"
+  say open "$((3 + rank))" 90 "$rank" port "$(cat "$work/flags/port.$rank")"
+  soon "the port of node $rank" heard "^channel $((3 + rank)) none"
+  say input "$((3 + rank))" "over $rank"
+  soon "is answered" heard "^channel $((3 + rank)) output .*over $rank"
+  say end "$((3 + rank))"
+  soon "and ends with it" heard "^channel-end $((3 + rank)) rc=OK"
+done
+say open 5 90 0 port 1
+soon "a port of nobody" heard '^channel-end 5 rc=NOT_FOUND .*text=no process of the job listens on port 1$'
+say open 6 90 2 command true
+soon "a node that it does not have" heard '^channel-end 6 rc=NOT_FOUND .*no node 2'
+say open 7 90 0 command sh -c 'trap+""+HUP+TERM;setsid+sleep+98765+&+echo+left;while+:;do+sleep+1;done'
+soon "a command that ignores every polite signal" heard '^channel 7 output .*left'
+say close 7
+soon "a close ends it and what it left" bash -c '! pgrep -f "^sleep 98765"'
+say open 8 90 0 command sleep 300
+soon "one is open" heard '^channel 8 none'
+say stop 90 kill
+soon "the attempt's end" heard '^ended 90 .*stopped=1'
+soon "is that of its channels" heard '^channel-end 8 '
+say open 9 90 0 command true
+say start 91 1 1 600 "$(job steps "srun --overlap --ntasks=1 $listen $work/flags/port.step &" 'exec sleep 300')" launch=batch
+soon "a script runs" heard '^started 91 '
+soon "a step of it listens" test -s "$work/flags/port.step"
+say open 10 91 0 port "$(cat "$work/flags/port.step")"
+soon "and is one of the job's processes" heard '^channel 10 none'
+say stop 91 kill
+soon "its end" heard '^ended 91 .*stopped=1'
+soon "an attempt that has ended" heard '^channel-end 9 rc=NOT_FOUND .*text=the attempt has ended'
+
 # ---- two nodes, a limit, a refusal, an option that is not passed on
 say start 2 1 2 600 "$(job gang 'exit 0')"
 say start 3 0 1 2 "$(job limit 'exec sleep 300')"

@@ -2,9 +2,12 @@
  *  events on standard output, one line each.
  *      usage: slurm_driver SHARED SLURM_CONF USER [COMMANDS]
  *      start EPOCH GPUS NODES LIMIT_S FILE [NAME=VALUE of `slurm` …]     FILE: what to run
- *      adopt EPOCH | stop EPOCH grace|kill | log EPOCH | lease SECONDS | survey | quit */
+ *      adopt EPOCH | stop EPOCH grace|kill | log EPOCH | lease SECONDS | survey | quit
+ *      open CHANNEL EPOCH NODE command|terminal|port [PORT] [WORD …]     a channel; `+` in a word is a blank
+ *      input CHANNEL TEXT | end CHANNEL | resize CHANNEL ROWS COLUMNS | close CHANNEL */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +15,16 @@
 
 #include "federation/reason/codes.h"
 #include "federation/base/clock.h"
+#include "federation/base/log.h"
 #include "site-agent/backends/slurm/slurm.h"
+#include "site-agent/channels/channels.h"
 
-enum { LINE_SIZE = 4096, PAIRS = 16 };
+enum { LINE_SIZE = 4096, PAIRS = 16, CHANNELS = 64 };
 
 typedef struct driver {
     helio_backend_t *backend;
+    helio_channels_t *channels;
+    uint64_t came[CHANNELS]; /* output of each */
     bool quit;
 } driver_t;
 
@@ -141,6 +148,87 @@ static void show_log(driver_t *self, char **rest)
     (void)fflush(stdout);
 }
 
+/* ---- channels ------------------------------------------------------------------------------------------ */
+
+static helio_rc enter(void *arg, const helio_entry_t *entry, helio_arena_t *arena, helio_entry_command_t *ret_command,
+                      helio_error_t *err)
+{
+    driver_t *self = arg;
+    return self->backend->class->enter(self->backend, entry, arena, ret_command, err);
+}
+
+static helio_rc on_output(void *arg, const helio_msg_channel_output_t *message)
+{
+    static char quoted[4 * HELIO_CHANNEL_DATA_MAX];
+    driver_t *self = arg;
+    self->came[message->channel % CHANNELS] += message->data.size;
+    (void)printf("channel %llu %s %s\n", (unsigned long long)message->channel,
+                 helio_channel_stream_name(message->stream), helio_log_quote(message->data, quoted, sizeof quoted));
+    (void)fflush(stdout);
+    return HELIO_OK;
+}
+
+static void on_end(void *arg, const helio_msg_channel_end_t *message)
+{
+    (void)arg;
+    (void)printf("channel-end %llu rc=%s exit=%u text=%.*s\n", (unsigned long long)message->channel,
+                 helio_rc_name((helio_rc)message->rc), message->exit_code, HELIO_TEXT_ARGS(message->text));
+    (void)fflush(stdout);
+}
+
+static void open_channel(driver_t *self, char **rest)
+{
+    helio_argument_t words[16];
+    helio_msg_channel_open_t open = {
+        .channel = number(rest), .key = key_of(), .epoch = number(rest), .node = number(rest)};
+    const char *kind = strtok_r(NULL, " ", rest);
+    open.terminal = kind && strcmp(kind, "terminal") == 0;
+    open.kind = kind && strcmp(kind, "port") == 0 ? HELIO_CHANNEL_KIND_PORT : HELIO_CHANNEL_KIND_COMMAND;
+    if (open.kind == HELIO_CHANNEL_KIND_PORT)
+        open.port = number(rest);
+    open.term = HELIO_TEXT("xterm");
+    open.rows = 33;
+    open.columns = 99;
+    for (char *word; open.command.count < 16 && (word = strtok_r(NULL, " ", rest));) {
+        for (char *at = word; (at = strchr(at, '+'));)
+            *at = ' ';
+        words[open.command.count++] = (helio_argument_t){helio_text_of(word)};
+    }
+    open.command.items = words;
+    self->came[open.channel % CHANNELS] = 0;
+    helio_channels_open(self->channels, &open);
+}
+
+static void feed(driver_t *self, const char *what, char **rest)
+{
+    helio_msg_channel_input_t input = {.channel = number(rest)};
+    char text[LINE_SIZE];
+    input.received = self->came[input.channel % CHANNELS];
+    if (strcmp(what, "resize") == 0) {
+        input.rows = number(rest);
+        input.columns = number(rest);
+    } else if (strcmp(what, "input") == 0) {
+        (void)snprintf(text, sizeof text, "%s\n", *rest ? *rest : "");
+        input.data = helio_text_of(text);
+    }
+    input.end = strcmp(what, "end") == 0;
+    helio_channels_input(self->channels, &input);
+}
+
+/*  False: it is none of its commands. */
+static bool obey_channel(driver_t *self, const char *word, char **rest)
+{
+    if (strcmp(word, "open") == 0)
+        open_channel(self, rest);
+    else if (strcmp(word, "input") == 0 || strcmp(word, "end") == 0 || strcmp(word, "resize") == 0)
+        feed(self, word, rest);
+    else if (strcmp(word, "close") == 0)
+        helio_channels_close(self->channels, number(rest));
+    else
+        return false;
+    return true;
+}
+
 static void obey(driver_t *self, char *line)
 {
     char *rest = NULL;
@@ -148,7 +236,7 @@ static void obey(driver_t *self, char *line)
     char *newline = rest ? strchr(rest, '\n') : NULL;
     if (newline)
         *newline = '\0';
-    if (!word)
+    if (!word || obey_channel(self, word, &rest))
         return;
     if (strcmp(word, "start") == 0)
         start(self, &rest);
@@ -178,12 +266,16 @@ static void hear(driver_t *self)
 static void turn(driver_t *self)
 {
     const helio_backend_class_t *class = self->backend->class;
-    int64_t next_ms = class->next_ms(self->backend), left_ms = next_ms - helio_clock_boot_ms();
-    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = class->fd(self->backend), .events = POLLIN}};
-    (void)poll(fds, 2, left_ms <= 0 ? 0 : left_ms < 1000 ? (int)left_ms : 1000);
+    int64_t next_ms = class->next_ms(self->backend), channels_ms = helio_channels_next_ms(self->channels);
+    int64_t left_ms = (next_ms < channels_ms ? next_ms : channels_ms) - helio_clock_boot_ms();
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = class->fd(self->backend), .events = POLLIN},
+                           {.fd = helio_channels_fd(self->channels), .events = POLLIN}};
+    (void)poll(fds, 3, left_ms <= 0 ? 0 : left_ms < 1000 ? (int)left_ms : 1000);
     if (fds[0].revents)
         hear(self);
     class->process(self->backend, helio_clock_boot_ms(), helio_clock_wall_ms());
+    helio_channels_process(self->channels, helio_clock_boot_ms());
 }
 
 int main(int argc, char **argv)
@@ -192,6 +284,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: slurm_driver SHARED SLURM_CONF USER [COMMANDS]\n");
         return 2;
     }
+    (void)signal(SIGPIPE, SIG_IGN);
     (void)setvbuf(stdin, NULL, _IONBF, 0);
     helio_user_rule_t user = {.tenant = HELIO_TEXT("*"),
                               .shared = true,
@@ -226,8 +319,21 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "slurm_driver: %s\n", err.text);
         return 1;
     }
+    helio_channels_options_t channels = {.kinds = 3,
+                                         .most = CHANNELS,
+                                         .limit_ms = 600000,
+                                         .idle_ms = 600000,
+                                         .arg = &self,
+                                         .enter = enter,
+                                         .on_output = on_output,
+                                         .on_end = on_end};
+    if (helio_channels_new(&channels, &self.channels, &err)) {
+        (void)fprintf(stderr, "slurm_driver: %s\n", err.text);
+        return 1;
+    }
     while (!self.quit)
         turn(&self);
+    helio_channels_destroy(&self.channels);
     helio_backend_destroy(&self.backend);
     return 0;
 }

@@ -216,6 +216,7 @@ static const helio_backend_class_t slurm_class = {
     .survey = slurm_survey,
     .lease = slurm_lease,
     .log_read = slurm_log_read,
+    .enter = helio_slurm_enter,
     .fd = slurm_fd,
     .next_ms = slurm_next_ms,
     .process = slurm_process,

@@ -16,6 +16,7 @@
  *      slurm_watch.c          what a list and the clock mean for it
  *      slurm_offer.c          what the site offers by the cluster's figures: capacity and series
  *      slurm_poll.c           squeue for all, nodes, partitions, reservations
+ *      slurm_enter.c          processes of channels inside a job, by srun
  *      slurm_survey.c         what Slurm and the folders hold, whatever the journal knows
  *      slurm.c                the functions that the agent calls: start, adopt, stop, …; creation and end
  *
@@ -488,5 +489,9 @@ helio_slurm_attempt_t *helio_slurm_leftover(helio_slurm_t *self, helio_job_key_t
 /* ---- slurm_survey.c */
 void helio_slurm_survey(helio_slurm_t *self);
 void helio_slurm_survey_serve(helio_slurm_t *self);
+
+/* ---- slurm_enter.c */
+helio_rc helio_slurm_enter(helio_backend_t *base, const helio_entry_t *entry, helio_arena_t *arena,
+                           helio_entry_command_t *ret_command, helio_error_t *err);
 
 #endif

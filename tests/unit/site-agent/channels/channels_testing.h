@@ -47,7 +47,8 @@ typedef struct hall {
     uint32_t notes;
     char program[128];
     uint32_t ends;
-    void *place; /* of the test */
+    bool announced; /* commands say when they are in their place */
+    void *place;    /* of the test */
 } hall_t;
 
 /*  The words of the command are executed as they are, with PATH and TERM; a port's are those of `port`. */
@@ -65,7 +66,8 @@ static inline helio_rc hall_enter(void *arg, const helio_entry_t *entry, helio_a
     for (uint32_t i = 0; i < entry->command_count; i++)
         argv[i] = helio_arena_string(arena, entry->command[i].text);
     bool port = entry->kind == HELIO_CHANNEL_KIND_PORT;
-    *ret_command = (helio_entry_command_t){.argv = port ? hall_port_command : argv, .env = env, .user = "ada"};
+    *ret_command = (helio_entry_command_t){
+        .argv = port ? hall_port_command : argv, .env = env, .user = "ada", .announced = hall->announced};
     return HELIO_OK;
 }
 
