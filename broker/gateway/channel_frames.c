@@ -59,12 +59,7 @@ const char *helio_channels_end(helio_channels_t *self, uint64_t peer, const heli
         return NULL;
     if (channel->state == CHANNEL_PREPARED || channel->peer != peer)
         return "the end of another site's channel";
-    if (channel->state == CHANNEL_OVER) {
-        bool again = channel->ended_by_agent;
-        channel->ended_by_agent = true;
-        return again ? "a second end" : NULL;
-    }
-    channel->ended_by_agent = true;
+    channel->ended_by_agent = true; /* a second end answers input that was under way when it sent the first */
     helio_channel_end(self, channel, (helio_rc)message->rc, message->exit_code, message->text);
     return NULL;
 }

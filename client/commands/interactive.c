@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/commands/commands.h"
+#include "client/commands/summary.h"
 #include "client/jobs/drafts.h"
 #include "client/jobs/session.h"
 #include "client/jobs/watcher.h"

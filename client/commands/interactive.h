@@ -3,8 +3,6 @@
 #ifndef HELIO_CLIENT_COMMANDS_INTERACTIVE_H
 #define HELIO_CLIENT_COMMANDS_INTERACTIVE_H
 
-#include <jansson.h>
-
 #include "client/invocation/client.h"
 #include "client/sbatch/sbatch.h"
 
@@ -26,7 +24,5 @@ HELIO_MUST_CHECK int helio_sbatch_job_of(helio_client_t *client, const helio_sba
 /*  The words without `--pty` of srun, which sbatch does not have. */
 helio_command_line_t helio_sbatch_without_pty(helio_client_t *client, const helio_command_line_t *arguments,
                                               bool *ret_pty);
-/*  run.c: "ran 12m, cost $0.42, …" of a job that is over. */
-void helio_run_say_summary(const helio_client_t *client, const json_t *reply);
 
 #endif

@@ -220,7 +220,8 @@ static void harvest_writer(helio_channel_t *self)
         return;
     }
     size_t taken = (size_t)(offset - self->written);
-    memmove(self->input.data, self->input.data + taken, self->input.size - taken);
+    if (taken)
+        memmove(self->input.data, self->input.data + taken, self->input.size - taken);
     self->input.size -= taken;
     self->written = offset;
     if (self->end_sent && !self->input.size)

@@ -223,13 +223,6 @@ helio_stream_t *helio_stream_new(helio_remote_t *remote, const helio_stream_opti
     return self;
 }
 
-long helio_stream_status(const helio_stream_t *self)
-{
-    long status = 0;
-    (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &status);
-    return status;
-}
-
 static bool is_good(const helio_stream_t *self)
 {
     long status = helio_stream_status(self);

@@ -5,6 +5,13 @@
 
 #include "client/transport/remote_internal.h"
 
+long helio_stream_status(const helio_stream_t *self)
+{
+    long status = 0;
+    (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
 bool helio_transfer_is_away(const helio_stream_t *transfer)
 {
     long status = helio_stream_status(transfer);

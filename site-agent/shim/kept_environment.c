@@ -16,17 +16,15 @@ enum { MOST = 32 << 20 };
 #define NAME "helio-env"
 #define LINK "/memfd:" NAME " (deleted)"
 
-helio_rc helio_kept_environment_keep(const helio_environment_t *env, helio_error_t *err)
+void helio_kept_environment_keep(const helio_environment_t *env)
 {
     int file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     bool good = file >= 0;
     for (uint32_t i = 0; good && i < env->count; i++)
         good = helio_write_all(file, env->items[i], strlen(env->items[i]) + 1);
-    if (!good || fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)) {
+    if (!good || fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
         helio_close(&file);
-        return helio_fail(err, HELIO_IO, "keeping the environment: %s", strerror(errno));
-    }
-    return HELIO_OK; /* open until the process ends */
+    /* else it stays open until the process ends */
 }
 
 static int find(pid_t shim, helio_error_t *err)
@@ -47,8 +45,9 @@ static int find(pid_t shim, helio_error_t *err)
     }
     (void)closedir(folder);
     if (found < 0)
-        (void)helio_fail(err, HELIO_NOT_FOUND,
-                         "the attempt has not started yet, or a release without channels has started it");
+        (void)helio_fail(
+            err, HELIO_NOT_FOUND,
+            "the attempt has not started yet, or its shim keeps no environment for others (a former release)");
     return found;
 }
 

@@ -10,9 +10,9 @@
 
 #include "site-agent/shim/environment.h"
 
-/*  Keeps it until this process ends. */
-HELIO_MUST_CHECK helio_rc helio_kept_environment_keep(const helio_environment_t *env, helio_error_t *err);
-/*  Appends the entries that the shim keeps to *env. NOT_FOUND: none yet, or it is of a former release; FORBIDDEN. */
+/*  Keeps it until this process ends. If the system cannot, the job runs all the same, and nobody can enter it. */
+void helio_kept_environment_keep(const helio_environment_t *env);
+/*  Appends the entries that the shim keeps to *env. NOT_FOUND: none yet, or it is of a former release, or could not be kept; FORBIDDEN. */
 HELIO_MUST_CHECK helio_rc helio_kept_environment_read(pid_t shim, helio_environment_t *env, helio_error_t *err);
 
 #endif

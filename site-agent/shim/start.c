@@ -285,10 +285,10 @@ static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
         rc = open_output(self, kit, err);
     if (!rc)
         rc = equip(self, kit, err);
-    if (!rc && !self->head)
-        rc = helio_kept_environment_keep(&kit->base, err);
     if (rc)
         return rc;
+    if (!self->head)
+        helio_kept_environment_keep(&kit->base);
     helio_ranks_start_t start = {.plan = &self->plan,
                                  .argvs = kit->argvs,
                                  .envs = kit->envs,

@@ -213,6 +213,24 @@ class Test:
 
     # ---- brokers
 
+    def many(self):
+        """As many channels as a tenant may have, all of which wait for output: others are served, and one more is refused."""
+        env = dict(self.f.env, HELIO_BROKER=self.f.urls["second"])
+        open_before = self.f.metric("helio_channels")
+        channels = [subprocess.Popen([self.f.tool("helio"), "exec", self.job, "--", "sh", "-c", "read line; echo got $line"],
+                                     env=env if i % 2 else self.f.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                    for i in range(32)]
+        self.f.wait_for(lambda: self.f.metric("helio_channels") == open_before + 32, 30, "32 channels are not open")
+        self.expect(self.exec("true"), 1, b"", "tenant demo has 32 open channels", what="one channel too many")
+        for broker in self.f.urls:
+            began = time.monotonic()
+            self.f.helio("--broker", self.f.urls[broker], "ls")
+            check(time.monotonic() - began < 5, f"{broker} took {time.monotonic() - began:.1f} s for a list beside 32 channels")
+        for i, channel in enumerate(channels):
+            said, _ = channel.communicate(f"line {i}\n".encode(), timeout=30)
+            check(said == f"got line {i}\n".encode() and channel.returncode == 0, f"channel {i} of 32 got {said!r}")
+        self.f.wait_for(lambda: self.f.metric("helio_channels") == open_before, 30, "channels that ended are still counted")
+
     def follower(self):
         env = dict(self.f.env, HELIO_BROKER=self.f.urls["second"])
         self.f.wait_for(lambda: self.f.is_well("second", "any"), 30, "the second broker does not follow")
@@ -245,7 +263,7 @@ class Test:
     def run(self):
         self.job = self.run_job("north", "exec sleep 3600")
         self.closed = self.run_job("south", "exec sleep 3600")
-        for part in (self.commands, self.bytes, self.shells, self.ports, self.refusals, self.follower, self.interactive,
+        for part in (self.commands, self.bytes, self.shells, self.ports, self.refusals, self.follower, self.many, self.interactive,
                      self.trace, self.takeover):
             began = time.monotonic()
             part()

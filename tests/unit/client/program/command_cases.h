@@ -6,7 +6,8 @@
 #include "client/commands/commands.h"
 #include "tests/unit/client/program/remote_testing.h"
 
-/*  How a command treats a broker that fails: FOLLOWS retries it for about a minute. */
+/*  How a command treats a broker that fails: FOLLOWS retries it for about a minute, or goes on
+ *  for as long as nobody ends it. */
 typedef enum manner { READS, CHANGES, FOLLOWS } manner_t;
 
 typedef struct command_case {
@@ -32,8 +33,8 @@ static const command_case_t command_cases[] = {
     {"srun", {"srun", "hostname"}, "POST /v1/jobs ", CHANGES, ""},
     {"exec", {"exec", ID_A, "--", "ls", "-l"}, "POST /v1/jobs/" ID_A "/channels ", CHANGES, ""},
     {"shell", {"shell", ID_A}, "POST /v1/jobs/" ID_A "/channels ", CHANGES, ""},
-    {"port-forward", {"port-forward", ID_A, ":8888"}, "GET /v1/jobs/" ID_A " ", READS, ""},
     {"ls", {"ls"}, "GET /v1/jobs?limit=100&arrays=whole ", READS, ""},
+    {"port-forward", {"port-forward", ID_A, ":8888"}, "GET /v1/jobs/" ID_A " ", FOLLOWS, ""},
     {"show", {"show", ID_A}, "GET /v1/jobs/" ID_A " ", READS, ""},
     {"explain", {"explain", ID_A}, "GET /v1/jobs/" ID_A "/explain ", READS, ""},
     {"logs", {"logs", ID_A}, "GET /v1/jobs/" ID_A "/logs?offset=0 ", FOLLOWS, ""},
