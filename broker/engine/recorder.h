@@ -18,7 +18,7 @@
 #include "broker/model/figures.h"
 #include "broker/model/options.h"
 
-enum { HELIO_RECORDING_VERSION = 28, HELIO_RECORDING_CHECK_EVERY = 1000 };
+enum { HELIO_RECORDING_VERSION = 29, HELIO_RECORDING_CHECK_EVERY = 1000 };
 
 typedef struct helio_recorder helio_recorder_t;
 
